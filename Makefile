@@ -1,0 +1,102 @@
+# make run · make test · make lint · make docs: each sets up what it needs in .venv and nothing more.
+# (make -k lint shows what all the linters say, not only the first that objects.)
+#
+#   make venv           .venv with the package (editable), the embedded MPI and what programs/ needs
+#   make venv-dev       the same plus tests, linters and release tools
+#   make ext [ROOM=x]   build the compiled extensions, all or one room's; a broken room doesn't stop the others
+#   make clean          remove what was built, and the tools' caches; .venv stays
+#
+# Variables: PYTHON (the interpreter .venv is made with), PROCESSORS (make run), TESTS (what make test runs),
+# BUILD_TYPE and SANITIZE (make ext; for example BUILD_TYPE=Debug SANITIZE=address,undefined).
+#
+# Two makes at once are safe: whatever changes .venv or build/ holds .make.lock.
+
+PYTHON ?= python3
+PROCESSORS ?= 2
+TESTS ?=
+BUILD_TYPE ?= Release
+SANITIZE ?=
+
+BIN := .venv/bin
+BUILD := build/ext
+LOCKED := @flock .make.lock $(MAKE) --no-print-directory
+STAMP_RUN := .venv/.stamp-run
+STAMP_DEV := .venv/.stamp-dev
+
+# Editable without CMake: the extensions are `make ext`'s, so a room that doesn't compile never blocks the set-up.
+# In place: Python's own path search finds every new file, where the redirecting finder knows only those of its day.
+EDITABLE := --no-build-isolation -C wheel.cmake=false -C editable.mode=inplace
+PIP_INSTALL := $(BIN)/python -m pip install -q --disable-pip-version-check
+
+# Where C and Cython sources may lie.
+COMPILED := cext tests $(wildcard programs examples)
+
+.PHONY: run test lint lint-python lint-types lint-cython lint-c docs venv venv-dev ext clean locked-venv locked-ext
+
+run: venv ext
+	@$(BIN)/pse run programs/fft2d.coven -p $(PROCESSORS)
+
+test: venv-dev ext
+	@$(BIN)/python -m pytest -q $(TESTS)
+
+lint: lint-python lint-types lint-cython lint-c
+
+lint-python: venv-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+lint-types: venv-dev
+	$(BIN)/mypy pse
+
+lint-cython: venv-dev
+	find $(COMPILED) pse \( -name '*.pyx' -o -name '*.pxd' \) -print0 | PATH="$(CURDIR)/$(BIN):$$PATH" xargs -0r $(BIN)/cython-lint
+
+lint-c: venv-dev
+	find $(COMPILED) \( -name '*.[ch]' -o -name '*.cpp' \) -print0 | xargs -0r $(BIN)/clang-format --dry-run -Werror
+
+docs: venv
+	$(LOCKED) locked-venv EXTRAS=docs STAMP=.venv/.stamp-docs
+	$(BIN)/mkdocs build --strict
+
+venv: $(STAMP_RUN)
+
+venv-dev: $(STAMP_DEV)
+
+$(STAMP_RUN): pyproject.toml
+	$(LOCKED) locked-venv EXTRAS=mpich,fft,views STAMP=$(STAMP_RUN)
+
+# The development set contains the other one.
+$(STAMP_DEV): pyproject.toml
+	$(LOCKED) locked-venv EXTRAS=dev STAMP='$(STAMP_RUN) $(STAMP_DEV)'
+
+ext: venv
+	$(LOCKED) locked-ext
+
+clean:
+	rm -rf build dist site .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find pse tests -name __pycache__ -prune -exec rm -rf {} +
+	find pse -name '*.so' -delete
+
+# The rest runs under the lock.  Whoever had to wait for it may find the work done.
+
+locked-venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pse needs Python 3.11 or newer; say which: make PYTHON=/path/to/python3.11")'
+	@(for stamp in $(STAMP); do test $$stamp -nt pyproject.toml || exit 1; done) || { \
+		set -e; \
+		test -x $(BIN)/pip || { echo 'Making .venv'; rm -rf $(BUILD); $(PYTHON) -m venv --clear .venv; }; \
+		echo 'Installing pse[$(EXTRAS)] into .venv'; \
+		$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+			> .venv/build-requires.txt; \
+		$(PIP_INSTALL) -r .venv/build-requires.txt 'cmake>=3.24' ninja; \
+		$(PIP_INSTALL) -e '.[$(EXTRAS)]' $(EDITABLE); \
+		touch $(STAMP); \
+	}
+
+# CMake's own chatter is dropped; its warnings and errors come on the other stream.
+locked-ext:
+	@$(BIN)/cmake -S cext -B $(BUILD) -G Ninja >/dev/null \
+		-DCMAKE_MAKE_PROGRAM='$(CURDIR)/$(BIN)/ninja' -DPython_EXECUTABLE='$(CURDIR)/$(BIN)/python' \
+		-DCMAKE_MODULE_PATH="$$($(BIN)/python -c 'import cython_cmake; print(cython_cmake.__path__[0])')/cmake" \
+		-DCMAKE_PREFIX_PATH="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+		-DCMAKE_BUILD_TYPE=$(BUILD_TYPE) -DPSE_SANITIZE=$(SANITIZE) -DPSE_IN_TREE=ON
+	@$(BIN)/cmake --build $(BUILD) $(if $(ROOM),--target room_$(ROOM)) -- --quiet -k 0

@@ -1,0 +1,171 @@
+/* The node's shared arena: one sparse memory file, mapped once by every rank of the node.
+ *
+ * A block is a header (`pse_block`) and its data; its handle is the header's offset in the arena, so it means
+ * the same in every rank.  Blocks are counted by reference; a view is a block without data of its own that
+ * holds one reference to its parent.  Freed blocks keep their pages and are given out again while warm.
+ *
+ * The file is a memfd: it never has a name, so no kill can leak it.  Other ranks open it through
+ * /proc/PID/fd/FD of the rank that made it.
+ *
+ * The library has no state outside the handle; all functions are safe to call from several ranks at once. One
+ * lock (robust, process-shared) guards the free lists; counts are atomic and need no lock.
+ *
+ * May touch: nothing but its own mapping.  Next rooms: `channel` carries handles, `sequencer` decides when to
+ * free.
+ */
+#ifndef PSE_ARENA_H
+#define PSE_ARENA_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PSE_MAX_DIMS 8
+
+/* Codes returned by the library: 0 or one of these.  One table gives their texts (pse_arena_error_text). */
+#define PSE_ARENA_ERRORS(X)                                                                                  \
+    X(PSE_ARENA_FULL, -1, "the arena is full")                                                               \
+    X(PSE_ARENA_NO_MEMORY, -2, "the system has no memory left for the arena")                                \
+    X(PSE_ARENA_TOO_LARGE, -3, "the request is larger than the arena can ever hold")                         \
+    X(PSE_ARENA_SYSTEM, -4, "a system call failed")                                                          \
+    X(PSE_ARENA_FOREIGN, -5, "this is not an arena of this job")                                             \
+    X(PSE_ARENA_MISMATCH, -6, "one shared block was asked for with different sizes or numbers of partitions")
+
+enum {
+#define X(name, code, text) name = code,
+    PSE_ARENA_ERRORS(X)
+#undef X
+};
+
+typedef struct pse_arena pse_arena; /* Process-local handle. */
+typedef uint64_t pse_handle;        /* Offset of a block's header in the arena; 0 means none. */
+
+/* What the bytes of a block are.  Strides are in bytes. */
+typedef struct pse_layout {
+    uint8_t dtype; /* Code of the element type (see pse_dtype). */
+    uint8_t ndim;
+    uint16_t reserved;
+    uint32_t itemsize;
+    int64_t shape[PSE_MAX_DIMS];
+    int64_t strides[PSE_MAX_DIMS];
+} pse_layout;
+
+/* Element types; the codes are part of the wire format. */
+enum pse_dtype {
+    PSE_BYTES = 0,
+    PSE_I32 = 1,
+    PSE_I64 = 2,
+    PSE_F32 = 3,
+    PSE_F64 = 4,
+    PSE_C64 = 5,
+    PSE_C128 = 6,
+    PSE_U8 = 7,
+    PSE_U16 = 8,
+    PSE_BOOL = 9,
+    PSE_OBJECT = 10,
+};
+
+/* Head of a block.  Only the fields named "public" may be read or written outside the library. */
+typedef struct pse_block {
+    uint64_t magic;
+    _Atomic uint32_t references; /* Read it through pse_arena_references. */
+    _Atomic uint32_t pinned;     /* Public: references that Python code kept after its call. */
+    _Atomic int32_t waiter;      /* Public: rank slot that waits to be the only holder, or -1. */
+    uint32_t owner;              /* Public: rank slot that allocated it. */
+    uint32_t site;               /* Public: call site that allocated it. */
+    uint32_t flags;              /* Public: PSE_BLOCK_*. */
+    uint64_t tph;                /* Public: TPH that allocated it. */
+    uint64_t bytes;              /* Public: usable bytes. */
+    uint64_t data;               /* Offset of the first data byte in the arena (64-byte aligned). */
+    pse_handle parent;           /* Public: block that a view belongs to, or 0. */
+    pse_layout layout;           /* Public: written by the allocating rank before the handle is passed on. */
+    uint64_t internal[6];        /* The library's own: size class, list links. */
+} pse_block;
+
+typedef struct pse_arena_statistics {
+    uint64_t capacity;    /* Bytes that the arena may hold at most. */
+    uint64_t grown;       /* Bytes that have ever been handed out (high-water mark of touched memory). */
+    uint64_t in_use;      /* Bytes of live blocks. */
+    uint64_t peak;        /* Largest in_use so far. */
+    uint64_t allocations; /* Number of allocations so far. */
+    uint64_t recycled;    /* How many of these were served from warm memory. */
+    uint64_t live_blocks;
+    uint64_t recoveries; /* How often a dead rank's lock was taken over. */
+} pse_arena_statistics;
+
+/* Make an arena of at most `capacity` bytes and map it.  Nothing is reserved: memory is taken as blocks grow
+ * into it. On error *out is NULL and errno tells why. */
+int pse_arena_create(pse_arena **out, uint64_t capacity);
+
+/* Map the arena that process `pid` holds as descriptor `fd`; both ends must run as the same user. */
+int pse_arena_attach(pse_arena **out, pid_t pid, int fd);
+
+int pse_arena_fd(const pse_arena *arena);
+void pse_arena_detach(pse_arena *arena); /* Unmap and forget; blocks live on for the other ranks. */
+
+/* A block of at least `bytes` bytes with one reference.  The layout, site, tph, owner are the caller's to
+ * write. Returns PSE_ARENA_FULL where waiting may help, PSE_ARENA_TOO_LARGE where it never will. */
+int pse_arena_allocate(pse_arena *arena, uint64_t bytes, pse_handle *out);
+
+/* One shared parent for `parts` partitions: the first caller with this key allocates it, later ones get the
+ * same block. Each call gives one reference; the block holds all `parts` of them from the start, so that it
+ * outlives a partition that is done before the next one comes.  After `parts` calls the key is forgotten.
+ * Keys are never 0. */
+int pse_arena_allocate_shared(pse_arena *arena, uint64_t key, uint32_t parts, uint64_t bytes,
+                              pse_handle *out);
+
+/* A view of `parent` that starts `offset` bytes into its data; takes a reference to the parent, has one of
+ * its own. A view of a view belongs to the same root parent (its parent field is the root block). */
+int pse_arena_view(pse_arena *arena, pse_handle parent, uint64_t offset, uint64_t bytes, pse_handle *out);
+
+void pse_arena_retain(pse_arena *arena, pse_handle block, uint32_t count);
+
+/* Give up one reference; returns how many are left.  The last one frees the block (and a view's hold on its
+ * parent). */
+uint32_t pse_arena_release(pse_arena *arena, pse_handle block);
+
+uint32_t pse_arena_references(const pse_arena *arena, pse_handle block);
+pse_block *pse_arena_block(const pse_arena *arena,
+                           pse_handle block); /* Never NULL for a live handle, NULL otherwise. */
+char *pse_arena_base(const pse_arena *arena); /* Where handle 0 would be: a block lies at base + handle. */
+uint64_t
+pse_arena_reach(const pse_arena *arena); /* All of the arena lies within so many bytes of its base. */
+void *pse_arena_data(const pse_arena *arena, pse_handle block);
+
+/* Map memory that other ranks have grown into, at most `limit` bytes of it, so that this rank's first pass
+ * over a block meets no page fault; for a rank with nothing else to do.  Returns how many bytes are still
+ * unmapped. */
+uint64_t pse_arena_prefault(pse_arena *arena, uint64_t limit);
+
+/* How often memory was freed so far; a rank that waits for space compares it before it sleeps. */
+uint64_t pse_arena_frees(const pse_arena *arena);
+
+void pse_arena_read_statistics(pse_arena *arena, pse_arena_statistics *out);
+
+/* Live blocks, largest first, at most `limit`; returns how many were written.  For the report of who holds
+ * what. */
+size_t pse_arena_live(pse_arena *arena, pse_handle *out, size_t limit);
+
+/* Walk all blocks and lists; true if every invariant holds. */
+bool pse_arena_is_valid(pse_arena *arena);
+
+/* What a poisoned arena holds in freed blocks, and in fresh ones until they are written. */
+#define PSE_POISON_FREED 0xA5
+#define PSE_POISON_FRESH 0x5A
+
+/* From now on, overwrite freed blocks, data and layout, and the data of fresh ones.  For tests: whoever reads
+ * what was freed, or never written, gives a wrong result. */
+void pse_arena_poison(pse_arena *arena, bool on);
+
+const char *pse_arena_error_text(int code);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,19 @@
+/* How much memory this process may still take: the system's, or the memory cgroup's where that is less.
+ *
+ * May touch: /proc and /sys/fs/cgroup, read-only.  Used by growth.c, and by Python for the default capacity.
+ */
+#ifndef PSE_MEMORY_H
+#define PSE_MEMORY_H
+
+#include <stdint.h>
+
+typedef struct pse_memory {
+    uint64_t total;     /* Bytes that there would be if all else ended. */
+    uint64_t available; /* Bytes that can be taken now without swapping or being killed. */
+} pse_memory;
+
+/* Read both figures below `root` ("" on a real system; tests have a tree of their own).  Returns 0, or -1 if
+ * proc/meminfo can't be read or understood: both are UINT64_MAX then. */
+int pse_memory_read(const char *root, pse_memory *out);
+
+#endif

@@ -1,0 +1,166 @@
+# cython: language_level=3
+"""Python face of the node's board (cext/channel/board.h): who runs what, and how much of it."""
+
+import os
+
+from libc.stdint cimport uint32_t, uint64_t
+
+cdef extern from *:
+    """
+    #include "board.h"
+    static const char *const state_texts[] = {
+    #define X(name, code, text) [code] = text,
+      PSE_RANK_STATES(X)
+    #undef X
+    };
+    static inline void slot_start(pse_slot *slot, int pid) {
+      atomic_store(&slot->pid, pid);
+      atomic_store(&slot->state, PSE_RANK_STARTING);
+    }
+    static inline void slot_state(pse_slot *slot, uint32_t state) { atomic_store(&slot->state, state); }
+    static inline uint64_t complete_iterations(pse_board *board, uint32_t loop, uint32_t rank) {
+      return atomic_load(pse_board_loop(board, loop, rank));
+    }
+    """
+    const char *state_texts[11]
+    void slot_start(pse_slot *slot, int pid) nogil
+    void slot_state(pse_slot *slot, uint32_t state) nogil
+    uint64_t complete_iterations(pse_board *board, uint32_t loop, uint32_t rank) nogil
+    void pse_board_forget_taken(const pse_board *board, uint32_t consumer) nogil
+
+cdef extern from "wakeups.h":
+    int pse_wake_soon() nogil
+    int pse_sleep_exactly() nogil
+
+STATES = tuple(state_texts[i].decode() for i in range(11))
+ABSENT, STARTING, RUNNING = 0, 1, 2
+DONE, FAILED = 9, 10
+NO_SITE = 0xFFFFFFFF
+
+
+def wake_soon():
+    """Ask the scheduler for short slices, so that this process gets a core soon after it wakes up.
+
+    Returns whether it could be asked; whether it helps is the kernel's affair (Linux 6.12 and later).
+    """
+    return pse_wake_soon() == 0
+
+
+def sleep_exactly():
+    """Let this process's sleeps end when they should; returns whether that could be set."""
+    return pse_sleep_exactly() == 0
+
+
+cdef class Board:
+    """The board of one node; make it with `create` or `attach`."""
+
+    def __dealloc__(self):
+        if self.board is not NULL:
+            pse_board_detach(self.board)
+
+    cdef pse_board *open_board(self) except NULL:
+        if self.board is NULL:
+            raise ValueError("this board is closed")
+        return self.board
+
+    @staticmethod
+    def create(uint32_t ranks, uint32_t sites, uint32_t edges, uint32_t loops):
+        """Make a board for so many ranks, call sites, edges and inflight loops."""
+        cdef pse_board_size size
+        size.ranks, size.sites, size.edges, size.loops = ranks, sites, edges, loops
+        cdef Board board = Board()
+        cdef int code = pse_board_create(&board.board, size)
+        if code != 0:
+            raise OSError(-code, f"cannot make the node's board: {os.strerror(-code)}")
+        board.ranks, board.sites = ranks, sites
+        return board
+
+    @staticmethod
+    def attach(int pid, int fd):
+        """Map the board that process `pid` holds as descriptor `fd`."""
+        cdef Board board = Board()
+        cdef int code = pse_board_attach(&board.board, pid, fd)
+        if code != 0:
+            raise OSError(-code, f"cannot open the board of process {pid}: {os.strerror(-code)}")
+        cdef pse_board_size size = pse_board_get_size(board.board)
+        board.ranks, board.sites = size.ranks, size.sites
+        return board
+
+    @property
+    def fd(self):
+        """Descriptor of the board's memory file, for others to attach to."""
+        return pse_board_fd(self.open_board())
+
+    @property
+    def size(self):
+        """(ranks, call sites, edges, loops)."""
+        cdef pse_board_size size = pse_board_get_size(self.open_board())
+        return size.ranks, size.sites, size.edges, size.loops
+
+    cdef pse_slot *_slot(self, uint32_t rank) except NULL:
+        if rank >= self.ranks:
+            raise IndexError(f"rank {rank} of {self.ranks}")
+        return pse_board_slot(self.open_board(), rank)
+
+    def start(self, uint32_t rank, int pid):
+        """Enter a rank's process."""
+        slot_start(self._slot(rank), pid)
+
+    def set_state(self, uint32_t rank, uint32_t state):
+        """Say what a rank is doing (an index of STATES)."""
+        slot_state(self._slot(rank), state)
+
+    def slot(self, uint32_t rank):
+        """Give pid, state, site (or None), tph, loop_index, since (ns, monotonic) and whether it sleeps."""
+        cdef pse_slot *slot = self._slot(rank)
+        return {
+            "pid": slot.pid,
+            "state": slot.state,
+            "site": None if slot.site == NO_SITE else slot.site,
+            "tph": slot.tph,
+            "loop_index": slot.loop_index,
+            "since": slot.since,
+            "sleeping": bool(slot.sleeping),
+        }
+
+    def statistics(self, uint32_t rank, uint32_t site):
+        """Give what a rank did at a call site: calls, times in ns, bytes by how they travelled."""
+        if rank >= self.ranks or site >= self.sites:
+            raise IndexError(f"rank {rank} of {self.ranks}, call site {site} of {self.sites}")
+        cdef pse_site_statistics *s = pse_board_statistics(self.open_board(), rank, site)
+        return {"calls": s.calls, "wall": s.wall, "cpu": s.cpu, "described": s.described, "copied": s.copied,
+                "remote": s.remote, "waited": s.waited}
+
+    def iterations(self, uint32_t loop, uint32_t rank):
+        """Count the iterations of an inflight loop that a rank has completed without a gap, in all runs."""
+        cdef pse_board *board = self.open_board()
+        if rank >= self.ranks or loop >= pse_board_get_size(board).loops:
+            raise IndexError(f"rank {rank} of {self.ranks}, loop {loop}")
+        return complete_iterations(board, loop, rank)
+
+    def forget_taken(self, uint32_t consumer):
+        """Note that a rank has taken nothing from any queue yet."""
+        self._slot(consumer)
+        pse_board_forget_taken(self.open_board(), consumer)
+
+    def claim_report(self):
+        """Claim the right to name a culprit: true for the first who asks."""
+        return bool(pse_board_claim_report(self.open_board()))
+
+    def ring(self, uint32_t rank):
+        """Wake a rank that sleeps."""
+        pse_bell_ring(self._slot(rank))
+
+    def bell(self, uint32_t rank):
+        """Read a rank's bell, for `wait`."""
+        return pse_bell_read(self._slot(rank))
+
+    def wait(self, uint32_t rank, uint32_t seen, double timeout):
+        """Sleep as `rank` until its bell differs from `seen`, at most `timeout` seconds; true if it rang."""
+        cdef pse_board *board = self.open_board()
+        cdef uint64_t limit = <uint64_t>(timeout * 1e9)
+        cdef bint rang
+        self._slot(rank)
+        with nogil:
+            rang = pse_bell_wait(board, rank, seen, limit, NULL)
+        return rang

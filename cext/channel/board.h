@@ -1,0 +1,111 @@
+/* The node's board: what the ranks of one node know of each other, in one nameless shared memory file.
+ *
+ * For every rank of the job it has a slot (pid, state, what it runs, its doorbell), its statistics per call
+ * site, and its inbox.  For every edge of the program graph it counts, per consumer, how many messages were
+ * taken (credits), and for every `inflight` loop, per rank, how many iterations are complete.  Ranks of other
+ * nodes have slots too; they stay empty but for the counters that messages mirror.
+ *
+ * The launcher makes the board where it can, else the first rank of the node; others open it through
+ * /proc/PID/fd/FD.  May touch: its own mapping.  Next rooms: `inbox.h` (messages), `doorbell.h` (sleeping).
+ */
+#ifndef PSE_BOARD_H
+#define PSE_BOARD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PSE_NO_SITE 0xffffffffu
+
+/* What a rank is doing.  Names are shown to users; one table for C and Python. */
+#define PSE_RANK_STATES(X)                                                                                   \
+    X(PSE_RANK_ABSENT, 0, "absent")                                                                          \
+    X(PSE_RANK_STARTING, 1, "starting")                                                                      \
+    X(PSE_RANK_RUNNING, 2, "running")                                                                        \
+    X(PSE_RANK_WAIT_INPUT, 3, "waiting for input")                                                           \
+    X(PSE_RANK_WAIT_EXCLUSIVE, 4, "waiting for other readers")                                               \
+    X(PSE_RANK_WAIT_CREDIT, 5, "waiting for a place in a queue")                                             \
+    X(PSE_RANK_WAIT_SPACE, 6, "waiting for shared memory")                                                   \
+    X(PSE_RANK_WAIT_ITERATION, 7, "waiting for an earlier iteration")                                        \
+    X(PSE_RANK_WAIT_ORDER, 8, "waiting for its turn in a collective call")                                   \
+    X(PSE_RANK_DONE, 9, "done")                                                                              \
+    X(PSE_RANK_FAILED, 10, "failed")
+
+enum pse_rank_state {
+#define X(name, code, text) name = code,
+    PSE_RANK_STATES(X)
+#undef X
+};
+
+/* One rank's slot.  Written by its rank, but for `bell`, which everybody rings. */
+typedef struct pse_slot {
+    _Atomic int32_t pid;
+    _Atomic uint32_t state;
+    _Atomic uint32_t site;        /* Call site that runs now, or PSE_NO_SITE. */
+    _Atomic uint32_t cpu;         /* Core it was last seen on. */
+    _Atomic uint64_t tph;         /* TPH that the call works on. */
+    _Atomic uint64_t since;       /* When `state` or `site` last changed (CLOCK_MONOTONIC ns). */
+    _Atomic uint64_t affinity;    /* Cores it may use, as a mask of the first 64. */
+    _Atomic int64_t loop_index;   /* Loop counter of the TPH, for people. */
+    _Atomic uint64_t yield_after; /* Until then, waiting for a shared core is done asleep (doorbell.c). */
+    /* A cache line of its own for what others touch on every hand-over. */
+    _Alignas(64) _Atomic uint32_t bell;
+    _Atomic uint32_t sleeping;
+    _Atomic uint32_t
+        wants; /* PSE_WANT_*: what this rank's blocked TPHs wait for, so that others ring when it comes. */
+} pse_slot;
+
+enum pse_want {
+    PSE_WANT_EXCLUSIVE = 1,
+    PSE_WANT_CREDIT = 2,
+    PSE_WANT_SPACE = 4,
+    PSE_WANT_ITERATION = 8,
+    PSE_WANT_ORDER = 16
+};
+
+/* What one rank did at one call site so far. */
+typedef struct pse_site_statistics {
+    _Atomic uint64_t calls;
+    _Atomic uint64_t wall;      /* ns inside the module. */
+    _Atomic uint64_t cpu;       /* ns of CPU time inside the module. */
+    _Atomic uint64_t described; /* Bytes handed over by descriptor. */
+    _Atomic uint64_t copied;    /* Bytes copied on the node by the engine. */
+    _Atomic uint64_t remote;    /* Bytes sent through MPI. */
+    _Atomic uint64_t waited;    /* ns that the rank slept before it could run this call site. */
+    uint64_t padding;
+} pse_site_statistics;
+
+typedef struct pse_board pse_board; /* Process-local handle. */
+
+typedef struct pse_board_size {
+    uint32_t ranks, sites, edges, loops;
+} pse_board_size;
+
+int pse_board_create(pse_board **out, pse_board_size size); /* 0 or -errno. */
+int pse_board_attach(pse_board **out, pid_t pid, int fd);   /* 0 or -errno; -EPROTO: not a board. */
+void pse_board_detach(pse_board *board);
+int pse_board_fd(const pse_board *board);
+pse_board_size pse_board_get_size(const pse_board *board);
+
+pse_slot *pse_board_slot(const pse_board *board, uint32_t rank);
+pse_site_statistics *pse_board_statistics(const pse_board *board, uint32_t rank, uint32_t site);
+_Atomic uint64_t *pse_board_taken(const pse_board *board, uint32_t edge, uint32_t consumer);
+/* A consumer of this node, or mirrored here, has taken nothing yet. */
+void pse_board_forget_taken(const pse_board *board, uint32_t consumer);
+_Atomic uint64_t *pse_board_loop(const pse_board *board, uint32_t loop, uint32_t rank);
+struct pse_inbox *pse_board_inbox(const pse_board *board, uint32_t rank);
+
+/* How many ranks of this node wait for space in the arena. */
+_Atomic uint32_t *pse_board_space_wanted(const pse_board *board);
+
+/* The first rank (or the launcher) that claims the right to name a culprit gets true. */
+int pse_board_claim_report(pse_board *board);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,145 @@
+#define _GNU_SOURCE
+#include "doorbell.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* About twice what waking a sleeper on another core costs: longer waits are cheaper asleep. */
+#define SPIN_NANOSECONDS 25000u
+/* Looks at the bell between two looks at the clock and the neighbours. */
+#define SPIN_LOOKS 64
+/* A yield that takes longer than this met somebody who computes. */
+#define YIELD_NANOSECONDS 50000u
+/* Whoever sleeps for less than this polls something else in between (MPI): spinning each time would burn a
+ * core. */
+#define SPINLESS_NANOSECONDS 50000000u
+#define YIELD_PAUSE_NANOSECONDS 3000000u
+
+static uint64_t clock_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+void pse_bell_ring(pse_slot *slot)
+{
+    atomic_fetch_add(&slot->bell, 1u);
+    /* Whoever wakes it counts it as awake at once: it wants a core from now on, though it may get one only
+     * later. */
+    if (atomic_load(&slot->sleeping) && atomic_exchange(&slot->sleeping, 0u))
+        syscall(SYS_futex, (uint32_t *)&slot->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+void pse_bell_note_core(pse_slot *slot)
+{
+    atomic_store_explicit(&slot->cpu, (uint32_t)sched_getcpu(), memory_order_relaxed);
+}
+
+void pse_bell_note_affinity(pse_slot *slot)
+{
+    cpu_set_t allowed;
+    uint64_t mask = 0;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        for (int core = 0; core < 64; core++)
+            if (CPU_ISSET(core, &allowed))
+                mask |= UINT64_C(1) << core;
+    atomic_store(&slot->affinity, mask);
+}
+
+/* Whether rank `other` is awake, and so may want a core. */
+static bool awake(pse_slot *other)
+{
+    uint32_t state = atomic_load_explicit(&other->state, memory_order_relaxed);
+    return state != PSE_RANK_ABSENT && state < PSE_RANK_DONE &&
+           !atomic_load_explicit(&other->sleeping, memory_order_relaxed);
+}
+
+/* A core is free for spinning when fewer awake ranks compete for this rank's cores than there are, and none
+ * of them was last seen on the very core that we are on. */
+bool pse_bell_core_is_free(pse_board *board, uint32_t rank)
+{
+    pse_slot *self = pse_board_slot(board, rank);
+    uint64_t mask = atomic_load_explicit(&self->affinity, memory_order_relaxed);
+    uint32_t core = (uint32_t)sched_getcpu();
+    int busy = 0;
+    for (uint32_t other = 0; other < pse_board_get_size(board).ranks; other++) {
+        pse_slot *slot = pse_board_slot(board, other);
+        if (other == rank || !awake(slot))
+            continue;
+        if (!(atomic_load_explicit(&slot->affinity, memory_order_relaxed) & mask))
+            continue;
+        if (atomic_load_explicit(&slot->cpu, memory_order_relaxed) == core)
+            return false;
+        busy++;
+    }
+    return busy < __builtin_popcountll(mask);
+}
+
+/* Let others run.  If that takes long, somebody computes on this core: sleep at once for a while from now on,
+ * since a sleeper that is woken gets the core back sooner than one that yields. */
+static bool yield_core(pse_slot *slot, uint64_t now)
+{
+    if (now < atomic_load_explicit(&slot->yield_after, memory_order_relaxed))
+        return false;
+    sched_yield();
+    uint64_t back = clock_now();
+    if (back - now < YIELD_NANOSECONDS)
+        return true;
+    atomic_store_explicit(&slot->yield_after, back + YIELD_PAUSE_NANOSECONDS, memory_order_relaxed);
+    return false;
+}
+
+/* Look for a while before going to sleep: on a core of our own by spinning, on a shared one by letting the
+ * others run between two looks. */
+static bool spin(pse_board *board, uint32_t rank, uint32_t seen)
+{
+    pse_slot *slot = pse_board_slot(board, rank);
+    uint64_t until = clock_now() + SPIN_NANOSECONDS;
+    for (uint64_t now = 0; now < until; now = clock_now()) {
+        bool alone = pse_bell_core_is_free(board, rank);
+        for (int look = 0; look < (alone ? SPIN_LOOKS : 1); look++) {
+            if (pse_bell_read(slot) != seen)
+                return true;
+            relax();
+        }
+        if (!alone && !yield_core(slot, clock_now()))
+            return pse_bell_read(slot) != seen;
+    }
+    return false;
+}
+
+bool pse_bell_wait(pse_board *board, uint32_t rank, uint32_t seen, uint64_t timeout, uint64_t *slept)
+{
+    pse_slot *slot = pse_board_slot(board, rank);
+    if ((timeout == 0 || timeout >= SPINLESS_NANOSECONDS) && spin(board, rank, seen))
+        return true;
+    struct timespec limit = {.tv_sec = (time_t)(timeout / 1000000000u),
+                             .tv_nsec = (long)(timeout % 1000000000u)};
+    atomic_store(&slot->sleeping, 1u);
+    bool rang = atomic_load(&slot->bell) != seen;
+    if (!rang) {
+        uint64_t begin = slept ? clock_now() : 0;
+        long result =
+            syscall(SYS_futex, (uint32_t *)&slot->bell, FUTEX_WAIT, seen, timeout ? &limit : NULL, NULL, 0);
+        rang = result == 0 || errno == EAGAIN;
+        if (slept)
+            *slept += clock_now() - begin;
+    }
+    atomic_store(&slot->sleeping, 0u);
+    pse_bell_note_core(slot);
+    return rang;
+}

@@ -1,0 +1,114 @@
+/* The event recorder: fixed-size records appended to a memory-mapped file, one file per rank.
+ *
+ * One table (events.def) names every field and event type and what they mean; the C structs and enums here
+ * and NumPy's dtypes are made from it.  A record is complete when `type` is not 0: a reader of a crashed run
+ * stops at the first zero type.  Writing is single-threaded per recorder; a full file grows by whole steps.
+ *
+ * A trace never breaks a run: if the file can't grow, recording stops, that is said once on stderr, and every
+ * later record goes nowhere.  Space is reserved before it is written to, so a full disk is never a SIGBUS.
+ *
+ * May touch: its own file.  Next room: pse/trace reads what is written here.
+ */
+#ifndef PSE_RECORDER_H
+#define PSE_RECORDER_H
+
+#include <stdint.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PSE_NONE 0xffffffffu /* No rank, site, edge, loop, partition. */
+
+/* 48 bytes: time, type, flags, site, tph, a, b, c. */
+typedef struct pse_event {
+#define PSE_FIELD(ctype, name, meaning) ctype name;
+#include "events.def"
+} pse_event;
+
+/* The head of a file's first page. */
+typedef struct pse_trace_header {
+#define PSE_HEADER_FIELD(ctype, name, meaning) ctype name;
+#define PSE_HEADER_TEXT(length, name, meaning) char name[length];
+#include "events.def"
+} pse_trace_header;
+
+/* PSE_EVENT_MODULE_ENTER and so on. */
+enum {
+#define PSE_EVENT(name, number, meaning, flags, a, b, c, otf2) PSE_EVENT_##name = number,
+#include "events.def"
+};
+
+/* PSE_WAIT_INPUT, PSE_MESSAGE_DESCRIPTOR and so on. */
+enum {
+#define PSE_CODE(group, name, number, meaning) PSE_##group##_##name = number,
+#include "events.def"
+};
+
+typedef struct pse_recorder {
+    pse_event *next;  /* Where the next record goes. */
+    pse_event *limit; /* First record past what is mapped and backed by memory. */
+    void *internal;
+} pse_recorder;
+
+/* Create DIRECTORY/rank-RRRRR.events (an older one is replaced) and map its first window.
+ * Returns 0, or -errno with *out NULL. */
+int pse_recorder_open(pse_recorder **out, const char *directory, uint32_t rank);
+
+/* Cut the file to what was written, mark it as closed, free the recorder (NULL is allowed).  Returns 0, or
+ * -errno of what ended recording early. */
+int pse_recorder_close(pse_recorder *recorder);
+
+/* Make room for at least one record; on failure recording stops, said once.  Only pse_record_at calls it. */
+void pse_recorder_grow(pse_recorder *recorder);
+
+uint64_t pse_recorder_count(const pse_recorder *recorder); /* Records in the file so far. */
+int pse_recorder_error(const pse_recorder *recorder);      /* errno of what ended recording early, else 0. */
+
+/* Write `text` (UTF-8, not empty) as the name of `number` among things of `kind` (PSE_TEXT_*), in as many
+ * TEXT records as it takes. */
+void pse_record_text(pse_recorder *recorder, uint16_t kind, uint32_t number, const char *text);
+
+static inline uint64_t pse_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Two 32-bit numbers in one field, as events.def asks for. */
+static inline uint64_t pse_pair(uint32_t low, uint32_t high)
+{
+    return (uint64_t)high << 32 | low;
+}
+
+/* Append one record with a time the caller already has. `type` is stored last, so that a torn record is never
+ * read. */
+static inline void pse_record_at(pse_recorder *recorder, uint64_t time, uint16_t type, uint16_t flags,
+                                 uint32_t site, uint64_t tph, uint64_t a, uint64_t b, uint64_t c)
+{
+    if (__builtin_expect(recorder->next == recorder->limit, 0))
+        pse_recorder_grow(recorder);
+    pse_event *event = recorder->next++;
+    event->time = time;
+    event->flags = flags;
+    event->site = site;
+    event->tph = tph;
+    event->a = a;
+    event->b = b;
+    event->c = c;
+    __atomic_store_n(&event->type, type, __ATOMIC_RELEASE);
+}
+
+/* Append one record that happens now. */
+static inline void pse_record(pse_recorder *recorder, uint16_t type, uint16_t flags, uint32_t site,
+                              uint64_t tph, uint64_t a, uint64_t b, uint64_t c)
+{
+    pse_record_at(recorder, pse_clock(), type, flags, site, tph, a, b, c);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

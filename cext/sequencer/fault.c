@@ -1,0 +1,180 @@
+#define _GNU_SOURCE
+#include "fault.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define HANDLER_STACK (64 * 1024)
+#define STOP_MICROSECONDS 700000
+#define WATCH_MILLISECONDS 2000 /* a death is named, and all ranks are killed, within some ten of them */
+
+const char *volatile pse_current_call;
+
+static pse_reporter reporter;
+static bool core_wanted;
+static atomic_flag handling = ATOMIC_FLAG_INIT;
+static volatile sig_atomic_t stopped_by;
+static void (*interrupt_owner)(int number);
+static pse_words words; /* Not on the handler's small stack. */
+
+typedef struct crash {
+    int number;
+    const char *name;
+    const char *help;
+} crash;
+
+static const crash crashes[] = {
+    {SIGSEGV, "segmentation fault", "it read or wrote outside of its arrays"},
+    {SIGBUS, "bus error", "it read or wrote outside of its arrays, or the machine has no memory left"},
+    {SIGFPE, "arithmetic fault", "it divided an integer by zero"},
+    {SIGILL, "illegal instruction", "it was built for another processor, or jumped to a wrong address"},
+    {SIGABRT, "abort", "it called abort(), or a library found its own data damaged"},
+};
+#define CRASHES (sizeof crashes / sizeof crashes[0])
+
+static const crash *crash_of(int number)
+{
+    for (size_t i = 0; i < CRASHES; i++)
+        if (crashes[i].number == number)
+            return &crashes[i];
+    return &crashes[0];
+}
+
+/* Leave a core file where the user asked for one; else an exit code that mpiexec passes on. */
+static void leave(int number)
+{
+    if (!core_wanted)
+        pse_leave_slowly(&reporter, PSE_EXIT_FAILED);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void describe(const crash *what)
+{
+    const char *call = pse_current_call;
+    pse_words_add(&words, "error: ");
+    pse_words_add(&words, what->name);
+    pse_words_add(&words, " in ");
+    pse_words_add(&words, call != NULL ? call : "the engine, between two calls");
+    pse_words_add(&words, "\n  where: ");
+    pse_words_add(&words, reporter.who);
+    if (call != NULL) {
+        pse_add_tph(&words, pse_board_slot(reporter.board, reporter.rank));
+        pse_words_add(&words, "\nhelp: ");
+        pse_words_add(&words, what->help);
+    }
+    pse_words_add(&words, "\n");
+}
+
+/* Whether another rank of the node ended before it was done. */
+static bool somebody_died(void)
+{
+    for (uint32_t rank = 0; rank < pse_board_get_size(reporter.board).ranks; rank++) {
+        const pse_slot *slot = pse_board_slot(reporter.board, rank);
+        uint32_t state = atomic_load(&slot->state);
+        bool alive = state > PSE_RANK_ABSENT && state < PSE_RANK_DONE;
+        if (alive && rank != reporter.rank && pse_is_ending(atomic_load(&slot->pid)))
+            return true;
+    }
+    return false;
+}
+
+/* The report goes out before the slot is marked: whoever sees the mark may rely on the report.  A rank that
+ * fails between two calls may do so over what a killed one left behind: whoever watches gets the time to name
+ * that one. */
+static void on_crash(int number)
+{
+    if (atomic_flag_test_and_set(&handling)) {
+        /* Another thread of this process crashes as well, or the handler itself did. */
+        signal(number, SIG_DFL);
+        raise(number);
+        return;
+    }
+    if (pse_current_call == NULL && somebody_died())
+        poll(NULL, 0, WATCH_MILLISECONDS);
+    describe(crash_of(number));
+    pse_report(&reporter, reporter.rank, &words);
+    atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_FAILED);
+    leave(number);
+}
+
+/* A library that calls exit() would take the rank along and leave all others waiting. */
+static void on_exit_called(void)
+{
+    uint32_t state = atomic_load(&pse_board_slot(reporter.board, reporter.rank)->state);
+    const char *call = pse_current_call;
+    if (state < PSE_RANK_RUNNING || state >= PSE_RANK_DONE || call == NULL)
+        return;
+    pse_words_add(&words, "error: ");
+    pse_words_add(&words, call);
+    pse_words_add(&words, " called exit()\n  where: ");
+    pse_words_add(&words, reporter.who);
+    pse_add_tph(&words, pse_board_slot(reporter.board, reporter.rank));
+    pse_words_add(&words, "\nhelp: a module must return its error code instead\n");
+    pse_report(&reporter, reporter.rank, &words);
+    atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_FAILED);
+    pse_leave_slowly(&reporter, PSE_EXIT_FAILED);
+}
+
+/* The rank's owner had its time, or a second signal came. */
+static void leave_stopped(int number)
+{
+    (void)number;
+    pse_words_add(&words, "error: ");
+    pse_words_add(&words, reporter.who);
+    pse_words_add(&words, " was stopped by ");
+    pse_words_add(&words, stopped_by == SIGINT ? "SIGINT\n" : "SIGTERM\n");
+    pse_report(&reporter, reporter.rank, &words);
+    atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_FAILED);
+    pse_leave(&reporter, 128 + stopped_by);
+}
+
+static void on_stop(int number)
+{
+    static const struct itimerval patience = {.it_value = {.tv_usec = STOP_MICROSECONDS}};
+    if (stopped_by != 0)
+        leave_stopped(number);
+    stopped_by = number;
+    setitimer(ITIMER_REAL, &patience, NULL);
+    interrupt_owner(number);
+}
+
+int pse_stop_install(void (*interrupt)(int number))
+{
+    struct sigaction stop = {.sa_handler = on_stop}, late = {.sa_handler = leave_stopped};
+    interrupt_owner = interrupt;
+    if (sigaction(SIGALRM, &late, NULL) != 0 || sigaction(SIGINT, &stop, NULL) != 0 ||
+        sigaction(SIGTERM, &stop, NULL) != 0)
+        return -errno;
+    return 0;
+}
+
+static int set_stack(void)
+{
+    static char *memory;
+    if (memory == NULL)
+        memory = malloc(HANDLER_STACK);
+    if (memory == NULL)
+        return -ENOMEM;
+    stack_t stack = {.ss_sp = memory, .ss_size = HANDLER_STACK};
+    return sigaltstack(&stack, NULL) == 0 ? 0 : -errno;
+}
+
+int pse_fault_install(const pse_reporter *who_reports)
+{
+    struct rlimit core;
+    struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
+    reporter = *who_reports;
+    core_wanted = getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_cur > 0;
+    int code = atexit(on_exit_called) == 0 ? set_stack() : -ENOMEM;
+    for (size_t i = 0; i < CRASHES && code == 0; i++)
+        if (sigaction(crashes[i].number, &action, NULL) != 0)
+            code = -errno;
+    return code;
+}

@@ -1,0 +1,90 @@
+"""``python -m pse``: one rank of a run inside an MPI job; with the name of a command, that command.
+
+``mpirun -n N python -m pse PROGRAM …`` comes here N times, and so does the launcher of ``pse run``.  Only
+the first rank complains about the command line.  Nothing heavy is imported before the node's warden is on
+its way.  Next room:  `pse.runtime.entry`.
+"""
+
+import contextlib
+import ctypes
+import io
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from pse.runtime.outcome import find_launcher
+from pse.runtime.processes import inside_mpi_job, local_rank, own_rank
+from pse.runtime.warden import Hired
+
+if TYPE_CHECKING:
+    from pse.runtime.request import Request
+
+_LINE_BUFFERED = 1  # _IOLBF of the C library
+
+
+def main() -> None:
+    """Be a rank, or the command that is named."""
+    named = sys.argv[1] if len(sys.argv) > 1 else ""
+    if not inside_mpi_job() and not named.endswith(".coven"):
+        from pse.cli import main as commands
+
+        commands(prog_name="python -m pse")
+        return
+    launcher = find_launcher()
+    _replace_input()
+    watched = launcher is not None and launcher.sees_all
+    warden = Hired() if local_rank() == 0 and not watched else None
+    from pse.cli._guard import guarded
+
+    with guarded():
+        request = _parse()
+        _prepare_process()
+        from pse.runtime.entry import main as run
+
+        sys.exit(run(request, warden))
+
+
+def _replace_input() -> None:
+    """Give modules an empty standard input: one rank would get mpiexec's, the others would wait for ever."""
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.close(nowhere)
+
+
+def _parse() -> "Request":
+    """Read the command line; what is wrong with it is said by one rank and makes all of them leave."""
+    import click
+
+    from pse.cli import resume, run
+    from pse.runtime.request import Request
+
+    words = sys.argv[1:]
+    chosen = resume.rank_command if words[:1] == ["resume"] else run.rank_command
+    with contextlib.ExitStack() as stack:
+        if own_rank() not in (None, 0):
+            stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
+            stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        try:
+            made = chosen.main(words[chosen is resume.rank_command :], standalone_mode=False)
+        except click.ClickException as error:
+            error.show()
+            sys.exit(error.exit_code)
+    if not isinstance(made, Request):
+        sys.exit(made)  # --help
+    return made
+
+
+def _prepare_process() -> None:
+    """Set up what MPI and modules find: signals and standard output."""
+    # Until the run begins there is nothing to tidy up: a signal may end the process as it comes.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # What modules print goes to a pipe and should be seen while the program runs, not at its end.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    library = ctypes.CDLL(None)
+    library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, _LINE_BUFFERED, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""``pse bench idle``: CPU time of ranks that wait, while one rank of four computes.
+
+Two wait for what it computes; one has nothing left to do and waits for the end of the run.  Beside it: ranks
+that wait in MPI_Recv, with MPI's default settings.  Reads the CPU time of every rank from /proc, so all that
+a rank does counts.  Next room: ``programs/idle.coven``.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pse.bench.figures import Against, Figure
+from pse.bench.running import (
+    TIME_LIMIT,
+    Samples,
+    confined_to,
+    finish,
+    in_turn,
+    peer_command,
+    program_command,
+    start,
+    stop,
+    usable_cores,
+)
+from pse.language.errors import RunError
+
+RANKS = 4
+SETTLE_SECONDS = 0.4
+"""What ranks that have just started get to come to rest."""
+
+_RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Seconds that ranks are watched in one repetition."""
+
+    seconds: float = 2.0
+
+
+def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
+    """Measure both, in turn, all ranks on two cores."""
+    computing = sizes.seconds + 2 * SETTLE_SECONDS + 0.5
+    measurers = [
+        lambda: _shares(program_command("idle.coven", {"seconds": computing}), sizes.seconds, "ours"),
+        lambda: _shares(peer_command("wait", RANKS, [computing]), sizes.seconds, "mpi"),
+    ]
+    return _figures(in_turn(repeats, measurers, say))
+
+
+def _figures(samples: Samples) -> list[Figure]:
+    against = Against("a rank in MPI_Recv, 4 ranks on 2 cores", "% CPU", tuple(samples["mpi waiting"]))
+    return [
+        Figure("rank that waits for input", "% CPU", "<=", 1.0, tuple(samples["ours waiting"]), against),
+        Figure("rank that waits for the end", "% CPU", "<=", 1.0, tuple(samples["ours ended"]), against),
+    ]
+
+
+def _shares(command: list[str], seconds: float, who: str) -> dict[str, float]:
+    """Percent of a core that ranks 1 and 2 (the larger) and rank 3 use while rank 0 computes."""
+    what = f"what {who} waits in"
+    with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory:
+        with confined_to(usable_cores()[:2]):
+            process = start(command, directory)
+        try:
+            ranks = _ranks_when(what, process, Path(directory) / "begun")
+            time.sleep(SETTLE_SECONDS)
+            used = _used_during(ranks, seconds)
+            finish(what, process)  # An MPI that is ended early leaves shared memory behind.
+        finally:
+            stop(process)
+    return {f"{who} waiting": max(used[1], used[2]), f"{who} ended": used[3]}
+
+
+def _ranks_when(what: str, process: subprocess.Popen[str], begun: Path) -> dict[int, int]:
+    """Process ids by rank, as soon as computing has begun."""
+    until = time.monotonic() + TIME_LIMIT
+    while not begun.exists():
+        if process.poll() is not None:
+            finish(what, process)
+            raise RunError(f"{what} ended without having computed")
+        if time.monotonic() > until:
+            raise RunError(f"{what} did not begin to compute within {TIME_LIMIT:.0f} s")
+        time.sleep(0.02)
+    ranks = find_ranks(process.pid)
+    if sorted(ranks) != list(range(RANKS)):
+        raise RunError(f"expected ranks 0 to {RANKS - 1} among the processes started, found {sorted(ranks)}")
+    return ranks
+
+
+def find_ranks(ancestor: int) -> dict[int, int]:
+    """Process ids, by rank, of the MPI ranks among a process's descendants."""
+    parents = _parents()
+    ranks = {}
+    for pid in parents:
+        up: int | None = pid
+        while up is not None and up != ancestor:
+            up = parents.get(up)
+        if up is not None and (rank := _rank_of(pid)) is not None:
+            ranks[rank] = pid
+    return ranks
+
+
+def _parents() -> dict[int, int]:
+    parents = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdecimal():
+            try:
+                stat = Path(f"/proc/{entry}/stat").read_text()
+            except OSError:  # It has ended.
+                continue
+            parents[int(entry)] = int(stat.rpartition(")")[2].split()[1])
+    return parents
+
+
+def _rank_of(pid: int) -> int | None:
+    """Its rank, as MPI's launcher says in its environment; None for what is no rank's Python."""
+    try:
+        if os.readlink(f"/proc/{pid}/exe") != os.path.realpath(sys.executable):
+            return None
+        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    variables = dict(entry.decode(errors="replace").partition("=")[::2] for entry in environment)
+    return next((int(variables[name]) for name in _RANK_VARIABLES if name in variables), None)
+
+
+def _used_during(ranks: dict[int, int], seconds: float) -> dict[int, float]:
+    """Percent of a core that each rank's process uses in the next seconds."""
+    try:
+        before, begin = {rank: cpu_seconds(pid) for rank, pid in ranks.items()}, time.monotonic()
+        time.sleep(seconds)
+        after, passed = {rank: cpu_seconds(pid) for rank, pid in ranks.items()}, time.monotonic() - begin
+    except OSError as error:
+        raise RunError(f"a rank ended while it was watched ({error.strerror})") from error
+    return {rank: 100 * (after[rank] - before[rank]) / passed for rank in ranks}
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time that all threads of a process have used: to the ns where the kernel tells, else to a tick."""
+    try:
+        threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
+    except (OSError, IndexError):
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")

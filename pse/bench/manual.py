@@ -1,0 +1,78 @@
+"""Measured figures in the manual: a table for each bench, between two marks, written only here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from pse.bench.figures import Result
+from pse.bench.table import HEADINGS, busy_warning, cells, place
+from pse.language.errors import UsageError
+
+_LINE = ("---", "---:", "---:", "---:", "---", "---", "---:", "---:")
+
+
+def marks(bench: str) -> tuple[str, str]:
+    """Give the two lines between which the figures of a bench stand."""
+    return f"<!-- figures: {bench} -->", f"<!-- end of figures: {bench} -->"
+
+
+def update(page: Path, results: Iterable[Result]) -> None:
+    """Replace the tables of some benches in a page of the manual; other benches' tables stay as they are.
+
+    Raises
+    ------
+    UsageError
+        The page can't be read or written, or has no place for a bench.
+    """
+    put(page, {result.bench: markdown(result) for result in results})
+
+
+def put(page: Path, tables: Mapping[str, str]) -> None:
+    """Write text between the marks of some benches in a page; the rest of it stays as it is.
+
+    Raises
+    ------
+    UsageError
+        The page can't be read or written, or has no place for a bench.
+    """
+    try:
+        text = page.read_text(encoding="utf-8")
+        for bench, table in tables.items():
+            text = _replaced(text, bench, table, page)
+        page.write_text(text, encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
+        raise UsageError(f"--update {page}: {reason}") from None
+
+
+def _replaced(text: str, bench: str, table: str, page: Path) -> str:
+    begin, end = marks(bench)
+    before, opened, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not opened or not closed:
+        raise UsageError(
+            f"--update {page}: there is no place for the figures of {bench}",
+            help=f"put the two lines {begin} and {end} where they should stand",
+        )
+    return f"{before}{begin}\n{table}\n{end}{after}"
+
+
+def markdown(result: Result) -> str:
+    """Write a result as a table in Markdown, with the place and time of the measurement below."""
+    rows = [HEADINGS, _LINE, *(cells(figure) for figure in result.figures)]
+    table = "\n".join(f"| {' | '.join(cell.replace('|', '·') for cell in row)} |" for row in rows)
+    return f"\n{table}\n\n{_where(result)}\n"
+
+
+def comparison(result: Result, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write a table of one's own in Markdown, with the place and time of a result's measurement below."""
+    lines = [headings, ["---"] * len(headings), *rows]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"\n{table}\n\n{_where(result)}\n"
+
+
+def _where(result: Result) -> str:
+    warning = busy_warning(result)
+    where = f"Measured {result.environment['time']} on {place(result)}."
+    return f"{where}{f' Warning: {warning}.' if warning else ''}"

@@ -1,0 +1,44 @@
+"""What stands between a command and the shell: every exception becomes a message and an exit code.
+
+The words for it are in `pse.runtime.messages`, imported when they are needed, so that a command that goes
+well doesn't pay for them.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+
+import click
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Turn exceptions into messages on standard error and exit codes.
+
+    Failures that pse knows have exit codes of their own, a Ctrl-C gives 130, a reader that went away 141, and
+    what nobody foresaw 3 with one line (and the traceback if PSE_DEBUG is set).  Click's own exceptions pass.
+    """
+    try:
+        yield
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except KeyboardInterrupt:
+        click.echo("stopped by SIGINT", err=True)
+        sys.exit(128 + signal.SIGINT)
+    except BrokenPipeError:
+        _silence()
+        sys.exit(128 + signal.SIGPIPE)
+    except Exception as error:
+        from pse.runtime.messages import error_text, exit_code
+
+        click.echo(error_text(error), err=True, nl=False)
+        sys.exit(exit_code(error))
+
+
+def _silence() -> None:
+    """Give standard output to nobody, or Python complains about it once more at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

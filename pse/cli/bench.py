@@ -1,0 +1,75 @@
+"""``pse bench``: measure this machine's figures.  The work is done by ``pse.bench``."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from pse.bench import SUBJECTS, Result, run
+from pse.bench.manual import update as update_manual
+from pse.bench.subjects import REPEATS, check_name
+from pse.bench.table import show
+from pse.language.errors import UsageError
+
+
+@click.command("bench")
+@click.argument("names", metavar="[NAME]…", nargs=-1)
+@click.option("--list", "listing", is_flag=True, help="Name all benches.")
+@click.option("--all", "everything", is_flag=True, help="Measure all of them, one after the other.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: an object for each bench.")
+@click.option(
+    *("--repeats", "repeats"),
+    type=click.IntRange(min=1),
+    default=REPEATS,
+    show_default=True,
+    help="How often each thing is measured.",
+)
+@click.option(
+    "--update",
+    "page",
+    metavar="PAGE",
+    type=click.Path(path_type=Path),
+    help="Write the figures into a page of the manual.",
+)
+def command(
+    names: tuple[str, ...], listing: bool, everything: bool, as_json: bool, repeats: int, page: Path | None
+) -> None:
+    """Measure what pse's own work costs on this machine, beside floors and peers.
+
+    Each bench takes up to a minute, those on the emulated cluster some minutes; let nothing else run
+    meanwhile.  The exit code is 0 if it ran, whether the targets hold or not.
+    """
+    if listing:
+        for subject in SUBJECTS:
+            click.echo(f"{subject.name:15}{subject.title}")
+        return
+    results = [_measured(name, repeats, as_json) for name in _chosen(names, everything)]
+    if as_json:
+        objects = [result.to_json() for result in results]
+        click.echo(json.dumps(objects if everything else objects[0], indent=1, ensure_ascii=False))
+    if page is not None:
+        update_manual(page, results)
+
+
+def _chosen(names: tuple[str, ...], everything: bool) -> list[str]:
+    known = [subject.name for subject in SUBJECTS]
+    for name in names:
+        check_name(name)
+    if everything == bool(names):
+        what = "name a bench, or say --all" if not names else "--all and a name exclude each other"
+        raise UsageError(
+            what, help=f"there are {', '.join(known)}; `pse bench --list` says what they measure"
+        )
+    return known if everything else list(names)
+
+
+def _measured(name: str, repeats: int, quiet: bool) -> Result:
+    """Measure one; says how far it is if somebody watches, and prints the table unless JSON was asked for."""
+    watched = Console(stderr=True)
+    with watched.status(name) as status:
+        result = run(name, repeats, lambda text: status.update(f"{name}: {text}"))
+    if not quiet:
+        show(result, Console() if sys.stdout.isatty() else Console(width=200))
+    return result

@@ -1,0 +1,40 @@
+"""``pse graph``: a picture of a program; nothing is run."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from pse.graph import build
+from pse.graph.export import FORMATS, PICTURES, check_writable, choose_format, export, write
+from pse.language import UsageError, check, read_program
+from pse.language.terminal import show
+from pse.modules import Finder
+
+
+@click.command("graph")
+@click.argument("program", metavar="PROGRAM")
+@click.option("-o", "output", metavar="FILE", help="Where to: .svg, .png, .dot or .mmd.")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Instead of by the extension of FILE.")
+def command(program: str, output: str | None, form: str | None) -> None:
+    """Draw a program's graph without running anything.
+
+    Threads are colours, tags with their distributions are on the edges, loops and PARALLEL are boxes, and
+    each call says which tags it frees.  Without -o, text goes to the terminal (dot, unless --format
+    mermaid).
+    """
+    if output is not None:
+        check_writable(output)
+    form = choose_format(output, form)
+    if output is None and form in PICTURES and sys.stdout.isatty():
+        raise UsageError(f"a picture needs a file, not the terminal: -o {Path(program).stem}.{form}")
+    text, unreadable = read_program(program)
+    checked = check(text, program, modules=Finder()) if not unreadable else None
+    show(unreadable if checked is None else checked.diagnostics, {program: text}, sys.stderr)
+    if checked is None or checked.program is None:
+        sys.exit(1)
+    data = export(build(checked.program), form)
+    if output is not None:
+        write(data, output)
+    else:
+        sys.stdout.buffer.write(data)

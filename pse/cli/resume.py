@@ -1,0 +1,68 @@
+"""``pse resume``: go on from a run's last checkpoint.  The work is done by ``pse.runtime.launch``."""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from pse.cli.run import Processors
+from pse.runtime.request import Request, parse_defines
+
+_OPTIONS = (
+    click.argument("directory", metavar="DIR"),
+    click.option("-p", "--processors", metavar="P", type=Processors(), help="How many (as many as before)."),
+    click.option("-D", "defines", metavar="NAME=VALUE", multiple=True, help="Must be what the run has."),
+    click.option(
+        "-o", "--option", "options", metavar="NAME=VALUE", multiple=True, help="Over the run's options."
+    ),
+    click.option("--every", metavar="N|SECONDSs", help="How often (as before if it isn't given)."),
+    click.option("--trace", metavar="DIR", help="Record what happens from here on, for `pse trace`."),
+    click.option(
+        "--report", type=click.Choice(["text", "json"]), default="text", help="The form of the report."
+    ),
+)
+
+
+def _resume_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def _make_request(
+    directory: str,
+    processors: int | None,
+    defines: tuple[str, ...],
+    options: tuple[str, ...],
+    every: str | None,
+    trace: str | None,
+    report: str,
+) -> Request:
+    """Put together what the command line says; the checkpoint says the rest."""
+    given = parse_defines(defines)
+    return Request("", given, options, trace, report, processors, directory, every, resume=True)
+
+
+@click.command("python -m pse resume")
+@_resume_options
+def rank_command(**given: Any) -> Request:
+    """Go on from the checkpoint in DIR as one rank of the MPI job that started this process."""
+    return _make_request(**given)
+
+
+@click.command("resume")
+@_resume_options
+@click.option("--hosts", metavar="A,B", help="The machines to run on.")
+@click.option("-f", "--hostfile", metavar="FILE", help="A file that names the machines, one on each line.")
+def command(hosts: str | None, hostfile: str | None, **given: Any) -> None:
+    """Go on from the checkpoint in DIR, which `pse run --checkpoint DIR` wrote.
+
+    Program, parameters and options are those that the run was begun with; the number of processors may be
+    another.  Inside an MPI job that runs already, use: mpirun -n N python -m pse resume DIR.
+    """
+    from pse.runtime.launch import launch
+    from pse.runtime.mpi import Hosts
+
+    sys.exit(launch(_make_request(**given), Hosts.chosen(hosts, hostfile, os.environ)))

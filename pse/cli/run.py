@@ -1,0 +1,83 @@
+"""``pse run``: run a program on ranks that mpiexec starts.  The work is done by ``pse.runtime.launch``."""
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from pse.runtime.request import Request, parse_defines
+
+
+class Processors(click.ParamType[int]):
+    """A number of processors."""
+
+    name = "P"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a whole number from 1."""
+        if re.fullmatch(r"0*[1-9][0-9]{0,8}", value):
+            return int(value)
+        self.fail(f"{value} is no number of processors; expected a whole number from 1", param, ctx)
+
+
+_OPTIONS = (
+    click.argument("program", metavar="PROGRAM"),
+    click.option("-p", "--processors", metavar="P", type=Processors(), help="How many processors."),
+    click.option("-D", "defines", metavar="NAME=VALUE", multiple=True, help="The value of a parameter."),
+    click.option(
+        "-o", "--option", "options", metavar="NAME=VALUE", multiple=True, help="Over the program's options."
+    ),
+    click.option("--checkpoint", metavar="DIR", help="Write checkpoints, for `pse resume`."),
+    click.option("--every", metavar="N|SECONDSs", help="How often (30s if it isn't given)."),
+    click.option("--trace", metavar="DIR", help="Record what happens, for `pse trace`."),
+    click.option(
+        "--report", type=click.Choice(["text", "json"]), default="text", help="The form of the report."
+    ),
+)
+
+
+def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command what `pse run` and `python -m pse` have in common."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def make_request(
+    program: str,
+    processors: int | None,
+    defines: tuple[str, ...],
+    options: tuple[str, ...],
+    trace: str | None,
+    report: str,
+    checkpoint: str | None,
+    every: str | None,
+) -> Request:
+    """Put together what the command line says."""
+    return Request(program, parse_defines(defines), options, trace, report, processors, checkpoint, every)
+
+
+@click.command("python -m pse")
+@run_options
+def rank_command(**given: Any) -> Request:
+    """Run PROGRAM as one rank of the MPI job that started this process."""
+    return make_request(**given)
+
+
+@click.command("run")
+@run_options
+@click.option("--hosts", metavar="A,B", help="The machines to run on.")
+@click.option("-f", "--hostfile", metavar="FILE", help="A file that names the machines, one on each line.")
+def command(hosts: str | None, hostfile: str | None, **given: Any) -> None:
+    """Run PROGRAM and report where its time went.
+
+    The number of MPI ranks follows from the program's threads and the number of processors (1 if -p isn't
+    given).  Inside an MPI job that runs already, use: mpirun -n N python -m pse PROGRAM.
+    """
+    from pse.runtime.launch import launch
+    from pse.runtime.mpi import Hosts
+
+    sys.exit(launch(make_request(**given), Hosts.chosen(hosts, hostfile, os.environ)))

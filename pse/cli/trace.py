@@ -1,0 +1,33 @@
+"""``pse trace``: look at what a run recorded."""
+
+import json
+
+import click
+
+from pse import trace
+from pse.language.errors import UsageError
+from pse.trace.text import print_summary
+
+
+@click.group("trace")
+def command() -> None:
+    """Look at what a run recorded (pse run PROGRAM --trace DIR)."""
+
+
+@command.command()
+@click.argument("directory", metavar="DIR")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
+)
+def summary(directory: str, form: str) -> None:
+    """Say where the time of a run went, what moved, and who waited for what."""
+    try:
+        counted = trace.summarize(trace.open(directory))
+    except trace.TraceError as error:
+        raise UsageError(error.message, help=error.help) from error
+    for problem in counted.problems:
+        click.echo(f"warning: {problem}", err=True)
+    if form == "json":
+        click.echo(json.dumps(counted.to_json(), indent=1, ensure_ascii=False))
+    else:
+        print_summary(counted)

@@ -1,0 +1,17 @@
+"""The emulated cluster: nodes as network namespaces on one machine, with shaped links and shares of the CPU.
+
+>>> from pse.cluster import Cluster
+>>> with Cluster(nodes=4, rate="100mbit", cpu=0.25) as cluster:  # doctest: +SKIP
+...     cluster.run(["pse", "run", "programs/fft2d.coven", "-p", "4"])
+...     cluster.run(["python", "ping.py"], ranks=2, capture_output=True, text=True).stdout
+
+Root on Linux only; `demands` says what is missing.  The rooms below it know nothing of it: to them, a
+cluster is a list of hosts and an mpiexec with a launcher of its own.  Inside:  `plan` is what is asked for,
+`network` and `processors` make it, `record` remembers it, `cluster` puts them together.
+"""
+
+from pse.cluster.cluster import Cluster, clusters, find, sweep
+from pse.cluster.demands import unmet
+from pse.cluster.plan import Plan
+
+__all__ = ["Cluster", "Plan", "clusters", "find", "sweep", "unmet"]

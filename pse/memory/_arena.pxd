@@ -1,0 +1,92 @@
+"""C-level declarations of the shared arena, for the extensions that `cimport` them."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from posix.types cimport pid_t
+
+
+cdef extern from "arena.h" nogil:
+    int PSE_MAX_DIMS
+
+    int PSE_ARENA_FULL
+    int PSE_ARENA_NO_MEMORY
+    int PSE_ARENA_TOO_LARGE
+    int PSE_ARENA_SYSTEM
+    int PSE_ARENA_FOREIGN
+    int PSE_ARENA_MISMATCH
+
+    ctypedef struct pse_arena
+    ctypedef uint64_t pse_handle
+
+    ctypedef struct pse_layout:
+        uint8_t dtype
+        uint8_t ndim
+        uint16_t reserved
+        uint32_t itemsize
+        int64_t shape[8]
+        int64_t strides[8]
+
+    ctypedef struct pse_block:
+        int32_t waiter
+        uint32_t owner
+        uint32_t site
+        uint32_t flags
+        uint64_t tph
+        uint64_t bytes
+        pse_handle parent
+        pse_layout layout
+
+    ctypedef struct pse_arena_statistics:
+        uint64_t capacity
+        uint64_t grown
+        uint64_t in_use
+        uint64_t peak
+        uint64_t allocations
+        uint64_t recycled
+        uint64_t live_blocks
+        uint64_t recoveries
+
+    int pse_arena_create(pse_arena **out, uint64_t capacity)
+    int pse_arena_attach(pse_arena **out, pid_t pid, int fd)
+    int pse_arena_fd(const pse_arena *arena)
+    void pse_arena_detach(pse_arena *arena)
+    int pse_arena_allocate(pse_arena *arena, uint64_t bytes, pse_handle *out)
+    int pse_arena_allocate_shared(
+        pse_arena *arena, uint64_t key, uint32_t parts, uint64_t bytes, pse_handle *out
+    )
+    int pse_arena_view(
+        pse_arena *arena, pse_handle parent, uint64_t offset, uint64_t bytes, pse_handle *out
+    )
+    void pse_arena_retain(pse_arena *arena, pse_handle block, uint32_t count)
+    uint32_t pse_arena_release(pse_arena *arena, pse_handle block)
+    uint32_t pse_arena_references(const pse_arena *arena, pse_handle block)
+    pse_block *pse_arena_block(const pse_arena *arena, pse_handle block)
+    void *pse_arena_data(const pse_arena *arena, pse_handle block)
+    uint64_t pse_arena_prefault(pse_arena *arena, uint64_t limit)
+    uint64_t pse_arena_frees(const pse_arena *arena)
+    void pse_arena_read_statistics(pse_arena *arena, pse_arena_statistics *out)
+    size_t pse_arena_live(pse_arena *arena, pse_handle *out, size_t limit)
+    bint pse_arena_is_valid(pse_arena *arena)
+    void pse_arena_poison(pse_arena *arena, bint on)
+    const char *pse_arena_error_text(int code)
+
+
+cdef extern from "memory.h" nogil:
+    ctypedef struct pse_memory:
+        uint64_t total
+        uint64_t available
+
+    int pse_memory_read(const char *root, pse_memory *out)
+
+
+cdef class Arena:
+    cdef pse_arena *handle  # Owned; never NULL in an object that Python code can see.
+
+
+cdef class Block:
+    cdef Arena arena
+    cdef pse_handle _handle  # Owns one reference to it.
+    cdef pse_layout layout   # A copy: the header's belongs to all holders.
+    cdef char *data
+
+    @staticmethod
+    cdef Block adopt(Arena arena, pse_handle handle)

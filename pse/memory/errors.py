@@ -1,0 +1,97 @@
+"""What can go wrong with the arena, in words: what was asked for, what there is, what to do.
+
+Touches nothing.  This room imports no other, so these classes stand beside the product's own exception root;
+the command line shows their text and `help` in the same way.
+"""
+
+from __future__ import annotations
+
+import os
+
+# Codes of cext/arena/arena.h.
+FULL, NO_MEMORY, TOO_LARGE, SYSTEM, FOREIGN, MISMATCH = -1, -2, -3, -4, -5, -6
+
+
+class ArenaError(Exception):
+    """Something about the shared arena; `help` says what to do about it."""
+
+    def __init__(self, message: str, *, help: str | None = None) -> None:
+        super().__init__(message)
+        self.help = help
+
+
+class ArenaMemoryError(ArenaError, MemoryError):
+    """There is no room for a block: in the arena, or in the machine."""
+
+
+class ArenaSystemError(ArenaError, OSError):
+    """The system refused a call that the arena needs, or the file is no arena."""
+
+
+def size_text(count: int) -> str:
+    """A number of bytes as people read it.
+
+    >>> size_text(96), size_text(65536), size_text(3 << 29)
+    ('96 B', '64 KiB', '1.5 GiB')
+    """
+    value, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+    while value >= 1024 and len(units) > 1:
+        value /= 1024
+        units.pop(0)
+    return f"{value:.4g} {units[0]}"
+
+
+_ALLOCATION_HELP = {
+    FULL: "give it more room (options { arena = … }), or lower `inflight` or `queue_depth`",
+    NO_MEMORY: "make the program's arrays smaller, or end other programs on this machine",
+    TOO_LARGE: "give the arena more room (options { arena = … }), or use more partitions",
+    MISMATCH: "all partitions of one shared block must name the same size and number of partitions",
+}
+
+
+def allocation_error(code: int, text: str, asked: int, in_use: int, capacity: int, errno: int) -> ArenaError:
+    """The exception for a failed allocation of `asked` bytes."""
+    if code == SYSTEM:
+        return system_error(errno, f"no memory for a block of {size_text(asked)}")
+    message = f"{text}: {size_text(asked)} asked for, {size_text(in_use)} of {size_text(capacity)} in use"
+    if code == MISMATCH:
+        return ArenaError(message, help=_ALLOCATION_HELP[code])
+    return ArenaMemoryError(message, help=_ALLOCATION_HELP[code])
+
+
+def system_error(errno: int, what: str) -> ArenaSystemError:
+    """The exception for a failed system call."""
+    error = ArenaSystemError(
+        f"{what}: {os.strerror(errno)}", help="look at the limits of this shell (ulimit -a) and of its cgroup"
+    )
+    error.errno = errno
+    return error
+
+
+def attach_error(code: int, text: str, pid: int, fd: int, errno: int) -> ArenaSystemError:
+    """The exception for an arena of another process that can't be mapped."""
+    where = f"the arena of process {pid} (descriptor {fd})"
+    if code != FOREIGN:
+        error = system_error(errno, f"{where} can't be mapped")
+        error.help = (
+            "the process must be alive, belong to the same user, and hold the arena at this descriptor"
+        )
+        return error
+    return ArenaSystemError(
+        f"{where} can't be mapped: {text}",
+        help="all ranks of a node must come from one job and one version of pse",
+    )
+
+
+def capacity_error(capacity: int, smallest: int, total: int) -> ArenaError:
+    """The exception for a capacity that makes no sense on this machine."""
+    if capacity < smallest:
+        return ArenaError(
+            f"an arena of {size_text(capacity)} is too small: it must hold at least {size_text(smallest)}",
+            help="leave the size to the engine: options { arena = auto }",
+        )
+    return ArenaMemoryError(
+        f"an arena of {size_text(capacity)} is larger than the memory that this machine or its cgroup has,"
+        f" {size_text(total)}",
+        help=f"ask for less than {size_text(total)}, or leave it to the engine: options {{ arena = auto }}",
+    )

@@ -1,0 +1,31 @@
+"""`@pse.module("step(in f64 u[n], out f64 v[n])")`: how a Python function says its directive by a decorator.
+
+It does nothing when the file runs: `sourcetext.py` reads the directive from the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def module(directive: str) -> Callable[[Function], Function]:
+    """Declare a function to be a module.
+
+    Parameters
+    ----------
+    directive : str
+        What would stand after ``#@ coven module``, as one plain string.
+
+    Examples
+    --------
+    >>> import pse
+    >>> @pse.module("double(in f64 x[n], out f64 y[n])")
+    ... def double(x):
+    ...     return 2 * x
+    """
+    if not isinstance(directive, str):
+        raise TypeError(f"pse.module takes the directive as a string, got {type(directive).__name__}")
+    return lambda function: function

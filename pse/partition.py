@@ -1,0 +1,59 @@
+"""For modules in Python: the partition that a module runs for, and messages to the others.
+
+``from pse import partition`` in a module's file; then, inside a module that runs in PARALLEL,
+``partition.index`` and ``partition.count`` say which partition it is and of how many, and everything else
+*posts*: it returns a request at once.  What was posted is complete when the module's call is over: the
+partition rests until then, while others run.  A module written as a generator may yield a request, or a
+list of them, and goes on with what came when it is complete.
+"""
+
+from typing import Any
+
+from pse.modules.partitions import (
+    allgather,
+    allreduce,
+    alltoall,
+    alltoallv,
+    barrier,
+    bcast,
+    gather,
+    receive,
+    reduce,
+    scan,
+    scatter,
+    send,
+)
+from pse.modules.posting import Request
+from pse.modules.posting import count as _count
+from pse.modules.posting import index as _index
+
+__all__ = [
+    "Request",
+    "allgather",
+    "allreduce",
+    "alltoall",
+    "alltoallv",
+    "barrier",
+    "bcast",
+    "count",
+    "gather",
+    "index",
+    "receive",
+    "reduce",
+    "scan",
+    "scatter",
+    "send",
+]
+
+index: int
+"""The partition that the running module works for, from 0."""
+count: int
+"""How many partitions the region has."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "index":
+        return _index()
+    if name == "count":
+        return _count()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

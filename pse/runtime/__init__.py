@@ -1,0 +1,1 @@
+"""Running programs: launch, projection onto ranks, the sequencer, routing, failures."""

@@ -1,0 +1,136 @@
+"""The words for what ends a run: a failure names its program line, call site, module, TPH and rank."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pse.language.errors import RunError
+from pse.language.resolved import CallSite
+from pse.memory import Arena
+from pse.runtime._sequencer import Sequencer
+from pse.runtime.projection import Projection
+
+MIB = 1 << 20
+
+
+def module_returned(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Name a compiled module that returned something other than 0."""
+    site = pending_site(sequencer, projection)
+    code = sequencer.module_code
+    text = projection.modules[site.id].error_text(code)
+    return RunError(
+        f"{where(sequencer, projection, site)} returned {code}{f': {text}' if text else ''}",
+        help=None if text else "give the module a coven_error(int code) to say what its codes mean",
+    )
+
+
+def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Name an expression that has no value."""
+    pending = sequencer.pending()
+    if pending is None:
+        return RunError(
+            "a loop bound, condition or assignment divides by zero, overflows or leaves its domain"
+        )
+    site = projection.sites[pending[0]]
+    return RunError(
+        f"{where(sequencer, projection, site)}: an argument or extent divides by zero, overflows "
+        "or is negative"
+    )
+
+
+def misfit(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Name an array that came by `shift` and hasn't the size that a call needs."""
+    slot, piece, found, expected = sequencer.misfit()
+    tag = next((name for (name, _), number in projection.slots.items() if number == slot), "")
+    what = (
+        f"`{tag}`" if piece < 0 else f"piece {piece}" if tag.startswith("%") else f"piece {piece} of `{tag}`"
+    )
+    return RunError(
+        f"{stopped_at(sequencer, projection)}: {what} is {_by(found)} here, but {_by(expected)} is expected: "
+        "it was shifted from a partition with a piece of another size",
+        help="choose extents that the number of partitions divides, or shift the piece home first",
+    )
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return " × ".join(map(str, shape))
+
+
+def no_memory(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Say that the system has no memory left."""
+    return RunError(
+        f"{stopped_at(sequencer, projection)}: the system has no memory left for its outputs",
+        help="use smaller arrays, fewer iterations in flight, or a smaller queue_depth",
+    )
+
+
+def too_large(sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
+    """Name a call whose output never fits the arena."""
+    capacity = f" of {arena.statistics().capacity / MIB:.1f} MiB" if arena else ""
+    return RunError(
+        f"{stopped_at(sequencer, projection)}: an output is larger than the whole arena{capacity}",
+        help="run with a larger arena (-o arena=SIZE) or smaller arrays",
+    )
+
+
+def broken_plan(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Own up to a fault of the engine."""
+    return RunError(
+        f"{stopped_at(sequencer, projection)}: the engine lost a tag that this call reads",
+        help="this is a fault of pse, not of your program: please report it with the program",
+    )
+
+
+def arena_full(sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
+    """Say who holds what in an arena that nobody will ever free."""
+    message = (
+        f"{stopped_at(sequencer, projection)} needs shared memory, the arena is full, and no rank can ever "
+        "free any"
+    )
+    if arena is not None:
+        message += f"\n{held(arena, projection)}"
+    return RunError(
+        message, help="run with a larger arena (-o arena=SIZE), less inflight, or a smaller queue_depth"
+    )
+
+
+def held(arena: Arena, projection: Projection) -> str:
+    """List what the arena holds, largest first, by the call site that made it."""
+    statistics = arena.statistics()
+    held_by: Counter[int] = Counter()
+    blocks: Counter[int] = Counter()
+    for block in arena.live():
+        if block.parent:
+            continue
+        held_by[block.site] += block.bytes
+        blocks[block.site] += 1
+    lines = [f"  the arena holds {statistics.in_use / MIB:.1f} of {statistics.capacity / MIB:.1f} MiB:"]
+    for number, size in held_by.most_common(10):
+        site = projection.sites.get(number)
+        maker = f"made by {site.label} at {site.span}" if site else "made by the engine"
+        lines.append(f"  {size / MIB:10.1f} MiB in {blocks[number]} buffers {maker}")
+    return "\n".join(lines)
+
+
+def pending_site(sequencer: Sequencer, projection: Projection) -> CallSite:
+    """Give the call site that the sequencer stopped at."""
+    pending = sequencer.pending()
+    return projection.sites[pending[0]] if pending else next(iter(projection.sites.values()))
+
+
+def stopped_at(sequencer: Sequencer, projection: Projection) -> str:
+    """Name the call that the sequencer stopped at."""
+    return where(sequencer, projection, pending_site(sequencer, projection))
+
+
+def where(sequencer: Sequencer, projection: Projection, site: CallSite) -> str:
+    """Name a call in full: program line, module, and on which TPH and rank."""
+    source = f" [{site.module.path}:{site.module.line}]" if site.module.source else ""
+    return f"{site.span}: module {site.label}{source} {on_whom(sequencer, projection)}"
+
+
+def on_whom(sequencer: Sequencer, projection: Projection) -> str:
+    """Name partition, rank and iteration: ``(partition 7, thread_B of processor 0, rank 1, host n1)``."""
+    index, partition = sequencer.pending_index, sequencer.pending_partition
+    on = f"partition {partition}, " if partition >= 0 else ""
+    return f"({on}{projection.who}{f', iteration {index}' if index >= 0 else ''})"

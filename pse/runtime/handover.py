@@ -1,0 +1,139 @@
+"""Hand-overs: to which ranks a new version of a tag goes, and how that is written into the plan's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pse.graph import ThreadKey
+from pse.language.resolved import CallSite
+from pse.language.types import Element, Type
+from pse.runtime import trees
+from pse.runtime.edges import Edge
+from pse.runtime.here import Here
+from pse.runtime.shapes import Shapes
+from pse.runtime.tables import Tables
+
+if TYPE_CHECKING:
+    from pse.runtime.projection import Job, Slots
+
+
+@dataclass(frozen=True)
+class Push:
+    """One hand-over of a call: the value of a tag, or a part of it, to one rank.
+
+    `index` says which piece it is, for receivers that get one from every partition; `lane` for which
+    partition it is, where each has a value of its own.
+    """
+
+    tag: str
+    edge: Edge
+    rank: int
+    index: int = 0
+    lane: int | None = None
+    part: int = -1
+    contiguous: bool = False
+    depth: int | None = None  # places in the queue; None: not bounded
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The engine's own operation in a call: from which slot to which, by which parts (first row, count)."""
+
+    source: str | None = None
+    target: str | None = None
+    parts: tuple[int, int] = (0, 0)
+    combination: int = 0
+    alias: bool = False
+    silent: bool = False
+    clear: bool = False
+    lend: bool = False
+
+
+class HandOver:
+    """Hand-overs of one rank."""
+
+    def __init__(self, job: Job, here: Here, tables: Tables, slots: Slots, shapes: Shapes) -> None:
+        self.job, self.here, self.tables, self.slots = job, here, tables, slots
+        self.shapes = shapes
+        self.live, self.placement = job.liveness, job.liveness.placement
+        self.rank, self.key, self.processor = here.rank, here.key, here.processor
+
+    def readers(self, site: CallSite, tag: str) -> list[ThreadKey]:
+        """Threads that may read what the site defines, in order of placement."""
+        return sorted(self.live.readers(site, tag), key=self.placement.keys.index)
+
+    def told(self, site: CallSite, edge: Edge) -> list[int]:
+        """List the ranks that get a scalar from one, which comes first; they pass it on along a tree.
+
+        Empty if it isn't one rank that tells all: in PARALLEL each processor has the value for itself.
+        """
+        array = self.shapes.type_of(site, edge.tag)
+        reduced = (output.reduction.target for output in site.outputs if output.reduction)
+        if site.parallel and edge.tag not in reduced:
+            return []
+        if not array.scalar or array.element is Element.OBJECT or array.distribution.distributed:
+            return []
+        top = self.placement.rank_of(self.placement.thread_of(site), 0)
+        ranks = {rank for key in self.readers(site, edge.tag) for rank in self.job.ranks_of(key)}
+        return [top, *sorted(ranks - {top})]
+
+    def below(self, site: CallSite, edge: Edge) -> list[int]:
+        """List the ranks that this one tells, if it has a scalar of a tree."""
+        ranks = self.told(site, edge)
+        if self.rank not in ranks:
+            return []
+        return [ranks[place] for place in trees.below(ranks.index(self.rank), len(ranks))]
+
+    def value(self, site: CallSite, edge: Edge) -> list[Push]:
+        """Hand a new version to everyone who may read it."""
+        array = self.shapes.type_of(site, edge.tag)
+        if self.told(site, edge):
+            return [Push(edge.tag, edge, rank) for rank in self.below(site, edge)]
+        return [push for key in self.readers(site, edge.tag) for push in self._to(key, edge, array)]
+
+    def _to(self, key: ThreadKey, edge: Edge, array: Type) -> list[Push]:
+        distributed = array.distribution.distributed
+        if key == self.key and not (self.processor is None and distributed):
+            return []
+        depth, partition = None if array.scalar else self.job.depths(key.label), self.here.partition
+        if self.processor is None or key.region == "parallel":
+            lane = partition if distributed else None
+            return [Push(edge.tag, edge, rank, lane=lane, depth=depth) for rank in self._ranks(key)]
+        if distributed:
+            return [Push(edge.tag, edge, self.placement.rank_of(key), partition or 0, depth=depth)]
+        return [Push(edge.tag, edge, self.placement.rank_of(key), depth=depth)] if self.processor == 0 else []
+
+    def _ranks(self, key: ThreadKey) -> list[int]:
+        """A thread's rank on this processor; seen from the root, on all of them."""
+        if key.region == "root" or self.processor is not None:
+            return [self.placement.rank_of(key, self.processor or 0)]
+        return [self.placement.rank_of(key, processor) for processor in range(self.job.processors)]
+
+    def store(self, pushes: Sequence[Push]) -> int:
+        """Write hand-overs into the table; returns the first row."""
+        first = len(self.tables.rows["pushes"])
+        for place, push in enumerate(pushes):
+            edge = self.job.edges.number(push.edge, push.lane)
+            self.tables.add(
+                "pushes", self.slots.of(push.tag), edge, push.rank, push.index, push.part,
+                self._is_remote(push), push.depth is not None, push.contiguous,
+                self._shares_before(pushes, place), push.depth or 0, self._sharers(pushes, place),
+            )  # fmt: skip
+        return first
+
+    def _is_remote(self, push: Push) -> bool:
+        return self.job.is_remote(self.rank, push.rank)
+
+    def _shares_before(self, pushes: Sequence[Push], place: int) -> bool:
+        """Whether a push hands over the same part, on this node, as the one before it."""
+        if place == 0 or pushes[place].part < 0 or pushes[place - 1].part != pushes[place].part:
+            return False
+        return not (self._is_remote(pushes[place - 1]) or self._is_remote(pushes[place]))
+
+    def _sharers(self, pushes: Sequence[Push], place: int) -> int:
+        end = place + 1
+        while end < len(pushes) and self._shares_before(pushes, end):
+            end += 1
+        return end - place

@@ -1,0 +1,80 @@
+"""Passing on what ranks print: whole lines at once, without hydra's banners about ends that are named.
+
+Touches the pipe it is given; next room: `launch` has one for standard output and one for standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import IO
+
+_CHUNK = 1 << 16
+_BANNER = re.compile(
+    rb"=+$|=   (BAD TERMINATION|PID \d+ RUNNING|EXIT CODE:|CLEANING UP|YOU CAN IGNORE)"
+    rb"|YOUR APPLICATION TERMINATED WITH THE EXIT STRING"
+    rb"|This typically refers to a problem with your application\.$"
+    rb"|Please see the FAQ page for debugging suggestions$"
+    rb"|Abort\(\d+\) on node \d+|\[(proxy|mpiexec)[:@]"
+)
+
+
+class Pipe:
+    """One stream of a job.
+
+    Parameters
+    ----------
+    stream : binary file
+        The end that mpiexec writes to.
+    deliver : callable
+        Gets the bytes, in whole lines as far as possible.
+    hydra : bool
+        Whether mpiexec is MPICH's, whose banners are known.
+    """
+
+    def __init__(self, stream: IO[bytes], deliver: Callable[[bytes], None], hydra: bool) -> None:
+        self.fd = stream.fileno()
+        os.set_blocking(self.fd, False)
+        self._stream, self._deliver, self._hydra = stream, deliver, hydra
+        self._tail = b""
+        self._hushed = False
+
+    def hush(self) -> None:
+        """From now on leave out hydra's banners: the launcher says what happened."""
+        self._hushed = self._hydra
+
+    def pump(self) -> bool:
+        """Pass on what is there; says whether more may come."""
+        try:
+            data = os.read(self.fd, _CHUNK)
+        except BlockingIOError:
+            return True
+        whole, newline, tail = (self._tail + data).rpartition(b"\n")
+        self._tail = tail
+        self._pass_on(whole + newline)
+        if not data or len(self._tail) > _CHUNK:
+            self._pass_on(self._tail)
+            self._tail = b""
+        return bool(data)
+
+    def drain(self) -> None:
+        """Pass on all that was written so far; whoever still holds the other end writes in vain."""
+        while True:
+            try:
+                data = os.read(self.fd, _CHUNK)
+            except BlockingIOError:
+                data = b""
+            if not data:
+                break
+            self._tail += data
+        self._pass_on(self._tail)
+        self._tail = b""
+        self._stream.close()
+
+    def _pass_on(self, data: bytes) -> None:
+        if self._hushed:
+            lines = data.splitlines(keepends=True)
+            data = b"".join(line for line in lines if not _BANNER.match(line.rstrip()))
+        if data:
+            self._deliver(data)

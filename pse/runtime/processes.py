@@ -1,0 +1,254 @@
+"""Processes of a job on this machine: who descends from the launcher, which rank each is, how they end.
+
+Linux only: reads /proc and uses pidfds, so that a process number that is used anew is never hit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import stat
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+DEATH_PATIENCE = 1.0
+"""Seconds that a rank may take to be dead after it began to die."""
+
+RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_RANK", "SLURM_PROCID")
+"""How MPI launchers tell a process its rank, in the order in which they are believed."""
+
+_LOCAL_RANKS = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
+_LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
+_MPIEXECS = ("mpiexec", "mpiexec.hydra", "mpirun", "prterun", "orterun")
+_ANCESTORS = 3
+_KILL_ROUNDS, _KILL_PAUSE = 50, 0.01
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass(frozen=True)
+class RankProcess:
+    """A rank's process on this machine, held by a pidfd."""
+
+    rank: int
+    pid: int
+    pidfd: int
+
+
+@dataclass(frozen=True)
+class Breath:
+    """The other end of a rank's standard output, which hangs up just before anybody sees the rank die.
+
+    A dying process first closes its descriptors and only then is dead to others.  What follows from its death
+    (mpiexec begins to kill) comes after the first, but may well come before the second.
+    """
+
+    rank: int
+    fd: int
+
+
+class Dying:
+    """The order in which ranks began to die: they are dead in any order, so this tells the culprit."""
+
+    def __init__(self) -> None:
+        self._order: list[int] = []
+
+    def begins(self, breath: Breath) -> None:
+        """Note that a rank's breath stopped."""
+        os.close(breath.fd)
+        self._order.append(breath.rank)
+
+    def before(self, rank: int) -> Iterator[int]:
+        """Give the ranks that began to die before one that is dead, each only once."""
+        while self._order and self._order[0] != rank:
+            yield self._order.pop(0)
+
+
+def is_dead(pidfd: int, patience: float = 0.0) -> bool:
+    """Say whether a process has ended, waiting for it at most so many seconds."""
+    return bool(select.select([pidfd], [], [], patience)[0])
+
+
+def listen(rank: int, pid: int) -> Breath | None:
+    """Take hold of a rank's breath; None if its standard output is no pipe, or it is dead already."""
+    path = f"/proc/{pid}/fd/1"
+    try:
+        if stat.S_ISFIFO(os.stat(path).st_mode):
+            return Breath(rank, os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+    except OSError:
+        pass
+    return None
+
+
+def inside_mpi_job() -> bool:
+    """Say whether some MPI launcher started this process."""
+    # A batch script has SLURM_PROCID as well, so it proves nothing.
+    return any(name in os.environ for name in RANK_VARIABLES[:-1])
+
+
+def own_rank() -> int | None:
+    """Give the rank that the environment says, before MPI itself is asked; None if it doesn't say."""
+    return _rank_of({f"{name}={os.environ[name]}" for name in RANK_VARIABLES if name in os.environ})
+
+
+def proxy_descriptor() -> int:
+    """Give the descriptor by which hydra takes PMI-1 commands from this rank; -1 under another launcher."""
+    value = os.environ.get("PMI_FD", "") if "HYDI_CONTROL_FD" in os.environ else ""
+    return int(value) if value.isdecimal() else -1
+
+
+def local_rank() -> int | None:
+    """Give this process's place among the ranks of its node, as the environment says; None if it doesn't."""
+    values = (os.environ.get(name, "") for name in _LOCAL_RANKS)
+    return next((int(value) for value in values if value.isdecimal()), None)
+
+
+def local_ranks() -> int:
+    """Count the ranks of this node, as the environment says; 0 if it doesn't."""
+    values = (os.environ.get(name, "") for name in _LOCAL_SIZES)
+    return next((int(value) for value in values if value.isdecimal()), 0)
+
+
+def find_mpiexec(start: int) -> int | None:
+    """Find mpiexec among a process and its ancestors; None if it isn't on this machine."""
+    pid: int | None = start
+    for _ in range(_ANCESTORS):
+        if pid is None or _command(pid) in _MPIEXECS:
+            return pid
+        pid = parent(pid)
+    return None
+
+
+def open_job_stderr() -> int:
+    """Open mpiexec's own standard error; a rank's is a pipe whose content a dying job may lose.
+
+    Returns
+    -------
+    int
+        A descriptor of its own; this process's standard error where mpiexec isn't on this machine.
+    """
+    mpiexec = find_mpiexec(os.getppid())
+    if mpiexec is not None:
+        with contextlib.suppress(OSError):
+            return os.open(f"/proc/{mpiexec}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY)
+    return os.dup(2)
+
+
+def descendants(root: int) -> Iterator[int]:
+    """Give every living descendant of a process, parents first."""
+    children = _listed_children if os.path.exists(f"/proc/{root}/task/{root}/children") else _scan_children()
+    waiting = list(children(root))
+    while waiting:
+        pid = waiting.pop(0)
+        yield pid
+        waiting += children(pid)
+
+
+def find_ranks(root: int, mark: str | None = None) -> list[RankProcess]:
+    """Find the ranks among the descendants of a process.
+
+    Parameters
+    ----------
+    root : int
+        Process number of mpiexec, or of its helper on this node.
+    mark : str, optional
+        An environment entry ``NAME=value`` that all of the job's processes have.
+
+    Returns
+    -------
+    list of RankProcess
+        One for each rank: what a rank itself starts has the same environment, but comes after it.
+    """
+    found: dict[int, RankProcess] = {}
+    for pid in descendants(root):
+        environment = _environment(pid)
+        rank = _rank_of(environment) if mark is None or mark in environment else None
+        if rank is not None and rank not in found:
+            with contextlib.suppress(OSError):
+                found[rank] = RankProcess(rank, pid, os.pidfd_open(pid))
+    return list(found.values())
+
+
+def kill_job(root: int, mark: str) -> None:
+    """Kill every descendant of a process that has a mark in its environment; reap adopted ones."""
+    killed: set[int] = set()
+    for _ in range(_KILL_ROUNDS):
+        living = [pid for pid in descendants(root) if mark in _environment(pid)]
+        if not living:
+            break
+        for pid in living:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        killed.update(living)
+        time.sleep(_KILL_PAUSE)
+    for pid in killed:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+def adopt_orphans(on: bool) -> None:
+    """Become the parent of descendants whose own parent dies, so that none of them gets out of sight."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0)
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when its parent dies (to be called in the child, before exec)."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _listed_children(pid: int) -> list[int]:
+    """Read the living children of a process where the kernel lists them, which not every kernel does."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
+                found += map(int, file.read().split())
+    return [child for child in found if parent(child) is not None]
+
+
+def _scan_children() -> Callable[[int], list[int]]:
+    """Look at all processes, and give a function that knows the living children of each."""
+    children: dict[int, list[int]] = {}
+    for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))):
+        above = parent(pid)
+        if above is not None:
+            children.setdefault(above, []).append(pid)
+    return lambda pid: children.get(pid, [])
+
+
+def parent(pid: int) -> int | None:
+    """Give the parent of a living process; None for zombies and for those that are gone."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else int(fields[1])
+
+
+def _command(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _environment(pid: int) -> set[str]:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return set(file.read().decode(errors="replace").split("\0"))
+    except OSError:
+        return set()
+
+
+def _rank_of(environment: set[str]) -> int | None:
+    values = dict(entry.partition("=")[::2] for entry in environment)
+    for name in RANK_VARIABLES:
+        if values.get(name, "").isdecimal():
+            return int(values[name])
+    return None

@@ -1,0 +1,187 @@
+"""The trace format for Python: dtypes of a record and of a file's header, event types, codes.
+
+Made from cext/recorder/events.def by cext/recorder/generate.py: change the table, not this file.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+import numpy as np
+
+SCHEMA_VERSION = 1
+NONE = 0xFFFFFFFF  # No rank, site, edge, loop, partition.
+
+EVENT_DTYPE = np.dtype(
+    [
+        ("time", "<u8"),  # when it happened, ns of the header's clock
+        ("type", "<u2"),  # what happened; 0: not written yet, the end of the trace
+        ("flags", "<u2"),  # per type
+        ("site", "<u4"),  # call site in which it happened, or none
+        ("tph", "<u8"),  # TPH (context) in which it happened, or 0; the same number on every rank
+        ("a", "<u8"),  # per type
+        ("b", "<u8"),  # per type
+        ("c", "<u8"),  # per type
+    ]
+)
+
+HEADER_DTYPE = np.dtype(
+    [
+        ("magic", "S8"),  # PSETRACE
+        ("version", "<u4"),  # version of this table
+        ("byte_order", "<u4"),  # 0x01020304 as the writer's machine stores it
+        ("header_size", "<u4"),  # offset of the first record, bytes
+        ("record_size", "<u4"),  # bytes of a record
+        ("rank", "<u4"),  # who wrote it
+        ("pid", "<u4"),  # process id of the writer on its host
+        ("clock_id", "<u4"),  # clock of all times here: 1 is CLOCK_MONOTONIC
+        ("state", "<u4"),  # state bits
+        ("records", "<u8"),  # records that are there for certain; all of them when closed or truncated
+        ("start_real", "<i8"),  # when recording began, ns since 1970 (UTC)
+        ("start_clock", "<u8"),  # the same moment by the clock of all times here
+        ("error", "<i4"),  # errno of what ended recording early, else 0
+        ("reserved", "<u4"),  # 0
+        ("host", "S256"),  # name of the writer's host, UTF-8, padded with zeros
+    ]
+)
+
+
+class EventType(IntEnum):
+    """Types of records."""
+
+    PHASE = 1  # a phase of the run begins
+    CLOCK_SYNC = 2  # this rank's clock was compared with another's at this time; no site, no TPH
+    TEXT = 3  # 16 bytes of the name of something numbered on this rank, before its first use; no site, no TPH
+    MARKER = 4  # something worth a mark in every view
+    COUNTER = 5  # sample of a counter
+    CONTEXT_BEGIN = 16  # a TPH comes into being on this rank
+    CONTEXT_END = 17  # a TPH is done on this rank
+    MODULE_ENTER = 24  # a module is called for this call site
+    MODULE_LEAVE = 25  # the module returned: the whole call in one record
+    SEND = 32  # a tag is handed over; site: the call site that defined it
+    RECEIVE = 33  # a tag has arrived; site: the call site that defined it
+    QUEUE_DEPTH = 34  # the length of a queue of this rank changed
+    ALLOCATE = 40  # memory for a tag was allocated
+    FREE = 41  # memory of a tag was freed
+    WAIT_BEGIN = 48  # the rank has nothing to do until something happens
+    WAIT_END = 49  # it happened: the whole wait in one record
+    REGION_ENTER = 64  # a routine was entered
+    REGION_LEAVE = 65  # a routine was left: the whole call in one record
+    MPI_SEND = 72  # a message was sent, or its sending started
+    MPI_SEND_COMPLETE = 73  # a started send is complete
+    MPI_RECEIVE_POST = 74  # a receive was posted
+    MPI_RECEIVE = 75  # a message was received
+    MPI_REQUEST_TEST = 76  # a request was found not to be complete
+    MPI_REQUEST_CANCEL = 77  # a request was cancelled
+    MPI_COLLECTIVE_BEGIN = 80  # a collective operation begins, or was started (request)
+    MPI_COLLECTIVE_END = 81  # it ended: the latest begun with the same communicator and request
+    MPI_COMMUNICATOR = 84  # a communicator got its number on this rank
+    MPI_COMMUNICATOR_RANKS = 85  # four members of a communicator, written by its rank 0; no site, no TPH
+    MPI_COMMUNICATOR_FREE = 86  # a communicator is gone
+
+
+class State(IntFlag):
+    """Bits of a file's `state`."""
+
+    CLOSED = 1  # the writer closed the file; unset: it still runs or it was killed
+    TRUNCATED = 2  # recording stopped early: see error
+
+
+class Phase(IntEnum):
+    """Field `a` of PHASE."""
+
+    START = 1  # the process runs, nothing is set up
+    READY = 2  # modules are loaded, the program's first statement is next
+    DONE = 3  # the program's last statement is done; tear-down is next
+    END = 4  # last record of a rank that ended in order
+
+
+class TextKind(IntEnum):
+    """Flags of TEXT."""
+
+    MARKER = 1  # a marker
+    COUNTER = 2  # a counter
+    COUNTER_UNIT = 3  # the unit of a counter
+    REGION = 4  # a routine; MPI's begin with MPI_
+    REGION_PLACE = 5  # where a routine is: file:line:col
+    COMMUNICATOR = 6  # an MPI communicator
+
+
+class ValueKind(IntEnum):
+    """Flags of COUNTER."""
+
+    UNSIGNED = 0  # uint64
+    SIGNED = 1  # int64
+    FLOATING = 2  # float64
+
+
+class ModuleFlag(IntFlag):
+    """Flags of MODULE_LEAVE."""
+
+    FAILED = 1  # it returned an error, raised an exception or broke its signature
+
+
+class MessageFlag(IntFlag):
+    """Flags of SEND and RECEIVE."""
+
+    REMOTE = 1  # the other rank is on another node
+    DESCRIPTOR = 2  # only a descriptor travelled: no byte of the tag was moved
+    COPIED = 4  # the bytes were copied or sent through MPI
+    SCALAR = 8  # the value is in the message itself
+
+
+class MemoryFlag(IntFlag):
+    """Flags of ALLOCATE and FREE."""
+
+    LOCAL = 1  # this process's own memory, not the node's arena
+    RECYCLED = 2  # warm memory that was used before
+
+
+class WaitReason(IntEnum):
+    """Flags of WAIT_BEGIN and WAIT_END."""
+
+    INPUT = 1  # for a tag that another rank defines
+    EXCLUSIVE = 2  # for the other readers of a tag that is to be written in place
+    SPACE = 3  # for room in the arena
+    CREDIT = 4  # for room in a bounded queue
+    REMOTE = 5  # for a transfer between nodes to complete
+    ORDER = 6  # for its turn in the common order of collective calls
+    ITERATION = 8  # for an earlier iteration of an inflight loop to complete on all ranks
+    START = 7  # for the other ranks at start or end of the run
+
+
+class SendMode(IntEnum):
+    """Flags of MPI_SEND."""
+
+    STANDARD = 0  # MPI_Send and its kin
+    SYNCHRONOUS = 1  # MPI_Ssend
+    BUFFERED = 2  # MPI_Bsend
+    READY = 3  # MPI_Rsend
+
+
+class Collective(IntEnum):
+    """Flags of MPI_COLLECTIVE_BEGIN and MPI_COLLECTIVE_END."""
+
+    BARRIER = 1  # MPI_Barrier
+    BCAST = 2  # MPI_Bcast
+    GATHER = 3  # MPI_Gather
+    GATHERV = 4  # MPI_Gatherv
+    SCATTER = 5  # MPI_Scatter
+    SCATTERV = 6  # MPI_Scatterv
+    ALLGATHER = 7  # MPI_Allgather
+    ALLGATHERV = 8  # MPI_Allgatherv
+    ALLTOALL = 9  # MPI_Alltoall
+    ALLTOALLV = 10  # MPI_Alltoallv
+    ALLTOALLW = 11  # MPI_Alltoallw
+    ALLREDUCE = 12  # MPI_Allreduce
+    REDUCE = 13  # MPI_Reduce
+    REDUCE_SCATTER = 14  # MPI_Reduce_scatter
+    REDUCE_SCATTER_BLOCK = 15  # MPI_Reduce_scatter_block
+    SCAN = 16  # MPI_Scan
+    EXSCAN = 17  # MPI_Exscan
+    NEIGHBOR_ALLGATHER = 18  # MPI_Neighbor_allgather
+    NEIGHBOR_ALLGATHERV = 19  # MPI_Neighbor_allgatherv
+    NEIGHBOR_ALLTOALL = 20  # MPI_Neighbor_alltoall
+    NEIGHBOR_ALLTOALLV = 21  # MPI_Neighbor_alltoallv
+    NEIGHBOR_ALLTOALLW = 22  # MPI_Neighbor_alltoallw
+    CREATE_COMMUNICATOR = 23  # MPI_Comm_dup, MPI_Comm_split and their kin

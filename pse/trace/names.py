@@ -1,0 +1,73 @@
+"""Names for the numbers in a trace, also where its definitions are missing.
+
+May touch: nothing.  Next room: ``summary.py`` writes its rows with them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pse.trace.events import NONE
+from pse.trace.files import Array
+from pse.trace.reader import Trace
+
+
+class Names:
+    """The names of one trace.
+
+    Parameters
+    ----------
+    trace : Trace
+        What the names are taken from.
+
+    Attributes
+    ----------
+    threads : list of str
+        Threads in the order of their lowest rank; a label that both regions use becomes ``root thread_A``.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        definitions = trace.definitions
+        self._sites = {site.id: site for site in definitions.sites} if definitions else {}
+        self._edges = {edge.id: edge for edge in definitions.edges} if definitions else {}
+        self._ranks = {rank.rank: rank for rank in definitions.ranks} if definitions else {}
+        labels = {(rank.region, rank.thread) for rank in self._ranks.values()}
+        self._ambiguous = {thread for region, thread in labels if (_other(region), thread) in labels}
+        self.threads = list(dict.fromkeys(self.thread(rank) for rank in trace.ranks))
+        self._numbers = np.zeros(max(trace.ranks) + 1, "<u2")
+        for rank in trace.ranks:
+            self._numbers[rank] = self.threads.index(self.thread(rank))
+
+    def thread(self, rank: int) -> str:
+        """Label of a rank's thread."""
+        found = self._ranks.get(rank)
+        if found is None:
+            return f"rank {rank}"
+        return f"{found.region} {found.thread}" if found.thread in self._ambiguous else found.thread
+
+    def thread_numbers(self, ranks: Array) -> Array:
+        """For each rank the index of its thread in `threads`, shape (n,)."""
+        return self._numbers[ranks]
+
+    def processor(self, rank: int) -> int | None:
+        """Processor of a rank, None for the root."""
+        return self._ranks[rank].processor if rank in self._ranks else None
+
+    def site(self, number: Any) -> tuple[int | None, str, str]:
+        """Number (None for none), label and place (``file:line:col``, "" if unknown) of a call site."""
+        if number == NONE:
+            return None, "(no call site)", ""
+        found = self._sites.get(int(number))
+        return (int(number), found.label, found.place) if found else (int(number), f"site {number}", "")
+
+    def tag(self, edge: int) -> str:
+        """Tag that takes an edge."""
+        if edge == NONE:
+            return "(inbox)"
+        return self._edges[edge].tag if edge in self._edges else f"edge {edge}"
+
+
+def _other(region: str) -> str:
+    return "parallel" if region == "root" else "root"

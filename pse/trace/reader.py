@@ -1,0 +1,189 @@
+"""A trace as it lies on disk: definitions, the ranks' files, and what is wrong with them.
+
+What is there is shown: a missing or damaged file of one rank is a problem with a name, not the end.
+
+May touch: nothing; everything is read-only.  Next room: ``tables.py`` makes tables from the events.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pse.trace import tables
+from pse.trace.definitions import FILE_NAME, RANK_FILE, Definitions, read_definitions
+from pse.trace.errors import TraceError
+from pse.trace.events import EVENT_DTYPE, EventType
+from pse.trace.files import Array, RankFile, open_rank_file
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The trace of one run, opened by `open_trace`.
+
+    Parameters
+    ----------
+    path : Path
+        Its directory.
+    definitions : Definitions or None
+        What the numbers stand for; None if they are missing or damaged (then a problem says so).
+    files : mapping of int to RankFile
+        The usable files by rank.
+    problems : tuple of str
+        What is missing or damaged, a sentence each.
+    """
+
+    path: Path
+    definitions: Definitions | None
+    files: Mapping[int, RankFile]
+    problems: tuple[str, ...]
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """Ranks whose events are there, ascending."""
+        return tuple(sorted(self.files))
+
+    def events(self, rank: int) -> Array:
+        """All events of a rank in the order of writing: array of `EVENT_DTYPE`, mapped read-only."""
+        try:
+            return self.files[rank].events
+        except KeyError:
+            there = ", ".join(map(str, self.ranks))
+            raise TraceError(f"{self.path} has no events of rank {rank}; there are ranks {there}") from None
+
+    def select(self, rank: int, *types: EventType) -> Array:
+        """Copy of a rank's events of the given types, in the order of writing."""
+        column = self._types(rank)
+        chosen = np.logical_or.reduce([column == kind for kind in types])
+        words = (
+            self.events(rank).view("<u8").reshape(-1, EVENT_DTYPE.itemsize // 8)
+        )  # Copied faster than records.
+        return words.take(np.flatnonzero(chosen), axis=0).view(EVENT_DTYPE).reshape(-1)
+
+    @functools.cached_property
+    def _type_columns(self) -> dict[int, Array]:
+        return {}
+
+    def _types(self, rank: int) -> Array:
+        """The type column of a rank, contiguous: every table looks through it."""
+        if rank not in self._type_columns:
+            self._type_columns[rank] = np.ascontiguousarray(self.events(rank)["type"])
+        return self._type_columns[rank]
+
+    def texts(self, rank: int) -> dict[tuple[int, int], str]:
+        """Names that a rank gave to things numbered by itself, by (`TextKind`, number)."""
+        return tables.texts(self, rank)
+
+    def module_calls(self) -> Array:
+        """All module calls: structured array of `tables.MODULE_CALL_DTYPE`, by rank, then in order.
+
+        A call that a crash interrupted is there too: not `complete`, `leave` is the rank's last event.
+        """
+        return tables.module_calls(self)
+
+    def messages(self) -> Array:
+        """All messages of which both ends are there: structured array of `tables.MESSAGE_DTYPE`."""
+        return tables.match_messages(*tables.message_ends(self)).matched
+
+    def unmatched_messages(self) -> tuple[Array, Array]:
+        """Sends without their receive, and receives without their send: arrays of `RANKED_EVENT_DTYPE`."""
+        found = tables.match_messages(*tables.message_ends(self))
+        return found.sends, found.receives
+
+    def waits(self) -> Array:
+        """All waits: structured array of `tables.WAIT_DTYPE`, by rank, then in order.
+
+        A wait that the end of the trace interrupted is there too: not `complete`, `end` is the last event.
+        """
+        return tables.waits(self)
+
+    def memory(self) -> Array:
+        """All changes of held memory: structured array of `tables.MEMORY_DTYPE`, by time."""
+        return tables.memory(self)
+
+    def queue_depths(self) -> Array:
+        """All samples of queue depths: structured array of `tables.QUEUE_DTYPE`, by rank, then in order."""
+        return tables.queue_depths(self)
+
+
+def open_trace(directory: str | os.PathLike[str]) -> Trace:
+    """Open the trace in a directory.
+
+    Parameters
+    ----------
+    directory : path
+        What was given to ``pse run --trace``.
+
+    Returns
+    -------
+    Trace
+        All that is usable; `Trace.problems` says what isn't.
+
+    Raises
+    ------
+    TraceError
+        There is no such directory, it holds no trace, or nothing in it is usable.
+    """
+    path = Path(directory)
+    names = _list(path)
+    problems: list[str] = []
+    definitions = _definitions(path, problems)
+    files = _open_files(path, names, definitions, problems)
+    if not files:
+        raise TraceError(f"{path}: nothing of this trace can be read: {'; '.join(problems)}")
+    for rank in sorted(files):
+        problems += files[rank].problems
+    return Trace(path, definitions, files, tuple(problems))
+
+
+def _list(path: Path) -> list[str]:
+    try:
+        names = sorted(entry.name for entry in path.iterdir())
+    except FileNotFoundError:
+        raise TraceError(f"{path}: there is no such directory", help=_HELP) from None
+    except NotADirectoryError:
+        raise TraceError(f"{path} is a file; a trace is a directory", help=_HELP) from None
+    except OSError as error:
+        raise TraceError(f"{path} can't be read: {error.strerror}") from error
+    if FILE_NAME not in names and not any(map(RANK_FILE.fullmatch, names)):
+        raise TraceError(f"{path} holds no trace: neither {FILE_NAME} nor files of events", help=_HELP)
+    return names
+
+
+_HELP = "record one with: pse run PROGRAM -p P --trace DIR"
+
+
+def _definitions(path: Path, problems: list[str]) -> Definitions | None:
+    try:
+        return read_definitions(path)
+    except TraceError as error:
+        problems.append(f"{error.message}; call sites and ranks are shown by number")
+        return None
+
+
+def _open_files(
+    path: Path, names: Iterable[str], definitions: Definitions | None, problems: list[str]
+) -> dict[int, RankFile]:
+    there = {int(found[1]): path / found[0] for found in map(RANK_FILE.fullmatch, names) if found}
+    wanted = set(there) if definitions is None else {rank.rank for rank in definitions.ranks}
+    problems += [
+        f"{there[rank].name} belongs to another run; it is left out" for rank in sorted(there.keys() - wanted)
+    ]
+    files = {}
+    for rank in sorted(wanted):
+        try:
+            files[rank] = open_rank_file(_existing(there, rank, path), rank)
+        except TraceError as error:
+            problems.append(f"rank {rank}: {error.message}")
+    return files
+
+
+def _existing(there: Mapping[int, Path], rank: int, path: Path) -> Path:
+    if rank not in there:
+        raise TraceError(f"its file rank-{rank:05}.events is missing from {path}")
+    return there[rank]

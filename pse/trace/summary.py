@@ -1,0 +1,306 @@
+"""A trace in a few tables: where the time went, what moved, who waited for what.
+
+Only counting: ``text.py`` shows it, ``to_json`` hands it to other tools.
+
+May touch: nothing.  Next room: ``text.py``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pse.trace.events import NONE, EventType, MessageFlag, WaitReason
+from pse.trace.files import Array
+from pse.trace.grouping import Groups
+from pse.trace.names import Names
+from pse.trace.reader import Trace
+from pse.trace.tables import match_messages, message_ends
+
+
+@dataclass(frozen=True)
+class CallRow:
+    """Module calls of one call site on one thread; times in ns."""
+
+    site: int | None
+    label: str
+    place: str
+    thread: str
+    calls: int
+    failed: int
+    unfinished: int
+    total: int
+    mean: float
+    max: int
+    cpu: int
+    cpu_share: float  # CPU time over run time, 0 to 1 (more with threads of its own)
+
+
+@dataclass(frozen=True)
+class TrafficRow:
+    """What one thread sent and received of the tags that one call site defined; bytes.
+
+    Bytes by descriptor didn't move, bytes copied did, remote ones between nodes.
+    """
+
+    site: int | None
+    label: str
+    place: str
+    thread: str
+    sent: int  # messages
+    sent_descriptor: int
+    sent_copied: int
+    sent_remote: int
+    received: int  # messages
+    received_descriptor: int
+    received_copied: int
+    received_remote: int
+
+
+@dataclass(frozen=True)
+class WaitRow:
+    """Waits of one thread for one reason at one call site; times in ns."""
+
+    site: int | None
+    label: str
+    place: str
+    thread: str
+    reason: str
+    count: int
+    total: int
+    max: int
+
+
+@dataclass(frozen=True)
+class QueueRow:
+    """The longest that one queue of a thread became."""
+
+    edge: int | None
+    tag: str
+    thread: str
+    peak: int
+    limit: int
+
+
+@dataclass(frozen=True)
+class RankRow:
+    """One rank: shares of its time from 0 to 1; what is neither busy nor waiting is the engine's."""
+
+    rank: int
+    thread: str
+    processor: int | None
+    host: str
+    events: int
+    span: int  # ns from its first event to its last
+    busy: float
+    waiting: float
+    peak_memory: int  # bytes held at once
+    closed: bool
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A trace in a few tables."""
+
+    path: str
+    program: str
+    started: str
+    span: int  # ns from the first event of the run to the last, by the hosts' wall clocks
+    events: int
+    arena_peak: dict[str, int]  # bytes in shared memory at once, by host
+    unmatched_sends: int
+    unmatched_receives: int
+    calls: tuple[CallRow, ...]
+    traffic: tuple[TrafficRow, ...]
+    waits: tuple[WaitRow, ...]
+    queues: tuple[QueueRow, ...]
+    ranks: tuple[RankRow, ...]
+    problems: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as JSON values."""
+        return dataclasses.asdict(self)
+
+
+def summarize(trace: Trace) -> Summary:
+    """Count everything in a trace that has a place in its summary."""
+    names = Names(trace)
+    calls, waits, memory = trace.module_calls(), trace.waits(), trace.memory()
+    ends = message_ends(trace)
+    messages = match_messages(*ends)
+    definitions = trace.definitions
+    return Summary(
+        path=str(trace.path),
+        program=definitions.program if definitions else "",
+        started=definitions.started if definitions else "",
+        span=_run_span(trace),
+        events=sum(len(trace.events(rank)) for rank in trace.ranks),
+        arena_peak=_arena_peaks(trace, memory),
+        unmatched_sends=len(messages.sends),
+        unmatched_receives=len(messages.receives),
+        calls=_call_rows(names, calls),
+        traffic=_traffic_rows(names, *ends),
+        waits=_wait_rows(names, waits),
+        queues=_queue_rows(names, trace.queue_depths()),
+        ranks=_rank_rows(names, trace, calls, waits, memory),
+        problems=trace.problems,
+    )
+
+
+def _call_rows(names: Names, calls: Array) -> tuple[CallRow, ...]:
+    groups = Groups(calls["site"], names.thread_numbers(calls["rank"]))
+    times = (calls["leave"] - calls["enter"]).view("<i8")
+    columns = (
+        *(groups.count, groups.sum(calls["failed"]), groups.sum(~calls["complete"])),
+        *(groups.sum(times), groups.max(times), groups.sum(calls["cpu"])),
+    )
+    return tuple(
+        _call_row(names, site, names.threads[thread], *map(int, numbers))
+        for site, thread, *numbers in zip(groups.first, groups.second, *columns, strict=True)
+    )
+
+
+def _call_row(
+    names: Names,
+    site: Any,
+    thread: str,
+    count: int,
+    failed: int,
+    unfinished: int,
+    total: int,
+    longest: int,
+    cpu: int,
+) -> CallRow:
+    number, label, place = names.site(site)
+    return CallRow(
+        site=number,
+        label=label,
+        place=place,
+        thread=thread,
+        calls=count,
+        failed=failed,
+        unfinished=unfinished,
+        total=total,
+        mean=total / count,
+        max=longest,
+        cpu=cpu,
+        cpu_share=_share(cpu, total),
+    )
+
+
+def _traffic_rows(names: Names, sends: Array, receives: Array) -> tuple[TrafficRow, ...]:
+    events = np.concatenate([sends, receives])
+    groups = Groups(events["site"], names.thread_numbers(events["rank"]))
+    columns = [*_traffic(groups, events, EventType.SEND), *_traffic(groups, events, EventType.RECEIVE)]
+    return tuple(
+        TrafficRow(*names.site(site), names.threads[thread], *map(int, counts))
+        for site, thread, *counts in zip(groups.first, groups.second, *columns, strict=True)
+    )
+
+
+def _traffic(groups: Groups, events: Array, kind: EventType) -> Iterator[Array]:
+    """Messages of one direction, then their bytes by descriptor, copied, remote: each of shape (groups,)."""
+    chosen = events["type"] == kind
+    yield groups.sum(chosen)
+    for flag in (MessageFlag.DESCRIPTOR, MessageFlag.COPIED, MessageFlag.REMOTE):
+        yield groups.sum(np.where(chosen & (events["flags"] & flag != 0), events["a"], 0))
+
+
+def _wait_rows(names: Names, waits: Array) -> tuple[WaitRow, ...]:
+    groups = Groups(waits["site"], names.thread_numbers(waits["rank"]), waits["reason"])
+    times = (waits["end"] - waits["begin"]).view("<i8")
+    numbers = (groups.count, groups.sum(times), groups.max(times))
+    return tuple(
+        WaitRow(*names.site(site), names.threads[thread], _reason(int(reason)), *map(int, row))
+        for site, thread, reason, *row in zip(
+            groups.first, groups.second, groups.third, *numbers, strict=True
+        )
+    )
+
+
+def _reason(number: int) -> str:
+    known = WaitReason.__members__.values()
+    return WaitReason(number).name.lower() if number in known else f"reason {number}"
+
+
+def _queue_rows(names: Names, samples: Array) -> tuple[QueueRow, ...]:
+    groups = Groups(samples["edge"], names.thread_numbers(samples["rank"]))
+    columns = zip(
+        groups.first, groups.second, groups.max(samples["depth"]), groups.max(samples["limit"]), strict=True
+    )
+    return tuple(
+        QueueRow(_number(edge), names.tag(int(edge)), names.threads[thread], int(peak), int(limit))
+        for edge, thread, peak, limit in columns
+    )
+
+
+def _rank_rows(names: Names, trace: Trace, calls: Array, waits: Array, memory: Array) -> tuple[RankRow, ...]:
+    busy = _time_by_rank(calls["rank"], calls["leave"] - calls["enter"])
+    waiting = _time_by_rank(waits["rank"], waits["end"] - waits["begin"])
+    peaks = _peaks(memory["rank"], memory["bytes"])
+    rows = []
+    for rank in trace.ranks:
+        times, span = trace.events(rank)["time"], _rank_span(trace, rank)
+        rows.append(
+            RankRow(
+                rank=rank,
+                thread=names.thread(rank),
+                processor=names.processor(rank),
+                host=trace.files[rank].host,
+                events=len(times),
+                span=span,
+                busy=_share(busy.get(rank, 0), span),
+                waiting=_share(waiting.get(rank, 0), span),
+                peak_memory=peaks.get(rank, 0),
+                closed=trace.files[rank].closed,
+            )
+        )
+    return tuple(rows)
+
+
+def _time_by_rank(ranks: Array, times: Array) -> dict[int, int]:
+    groups = Groups(ranks)
+    return dict(zip(groups.first.tolist(), groups.sum(times.view("<i8")).tolist(), strict=True))
+
+
+def _peaks(owners: Array, changes: Array) -> dict[int, int]:
+    """The largest running total of each owner; `changes` are in the order of time."""
+    groups = Groups(owners)
+    return dict(zip(groups.first.tolist(), groups.peak(changes).tolist(), strict=True))
+
+
+def _arena_peaks(trace: Trace, memory: Array) -> dict[str, int]:
+    shared = memory[~memory["local"] & np.isin(memory["rank"], trace.ranks)]
+    hosts = sorted({file.host for file in trace.files.values()})
+    number = np.zeros(max(trace.ranks) + 1, "<u4")
+    for rank, file in trace.files.items():
+        number[rank] = hosts.index(file.host)
+    peaks = _peaks(number[shared["rank"]], shared["bytes"])
+    return {hosts[number]: peak for number, peak in peaks.items()}
+
+
+def _rank_span(trace: Trace, rank: int) -> int:
+    times = trace.events(rank)["time"]
+    return int(times[-1]) - int(times[0]) if len(times) else 0
+
+
+def _run_span(trace: Trace) -> int:
+    ends = []
+    for rank in trace.ranks:
+        file, times = trace.files[rank], trace.events(rank)["time"]
+        ends += (
+            [int(time) - file.start_clock + file.start_real for time in times[[0, -1]]] if len(times) else []
+        )
+    return max(ends) - min(ends) if ends else 0
+
+
+def _share(part: Any, whole: Any) -> float:
+    return float(part) / float(whole) if whole > 0 else 0.0
+
+
+def _number(value: Any) -> int | None:
+    return None if value == NONE else int(value)

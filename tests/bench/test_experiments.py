@@ -1,0 +1,99 @@
+"""What the experiments compute from times, where they run, and in which words their programs differ."""
+
+import difflib
+import math
+
+import pytest
+
+from pse.bench.growth import Model, fit_line, power, simulate
+from pse.bench.places import nodes, share_of
+from pse.bench.running import program_path, run_peer, run_program, usable_cores
+from pse.bench.synthetic import bound
+from pse.cluster import unmet
+from pse.language.errors import RunError
+
+MODEL = Model(latency=1e-5, per_byte=1e-9, handling=1e-6)
+
+
+def words_of(name):
+    return program_path(name).read_text().split()
+
+
+@pytest.mark.parametrize(("experiment", "calls"), [("synthetic", 1), ("fft3", 2)])
+def test_one_thread_and_two_differ_in_the_label_of_what_communicates(experiment, calls):
+    one, two = words_of(f"{experiment}_1.coven"), words_of(f"{experiment}_2.coven")
+    matcher = difflib.SequenceMatcher(None, one, two, autojunk=False)
+    changes = [
+        (" ".join(one[a:b]), " ".join(two[c:d]))
+        for kind, a, b, c, d in matcher.get_opcodes()
+        if kind != "equal"
+    ]
+    assert changes == [("thread_B", "thread_C")] * calls
+
+
+def test_the_bound_is_that_of_a_pipeline():
+    assert bound(8, compute=1.6, communicate=0.8) == pytest.approx(1.7)
+    assert bound(8, compute=0.8, communicate=1.6) == pytest.approx(1.7)
+    assert bound(1, compute=1.0, communicate=3.0) == pytest.approx(4.0)
+
+
+def test_lines_and_powers_are_recovered():
+    sizes = [64, 1024, 65_536]
+    assert fit_line(sizes, [3.0 + 0.002 * size for size in sizes]) == pytest.approx((3.0, 0.002))
+    assert power([4, 8, 64], [7 * n**0.5 for n in (4, 8, 64)]) == pytest.approx(0.5)
+
+
+def test_a_fit_never_gives_a_negative_cost():
+    assert fit_line([64, 1024, 65_536], [5.0, 4.0, 3.0])[1] == 0.0
+
+
+def test_a_processor_alone_needs_no_message():
+    assert simulate(1, MODEL, 8, 128) == 0.0
+
+
+def test_two_processors_exchange_two_messages():
+    one_way = MODEL.under_way(128) + 2 * MODEL.handling
+    assert simulate(2, MODEL, 8, 128) == pytest.approx(2 * one_way)
+
+
+def test_a_flat_round_is_the_top_taking_and_telling_one_after_the_other():
+    others = 99
+    way = MODEL.under_way(128)
+    taken = MODEL.handling + way + others * MODEL.handling
+    told = others * MODEL.handling + way + MODEL.handling
+    assert simulate(others + 1, MODEL, others + 1, 128) == pytest.approx(taken + told)
+
+
+def test_a_tree_grows_with_the_logarithm():
+    few, many = (simulate(processors, MODEL, 8, 128) for processors in (64, 100_000))
+    assert few < many < 1.5 * few * math.log(100_000, 64)
+
+
+def test_without_a_cluster_the_words_say_why():
+    with nodes(3, "100mbit", emulated=False) as place:
+        assert place.cluster is None
+        assert place.words.startswith("3 processors of this machine as it is")
+        assert "no cluster: not asked for" in place.words
+        assert place.share == share_of(3) <= len(usable_cores()) / 3
+
+
+@pytest.mark.mpi
+@pytest.mark.skipif(unmet() is not None, reason=f"no emulated cluster here: {unmet()}")
+def test_programs_and_peers_run_on_the_nodes_of_a_cluster():
+    with nodes(2, "1gbit") as place:
+        if place.cluster is None:
+            pytest.skip(place.words)
+        defines = {"units": 2, "steps": 1000, "numbers": 1000}
+        times = run_program("synthetic_2.coven", defines, processors=2, place=place)["t"]
+        assert times.reshape(2, 6).min() > 0
+        found = run_peer("synthetic", 4, 2, 1000, 1000, 2, place=place, each=2)
+        assert found["seconds"] > 0
+
+
+@pytest.mark.mpi
+def test_a_transform_that_is_not_there_is_named(monkeypatch):
+    from pse.bench import fft3
+
+    monkeypatch.setenv("PSE_FFTW_MPI", "/nowhere/libfftw3_mpi.so")
+    with pytest.raises(RunError, match=r"PSE_FFTW_MPI names /nowhere/libfftw3_mpi\.so, which is not there"):
+        fft3.library()

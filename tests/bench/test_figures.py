@@ -1,0 +1,59 @@
+"""What a figure is: its value, whether it holds, what JSON says of it."""
+
+import json
+import math
+
+import pytest
+
+from pse.bench import Against, Figure, Result
+
+
+def figure(**changes):
+    given = {"name": "hop", "unit": "µs", "sense": "<=", "target": 4.0, "samples": (3.0, 9.0, 2.0)}
+    return Figure(**(given | changes))
+
+
+def test_value_is_the_median_and_spread_the_extremes():
+    assert figure().value == 3.0
+    assert figure().spread == (2.0, 9.0)
+
+
+@pytest.mark.parametrize(
+    ("sense", "target", "holds"),
+    [("<=", 3.0, True), ("<=", 2.9, False), (">=", 3.0, True), (">=", 3.1, False)],
+)
+def test_holds_compares_the_median_with_the_target(sense, target, holds):
+    assert figure(sense=sense, target=target).holds is holds
+
+
+def test_ratio_compares_in_the_peers_unit():
+    assert figure().ratio is None
+    assert figure(against=Against("MPI", "µs", (1.5,))).ratio == 2.0
+    assert figure(unit="×", against=Against("futex", "µs", (2.0,), ours=(5.0, 5.0))).ratio == 2.5
+
+
+@pytest.mark.parametrize("samples", [(), (1.0, math.nan), (math.inf,)])
+def test_samples_must_be_there_and_finite(samples):
+    with pytest.raises(ValueError, match="hop: expected at least one sample, all finite"):
+        figure(samples=samples)
+    with pytest.raises(ValueError, match="MPI: expected at least one sample, all finite"):
+        Against("MPI", "µs", samples)
+
+
+def test_other_senses_are_refused():
+    with pytest.raises(ValueError, match="hop: sense must be <= or >=, not '<'"):
+        figure(sense="<")
+
+
+def test_json_has_the_documented_keys_and_survives_a_round_trip():
+    result = Result("hop", (figure(against=Against("MPI", "µs", (1.5,))), figure()), {"cores": 2})
+    read = json.loads(json.dumps(result.to_json()))
+    assert list(read) == ["bench", "figures", "environment"]
+    assert read["bench"] == "hop"
+    assert read["environment"] == {"cores": 2}
+    for one in read["figures"]:
+        assert list(one) == ["name", "value", "unit", "sense", "target", "holds", "samples", "against"]
+    first, second = read["figures"]
+    assert (first["value"], first["holds"], first["samples"]) == (3.0, True, [3.0, 9.0, 2.0])
+    assert first["against"] == {"name": "MPI", "value": 1.5, "unit": "µs", "samples": [1.5], "ours": []}
+    assert second["against"] is None

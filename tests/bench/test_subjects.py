@@ -1,0 +1,120 @@
+"""Every subject runs, small; the command line's ways to ask for them."""
+
+import json
+import math
+
+import pytest
+
+from pse.bench import (
+    SUBJECTS,
+    control,
+    fft,
+    fft3,
+    handover,
+    hop,
+    idle,
+    overhead,
+    oversubscribe,
+    pingpong,
+    synthetic,
+    warm,
+)
+
+SMALL = {
+    "hop": (hop, hop.Sizes(quick=60, slow=20, rounds=40), 5),
+    "handover": (handover, handover.Sizes(large=4 << 20, rounds=3, hold=2_000_000, messages=3), 4),
+    "overhead": (overhead, overhead.Sizes(rounds=50, events=2000, calls=100), 4),
+    "warm": (warm, warm.Sizes(size=1 << 20, turns=2), 1),
+    "idle": (idle, idle.Sizes(seconds=0.3), 2),
+    "fft": (fft, fft.Sizes(n=128, frames=2), 1),
+    "synthetic": (
+        synthetic,
+        synthetic.Sizes((2,), units=2, seconds=0.01, emulated=False),
+        3,
+    ),
+    "fft3": (fft3, fft3.Sizes((2,), n=64, emulated=False), 3),
+    "pingpong": (pingpong, pingpong.Sizes(bytes=1 << 20, rounds=2, passes=1), 2),
+    "oversubscribe": (
+        oversubscribe,
+        oversubscribe.Sizes(2, (oversubscribe.Case(0.01, 0.01, 1.0),), rounds=20, rounds_by_hand=5),
+        2,
+    ),
+    "control": (
+        control,
+        control.Sizes((1, 3), rounds=30, rounds_by_hand=6, free=10, hop_bytes=(64, 4096), hops=5),
+        5,
+    ),
+}
+KEYS = {
+    "name": str,
+    "value": float,
+    "unit": str,
+    "sense": str,
+    "target": float,
+    "holds": bool,
+    "samples": list,
+    "against": dict,
+}
+pytestmark = pytest.mark.mpi
+
+
+def test_every_subject_is_tried_here():
+    assert list(SMALL) == [subject.name for subject in SUBJECTS]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_subject_measures_each_figure_beside_something(name, nothing_left_behind):
+    module, sizes, count = SMALL[name]
+    said = []
+    figures = module.measure(1, sizes, said.append)
+    assert [line.rpartition(", ")[2] for line in said] == ["round 1 of 1"]
+    assert len(figures) == count
+    assert len({figure.name for figure in figures}) == count
+    for figure in figures:
+        assert len(figure.samples) == len(figure.against.samples) == 1
+        assert len(figure.against.ours) in (0, 1)
+        assert all(map(math.isfinite, (*figure.samples, *figure.against.samples)))
+
+
+def test_json_is_one_object_as_documented(pse):
+    done = pse("bench", "warm", "--json", "--repeats", "1")
+    assert (done.code, done.err) == (0, "")
+    found = json.loads(done.out)
+    assert list(found) == ["bench", "figures", "environment"]
+    assert found["bench"] == "warm"
+    (figure,) = found["figures"]
+    assert {key: type(value) for key, value in figure.items()} == KEYS
+    assert figure["sense"] in ("<=", ">=")
+    assert figure["holds"] == (figure["value"] >= figure["target"])
+    assert {"cpu", "cores", "kernel", "python", "mpi", "pse", "load"} <= found["environment"].keys()
+    assert found["environment"]["cores"] >= 1
+
+
+def test_plain_output_is_a_table(pse):
+    done = pse("bench", "warm", "--repeats", "2")
+    assert done.code == 0
+    for word in ("64 MiB allocate", "numpy.empty", "≥ 10.0 ×", "2 repetitions", "median", "ratio"):
+        assert word in done.out
+
+
+def test_list_names_all(pse):
+    done = pse("bench", "--list")
+    assert done.code == 0
+    assert [line.split()[0] for line in done.out.splitlines()] == list(SMALL)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nope"], "error: there is no bench 'nope'\nhelp: there are hop, handover, overhead"),
+        ([], "error: name a bench, or say --all"),
+        (["hop", "--all"], "error: --all and a name exclude each other"),
+        (["warm", "--repeats", "0"], "Invalid value for '--repeats'"),
+        (["warm", "--repeats", "1", "--update", "/nowhere/page.md"], "/nowhere/page.md: No such file"),
+    ],
+)
+def test_a_wrong_command_line_is_said_and_is_exit_code_2(pse, arguments, message):
+    done = pse("bench", *arguments)
+    assert done.code == 2
+    assert message in done.err
+    assert "Traceback" not in done.err

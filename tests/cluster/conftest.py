@@ -1,0 +1,59 @@
+"""Fixtures for the cluster's tests: one small cluster for most of them, where this machine allows any."""
+
+import os
+import re
+
+import pytest
+
+from pse.cluster import Cluster, unmet
+from pse.cluster.demands import Refused
+
+
+@pytest.fixture(scope="session")
+def allowed():
+    """Skip the test, with the reason, where there can be no emulated cluster."""
+    reason = unmet()
+    if reason is not None:
+        pytest.skip(reason)
+    try:
+        with Cluster(nodes=1, rate="100mbit"):
+            pass
+    except Refused as refused:
+        pytest.skip(refused.message)
+
+
+@pytest.fixture(scope="module")
+def cluster(allowed):
+    """Two nodes at 100 Mbit/s."""
+    with Cluster(nodes=2, rate="100mbit") as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def cluster_cache(tmp_path_factory):
+    """One cache for all tests: builds are dear."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def cache_directory(cluster_cache, monkeypatch):
+    """Keep builds away from the user's cache."""
+    monkeypatch.setenv("PSE_CACHE", str(cluster_cache))
+
+
+@pytest.fixture
+def left():
+    """Give a function that lists the links, namespaces and control groups of a cluster by its mark."""
+
+    def look(mark):
+        places = ["/sys/class/net", "/run/netns"]
+        with open("/proc/self/mounts", encoding="utf-8", errors="replace") as file:
+            places += [line.split()[1] for line in file if re.search(r" cgroup2? ", line)]
+        return [
+            f"{place}/{name}"
+            for place in filter(os.path.isdir, places)
+            for name in os.listdir(place)
+            if name.startswith(mark)
+        ]
+
+    return look

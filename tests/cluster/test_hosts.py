@@ -1,0 +1,47 @@
+"""Which machine gets which ranks: whole processors, wherever the machines are named."""
+
+import pytest
+
+from pse.graph import Placement
+from pse.runtime.mpi import Hosts, spread
+
+THREADS = Placement(("thread_A",), ("thread_B", "thread_C"))
+
+
+@pytest.mark.parametrize(
+    ("names", "processors", "expected"),
+    [
+        ("a", 3, "a:7"),
+        ("a,b", 2, "a:3,b:2"),
+        ("a, b ,c", 7, "a:7,b:4,c:4"),
+        ("a,b,c", 2, "a:3,b:2"),
+        ("a,b", 1, "a:3"),
+        ("a:5,b", 2, "a:5,b"),
+    ],
+)
+def test_machines_get_whole_processors_unless_counts_are_named(names, processors, expected):
+    assert spread(Hosts(names), THREADS, processors) == Hosts(expected)
+
+
+def test_a_program_without_parallel_stays_on_the_first_machine():
+    assert spread(Hosts("a,b"), Placement(("thread_A", "thread_B"), ()), 1) == Hosts("a:2")
+
+
+def test_a_host_file_is_spread_as_well_unless_it_has_counts(tmp_path):
+    plain, counted = tmp_path / "plain", tmp_path / "counted"
+    plain.write_text("# machines\na\n\nb # the other\n")
+    counted.write_text("a slots=3\nb slots=2\n")
+    assert spread(Hosts(file=str(plain)), THREADS, 2) == Hosts("a:3,b:2")
+    assert spread(Hosts(file=str(counted)), THREADS, 2) == Hosts(file=str(counted))
+
+
+def test_here_nothing_is_spread():
+    assert spread(Hosts(), THREADS, 2) == Hosts()
+
+
+def test_the_command_line_wins_over_the_environment():
+    named = {"PSE_HOSTS": "n0,n1"}
+    assert Hosts.chosen(None, None, named) == Hosts("n0,n1")
+    assert Hosts.chosen("a", None, named) == Hosts("a")
+    assert Hosts.chosen(None, "machines", named) == Hosts(None, "machines")
+    assert Hosts.chosen(None, None, {"PSE_HOSTS": ""}) == Hosts()

@@ -1,0 +1,200 @@
+"""Making and removing emulated clusters: refusals, names, and what a kill leaves."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pse.cli import main
+from pse.cluster import Cluster, clusters, find, processors, sweep
+from pse.cluster.plan import plan, rate_text
+from pse.language.errors import UsageError
+
+AS_NOBODY = """
+import os
+import pse.cli.cluster, pse.runtime.messages  # Somebody else may have no right to read them.
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+pse.cli.main(["cluster", "up"])
+"""
+KILLED_IN_USE = """
+import os
+from pse.cluster import Cluster
+cluster = Cluster("killed", nodes=2, rate="1gbit", cpu=1.0).up()
+print(cluster.mark, flush=True)
+os.kill(os.getpid(), 9)
+"""
+KILLED_AS_IT_IS_MADE = """
+import os
+from pse.cluster import Cluster, network, record
+call, calls = network.call, []
+def kill(*arguments, **options):
+    calls.append(arguments)
+    if len(calls) == 6:
+        print(record.read("killed").mark, flush=True)
+        os.kill(os.getpid(), 9)
+    return call(*arguments, **options)
+network.call = kill
+Cluster("killed", nodes=2).up()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["up", "Demo"], "'Demo' is no name for a cluster: expected a small letter"),
+        (["up", "a" * 21], "is no name for a cluster"),
+        (["up", "../a"], "is no name for a cluster"),
+        (["up", "--nodes", "0"], "0 nodes: expected 1 to 100"),
+        (["up", "--nodes", "101"], "101 nodes: expected 1 to 100"),
+        (["up", "--nodes", "two"], "'two' is not a valid integer"),
+        (["up", "--rate", "fast"], "--rate fast: expected bits a second from 100kbit to 100gbit"),
+        (["up", "--rate", "1kbit"], "--rate 1kbit: expected bits a second from"),
+        (["up", "--latency", "3"], "--latency 3: expected a time from 1us to 10s"),
+        (["up", "--cpu", "0"], "--cpu 0: expected a share of one core from 0.01, or pin"),
+        (["up", "--cpu", "nan"], "--cpu nan: expected a share of one core"),
+        (["up", "--cpu", "all"], "--cpu all: expected a share of one core"),
+        (["run", "a"], "there is nothing to run"),
+        (["run", "a", "--"], "there is nothing to run"),
+        (["run", "-n", "0", "--", "true"], "0 is not in the range"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(arguments, words):
+    result = CliRunner().invoke(main, ["cluster", *arguments])
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_control_groups_of_version_2_get_a_quota_and_a_weight(tmp_path, monkeypatch):
+    make = os.mkdir
+
+    def make_group(path):
+        make(path)
+        (Path(path) / "cgroup.subtree_control").write_text("")
+
+    (tmp_path / "cgroup.subtree_control").write_text("memory")
+    monkeypatch.setattr(processors.os, "mkdir", make_group)
+    monkeypatch.setattr(processors, "_hierarchies", lambda: iter([(2, str(tmp_path))]))
+    monkeypatch.setattr(processors.os, "sched_getaffinity", lambda pid: {4, 6})
+    shares, words = processors.divide("pse-0a0a0a", plan("a", 3, cpu=0.05))
+    group = tmp_path / "pse-0a0a0a"
+    assert [(share.group, share.core) for share in shares] == [
+        (f"{group}/n0", 4),
+        (f"{group}/n1", 6),
+        (f"{group}/n2", 4),
+    ]
+    assert words == "0.05 of a core by cgroup v2, every 20 ms, pinned to cores 4, 6 in turn"
+    assert (tmp_path / "cgroup.subtree_control").read_text() == "+cpu"
+    assert (group / "cgroup.subtree_control").read_text() == "+cpu"
+    assert (group / "n2" / "cpu.max").read_text() == "1000 20000"
+    assert (group / "cpu.weight").read_text() == "3000"
+
+
+def test_without_control_groups_a_core_each_can_be_had_and_a_part_is_refused(monkeypatch):
+    monkeypatch.setattr(processors, "_hierarchies", lambda: iter(()))
+    monkeypatch.setattr(processors.os, "sched_getaffinity", lambda pid: {0, 1})
+    shares, words = processors.divide("pse-0a0a0a", plan("a", 2, cpu=1.0))
+    assert [(share.group, share.core) for share in shares] == [("", 0), ("", 1)]
+    assert words.startswith("pinned, each node to a core (there is no control group")
+    with pytest.raises(
+        UsageError, match=r"--cpu 0\.5: this machine can't limit a share: there is no"
+    ) as caught:
+        processors.divide("pse-0a0a0a", plan("a", 2, cpu=0.5))
+    assert caught.value.help == "--cpu pin gives every node a core"
+
+
+def test_a_plan_says_what_it_is():
+    made = plan("a", 3, "12.5Mbit", "50us", "0.125")
+    assert (made.rate, made.latency, made.cpu, made.hosts) == (12_500_000, 50, 0.125, ("n0", "n1", "n2"))
+    assert made.words == "3 nodes, links of 12.5 Mbit/s, 0.05 ms of latency, 0.125 of a core each"
+    assert [rate_text(rate) for rate in (None, 10**9, 250_000)] == [
+        "unlimited rate",
+        "1 Gbit/s",
+        "250 kbit/s",
+    ]
+
+
+@pytest.mark.parametrize("command", [["up"], ["run", "--", "true"], ["list"], ["status"], ["down"]])
+def test_an_ordinary_user_is_told_that_it_needs_root(command, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    result = CliRunner().invoke(main, ["cluster", *command])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: an emulated cluster needs root")
+    assert "\nhelp: run it as root (sudo)" in result.stderr
+
+
+def test_somebody_who_was_root_is_refused_without_a_traceback():
+    if os.geteuid() != 0:
+        pytest.skip("only root can become somebody else")
+    done = subprocess.run([sys.executable, "-c", AS_NOBODY], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: an emulated cluster needs root")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_program_is_named_with_its_package(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr("pse.cluster.demands._PLACES", "/nowhere")
+    with pytest.raises(UsageError, match="needs ip, tc, nsenter, unshare, taskset, mount") as caught:
+        Cluster().up()
+    assert caught.value.help == "install it: apt-get install iproute2 mount util-linux"
+
+
+def command(*words):
+    """Give a command of `pse cluster` to the command line: its exit code, what it printed, its complaints."""
+    result = CliRunner().invoke(main, ["cluster", *words])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_a_cluster_from_the_command_line_stays_until_it_is_removed(allowed, pse, left):
+    name = "made_by_test"
+    code, _, complaints = command("up", name, "--nodes", "1", "--cpu", "pin")
+    assert code == 0, complaints
+    mark = find(name).mark
+    try:
+        assert left(mark)
+        code, _, complaints = command("up", name)
+        assert code == 2
+        assert f"there is a cluster {name} already\nhelp: end it (pse cluster down {name})" in complaints
+        assert f"{name}: 1 node, links of unlimited rate, a core each\n" in command("list")[1]
+        assert re.search(r"n0 +10\.213\.\d+\.1 +unlimited rate +0", command("status", name)[1])
+        words = ["sh", "-c", "cat /proc/sys/kernel/hostname; exit 7"]
+        ran = pse("cluster", "run", name, "-n", "1", "--", *words)
+        assert (ran.code, ran.out.splitlines()[0]) == (7, "n0")
+    finally:
+        removed = command("down", name)
+    assert removed[:2] == (0, f"{name}: removed\n")
+    assert left(mark) == []
+    nothing = f"error: there is no cluster {name}\nhelp: make it: pse cluster up {name}\n"
+    assert command("down", name) == (2, "", nothing)
+
+
+@pytest.mark.parametrize("code", [KILLED_IN_USE, KILLED_AS_IT_IS_MADE])
+def test_what_a_kill_leaves_is_removed_by_the_next_command(allowed, left, code):
+    killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    mark = killed.stdout.strip()
+    assert left(mark)
+    assert "killed" not in [cluster.name for cluster in clusters()]
+    assert mark in sweep()
+    assert left(mark) == []
+    assert mark not in sweep()
+
+
+def test_a_latency_is_had_or_refused_and_leaves_nothing(allowed, left, monkeypatch):
+    monkeypatch.setattr("pse.cluster.cluster.secrets.token_hex", lambda size: "0a" * size)
+    try:
+        Cluster(nodes=1, rate="1gbit", latency="1ms").up().down()
+        refusal = None
+    except UsageError as error:
+        refusal = error
+    if refusal is not None:
+        assert refusal.message.startswith("this kernel has no netem, which --latency needs")
+        assert refusal.help == "leave out --latency, or load it where the kernel has it: modprobe sch_netem"
+    assert left("pse-0a0a0a") == []

@@ -1,0 +1,172 @@
+"""Fixtures for every room's tests: the command line, ranks under mpiexec, proof that nothing is left behind.
+
+All of them start real processes of this interpreter's environment, never read the terminal, and have a time
+limit after which everything they started is killed and the test fails with what was printed so far.
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SETTLE_SECONDS = 5.0
+"""How long after a test processes may take to be gone: what the product promises for a killed job."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a process that has ended printed and returned."""
+
+    command: tuple[str, ...]
+    code: int
+    out: str
+    err: str
+
+
+Runner = Callable[..., Finished]
+
+
+def run(
+    command: list[str], *, timeout: float, env: Mapping[str, str], cwd: Path | None, stdin: str = ""
+) -> Finished:
+    """Run a command; past `timeout` seconds kill it with all that it started, and fail the test.
+
+    A mark in the environment finds what it started: MPI's proxies and ranks leave the process group.
+    """
+    mark = {"PSE_TEST_RUN": secrets.token_hex(8)}
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=os.environ | dict(env) | mark,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(stdin, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        for pid, _ in marked_processes(mark):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        out, err = process.communicate()
+        pytest.fail(f"not done after {timeout} s: {' '.join(command)}\n--- out\n{out}\n--- err\n{err}")
+    return Finished(tuple(command), process.returncode, out, err)
+
+
+def beside_python(name: str) -> str:
+    """Path of a program that this environment provides; the one on PATH if it provides none."""
+    own = Path(sys.executable).parent / name
+    found = str(own) if own.exists() else shutil.which(name)
+    if found is None:
+        pytest.fail(f"{name} is neither beside {sys.executable} nor on PATH; `make venv-dev` installs it")
+    return found
+
+
+@pytest.fixture
+def mpiexec() -> Runner:
+    """Run Python under mpiexec: ``mpiexec(3, "-m", "pse", "p.coven", timeout=60, env={…}, cwd=…)``."""
+
+    def start(
+        ranks: int,
+        *arguments: str | Path,
+        timeout: float = 60,
+        env: Mapping[str, str] = {},
+        cwd: Path | None = None,
+    ) -> Finished:
+        command = [beside_python("mpiexec"), "-n", str(ranks), sys.executable, *map(str, arguments)]
+        return run(command, timeout=timeout, env=env, cwd=cwd)
+
+    return start
+
+
+@pytest.fixture
+def pse() -> Runner:
+    """Run the command line: ``pse("check", "p.coven", timeout=60, env={…}, cwd=…, stdin="…")``."""
+
+    def start(
+        *arguments: str | Path,
+        timeout: float = 60,
+        env: Mapping[str, str] = {},
+        cwd: Path | None = None,
+        stdin: str = "",
+    ) -> Finished:
+        command = [beside_python("pse"), *map(str, arguments)]
+        return run(command, timeout=timeout, env=env, cwd=cwd, stdin=stdin)
+
+    return start
+
+
+@pytest.fixture
+def nothing_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail the test if its processes, shared memory or temporary files outlive it by five seconds.
+
+    Processes are recognised by a mark in their environment, so only those count that this test started.
+    """
+    mark = {"PSE_TEST_MARK": secrets.token_hex(8)}
+    shared_before = shared_memory()
+    with tempfile.TemporaryDirectory(prefix="pse-test-") as temporary:
+        for name, value in mark.items() | {("TMPDIR", temporary)}:
+            monkeypatch.setenv(name, value)
+        yield
+        left = settle(lambda: leftovers(mark, shared_before, Path(temporary)))
+    assert not left, "left behind:\n" + "\n".join(left)
+
+
+def settle(look: Callable[[], list[str]]) -> list[str]:
+    """Look again until there is nothing to see or the time is up; return what was last seen."""
+    deadline = time.monotonic() + SETTLE_SECONDS
+    while (seen := look()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return seen
+
+
+def leftovers(mark: Mapping[str, str], shared_before: set[str], temporary: Path) -> list[str]:
+    """Describe marked processes, orphaned new entries of /dev/shm and files under `temporary`."""
+    processes = [f"process {pid}: {command}" for pid, command in marked_processes(mark)]
+    orphans = [f"/dev/shm/{name}" for name in sorted(orphaned_shared_memory(shared_before))]
+    return processes + orphans + [str(path) for path in sorted(temporary.rglob("*"))]
+
+
+def marked_processes(mark: Mapping[str, str]) -> list[tuple[int, str]]:
+    """Find the living processes that were started with every variable of `mark` in their environment."""
+    wanted = {f"{name}={value}".encode() for name, value in mark.items()}
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if wanted <= set((entry / "environ").read_bytes().split(b"\0")):
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                found.append((int(entry.name), command))
+        except OSError:  # It has ended, or is another user's.
+            continue
+    return found
+
+
+def shared_memory() -> set[str]:
+    """Name the entries of /dev/shm."""
+    return set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+
+
+def orphaned_shared_memory(before: set[str]) -> set[str]:
+    """Name the new entries of /dev/shm that no living process has mapped: others may run beside the tests."""
+    new = shared_memory() - before
+    used: set[str] = set()
+    for maps in Path("/proc").glob("[0-9]*/maps") if new else ():
+        try:
+            text = maps.read_text(errors="replace")
+        except OSError:
+            continue
+        used |= {name for name in new if f"/dev/shm/{name}" in text}
+    return new - used

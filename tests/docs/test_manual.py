@@ -1,0 +1,128 @@
+"""The manual as a whole: nothing missing, no dead links, and what it says of the code is true."""
+
+import importlib.util
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from pse.cli import main
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md"))]
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+FENCED = re.compile(r"^(`{3,}).*?^\1[ ]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"<!-- table: imports -->\n(.*?)<!-- end -->", re.DOTALL)
+
+
+def leaves(group: click.Group, words: tuple[str, ...]) -> Iterator[str]:
+    """Name every command that does something, in full."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from leaves(command, (*words, name))
+        else:
+            yield " ".join((*words, name))
+
+
+def headings(page: Path) -> set[str]:
+    """Give the anchors of a page's headings, as code hosts and mkdocs make them."""
+    titles = re.findall(r"^#+ (.*)$", FENCED.sub(_unfenced, page.read_text()), re.MULTILINE)
+    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip()) for title in titles}
+
+
+def _unfenced(match: re.Match[str]) -> str:
+    """Leave inline code, which headings may have, and drop fenced blocks."""
+    return "" if match[1] else match[0].strip("`")
+
+
+def dead_links(page: Path) -> Iterator[str]:
+    """Give the links of a page that lead nowhere inside the repository."""
+    for match in LINK.finditer(FENCED.sub("", page.read_text())):
+        target, _, anchor = match["target"].partition("#")
+        if re.match(r"\w+:", target):
+            continue
+        file = (page.parent / target).resolve() if target else page
+        if not file.exists() or (anchor and file.suffix == ".md" and anchor not in headings(file)):
+            yield f"{page.relative_to(ROOT)}: {match['target']}"
+
+
+def imports_table() -> str:
+    """Write the table of who imports whom from the imports themselves."""
+    spec = importlib.util.spec_from_file_location("architecture", ROOT / "tests" / "test_architecture.py")
+    assert spec is not None
+    assert spec.loader is not None
+    rule = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(rule)
+    imported: dict[str, set[str]] = {}
+    for room, path in rule.inhabitants():
+        imported.setdefault(room, set()).update(rule.rooms_of(rule.imports(path)) - {room})
+    lines = ["| room | imports |", "| --- | --- |"]
+    for room in filter(imported.__contains__, rule.ROOMS):
+        below = ", ".join(f"`{name}`" for name in rule.ROOMS if name in imported[room])
+        lines.append(f"| `{room}` | {below or '–'} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_every_command_is_in_the_manual():
+    text = "\n".join(page.read_text() for page in DOCS.rglob("*.md"))
+    missing = [name for name in leaves(main, ("pse",)) if not re.search(rf"{re.escape(name)}\b", text)]
+    assert not missing
+
+
+def test_every_page_is_in_the_navigation():
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    assert set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text())) == pages
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    assert not list(dead_links(page))
+
+
+def test_links_of_the_manual_stay_in_the_manual():
+    """Pages are also a site of their own, where the repository's other files are not."""
+    targets = {
+        f"{page.name}: {match['target']}"
+        for page in DOCS.rglob("*.md")
+        for match in LINK.finditer(FENCED.sub("", page.read_text()))
+        if match["target"].startswith("../")
+    }
+    assert not targets
+
+
+def test_a_dead_link_is_found(tmp_path, monkeypatch):
+    (tmp_path / "there.md").write_text("# A `b` title\n\n```\n# none\n```\n")
+    page = tmp_path / "page.md"
+    page.write_text(
+        "[a](there.md#a-b-title) [b](https://example.org/x) `[c](no.md)` [d](no.md) [e](there.md#none)\n"
+    )
+    monkeypatch.setitem(dead_links.__globals__, "ROOT", tmp_path)
+    assert list(dead_links(page)) == ["page.md: no.md", "page.md: there.md#none"]
+
+
+def test_who_imports_whom_is_as_the_design_page_says():
+    shown = TABLE.search((DOCS / "design.md").read_text())
+    assert shown is not None
+    assert shown[1] == imports_table()
+
+
+def test_the_picture_in_the_readme_is_the_programs(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    drawn = CliRunner().invoke(main, ["graph", "programs/fft2d.coven", "--format", "mermaid"])
+    assert drawn.exit_code == 0, drawn.output
+    assert f"```mermaid\n{drawn.stdout}```\n" in (ROOT / "README.md").read_text()
+
+
+def test_the_site_builds(tmp_path):
+    pytest.importorskip("mkdocs", reason="mkdocs is in the extra docs: make docs")
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(tmp_path / "site"), strict=True))
+    assert (tmp_path / "site" / "index.html").exists()

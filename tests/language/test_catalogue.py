@@ -1,0 +1,78 @@
+"""Every diagnostic has a code in the table, an entry in docs/diagnostics.md, and an example that works."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pse.language import bind_parameters, check, read_program
+from pse.language.codes import CODES
+from pse.language.resolved import ModuleReference
+from pse.modules import Finder, unbuildable
+
+ROOT = Path(__file__).parents[2]
+DOCS = (ROOT / "docs" / "diagnostics.md").read_text()
+ENTRIES = dict(re.findall(r"^## ([EW]\d{4}): .*?\n(.*?)(?=^## |\Z)", DOCS, re.MULTILINE | re.DOTALL))
+TITLES = dict(re.findall(r"^## ([EW]\d{4}): (.*)$", DOCS, re.MULTILINE))
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^With `-p (\d+)(?: -D (\w+)=(\S+))?`\.$", re.MULTILINE)
+SUFFIX = {"c": "c", "python": "py"}
+
+TOO_LARGE_TO_PRINT = {
+    "E0008": b"coven 1\nprogram p { let x = " + b"(" * 101 + b")" * 101 + b" }\n",
+    "E0009": b"// " + b"x" * 2_000_000,
+    "E0010": b"coven 1\nprogram p {\n" + b"let ]\n" * 60 + b"}\n",
+    "E0013": b"coven 1\n\0\0",
+    "E0014": b"coven 1\n// caf\xe9\n",
+    "E0211": b"coven 1\nsegment s0() -> () { print(1) }\n"
+    + b"".join(b"segment s%d() -> () { s%d() s%d() }\n" % (i, i - 1, i - 1) for i in range(1, 16))
+    + b"program p { s15() }\n",
+}
+
+
+def test_docs_and_table_agree():
+    assert TITLES == CODES
+
+
+def test_every_code_in_the_source_is_in_the_table():
+    source = "".join(path.read_text() for path in (ROOT / "pse" / "language").glob("*.py"))
+    assert set(re.findall(r'"([EW]0\d{3})"', source)) == CODES.keys()
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_example_produces_its_code(code, finder, tmp_path):
+    assert code in diagnose(code, finder, tmp_path)
+
+
+def diagnose(code, finder, tmp_path):
+    """Run the example of an entry and give the codes of its diagnostics."""
+    if code in TOO_LARGE_TO_PRINT:
+        path = tmp_path / "example.coven"
+        path.write_bytes(TOO_LARGE_TO_PRINT[code])
+        text, diagnostics = read_program(str(path))
+        diagnostics = diagnostics or check(text, str(path), modules=finder).diagnostics
+        return [d.code for d in diagnostics]
+    language, example = FENCE.search(ENTRIES[code]).groups()
+    if language == "coven":
+        result = check(example, "example.coven", modules=finder)
+        command = COMMAND.search(ENTRIES[code])
+        if command is None:
+            return [d.code for d in result.diagnostics]
+        procs, name, value = command.groups()
+        bound = bind_parameters(result.program, {name: value} if name else {}, int(procs))
+        return [d.code for d in bound.diagnostics]
+    (tmp_path / f"module.{SUFFIX[language]}").write_text(example)
+    program = tmp_path / "example.coven"
+    text = f'coven 1\nimport "module.{SUFFIX[language]}" as m\nprogram p {{ print(1) }}\n'
+    program.write_text(text)
+    result = check(text, str(program), modules=Finder())
+    found = [*result.diagnostics, *unbuildable(_modules(program, language))]
+    return [d.code for d in found]
+
+
+def _modules(program, language):
+    """Give the modules of the program's only import, if it is one that is built."""
+    if language != "c":
+        return []
+    file = Finder().find("module.c", str(program))
+    return [ModuleReference(s.name, s, file.source, file.path, 1, file.language) for s in file.signatures]

@@ -1,0 +1,154 @@
+"""`pse check` and `pse fmt` as a user meets them: exit codes, output, and what happens to files."""
+
+import json
+import os
+
+import pytest
+from click.testing import CliRunner
+
+from pse.cli import main
+
+MODULE = """#@ coven module make(in i64 n, out f64 x[n])
+def make(n, x):
+    raise SystemExit("a module must not run")
+
+
+raise SystemExit("a module must not be imported")
+"""
+
+GOOD = """coven 1
+import "tools.py" { make }
+program p {
+  make(4) -> x
+  print(x)
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Give a folder, as the current one, with a module that must not be executed."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tools.py").write_text(MODULE)
+    (tmp_path / "good.coven").write_text(GOOD)
+    (tmp_path / "warned.coven").write_text(GOOD.replace("print(x)", "print(1)"))
+    (tmp_path / "wrong.coven").write_text(GOOD.replace("make(4)", "make(4.5)"))
+    (tmp_path / "syntax.coven").write_text(GOOD.replace("make(4)", "make(4"))
+    return tmp_path
+
+
+def pse(*arguments):
+    result = CliRunner().invoke(main, list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert "Traceback" not in result.output
+    return result.exit_code, result.output
+
+
+def test_a_good_program(folder):
+    assert pse("check", "good.coven") == (0, "good.coven: no errors\n")
+
+
+def test_warnings_count_only_when_strict(folder):
+    code, output = pse("check", "warned.coven")
+    assert code == 0
+    assert output.startswith(
+        "warning[W0201]: `x` is written but never read\n warned.coven:4:14   make(4) -> x"
+    )
+    assert output.endswith("warned.coven: 1 warning\n")
+    assert pse("check", "--strict", "warned.coven")[0] == 1
+    assert pse("check", "--strict", "good.coven")[0] == 0
+
+
+def test_errors_name_both_places(folder):
+    code, output = pse("check", "wrong.coven")
+    assert code == 1
+    assert "error[E0303]" in output
+    assert " wrong.coven:4:8   make(4.5) -> x\n" in output
+    assert " tools.py:1        #@ coven module make(in i64 n, out f64 x[n])\n" in output
+
+
+def test_json(folder):
+    code, output = pse("check", "--format", "json", "wrong.coven", "warned.coven")
+    data = json.loads(output)
+    assert code == 1
+    assert [(d["code"], d["path"], d["line"]) for d in data["diagnostics"]] == [
+        ("E0303", "wrong.coven", 4),
+        ("W0201", "warned.coven", 4),
+    ]
+
+
+def test_a_mistake_in_a_module_file_is_quoted(folder):
+    (folder / "tools.py").write_text("#@ coven module make(in i65 n)\ndef make(n): pass\n")
+    code, output = pse("check", "good.coven")
+    assert code == 1
+    assert "unknown type `i65`\n tools.py:1:25   #@ coven module make(in i65 n)\n" in output
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code", "said"),
+    [
+        ("empty.coven", b"", 1, "the file holds no program"),
+        ("binary.coven", b"\x7fELF\0\1\2", 1, "zero bytes"),
+        ("latin.coven", b"coven 1\n// caf\xe9\n", 1, "not UTF-8"),
+        ("huge.coven", b"x " * 5_000_000, 1, "too long"),
+        ("deep.coven", b"coven 1 program p " + b"{" * 10_000, 1, "nesting too deep"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "fmt"])
+def test_what_is_no_program(folder, command, name, content, code, said):
+    (folder / name).write_bytes(content)
+    found, output = pse(command, name)
+    assert found == code
+    assert said in output
+    assert output.count("error[") == 1
+    assert (folder / name).read_bytes() == content
+
+
+@pytest.mark.parametrize("command", ["check", "fmt"])
+def test_what_cannot_be_read_is_a_usage_error(folder, command):
+    assert pse(command, "none.coven")[0] == 2
+    assert pse(command, ".")[0] == 2
+    assert pse(command)[0] == 2
+
+
+def test_fmt_rewrites_and_then_is_content(folder):
+    path = folder / "good.coven"
+    path.write_text(GOOD.replace("  make(4) -> x\n", "make ( 4 )->x; // four\n"))
+    os.chmod(path, 0o640)
+    assert pse("fmt", "--check", "good.coven") == (1, "good.coven: would be formatted\n")
+    assert "make ( 4 )->x;" in path.read_text()
+    assert pse("fmt", "good.coven") == (0, "good.coven: formatted\n")
+    assert path.read_text() == GOOD.replace("-> x", "-> x  // four")
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert pse("fmt", "--check", "good.coven") == (0, "")
+    assert sorted(os.listdir(folder)) == [
+        "good.coven",
+        "syntax.coven",
+        "tools.py",
+        "warned.coven",
+        "wrong.coven",
+    ]
+
+
+def test_fmt_follows_links(folder):
+    path = folder / "good.coven"
+    path.write_text(GOOD.replace("  make", "make"))
+    (folder / "link.coven").symlink_to("good.coven")
+    assert pse("fmt", "link.coven")[0] == 0
+    assert (folder / "link.coven").is_symlink()
+    assert path.read_text() == GOOD
+
+
+def test_fmt_leaves_a_file_with_syntax_errors(folder):
+    before = (folder / "syntax.coven").read_text()
+    code, output = pse("fmt", "syntax.coven")
+    assert code == 1
+    assert "error[E0004]" in output
+    assert (folder / "syntax.coven").read_text() == before
+
+
+def test_fmt_normalises_line_ends_and_margins(folder):
+    path = folder / "good.coven"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    assert pse("fmt", "good.coven")[0] == 0
+    assert path.read_bytes() == GOOD.encode()

@@ -1,0 +1,72 @@
+"""Module directives: what they say, and what is wrong with them."""
+
+import pytest
+
+from pse.language import Span, parse_directive
+from pse.language.types import Direction, Element, Pattern, Signature, render_signature
+
+PLACE = Span("kernels/k.c", 8, 18, 8, 90)
+
+
+def read(text):
+    found = parse_directive(text, PLACE)
+    assert isinstance(found, Signature), found
+    return found
+
+
+def test_a_directive_of_the_manual():
+    signature = read("step(in f64 u[nx+2, ny+2], out f64 v[nx+2, ny+2], out f64 residual)")
+    assert signature.name == "step"
+    assert signature.dimensions == ("nx", "ny")
+    assert signature.span == PLACE
+    assert [p.name for p in signature.inputs] == ["u"]
+    assert [p.name for p in signature.outputs] == ["v", "residual"]
+    assert signature.outputs[1].type.scalar
+    assert signature.inputs[0].type.distribution.pattern is Pattern.ANY
+
+
+def test_everything_that_a_directive_can_say():
+    text = (
+        "f(inout c128 a[m, n] @ block(0, 1) halo(1), in T b[...], in i64 n, in f64 dt = -0.5, "
+        'in string name = "x", in comm c, out T s) collective'
+    )
+    signature = read(text)
+    a, b, n, dt, name, c, s = signature.parameters
+    assert (a.direction, a.type.element) == (Direction.INOUT, Element.C128)
+    assert (a.type.distribution.pattern, a.type.distribution.axes) == (Pattern.BLOCK, (0, 1))
+    assert (b.type.element, b.type.shape) == (None, None)
+    assert signature.dimensions == ("m",)
+    assert (n.type.scalar, dt.default is None, name.default.value) == (True, False, "x")
+    assert (c.type.element, s.type.element) == (Element.COMM, None)
+    assert signature.collective
+    assert parse_directive(render_signature(signature).removeprefix("coven module "), PLACE) == signature
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "column", "message"),
+    [
+        ("", "E0510", 18, "expected a name, found the end of the line"),
+        ("f", "E0510", 19, "expected"),
+        ("f(in f64 x[n)", "E0510", 30, "found"),
+        ("f(f64 x)", "E0510", 20, "found `f64`"),
+        ("f(in f64 x[n]) $", "E0510", 33, "found `$`"),
+        ("f(in f63 x)", "E0305", 23, "unknown type `f63`"),
+        ("f(in f64 x, in i64 x)", "E0511", 37, "two parameters are called `x`"),
+        ("f(in f64 x[2.5])", "E0511", 29, "integer arithmetic"),
+        ("f(in f64 n, in f64 x[n])", "E0511", 39, "must be `in i64 n`"),
+        ("f(out string s)", "E0511", 20, "scalar `in` parameter"),
+        ("f(in f64 x[n] = 1.0)", "E0511", 20, "can have a default"),
+        ("f(in i64 n = 0.5)", "E0511", 31, "is no i64"),
+        ("f(in i64 n = m)", "E0511", 31, "must be a literal"),
+        ("f(in f64 x[n] @ block(1))", "E0306", 32, "axis 1 is not there"),
+        ("f(in f64 x[n] @ block(0) over P)", "E0511", 48, "names no partition"),
+        ("f(in f64 x" + "(" * 200, "E0008", 0, "too deep"),
+    ],
+)
+def test_wrong_directives(text, code, column, message):
+    found = parse_directive(text, PLACE)
+    assert isinstance(found, tuple)
+    assert found[0].code == code
+    assert message in found[0].message
+    if column:
+        assert (found[0].span.path, found[0].span.line, found[0].span.column) == ("kernels/k.c", 8, column)

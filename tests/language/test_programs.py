@@ -1,0 +1,59 @@
+"""Programs with their expected diagnostics in comments: `// expect E0312 15:22`, at the end of the file."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pse.language import bind_parameters, check, format_program, parse, render, to_json
+
+PROGRAMS = sorted(Path(__file__).with_name("programs").glob("*.coven"))
+PARSED = [path for path in PROGRAMS if not path.stem.startswith("e00")]
+EXPECTATION = re.compile(r"^// expect ([EW]\d{4}) (\d+):(\d+)$", re.MULTILINE)
+SAMPLES = ("fft2d", "heat", "nbody")
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_program_has_its_diagnostics(path, finder):
+    text = path.read_text()
+    expected = [(code, int(line), int(column)) for code, line, column in EXPECTATION.findall(text)]
+    result = check(text, path.name, modules=finder)
+    found = [(d.code, d.span.line, d.span.column) for d in result.diagnostics]
+    assert found == expected, render(result.diagnostics, {path.name: text})
+    errors = [code for code, *_ in expected if code.startswith("E")]
+    assert (result.program is None) == bool(errors)
+    assert to_json(result.diagnostics)["errors"] == len(errors)
+
+
+def test_at_least_eighty_programs_are_malformed():
+    malformed = [path for path in PROGRAMS if EXPECTATION.search(path.read_text())]
+    assert len(malformed) >= 80
+
+
+@pytest.mark.parametrize("path", PARSED, ids=lambda path: path.stem)
+def test_formatting_is_idempotent_and_keeps_the_program(path):
+    text = path.read_text()
+    once = format_program(text, path.name)
+    assert format_program(once, path.name) == once
+    assert shape(parse(once, path.name).tree) == shape(parse(text, path.name).tree)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples_are_canonical_and_bind(name, finder):
+    path = Path(__file__).with_name("programs") / f"{name}.coven"
+    text = path.read_text()
+    assert format_program(text, path.name) == text
+    program = check(text, path.name, modules=finder).program
+    environment, diagnostics = bind_parameters(program, {}, 2)
+    assert diagnostics == ()
+    assert {"procs", "P"} <= environment.keys()
+
+
+def shape(node):
+    """Give a syntax tree without its places."""
+    if isinstance(node, tuple):
+        return tuple(shape(child) for child in node)
+    if not hasattr(node, "__dataclass_fields__"):
+        return node
+    fields = {name: getattr(node, name) for name in node.__dataclass_fields__ if not name.endswith("span")}
+    return type(node).__name__, tuple((name, shape(value)) for name, value in fields.items())

@@ -1,0 +1,379 @@
+"""Building: what is kept and found again, what compilers' complaints become, several builders at once."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pse.language import ModuleNotFound
+from pse.modules import BuildError, ModuleError, build, load, prepare
+from pse.modules.libraries import find_library
+
+DOUBLE = """\
+#include <stdint.h>
+//@ coven module twice(in f64 x[n], out f64 y[n])
+int twice(const double *x, double *y, int64_t n) {
+  for (int64_t i = 0; i < n; i++)
+    y[i] = 2 * x[i];
+  return 0;
+}
+"""
+
+
+def variants(cache):
+    return sorted((cache / "modules").glob("*/v*/module.so"))
+
+
+def test_a_second_build_is_found(write, fresh_cache):
+    name = write("twice.c", DOUBLE)
+    first, second = build(name), build(name)
+    assert (first.hit, second.hit) == (False, True)
+    assert first.library == second.library
+    assert variants(fresh_cache) == [first.library]
+
+
+@pytest.mark.parametrize("change", ["source", "flags", "compiler", "header"])
+def test_whatever_matters_makes_another_build(write, fresh_cache, monkeypatch, tmp_path, change):
+    write("scale.h", "#define SCALE 2\n")
+    text = '#include "scale.h"\n' + DOUBLE.replace("2 *", "SCALE *")
+    first = build(write("twice.c", text))
+    if change == "source":
+        write("twice.c", text + "\n")
+    if change == "flags":
+        write("twice.c", text + "//@ coven flags -O1\n")
+    if change == "compiler":
+        (tmp_path / "mycc").write_text('#!/bin/sh\nexec gcc "$@"\n')
+        (tmp_path / "mycc").chmod(0o755)
+        monkeypatch.setenv("CC", str(tmp_path / "mycc"))
+    if change == "header":
+        write("scale.h", "#define SCALE 3\n")
+    second = build("twice.c")
+    assert not second.hit
+    assert second.library != first.library
+    assert build("twice.c").hit
+
+
+def test_going_back_to_an_older_header_finds_the_older_build(write, fresh_cache):
+    write("twice.c", '#include "scale.h"\n' + DOUBLE)
+    write("scale.h", "// one\n")
+    first = build("twice.c")
+    write("scale.h", "// two\n")
+    build("twice.c")
+    write("scale.h", "// one\n")
+    assert build("twice.c").library == first.library
+
+
+def test_a_changed_module_is_loaded_anew(write, load_module, call):
+    x = np.arange(3.0)
+    assert call(load_module(write("twice.c", DOUBLE)), x)[0][1] == 2
+    assert call(load_module(write("twice.c", DOUBLE.replace("2 *", "3 *"))), x)[0][1] == 3
+
+
+def test_names_of_the_c_library_are_the_users(write, load_module, call):
+    text = "//@ coven module index(out i64 r)\nint index(long *r) { *r = 7; return 0; }\n"
+    assert call(load_module(write("index.c", text))) == (7,)
+
+
+@pytest.mark.parametrize(
+    ("element", "c", "value"),
+    [
+        ("i32", "int32_t", -5),
+        ("i64", "int64_t", -(2**40)),
+        ("u8", "uint8_t", 200),
+        ("u16", "uint16_t", 40000),
+        ("f32", "float", 0.5),
+        ("f64", "double", 0.1),
+        ("c64", "float _Complex", 1 - 2j),
+        ("c128", "double _Complex", 1 - 2j),
+        ("bool", "_Bool", True),
+    ],
+)
+@pytest.mark.parametrize("ending", [".c", ".cpp"])
+def test_every_element_type_passes(write, load_module, call, ending, element, c, value):
+    if ending == ".cpp":
+        c = {"float _Complex": "std::complex<float>", "double _Complex": "std::complex<double>"}.get(c, c)
+        c = "bool" if c == "_Bool" else c
+    head = "#include <complex>\n#include <cstdint>\n" if ending == ".cpp" else "#include <stdint.h>\n"
+    text = f"""{head}
+//@ coven module same(in {element} s, in {element} a[n], inout {element} t,
+//@                   out {element} b[n], out {element} r)
+int same({c} s, const {c} *a, {c} *t, {c} *b, {c} *r, int64_t n) {{
+  for (int64_t i = 0; i < n; i++) b[i] = a[i];
+  *r = *t; *t = s; return 0;
+}}
+"""
+    module = load_module(write(f"same{ending}", text))
+    a, t = np.array([value] * 3, module.signature.parameters[0].type.element.value), None
+    t = np.zeros((), a.dtype)
+    b, r = call(module, value, a, t)
+    np.testing.assert_array_equal(b, a)
+    assert (t[()], r) == (a[0], 0)
+
+
+def test_a_string_passes(write, load_module, call):
+    text = """
+    #include <string.h>
+    //@ coven module length(in string s, out i64 n)
+    int length(const char *s, long *n) { *n = (long)strlen(s); return 0; }
+    """
+    assert call(load_module(write("length.c", text)), "four") == (4,)
+
+
+def failure(write, name, text):
+    with pytest.raises(BuildError) as caught:
+        build(write(name, text))
+    assert "pse_shim" not in caught.value.message
+    return caught.value
+
+
+def test_a_compile_error_keeps_the_users_line(write):
+    text = "#include <stdint.h>\n//@ coven module f(in i64 k)\nint f(int64_t k) {\n  return nope;\n}\n"
+    message = failure(write, "f.c", text).message
+    assert "f.c doesn't compile" in message
+    assert "f (f.c:2)" in message
+    assert "f.c:4:10: error: 'nope' undeclared" in message
+
+
+def test_a_missing_header_is_the_users(write):
+    text = '#include "nope.h"\n//@ coven module f(in i64 k)\nint f(long k) { return 0; }\n'
+    assert "f.c:1:10: fatal error: nope.h: No such file" in failure(write, "f.c", text).message
+
+
+def test_an_undefined_function_suggests_a_library(write):
+    text = "double other(double);\n//@ coven module f(in f64 x)\nint f(double x) { return other(x) > 0; }\n"
+    error = failure(write, "f.c", text)
+    assert "nothing defines other" in error.message
+    assert "coven link LIBRARY" in error.help
+
+
+@pytest.mark.parametrize(
+    ("prototype", "expected"),
+    [
+        ("int f(const double *x, long k, double *r)", "the number of arguments differs"),
+        ("int f(const double *x, long k, double *r, long n, long m)", "the number of arguments differs"),
+        ("int f(const float *x, long k, double *r, long n)", "`in f64 x[n]` is passed as `const double *`"),
+        ("int f(double *x, long k, double *r, long n)", "`in f64 x[n]` is passed as `const double *`"),
+        ("int f(const double *x, int k, double *r, long n)", "`in i64 k` is passed as `int64_t`"),
+        ("int f(const double *x, long *k, double *r, long n)", "`in i64 k` is passed as `int64_t`"),
+        ("int f(const double *x, long k, double r, long n)", "`out f64 r` is passed as `double *`"),
+        ("int f(const double *x, long k, double *r, int n)", "the dimension `n` is passed as `int64_t`"),
+        ("void f(const double *x, long k, double *r, long n)", "the function must return int"),
+        ("double f(const double *x, long k, double *r, long n)", "the function must return int"),
+    ],
+)
+@pytest.mark.parametrize("ending", [".c", ".cpp"])
+def test_a_prototype_that_does_not_fit(write, ending, prototype, expected):
+    body = "{ }" if prototype.startswith("void") else "{ return 0; }"
+    error = failure(
+        write, f"f{ending}", f"\n//@ coven module f(in f64 x[n], in i64 k, out f64 r)\n{prototype} {body}\n"
+    )
+    assert error.message.startswith(f"f{ending}:1: the directive of `f` doesn't fit the function\n")
+    assert expected in error.message
+    assert "asks for:  int f(const double *x, int64_t k, double *r, int64_t n)" in error.message
+
+
+def test_harmless_widening_is_allowed(write):
+    text = "//@ coven module f(in i32 k, in f32 x)\nint f(long k, double x) { return 0; }\n"
+    assert build(write("f.c", text)).library.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cdef int f(const float *x, long n) noexcept nogil:\n    return 0", "passed as `const double *`"),
+        ("cdef int f(const double *x) noexcept nogil:\n    return 0", "the number of arguments differs"),
+        ("cdef int f(const double *x, long n):\n    return 0", "must be `noexcept nogil`"),
+        (
+            "cdef int f(const double *x, long n) noexcept nogil:\n    return nope",
+            "f.pyx:3:11: undeclared name",
+        ),
+    ],
+)
+def test_cython_that_does_not_fit(write, text, expected):
+    error = failure(write, "f.pyx", f"#@ coven module f(in f64 x[n])\n{text}\n")
+    assert expected in error.message
+    assert "pse_module" not in error.message
+
+
+FORTRAN = """\
+!@ coven module f(in f64 x[n])
+function f(x, n) result(code){bind}
+  use, intrinsic :: iso_c_binding
+  integer(c_int64_t), value :: n
+  real({real}) :: x(n)
+  integer(c_int) :: code
+  code = {code}
+end function
+"""
+
+
+@pytest.mark.parametrize(
+    ("bind", "real", "code", "expected"),
+    [
+        (" bind(C)", "c_float", "0", "`in f64 x[n]` is passed as `double *`"),
+        ("", "c_double", "0", "there is no such function with bind(C)"),
+        (" bind(C)", "c_double", "'a", "f.f90:7:"),
+    ],
+)
+def test_fortran_that_does_not_fit(write, bind, real, code, expected):
+    subprocess_or_skip("gfortran")
+    assert expected in failure(write, "f.f90", FORTRAN.format(bind=bind, real=real, code=code)).message
+
+
+def subprocess_or_skip(program):
+    try:
+        subprocess.run([program, "--version"], check=True, capture_output=True)
+    except OSError:
+        pytest.skip(f"{program} is not installed")
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "title"), [("f.c", "CC", "C"), ("f.cpp", "CXX", "C++"), ("f.f90", "FC", "Fortran")]
+)
+def test_no_compiler_is_one_clear_message(write, monkeypatch, tmp_path, name, variable, title):
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.delenv(variable, raising=False)
+    mark = "!@" if name == "f.f90" else "//@"
+    error = failure(write, name, f"{mark} coven module f()\nint f(void)\n")
+    assert f"{name} needs a {title} compiler, and there is none on PATH" in error.message
+    assert f"{variable}=/path/to/compiler" in error.help
+
+
+def test_a_wrong_cc_is_named(write, monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler -O2")
+    error = failure(write, "twice.c", DOUBLE)
+    assert "CC=no-such-compiler can't be found" in error.message
+
+
+def test_a_compiler_that_is_killed(write, monkeypatch, tmp_path):
+    (tmp_path / "dying").write_text("#!/bin/sh\nkill -9 $$\n")
+    (tmp_path / "dying").chmod(0o755)
+    monkeypatch.setenv("CC", str(tmp_path / "dying"))
+    assert "killed by signal 9" in failure(write, "twice.c", DOUBLE).message
+
+
+def test_wrong_directives_stop_a_build(write):
+    error = failure(write, "f.c", "//@ coven module f(in f65 k)\nint f(void);\n")
+    assert "the directives of f.c are wrong" in error.message
+    assert "unknown type `f65`" in error.message
+
+
+def test_a_missing_library_is_named(write):
+    error = failure(write, "twice.c", DOUBLE + "//@ coven link nosuchlibrary\n")
+    assert "twice.c links `nosuchlibrary`" in error.message
+    assert "libnosuchlibrary-dev" in error.help
+
+
+def test_fftw_is_found_without_root():
+    pytest.importorskip("pyfftw")
+    from pse.modules.compilers import find_compiler
+
+    library = find_library("fftw3", find_compiler("c", "x.c"), "x.c")
+    assert library.link_flags
+
+
+def test_pkg_config_is_asked_first(write, tmp_path, monkeypatch, load_module, call):
+    subprocess_or_skip("pkg-config")
+    (tmp_path / "answer.pc").write_text(
+        "Name: answer\nDescription: x\nVersion: 1\nCflags: -DANSWER=42\nLibs: -lm\n"
+    )
+    monkeypatch.setenv("PKG_CONFIG_PATH", str(tmp_path))
+    text = "//@ coven link answer\n//@ coven module f(out i64 r)\nint f(long *r) { *r = ANSWER; return 0; }\n"
+    assert call(load_module(write("f.c", text))) == (42,)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(ModuleNotFound, match="there is no file"):
+        build(str(tmp_path / "absent.c"))
+
+
+def test_a_cache_that_cannot_be_written(write, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PSE_CACHE", str(tmp_path / "file" / "cache"))
+    error = failure(write, "twice.c", DOUBLE)
+    assert "the cache of built modules can't be used: Not a directory" in error.message
+    assert "PSE_CACHE" in error.help
+
+
+def test_a_lost_library_is_built_again(write, fresh_cache):
+    first = build(write("twice.c", DOUBLE))
+    first.library.unlink()
+    second = build("twice.c")
+    assert not second.hit
+    assert second.library.exists()
+
+
+def test_warnings_are_kept_and_told_again(write, fresh_cache):
+    name = write("f.c", "//@ coven module f(in i64 k)\nint f(long k) { int unused; return 0; }\n")
+    assert "f.c:2:21: warning: unused variable" in build(name).warnings
+    assert build(name).warnings == build(name).warnings != ""
+
+
+def test_many_builders_at_once_compile_once(write, fresh_cache, tmp_path, monkeypatch):
+    counter = tmp_path / "compiled"
+    (tmp_path / "counting").write_text(f'#!/bin/sh\necho x >> {counter}\nexec gcc "$@"\n')
+    (tmp_path / "counting").chmod(0o755)
+    monkeypatch.setenv("CC", str(tmp_path / "counting"))
+    name = write("twice.c", DOUBLE)
+    with multiprocessing.get_context("spawn").Pool(6) as pool:
+        results = pool.map(_start_build, [(name, str(tmp_path))] * 6, chunksize=1)
+    assert len(set(results)) == 1
+    assert counter.read_text() == "x\n"
+    assert len(variants(fresh_cache)) == 1
+
+
+def _start_build(arguments):
+    name, folder = arguments
+    os.chdir(folder)
+    return str(build(name).library)
+
+
+def test_a_killed_builder_leaves_nothing_in_the_way(write, fresh_cache, tmp_path, monkeypatch):
+    started, allowed = tmp_path / "started", tmp_path / "allowed"
+    os.mkfifo(started)
+    waiting = f'#!/bin/sh\n[ -e {allowed} ] && exec gcc "$@"\necho x > {started}\nexec sleep 60\n'
+    (tmp_path / "waiting").write_text(waiting)
+    (tmp_path / "waiting").chmod(0o755)
+    monkeypatch.setenv("CC", str(tmp_path / "waiting"))
+    name = write("twice.c", DOUBLE)
+    command = [sys.executable, "-c", f"from pse.modules import build; build({name!r})"]
+    builder = subprocess.Popen(command, start_new_session=True)
+    started.read_text()
+    assert len(list((fresh_cache / "modules").glob("*/tmp-*"))) == 1
+    os.killpg(builder.pid, signal.SIGKILL)
+    builder.wait()
+    allowed.touch()
+    assert not build(name).hit
+    assert not list((fresh_cache / "modules").glob("*/tmp-*"))
+    assert len(variants(fresh_cache)) == 1
+
+
+def test_a_failed_build_leaves_no_draft(write, fresh_cache):
+    failure(write, "f.c", "//@ coven module f()\nint f(void) { nope }\n")
+    assert not list((fresh_cache / "modules").glob("*/*/*"))
+
+
+def test_a_directive_that_changed_after_the_check(write, reference):
+    checked = reference(write("twice.c", DOUBLE))
+    write(
+        "twice.c",
+        DOUBLE.replace("in f64 x[n]", "in f64 x[n], in i64 k").replace("double *y,", "long k, double *y,"),
+    )
+    with pytest.raises(ModuleError, match="the directive of `twice` changed after the program was checked"):
+        load(checked)
+
+
+def test_a_programs_files_are_built_once_each(write, reference, fresh_cache):
+    two = (
+        DOUBLE
+        + "//@ coven module thrice(in f64 x[n])\nint thrice(const double *x, int64_t n) { return 0; }\n"
+    )
+    write("twice.c", two)
+    write("plain.py", "#@ coven module plain()\ndef plain(): pass\n")
+    modules = [reference("twice.c", "twice"), reference("twice.c", "thrice"), reference("plain.py")]
+    (built,) = prepare(modules)
+    assert (built.source.shown, built.hit) == ("twice.c", False)

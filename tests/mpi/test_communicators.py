@@ -1,0 +1,62 @@
+"""Modules with communicators, in every language, under real MPI."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pse.modules.errors import BuildError
+from pse.modules.libraries import find_mpi
+
+pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
+PROGRAMS = Path(__file__).parent / "programs"
+TWO_NODES = {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1", "MPIR_CVAR_NUM_CLIQUES": "2"}
+
+
+@pytest.fixture
+def here(tmp_path_factory):
+    """A folder with the programs, outside what must be empty in the end."""
+    return shutil.copytree(PROGRAMS, tmp_path_factory.mktemp("comm") / "programs")
+
+
+def run(pse, here, name, processors, **environment):
+    return pse("run", name, "-p", str(processors), "--report", "json", cwd=here, env=environment, timeout=240)
+
+
+@pytest.mark.parametrize(("processors", "environment"), [(1, {}), (3, {}), (3, TWO_NODES)])
+def test_modules_call_mpi_collectives_with_iterations_in_flight(pse, here, processors, environment):
+    ended = run(pse, here, "totals.coven", processors, **environment)
+    assert ended.code == 0, ended.err
+    calls = {(site["label"], site["thread"]): site["calls"] for site in json.loads(ended.out)["sites"]}
+    assert calls["total", "thread_C"] == calls["summed", "thread_B"] == 12 * processors
+
+
+@pytest.mark.skipif(shutil.which("gfortran") is None, reason="there is no gfortran")
+def test_fortran_gets_its_handle(pse, here):
+    ended = run(pse, here, "handle.coven", 2)
+    assert ended.code == 0, ended.err
+
+
+def test_an_error_in_mpi_names_the_call_site(pse, here):
+    ended = run(pse, here, "wrong.coven", 2)
+    assert ended.code == 3
+    assert re.search(r"module wrong, wrong\.coven:8:21", ended.err), ended.err
+
+
+def test_virtual_partitions_are_refused_before_the_run(pse, here):
+    text = (here / "totals.coven").read_text().replace("P = procs", "P = 2 * procs")
+    (here / "many.coven").write_text(text)
+    ended = run(pse, here, "many.coven", 2)
+    assert ended.code == 1
+    assert "many.coven:19:7: total takes a communicator" in ended.err
+    assert "P has 4 partitions on 2 processors" in ended.err
+    assert "write partition P = procs" in ended.err
+
+
+def test_without_the_headers_of_mpi_the_build_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BuildError, match=r"x\.c needs MPI's headers to be built, and there is no mpicc"):
+        find_mpi("x.c", "c")

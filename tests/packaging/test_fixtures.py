@@ -1,0 +1,78 @@
+"""The fixtures of tests/conftest.py themselves: a net that never catches anything is worse than none."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+CONFTEST = Path(__file__).parents[1] / "conftest.py"
+
+
+@pytest.fixture
+def inner(pytester):
+    """Run a test file with the fixtures under test; return the result of that pytest run."""
+    pytester.makeconftest(CONFTEST.read_text().replace("SETTLE_SECONDS = 5.0", "SETTLE_SECONDS = 0.3"))
+
+    def run(text):
+        pytester.makepyfile("import os, subprocess, sys, tempfile\n" + text)
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider")
+
+    return run
+
+
+@pytest.mark.mpi
+def test_mpiexec_runs_the_ranks(mpiexec):
+    program = "import os; from mpi4py.MPI import COMM_WORLD as c; os.write(1, b'%d %d\\n' % (c.rank, c.size))"
+    finished = mpiexec(3, "-c", program)
+    assert (finished.code, sorted(finished.out.splitlines())) == (0, ["0 3", "1 3", "2 3"])
+
+
+@pytest.mark.mpi
+def test_mpiexec_past_its_time_is_killed_with_its_ranks(inner):
+    result = inner(
+        "def test_hang(mpiexec, nothing_left_behind):\n"
+        "    mpiexec(2, '-c', 'print(\"up\", flush=True); import signal; signal.pause()', timeout=3)\n"
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*not done after 3 s: *mpiexec -n 2*"])
+    assert "left behind" not in result.stdout.str()
+
+
+def test_process_left_behind_is_reported(inner):
+    result = inner(
+        "def test_leak(nothing_left_behind):\n"
+        "    process = subprocess.Popen([sys.executable, '-c', 'import signal; signal.pause()'])\n"
+        "    print('pid', process.pid, flush=True)\n"
+        "    process.returncode = 0\n"
+    )
+    [line] = [line for line in result.outlines if line.startswith("pid ")]
+    os.kill(int(line.split()[1]), signal.SIGKILL)
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*left behind:", "*process*signal.pause()*"])
+
+
+def test_temporary_file_left_behind_is_reported(inner):
+    result = inner(
+        "def test_leak(nothing_left_behind):\n"
+        "    subprocess.run([sys.executable, '-c', 'import tempfile; tempfile.mkstemp(\"-left\")'])\n"
+    )
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*left behind:", "*-left"])
+
+
+def test_shared_memory_left_behind_is_reported(inner):
+    name = f"pse-test-{os.getpid()}"
+    try:
+        result = inner(f"def test_leak(nothing_left_behind):\n    open('/dev/shm/{name}', 'w').close()\n")
+    finally:
+        Path("/dev/shm", name).unlink(missing_ok=True)
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*left behind:", f"*/dev/shm/{name}"])
+
+
+def test_clean_test_passes(nothing_left_behind):
+    subprocess.run([sys.executable, "-c", "import tempfile; tempfile.TemporaryFile()"], check=True)

@@ -1,0 +1,28 @@
+"""Fixtures for the tests of messages among partitions."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "runtime"))
+
+
+@pytest.fixture(scope="session")
+def mailroom(tmp_path_factory):
+    """Give the C library with a world around it."""
+    from mailroom import build
+
+    return build(tmp_path_factory.mktemp("mail"))
+
+
+@pytest.fixture(scope="session")
+def partitions_cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def cache_directory(partitions_cache, monkeypatch):
+    """Keep builds away from the user's cache."""
+    monkeypatch.setenv("PSE_CACHE", str(partitions_cache))

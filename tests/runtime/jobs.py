@@ -1,0 +1,150 @@
+"""Real jobs for the tests of launching and of faults: started, looked at from outside, hit, waited for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parent / "programs"
+LONG = ("-D", "rounds=1000000", "-D", "milliseconds=1")
+"""Parameters of faulty.coven with which it runs until it is stopped."""
+
+PATIENCE = 30.0
+"""Seconds for what is quick on a machine that has nothing else to do."""
+
+
+def beside_python(name: str) -> str:
+    """Path of a program of this environment."""
+    return str(Path(sys.executable).parent / name)
+
+
+def launched(*arguments: str) -> list[str]:
+    """The command that runs faulty.coven by the launcher, with five ranks."""
+    return [beside_python("pse"), "run", "faulty.coven", "-p", "2", *arguments]
+
+
+def bare(*arguments: str, ranks: int = 5) -> list[str]:
+    """The command that runs it under a bare mpiexec."""
+    return [
+        beside_python("mpiexec"),
+        "-n",
+        str(ranks),
+        sys.executable,
+        "-m",
+        "pse",
+        "faulty.coven",
+        *arguments,
+    ]
+
+
+@dataclass
+class Job:
+    """A job that runs.  `seconds` is how long it took to end after it was last hit."""
+
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+    directory: Path = PROGRAMS
+    mark: str = field(default_factory=lambda: f"PSE_TEST_JOB={secrets.token_hex(8)}")
+    seconds: float = 0.0
+    out: str = ""
+    err: str = ""
+
+    def __post_init__(self) -> None:
+        name, _, value = self.mark.partition("=")
+        self.process = subprocess.Popen(
+            self.command,
+            cwd=self.directory,
+            env={**os.environ, **self.environment, name: value},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+
+    def processes(self) -> dict[int, dict[str, str]]:
+        """Every living process of the job, with its environment as it was at its start."""
+        found = {}
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                lines = (entry / "environ").read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            if self.mark in lines:
+                found[int(entry.name)] = dict(line.partition("=")[::2] for line in lines)
+        return dict(sorted(found.items()))
+
+    def ranks(self) -> dict[int, int]:
+        """Process numbers of the living ranks; what ranks started themselves comes after them."""
+        found: dict[int, int] = {}
+        for pid, environment in self.processes().items():
+            if "PMI_RANK" in environment and b"warden" not in _command_line(pid):
+                found.setdefault(int(environment["PMI_RANK"]), pid)
+        return found
+
+    def find(self, program: str, argument: str) -> int:
+        """Process number of the job's process that runs a program with a first argument."""
+        for pid in self.processes():
+            words = _command_line(pid).decode(errors="replace").split("\0")
+            if Path(words[0]).name == program and argument in words[1:2]:
+                return pid
+        raise AssertionError(f"no process of the job runs {program} {argument}")
+
+    def wait_for_ranks(self, count: int) -> dict[int, int]:
+        """Wait until so many ranks live."""
+        deadline = time.monotonic() + PATIENCE
+        while len(ranks := self.ranks()) < count:
+            assert time.monotonic() < deadline, f"only {sorted(ranks)} of {count} ranks came up"
+            assert self.process.poll() is None, f"over before it began:\n{self.process.communicate()}"
+        return ranks
+
+    def wait_for_words(self, words: str, stream: str = "err") -> None:
+        """Wait until the job has said something on standard error, or on standard output ("out")."""
+        pipe = self.process.stderr if stream == "err" else self.process.stdout
+        assert pipe is not None
+        for line in pipe:
+            setattr(self, stream, getattr(self, stream) + line)
+            if words in line:
+                return
+        raise AssertionError(f"never said {words!r}:\n{self.out}\n{self.err}")
+
+    def go_on_for(self, seconds: float) -> None:
+        """Let it run for a while; it must not end meanwhile."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = self.process.wait(seconds)
+            raise AssertionError(f"ended with {code}:\n{self.process.communicate()}")
+
+    def hit(self, pid: int, number: signal.Signals) -> None:
+        """Send a signal; the clock for `seconds` starts anew."""
+        os.kill(pid, number)
+        self._hit_at = time.monotonic()
+
+    def wait(self) -> int:
+        """Wait for the end; gives the exit code."""
+        self._hit_at = getattr(self, "_hit_at", time.monotonic())
+        try:
+            out, err = self.process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            for pid in self.processes():
+                os.kill(pid, signal.SIGKILL)
+            out, err = self.process.communicate()
+            raise AssertionError(f"did not end\n--- out\n{out}\n--- err\n{self.err}{err}") from None
+        self.seconds = time.monotonic() - self._hit_at
+        self.out += out
+        self.err += err
+        return self.process.returncode
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""

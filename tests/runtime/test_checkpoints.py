@@ -1,0 +1,322 @@
+"""Checkpoints of runs: killed and resumed, a run gives the bits of one that nobody disturbed."""
+
+import os
+import random
+import re
+import shutil
+import signal
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from jobs import PROGRAMS, Job, beside_python
+
+from pse.graph import number
+from pse.language import bind_parameters, check, render
+from pse.language.errors import PseError, UsageError
+from pse.language.resolved import For
+from pse.modules import Finder
+from pse.runtime.checkpoint_files import (
+    MANIFEST,
+    CheckpointRefused,
+    Directory,
+    Manifest,
+    read_manifest,
+    verify,
+)
+from pse.runtime.launch import launch
+from pse.runtime.mpi import Hosts
+from pse.runtime.request import Request, prepare
+from pse.runtime.resume import check_processors
+
+pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
+
+KILLS, ROUNDS = 20, 20
+PATIENCE = 60.0
+"""Seconds in which a run must get to its next checkpoint."""
+
+
+def job(directory, *arguments):
+    """Start `pse` with some arguments in a directory."""
+    return Job([beside_python("pse"), *arguments], directory=directory)
+
+
+def run(directory, *arguments, code=0):
+    """Run `pse` to its end; gives what it said on standard error."""
+    ran = job(directory, *arguments)
+    assert ran.wait() == code, ran.err
+    assert "Traceback" not in ran.err
+    return ran.err
+
+
+def files(directory, pattern="*.np?"):
+    """What a program wrote: bytes by name."""
+    return {path.name: path.read_bytes() for path in directory.glob(pattern)}
+
+
+def work(directory, *names):
+    """Give a directory with programs in it."""
+    directory.mkdir()
+    for name in names or ("checkpointed.coven", "checkpointed.py"):
+        shutil.copy(PROGRAMS / name, directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """What checkpointed.coven writes when nobody disturbs it."""
+    directory = work(tmp_path_factory.mktemp("undisturbed") / "work")
+    ran = Job([beside_python("pse"), "run", "checkpointed.coven"], directory=directory)
+    assert ran.wait() == 0, ran.err
+    return files(directory)
+
+
+def step(directory):
+    """How far the checkpoint of a run is, counted in rounds and iterations; -1 if there is none yet."""
+    try:
+        manifest = read_manifest(str(directory / "kept"))
+    except CheckpointRefused as refused:
+        if "holds no checkpoint" not in refused.message:
+            raise  # There is never one that is damaged.
+        return -1
+    k = re.search(r"k = (\d+)", manifest.place)
+    return int(k[1]) if k else ROUNDS + manifest.iterations
+
+
+def hold(directory, number):
+    """Let no module go on beyond a step."""
+    (directory / "new").write_text(str(number))
+    (directory / "new").rename(directory / "hold")
+
+
+def wait_until(started, directory, number):
+    """Wait until the checkpoint is at some step."""
+    deadline = time.monotonic() + PATIENCE
+    while step(directory) < number:
+        assert time.monotonic() < deadline, f"still at step {step(directory)}"
+        assert started.process.poll() is None, started.process.communicate()
+        time.sleep(0.001)
+
+
+def whole(directory):
+    """Make sure that there is one complete checkpoint."""
+    manifest = read_manifest(str(directory / "kept"))
+    for note in manifest.files:
+        verify(str(directory / "kept"), note)
+    return manifest
+
+
+def kill(started, choose):
+    """Kill a rank, or the launcher and with it the job."""
+    victim = choose.choice([started.process.pid, *started.ranks().values()])
+    started.hit(victim, signal.SIGKILL)
+    assert started.wait() != 0
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_and_resumed_it_gives_the_same_bits(tmp_path, undisturbed):
+    choose = random.Random(20)
+    directory = work(tmp_path / "work")
+    arguments = ["run", "checkpointed.coven", "-p", "3", "--checkpoint", "kept", "--every", "1"]
+    for _ in range(KILLS):
+        # However slow the test is, the run gets no further than this, so there are always as many kills.
+        before = step(directory)
+        hold(directory, before + 3)
+        started = job(directory, *arguments)
+        wait_until(started, directory, before + 1)
+        time.sleep(choose.random() * 0.03)
+        kill(started, choose)
+        whole(directory)
+        arguments = ["resume", "kept", "-p", choose.choice("111113")]
+    (directory / "hold").unlink()
+    run(directory, *arguments)
+    assert files(directory) == undisturbed
+    assert read_manifest(str(directory / "kept")).finished
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """Kill a run in its fourth round; gives its directory."""
+    directory = work(tmp_path_factory.mktemp("killed") / "work")
+    hold(directory, 3)
+    started = job(
+        directory, "run", "checkpointed.coven", "--checkpoint", "kept", "--every", "1", "-D", "milliseconds=1"
+    )
+    wait_until(started, directory, 3)
+    started.hit(started.process.pid, signal.SIGKILL)
+    started.wait()
+    (directory / "hold").unlink()
+    return directory
+
+
+@pytest.fixture
+def left(killed, tmp_path, monkeypatch):
+    """Go into a copy of the directory that the killed run left."""
+    directory = tmp_path / "left"
+    shutil.copytree(killed, directory)
+    # The manifest names files by where they are.
+    manifest = read_manifest(str(directory / "kept"))
+    modules = {str(directory / "checkpointed.py"): next(iter(manifest.modules.values()))}
+    path = str(directory / "checkpointed.coven")
+    Directory(str(directory / "kept")).commit(replace(manifest, path=path, modules=modules))
+    monkeypatch.chdir(directory)
+    return directory
+
+
+def refused(request):
+    """Ask for something that is refused; gives the words."""
+    with pytest.raises(PseError) as raised:
+        launch(request, Hosts())
+    assert raised.value.exit_code == 2
+    return raised.value.message
+
+
+RESUME = Request("", {}, checkpoint="kept", resume=True)
+RUN = Request("checkpointed.coven", {"milliseconds": "1"}, checkpoint="kept")
+
+
+def test_under_a_bare_mpiexec_a_run_is_resumed_too(left, undisturbed):
+    command = [beside_python("mpiexec"), "-n", "3", sys.executable, "-m", "pse", "resume", "kept"]
+    ran = Job(command, directory=left)
+    assert ran.wait() == 0, ran.err
+    assert files(left) == undisturbed
+    assert re.search(
+        r"resuming checkpointed\.coven -D milliseconds=1 at checkpointed\.coven:13:3, k = 3\n", ran.err
+    )
+    assert "settled" in ran.out  # what it had reported is in the report
+    assert "come to its end: nothing to resume" in refused(RESUME)
+    ran = Job(command, directory=left)
+    assert ran.wait() == 2
+    assert ran.err.count("error: ") == 1
+
+
+def test_a_damaged_file_is_named_before_anything_runs(left):
+    path = next((left / "kept").glob("*.npz"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    assert f"kept/{path.name} was altered" in run(left, "resume", "kept", code=2)
+    path.write_bytes(data[:-1])
+    assert f"kept/{path.name} has {len(data) - 1} bytes; checkpoint.json says {len(data)}" in refused(RESUME)
+    path.unlink()
+    assert f"kept/{path.name} is missing" in refused(RESUME)
+
+
+def test_ranks_find_a_damaged_file_where_no_launcher_does(left):
+    path = next((left / "kept").glob("*.npz"))
+    path.write_bytes(b"")
+    ran = Job(
+        [beside_python("mpiexec"), "-n", "3", sys.executable, "-m", "pse", "resume", "kept"], directory=left
+    )
+    assert ran.wait() == 2
+    assert ran.err.count("error: ") == 1
+    assert f"kept/{path.name} has 0 bytes" in ran.err
+
+
+def test_what_contradicts_the_run_is_refused(left):
+    assert "-D N=7: the run in kept was begun with no value for N" in refused(
+        replace(RESUME, defines={"N": "7"})
+    )
+    other = {"milliseconds": "2"}
+    assert "milliseconds=2: the run in kept was begun with milliseconds=1" in refused(
+        replace(RESUME, defines=other)
+    )
+    assert "kept: another run has its checkpoint there: checkpointed.coven -D milliseconds=1" in refused(
+        replace(RUN, defines=other)
+    )
+    assert "holds no checkpoint" in refused(replace(RESUME, checkpoint="elsewhere"))
+    assert "--every says how often" in refused(replace(RUN, checkpoint=None, every="3"))
+    assert "--every 3m: expected a number of rounds or of seconds" in refused(replace(RUN, every="3m"))
+
+
+def test_the_same_run_begins_anew_in_its_directory_and_says_so(left):
+    warnings = prepare(RUN).warnings
+    assert "warning: kept holds a checkpoint of this program at checkpointed.coven:13:3, k = 3; " in warnings
+    assert "`pse resume kept` would go on" in warnings
+    whole(left)
+
+
+def test_a_directory_with_something_else_in_it_is_left_alone(left):
+    (left / "kept" / MANIFEST).write_text("mine")
+    assert "kept/checkpoint.json is no manifest of pse, or damaged" in refused(RUN)
+    assert (left / "kept" / MANIFEST).read_text() == "mine"
+
+
+def test_what_has_changed_since_is_said(left):
+    assert "changed" not in prepare(RESUME).warnings
+    with open("checkpointed.py", "a") as file:
+        file.write("# another\n")
+    with open("checkpointed.coven", "w") as file:
+        file.write("coven 1\nprogram other { }\n")
+    prepared = prepare(RESUME)
+    assert prepared.program.name == "checkpointed"
+    assert re.search(r"warning: \S+checkpointed\.py has changed since the run was begun", prepared.warnings)
+    assert re.search(
+        r"warning: \S+checkpointed\.coven has changed .* the checkpoint keeps", prepared.warnings
+    )
+
+
+def test_a_checkpoint_that_cannot_be_written_costs_a_warning(tmp_path, undisturbed):
+    """The disk is full for the first one."""
+    directory = work(tmp_path / "work")
+    (directory / "kept").mkdir()
+    (directory / "kept" / "000001-rank-1.npz.part").symlink_to("/dev/full")
+    said = run(directory, "run", "checkpointed.coven", "--checkpoint", "kept", "--every", "1")
+    assert [line for line in said.splitlines() if line.startswith("warning")] == [
+        "warning: a checkpoint can't be written: kept/000001-rank-1.npz: No space left on device; "
+        "the run goes on, there is none yet"
+    ]
+    assert files(directory) == undisturbed
+
+
+def test_a_second_run_is_kept_out_of_a_directory_in_use(left):
+    taken = Directory("kept").lock()
+    said = run(left, "resume", "kept", code=2)
+    assert "error: kept: another run writes its checkpoints there\n" in said
+    os.close(taken)
+
+
+PROCS = """coven 1
+import "checkpointed.py" as c
+param i64 N = 12
+param i64 M = 6 * procs
+partition P = procs
+program counted {{
+  let share = N / procs
+  let twice = 2 * share
+  thread_A c.begin(N) -> start, _notes, _wave
+  thread_A c.begin(M) -> long, _more, _other
+  thread_A scatter(start) -> u @ block(0)
+  PARALLEL over P {{ thread_B c.shrink(u) -> mine }}
+  for k in 0 .. {upper} {{
+    {body}
+  }}
+}}
+"""
+OBSTACLES = [
+    ("9", "thread_A print(twice)", r"twice \(.*:8:7\) was computed from the number of processors"),
+    ("share", "thread_A print(k)", r"the bounds of the loop at .*:13:3 were computed from the number of"),
+    ("9", 'PARALLEL over P { thread_B report("x", mine) }', r"mine .* each of 2 partitions; now there are 3"),
+    ("9", "thread_A c.frame(k, long, 1.0, 1, 0)", r"long .* has the shape \[12\] .*; now it would be \[18\]"),
+    ("9", "thread_A print(k)", None),
+    ("9", "PARALLEL over P { thread_B c.shrink(u) -> _x }", None),
+]
+
+
+@pytest.mark.parametrize(("upper", "body", "reason"), OBSTACLES)
+def test_what_depends_on_the_number_of_processors_is_named(upper, body, reason):
+    text, path = PROCS.format(upper=upper, body=body), str(PROGRAMS / "counted.coven")
+    result = check(text, path, modules=Finder())
+    assert result.program is not None, render(result.diagnostics, {path: text})
+    steps = number(result.program).steps
+    point = next(step.id for step in steps if isinstance(step.statement, For))
+    kept = Manifest(path, path, text, {}, {}, (), "1", processors=2, partitions={"P": 2}, point=point)
+    now, same = (bind_parameters(result.program, {}, processors).environment for processors in (3, 2))
+    check_processors(result.program, same, kept)
+    if reason is None:
+        check_processors(result.program, now, kept)
+        return
+    with pytest.raises(UsageError, match=rf"on 3 processors this run can't go on: {reason}") as refused:
+        check_processors(result.program, now, kept)
+    assert refused.value.help == "resume it on 2: -p 2"

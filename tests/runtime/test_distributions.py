@@ -1,0 +1,235 @@
+"""Pieces of distributed arrays: they tile the array, and the moves between any two of them are what slicing
+gives.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pse.language.errors import ProgramError
+from pse.language.expressions import Name, Number
+from pse.language.types import Distribution, Pattern
+from pse.runtime import distributions, moves, patterns
+
+EXTENTS = {1: 60, 2: 20, 3: 7, 4: 5}
+PARTS = {1: 7, 2: 4, 3: 3, 4: 2}
+quick = settings(deadline=None, max_examples=60)
+"""A slow machine is no failure."""
+
+
+@st.composite
+def dealings(draw, ndim, halo=False):
+    """A distribution of arrays with so many axes, and the grid that cuts them."""
+    axes = draw(st.lists(st.integers(0, ndim - 1), min_size=1, unique=True).map(lambda a: tuple(sorted(a))))
+    grid = tuple(draw(st.integers(1, PARTS[ndim])) for _ in axes)
+    kind = draw(st.sampled_from([Pattern.BLOCK, Pattern.CYCLIC, Pattern.BLOCK_CYCLIC]))
+    size = Number(draw(st.integers(1, 4))) if kind is Pattern.BLOCK_CYCLIC else None
+    frame = Number(draw(st.integers(1, 2))) if halo else None
+    kind = Pattern.BLOCK if halo else kind
+    return Distribution(kind, axes, size, frame, partition="P"), grid
+
+
+@st.composite
+def arrays(draw, count=1, halo=False):
+    """An array of distinct numbers, and so many ways to deal it out."""
+    ndim = draw(st.integers(1, 4))
+    least = 2 * PARTS[ndim] if halo else 0  # No halo is wider than a block.
+    shape = tuple(draw(st.integers(least, max(EXTENTS[ndim], least + 2))) for _ in range(ndim))
+    dealt = [draw(dealings(ndim, halo)) for _ in range(count)]
+    return np.arange(math.prod(shape), dtype=np.int32).reshape(shape), dealt
+
+
+def pieces(shape, dealt):
+    """Every partition's piece."""
+    distribution, grid = dealt
+    count = math.prod(grid)
+    return [distributions.piece(distribution, shape, count, grid, index) for index in range(count)]
+
+
+def cells(piece):
+    """The places of an array that a piece holds, for indexing."""
+    return np.ix_(*(patterns.indices(axis.combs) for axis in piece))
+
+
+def inner(piece):
+    """Where in its local array a piece's own cells are."""
+    return tuple(slice(axis.before, axis.extent - axis.after) for axis in piece)
+
+
+def local(array, piece, outside=-1):
+    """What a partition holds: its part of the array, in a frame."""
+    held = np.full(moves.extents(piece), outside, array.dtype)
+    held[inner(piece)] = array[cells(piece)]
+    return held
+
+
+def carry_out(found, source, target):
+    """Do what moves say, with NumPy."""
+    for move in found:
+        seen = np.ndarray(move.shape, source.dtype, source, move.source, move.source_strides)
+        np.ndarray(move.shape, target.dtype, target, move.target, move.target_strides)[...] = seen
+
+
+@quick
+@given(st.integers(0, 200), st.integers(1, 20))
+def test_blocks_are_what_numpy_cuts(extent, parts):
+    ours = [patterns.indices(patterns.block(extent, parts, index)).tolist() for index in range(parts)]
+    assert ours == [part.tolist() for part in np.array_split(np.arange(extent), parts)]
+
+
+@quick
+@given(st.integers(0, 200), st.integers(1, 9), st.integers(1, 9))
+def test_block_cyclic_deals_stretches_in_turn(extent, parts, size):
+    owner = np.arange(extent) // size % parts
+    for part in range(parts):
+        ours = patterns.indices(patterns.block_cyclic(extent, parts, part, size))
+        assert ours.tolist() == np.flatnonzero(owner == part).tolist()
+
+
+@quick
+@given(st.lists(st.integers(0, 300), unique=True).map(sorted))
+def test_any_ascending_indices_become_combs_and_back(indices):
+    combs = patterns.listed(np.array(indices, dtype=np.int64))
+    assert patterns.indices(combs).tolist() == indices
+
+
+def test_evenly_spaced_indices_are_one_comb():
+    assert patterns.listed(np.arange(3, 1000, 7)) == (patterns.Comb(3, 1, 7, 143),)
+
+
+@quick
+@given(arrays())
+def test_pieces_tile_the_array_exactly(drawn):
+    array, (dealt,) = drawn
+    covered = np.zeros(array.shape, dtype=int)
+    for piece in pieces(array.shape, dealt):
+        covered[cells(piece)] += 1
+    assert (covered == 1).all()
+
+
+@quick
+@given(arrays(count=2), st.booleans())
+def test_moves_from_any_pieces_make_any_pieces(drawn, one_by_one):
+    array, (before, after) = drawn
+    few, moves._FEW = moves._FEW, 0 if one_by_one else moves._FEW
+    moves.stretches.cache_clear()
+    try:
+        for target in pieces(array.shape, after):
+            made = np.full(moves.extents(target), -1, array.dtype)
+            moved = 0
+            for source in pieces(array.shape, before):
+                found = moves.between(source, target, array.itemsize)
+                assert bool(found) == moves.shares(source, target)
+                carry_out(found, local(array, source), made)
+                moved += sum(move.elements for move in found)
+            np.testing.assert_array_equal(made, local(array, target))
+            assert moved == made.size
+    finally:
+        moves._FEW = few
+        moves.stretches.cache_clear()
+
+
+@quick
+@given(st.data(), arrays(count=2))
+def test_moves_may_reorder_axes(data, drawn):
+    array, (before, after) = drawn
+    axes = data.draw(st.permutations(range(array.ndim)))
+    turned = np.ascontiguousarray(array.transpose(np.argsort(axes)))  # Axis axes[i] was axis i.
+    for target in pieces(turned.shape, after):
+        made = np.full(moves.extents(target), -1, array.dtype)
+        for source in pieces(array.shape, before):
+            carry_out(moves.between(source, target, array.itemsize, axes), local(array, source), made)
+        np.testing.assert_array_equal(made, local(turned, target))
+
+
+@quick
+@given(arrays(count=2))
+def test_moves_by_way_of_a_packed_buffer(drawn):
+    array, (before, after) = drawn
+    for target in pieces(array.shape, after):
+        made = np.full(moves.extents(target), -1, array.dtype)
+        for source in pieces(array.shape, before):
+            found = moves.between(source, target, array.itemsize)
+            packed = np.full(sum(move.elements for move in found), -1, array.dtype)
+            carry_out(moves.packing(found, array.itemsize), local(array, source), packed)
+            carry_out(moves.unpacking(found, array.itemsize), packed, made)
+        np.testing.assert_array_equal(made, local(array, target))
+
+
+@quick
+@given(arrays(halo=True))
+def test_a_halo_shows_the_neighbours_cells_and_leaves_the_edge_alone(drawn):
+    array, (dealt,) = drawn
+    distribution = dealt[0]
+    width = distribution.halo.value
+    frame = [(width, width) if axis in distribution.axes else (0, 0) for axis in range(array.ndim)]
+    around = np.pad(array, frame, constant_values=-1)
+    held = pieces(array.shape, dealt)
+    for piece in held:
+        mine, padded = local(array, piece), distributions.padded(piece, array.shape)
+        for other in held:
+            if other is not piece:
+                carry_out(moves.between(other, padded, array.itemsize), local(array, other, -9), mine)
+        starts = [axis.combs[0].start for axis in piece]
+        seen = tuple(slice(start, start + axis.extent) for start, axis in zip(starts, piece, strict=True))
+        np.testing.assert_array_equal(mine, around[seen])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "most"),
+    [
+        (Distribution(Pattern.BLOCK, (0,)), Distribution(Pattern.CYCLIC, (0,)), 1),
+        (Distribution(Pattern.CYCLIC, (0,)), Distribution(Pattern.BLOCK, (0,)), 1),
+        (Distribution(Pattern.BLOCK_CYCLIC, (0,), Number(64)), Distribution(Pattern.BLOCK, (0,)), 3),
+        (Distribution(Pattern.BLOCK_CYCLIC, (0,), Number(64)), Distribution(Pattern.CYCLIC, (0,)), 130),
+    ],
+)
+def test_regular_moves_stay_few_however_long_the_axis(before, after, most):
+    source = distributions.piece(before, (10**9,), 7, None, 2)
+    target = distributions.piece(after, (10**9,), 7, None, 3)
+    assert len(moves.between(source, target, 8)) <= most
+
+
+def test_fewer_rows_than_partitions_leave_empty_pieces():
+    rows = Distribution(Pattern.BLOCK, (0,))
+    found = [moves.extents(distributions.piece(rows, (2, 5), 4, None, index)) for index in range(4)]
+    assert found == [(1, 5), (1, 5), (0, 5), (0, 5)]
+
+
+def test_partitions_of_a_grid_are_counted_row_by_row():
+    grid = Distribution(Pattern.BLOCK, (0, 1))
+    found = [distributions.piece(grid, (4, 6), 6, (2, 3), index) for index in range(4)]
+    starts = [[axis.combs[0].start for axis in piece] for piece in found]
+    assert starts == [[0, 0], [0, 2], [0, 4], [2, 0]]
+
+
+@pytest.mark.parametrize("pattern", [Pattern.ROOT, Pattern.REPLICATED])
+def test_what_is_not_distributed_is_whole_everywhere(pattern):
+    assert distributions.piece(Distribution(pattern), (4, 6), 3, None, 2) == distributions.whole((4, 6))
+
+
+def test_a_halo_frames_the_cut_axes_only():
+    held = distributions.piece(
+        Distribution(Pattern.BLOCK, (1,), halo=Name("h")), (4, 6), 2, None, 1, {"h": 2}
+    )
+    assert moves.extents(held) == (4, 7)
+
+
+@pytest.mark.parametrize(
+    ("distribution", "words"),
+    [
+        (Distribution(Pattern.BLOCK, (0, 1)), "over 2 axes needs a partition that is a grid of as many"),
+        (Distribution(Pattern.BLOCK_CYCLIC, (0,), block=Number(0)), "expected an integer from 1"),
+        (Distribution(Pattern.BLOCK, (0,), halo=Number(-1)), "expected an integer from 0"),
+        (
+            Distribution(Pattern.BLOCK, (0,), halo=Number(3)),
+            "a halo of 3 is wider than the smallest block of axis 0: 4 cells in 2 blocks are 2 each",
+        ),
+    ],
+)
+def test_what_can_not_be_is_refused(distribution, words):
+    with pytest.raises(ProgramError, match=words):
+        distributions.piece(distribution, (4, 4), 2, None, 0)

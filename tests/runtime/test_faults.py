@@ -1,0 +1,186 @@
+"""What a module or a kill can do to a run: the job ends, the culprit is named, nothing is left behind."""
+
+import random
+import re
+import signal
+
+import pytest
+from jobs import LONG, PROGRAMS, Job, bare, launched
+
+pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
+
+LIMIT = 5.0
+"""Seconds in which a job must end after a rank was killed."""
+
+SITE = r"module c\.misbehave, faulty\.coven:19:7"
+TPH = r"TPH \d+ \(iteration 1\)"
+RANK_OF_B = r"rank [13] \(thread_B of processor [01], host \S+, pid \d+\)"
+FAULTS = {
+    1: rf"error: segmentation fault in {SITE}\n  where: {RANK_OF_B}, {TPH}\nhelp: .*arrays\n",
+    2: rf"error: arithmetic fault in {SITE}\n  where: {RANK_OF_B}, {TPH}\nhelp: .*zero\n",
+    3: rf"error: abort in {SITE}\n  where: {RANK_OF_B}, {TPH}\nhelp: .*abort\(\).*\n",
+    4: rf"error: segmentation fault in {SITE}\n  where: {RANK_OF_B}",
+    5: r"error: faulty\.coven:19:7: module c\.misbehave .*returned 7: it was told to fail\n",
+    6: rf"error: {SITE} called exit\(\)\n  where: {RANK_OF_B}",
+    7: rf"error: {SITE} called exit\(\)\n  where: {RANK_OF_B}",
+    8: rf"error: {RANK_OF_B} ended with exit code 5 before the program was done\n  running: {SITE}",
+    10: rf"error: {RANK_OF_B} was killed by signal 9 \(SIGKILL\)\n  running: {SITE}, {TPH}\n",
+    11: rf"error: bus error in {SITE}\n  where: {RANK_OF_B}",
+}
+"""What faulty.c does by its `how`, and how it must be reported."""
+
+PYTHON_FAULTS = {
+    1: r"raised ValueError: told to raise.*\n  File .*faulty\.py\", line \d+, in misbehave\n    raise Value",
+    2: r"called sys\.exit\(\): 4",
+    3: r"error: rank 0 \(root thread_A, .*ended with exit code 0 before the program was done\n"
+    r"  running: module misbehave, faulty\.coven:15:5",
+    6: r"raised LinAlgError: Singular matrix",
+}
+
+
+def named_once(job, pattern):
+    """Say whether the pattern, and no other error, was reported."""
+    return re.search(pattern, job.err) is not None and job.err.count("error: ") == 1
+
+
+@pytest.mark.parametrize("how", FAULTS)
+def test_a_fault_in_a_compiled_module_is_named_with_its_program_line(how):
+    job = Job(launched("-D", f"how={how}"))
+    assert job.wait() == 3
+    assert named_once(job, FAULTS[how]), job.err
+    assert "Traceback" not in job.err
+
+
+@pytest.mark.parametrize("how", [1, 2, 3, 4, 5, 6, 7, 11])
+def test_a_fault_under_a_bare_mpiexec_is_named_and_gives_the_same_exit_code(how):
+    job = Job(bare("-D", f"how={how}"))
+    assert job.wait() == 3
+    assert named_once(job, FAULTS[how]), job.err
+
+
+@pytest.mark.parametrize("how", PYTHON_FAULTS)
+def test_a_fault_in_a_python_module_is_named_with_its_own_frames(how):
+    job = Job(launched("-D", f"python={how}"))
+    assert job.wait() == 3
+    assert named_once(job, PYTHON_FAULTS[how]), job.err
+    assert "site-packages/pse" not in job.err
+    assert "pycalls.py" not in job.err
+
+
+def test_what_a_module_printed_before_it_crashed_is_not_lost():
+    job = Job(launched("-D", "how=11"))
+    job.wait()
+    assert "the module's last words\n" in job.out
+
+
+def test_one_fault_on_all_processors_at_once_is_reported_once():
+    job = Job(launched("-D", "how=1", "-D", "round=0"))
+    assert job.wait() == 3
+    assert job.err.count("segmentation fault") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_sigkill_of_any_rank_at_any_moment_ends_the_job_and_names_the_rank(seed):
+    chance = random.Random(seed)
+    job = Job(launched(*LONG))
+    ranks = job.wait_for_ranks(5)
+    # From the moment when Python starts to well into the run: whatever the rank is doing then.
+    job.go_on_for(chance.uniform(0.0, 2.5))
+    victim = chance.randrange(5)
+    job.hit(ranks[victim], signal.SIGKILL)
+    assert job.wait() == 3
+    assert job.seconds < LIMIT
+    killed = (
+        rf"error: rank {victim} \(.*, host \S+, pid {ranks[victim]}\) was killed by signal 9 \(SIGKILL\)\n"
+    )
+    assert named_once(job, killed), f"rank {victim}, pid {ranks[victim]}:\n{job.err}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_the_warden_names_a_killed_rank_under_a_bare_mpiexec(seed):
+    chance = random.Random(seed)
+    job = Job(bare(*LONG))
+    job.wait_for_words("running faulty.coven")
+    ranks = job.ranks()
+    victim = chance.randrange(5)
+    job.hit(ranks[victim], signal.SIGKILL)
+    assert job.wait() != 0
+    assert job.seconds < LIMIT
+    killed = (
+        rf"error: rank {victim} \(.*, pid {ranks[victim]}\) was killed by signal 9 \(SIGKILL\)\n  running: "
+    )
+    assert named_once(job, killed), job.err
+
+
+def test_a_rank_killed_as_it_comes_up_ends_the_job():
+    job = Job(launched(*LONG))
+    ranks = job.wait_for_ranks(1)
+    job.hit(next(iter(ranks.values())), signal.SIGKILL)
+    assert job.wait() == 3
+    assert job.seconds < LIMIT
+    assert re.search(r"error: (a )?rank .* killed", job.err), job.err
+
+
+def test_mpiexec_killed_ends_the_job_and_is_named():
+    job = Job(launched(*LONG))
+    job.wait_for_ranks(5)
+    job.hit(job.find("mpiexec", "-disable-auto-cleanup"), signal.SIGKILL)
+    assert job.wait() == 3
+    assert job.seconds < LIMIT
+    assert "error: mpiexec was killed by SIGKILL" in job.err
+
+
+def test_the_launcher_killed_takes_everything_along():
+    job = Job(launched(*LONG))
+    job.wait_for_words("running faulty.coven")
+    job.wait_for_ranks(5)
+    job.hit(job.process.pid, signal.SIGKILL)
+    job.wait()
+    assert job.seconds < LIMIT
+
+
+@pytest.mark.parametrize("start", [launched, bare])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_all_ranks_within_two_seconds(start, number, code):
+    job = Job(start(*LONG))
+    job.wait_for_words("running faulty.coven")
+    job.wait_for_ranks(5)
+    job.hit(job.process.pid, number)
+    assert job.wait() == code
+    assert job.seconds < 2.0
+    assert "Traceback" not in job.err
+    assert f"stopped by {number.name}" in job.err
+
+
+@pytest.mark.parametrize("start", [launched, bare])
+@pytest.mark.parametrize("parameter", ["how=9", "python=4", "python=5"])
+def test_modules_that_never_return_do_not_hold_up_ctrl_c(start, parameter):
+    job = Job(start("-D", parameter, "-D", "round=0"))
+    job.wait_for_words("running faulty.coven")
+    job.wait_for_ranks(5)
+    job.hit(job.process.pid, signal.SIGINT)
+    assert job.wait() == 130
+    assert job.seconds < 2.0
+
+
+def test_a_single_rank_stopped_from_outside_is_named():
+    job = Job(launched(*LONG, "-D", "python=8"))
+    job.wait_for_words("well on the way", "out")
+    ranks = job.wait_for_ranks(5)
+    job.hit(ranks[2], signal.SIGTERM)
+    assert job.wait() == 3
+    assert re.search(rf"error: rank 2 \(.*pid {ranks[2]}\) was stopped by SIGTERM", job.err), job.err
+
+
+def test_a_failure_on_another_node_ends_the_job():
+    job = Job(launched("--hosts", "localhost,127.0.0.1", "-D", "how=5"))
+    assert job.wait() == 3
+    assert "returned 7: it was told to fail" in job.err
+
+
+def test_the_sample_program_of_these_tests_is_fine_if_told_nothing():
+    job = Job(launched())
+    assert job.wait() == 0
+    assert (PROGRAMS / "faulty.coven").exists()

@@ -1,0 +1,220 @@
+"""Starting runs: both ways to run, reports, exit codes, and every wrong command line with its one message."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from jobs import PROGRAMS, Job, bare, beside_python, launched
+
+from pse.runtime.report import FIELDS
+
+pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
+
+
+def run(command, **environment):
+    """Run a command to its end."""
+    job = Job(command, environment)
+    job.code = job.wait()
+    return job
+
+
+def pse_run(*arguments):
+    """The command line with faulty.coven replaced by what is given."""
+    return [beside_python("pse"), "run", *arguments]
+
+
+def test_a_run_says_what_it_does_and_closes_with_a_report():
+    job = run(launched())
+    assert job.code == 0, job.err
+    said = re.sub(r"^\[ *\d+\.\d s\] .*\n", "", job.err, flags=re.MULTILINE)  # Progress, on a slow machine.
+    assert said == (
+        "running faulty.coven on 2 processors: 5 ranks (root thread_A; each processor thread_B, thread_C)\n"
+    )
+    assert re.match(r"faulty\.coven: \d+\.\d\d s on 2 processors \(5 ranks\)\n", job.out)
+    assert re.search(r"^c\.misbehave +faulty\.coven:19:7 +thread_B +6 ", job.out, re.MULTILINE)
+    assert re.search(r"^thread_C +2 ", job.out, re.MULTILINE)
+    for words in ("handed over by descriptor", "copied on a node", "peak shared memory", "wall time"):
+        assert re.search(rf"^{words} +\S", job.out, re.MULTILINE), words
+    assert re.search(r"^rounds +2$", job.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("start", [launched, bare])
+def test_the_json_report_is_alone_on_standard_output(start):
+    job = run(start("--report", "json", "-D", "python=8", "-D", "rounds=4"))
+    assert job.code == 0, job.err
+    report = json.loads(job.out)
+    assert tuple(report) == FIELDS
+    assert (report["processors"], report["ranks"], report["figures"]) == (2, 5, {"rounds": 3.0})
+    calls = {site["label"]: site["calls"] for site in report["sites"]}
+    assert (calls["fill"], calls["c.nap"], calls["transpose"]) == (4, 8, 8)
+    assert [thread["ranks"] for thread in report["threads"]] == [1, 2, 2]
+    assert report["described_bytes"] > 0
+    assert "well on the way" in job.err
+
+
+def test_a_bare_mpiexec_infers_the_processors_and_reports_alike():
+    job = run(bare(ranks=3))
+    assert job.code == 0, job.err
+    assert "faulty.coven on 1 processor: 3 ranks" in job.err
+    assert re.search(r"^rounds +2$", job.out, re.MULTILINE)
+
+
+def test_a_number_of_ranks_that_does_not_fit_is_refused_once_with_those_that_do():
+    job = run(bare(ranks=4))
+    assert (job.code, job.out) == (2, "")
+    assert job.err == (
+        "error: 4 ranks don't fit faulty.coven: it runs 1 rank for the root (thread_A) and 2 ranks for each "
+        "processor (thread_B, thread_C)\n"
+        "help: mpirun -n 3 (P = 1) or -n 5 (P = 2) fits\n"
+    )
+
+
+def test_processors_that_contradict_the_number_of_ranks_are_refused():
+    job = run(bare("-p", "3"))
+    assert job.code == 2
+    assert job.err.startswith("error: -p 3 needs 7 ranks; MPI started 5\n")
+
+
+def test_modules_find_an_empty_standard_input():
+    job = run(launched("-D", "python=7"))
+    assert job.code == 0, job.err
+    assert "read 0 characters" in job.out
+
+
+def test_a_trace_is_written_for_every_rank(tmp_path):
+    directory = tmp_path / "new" / "trace"
+    assert run(launched("--trace", str(directory))).code == 0
+    assert len(json.loads((directory / "definitions.json").read_text())["ranks"]) == 5
+    summary = run([beside_python("pse"), "trace", "summary", str(directory)])
+    assert summary.code == 0, summary.err
+    assert "c.misbehave" in summary.out
+
+
+def test_ranks_of_several_hosts_exchange_through_mpi():
+    job = run(launched("--hosts", "localhost,127.0.0.1", "--report", "json"))
+    assert job.code == 0, job.err
+    assert json.loads(job.out)["remote_bytes"] > 0
+
+
+def test_a_hostfile_names_the_hosts(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text("# two names of one machine\nlocalhost:3\n127.0.0.1:2\n")
+    job = run(launched("-f", str(hosts), "--report", "json"))
+    assert job.code == 0, job.err
+    assert json.loads(job.out)["remote_bytes"] > 0
+
+
+def test_a_host_that_is_not_there_fails_with_the_words_of_mpiexec():
+    job = run(launched("--hosts", "no-such-host.invalid"))
+    assert job.code == 3
+    assert "no-such-host.invalid" in job.err
+    assert "error: mpiexec ended with code" in job.err
+
+
+def test_options_of_the_command_line_win():
+    shared = json.loads(run(launched("--report", "json")).out)
+    through_mpi = json.loads(run(launched("--report", "json", "-o", "shared_memory=off")).out)
+    assert shared["remote_bytes"] == 0
+    assert through_mpi["remote_bytes"] > 0
+    assert through_mpi["figures"] == shared["figures"]
+
+
+WRONG = {
+    "no program": ([], "Missing argument 'PROGRAM'"),
+    "no such file": (["none.coven"], "error: none.coven cannot be read: No such file or directory\n"),
+    "directory": (["."], "error: . is a directory, not a program\n"),
+    "no processors": (
+        ["faulty.coven", "-p", "0"],
+        "0 is no number of processors; expected a whole number from 1",
+    ),
+    "half processors": (["faulty.coven", "-p", "2.5"], "2.5 is no number of processors"),
+    "too many processors": (["faulty.coven", "-p", "40000", "-D", "N=40000"], "takes at most"),
+    "unknown parameter": (["faulty.coven", "-D", "M=3"], "the program has no parameter `M`"),
+    "no value": (["faulty.coven", "-D", "N"], "error: -D N: expected name=value\n"),
+    "no name": (["faulty.coven", "-D", "=3"], "error: -D =3: expected name=value\n"),
+    "twice": (["faulty.coven", "-D", "N=4", "-D", "N=8"], "error: -D N=8: N is given twice\n"),
+    "no number": (["faulty.coven", "-D", "N=four"], "`N` is i64; 'four' is not"),
+    "out of where": (["faulty.coven", "-p", "2", "-D", "N=7"], "parameter `N` is out of its `where`"),
+    "unknown option": (["faulty.coven", "-o", "queue=2"], "there is no option queue\nhelp: "),
+    "misspelt option": (["faulty.coven", "-o", "queue_dept=2"], "help: did you mean queue_depth?\n"),
+    "wrong switch": (["faulty.coven", "-o", "shared_memory=2"], "shared_memory must be on or off, not 2\n"),
+    "no such thread": (
+        ["faulty.coven", "-o", "queue_depth.thread_Z=1"],
+        "the program has no thread thread_Z",
+    ),
+    "not per thread": (["faulty.coven", "-o", "arena.thread_A=1GiB"], "arena holds for all threads"),
+    "trace is a file": (["faulty.coven", "--trace", "faulty.c"], "--trace faulty.c: it is a file"),
+    "trace cannot be made": (["faulty.coven", "--trace", "/proc/here"], "error: --trace '/proc/here': "),
+    "no hostfile": (["faulty.coven", "-f", "none"], "error: hostfile 'none': No such file or directory\n"),
+    "empty hostfile": (["faulty.coven", "-f", "/dev/null"], "error: hostfile '/dev/null' names no host\n"),
+    "two ways of hosts": (["faulty.coven", "-f", "a", "--hosts", "b"], "exclude each other"),
+    "no host": (["faulty.coven", "--hosts", "a,,b"], "expected names with commas between them"),
+    "unknown form": (["faulty.coven", "--report", "xml"], "'xml' is not one of 'text', 'json'"),
+    "unknown flag": (["faulty.coven", "--fast"], "No such option '--fast'"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_command_line_gives_one_message_and_exit_code_2(case):
+    arguments, words = WRONG[case]
+    job = run(pse_run(*arguments))
+    assert (job.code, job.out) == (2, ""), job.err
+    assert words in job.err
+    assert "Traceback" not in job.err
+
+
+@pytest.mark.parametrize("case", ["no such file", "half processors", "unknown parameter", "misspelt option"])
+def test_ranks_say_once_what_is_wrong_with_their_command_line(case):
+    arguments, words = WRONG[case]
+    job = run([beside_python("mpiexec"), "-n", "3", sys.executable, "-m", "pse", *arguments])
+    assert (job.code, job.out) == (2, "")
+    assert job.err.count(words) == 1
+    assert "Traceback" not in job.err
+
+
+@pytest.mark.parametrize("start", ["pse run", "mpiexec"])
+def test_a_wrong_program_gives_its_diagnostics_and_exit_code_1(start, tmp_path):
+    program = tmp_path / "wrong.coven"
+    program.write_text("coven 1\nprogram wrong {\n  thread_A nowhere()\n}\n")
+    ranks = [beside_python("mpiexec"), "-n", "2", sys.executable, "-m", "pse", str(program)]
+    job = run(pse_run(str(program)) if start == "pse run" else ranks)
+    assert (job.code, job.out) == (1, "")
+    assert job.err.count("error[") == 1
+    assert f"{program}:3:12" in job.err
+
+
+def test_pse_run_inside_an_mpi_job_says_how_to_run_there():
+    job = run(launched(), PMI_RANK="0")
+    assert job.code == 2
+    assert "help: there it is: python -m pse faulty.coven" in job.err
+
+
+def test_python_m_pse_is_also_the_command_line():
+    job = run([sys.executable, "-m", "pse", "check", "faulty.coven"])
+    assert (job.code, job.err) == (0, "")
+    assert run([sys.executable, "-m", "pse", "--version"]).out.startswith("pse, version ")
+
+
+def test_without_any_mpiexec_it_says_how_to_get_one(tmp_path):
+    python = tmp_path / "python"
+    python.symlink_to(sys.executable)
+    paths = os.pathsep.join(path for path in sys.path if path)
+    job = run([str(python), "-m", "pse", "run", "faulty.coven"], PATH="/nowhere", PYTHONPATH=paths)
+    assert job.code == 3
+    assert (
+        "error: there is no mpiexec beside this Python or on PATH\nhelp: install the embedded MPI" in job.err
+    )
+
+
+def test_a_reader_that_goes_away_ends_the_run_quietly():
+    process = subprocess.Popen(
+        launched("-D", "python=8"), cwd=PROGRAMS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.close()
+    with process:
+        words = process.stderr.read()
+    assert process.returncode == 141
+    assert "Traceback" not in words

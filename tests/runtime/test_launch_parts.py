@@ -1,0 +1,320 @@
+"""The launcher's parts, each through its own door: options, records, leftovers, reports, messages."""
+
+import io
+import json
+import mmap
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from jobs import PROGRAMS
+
+from pse.language.errors import ProgramError, RunError, UsageError
+from pse.language.resolved import Option
+from pse.language.source import Span
+from pse.runtime import _faults, leftovers, messages, report
+from pse.runtime._channel import DONE, RUNNING, Board
+from pse.runtime.options import Options, resolve
+from pse.runtime.outcome import Launcher, Record, Records, find_launcher
+from pse.runtime.pipes import Pipe
+from pse.runtime.processes import descendants, find_ranks, is_dead
+from pse.runtime.progress import Progress, look
+from pse.runtime.request import Request, parse_defines, prepare
+from pse.runtime.verdict import Suspect, judge
+
+THREADS = ("thread_A", "thread_B")
+PLACE = Span("p.coven", 3, 1, 3, 9)
+
+
+@pytest.fixture
+def prepared(monkeypatch):
+    """faulty.coven, ready for two processors."""
+    monkeypatch.chdir(PROGRAMS)
+    return prepare(Request("faulty.coven", {}, processors=2))
+
+
+# Options
+
+
+def test_without_a_word_the_defaults_hold():
+    assert resolve((), (), THREADS) == Options(True, "auto", 65536, 2, {})
+
+
+def test_the_command_line_wins_over_the_program_and_threads_over_all():
+    program = [
+        Option("queue_depth", 3, None, PLACE),
+        Option("queue_depth", 5, "thread_B", PLACE),
+        Option("shared_memory", False, None, PLACE),
+    ]
+    options = resolve(program, ["queue_depth=4", "local_limit = 1.5KiB", "queue_depth thread_A=7"], THREADS)
+    assert (options.shared_memory, options.local_limit, options.queue_depth) == (False, 1536, 4)
+    assert [options.depth(thread) for thread in ("thread_A", "thread_B", "thread_C")] == [7, 5, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("queue_depth", "expected name=value"),
+        ("=3", "expected name=value"),
+        ("queue_depth.thread_A.x=3", "expected name=value"),
+        ("depth=3", "there is no option depth"),
+        ("queue_depth=0", "queue_depth must be an integer from 1, not 0"),
+        ("queue_depth=", "queue_depth must be an integer from 1, not nothing"),
+        ("shared_memory=maybe", "shared_memory must be on or off, not maybe"),
+        ("arena=big", "arena must be auto, or a size such as 4GiB, not big"),
+        ("local_limit=-1", "local_limit must be a size such as 64KiB, not -1"),
+        ("arena.thread_A=1GiB", "arena holds for all threads and can't be set for one"),
+        ("queue_depth.thread_Z=1", "the program has no thread thread_Z; it has thread_A, thread_B"),
+    ],
+)
+def test_wrong_options_say_what_was_expected(text, words):
+    with pytest.raises(UsageError) as caught:
+        resolve((), [text], THREADS)
+    assert words in caught.value.message
+
+
+def test_a_program_with_an_option_for_a_thread_it_lacks_is_wrong():
+    with pytest.raises(ProgramError, match=r"p\.coven:3:1: the program has no thread thread_Z"):
+        resolve([Option("queue_depth", 5, "thread_Z", PLACE)], (), THREADS)
+
+
+def test_defines_keep_equal_signs_and_spaces_of_values():
+    assert parse_defines(["path = a=b c", "N=4"]) == {"path": "a=b c", "N": "4"}
+
+
+# Records
+
+
+def test_records_come_back_as_they_were_written():
+    records = Records.create()
+    written = [Record("failed", 3, 3, "error: two\nlines\n"), Record("report", 0, 0, '{"é": 1}')]
+    there = Records.open(Launcher(os.getpid(), 0, records.fd, 1))
+    for record in written:
+        there.write(record)
+    assert records.read() == written
+    there.close()
+    records.close()
+
+
+def test_a_half_written_record_is_not_read():
+    records = Records.create()
+    os.write(records.fd, b"failed 1 3\nerror: hal")
+    assert records.read() == []
+    records.close()
+
+
+def test_a_launcher_is_found_by_the_environment_and_only_on_this_machine(monkeypatch):
+    launcher = Launcher(4711, 5, 6, 1)
+    monkeypatch.setenv("PSE_LAUNCHER", launcher.variable())
+    assert find_launcher() == launcher
+    monkeypatch.setenv("PSE_LAUNCHER", "another-boot:4711:5:6:1")
+    assert find_launcher() is None
+    monkeypatch.setenv("PSE_LAUNCHER", "nonsense")
+    assert find_launcher() is None
+
+
+# Leftovers
+
+
+def test_sweeping_spares_what_is_old_foreign_or_in_use(tmp_path, monkeypatch):
+    monkeypatch.setattr(leftovers, "SHARED", str(tmp_path))
+    names = ("mpich_shm_1a2b_0", "mpich_shm_3c4d_0", "mpich_shm_5e6f_1", "somebody_elses")
+    for name in names:
+        tmp_path.joinpath(name).write_bytes(bytes(4096))
+    os.utime(tmp_path / names[1])
+    began = time.time() - 5
+    with open(tmp_path / names[2], "r+b") as file, mmap.mmap(file.fileno(), 4096):
+        leftovers.sweep(began)
+    assert sorted(os.listdir(tmp_path)) == [names[2], names[3]]
+    leftovers.sweep(time.time() + 60)
+    assert sorted(os.listdir(tmp_path)) == [names[2], names[3]]
+    leftovers.sweep(began)
+    assert os.listdir(tmp_path) == [names[3]]
+
+
+def test_a_full_shared_memory_is_said_before_anything_starts():
+    with pytest.raises(
+        RunError, match=r"/dev/shm is full: MPI needs .* MiB there for 1000000000 ranks"
+    ) as caught:
+        leftovers.check_room(1_000_000_000)
+    assert "give it more room" in caught.value.help
+
+
+def test_no_shared_memory_is_said_before_anything_starts(tmp_path, monkeypatch):
+    monkeypatch.setattr(leftovers, "SHARED", str(tmp_path / "none"))
+    with pytest.raises(RunError, match="none: No such file or directory"):
+        leftovers.check_room(2)
+
+
+# Reports
+
+
+def counters(prepared, **values):
+    """Counters in which every rank has the same values at the second call site."""
+    table = np.zeros((prepared.ranks, len(prepared.sites), len(report.COUNTERS)), np.uint64)
+    for name, value in values.items():
+        table[:, 1, report.COUNTERS.index(name)] = value
+    return table
+
+
+def totals(prepared):
+    """CPU, wall time and arena peak of every rank."""
+    return np.array([[5e8, 2e9, 1024 if rank == 0 else 0] for rank in range(prepared.ranks)]).astype(
+        np.uint64
+    )
+
+
+def test_a_report_adds_up_ranks_and_keeps_the_largest_figures(prepared):
+    table = counters(
+        prepared, calls=2, wall=4_000_000_000, cpu=1_000_000_000, described=10, copied=3, remote=1
+    )
+    figures = [{"error": 1e-3}, {"error": 2e-3, "other": 1.0}, {}, {}, {}]
+    made = report.build(prepared, table, totals(prepared), figures)
+    site = made.sites[1]
+    assert (site.calls, site.seconds, site.cpu_share) == (10, 20.0, 0.25)
+    assert (made.described_bytes, made.copied_bytes, made.remote_bytes) == (50, 15, 5)
+    assert (made.wall_seconds, made.peak_shared_memory_bytes) == (2.0, 1024)
+    assert made.figures == {"error": 2e-3, "other": 1.0}
+    assert [(thread.thread, thread.ranks, thread.cpu_share) for thread in made.threads] == [
+        ("root thread_A", 1, 0.25),
+        ("thread_B", 2, 0.25),
+        ("thread_C", 2, 0.25),
+    ]
+
+
+def test_a_figure_that_is_no_number_is_not_lost(prepared):
+    figures = [{"error": 1.0}, {"error": float("nan")}, {"error": 2.0}, {}, {}]
+    made = report.build(prepared, counters(prepared), totals(prepared), figures)
+    assert np.isnan(made.figures["error"])
+    assert json.loads(report.to_json(made), parse_constant=pytest.fail)["figures"] == {"error": None}
+    assert np.isnan(report.from_json(report.to_json(made)).figures["error"])
+
+
+def test_a_report_survives_json(prepared):
+    made = report.build(prepared, counters(prepared, calls=1), totals(prepared), [{"a": 0.1}] * 5)
+    assert report.from_json(report.to_json(made)) == made
+    assert "call site" in report.to_text(made)
+
+
+# Progress
+
+
+def test_progress_tells_how_every_call_site_stands(prepared):
+    board = Board.create(*prepared.board_size)
+    assert {line.state for line in look(board, prepared)} == {"starting"}
+    board.start(0, os.getpid())
+    board.set_state(0, RUNNING)
+    assert look(board, prepared)[0].state == "to come"
+    for rank in range(prepared.ranks):
+        board.set_state(rank, DONE)
+    assert {line.state for line in look(board, prepared)} == {"done"}
+
+
+def test_plain_progress_repeats_nothing(prepared):
+    said = io.StringIO()
+    progress = Progress(Board.create(*prepared.board_size), prepared, said)
+    progress.start()
+    progress.update()
+    progress.update()
+    assert said.getvalue() == (
+        "running faulty.coven on 2 processors: 5 ranks (root thread_A; each processor thread_B, thread_C)\n"
+    )
+
+
+def test_output_is_passed_on_in_whole_lines_and_without_banners():
+    reading, writing = os.pipe()
+    passed = []
+    pipe = Pipe(os.fdopen(reading, "rb", closefd=False), passed.append, hydra=True)
+    os.write(writing, b"one\ntw")
+    assert pipe.pump()
+    os.write(writing, b"o\n")
+    assert pipe.pump()
+    pipe.hush()
+    os.write(writing, b"=====\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\nthree\nfour")
+    os.close(writing)
+    pipe.drain()
+    assert passed == [b"one\n", b"two\n", b"three\nfour"]
+
+
+# Processes
+
+
+def test_ranks_are_found_by_their_mark_and_not_what_they_start():
+    environment = {**os.environ, "PSE_TEST_MARK_OF_PARTS": "1", "PMI_RANK": "3"}
+    nested = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'input()'])"
+    with subprocess.Popen([sys.executable, "-c", nested], env=environment, stdin=subprocess.PIPE) as process:
+        while len(list(descendants(process.pid))) < 1:
+            assert process.poll() is None
+        (found,) = find_ranks(os.getpid(), "PSE_TEST_MARK_OF_PARTS=1")
+        assert (found.rank, found.pid) == (3, process.pid)
+        assert find_ranks(os.getpid(), "PSE_TEST_MARK_OF_PARTS=2") == []
+        process.communicate(b"\n")
+    assert is_dead(found.pidfd)
+    os.close(found.pidfd)
+
+
+def ended_child(ending):
+    """A process that has ended, with its pidfd, before anybody waited for it."""
+    pid = os.fork()
+    if pid == 0:
+        ending()
+        os._exit(0)
+    pidfd = os.pidfd_open(pid)
+    assert is_dead(pidfd, 10.0)
+    return pid, pidfd
+
+
+@pytest.mark.parametrize(
+    ("ending", "status", "words"),
+    [
+        (lambda: os._exit(5), 5 << 8, "rank 1 (b) ended with exit code 5 before the program was done"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), 9, "rank 1 (b) was killed by signal 9 (SIGKILL)"),
+        (lambda: os.kill(os.getpid(), signal.SIGXCPU), 24, "rank 1 (b) was killed by signal 24 (SIGXCPU)"),
+    ],
+)
+def test_how_a_process_ended_is_known_though_it_is_not_ones_own(prepared, ending, status, words):
+    board = Board.create(*prepared.board_size)
+    board.start(1, 1)
+    board.set_state(1, RUNNING)
+    pid, pidfd = ended_child(ending)
+    verdict = judge(board, Suspect(1, pid, pidfd, "rank 1 (b)"), prepared.site_texts)
+    assert verdict is not None
+    assert verdict.text.startswith(f"error: {words}\n  running: no module; it was between two calls\n")
+    os.waitpid(pid, 0)
+    # Once it is waited for, only Linux 6.15 and later still know.
+    assert _faults.exit_status(pidfd, pid) in (None, status)
+    os.close(pidfd)
+
+
+def test_a_rank_that_is_done_may_leave(prepared):
+    board = Board.create(*prepared.board_size)
+    board.set_state(1, DONE)
+    pid, pidfd = ended_child(lambda: os._exit(0))
+    assert judge(board, Suspect(1, pid, pidfd, "rank 1"), prepared.site_texts) is None
+    os.waitpid(pid, 0)
+    os.close(pidfd)
+
+
+# Messages
+
+
+def test_known_errors_have_message_and_help_and_the_exit_code_of_their_kind():
+    error = UsageError("what was wrong", help="what to do")
+    assert messages.error_text(error) == "error: what was wrong\nhelp: what to do\n"
+    assert messages.exit_code(error) == 2
+
+
+def test_an_internal_error_is_one_line_unless_its_traceback_is_asked_for(monkeypatch):
+    with pytest.raises(KeyError, match="missing") as caught:
+        raise KeyError("missing\nthing")
+    monkeypatch.delenv("PSE_DEBUG", raising=False)
+    text = messages.error_text(caught.value)
+    assert text.startswith("error: internal error: KeyError: 'missing\\nthing' (test_launch_parts.py:")
+    assert text.count("\n") == 2
+    assert messages.exit_code(caught.value) == 3
+    monkeypatch.setenv("PSE_DEBUG", "1")
+    assert "Traceback (most recent call last)" in messages.error_text(caught.value)

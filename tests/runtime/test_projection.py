@@ -1,0 +1,143 @@
+"""What a rank's plan says: who hands what to whom, how deep queues are, and what is refused by name."""
+
+from pathlib import Path
+
+import pytest
+from harness import compile_program, load_once, make_job
+
+from pse.language.errors import ProgramError
+from pse.runtime import projection
+from pse.runtime.projection import project
+from pse.runtime.tables import DTYPES, CallKind, Operation, Tables
+
+PROGRAMS = Path(__file__).parent / "programs"
+HEAD = """coven 1
+import "kernels.c" as k
+param i64 N = 8
+param i64 M = 4
+partition P = {count}
+program sample {{
+"""
+CHAIN = """
+  thread_A k.fill(1, N, M) -> a
+  thread_A scatter(a) -> b @ block(0)
+  PARALLEL over P { thread_B k.step(b, 1.0) -> c }
+  PARALLEL over P { thread_C k.bump(c, 1.0) }
+  thread_D gather(c) -> d
+  thread_A k.bump(d, 1.0)
+"""
+# Its ranks on two processors: A and D at the root, then B and C of each processor.
+A, D, B0, C0, B1, C1 = range(6)
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch):
+    """Project a program on a rank; gives its tables: ``plan(body, rank, processors=1)``."""
+    text = (PROGRAMS / "kernels.c").read_text().replace("ELEMENT", "f64").replace("CTYPE", "double")
+    (tmp_path / "kernels.c").write_text(text)
+    kept = {}
+
+    class Watched(Tables):
+        """Tables that can be looked at after they are frozen."""
+
+        def plan(self, *arguments):
+            kept.update(self.rows)
+            return super().plan(*arguments)
+
+    monkeypatch.setattr(projection, "Tables", Watched)
+
+    def projected(body, rank, processors=1, count="procs", **how):
+        text = HEAD.format(count=count) + body + "\n}\n"
+        program = compile_program(text, tmp_path / "sample.coven")
+        project(make_job(program, processors, **how), rank, load_once)
+        return {
+            name: [dict(zip(DTYPES[name].names, row, strict=True)) for row in rows]
+            for name, rows in kept.items()
+        }
+
+    return projected
+
+
+def kinds(tables):
+    return [CallKind(call["kind"]) for call in tables["calls"]]
+
+
+def operations(tables):
+    return [Operation(row["operation"]) for row in tables["instructions"]]
+
+
+@pytest.mark.parametrize(
+    ("rank", "peers"), [(A, [B0, B1]), (B0, [C0]), (B1, [C1]), (C0, [D]), (C1, [D]), (D, [A])]
+)
+def test_a_value_goes_to_those_who_read_it_next(plan, rank, peers):
+    assert [push["rank"] for push in plan(CHAIN, rank, 2)["pushes"]] == peers
+
+
+def test_everyone_calls_only_what_is_theirs(plan):
+    assert kinds(plan(CHAIN, A, 2)) == [CallKind.NATIVE, CallKind.PUBLISH, CallKind.NATIVE]
+    assert kinds(plan(CHAIN, B1, 2)) == kinds(plan(CHAIN, C0, 2)) == [CallKind.NATIVE]
+    assert kinds(plan(CHAIN, D, 2)) == [CallKind.ASSEMBLE]
+
+
+def test_a_root_thread_expects_a_piece_of_every_partition(plan):
+    rows = plan(CHAIN, D, 2)["instructions"]
+    assert [row["c"] for row in rows if row["operation"] == Operation.EXPECT] == [2]
+
+
+def test_the_readers_thread_sets_the_depth_of_a_queue(plan):
+    depths = {"thread_A": 1, "thread_B": 2, "thread_C": 3, "thread_D": 4}.__getitem__
+    found = [plan(CHAIN, rank, 2, depths=depths)["pushes"][0]["depth"] for rank in (A, B0, C0, D)]
+    assert found == [2, 3, 4, 1]
+
+
+def test_pieces_that_are_gathered_on_one_node_share_a_block(plan):
+    body = CHAIN.replace("PARALLEL over P { thread_C k.bump(c, 1.0) }", "")
+    second = 3
+    (made,) = [row for row in plan(body, second, 2, local_limit=1)["arguments"] if row["parts"]]
+    assert (made["parts"], made["share_bytes"], made["share_offset"]) == (2, 8 * 4 * 8, 4 * 4 * 8)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"local_limit": 1 << 20}, {"shared_memory": False}, {"nodes": lambda rank: rank % 2}],
+    ids=["small", "messages", "two nodes"],
+)
+def test_pieces_that_cannot_share_a_block_do_not(plan, how):
+    body = CHAIN.replace("PARALLEL over P { thread_C k.bump(c, 1.0) }", "")
+    assert not any(row["parts"] for row in plan(body, 3, 2, **how)["arguments"])
+
+
+LOOP = """
+  thread_A k.fill(1, N, M) -> a
+  thread_A copy(a) -> b
+  for j in 0 .. 100 { thread_A k.bump(a, 1.0) }
+  thread_B k.total(READ) -> s
+"""
+
+
+def test_a_thread_follows_a_loop_only_if_it_needs_something_of_it(plan):
+    # The last round's value may be any round's, so who reads it follows the loop.
+    assert Operation.JUMP in operations(plan(LOOP.replace("READ", "a"), 1))
+    assert Operation.JUMP not in operations(plan(LOOP.replace("READ", "b"), 1))
+
+
+MAKE = "PARALLEL over P { thread_B k.make(1) -> c }"
+REFUSED = [
+    (
+        "procs",
+        "",
+        "for j in 0 .. 3 { PARALLEL over P { thread_B shift(c, by = j) -> d } }",
+        "how far to shift depends on j, known only while the program runs",
+        "shift by what parameters",
+    ),
+]
+
+
+@pytest.mark.parametrize(("count", "declared", "statement", "message", "advice"), REFUSED)
+def test_what_does_not_run_yet_is_refused_by_name(plan, count, declared, statement, message, advice):
+    declared = declared or f"var f64[N, M] @ block(0) c\n  {MAKE}"
+    with pytest.raises(ProgramError) as failure:
+        plan(f"  {declared}\n  {statement}", 0, 2, count=count)
+    assert message in failure.value.message
+    assert "sample.coven:" in failure.value.message
+    assert advice in (failure.value.help or "")

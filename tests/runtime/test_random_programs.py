@@ -1,0 +1,144 @@
+"""Random programs give, bit for bit, what they mean: on any number of processors, whatever the sizes and
+depths.
+
+Every example is a program of some tens of statements, run with all ranks as threads over a poisoned
+arena, on one node, on two, or without shared memory; `oracle` interprets it one statement at a time.
+"""
+
+import random
+import threading
+from pathlib import Path
+
+import pytest
+from harness import make_job, run
+from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import strategies as st
+from oracle import Oracle
+from writer import programs, write_modules
+
+from pse.modules.imports import import_python
+from pse.runtime.balance import better
+
+# Not shrunk: a smaller program seldom meets its ranks in the same order, and one that hangs takes its time.
+SETTINGS = {
+    "deadline": None,
+    "suppress_health_check": list(HealthCheck),
+    "phases": [Phase.explicit, Phase.reuse, Phase.generate],
+}
+TEMPLATES = Path(__file__).parent / "programs"
+PLACES = {
+    "one node": {},
+    "two nodes": {"nodes": lambda rank: rank % 2},
+    "no shared memory": {"shared_memory": False},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The modules of random programs."""
+    folder = tmp_path_factory.mktemp("random")
+    write_modules(folder, TEMPLATES)
+    return folder
+
+
+class Notes(dict):
+    """What modules note down, by label and counter; called from several ranks' threads."""
+
+    def __init__(self, program):
+        super().__init__()
+        self.lock = threading.Lock()
+        self.modules = [import_python(m.source, m.path) for m in program.modules if m.language == "python"]
+        for module in self.modules:
+            module.sink = self
+
+    def __call__(self, label, k, value):
+        with self.lock:
+            self.setdefault((label, k), []).append(value)
+
+    def let_go(self):
+        """Make the modules give up the arrays that they keep."""
+        for module in self.modules:
+            module.kept.clear()
+
+
+def assert_same(got, expected):
+    assert got.keys() == expected.keys()
+    for key, arrays in expected.items():
+        assert len(got[key]) == len(arrays), key
+        for ours, theirs in zip(got[key], arrays, strict=True):
+            same = (ours.dtype, ours.shape, ours.tobytes()) == (theirs.dtype, theirs.shape, theirs.tobytes())
+            assert same, f"{key}:\n{ours}\nexpected:\n{theirs}"
+
+
+def check_run(program, processors, rows, columns, decide=lambda: better, **how):
+    """Run a program and interpret it; both must note down the same."""
+    job = make_job(program, processors, values={"N": rows, "M": columns}, **how)
+    expected = Oracle(program, job.environment, processors).run()
+    got = Notes(program)
+    try:
+        run(job, poison=True, tidy=got.let_go, decide=decide)
+    finally:
+        got.let_go()
+    assert_same(got, expected)
+
+
+@st.composite
+def circumstances(draw):
+    """Processors, sizes (fewer rows than partitions too), limits and depths."""
+    depth = draw(st.integers(1, 2))
+    return {
+        "processors": draw(st.integers(1, 3)),
+        "rows": draw(st.integers(1, 7)),
+        "columns": draw(st.integers(1, 7)),
+        "local_limit": draw(st.sampled_from([0, 100, 1 << 20])),
+        "depths": lambda thread: depth,
+        "pauses": draw(st.booleans()),
+        "placement": draw(st.sampled_from(["block", "cyclic"])),
+    }
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_random_program_gives_what_it_means(folder, place):
+    @settings(max_examples=25, **SETTINGS)
+    @given(programs(folder), circumstances())
+    def check(written, how):
+        note(written.text)
+        check_run(written.program, **how, **PLACES[place])
+
+    check()
+
+
+def test_random_spans_of_computing_change_nothing(folder, monkeypatch):
+    """Modules that take random times meet each other in ever new orders."""
+    monkeypatch.setenv("PSE_TEST_SPIN", "100")
+
+    @settings(max_examples=12, **SETTINGS)
+    @given(programs(folder, size=24), circumstances())
+    def check(written, how):
+        note(written.text)
+        check_run(written.program, **how)
+
+    check()
+
+
+def anywhere(seed):
+    """Moves partitions about as chance has it, the same on every rank."""
+    chance = random.Random(seed)
+
+    def decide(owners, loads, processors, cost):
+        assert len(owners) == len(loads)
+        return tuple(chance.randrange(processors) for _ in owners) if chance.random() < 0.7 else None
+
+    return decide
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_partitions_that_move_change_nothing(folder, place):
+    @settings(max_examples=12, **SETTINGS)
+    @given(programs(folder, size=20), circumstances(), st.integers(1, 2), st.integers())
+    def check(written, how, every, seed):
+        note(written.text)
+        how["processors"] += 1
+        check_run(written.program, **how, **PLACES[place], balance=every, decide=lambda: anywhere(seed))
+
+    check()

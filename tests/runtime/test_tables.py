@@ -1,0 +1,186 @@
+"""The plan's tables: NumPy's side and C's side agree on sizes, codes and expressions."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pse.language.errors import EvaluationError
+from pse.language.evaluation import evaluate
+from pse.language.expressions import Apply, Binary, Name, Number, Unary
+from pse.language.types import Element
+from pse.runtime import _sequencer, tables
+from pse.runtime._channel import Board
+from pse.runtime._sequencer import Sequencer
+from pse.runtime.tables import DTYPES, ArgumentKind, CallKind, Operation, Tables
+
+CEXT = Path(__file__).parents[2] / "cext"
+
+
+def c_enum(header, name):
+    """Read an enum's codes by name from a header."""
+    text = re.sub(r"/\*.*?\*/", "", (CEXT / header).read_text(), flags=re.S)
+    (body,) = re.findall(rf"enum {name} \{{(.*?)\}}", text, flags=re.S)
+    codes, code = {}, 0
+    for entry in filter(None, (part.strip() for part in body.split(","))):
+        word, _, value = (part.strip() for part in entry.partition("="))
+        code = int(value) if value else code
+        codes[word] = code
+        code += 1
+    return codes
+
+
+def stripped(codes, prefix):
+    return {name.removeprefix(prefix): code for name, code in codes.items()}
+
+
+@pytest.mark.parametrize("table", sorted(DTYPES))
+def test_every_item_has_the_size_that_c_gives_it(table):
+    assert DTYPES[table].itemsize == _sequencer.table_sizes()[table]
+
+
+def test_no_struct_of_the_plan_is_forgotten():
+    assert _sequencer.table_sizes().keys() == DTYPES.keys() | {"message"}
+
+
+@pytest.mark.parametrize(
+    ("ours", "name", "prefix"),
+    [
+        (Operation, "pse_operation", "PSE_OP_"),
+        (ArgumentKind, "pse_argument_kind", "PSE_ARGUMENT_"),
+        (CallKind, "pse_call_kind", "PSE_CALL_"),
+    ],
+)
+def test_codes_are_those_of_the_header(ours, name, prefix):
+    assert {member.name: member.value for member in ours} == stripped(
+        c_enum("sequencer/plan.h", name), prefix
+    )
+
+
+def test_results_of_a_run_have_the_codes_of_the_header():
+    codes = stripped(c_enum("sequencer/sequencer.h", "pse_run_result"), "PSE_")
+    assert codes == {name: getattr(_sequencer, name) for name in codes}
+
+
+def test_reductions_have_the_codes_of_the_header():
+    words = {"SUM": "sum", "PRODUCT": "prod", "MINIMUM": "min", "MAXIMUM": "max", "ALL": "all", "ANY": "any"}
+    codes = stripped(c_enum("sequencer/plan.h", "pse_combination"), "PSE_COMBINE_")
+    assert {words[name]: code for name, code in codes.items()} == tables.COMBINATIONS
+
+
+def test_element_types_have_the_codes_of_the_header():
+    codes = stripped(c_enum("arena/arena.h", "pse_dtype"), "PSE_")
+    assert {element.name: code for element, code in tables.ELEMENT_CODES.items()}.items() <= codes.items()
+
+
+def test_item_sizes_are_numpys():
+    assert [tables.itemsize(e) for e in (Element.BOOL, Element.U16, Element.F32, Element.C128)] == [
+        1,
+        2,
+        4,
+        16,
+    ]
+
+
+# Expressions: the C evaluator against the language's.
+
+integers = st.integers(-20, 20) | st.sampled_from([2**31, -(2**52)])
+extremes = integers | st.sampled_from([2**62, -(2**63), 2**63 - 1])
+# Quarters: sums, products and remainders of them are exact, or far too large.
+reals = st.sampled_from([0.0, 1e10, 1e300]) | st.integers(-400, 400).map(lambda n: n / 4)
+numbers = (integers | reals).map(Number)
+names = st.sampled_from(["i", "j", "x", "y"]).map(Name)
+COMPARISONS = ["<", "<=", ">", ">=", "==", "!="]
+
+
+def arithmetic(inner):
+    binary = st.builds(Binary, st.sampled_from(["+", "-", "*", "/", "%", "**"]), inner, inner)
+    several = st.builds(
+        Apply, st.sampled_from(["min", "max"]), st.lists(inner, min_size=2, max_size=4).map(tuple)
+    )
+    one = st.builds(
+        Apply, st.sampled_from(["abs", "sqrt", "floor", "ceil", "log2", "i64", "f64"]), st.tuples(inner)
+    )
+    return binary | several | one | st.builds(Unary, st.just("-"), inner)
+
+
+values = st.recursive(numbers | names, arithmetic, max_leaves=8)
+comparisons = st.builds(Binary, st.sampled_from(COMPARISONS), values, values)
+conditions = st.recursive(
+    comparisons,
+    lambda inner: (
+        st.builds(Binary, st.sampled_from(["and", "or"]), inner, inner)
+        | st.builds(Unary, st.just("not"), inner)
+    ),
+    max_leaves=4,
+)
+
+
+def in_c(tree, environment):
+    """Evaluate an expression as an argument of a Python module's call, with names in slots."""
+    made = Tables()
+    slots = {name: number for number, name in enumerate(environment)}
+    asked = made.expression(tree, lambda name: (2, slots[name], 0))
+    for name, value in environment.items():
+        made.add("instructions", Operation.ASSIGN, slots[name], made.constant(value), 0)
+    made.add("arguments", ArgumentKind.SCALAR, -1, asked, 4, 0, 8, (0,) * 8, 0, 0, 0, 0, 0)
+    rest = [0] * (len(DTYPES["calls"].names) - 11)
+    made.add("calls", CallKind.PYTHON, 0, 0, 1, 0, 0, 0, 0, -1, -1, *rest, made.text("call"))
+    made.add("instructions", Operation.CALL, 0, 0, 0)
+    made.add("instructions", Operation.END, 0, 0, 0)
+    numbers = {
+        "rank": 0,
+        "ranks": 1,
+        "partition": 0,
+        "slots": len(slots),
+        "loops": 0,
+        "local_limit": 0,
+        "loads": 0,
+    }
+    plan = made.plan(numbers | {"shared": 0, "has_remote": 0}, [], [], [False], [])
+    sequencer = Sequencer(plan, Board.create(1, 1, 0, 0), None, None)
+    assert sequencer.run() == _sequencer.RUN_PYTHON
+    return sequencer.scalar(asked)
+
+
+def outcome(function, *arguments):
+    try:
+        return function(*arguments)
+    except (EvaluationError, ArithmeticError):
+        return "no value"
+
+
+def assert_agreed(tree, environment):
+    expected, found = outcome(evaluate, tree, environment), outcome(in_c, tree, environment)
+    if isinstance(expected, float) and isinstance(found, float):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    else:
+        assert (found, isinstance(found, float)) == (expected, isinstance(expected, float))
+
+
+@settings(max_examples=400, deadline=None)
+@given(values | conditions, integers, st.integers(-5, 5), reals, reals)
+def test_ranks_evaluate_as_the_checker_does(tree, i, j, x, y):
+    assert_agreed(tree, {"i": i, "j": j, "x": x, "y": y})
+
+
+WORDS = ["+", "-", "*", "/", "%", "**"]
+whole = st.recursive(
+    extremes.map(Number) | st.sampled_from(["i", "j"]).map(Name),
+    lambda inner: (
+        st.builds(Binary, st.sampled_from(WORDS), inner, inner)
+        | st.builds(Unary, st.just("-"), inner)
+        | st.builds(Apply, st.sampled_from(["abs", "floor", "ceil", "i64"]), st.tuples(inner))
+        | st.builds(Apply, st.sampled_from(["min", "max"]), st.tuples(inner, inner))
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(whole | st.builds(Binary, st.sampled_from(COMPARISONS), whole, whole), extremes, extremes)
+def test_integers_keep_all_their_bits_or_have_no_value(tree, i, j):
+    assert_agreed(tree, {"i": i, "j": j})

@@ -1,0 +1,139 @@
+"""Patterns written in Python: both forms are understood, and what is no partition of the axis is named."""
+
+import numpy as np
+import pytest
+
+from pse.language.errors import ProgramError
+from pse.modules import ModuleError
+from pse.runtime import patterns, userpatterns
+
+PATTERNS = """
+import itertools
+import numpy as np
+calls = itertools.count()
+def owners(extent, partitions):
+    return (np.arange(extent) * 5) % partitions
+def lists(extent, partitions):
+    return [range(part, extent, partitions) for part in range(partitions)]
+def backwards(extent, partitions):
+    return [[*range(part, extent, partitions)][::-1] for part in range(partitions)]
+def short(extent, partitions):
+    return [0] * (extent - 2)
+def long(extent, partitions):
+    return [0] * (extent + 1)
+def outside(extent, partitions):
+    return [partitions if i == 3 else 0 for i in range(extent)]
+def negative(extent, partitions):
+    return [-1 if i == 2 else 0 for i in range(extent)]
+def lost(extent, partitions):
+    return [[0, 1], [3, 4, 5]] + [[]] * (partitions - 2)
+def doubled(extent, partitions):
+    return [[0, 1, 2], [2, 3, 4, 5]] + [[]] * (partitions - 2)
+def twice(extent, partitions):
+    return [[0, 1, 1], [2, 3, 4, 5]] + [[]] * (partitions - 2)
+def beyond(extent, partitions):
+    return [[0, 1, 2, 9], [3, 4, 5]] + [[]] * (partitions - 2)
+def few(extent, partitions):
+    return [[*range(extent)]]
+def real(extent, partitions):
+    return np.zeros(extent)
+def none(extent, partitions):
+    return None
+def words(extent, partitions):
+    return ["a"] * extent
+def raises(extent, partitions):
+    raise KeyError("no such place")
+def moody(extent, partitions):
+    return [next(calls) % partitions] * extent
+value = 3
+"""
+
+
+@pytest.fixture
+def dealt(tmp_path):
+    (tmp_path / "deal.py").write_text(PATTERNS)
+
+    def ask(name, extent=6, parts=3):
+        pieces = userpatterns.pieces(f"{tmp_path}/deal.py:{name}", extent, parts)
+        return [patterns.indices(combs).tolist() for combs in pieces]
+
+    return ask
+
+
+@pytest.mark.parametrize(("name", "same"), [("lists", lambda i: i % 3), ("owners", lambda i: i * 5 % 3)])
+def test_both_forms_are_understood(dealt, name, same):
+    assert dealt(name, 20) == [[i for i in range(20) if same(i) == part] for part in range(3)]
+
+
+def test_pieces_hold_their_indices_in_ascending_order(dealt):
+    assert dealt("backwards", 5, 2) == [[0, 2, 4], [1, 3]]
+
+
+@pytest.mark.parametrize(("name", "extent"), [("owners", 0), ("lists", 0), ("owners", 1), ("lists", 1)])
+def test_hardly_anything_to_deal_out(dealt, name, extent):
+    assert sorted(index for piece in dealt(name, extent) for index in piece) == [*range(extent)]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("short", r"short\(6, 3\) loses index 4: it gave partitions for 4 indices only"),
+        ("long", r"long\(6, 3\) gave partitions for 7 indices; expected 6"),
+        ("outside", r"outside\(6, 3\) loses index 3: it gave partition 3, and there are 0 to 2"),
+        ("negative", r"negative\(6, 3\) loses index 2: it gave partition -1"),
+        ("lost", r"lost\(6, 3\) loses index 2: none of 3 partitions gets it"),
+        ("doubled", r"doubled\(6, 3\) doubles index 2: partitions 0 and 1 both get it"),
+        ("twice", r"twice\(6, 3\) doubles index 1: partition 0 gets it twice"),
+        ("beyond", r"beyond\(6, 3\) gave index 9 to partition 0; indices go from 0 to 5"),
+        ("few", r"few\(6, 3\) gave 1 lists of indices; expected one for each partition, 3"),
+        ("none", r"none\(6, 3\) gave no integers"),
+        ("real", r"real\(6, 3\) gave no integers"),
+        ("words", r"words\(6, 3\) gave no integers"),
+        ("moody", r"moody\(6, 3\) doesn't give the same every time"),
+        ("value", r"deal.py has no function value"),
+        ("nowhere", r"deal.py has no function nowhere"),
+    ],
+)
+def test_what_is_no_partition_is_named(dealt, name, words):
+    with pytest.raises(ProgramError, match=words):
+        dealt(name)
+
+
+def test_a_function_that_fails_is_named_with_its_own_frames(dealt):
+    with pytest.raises(ModuleError, match=r"raises\(6, 3\) failed") as failure:
+        dealt("raises")
+    assert "no such place" in failure.value.traceback
+
+
+def test_no_such_file():
+    with pytest.raises(ProgramError, match=r"pattern nowhere.py:deal: there is no file nowhere.py"):
+        userpatterns.pieces("nowhere.py:deal", 4, 2)
+
+
+def test_large_regular_patterns_stay_few_combs(tmp_path):
+    (tmp_path / "deal.py").write_text(PATTERNS)
+    pieces = userpatterns.pieces(f"{tmp_path}/deal.py:owners", 100_000, 7)
+    assert [len(combs) for combs in pieces] == [1] * 7
+    assert np.sum([comb.size for combs in pieces for comb in combs]) == 100_000
+
+
+def test_a_run_ends_before_it_begins(pse, tmp_path):
+    (tmp_path / "deal.py").write_text(PATTERNS)
+    (tmp_path / "bad.coven").write_text(
+        """coven 1
+import "deal.py" { doubled }
+partition P = 2
+program bad {
+  var f64[6] @ doubled(0) u
+  zero() -> u
+  gather(u) -> whole
+  print("never", whole)
+}
+"""
+    )
+    ended = pse("run", "bad.coven", "-p", "1", cwd=tmp_path)
+    assert ended.code == 1
+    assert "bad.coven:7:3: pattern deal.py:doubled: doubled(6, 2) doubles index 2" in ended.err
+    assert "never" not in ended.out
+    checked = pse("check", "bad.coven", cwd=tmp_path)
+    assert (checked.code, "no errors" in checked.out) == (0, True), "checking executes nothing"

@@ -1,0 +1,180 @@
+"""The summary: numbers that can be checked by hand, and how they look."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from pse import trace
+from pse.trace import text
+
+
+@pytest.fixture
+def summary(small_trace):
+    return trace.summarize(trace.open(small_trace))
+
+
+def picked(rows, *names):
+    return [tuple(getattr(row, name) for name in names) for row in rows]
+
+
+def test_calls_are_counted_by_call_site_and_thread(summary):
+    assert picked(summary.calls, "site", "label", "thread", "calls", "failed", "unfinished") == [
+        (0, "load_frame", "thread_A", 2, 1, 0),
+        (1, "fft.rows", "thread_B", 1, 0, 1),
+    ]
+    assert picked(summary.calls, "total", "mean", "max", "cpu", "cpu_share") == [
+        (600, 300, 400, 500, pytest.approx(5 / 6)),
+        (300, 300, 300, 0, 0),
+    ]
+    assert summary.calls[1].place == "programs/small.coven:12:16"
+
+
+def test_bytes_are_told_apart_by_how_they_went(summary):
+    names = ("site", "thread", "sent", "sent_descriptor", "sent_copied", "sent_remote")
+    assert picked(summary.traffic, *names) == [
+        (0, "thread_A", 2, 2048, 2048, 2048),
+        (0, "thread_B", 0, 0, 0, 0),
+    ]
+    names = ("received", "received_descriptor", "received_copied", "received_remote")
+    assert picked(summary.traffic, *names) == [(0, 0, 0, 0), (1, 2048, 0, 0)]
+    assert (summary.unmatched_sends, summary.unmatched_receives) == (1, 0)
+
+
+def test_waits_are_counted_by_reason(summary):
+    assert picked(summary.waits, "site", "thread", "reason", "count", "total", "max") == [
+        (1, "thread_B", "input", 2, 1500, 900)
+    ]
+
+
+def test_queues_and_memory_have_their_peaks(summary):
+    assert picked(summary.queues, "edge", "tag", "thread", "peak", "limit") == [
+        (0, "image", "thread_B", 1, 2)
+    ]
+    assert picked(summary.ranks, "rank", "peak_memory") == [(0, 4096), (1, 0), (2, 0)]
+    assert list(summary.arena_peak.values()) == [4096]
+
+
+def test_ranks_have_shares_of_their_own_time(summary):
+    assert picked(summary.ranks, "thread", "processor", "span", "busy", "waiting", "closed") == [
+        ("thread_A", None, 1000, 0.6, 0, True),
+        ("thread_B", 0, 900, pytest.approx(1 / 3), pytest.approx(2 / 3), True),
+        ("thread_B", 1, 900, 0, 1, True),
+    ]
+    assert summary.events == 9 + 6 + 2
+
+
+def test_a_label_of_both_regions_is_told_apart(small_trace, definitions):
+    ranks = definitions().ranks
+    root = trace.RankDefinition(0, "root", "thread_B", None, "node0")
+    trace.write_definitions(small_trace, definitions(ranks=(root, *ranks[1:])))
+    summary = trace.summarize(trace.open(small_trace))
+    assert [row.thread for row in summary.ranks] == [
+        "root thread_B",
+        "parallel thread_B",
+        "parallel thread_B",
+    ]
+
+
+def test_peaks_count_what_is_held_at_once(tmp_path):
+    with trace.Recorder(tmp_path, 0) as recorder:
+        for kind, size in (
+            ("ALLOCATE", 5),
+            ("ALLOCATE", 7),
+            ("FREE", 5),
+            ("ALLOCATE", 4),
+            ("FREE", 7),
+            ("FREE", 4),
+        ):
+            recorder.record(trace.EventType[kind], a=size)
+        recorder.record(trace.EventType.ALLOCATE, a=100, flags=trace.MemoryFlag.LOCAL)
+    with trace.Recorder(tmp_path, 1) as recorder:
+        recorder.record(trace.EventType.ALLOCATE, a=30, flags=trace.MemoryFlag.LOCAL)
+        recorder.record(trace.EventType.FREE, a=10, c=0)  # Of rank 0.
+    summary = trace.summarize(trace.open(tmp_path))
+    assert [row.peak_memory for row in summary.ranks] == [100, 30]
+    assert list(summary.arena_peak.values()) == [12]
+
+
+def shown(summary, width):
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    text.print_summary(summary, console)
+    return console.file.getvalue()
+
+
+def test_eighty_columns_are_enough(summary):
+    lines = shown(summary, 80).splitlines()
+    assert max(len(line.rstrip()) for line in lines) <= 80
+    assert "…" not in "".join(lines)
+    table = [" ".join(line.split()) for line in lines]
+    assert "load_frame (1 failed) 9 thread_A 2 600 ns 300 ns 400 ns 83 %" in table
+    assert "fft.rows 12 thread_B input 2 1.50 µs 900 ns" in table
+    assert "load_frame 9 thread_A sent 2 2.00 KiB 2.00 KiB 2.00 KiB" in table
+
+
+def test_names_are_not_taken_for_markup(small_trace, definitions):
+    edge = trace.EdgeDefinition(0, "[bold]image", 0, (1,))
+    trace.write_definitions(small_trace, definitions(edges=(edge,)))
+    assert "[bold]image" in shown(trace.summarize(trace.open(small_trace)), 80)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *((0, "0 ns"), (999, "999 ns"), (1000, "1.00 µs"), (9_996, "10.0 µs"), (999_400, "999 µs")),
+        *((999_600, "1.00 ms"), (123_456_789, "123 ms"), (61e9, "61.0 s"), (3.6e12, "3,600 s")),
+    ],
+)
+def test_times_have_three_digits(value, expected):
+    assert text.seconds(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0, "0"),
+        (1023, "1023 B"),
+        (1024, "1.00 KiB"),
+        (1 << 28, "256 MiB"),
+        (3 << 29, "1.50 GiB"),
+        (1 << 55, "32.0 PiB"),
+    ],
+)
+def test_sizes_have_three_digits(value, expected):
+    assert text.size(value) == expected
+
+
+def test_the_command_prints_plain_text_without_a_terminal(pse, small_trace):
+    done = pse("trace", "summary", small_trace)
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0].startswith("programs/small.coven · 3 ranks on 1 host · ")
+    assert lines[0].endswith(" · 17 events · peak shared memory 4.00 KiB")
+    assert "\x1b" not in done.out
+    assert all(line == line.rstrip() for line in lines)
+    assert lines[-1] == "note: 1 sent tag never arrived in this trace"
+
+
+def test_the_command_prints_json(pse, small_trace, summary):
+    done = pse("trace", "summary", small_trace, "--format", "json")
+    assert done.code == 0
+    assert json.loads(done.out) == json.loads(json.dumps(summary.to_json()))
+
+
+def test_the_command_warns_and_shows_the_rest(pse, small_trace):
+    (small_trace / "rank-00001.events").write_bytes(b"")
+    done = pse("trace", "summary", small_trace, "--format", "json")
+    assert done.code == 0
+    assert done.err == f"warning: rank 1: {small_trace}/rank-00001.events is empty\n"
+    assert [row["rank"] for row in json.loads(done.out)["ranks"]] == [0, 2]
+
+
+@pytest.mark.parametrize("name", ["nowhere", "trace/definitions.json"])
+def test_the_command_names_what_is_no_trace(pse, small_trace, name):
+    done = pse("trace", "summary", small_trace.parent / name)
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith(f"error: {small_trace.parent / name}")
+    assert "help: record one with: pse run PROGRAM -p P --trace DIR" in done.err
+    assert "Traceback" not in done.err
