@@ -7,7 +7,11 @@
 set -eu
 
 target=${1:-fftw}
-mpicc=${MPICC:-$(command -v .venv/bin/mpicc || command -v mpicc)}
+mpicc=${MPICC:-$(command -v .venv/bin/mpicc || command -v mpicc || true)}
+if [ -z "$mpicc" ]; then
+    echo 'No mpicc: neither .venv/bin/mpicc here nor one on PATH.  Name it: MPICC=/path/to/mpicc build_fftw_mpi.sh' >&2
+    exit 1
+fi
 case $mpicc in /*) ;; *) mpicc=$PWD/$mpicc ;; esac
 mkdir -p "$target"
 target=$(cd "$target" && pwd)
