@@ -1,6 +1,6 @@
 """Experiment (b) of the multithreading paper: 2-D FFTs, beside FFTW's MPI transform.
 
-    sudo env PSE_FFTW_MPI=$PWD/fftw/lib/libfftw3_mpi.so .venv/bin/python examples/experiments/fft3.py --n 4096
+    sudo env PSE_FFTW_MPI=$PWD/fftw/lib/libfftw3_mpi.so .venv/bin/python examples/experiments/fft3.py
 
 examples/experiments/build_fftw_mpi.sh builds that library; without it the same calls by hand are the peer.
 The programs are pse/bench/programs/fft3_1.coven and fft3_2.coven; they differ in the label of `transpose`.
