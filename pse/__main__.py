@@ -79,8 +79,8 @@ def _prepare_process() -> None:
     """Set up what MPI and modules find: signals and standard output."""
     # Until the run begins there is nothing to tidy up: a signal may end the process as it comes.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # What modules print goes to a pipe and should be seen while the program runs, not at its end; and in whole lines,
-    # also where PYTHONUNBUFFERED is set: all ranks share that pipe.
+    # What modules print goes to a pipe and should be seen while the program runs, not at its end; and in
+    # whole lines, also where PYTHONUNBUFFERED is set: all ranks share that pipe.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True, write_through=False)
     library = ctypes.CDLL(None)

@@ -1,22 +1,20 @@
 """Tokens of a program or a directive: lark's lexer, then keywords, comments and the limits on size and depth.
 
 Data flow: text → ``scan`` → ``Scanned`` → ``parser`` (and ``formatter``, which wants the comments too).  The
-limits live here because they must hold before anything recurses into a tree.  Imports only ``diagnostics``
-and lark.
+limits live here because they must hold before anything recurses into a tree.  The grammar
+comes from ``tables``.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib.resources
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import lark
-from lark import Lark, Token
+from lark import Token
 
 from pse.language.diagnostics import Diagnostic, error
 from pse.language.source import Span
+from pse.language.tables import grammar
 
 MAX_CHARACTERS = 1 << 20
 """Longest program that is read; at 40 characters a line this is 26,000 lines."""
@@ -50,31 +48,6 @@ class Scanned:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-@functools.cache
-def grammar_text() -> str:
-    """Read the grammar that comes with the package."""
-    return importlib.resources.files("pse.language").joinpath("coven.lark").read_text(encoding="utf-8")
-
-
-def make_lark(transformer: lark.Transformer[Token, object] | None = None) -> Lark:
-    """Build lark's tables for both start rules; `transformer` gets every rule while parsing."""
-    return Lark(
-        grammar_text(),
-        parser="lalr",
-        lexer="basic",
-        start=["program", "directive"],
-        keep_all_tokens=True,
-        maybe_placeholders=False,
-        propagate_positions=False,  # Every node has its span from its tokens, see tree.py.
-        transformer=transformer,
-    )
-
-
-@functools.cache
-def _lexer() -> Lark:
-    return make_lark()
-
-
 def scan(text: str, path: str, start: str = "program") -> Scanned:
     """Cut a text into tokens.
 
@@ -91,7 +64,7 @@ def scan(text: str, path: str, start: str = "program") -> Scanned:
         return Scanned([], [], (_too_long(len(text), path),))
     tokens: list[Token] = []
     comments: list[Token] = []
-    for token in _lexer().lex(text, dont_ignore=True):
+    for token in grammar().lex(text, dont_ignore=True):
         if token.type == "COMMENT":
             comments.append(token)
         elif token.type != "SPACE":

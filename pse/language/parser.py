@@ -10,10 +10,8 @@ begins a statement.
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from lark import Token, UnexpectedToken
 from lark.parsers.lalr_analysis import Shift
@@ -21,9 +19,10 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from pse.language import complaints, syntax
 from pse.language.diagnostics import Diagnostic, error, has_errors
-from pse.language.lexer import CLOSING, Scanned, make_lark, scan
+from pse.language.lexer import CLOSING, Scanned, scan
 from pse.language.source import Span
-from pse.language.tree import TreeBuilder, origin, span_of
+from pse.language.tables import grammar
+from pse.language.tree import origin, span_of
 
 MAX_ERRORS = 50
 """Syntax errors after which a file is given up."""
@@ -57,11 +56,6 @@ class ParseResult:
 
     tree: syntax.Program | None
     diagnostics: tuple[Diagnostic, ...]
-
-
-@functools.cache
-def _lark() -> Any:
-    return make_lark(TreeBuilder())
 
 
 def parse(text: str, path: str) -> ParseResult:
@@ -100,7 +94,7 @@ def parse_directive_tree(text: str, span: Span) -> syntax.Directive | Diagnostic
         return scanned.diagnostics[0]
     token = origin.set((span.path, span.line, span.column))
     try:
-        machine = _lark().parse_interactive(start="directive")
+        machine = grammar().parse_interactive(start="directive")
         for lexed in scanned.tokens:
             machine.feed_token(lexed)
         tree: syntax.Directive = machine.feed_token(_end(scanned.tokens))
@@ -137,7 +131,7 @@ class Recovery:
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = [*tokens, _end(tokens)]
-        self.machine: InteractiveParser = _lark().parse_interactive(start="program")
+        self.machine: InteractiveParser = grammar().parse_interactive(start="program")
         self.diagnostics: list[Diagnostic] = []
         self._failed_at = -1  # index of the last token that did not fit after a panic
         self._forgiven = 0  # closing braces that a wrong item inside a block leaves over

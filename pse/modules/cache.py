@@ -26,8 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
+from pse._cache import directory as directory
 from pse.modules.errors import BuildError
 
 RECORD = "build.json"
@@ -40,12 +39,6 @@ class Entry:
     folder: Path
     record: Mapping[str, object]
     hit: bool
-
-
-def directory() -> Path:
-    """Give the cache directory: `PSE_CACHE`, else the user's cache directory of the system."""
-    chosen = os.environ.get("PSE_CACHE")
-    return Path(chosen).absolute() if chosen else platformdirs.user_cache_path("pse")
 
 
 def digest(data: bytes) -> str:
