@@ -197,9 +197,9 @@ static void fill_header(pse_trace_header *header, uint32_t rank)
     memcpy(header->magic, "PSETRACE", sizeof header->magic);
 }
 
-static int create_file(recorder_file *file, const char *directory, uint32_t rank)
+static int create_file(recorder_file *file, const char *directory, uint32_t rank, const char *part)
 {
-    int length = snprintf(file->path, sizeof file->path, "%s/rank-%05u.events", directory, rank);
+    int length = snprintf(file->path, sizeof file->path, "%s/rank-%05u%s.events", directory, rank, part);
     if (length < 0 || (size_t)length >= sizeof file->path)
         return ENAMETOOLONG;
     file->fd = open(file->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -229,13 +229,18 @@ static void release(recorder_file *file)
 
 int pse_recorder_open(pse_recorder **out, const char *directory, uint32_t rank)
 {
+    return pse_recorder_open_part(out, directory, rank, "");
+}
+
+int pse_recorder_open_part(pse_recorder **out, const char *directory, uint32_t rank, const char *part)
+{
     *out = NULL;
     recorder_file *file = calloc(1, sizeof *file);
     if (!file)
         return -ENOMEM;
     file->fd = -1;
     file->head.internal = file;
-    int error = create_file(file, directory, rank);
+    int error = create_file(file, directory, rank, part);
     if (error) {
         if (file->fd >= 0)
             unlink(file->path);

@@ -56,6 +56,9 @@ typedef struct pse_recorder {
  * Returns 0, or -errno with *out NULL. */
 int pse_recorder_open(pse_recorder **out, const char *directory, uint32_t rank);
 
+/* The same for another writer in the process of that rank: DIRECTORY/rank-RRRRRPART.events, as in ".mpi". */
+int pse_recorder_open_part(pse_recorder **out, const char *directory, uint32_t rank, const char *part);
+
 /* Cut the file to what was written, mark it as closed, free the recorder (NULL is allowed).  Returns 0, or
  * -errno of what ended recording early. */
 int pse_recorder_close(pse_recorder *recorder);

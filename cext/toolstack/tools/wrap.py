@@ -2,23 +2,23 @@
 
     cc -E -P -include mpi.h -xc /dev/null | python wrap.py trace.def > trace_wrappers.h
 
-Prototypes come from the preprocessed mpi.h, so a tool wraps just what that MPI has, in both forms (``MPI_Send``
-and ``MPI_Send_c``).  A line of the list is ``NAMES | before | call | after``; fields may be empty or left out, a line
-that begins with white space goes on with the one before, ``#`` begins a comment::
+Prototypes come from the preprocessed mpi.h, so a tool wraps just what that MPI has, in both forms
+(``MPI_Send`` and ``MPI_Send_c``).  A line of the list is ``NAMES | before | call | after``; fields may be
+empty or left out, a line that begins with white space goes on with the one before, ``#`` begins a comment::
 
     *         !MPI_T_*                          # every routine but these, with nothing added
     MPI_Send  MPI_Rsend | | | SENT(STANDARD)    # C code that may use the parameters by their names in MPI
     MPI_Recv  | | receive($NAME, status)        # instead of the call
 
-``$NAME`` is the routine, ``$CALL`` the call that would be made (``PMPI_Send(buf, …)``).  A routine named on its own
-line takes that line's code, else the pattern's.  Written is, for each routine::
+``$NAME`` is the routine, ``$CALL`` the call that would be made (``PMPI_Send(buf, …)``), ``returned`` what it
+returned.  A routine named on its own line takes that line's code, else the pattern's.  Written is, for each::
 
     int MPI_Send(const void *buf, …) {
-        TOOL_ENTER(MPI_Send) before; int error = CALL; after; TOOL_LEAVE(MPI_Send) return error; }
+        TOOL_ENTER(MPI_Send) before; int returned = CALL; after; TOOL_LEAVE(MPI_Send) return returned; }
 
-The tool defines both macros before it includes the file.  ``NUMBER_MPI_Send`` numbers the routines, from 0 to
-``ROUTINES - 1``, and ``routine_names`` has their names.  Variadic routines and those that don't return an error code
-(MPI_Pcontrol, MPI_Wtime, the conversions of handles) are never wrapped.
+The tool defines both macros before it includes the file.  ``NUMBER_MPI_Send`` numbers the routines, from 0
+to ``ROUTINES - 1``, and ``routine_names`` has their names.  Variadic routines and those that don't return an
+error code (MPI_Pcontrol, MPI_Wtime, the conversions of handles) are never wrapped.
 
 May touch: nothing; reads its standard input and the list.
 """
@@ -101,8 +101,13 @@ def wrapper(name: str, parameters: str, entry: Entry) -> str:
     """The definition of one wrapper."""
     default = f"P{name}({arguments(parameters)})"
     call = entry.call or default
-    code = [f"TOOL_ENTER({name})", _statement(entry.before), f"int error = {call};", _statement(entry.after)]
-    code += [f"TOOL_LEAVE({name})", "return error;"]
+    code = [
+        f"TOOL_ENTER({name})",
+        _statement(entry.before),
+        f"int returned = {call};",
+        _statement(entry.after),
+    ]
+    code += [f"TOOL_LEAVE({name})", "return returned;"]
     body = "\n    ".join(line for line in code if line)
     body = body.replace("$CALL", default).replace("$NAME", name)
     return f"TOOL_PUBLIC int {name}({parameters})\n{{\n    {body}\n}}\n"
