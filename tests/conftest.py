@@ -36,6 +36,11 @@ class Finished:
 Runner = Callable[..., Finished]
 
 
+def pytest_configure() -> None:
+    """Let what tests start keep Python's bytecode: to compile all of `pse` costs each process 0.1 s."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
 def run(
     command: list[str], *, timeout: float, env: Mapping[str, str], cwd: Path | None, stdin: str = ""
 ) -> Finished:
