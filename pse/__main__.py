@@ -13,9 +13,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from pse.runtime.outcome import find_launcher
-from pse.runtime.processes import inside_mpi_job, local_rank, own_rank
-from pse.runtime.warden import Hired
+from pse.runtime.early import ending_the_job
 
 if TYPE_CHECKING:
     from pse.runtime.request import Request
@@ -25,24 +23,31 @@ _LINE_BUFFERED = 1  # _IOLBF of the C library
 
 def main() -> None:
     """Be a rank, or the command that is named."""
-    named = sys.argv[1] if len(sys.argv) > 1 else ""
-    if not inside_mpi_job() and not named.endswith(".coven"):
-        from pse.cli import main as commands
+    with ending_the_job():
+        from pse.runtime.processes import inside_mpi_job
 
-        commands(prog_name="python -m pse")
-        return
+        named = sys.argv[1] if len(sys.argv) > 1 else ""
+        if inside_mpi_job() or named.endswith(".coven"):
+            sys.exit(_be_rank())
+    from pse.cli import main as commands
+
+    commands(prog_name="python -m pse")
+
+
+def _be_rank() -> int:
+    from pse.runtime.outcome import find_launcher
+    from pse.runtime.processes import local_rank
+    from pse.runtime.warden import Hired
+
     launcher = find_launcher()
     _replace_input()
     watched = launcher is not None and launcher.sees_all
     warden = Hired() if local_rank() == 0 and not watched else None
-    from pse.cli._guard import guarded
+    request = _parse()
+    _prepare_process()
+    from pse.runtime.entry import main as run
 
-    with guarded():
-        request = _parse()
-        _prepare_process()
-        from pse.runtime.entry import main as run
-
-        sys.exit(run(request, warden))
+    return run(request, warden)
 
 
 def _replace_input() -> None:
@@ -57,6 +62,7 @@ def _parse() -> "Request":
     import click
 
     from pse.cli import resume, run
+    from pse.runtime.processes import own_rank
     from pse.runtime.request import Request
 
     words = sys.argv[1:]

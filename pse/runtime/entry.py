@@ -44,7 +44,10 @@ class Stopped(BaseException):
 
 
 def main(request: Request, warden: Hired | None) -> int:
-    """Run this rank's part of a request; returns its exit code, or doesn't return if the run fails."""
+    """Run this rank's part of a request; returns its exit code, or doesn't return if the run fails.
+
+    What is raised here is raised before all have agreed on the run: the caller ends the job (`early`).
+    """
     comm = MPI.COMM_WORLD
     comm.Barrier()
     leftovers.forget_names()
@@ -55,11 +58,7 @@ def main(request: Request, warden: Hired | None) -> int:
     prepared = _agree(comm, request, node.launcher is not None)
     if isinstance(prepared, int):
         return prepared
-    try:
-        node.join(prepared)
-    except Exception as error:
-        sys.stderr.write(error_text(error))
-        comm.Abort(exit_code(error))
+    node.join(prepared)
     try:
         _run(node, prepared)
     except Stopped as stop:

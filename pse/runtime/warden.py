@@ -242,7 +242,8 @@ class _Warden:
     def _judge(self, suspect: Suspect) -> Verdict | None:
         if suspect.rank == MPIEXEC:
             # With several nodes, a failure on another one ends mpiexec too; whoever failed there has said so.
-            alone = self.task is None or self.task.nodes == 1
+            # So has the rank that made it end before there was a task.
+            alone = self.task.nodes == 1 if self.task else not _ended_by_itself(suspect.status())
             self._mpiexec_gone = (
                 f"error: {suspect.who} ended before its ranks, and took them along\n" if alone else ""
             )
@@ -252,7 +253,7 @@ class _Warden:
             named = Suspect(suspect.rank, suspect.pid, suspect.pidfd, self.task.who[suspect.rank])
             return judge(self.board, named, self.task.sites)
         status = suspect.status()
-        if status is not None and os.WIFEXITED(status):
+        if _ended_by_itself(status):
             return Verdict("") if status else None  # Whoever ends itself so early has said why.
         return Verdict(_faults.describe_death(None, suspect.rank, suspect.who, status, None))
 
@@ -275,6 +276,10 @@ class _Warden:
             if suspect.rank != MPIEXEC:
                 with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(suspect.pidfd, signal.SIGKILL)
+
+
+def _ended_by_itself(status: int | None) -> bool:
+    return status is not None and os.WIFEXITED(status)
 
 
 if __name__ == "__main__":

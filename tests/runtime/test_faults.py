@@ -37,6 +37,20 @@ PYTHON_FAULTS = {
     6: r"raised LinAlgError: Singular matrix",
 }
 
+BROKEN_IN_RANK_2 = """
+import os, sys
+
+class Broken:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "{module}":
+            raise ImportError("no {module} here")
+
+if os.environ.get("PMI_RANK") == "2":
+    sys.meta_path.insert(0, Broken)
+"""
+"""A sitecustomize.py: the installation that rank 2 finds lacks a module."""
+
 
 def named_once(job, pattern):
     """Say whether the pattern, and no other error, was reported."""
@@ -112,6 +126,18 @@ def test_the_warden_names_a_killed_rank_under_a_bare_mpiexec(seed):
         rf"error: rank {victim} \(.*, pid {ranks[victim]}\) was killed by signal 9 \(SIGKILL\)\n  running: "
     )
     assert named_once(job, killed), job.err
+
+
+@pytest.mark.parametrize("start", [launched, bare])
+@pytest.mark.parametrize("module", ["mpi4py.MPI", "pse.runtime.report"])
+def test_a_rank_that_cannot_load_pse_before_or_after_mpi_has_started_ends_the_job(start, module, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(BROKEN_IN_RANK_2.format(module=module))
+    job = Job(start(*LONG), {"PYTHONPATH": str(tmp_path)})
+    assert job.wait() == 3
+    assert job.seconds < LIMIT + 5.0  # Five interpreters start first.
+    assert named_once(
+        job, rf"error: rank 2 \(host \S+, pid \d+\) can't load what pse needs: no {module} here"
+    ), job.err
 
 
 def test_a_rank_killed_as_it_comes_up_ends_the_job():
