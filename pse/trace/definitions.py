@@ -29,7 +29,7 @@ from pse.trace.events import NONE
 FILE_NAME = "definitions.json"
 FORMAT = "pse-trace"
 FORMAT_VERSION = 1
-RANK_FILE = re.compile(r"rank-(\d{5,})\.events")
+RANK_FILE = re.compile(r"rank-(\d{5,})(\.mpi)?\.events")  # The runtime's, and the tool `trace`'s.
 
 JsonScalar = str | int | float | bool | None
 

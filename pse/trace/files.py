@@ -9,7 +9,7 @@ May touch: nothing; files are mapped for reading.  Next room: ``reader.py`` gath
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,20 @@ def open_rank_file(path: Path, rank: int) -> RankFile:
         return _open(path, rank)
     except OSError as error:
         raise TraceError(f"{path} can't be read: {error.strerror}") from error
+
+
+def merge_rank_files(first: RankFile, second: RankFile) -> RankFile:
+    """One rank's events from two writers in its process, as one file in the order of time.
+
+    The events are copied, as they must be; at equal times those of `first` come first.
+    """
+    events = np.concatenate([first.events, second.events])
+    return replace(
+        first,
+        closed=first.closed and second.closed,
+        events=events[np.argsort(events["time"], kind="stable")],
+        problems=first.problems + tuple(f"{problem} ({second.path.name})" for problem in second.problems),
+    )
 
 
 def _open(path: Path, rank: int) -> RankFile:

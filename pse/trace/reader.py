@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from pse.trace import tables
 from pse.trace.definitions import FILE_NAME, RANK_FILE, Definitions, read_definitions
 from pse.trace.errors import TraceError
 from pse.trace.events import EVENT_DTYPE, EventType
-from pse.trace.files import Array, RankFile, open_rank_file
+from pse.trace.files import Array, RankFile, merge_rank_files, open_rank_file
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def open_trace(directory: str | os.PathLike[str]) -> Trace:
     path = Path(directory)
     names = _list(path)
     problems: list[str] = []
-    definitions = _definitions(path, problems)
+    definitions = _definitions(path, names, problems)
     files = _open_files(path, names, definitions, problems)
     if not files:
         raise TraceError(f"{path}: nothing of this trace can be read: {'; '.join(problems)}")
@@ -158,7 +158,9 @@ def _list(path: Path) -> list[str]:
 _HELP = "record one with: pse run PROGRAM -p P --trace DIR"
 
 
-def _definitions(path: Path, problems: list[str]) -> Definitions | None:
+def _definitions(path: Path, names: Iterable[str], problems: list[str]) -> Definitions | None:
+    if not any(name == FILE_NAME or _is_runtimes(name) for name in names):
+        return None  # MPI's events only: no call sites.
     try:
         return read_definitions(path)
     except TraceError as error:
@@ -166,24 +168,43 @@ def _definitions(path: Path, problems: list[str]) -> Definitions | None:
         return None
 
 
+def _is_runtimes(name: str) -> bool:
+    found = RANK_FILE.fullmatch(name)
+    return found is not None and not found[2]
+
+
 def _open_files(
     path: Path, names: Iterable[str], definitions: Definitions | None, problems: list[str]
 ) -> dict[int, RankFile]:
-    there = {int(found[1]): path / found[0] for found in map(RANK_FILE.fullmatch, names) if found}
+    there = _by_rank(path, names)
     wanted = set(there) if definitions is None else {rank.rank for rank in definitions.ranks}
-    problems += [
-        f"{there[rank].name} belongs to another run; it is left out" for rank in sorted(there.keys() - wanted)
-    ]
+    for rank in sorted(there.keys() - wanted):
+        problems += [f"{file.name} belongs to another run; it is left out" for file in there[rank]]
     files = {}
     for rank in sorted(wanted):
-        try:
-            files[rank] = open_rank_file(_existing(there, rank, path), rank)
-        except TraceError as error:
-            problems.append(f"rank {rank}: {error.message}")
+        parts = list(_open_parts(path, rank, there.get(rank, []), definitions, problems))
+        if parts:
+            files[rank] = functools.reduce(merge_rank_files, parts)
     return files
 
 
-def _existing(there: Mapping[int, Path], rank: int, path: Path) -> Path:
-    if rank not in there:
-        raise TraceError(f"its file rank-{rank:05}.events is missing from {path}")
-    return there[rank]
+def _by_rank(path: Path, names: Iterable[str]) -> dict[int, list[Path]]:
+    """The files of each rank, the runtime's first."""
+    there: dict[int, list[Path]] = {}
+    for name in sorted(names, key=lambda name: not _is_runtimes(name)):
+        found = RANK_FILE.fullmatch(name)
+        if found:
+            there.setdefault(int(found[1]), []).append(path / name)
+    return there
+
+
+def _open_parts(
+    path: Path, rank: int, there: list[Path], definitions: Definitions | None, problems: list[str]
+) -> Iterator[RankFile]:
+    if definitions is not None and not any(_is_runtimes(part.name) for part in there):
+        problems.append(f"rank {rank}: its file rank-{rank:05}.events is missing from {path}")
+    for part in there:
+        try:
+            yield open_rank_file(part, rank)
+        except TraceError as error:
+            problems.append(f"rank {rank}: {error.message}")

@@ -35,7 +35,9 @@ from pathlib import Path
 PROTOTYPE = re.compile(r"\bint\s+(MPIX?_\w+)\s*\(([^;{}]*?)\)\s*(?:__attribute__[^;]*)?;")
 PARAMETER_NAME = re.compile(r"(\w+)\s*(?:\[[^]]*\]\s*)*$")
 FUNCTION_POINTER = re.compile(r"\(\s*\*\s*(\w+)\s*\)")
-SPELLINGS = {"index": "indx", "newtype_p": "newtype"}  # Names that differ between MPI libraries.
+# Parameters whose names differ between MPI libraries.
+SPELLINGS = {"index": "indx", "newtype_p": "newtype"}
+SPELLINGS_OF = {"MPI_Precv_init": {"dest": "source"}}
 
 
 @dataclass(frozen=True)
@@ -76,11 +78,11 @@ def read_prototypes(header: str) -> Iterator[tuple[str, str]]:
         name, parameters = found[1], " ".join(found[2].split())
         if name not in seen and "..." not in parameters:
             seen.add(name)
-            yield name, _respell(parameters)
+            yield name, _respell(parameters, SPELLINGS | SPELLINGS_OF.get(name, {}))
 
 
-def _respell(parameters: str) -> str:
-    return re.sub(r"\b\w+\b", lambda word: SPELLINGS.get(word[0], word[0]), parameters)
+def _respell(parameters: str, spellings: dict[str, str]) -> str:
+    return re.sub(r"\b\w+\b", lambda word: spellings.get(word[0], word[0]), parameters)
 
 
 def arguments(parameters: str) -> str:
