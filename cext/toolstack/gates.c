@@ -1,0 +1,203 @@
+/* Gates: layers that see some communicators, or some of the time, only.
+ *
+ * A gate is a thunk before the layer's own function; it looks at each call and sends it into the layer or
+ * around it. A layer without such filters has no gates.
+ */
+#include "wrap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct gate {
+    pse_function inside, below;
+    const struct pse_spec *spec; /* communicators and times */
+    int communicator;            /* index of the argument; -1: look at the time alone */
+    bool fortran;                /* arguments are addresses */
+};
+
+static double started; /* seconds; when the first layer was bound */
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static bool is_timed(const struct pse_spec *spec)
+{
+    return spec->from > 0 || !isinf(spec->until);
+}
+
+/* Communicators
+ * ---------------------------------------------------------------------------------------------------- */
+
+/* A handle is one word of the call's arguments; an int's upper half is undefined there. */
+static bool is_handle(uint64_t word, int constant, bool is_int)
+{
+    const uint64_t value = pse_communicator_constant(constant);
+    return is_int ? (uint32_t)word == (uint32_t)value : word == value;
+}
+
+static bool handles_are_ints(void)
+{
+    return pse_signature_of("MPI_Comm_rank")->letters[1] == 'i';
+}
+
+static bool is_called(uint64_t communicator, const char *wanted)
+{
+    char name[1024] = "";
+    int length = 0;
+    const pse_function function = pse_library("MPI_Comm_get_name");
+    ((int (*)(uint64_t, char *, int *))function)(communicator, name, &length);
+    return strcmp(name, wanted) == 0;
+}
+
+static bool is_one_of(uint64_t communicator, const struct pse_words *wanted)
+{
+    const bool is_int = handles_are_ints();
+    if (is_handle(communicator, 2, is_int))
+        return false;
+    for (int i = 0; i < wanted->count; i++) {
+        const char *word = wanted->word[i];
+        const int constant = strcmp(word, "world") == 0 ? 0 : strcmp(word, "self") == 0 ? 1 : -1;
+        if (constant < 0 ? is_called(communicator, word) : is_handle(communicator, constant, is_int))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t from_fortran(uint64_t address)
+{
+    int handle;
+    memcpy(&handle, (const void *)(uintptr_t)address, sizeof handle);
+    return ((uint64_t (*)(int))pse_library("MPI_Comm_f2c"))(handle);
+}
+
+/* Gates
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+#if defined(__x86_64__)
+#define REGISTERS 6
+#else
+#define REGISTERS 8
+#endif
+
+/* Called from the entry below: where a call goes. */
+PSE_HIDDEN pse_function pse_gate_decide(const struct gate *gate, const uint64_t *registers,
+                                        const uint64_t *stack)
+{
+    const struct pse_spec *spec = gate->spec;
+    if (is_timed(spec)) {
+        const double time = now() - started;
+        if (time < spec->from || time >= spec->until)
+            return gate->below;
+    }
+    if (gate->communicator < 0 || spec->communicators.count == 0)
+        return gate->inside;
+    const int index = gate->communicator;
+    uint64_t word = index < REGISTERS ? registers[index] : stack[index - REGISTERS];
+    if (gate->fortran)
+        word = from_fortran(word);
+    return is_one_of(word, &spec->communicators) ? gate->inside : gate->below;
+}
+
+/* Thunks jump here: save whatever carries arguments, ask, and go on with all of it restored. */
+__asm__(".text\n"
+        ".p2align 4\n"
+        ".globl pse_gate_enter\n"
+        ".hidden pse_gate_enter\n"
+        ".type pse_gate_enter, %function\n"
+        "pse_gate_enter:\n"
+        "  .cfi_startproc\n"
+#if defined(__x86_64__)
+        "  pushq %rbp\n"
+        "  .cfi_def_cfa_offset 16\n"
+        "  .cfi_offset %rbp, -16\n"
+        "  movq %rsp, %rbp\n"
+        "  .cfi_def_cfa_register %rbp\n"
+        "  subq $192, %rsp\n"
+        "  movq %rdi, (%rsp)\n  movq %rsi, 8(%rsp)\n  movq %rdx, 16(%rsp)\n  movq %rcx, 24(%rsp)\n"
+        "  movq %r8, 32(%rsp)\n  movq %r9, 40(%rsp)\n  movq %rax, 48(%rsp)\n"
+        "  movups %xmm0, 64(%rsp)\n  movups %xmm1, 80(%rsp)\n  movups %xmm2, 96(%rsp)\n"
+        "  movups %xmm3, 112(%rsp)\n  movups %xmm4, 128(%rsp)\n  movups %xmm5, 144(%rsp)\n"
+        "  movups %xmm6, 160(%rsp)\n  movups %xmm7, 176(%rsp)\n"
+        "  movq 8(%r10), %rdi\n  movq %rsp, %rsi\n  leaq 16(%rbp), %rdx\n"
+        "  call pse_gate_decide\n"
+        "  movq %rax, %r11\n"
+        "  movq (%rsp), %rdi\n  movq 8(%rsp), %rsi\n  movq 16(%rsp), %rdx\n  movq 24(%rsp), %rcx\n"
+        "  movq 32(%rsp), %r8\n  movq 40(%rsp), %r9\n  movq 48(%rsp), %rax\n"
+        "  movups 64(%rsp), %xmm0\n  movups 80(%rsp), %xmm1\n  movups 96(%rsp), %xmm2\n"
+        "  movups 112(%rsp), %xmm3\n  movups 128(%rsp), %xmm4\n  movups 144(%rsp), %xmm5\n"
+        "  movups 160(%rsp), %xmm6\n  movups 176(%rsp), %xmm7\n"
+        "  leave\n"
+        "  .cfi_def_cfa %rsp, 8\n"
+        "  jmpq *%r11\n"
+#elif defined(__aarch64__)
+        "  stp x29, x30, [sp, #-224]!\n"
+        "  .cfi_def_cfa_offset 224\n"
+        "  .cfi_offset x29, -224\n"
+        "  .cfi_offset x30, -216\n"
+        "  mov x29, sp\n"
+        "  stp x0, x1, [sp, #16]\n  stp x2, x3, [sp, #32]\n"
+        "  stp x4, x5, [sp, #48]\n  stp x6, x7, [sp, #64]\n"
+        "  str x8, [sp, #80]\n"
+        "  stp q0, q1, [sp, #96]\n  stp q2, q3, [sp, #128]\n"
+        "  stp q4, q5, [sp, #160]\n  stp q6, q7, [sp, #192]\n"
+        "  ldr x0, [x17, #8]\n  add x1, sp, #16\n  add x2, sp, #224\n"
+        "  bl pse_gate_decide\n"
+        "  mov x16, x0\n"
+        "  ldp x0, x1, [sp, #16]\n  ldp x2, x3, [sp, #32]\n"
+        "  ldp x4, x5, [sp, #48]\n  ldp x6, x7, [sp, #64]\n"
+        "  ldr x8, [sp, #80]\n"
+        "  ldp q0, q1, [sp, #96]\n  ldp q2, q3, [sp, #128]\n"
+        "  ldp q4, q5, [sp, #160]\n  ldp q6, q7, [sp, #192]\n"
+        "  ldp x29, x30, [sp], #224\n"
+        "  .cfi_def_cfa_offset 0\n"
+        "  br x16\n"
+#endif
+        "  .cfi_endproc\n"
+        ".size pse_gate_enter, .-pse_gate_enter\n");
+extern void pse_gate_enter(void) PSE_HIDDEN;
+
+/* What the header says of a routine, which may have Fortran's spelling. */
+static const struct pse_signature *signature_of(const char *routine)
+{
+    const struct pse_signature *exact = pse_signature_of(routine);
+    for (int i = 0; !exact && pse_signatures && i < pse_signature_count; i++)
+        if (pse_is_named(routine, pse_signatures[i].name))
+            exact = &pse_signatures[i];
+    return exact;
+}
+
+static bool add_gate(const struct pse_spec *spec, int routine, pse_function *entry, const pse_function *below)
+{
+    const struct pse_signature *signature = signature_of(pse_name(routine));
+    const int communicator = signature ? signature->communicator : -1;
+    if (!is_timed(spec) && communicator < 0)
+        return true;
+    struct gate *gate = malloc(sizeof *gate);
+    if (!gate)
+        return false;
+    *gate = (struct gate){entry[routine], below[routine], spec, communicator, false};
+    gate->fortran = signature && strcmp(signature->name, pse_name(routine)) != 0;
+    const pse_function thunk = pse_make_thunk(pse_gate_enter, gate);
+    if (thunk)
+        entry[routine] = thunk;
+    return thunk != NULL;
+}
+
+bool pse_add_gates(const struct pse_spec *spec, pse_function *entry, const pse_function *below)
+{
+    bool all = true;
+    if (started == 0)
+        started = now();
+    if (spec->communicators.count == 0 && !is_timed(spec))
+        return true;
+    for (int i = 0; i < pse_routines; i++)
+        if (entry[i] != below[i] && !pse_is_always(pse_name(i)))
+            all &= add_gate(spec, i, entry, below);
+    return all;
+}

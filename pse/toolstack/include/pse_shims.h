@@ -1,0 +1,75 @@
+/* What the generated code for one MPI library (pse/toolstack/shims.py) and the stack's archive know of each
+ * other.
+ *
+ * A shim stands in a layer for a large-count routine X_c that the layer's tool doesn't know, where the tool
+ * knows X: it calls the tool's X if all counts fit an int, else the next lower X_c.  There is one C function
+ * for each X_c; a thunk for each layer says which layer it works for, through `pse_shim_layer`.
+ */
+#ifndef PSE_SHIMS_H
+#define PSE_SHIMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pse_tools.h"
+
+#define PSE_HIDDEN __attribute__((visibility("hidden")))
+
+struct pse_signature {
+    const char *name;
+    const char *letters; /* result, then parameters: i int, l 64 bits, p pointer, d double, v nothing */
+    int communicator;    /* index of the parameter that the routine works on; -1: it has none */
+    pse_function shim;   /* X_c only */
+    bool lasting;        /* the shim's arrays must live until the request is complete */
+};
+
+/* Sorted by name.  Absent (NULL) where no mpi.h was found for the library. */
+extern const struct pse_signature pse_signatures[] PSE_HIDDEN __attribute__((weak));
+extern const int pse_signature_count PSE_HIDDEN __attribute__((weak));
+
+/* MPI's constants: 0 world, 1 self, 2 no communicator. */
+uint64_t pse_communicator_constant(int which) PSE_HIDDEN __attribute__((weak));
+
+/* Routines that complete requests, with what frees the arrays of shims; ends with a name that is NULL. */
+struct pse_completion {
+    const char *name;
+    pse_function function;
+};
+extern const struct pse_completion pse_completions[] PSE_HIDDEN __attribute__((weak));
+
+/* Of the archive: */
+
+struct pse_shim {          /* one routine in one layer */
+    pse_function function; /* first: the entry in assembly jumps there */
+    pse_function upper;    /* the layer's own X; for completions NULL */
+    pse_function below;    /* the next lower X_c; for completions the routine itself */
+};
+
+/* Whose shim is being called; read it before anything else. */
+extern __thread const struct pse_shim *pse_shim_layer PSE_HIDDEN __attribute__((tls_model("initial-exec")));
+
+/* MPI's own routine ("MPI_Comm_size"), and any other symbol of its library. */
+pse_function pse_library(const char *routine) PSE_HIDDEN;
+void *pse_library_symbol(const char *name) PSE_HIDDEN;
+
+struct pse_narrow { /* the arguments of one call on their way to int */
+    bool refused;   /* one doesn't fit */
+    struct pse_copy *copies;
+};
+
+static inline int pse_int(struct pse_narrow *narrow, int64_t value)
+{
+    narrow->refused |= value != (int)value;
+    return (int)value;
+}
+
+/* `count` values as ints.  An array that nobody may read (count 0) stays what it is. */
+const int *pse_ints(struct pse_narrow *narrow, const void *values, int64_t count) PSE_HIDDEN;
+/* The end of a call: free the copies, or keep them until the request `key` is complete. */
+void pse_narrow_end(struct pse_narrow *narrow) PSE_HIDDEN;
+void pse_narrow_keep(struct pse_narrow *narrow, uintptr_t key) PSE_HIDDEN;
+/* How many copies are kept, and the end of those of a request. */
+int pse_narrow_kept(void) PSE_HIDDEN;
+void pse_narrow_release(uintptr_t key) PSE_HIDDEN;
+
+#endif
