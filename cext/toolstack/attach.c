@@ -1,0 +1,129 @@
+/* The doors for Python: attaching to a process that has MPI loaded, and looking at a configuration.
+ *
+ * Attaching: the modules that are loaded have been bound to the MPI library by the dynamic linker, so their
+ * imports of MPI_x are pointed at the stubs, as a tool's imports of PMPI_x are pointed at the layer below. If
+ * MPI is initialised, each tool's MPI_Init_thread (or MPI_Init) is called once, above one that does nothing.
+ */
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+typedef int (*init_routine)(int *, char ***);
+typedef int (*init_thread_routine)(int *, char ***, int, int *);
+
+static int nothing_to_init(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    return 0;
+}
+
+static int nothing_to_init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    (void)argc, (void)argv, (void)required;
+    const int query = pse_find("MPI_Query_thread");
+    return ((int (*)(int *))pse_library_routine(query))(provided);
+}
+
+static bool initialised(void)
+{
+    int flag = 0;
+    const int routine = pse_find("MPI_Initialized");
+    return routine >= 0 && ((int (*)(int *))pse_library_routine(routine))(&flag) == 0 && flag;
+}
+
+static void replay(const struct pse_layer *layer)
+{
+    int provided;
+    const pse_function thread = pse_layer_defines(layer, pse_find("MPI_Init_thread"));
+    const pse_function plain = pse_layer_defines(layer, pse_find("MPI_Init"));
+    if (thread) {
+        nothing_to_init_thread(NULL, NULL, 0, &provided);
+        ((init_thread_routine)thread)(NULL, NULL, provided, &provided);
+    } else if (plain)
+        ((init_routine)plain)(NULL, NULL);
+}
+
+static pse_function stub_for(void *context, const char *name)
+{
+    (void)context;
+    const int routine = *name == 'M' || *name == 'm' ? pse_find(name) : -1;
+    return routine < 0 ? NULL : pse_stub(routine);
+}
+
+static bool is_tool(const struct link_map *map)
+{
+    for (int i = 0; i < pse_layers; i++)
+        for (const struct link_map *own = pse_stack[i]->map; own; own = pse_next_map(pse_stack[i], own))
+            if (own == map)
+                return true;
+    return false;
+}
+
+/* Modules that were loaded since the last time are bound; those that have been are bound to the same again.
+ */
+static void rebind_program(void)
+{
+    struct pse_module module;
+    for (struct link_map *map = pse_first_map(); map; map = map->l_next)
+        if (pse_module_open(&module, map) && !pse_is_library(&module) && !is_tool(map) && module.rela)
+            pse_rebind(&module, stub_for, NULL);
+}
+
+/* Load and start the configuration's tools in this process; false if a stack is running already (modules that
+ * were loaded since are bound to it).  What is wrong ends the process with code 2, as everywhere. */
+PSE_EXPORT bool pse_tools_attach(const char *configuration)
+{
+    const bool late = pse_find_library() && initialised();
+    if (late)
+        pse_replace_init((pse_function)nothing_to_init, (pse_function)nothing_to_init_thread);
+    const bool first = pse_begin_once(configuration);
+    for (int i = pse_layers - 1; first && late && i >= 0; i--)
+        replay(pse_stack[i]);
+    rebind_program();
+    return first;
+}
+
+/* Look at a configuration without running any of its tools; NULL, or the first thing that is wrong with it.
+ */
+PSE_EXPORT const char *pse_tools_verify(const char *configuration)
+{
+    static char error[1536];
+    struct pse_config config;
+    if (!pse_config_read(&config, configuration, error, sizeof error))
+        return error;
+    for (int i = 0; i < config.count; i++) {
+        struct pse_image image;
+        const struct pse_spec *spec = &config.spec[i];
+        const char *why = spec->path ? pse_image_open(&image, spec->path, pse_soname) : "it is not found";
+        if (spec->path)
+            pse_image_close(&image);
+        if (!why || spec->optional)
+            continue;
+        snprintf(error, sizeof error, "%s:%d: tool `%s`: %s", spec->file, spec->line, spec->name, why);
+        return error;
+    }
+    return NULL;
+}
+
+static void print_layer(const struct pse_layer *layer, FILE *to)
+{
+    const struct pse_spec *spec = layer->spec;
+    fprintf(to, "tool\t%s\t%d\t%s\n", spec->name, spec->line, spec->path);
+    for (int i = 0; i < pse_routines; i++)
+        if (pse_layer_defines(layer, i))
+            fprintf(to, "wraps\t%s\n", pse_name(i));
+    pse_print_services(layer, to);
+}
+
+/* Load the library and the configuration's tools, start them, and write down what they are. */
+PSE_EXPORT void pse_tools_describe(const char *configuration, const char *mpi)
+{
+    if (!dlopen(mpi, RTLD_NOW | RTLD_LOCAL))
+        pse_die(true, "%s", dlerror());
+    pse_begin_once(configuration);
+    for (int i = 0; i < pse_layers; i++)
+        print_layer(pse_stack[i], stdout);
+    fflush(stdout);
+}

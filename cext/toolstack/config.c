@@ -1,0 +1,296 @@
+/* The configuration: which tools, in which order, with what arguments.
+ *
+ *     module NAME|PATH [as INSTANCE]
+ *         argument KEY VALUE
+ *         optional
+ *         only ROUTINE…          except ROUTINE…
+ *         communicator world|self|NAME…
+ *         from SECONDS           until SECONDS
+ *         sees-tools yes|no
+ *
+ * One directive a line; what follows a `module` belongs to it; `#` begins a comment.  Knows files and names
+ * of routines; looks for tools, but loads none.
+ */
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+struct reader {
+    struct pse_config *config;
+    struct pse_spec *spec; /* the module that directives belong to */
+    int line;
+    char *error;
+    size_t size;
+};
+
+static bool wrong(struct reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool wrong(struct reader *reader, const char *format, ...)
+{
+    va_list rest;
+    int length = snprintf(reader->error, reader->size, "%s:%d: ", reader->config->file, reader->line);
+    va_start(rest, format);
+    if (length > 0 && (size_t)length < reader->size)
+        vsnprintf(reader->error + length, reader->size - (size_t)length, format, rest);
+    va_end(rest);
+    return false;
+}
+
+static char *next_word(char **rest)
+{
+    char *word = *rest + strspn(*rest, " \t");
+    *rest = word + strcspn(word, " \t");
+    if (**rest)
+        *(*rest)++ = '\0';
+    return word;
+}
+
+static bool add(struct pse_words *words, const char *word)
+{
+    char **longer = realloc(words->word, ((size_t)words->count + 1) * sizeof *longer);
+    if (!longer || !(longer[words->count] = strdup(word)))
+        return false;
+    words->word = longer;
+    words->count++;
+    return true;
+}
+
+static bool all_words(struct reader *reader, struct pse_words *words, char *rest, const char *what)
+{
+    const int before = words->count;
+    for (char *word = next_word(&rest); *word; word = next_word(&rest))
+        if (!add(words, word))
+            return wrong(reader, "there is no memory");
+    return words->count > before || wrong(reader, "%s", what);
+}
+
+/* Directives
+ * -------------------------------------------------------------------------------------------------------- */
+
+static struct pse_spec *find_instance(const struct pse_config *config, const char *name)
+{
+    for (int i = 0; i < config->count; i++)
+        if (config->spec[i].name && strcmp(config->spec[i].name, name) == 0)
+            return &config->spec[i];
+    return NULL;
+}
+
+/* The name of an instance that has been given none: the file's, without directory, `lib` and `.so`. */
+static char *default_name(const struct pse_config *config, const char *wanted)
+{
+    const char *slash = strrchr(wanted, '/'), *base = slash ? slash + 1 : wanted;
+    base += strncmp(base, "lib", 3) == 0 && base[3] ? 3 : 0;
+    const int length = (int)strcspn(base, ".");
+    char *name = NULL;
+    for (int number = 1; number == 1 || find_instance(config, name); number++) {
+        free(name);
+        if (number == 1 ? asprintf(&name, "%.*s", length, base) < 0
+                        : asprintf(&name, "%.*s-%d", length, base, number) < 0)
+            return NULL;
+    }
+    return name;
+}
+
+static bool read_module(struct reader *reader, char *rest)
+{
+    struct pse_config *config = reader->config;
+    const char *wanted = next_word(&rest), *as = next_word(&rest), *instance = next_word(&rest);
+    if (!*wanted || (*as && (strcmp(as, "as") != 0 || !*instance)) || *next_word(&rest))
+        return wrong(reader, "expected: module NAME, module /path/to/tool.so, or either with `as INSTANCE`");
+    const struct pse_spec *other = *as ? find_instance(config, instance) : NULL;
+    if (other)
+        return wrong(reader, "the name `%s` is taken by the module of line %d", instance, other->line);
+    struct pse_spec *longer = realloc(config->spec, ((size_t)config->count + 1) * sizeof *longer);
+    if (!longer)
+        return wrong(reader, "there is no memory");
+    config->spec = longer;
+    reader->spec = longer + config->count;
+    *reader->spec = (struct pse_spec){
+        .file = config->file, .line = reader->line, .wanted = strdup(wanted), .until = INFINITY};
+    reader->spec->name = *as ? strdup(instance) : default_name(config, wanted);
+    config->count++;
+    return true;
+}
+
+/* The rest of the line is the value; quotes keep blanks at its ends and a `#`. */
+static bool read_argument(struct reader *reader, char *rest)
+{
+    const char *key = next_word(&rest);
+    char *value = rest + strspn(rest, " \t");
+    size_t length = strlen(value);
+    if (!*key || !length)
+        return wrong(reader, "expected: argument KEY VALUE");
+    if (length > 1 && value[0] == '"' && value[length - 1] == '"') {
+        value[length - 1] = '\0';
+        value++;
+    }
+    for (int i = 0; i < reader->spec->keys.count; i++)
+        if (strcmp(reader->spec->keys.word[i], key) == 0)
+            return wrong(reader, "the argument `%s` has been given already", key);
+    return (add(&reader->spec->keys, key) && add(&reader->spec->values, value)) ||
+           wrong(reader, "there is no memory");
+}
+
+static bool read_routines(struct reader *reader, struct pse_words *words, char *rest)
+{
+    if (!all_words(reader, words, rest, "expected names of MPI routines"))
+        return false;
+    for (int i = 0; i < words->count; i++)
+        if (pse_find(words->word[i]) < 0)
+            return wrong(reader, "this MPI has no routine `%s`: write names as in C (MPI_Send)",
+                         words->word[i]);
+    return true;
+}
+
+static bool read_seconds(struct reader *reader, double *seconds, char *rest)
+{
+    char *end;
+    const char *word = next_word(&rest);
+    *seconds = strtod(word, &end);
+    if (end == word || *end || !(*seconds >= 0) || *next_word(&rest))
+        return wrong(reader, "expected a number of seconds since the start, not `%s`", word);
+    if (reader->spec->until <= reader->spec->from)
+        return wrong(reader, "the window is empty: from %g until %g", reader->spec->from,
+                     reader->spec->until);
+    return true;
+}
+
+static bool read_directive(struct reader *reader, const char *directive, char *rest)
+{
+    struct pse_spec *spec = reader->spec;
+    if (strcmp(directive, "module") == 0)
+        return read_module(reader, rest);
+    if (!spec)
+        return wrong(reader, "`%s` must follow the `module` that it is about", directive);
+    if (strcmp(directive, "argument") == 0)
+        return read_argument(reader, rest);
+    if (strcmp(directive, "only") == 0)
+        return read_routines(reader, &spec->only, rest);
+    if (strcmp(directive, "except") == 0)
+        return read_routines(reader, &spec->except, rest);
+    if (strcmp(directive, "communicator") == 0)
+        return all_words(reader, &spec->communicators, rest, "expected: communicator world, self, or a name");
+    if (strcmp(directive, "from") == 0)
+        return read_seconds(reader, &spec->from, rest);
+    if (strcmp(directive, "until") == 0)
+        return read_seconds(reader, &spec->until, rest);
+    const char *word = next_word(&rest);
+    if (strcmp(directive, "optional") == 0) {
+        spec->optional = true;
+        return !*word || wrong(reader, "`optional` stands alone");
+    }
+    if (strcmp(directive, "sees-tools") == 0) {
+        spec->hides = strcmp(word, "no") == 0;
+        return ((spec->hides || strcmp(word, "yes") == 0) && !*next_word(&rest)) ||
+               wrong(reader, "expected: sees-tools yes, or sees-tools no");
+    }
+    return wrong(
+        reader,
+        "unknown directive `%s`; there are module, argument, optional, only, except, communicator, from, "
+        "until, sees-tools",
+        directive);
+}
+
+/* Lines
+ * -------------------------------------------------------------------------------------------------------------
+ */
+
+/* Cut a comment and the blanks before it: a `#` at the line's beginning or after a blank, outside quotes. */
+static void strip(char *line)
+{
+    bool quoted = false;
+    size_t end = 0;
+    for (; line[end] && line[end] != '\n' && line[end] != '\r'; end++) {
+        quoted ^= line[end] == '"';
+        if (line[end] == '#' && !quoted && (end == 0 || strchr(" \t", line[end - 1])))
+            break;
+    }
+    while (end > 0 && strchr(" \t", line[end - 1]))
+        end--;
+    line[end] = '\0';
+}
+
+static bool read_lines(struct reader *reader, FILE *file)
+{
+    char *line = NULL;
+    size_t room = 0;
+    bool good = true;
+    while (good && getline(&line, &room, file) >= 0) {
+        reader->line++;
+        strip(line);
+        char *rest = line, *directive = next_word(&rest);
+        good = !*directive || read_directive(reader, directive, rest);
+    }
+    free(line);
+    return good;
+}
+
+/* Where tools are
+ * --------------------------------------------------------------------------------------------------- */
+
+static char *existing(const char *directory, int length, const char *before, const char *name,
+                      const char *after)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%.*s/%s%s%s", length, directory, before, name, after) < 0)
+        return NULL;
+    if (access(path, F_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static char *in_directory(const char *directory, int length, const char *name)
+{
+    char *path = existing(directory, length, "", name, ".so");
+    if (!path)
+        path = existing(directory, length, "lib", name, ".so");
+    return path ? path : existing(directory, length, "", name, "");
+}
+
+static char *search(const char *name)
+{
+    const char *directory = getenv("PSE_TOOLS_PATH");
+    while (directory && *directory) {
+        const int length = (int)strcspn(directory, ":");
+        char *path = length ? in_directory(directory, length, name) : NULL;
+        if (path)
+            return path;
+        directory += length + (directory[length] == ':');
+    }
+    return in_directory(pse_shipped, (int)strlen(pse_shipped), name);
+}
+
+/* A path that isn't absolute is relative to the configuration. */
+static void locate(struct pse_spec *spec)
+{
+    const char *slash = strrchr(spec->file, '/');
+    if (!strchr(spec->wanted, '/'))
+        spec->path = search(spec->wanted);
+    else if (spec->wanted[0] == '/' || !slash)
+        spec->path = strdup(spec->wanted);
+    else
+        spec->path = existing(spec->file, (int)(slash - spec->file), "", spec->wanted, "");
+}
+
+bool pse_config_read(struct pse_config *config, const char *file, char *error, size_t size)
+{
+    struct reader reader = {.config = config, .error = error, .size = size};
+    *config = (struct pse_config){.file = file};
+    FILE *opened = fopen(file, "re");
+    if (!opened) {
+        snprintf(error, size, "%s: the configuration of the tool stack can't be read: %s", file,
+                 strerror(errno));
+        return false;
+    }
+    const bool good = read_lines(&reader, opened);
+    fclose(opened);
+    for (int i = 0; good && i < config->count; i++)
+        locate(&config->spec[i]);
+    return good;
+}

@@ -1,0 +1,110 @@
+/* Loading a tool's file, as a private copy where that is needed, and running its initialisation functions.
+ *
+ * One file that is loaded twice is one object with one set of imports, so every instance after the first is
+ * loaded from a copy in memory.  So is a tool with initialisation functions of its own: they may look up or
+ * copy addresses of PMPI_x, so they must not run before the tool is bound.  In the copy their number is 0,
+ * and the stack calls them.
+ */
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+static int argument_count;
+static char **arguments;
+
+/* The dynamic linker gives these to initialisation functions, so that ours can give them to tools'. */
+__attribute__((constructor)) static void note_arguments(int argc, char **argv)
+{
+    argument_count = argc;
+    arguments = argv;
+}
+
+static struct link_map *last_map(void)
+{
+    struct link_map *map = pse_first_map();
+    while (map->l_next)
+        map = map->l_next;
+    return map;
+}
+
+static bool loaded_already(const struct pse_image *image)
+{
+    for (int i = 0; i < pse_layers; i++)
+        if (pse_stack[i]->device == image->device && pse_stack[i]->inode == image->inode)
+            return true;
+    return false;
+}
+
+static bool write_all(int fd, const unsigned char *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t written = write(fd, bytes, size);
+        if (written <= 0)
+            return false;
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+/* A copy of the file that exists as long as it is mapped; without initialisation functions. */
+static int copy(const struct pse_image *image, const char *name)
+{
+    static const ElfW(Xword) none = 0;
+    const int fd = memfd_create(name, MFD_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    const bool good = write_all(fd, image->bytes, image->size) &&
+                      (!image->init_count || pwrite(fd, &none, sizeof none, (off_t)image->init_count_at) > 0);
+    if (good)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static void *open_copy(struct pse_layer *layer, const struct pse_image *image)
+{
+    char path[32];
+    const int fd = copy(image, layer->spec->path);
+    if (fd < 0)
+        return NULL;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    close(fd);
+    layer->init_array = image->init_array;
+    layer->init_count = image->init_count;
+    return handle;
+}
+
+const char *pse_load(struct pse_layer *layer)
+{
+    struct pse_image image;
+    const char *why = pse_image_open(&image, layer->spec->path, pse_library_soname());
+    if (!why) {
+        struct link_map *before = last_map();
+        /* The compiler's own function (frame_dummy) is one. */
+        const bool private = image.init_count > 1 || loaded_already(&image);
+        layer->handle = private ? open_copy(layer, &image) : dlopen(layer->spec->path, RTLD_NOW | RTLD_LOCAL);
+        layer->map = layer->handle;
+        layer->last = before->l_next ? last_map() : layer->map;
+        layer->device = image.device;
+        layer->inode = image.inode;
+        if (!layer->handle && !(why = dlerror()))
+            why = "it can't be copied into memory";
+    }
+    pse_image_close(&image);
+    return why;
+}
+
+void pse_initialise(struct pse_layer *layer)
+{
+    typedef void (*initialiser)(int, char **, char **);
+    const initialiser *function = (const void *)(layer->map->l_addr + layer->init_array);
+    for (size_t i = 0; i < layer->init_count; i++)
+        function[i](argument_count, arguments, environ);
+    layer->init_count = 0;
+}

@@ -1,0 +1,69 @@
+/* What the stack says to people, and how it ends a process that it can't serve.
+ *
+ * What is wrong with a configuration is wrong on every rank: the first of each node says it, the others only
+ * leave. What a tool does may differ from rank to rank, so each rank speaks for itself.
+ */
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define BAD_INPUT 2 /* pse's exit code for a command line or configuration that is wrong */
+
+static int number(const char *const *names)
+{
+    for (; *names; names++) {
+        const char *value = getenv(*names);
+        if (value && *value)
+            return atoi(value);
+    }
+    return -1;
+}
+
+int pse_rank(void)
+{
+    static const char *const names[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_RANK", NULL};
+    return number(names);
+}
+
+static bool speaks(bool everywhere)
+{
+    static const char *const names[] = {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
+                                        NULL};
+    return !everywhere || number(names) <= 0;
+}
+
+/* In one write: ranks share the terminal. */
+static void line(const char *kind, const char *format, va_list rest)
+{
+    char text[2048];
+    int length = snprintf(text, sizeof text, "%s: ", kind);
+    length += vsnprintf(text + length, sizeof text - 1 - (size_t)length, format, rest);
+    if (length > (int)sizeof text - 2)
+        length = sizeof text - 2;
+    text[length++] = '\n';
+    if (write(STDERR_FILENO, text, (size_t)length) < 0)
+        return;
+}
+
+void pse_die(bool everywhere, const char *format, ...)
+{
+    va_list rest;
+    va_start(rest, format);
+    if (speaks(everywhere))
+        line("error", format, rest);
+    va_end(rest);
+    fflush(stdout);
+    _exit(BAD_INPUT);
+}
+
+void pse_warn(bool everywhere, const char *format, ...)
+{
+    va_list rest;
+    va_start(rest, format);
+    if (speaks(everywhere))
+        line("warning", format, rest);
+    va_end(rest);
+}

@@ -1,0 +1,280 @@
+/* The stack: found, loaded, bound and started when the process calls MPI for the first time.
+ *
+ * Not before: the MPI library may come later than this object (Python imports mpi4py), and a launcher or any
+ * other child that inherits LD_PRELOAD never calls MPI, so it pays for the mapping of this object and for
+ * nothing else. `linking` is held by the thread that does it; MPI calls that tools make meanwhile go straight
+ * to the library.
+ */
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+struct pse_layer **pse_stack;
+int pse_layers;
+struct pse_config pse_config;
+
+static pthread_mutex_t linking = PTHREAD_MUTEX_INITIALIZER;
+static bool begun, done;
+static pthread_t beginner;
+
+/* The library
+ * ------------------------------------------------------------------------------------------------------- */
+
+static struct pse_module library;
+static pse_function init, init_thread; /* what stands for MPI_Init after it has been called (attach.c) */
+
+static const char *soname(const struct pse_module *module)
+{
+    return module->soname ? module->strings + module->soname : "";
+}
+
+bool pse_is_library(const struct pse_module *module)
+{
+    return module->map == library.map || pse_abi(soname(module));
+}
+
+const char *pse_library_soname(void)
+{
+    return soname(&library);
+}
+
+static bool look_for_library(void)
+{
+    struct pse_module module;
+    for (struct link_map *map = pse_first_map(); map; map = map->l_next)
+        if (pse_module_open(&module, map) && pse_module_find(&module, "PMPI_Init")) {
+            if (!library.map || strcmp(soname(&module), pse_soname) == 0)
+                library = module;
+            if (strcmp(soname(&library), pse_soname) == 0)
+                break;
+        }
+    return library.map;
+}
+
+/* Who finds MPI_x in this object may call it before anything has loaded MPI (mpi4py asks for versions that
+ * way). */
+bool pse_find_library(void)
+{
+    return library.map || look_for_library() ||
+           (dlopen(pse_library_path, RTLD_NOW | RTLD_LOCAL) && look_for_library());
+}
+
+void pse_replace_init(pse_function plain, pse_function thread)
+{
+    init = plain;
+    init_thread = thread;
+}
+
+pse_function pse_library_routine(int routine)
+{
+    if (init && strcmp(pse_name(routine), "MPI_Init") == 0)
+        return init;
+    if (init && strcmp(pse_name(routine), "MPI_Init_thread") == 0)
+        return init_thread;
+    return library.map ? pse_module_find(&library, pse_name(routine)) : NULL;
+}
+
+static void missing(void)
+{
+    pse_die(true, "an MPI routine was called that %s doesn't have: the tool stack is made for %s",
+            soname(&library), pse_soname);
+}
+
+/* Layers
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+static pse_function *entry; /* three tables: what is linked so far, and room for pse_layer_bind */
+
+/* Leave a tool out, or end: what is wrong is said with the line of the configuration. */
+static void refuse(struct pse_layer *layer, bool everywhere, const char *why)
+{
+    const struct pse_spec *spec = layer->spec;
+    layer->state = PSE_OUT;
+    if (!spec->optional)
+        pse_die(everywhere, "%s:%d: tool `%s`: %s", spec->file, spec->line, spec->name, why);
+    pse_warn(everywhere, "%s:%d: going on without the optional tool `%s`: %s", spec->file, spec->line,
+             spec->name, why);
+}
+
+static const char *bring(struct pse_layer *layer)
+{
+    const char *why = pse_load(layer);
+    if (!why)
+        why = pse_layer_bind(layer, entry);
+    if (!why)
+        pse_initialise(layer);
+    return why;
+}
+
+static void add_layer(const struct pse_spec *spec)
+{
+    static char words[256];
+    struct pse_layer *layer = calloc(1, sizeof *layer);
+    if (!layer)
+        pse_die(true, "%s:%d: there is no memory", spec->file, spec->line);
+    layer->spec = spec;
+    snprintf(words, sizeof words, "no such tool `%s`; it is looked for in PSE_TOOLS_PATH and in %s",
+             spec->wanted, pse_shipped);
+    pse_offer(layer);
+    const char *why = spec->path ? pse_filters_refuse(spec) : words;
+    if (!why)
+        why = pse_guarded(layer, "its initialisation", bring);
+    if (why)
+        refuse(layer, true, why);
+    else
+        memmove(pse_stack + 1, pse_stack, (size_t)pse_layers++ * sizeof *pse_stack);
+    if (!why)
+        pse_stack[0] = layer;
+}
+
+static void number_layers(void)
+{
+    int kept = 0;
+    for (int i = 0; i < pse_layers; i++)
+        if (pse_stack[i]->state != PSE_OUT)
+            pse_stack[kept++] = pse_stack[i];
+    pse_layers = kept;
+    for (int i = 0; i < pse_layers; i++)
+        pse_stack[i]->tools.layer = i;
+}
+
+static void fill_from_library(void)
+{
+    for (int i = 0; i < pse_routines; i++)
+        if (!(entry[i] = pse_library_routine(i)))
+            entry[i] = missing;
+}
+
+static void fill_table(void)
+{
+    for (int i = 0; i < pse_routines; i++)
+        __atomic_store_n(&pse_table[i], entry[i], __ATOMIC_RELEASE);
+}
+
+void pse_begin_layer(struct pse_layer *layer)
+{
+    const char *why = pse_start_layer(layer);
+    if (why)
+        refuse(layer, false, why);
+}
+
+/* Start all; if one that is optional refuses, bind the others anew. */
+static void start_layers(void)
+{
+    const int before = pse_layers;
+    for (int i = pse_layers - 1; i >= 0; i--)
+        if (pse_stack[i]->state == PSE_LOADED)
+            pse_begin_layer(pse_stack[i]);
+    number_layers();
+    if (pse_layers == before)
+        return;
+    fill_from_library();
+    for (int i = pse_layers - 1; i >= 0; i--)
+        pse_layer_bind(pse_stack[i], entry);
+}
+
+static void end_layers(void)
+{
+    for (int i = 0; i < pse_layers; i++) {
+        struct pse_module module;
+        const pse_function end =
+            pse_module_open(&module, pse_stack[i]->map) ? pse_module_find(&module, "pse_tool_end") : NULL;
+        if (end)
+            end();
+    }
+}
+
+/* The beginning
+ * ----------------------------------------------------------------------------------------------------- */
+
+static void check_library(void)
+{
+    if (!pse_find_library())
+        pse_die(true,
+                "MPI was called, but no MPI library is loaded that the tool stack could use (is it linked "
+                "statically?)");
+    if (strcmp(soname(&library), pse_soname) != 0)
+        pse_die(true,
+                "the tool stack is made for %s, but the program's MPI is %s (%s): preload what `pse tools "
+                "library "
+                "--mpi %s` names",
+                pse_soname, soname(&library), library.map->l_name, library.map->l_name);
+}
+
+static void load_layers(const char *configuration)
+{
+    static char error[1024];
+    if (!pse_config_read(&pse_config, configuration, error, sizeof error))
+        pse_die(true, "%s", error);
+    pse_stack = calloc((size_t)pse_config.count + 1, sizeof(struct pse_layer *));
+    if (!pse_stack)
+        pse_die(true, "%s: there is no memory", configuration);
+    /* Tools need not be linked with MPI: they find it where everybody does. */
+    dlopen(library.map->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+    for (int i = pse_config.count - 1; i >= 0; i--)
+        add_layer(&pse_config.spec[i]);
+    number_layers();
+}
+
+/* Link everything.  Without a configuration the stubs lead to the library. */
+static void begin(const char *configuration)
+{
+    if (configuration)
+        check_library();
+    else if (!pse_find_library())
+        pse_die(true, "MPI was called, but no MPI library is loaded");
+    entry = calloc(3 * (size_t)pse_routines, sizeof *entry);
+    if (!entry)
+        pse_die(true, "there is no memory for the tool stack");
+    fill_from_library();
+    if (configuration) {
+        load_layers(configuration);
+        start_layers();
+        atexit(end_layers);
+    }
+    fill_table();
+    free(entry);
+}
+
+bool pse_begin_once(const char *configuration)
+{
+    bool first = false;
+    pthread_mutex_lock(&linking);
+    if (!done) {
+        beginner = pthread_self();
+        __atomic_store_n(&begun, true, __ATOMIC_RELEASE);
+        begin(configuration);
+        __atomic_store_n(&done, true, __ATOMIC_RELEASE);
+        first = true;
+    }
+    pthread_mutex_unlock(&linking);
+    return first;
+}
+
+/* The first call of a routine: entry.c comes here, and jumps to what is returned. */
+PSE_HIDDEN pse_function pse_resolve(int routine)
+{
+    const char *configuration = getenv("PSE_TOOLS");
+    const bool beginning =
+        __atomic_load_n(&begun, __ATOMIC_ACQUIRE) && !__atomic_load_n(&done, __ATOMIC_ACQUIRE);
+    if (beginning && pthread_equal(beginner, pthread_self()))
+        return pse_library_routine(routine);
+    if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
+        pse_begin_once(configuration && *configuration ? configuration : NULL);
+    return pse_table[routine];
+}
+
+/* Give a stub another target, for tools that aren't written in C; what it jumped to, NULL if there is no such
+ * routine. */
+PSE_EXPORT pse_function pse_stack_replace(const char *routine, pse_function function)
+{
+    const int number = pse_find(routine);
+    if (number < 0)
+        return NULL;
+    pse_resolve(number);
+    return __atomic_exchange_n(&pse_table[number], function, __ATOMIC_ACQ_REL);
+}
