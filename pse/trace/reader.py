@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pse.trace import tables
+from pse.trace import mpi, tables
 from pse.trace.definitions import FILE_NAME, RANK_FILE, Definitions, read_definitions
 from pse.trace.errors import TraceError
 from pse.trace.events import EVENT_DTYPE, EventType
@@ -109,6 +109,10 @@ class Trace:
     def queue_depths(self) -> Array:
         """All samples of queue depths: structured array of `tables.QUEUE_DTYPE`, by rank, then in order."""
         return tables.queue_depths(self)
+
+    def routine_calls(self) -> tuple[Array, list[str]]:
+        """All calls of MPI routines, and the routines' names: array of `mpi.ROUTINE_CALL_DTYPE`."""
+        return mpi.routine_calls(self)
 
 
 def open_trace(directory: str | os.PathLike[str]) -> Trace:

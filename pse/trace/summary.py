@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pse.trace import mpi
 from pse.trace.events import NONE, EventType, MessageFlag, WaitReason
 from pse.trace.files import Array
 from pse.trace.grouping import Groups
@@ -87,6 +88,34 @@ class QueueRow:
 
 
 @dataclass(frozen=True)
+class RoutineRow:
+    """Calls of one MPI routine on all ranks; times in ns."""
+
+    routine: str
+    ranks: int  # that called it
+    calls: int
+    total: int
+    mean: float
+    max: int
+
+
+@dataclass(frozen=True)
+class CommunicatorRow:
+    """What one rank did on one MPI communicator; bytes of collective operations count each contribution."""
+
+    communicator: str
+    size: int
+    rank: int
+    sent: int  # messages
+    sent_bytes: int
+    received: int  # messages
+    received_bytes: int
+    collectives: int
+    collective_sent_bytes: int
+    collective_received_bytes: int
+
+
+@dataclass(frozen=True)
 class RankRow:
     """One rank: shares of its time from 0 to 1; what is neither busy nor waiting is the engine's."""
 
@@ -118,6 +147,8 @@ class Summary:
     traffic: tuple[TrafficRow, ...]
     waits: tuple[WaitRow, ...]
     queues: tuple[QueueRow, ...]
+    routines: tuple[RoutineRow, ...]
+    communicators: tuple[CommunicatorRow, ...]
     ranks: tuple[RankRow, ...]
     problems: tuple[str, ...]
 
@@ -146,6 +177,8 @@ def summarize(trace: Trace) -> Summary:
         traffic=_traffic_rows(names, *ends),
         waits=_wait_rows(names, waits),
         queues=_queue_rows(names, trace.queue_depths()),
+        routines=_routine_rows(*mpi.routine_calls(trace)),
+        communicators=tuple(map(_communicator_row, mpi.traffic(trace))),
         ranks=_rank_rows(names, trace, calls, waits, memory),
         problems=trace.problems,
     )
@@ -236,6 +269,28 @@ def _queue_rows(names: Names, samples: Array) -> tuple[QueueRow, ...]:
         QueueRow(_number(edge), names.tag(int(edge)), names.threads[thread], int(peak), int(limit))
         for edge, thread, peak, limit in columns
     )
+
+
+def _routine_rows(calls: Array, routines: list[str]) -> tuple[RoutineRow, ...]:
+    groups = Groups(calls["routine"])
+    times = (calls["leave"] - calls["enter"]).view("<i8")
+    columns = zip(groups.first, groups.count, groups.sum(times), groups.max(times), strict=True)
+    return tuple(
+        RoutineRow(
+            routine=routines[routine],
+            ranks=len(np.unique(calls["rank"][calls["routine"] == routine])),
+            calls=int(count),
+            total=int(total),
+            mean=float(total / count),
+            max=int(longest),
+        )
+        for routine, count, total, longest in columns
+    )
+
+
+def _communicator_row(row: mpi.MpiTraffic) -> CommunicatorRow:
+    fields = {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
+    return CommunicatorRow(**fields | {"communicator": row.communicator.name, "size": row.communicator.size})
 
 
 def _rank_rows(names: Names, trace: Trace, calls: Array, waits: Array, memory: Array) -> tuple[RankRow, ...]:

@@ -12,7 +12,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pse.trace.summary import CallRow, QueueRow, RankRow, Summary, TrafficRow, WaitRow
+from pse.trace.summary import (
+    CallRow,
+    CommunicatorRow,
+    QueueRow,
+    RankRow,
+    RoutineRow,
+    Summary,
+    TrafficRow,
+    WaitRow,
+)
 
 PLAIN_WIDTH = 160  # Where no terminal sets the width: lines that programs read shouldn't be cut.
 
@@ -37,7 +46,9 @@ def render(summary: Summary) -> RenderableType:
         _waits(summary.waits),
         _traffic(summary.traffic),
         _queues(summary.queues),
-        _ranks(summary.ranks),
+        _routines(summary.routines),
+        _communicators(summary.communicators),
+        _ranks(summary.ranks, mpi_only=bool(summary.routines and not summary.calls and not summary.waits)),
     )
     shown = [Padding(table, (1, 0, 0, 0)) for table in tables if table.row_count]
     return Group(_head(summary), *shown, *(Text(note, style="yellow") for note in _notes(summary)))
@@ -121,12 +132,31 @@ def _queues(rows: Sequence[QueueRow]) -> Table:
     return table
 
 
-def _ranks(rows: Sequence[RankRow]) -> Table:
+def _routines(rows: Sequence[RoutineRow]) -> Table:
+    table = _table("MPI calls", "routine", [], ["ranks", "calls", "total", "mean", "max"])
+    for row in sorted(rows, key=lambda row: -row.total):
+        times = (seconds(row.total), seconds(row.mean), seconds(row.max))
+        _add(table, row.routine, f"{row.ranks:,}", f"{row.calls:,}", *times)
+    return table
+
+
+def _communicators(rows: Sequence[CommunicatorRow]) -> Table:
+    numbers = ["size", "rank", "sent", "bytes", "received", "bytes", "collective", "sent", "received"]
+    table = _table("MPI communicators", "communicator", [], numbers)
+    for row in rows:
+        ends = (f"{row.sent:,}", size(row.sent_bytes), f"{row.received:,}", size(row.received_bytes))
+        collective = (size(row.collective_sent_bytes), size(row.collective_received_bytes))
+        head = (row.communicator, f"{row.size:,}", str(row.rank))
+        _add(table, *head, *ends, f"{row.collectives:,}", *collective)
+    return table
+
+
+def _ranks(rows: Sequence[RankRow], mpi_only: bool) -> Table:
     numbers = ["time", "busy", "waits", "engine", "peak memory", "events"]
     table = _table("Ranks", "host", ["rank", "thread", "proc."], numbers)
     for row in rows:
         engine = max(0.0, 1 - row.busy - row.waiting) if row.span else 0.0
-        shares = (share(row.busy), share(row.waiting), share(engine))
+        shares = ("–",) * 3 if mpi_only else (share(row.busy), share(row.waiting), share(engine))
         processor = "root" if row.processor is None else str(row.processor)
         values = (seconds(row.span), *shares, size(row.peak_memory), f"{row.events:,}")
         _add(table, row.host, str(row.rank), row.thread, processor, *values)
