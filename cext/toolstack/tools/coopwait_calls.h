@@ -1,0 +1,147 @@
+/* The calls that have a nonblocking form and carry counts; included by coopwait.c once for each kind of
+ * count. COUNT is the type of a count, PLACE that of a displacement, FORM(MPI_Send) the name. */
+
+#define MESSAGE COUNT count, MPI_Datatype datatype
+#define SENDING const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype
+#define RECEIVING void *recvbuf, COUNT recvcount, MPI_Datatype recvtype
+
+/* Point to point */
+
+#define SENT(name, form)                                                                                     \
+    STARTED(name, form, PARAMETERS(const void *buf, MESSAGE, int dest, int tag, MPI_Comm comm),              \
+            ARGUMENTS(buf, count, datatype, dest, tag, comm))
+
+SENT(Send, Isend)
+SENT(Ssend, Issend)
+SENT(Rsend, Irsend)
+
+TOOL_PUBLIC int FORM(MPI_Recv)(void *buf, MESSAGE, int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Request request;
+    return finish(FORM(PMPI_Irecv)(buf, count, datatype, source, tag, comm, &request), &request, status);
+}
+
+TOOL_PUBLIC int FORM(MPI_Mrecv)(void *buf, MESSAGE, MPI_Message *message, MPI_Status *status)
+{
+    MPI_Request request;
+    return finish(FORM(PMPI_Imrecv)(buf, count, datatype, message, &request), &request, status);
+}
+
+TOOL_PUBLIC int FORM(MPI_Sendrecv)(SENDING, int dest, int sendtag, RECEIVING, int source, int recvtag,
+                                   MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Request sent, received;
+    int error = FORM(PMPI_Irecv)(recvbuf, recvcount, recvtype, source, recvtag, comm, &received);
+    if (error != MPI_SUCCESS)
+        return error;
+    error = FORM(PMPI_Isend)(sendbuf, sendcount, sendtype, dest, sendtag, comm, &sent);
+    if (error != MPI_SUCCESS) {
+        withdraw(&received);
+        return error;
+    }
+    error = MPI_Wait(&received, status);
+    int other = MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    return error != MPI_SUCCESS ? error : other;
+}
+
+#if MPI_VERSION >= 4
+TOOL_PUBLIC int FORM(MPI_Sendrecv_replace)(void *buf, MESSAGE, int dest, int sendtag, int source, int recvtag,
+                                           MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Request request;
+    int error =
+        FORM(PMPI_Isendrecv_replace)(buf, count, datatype, dest, sendtag, source, recvtag, comm, &request);
+    return finish(error, &request, status);
+}
+#endif
+
+/* Collective */
+
+STARTED(Bcast, Ibcast, PARAMETERS(void *buffer, MESSAGE, int root, MPI_Comm comm),
+        ARGUMENTS(buffer, count, datatype, root, comm))
+
+#define REDUCED(name, form)                                                                                  \
+    STARTED(name, form, PARAMETERS(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, MPI_Comm comm),   \
+            ARGUMENTS(sendbuf, recvbuf, count, datatype, op, comm))
+
+REDUCED(Allreduce, Iallreduce)
+REDUCED(Reduce_scatter_block, Ireduce_scatter_block)
+REDUCED(Scan, Iscan)
+REDUCED(Exscan, Iexscan)
+
+STARTED(Reduce, Ireduce,
+        PARAMETERS(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, int root, MPI_Comm comm),
+        ARGUMENTS(sendbuf, recvbuf, count, datatype, op, root, comm))
+STARTED(Reduce_scatter, Ireduce_scatter,
+        PARAMETERS(const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype datatype,
+                   MPI_Op op, MPI_Comm comm),
+        ARGUMENTS(sendbuf, recvbuf, recvcounts, datatype, op, comm))
+
+#define ROOTED(name, form)                                                                                   \
+    STARTED(name, form, PARAMETERS(SENDING, RECEIVING, int root, MPI_Comm comm),                             \
+            ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))
+
+ROOTED(Gather, Igather)
+ROOTED(Scatter, Iscatter)
+
+STARTED(Gatherv, Igatherv,
+        PARAMETERS(SENDING, void *recvbuf, const COUNT recvcounts[], const PLACE displs[],
+                   MPI_Datatype recvtype, int root, MPI_Comm comm),
+        ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm))
+STARTED(Scatterv, Iscatterv,
+        PARAMETERS(const void *sendbuf, const COUNT sendcounts[], const PLACE displs[], MPI_Datatype sendtype,
+                   RECEIVING, int root, MPI_Comm comm),
+        ARGUMENTS(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm))
+
+#define EXCHANGED(name, form)                                                                                \
+    STARTED(name, form, PARAMETERS(SENDING, RECEIVING, MPI_Comm comm),                                       \
+            ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+
+EXCHANGED(Allgather, Iallgather)
+EXCHANGED(Alltoall, Ialltoall)
+EXCHANGED(Neighbor_allgather, Ineighbor_allgather)
+EXCHANGED(Neighbor_alltoall, Ineighbor_alltoall)
+
+#define GATHERED(name, form)                                                                                 \
+    STARTED(name, form,                                                                                      \
+            PARAMETERS(SENDING, void *recvbuf, const COUNT recvcounts[], const PLACE displs[],               \
+                       MPI_Datatype recvtype, MPI_Comm comm),                                                \
+            ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm))
+
+GATHERED(Allgatherv, Iallgatherv)
+GATHERED(Neighbor_allgatherv, Ineighbor_allgatherv)
+
+#define SENDINGS(place) const void *sendbuf, const COUNT sendcounts[], const place sdispls[]
+#define RECEIVINGS(place) void *recvbuf, const COUNT recvcounts[], const place rdispls[]
+
+#define ALL_TO_ALL(name, form)                                                                               \
+    STARTED(name, form,                                                                                      \
+            PARAMETERS(SENDINGS(PLACE), MPI_Datatype sendtype, RECEIVINGS(PLACE), MPI_Datatype recvtype,     \
+                       MPI_Comm comm),                                                                       \
+            ARGUMENTS(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))
+
+ALL_TO_ALL(Alltoallv, Ialltoallv)
+ALL_TO_ALL(Neighbor_alltoallv, Ineighbor_alltoallv)
+
+#define ALL_TO_ALL_TYPES(name, form, place)                                                                  \
+    STARTED(                                                                                                 \
+        name, form,                                                                                          \
+        PARAMETERS(SENDINGS(place), const MPI_Datatype sendtypes[], RECEIVINGS(place),                       \
+                   const MPI_Datatype recvtypes[], MPI_Comm comm),                                           \
+        ARGUMENTS(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm))
+
+ALL_TO_ALL_TYPES(Alltoallw, Ialltoallw, PLACE)
+ALL_TO_ALL_TYPES(Neighbor_alltoallw, Ineighbor_alltoallw, MPI_Aint)
+
+#undef MESSAGE
+#undef SENDING
+#undef RECEIVING
+#undef SENDINGS
+#undef RECEIVINGS
+#undef SENT
+#undef REDUCED
+#undef ROOTED
+#undef EXCHANGED
+#undef GATHERED
+#undef ALL_TO_ALL
+#undef ALL_TO_ALL_TYPES

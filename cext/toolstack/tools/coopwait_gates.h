@@ -1,0 +1,137 @@
+/* Collective calls without a nonblocking form: all ranks gather at a nonblocking barrier and go in together.
+ * Included by coopwait.c. */
+
+/* Wait until all ranks of a communicator have come.  What is no communicator is for the call itself to
+ * refuse. */
+static int gather_at(MPI_Comm comm)
+{
+    MPI_Request request;
+    return comm == MPI_COMM_NULL ? MPI_SUCCESS
+                                 : finish(PMPI_Ibarrier(comm, &request), &request, MPI_STATUS_IGNORE);
+}
+
+#define GATED(name, comm, parameters, arguments)                                                             \
+    TOOL_PUBLIC int name parameters                                                                          \
+    {                                                                                                        \
+        int error = gather_at(comm);                                                                         \
+        return error == MPI_SUCCESS ? P##name(arguments) : error;                                            \
+    }
+
+/* Communicators */
+
+GATED(MPI_Comm_split, comm, PARAMETERS(MPI_Comm comm, int color, int key, MPI_Comm *newcomm),
+      ARGUMENTS(comm, color, key, newcomm))
+GATED(MPI_Comm_split_type, comm,
+      PARAMETERS(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm),
+      ARGUMENTS(comm, split_type, key, info, newcomm))
+GATED(MPI_Comm_create, comm, PARAMETERS(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm),
+      ARGUMENTS(comm, group, newcomm))
+GATED(MPI_Intercomm_create, local_comm,
+      PARAMETERS(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
+                 MPI_Comm *newintercomm),
+      ARGUMENTS(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm))
+GATED(MPI_Intercomm_merge, intercomm, PARAMETERS(MPI_Comm intercomm, int high, MPI_Comm *newintracomm),
+      ARGUMENTS(intercomm, high, newintracomm))
+GATED(MPI_Cart_create, comm,
+      PARAMETERS(MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder,
+                 MPI_Comm *newcomm),
+      ARGUMENTS(comm, ndims, dims, periods, reorder, newcomm))
+GATED(MPI_Cart_sub, comm, PARAMETERS(MPI_Comm comm, const int remain[], MPI_Comm *newcomm),
+      ARGUMENTS(comm, remain, newcomm))
+GATED(MPI_Graph_create, comm,
+      PARAMETERS(MPI_Comm comm, int nnodes, const int index[], const int edges[], int reorder,
+                 MPI_Comm *newcomm),
+      ARGUMENTS(comm, nnodes, index, edges, reorder, newcomm))
+GATED(MPI_Dist_graph_create, comm,
+      PARAMETERS(MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[],
+                 const int weights[], MPI_Info info, int reorder, MPI_Comm *newcomm),
+      ARGUMENTS(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm))
+GATED(MPI_Dist_graph_create_adjacent, comm,
+      PARAMETERS(MPI_Comm comm, int indegree, const int sources[], const int sourceweights[], int outdegree,
+                 const int destinations[], const int destweights[], MPI_Info info, int reorder,
+                 MPI_Comm *newcomm),
+      ARGUMENTS(comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder,
+                newcomm))
+GATED(MPI_Comm_disconnect, *comm, PARAMETERS(MPI_Comm *comm), ARGUMENTS(comm))
+
+/* Windows: where their ranks gather is a communicator of its own, kept as an attribute of the window. */
+
+static int gate_key = MPI_KEYVAL_INVALID;
+
+static int close_gate(MPI_Win win, int key, void *gate, void *extra)
+{
+    (void)win, (void)key, (void)extra;
+    PMPI_Comm_free(gate);
+    free(gate);
+    return MPI_SUCCESS;
+}
+
+/* Give a new window its gate.  It is split off, since a duplicate would copy the user's attributes. */
+static void add_gate(MPI_Comm comm, MPI_Win win)
+{
+    MPI_Comm *gate = malloc(sizeof *gate);
+    if (gate_key == MPI_KEYVAL_INVALID)
+        PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, close_gate, &gate_key, NULL);
+    if (gather_at(comm) == MPI_SUCCESS && PMPI_Comm_split(comm, 0, 0, gate) == MPI_SUCCESS)
+        PMPI_Win_set_attr(win, gate_key, gate);
+}
+
+static int gather_at_window(MPI_Win win)
+{
+    MPI_Comm *gate;
+    int found = 0;
+    if (win == MPI_WIN_NULL || gate_key == MPI_KEYVAL_INVALID)
+        return MPI_SUCCESS;
+    int error = PMPI_Win_get_attr(win, gate_key, &gate, &found);
+    return error == MPI_SUCCESS && found ? gather_at(*gate) : error;
+}
+
+#define MADE_WINDOW(name, parameters, arguments)                                                             \
+    TOOL_PUBLIC int name parameters                                                                          \
+    {                                                                                                        \
+        int error = gather_at(comm);                                                                         \
+        if (error == MPI_SUCCESS && (error = P##name(arguments)) == MPI_SUCCESS)                             \
+            add_gate(comm, *win);                                                                            \
+        return error;                                                                                        \
+    }
+
+#define MADE_WINDOWS(form, place)                                                                            \
+    MADE_WINDOW(                                                                                             \
+        MPI_Win_create##form,                                                                                \
+        PARAMETERS(void *base, MPI_Aint size, place unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),       \
+        ARGUMENTS(base, size, unit, info, comm, win))                                                        \
+    MADE_WINDOW(                                                                                             \
+        MPI_Win_allocate##form,                                                                              \
+        PARAMETERS(MPI_Aint size, place unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),       \
+        ARGUMENTS(size, unit, info, comm, base, win))                                                        \
+    MADE_WINDOW(                                                                                             \
+        MPI_Win_allocate_shared##form,                                                                       \
+        PARAMETERS(MPI_Aint size, place unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),       \
+        ARGUMENTS(size, unit, info, comm, base, win))
+
+MADE_WINDOWS(, int)
+#if MPI_VERSION >= 4
+MADE_WINDOWS(_c, MPI_Aint)
+#endif
+MADE_WINDOW(MPI_Win_create_dynamic, PARAMETERS(MPI_Info info, MPI_Comm comm, MPI_Win *win),
+            ARGUMENTS(info, comm, win))
+
+TOOL_PUBLIC int MPI_Win_fence(int assertion, MPI_Win win)
+{
+    int error = gather_at_window(win);
+    return error == MPI_SUCCESS ? PMPI_Win_fence(assertion, win) : error;
+}
+
+TOOL_PUBLIC int MPI_Win_free(MPI_Win *win)
+{
+    int error = gather_at_window(*win);
+    return error == MPI_SUCCESS ? PMPI_Win_free(win) : error;
+}
+
+/* The end */
+
+TOOL_PUBLIC int MPI_Finalize(void)
+{
+    int error = gather_at(MPI_COMM_WORLD);
+    return error == MPI_SUCCESS ? PMPI_Finalize() : error;
+}
