@@ -7,6 +7,7 @@
 #   make clean          remove what was built, and the tools' caches; .venv stays
 #
 # Variables: PYTHON (the interpreter .venv is made with), PROCESSORS (make run), TESTS (what make test runs),
+# JOBS (how many tests it runs at once),
 # BUILD_TYPE and SANITIZE (make ext; for example BUILD_TYPE=Debug SANITIZE=address,undefined).
 #
 # Two makes at once are safe: whatever changes .venv or build/ holds .make.lock.
@@ -14,6 +15,7 @@
 PYTHON ?= python3
 PROCESSORS ?= 2
 TESTS ?=
+JOBS ?= 2
 BUILD_TYPE ?= Release
 SANITIZE ?=
 
@@ -37,7 +39,7 @@ run: venv ext
 	@$(BIN)/pse run programs/fft2d.coven -p $(PROCESSORS)
 
 test: venv-dev ext
-	@$(BIN)/python -m pytest -q $(TESTS)
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TESTS)
 
 lint: lint-python lint-types lint-cython lint-c
 

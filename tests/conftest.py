@@ -5,6 +5,7 @@ limit after which everything they started is killed and the test fails with what
 """
 
 import contextlib
+import fcntl
 import os
 import secrets
 import shutil
@@ -36,9 +37,54 @@ class Finished:
 Runner = Callable[..., Finished]
 
 
-def pytest_configure() -> None:
-    """Let what tests start keep Python's bytecode: to compile all of `pse` costs each process 0.1 s."""
+TURNS = "PSE_TEST_TURNS"
+"""Environment variable: a folder with the locks by which tests marked `alone` have the machine alone."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare what all workers share."""
+    # To compile all of `pse` would cost each process that tests start 0.1 s.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if not hasattr(config, "workerinput"):
+        turns = tempfile.TemporaryDirectory(prefix="pse-turns-")
+        os.environ[TURNS] = turns.name
+        config.add_cleanup(turns.cleanup)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put tests that need the machine for themselves at the end, where few others have to wait for them."""
+    items.sort(key=needs_quiet)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # Outside of the test's own time limit.
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Let no test run beside one that is marked `alone`."""
+    with turn(Path(os.environ[TURNS]), needs_quiet(item)):
+        return (yield)
+
+
+def needs_quiet(item: pytest.Item) -> bool:
+    """Say whether a test measures time, so that another one beside it would be in its way."""
+    return item.get_closest_marker("alone") is not None
+
+
+@contextlib.contextmanager
+def turn(locks: Path, alone: bool) -> Iterator[None]:
+    """Hold the room together with others, or alone; everybody comes through the gate, so nobody starves."""
+    with open(locks / "gate", "w") as gate, open(locks / "room", "w") as room:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(gate, fcntl.LOCK_UN)
+        yield
+
+
+@pytest.fixture(scope="session")
+def shared_cache(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache of built modules for all tests that don't care what is in it: builds are dear."""
+    base = tmp_path_factory.getbasetemp()
+    cache = (base.parent if hasattr(pytestconfig, "workerinput") else base) / "cache"
+    cache.mkdir(exist_ok=True)
+    return cache
 
 
 def run(

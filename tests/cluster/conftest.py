@@ -29,16 +29,10 @@ def cluster(allowed):
         yield made
 
 
-@pytest.fixture(scope="session")
-def cluster_cache(tmp_path_factory):
-    """One cache for all tests: builds are dear."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture(autouse=True)
-def cache_directory(cluster_cache, monkeypatch):
+def cache_directory(shared_cache, monkeypatch):
     """Keep builds away from the user's cache."""
-    monkeypatch.setenv("PSE_CACHE", str(cluster_cache))
+    monkeypatch.setenv("PSE_CACHE", str(shared_cache))
 
 
 @pytest.fixture

@@ -12,12 +12,6 @@ from pse.modules.dimensions import bind_dimensions, extent
 from pse.modules.interface import by_value
 
 
-@pytest.fixture(scope="session")
-def shared_cache(tmp_path_factory):
-    """One cache for all tests that don't care what is in it: builds are dear."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture(autouse=True)
 def cache_directory(shared_cache, monkeypatch):
     """Keep builds away from the user's cache."""

@@ -12,16 +12,10 @@ RUNTIME = Path(__file__).parents[1] / "runtime"
 sys.path.insert(0, str(RUNTIME))
 
 
-@pytest.fixture(scope="session")
-def mpi_cache(tmp_path_factory):
-    """One cache for all tests: builds are dear."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture(autouse=True)
-def cache_directory(mpi_cache, monkeypatch):
+def cache_directory(shared_cache, monkeypatch):
     """Keep builds away from the user's cache."""
-    monkeypatch.setenv("PSE_CACHE", str(mpi_cache))
+    monkeypatch.setenv("PSE_CACHE", str(shared_cache))
 
 
 @pytest.fixture(scope="session")

@@ -17,12 +17,7 @@ def mailroom(tmp_path_factory):
     return build(tmp_path_factory.mktemp("mail"))
 
 
-@pytest.fixture(scope="session")
-def partitions_cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture(autouse=True)
-def cache_directory(partitions_cache, monkeypatch):
+def cache_directory(shared_cache, monkeypatch):
     """Keep builds away from the user's cache."""
-    monkeypatch.setenv("PSE_CACHE", str(partitions_cache))
+    monkeypatch.setenv("PSE_CACHE", str(shared_cache))

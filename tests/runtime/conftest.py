@@ -9,13 +9,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 
-@pytest.fixture(scope="session")
-def runtime_cache(tmp_path_factory):
-    """One cache for all tests: builds are dear."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture(autouse=True)
-def cache_directory(runtime_cache, monkeypatch):
+def cache_directory(shared_cache, monkeypatch):
     """Keep builds away from the user's cache."""
-    monkeypatch.setenv("PSE_CACHE", str(runtime_cache))
+    monkeypatch.setenv("PSE_CACHE", str(shared_cache))

@@ -167,6 +167,7 @@ def test_the_launcher_killed_takes_everything_along():
     assert job.seconds < LIMIT
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("start", [launched, bare])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_all_ranks_within_two_seconds(start, number, code):
@@ -180,6 +181,7 @@ def test_a_signal_ends_all_ranks_within_two_seconds(start, number, code):
     assert f"stopped by {number.name}" in job.err
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("start", [launched, bare])
 @pytest.mark.parametrize("parameter", ["how=9", "python=4", "python=5"])
 def test_modules_that_never_return_do_not_hold_up_ctrl_c(start, parameter):
