@@ -71,7 +71,8 @@ def rank_command(**given: Any) -> Request:
 @run_options
 @click.option("--hosts", metavar="A,B", help="The machines to run on.")
 @click.option("-f", "--hostfile", metavar="FILE", help="A file that names the machines, one on each line.")
-def command(hosts: str | None, hostfile: str | None, **given: Any) -> None:
+@click.option("--tools", metavar="CONF", help="The MPI tools to put under it (see `pse tools`).")
+def command(hosts: str | None, hostfile: str | None, tools: str | None, **given: Any) -> None:
     """Run PROGRAM and report where its time went.
 
     The number of MPI ranks follows from the program's threads and the number of processors (1 if -p isn't
@@ -80,4 +81,16 @@ def command(hosts: str | None, hostfile: str | None, **given: Any) -> None:
     from pse.runtime.launch import launch
     from pse.runtime.mpi import Hosts
 
+    if tools is not None:
+        _put_under(tools, given["trace"])
     sys.exit(launch(make_request(**given), Hosts.chosen(hosts, hostfile, os.environ)))
+
+
+def _put_under(tools: str, trace: str | None) -> None:
+    """Have ranks run under a stack of MPI tools; what they record goes into the run's trace."""
+    from pse.toolstack.mpi import find_mpi
+    from pse.toolstack.stack import environment
+
+    os.environ.update(environment(tools, find_mpi()))
+    if trace is not None:
+        os.environ["PSE_TRACE_DIRECTORY"] = os.path.abspath(trace)

@@ -1,12 +1,12 @@
 """Stubs for the routines of one MPI library, written in assembly.
 
-What a library exports says everything: a routine has a stub if the library has it under both of its names, ``MPI_x``
-and ``PMPI_x`` (in Fortran ``mpi_x_`` and ``pmpi_x_``).  No header is read and no prototype is needed, since a stub
-is one indirect jump that touches no argument.  A name that the library lacks must not be exported: programs test
-for optional routines by weak symbols (mpi4py does).
+What a library exports says everything: a routine has a stub if the library has it under both of its names,
+``MPI_x`` and ``PMPI_x`` (in Fortran ``mpi_x_`` and ``pmpi_x_``).  No header is read and no prototype is
+needed, since a stub is one indirect jump that touches no argument.  A name that the library lacks must not be
+exported: programs test for optional routines by weak symbols (mpi4py does).
 
-Each stub jumps through an entry of a table.  Entries begin at a few instructions that bring the routine's number to
-``pse_first`` (cext/toolstack/entry.c), which links the stack and overwrites the table.
+Each stub jumps through an entry of a table.  Entries begin at a few instructions that bring the routine's
+number to ``pse_first`` (cext/toolstack/entry.c), which links the stack and overwrites the table.
 """
 
 from __future__ import annotations

@@ -1,0 +1,116 @@
+"""``pse tools``: run MPI programs under a stack of tools, look at stacks; done by `pse.toolstack`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from pse.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from pse.toolstack.mpi import Mpi
+
+_CONFIGURATION = click.argument("configuration", metavar="CONF")
+_MPI = click.option("--mpi", "mpi", metavar="LIBRARY", help="The MPI library (found by itself if not given).")
+
+
+@click.group("tools")
+def command() -> None:
+    """Load and chain MPI tools under any MPI program, without relinking it."""
+
+
+@command.command("run", context_settings={"ignore_unknown_options": True})
+@click.option("-c", "--configuration", metavar="CONF", required=True, help="Which tools, in which order.")
+@_MPI
+@click.argument("words", metavar="-- COMMAND…", nargs=-1, required=True, type=click.UNPROCESSED)
+def run(configuration: str, mpi: str | None, words: tuple[str, ...]) -> None:
+    """Run a command, usually mpiexec, with the stack of tools under its MPI programs."""
+    from pse.toolstack import stack
+
+    stack.replace(words, stack.environment(configuration, _chosen(mpi, words)))
+
+
+@command.command("list")
+def list_tools() -> None:
+    """List the tools that a configuration can name."""
+    from pse.toolstack import stack
+
+    table = _table("tool", "wraps", "file")
+    for name, path, wrapped in stack.available():
+        table.add_row(name, f"{wrapped} routines", str(path))
+    _print(table)
+
+
+@command.command("check")
+@_CONFIGURATION
+@_MPI
+def check(configuration: str, mpi: str | None) -> None:
+    """Load the tools of a configuration as a run would, and let them start; run no program."""
+    from pse.toolstack import stack
+
+    tools, words = stack.describe(configuration, _chosen(mpi))
+    click.echo(words, nl=False, err=True)
+    table = _table("tool", "line", "wraps", "file")
+    for tool in tools:
+        table.add_row(tool.name, str(tool.line), f"{len(tool.routines)} routines", tool.path)
+    _print(table)
+
+
+@command.command("show")
+@_CONFIGURATION
+@_MPI
+def show(configuration: str, mpi: str | None) -> None:
+    """Show what each tool of a configuration wraps and publishes, from the program down."""
+    from pse.toolstack import stack
+
+    tools, words = stack.describe(configuration, _chosen(mpi))
+    click.echo(words, nl=False, err=True)
+    for tool in tools:
+        click.echo(f"{tool.name}  ({tool.path})")
+        click.echo(click.wrap_text(" ".join(tool.routines), 100, "    ", "    "))
+        for name, signature in tool.services:
+            click.echo(f"    publishes {name}: {signature}")
+
+
+@command.command("library")
+@_MPI
+def library(mpi: str | None) -> None:
+    """Print the path of the object to preload, for LD_PRELOAD."""
+    from pse.toolstack.library import library as made
+
+    click.echo(made(_chosen(mpi)))
+
+
+@command.command("adopt")
+@click.option("--rewrite", is_flag=True, required=True, help="Rename PMPI_x in the binary to XMPI_x.")
+@click.argument("tool", type=click.Path(path_type=Path))
+@click.argument("out", type=click.Path(path_type=Path))
+def adopt(rewrite: bool, tool: Path, out: Path) -> None:
+    """Write a copy OUT of TOOL that can only run in a stack (tools run in one as they are, too)."""
+    from pse.toolstack.adopt import rewrite as rewritten
+
+    click.echo(f"{out}: {rewritten(tool, out)} imports renamed from PMPI_ to XMPI_")
+
+
+def _chosen(mpi: str | None, words: tuple[str, ...] = ()) -> "Mpi":
+    from pse.toolstack.mpi import Mpi, find_mpi
+
+    if mpi is None:
+        return find_mpi(words)
+    if not Path(mpi).exists():
+        raise UsageError(f"--mpi {mpi}: there is no such file")
+    return Mpi.at(Path(mpi))
+
+
+def _table(*titles: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    return table
+
+
+def _print(table: Table) -> None:
+    console = Console()
+    Console(width=None if console.is_terminal else 400, highlight=False).print(table)
