@@ -1,0 +1,99 @@
+"""Fixtures of the tool stack: an MPI, the object that is preloaded for it, tools compiled for it, runs in a stack."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pse.language.errors import UsageError
+from pse.toolstack import library
+
+
+@pytest.fixture(scope="session")
+def mpi() -> library.Mpi:
+    """Give the MPI library that mpi4py uses here, with its header."""
+    try:
+        found = library.find_mpi()
+    except UsageError as error:
+        pytest.skip(str(error))
+    if found.include is None:
+        pytest.skip(f"there is no mpi.h for {found.path}")
+    return found
+
+
+@pytest.fixture(scope="session")
+def preload(mpi, shared_cache) -> Path:
+    """Give the object that is preloaded, made in the tests' own cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PSE_CACHE", str(shared_cache))
+        return library.library(mpi)
+
+
+@pytest.fixture(scope="session")
+def tool(mpi, tmp_path_factory) -> Callable[..., Path]:
+    """Compile a tool from its text, once a session: ``tool("name", text, "-lm", suffix=".cpp")``."""
+    place = tmp_path_factory.mktemp("tools")
+    made: dict[tuple[str, str], Path] = {}
+
+    def compile_tool(name: str, text: str, *flags: str, suffix: str = ".c") -> Path:
+        if (name, text) not in made:
+            source, product = place / f"{len(made)}-{name}{suffix}", place / f"{len(made)}-{name}.so"
+            source.write_text(text)
+            compiler = "c++" if suffix == ".cpp" else "cc"
+            line = [
+                compiler,
+                "-shared",
+                "-fPIC",
+                "-O1",
+                "-Wall",
+                "-Wno-deprecated-declarations",
+                f"-I{mpi.include}",
+            ]
+            line += [f"-I{library.INCLUDE}", str(source), "-o", str(product), *flags]
+            subprocess.run(line, check=True)
+            made[name, text] = product
+        return made[name, text]
+
+    return compile_tool
+
+
+@pytest.fixture(scope="session")
+def program(mpi, tmp_path_factory) -> Callable[..., Path]:
+    """Compile a C program that is linked with MPI, once a session: ``program("name", text, "-pthread")``."""
+    place = tmp_path_factory.mktemp("programs")
+
+    def compile_program(name: str, text: str, *flags: str) -> Path:
+        product = place / name
+        if not product.exists():
+            product.with_suffix(".c").write_text(text)
+            line = ["cc", "-O1", "-Wall", f"-I{mpi.include}", f"{product}.c", "-o", str(product), *flags]
+            subprocess.run([*line, str(mpi.path), f"-Wl,-rpath,{mpi.path.parent}"], check=True)
+        return product
+
+    return compile_program
+
+
+@pytest.fixture
+def stacked(preload, tmp_path, mpiexec):
+    """Run Python in a stack under mpiexec: ``stacked(3, "module /a/tool.so", "-c", "…", env={…})``."""
+
+    def run(ranks, configuration, *arguments, env=None, timeout=60):
+        conf = tmp_path / "tools.conf"
+        conf.write_text(configuration)
+        variables = {"LD_PRELOAD": str(preload), "PSE_TOOLS": str(conf)} | (env or {})
+        return mpiexec(ranks, *arguments, env=variables, timeout=timeout)
+
+    return run
+
+
+@pytest.fixture
+def stacked_program(stacked):
+    """Run any program in a stack under mpiexec: ``stacked_program(3, "module /a/tool.so", path, "argument")``."""
+    become = "import os, sys; os.execv(sys.argv[1], sys.argv[1:])"
+
+    def run(ranks, configuration, *command, **options):
+        return stacked(ranks, configuration, "-c", become, *command, **options)
+
+    return run

@@ -1,0 +1,194 @@
+"""Tools that know nothing of large counts, under programs that use nothing else (mpi4py, C with X_c)."""
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from pse.toolstack import shims, signatures
+
+pytestmark = pytest.mark.mpi
+
+# A tool that wraps a routine in one form or both, and says what it sees.
+TELL = """
+#include <mpi.h>
+#include <stdio.h>
+static void tell(const char *what, long count, int partner)
+{
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    fprintf(stderr, "%d: " NAME " %s %ld %d\\n", rank, what, count, partner);
+}
+int MPI_Send(const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c)
+{
+    tell("Send", n, to);
+    return PMPI_Send(b, n, t, to, tag, c);
+}
+#ifdef BOTH
+int MPI_Send_c(const void *b, MPI_Count n, MPI_Datatype t, int to, int tag, MPI_Comm c)
+{
+    tell("Send_c", n, to);
+    return PMPI_Send_c(b, n, t, to, tag, c);
+}
+#endif
+int MPI_Recv(void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status *s)
+{
+    tell("Recv", n, from);
+    return PMPI_Recv(b, n, t, from, tag, c, s);
+}
+int MPI_Get_count(const MPI_Status *s, MPI_Datatype t, int *n)
+{
+    int result = PMPI_Get_count(s, t, n);
+    tell("Get_count", *n, -1);
+    return result;
+}
+int MPI_Alltoallv(const void *sb, const int sn[], const int sd[], MPI_Datatype st, void *rb, const int rn[],
+                  const int rd[], MPI_Datatype rt, MPI_Comm c)
+{
+    int size;
+    PMPI_Comm_size(c, &size);
+    for (int i = 0; i < size; i++)
+        tell("Alltoallv", 1000000L * sn[i] + 10000L * sd[i] + 100L * rn[i] + rd[i], i);
+    return PMPI_Alltoallv(sb, sn, sd, st, rb, rn, rd, rt, c);
+}
+"""
+
+RING = """
+from mpi4py import MPI
+import numpy as np
+world = MPI.COMM_WORLD
+rank, size = world.rank, world.size
+status = MPI.Status()
+if rank == 0:
+    world.Send(np.arange(5, dtype="i4"), (rank + 1) % size, 7) if size > 1 else None
+if rank == 1:
+    got = np.zeros(9, "i4")
+    world.Recv(got, 0, 7, status)
+    assert status.Get_count(MPI.INT32_T) == 5 and got.sum() == 10
+counts, places = [rank + 1] * size, [i * (rank + 1) for i in range(size)]
+back = np.zeros(size * (size + 1) // 2)
+where = [i * (i + 1) // 2 for i in range(size)]
+world.Alltoallv(
+    [np.full(size * (rank + 1), rank + 0.0), counts, places, MPI.DOUBLE],
+    [back, [i + 1 for i in range(size)], where, MPI.DOUBLE],
+)
+assert (back == np.repeat(np.arange(size), np.arange(size) + 1)).all()
+"""
+
+
+def told(finished):
+    """All lines of all ranks, in order of rank; each rank's own order is kept."""
+    assert finished.code == 0, finished.err
+    return sorted(
+        (line for line in finished.err.splitlines() if ": " in line), key=lambda line: line.split(":")[0]
+    )
+
+
+def old(tool, name="old", *flags):
+    return tool(name, TELL, f'-DNAME="{name}"', *flags)
+
+
+def test_a_tool_of_the_int_time_sees_mpi4py(tool, stacked):
+    exchange = [f"{r}: old Alltoallv {v} {i}" for r in range(3) for i, v in enumerate(alltoallv(r))]
+    expected = ["0: old Send 5 1", "1: old Recv 9 0", "1: old Get_count 5 -1", *exchange]
+    assert sorted(told(stacked(3, f"module {old(tool)}", "-c", RING))) == sorted(expected)
+
+
+def alltoallv(rank):
+    return [
+        1000000 * (rank + 1) + 10000 * i * (rank + 1) + 100 * (i + 1) + i * (i + 1) // 2 for i in range(3)
+    ]
+
+
+def test_one_rank_too(tool, stacked):
+    assert told(stacked(1, f"module {old(tool)}", "-c", RING)) == ["0: old Alltoallv 1000100 0"]
+
+
+def test_a_tool_that_knows_both_forms_counts_once(tool, stacked):
+    lines = told(stacked(2, f"module {old(tool, 'both', '-DBOTH')}", "-c", RING))
+    assert [line for line in lines if "Send" in line] == ["0: both Send_c 5 1"]
+
+
+@pytest.mark.parametrize(
+    ("upper", "seen"),
+    [("old", ["0: old Send 5 1", "0: both Send 5 1"]), ("both", ["0: both Send_c 5 1", "0: old Send 5 1"])],
+)
+def test_two_tools_see_one_call_once_each_in_both_orders(tool, stacked, upper, seen):
+    modules = [f"module {old(tool)}\n", f"module {old(tool, 'both', '-DBOTH')}\n"]
+    configuration = "".join(modules if upper == "old" else reversed(modules))
+    assert [line for line in told(stacked(2, configuration, "-c", RING)) if "Send" in line] == seen
+
+
+HUGE = """
+#include <mpi.h>
+#include <stdio.h>
+int main(void)
+{
+    MPI_Datatype nothing;
+    MPI_Count count = 0;
+    MPI_Status status;
+    MPI_Request request;
+    MPI_Init(NULL, NULL);
+    MPI_Type_contiguous(0, MPI_BYTE, &nothing);
+    MPI_Type_commit(&nothing);
+    MPI_Irecv_c(NULL, (MPI_Count)1 << 31, nothing, 0, 3, MPI_COMM_SELF, &request);
+    MPI_Send_c(NULL, (MPI_Count)1 << 31, nothing, 0, 3, MPI_COMM_SELF);
+    MPI_Wait(&request, &status);
+    MPI_Status_set_elements_c(&status, MPI_BYTE, (MPI_Count)5 << 31);
+    MPI_Get_count_c(&status, MPI_BYTE, &count);
+    printf("count %lld\\n", (long long)count);
+    MPI_Type_free(&nothing);
+    MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_count_beyond_int_goes_on_below(tool, program, stacked_program, ranks):
+    configuration = f"module {old(tool)}\nmodule {old(tool, 'both', '-DBOTH')}\n"
+    finished = stacked_program(ranks, configuration, program("huge", HUGE))
+    lines = told(finished)
+    for rank in range(ranks):
+        own = [line for line in lines if line.startswith(f"{rank}:") and "Get_count" not in line]
+        assert own == [f"{rank}: both Send_c {2**31} 0"]
+    assert finished.out.split("\n")[:ranks] == [f"count {5 * 2**31}"] * ranks
+
+
+# Everything ------------------------------------------------------------------------------------------------
+
+EVERY = Path(__file__).parent / "programs" / "every_large_count.py"
+
+
+def every_tool(tool, header):
+    """A tool that wraps the int form of every large-count routine and counts its calls."""
+    large = [p for p in header.prototypes.values() if shims.has_shim(p, header) and p.name.startswith("MPI_")]
+    small = [header.prototypes[p.name.removesuffix("_c")] for p in large]
+    wrappers = "\n".join(
+        f"int {p.name}({', '.join(q.declaration for q in p.parameters)})\n"
+        f"{{ calls[{i}]++; return P{p.name}({', '.join(q.name for q in p.parameters)}); }}"
+        for i, p in enumerate(small)
+    )
+    table = ", ".join(f'"{p.name}"' for p in small)
+    report = f"""
+        int MPI_Finalize(void)
+        {{
+            int rank;
+            PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+            for (int i = 0; rank == 0 && i < {len(small)}; i++)
+                fprintf(stderr, "0: %s %ld\\n", names[i], calls[i]);
+            return PMPI_Finalize();
+        }}"""
+    head = f"#include <mpi.h>\n#include <stdio.h>\nstatic long calls[{len(small)}];\n"
+    return tool(
+        "every",
+        f"{head}static const char *const names[] = {{{table}}};\n{wrappers}\n{textwrap.dedent(report)}",
+    )
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_every_large_count_call_of_mpi4py_is_seen_and_works(mpi, tool, stacked, tmp_path, ranks):
+    every = every_tool(tool, signatures.read(mpi.include / "mpi.h"))
+    lines = told(stacked(ranks, f"module {every}", EVERY, tmp_path))
+    counts = dict(line.removeprefix("0: ").split() for line in lines)
+    assert len(counts) > 150
+    assert [name for name, calls in counts.items() if calls == "0"] == []
