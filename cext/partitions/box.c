@@ -204,11 +204,22 @@ void pse_mail_close_all(pse_mail *mail, uint64_t tph)
         }
 }
 
-void pse_mail_check_empty(pse_mail *mail)
+void pse_mail_forget(pse_mail *mail, uint64_t tph)
+{
+    for (size_t i = 0; i < mail->bucket_count; i++)
+        for (pse_box *box = mail->buckets[i], *next; box != NULL; box = next) {
+            next = box->chained;
+            if (box->tph == tph)
+                box_remove(box);
+        }
+}
+
+void pse_mail_check_empty(pse_mail *mail, uint64_t but)
 {
     for (size_t i = 0; i < mail->bucket_count; i++)
         for (pse_box *box = mail->buckets[i]; box != NULL; box = box->chained)
-            fault_if_left(box);
+            if (box->tph != but)
+                fault_if_left(box);
 }
 
 void pse_mail_destroy(pse_mail *mail)

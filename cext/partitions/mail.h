@@ -105,8 +105,11 @@ pse_box *pse_mail_box(pse_mail *mail, uint64_t tph, uint32_t partition, const ps
 /* The partition leaves the region, or a TPH ends.  What was never received is a fault. */
 void pse_mail_close(pse_mail *mail, uint64_t tph, uint32_t scope, uint32_t partition);
 void pse_mail_close_all(pse_mail *mail, uint64_t tph);
-/* At the end of a run: what is left for partitions that are gone. */
-void pse_mail_check_empty(pse_mail *mail);
+/* A TPH goes on elsewhere (kept.c): its boxes go. */
+void pse_mail_forget(pse_mail *mail, uint64_t tph);
+/* At a pause, or the end of a run: what is left for partitions that are gone; `but`: a TPH that goes on, or
+ * 0. */
+void pse_mail_check_empty(pse_mail *mail, uint64_t but);
 
 /* A module runs for a partition, at a call site, from pse_mail_enter to pse_mail_leave.  Begin with `box`
  * NULL; a module that goes on after a rest enters with the same visit. */
@@ -134,6 +137,22 @@ bool pse_mail_retry(pse_mail *mail);
 const pse_mail_fault *pse_mail_get_fault(const pse_mail *mail);
 size_t pse_mail_waits(const pse_mail *mail, pse_wait *rows, size_t limit);
 uint64_t pse_mail_resting(const pse_mail *mail); /* boxes that rest */
+
+/* What a box holds at a pause (kept.c): a message that nobody has received yet, or how many collectives its
+ * partition has come to. */
+typedef struct pse_kept {
+    uint32_t scope, partition; /* whose box it is */
+    uint32_t is_letter;
+    uint32_t from;   /* letters: the partition that sent it */
+    uint32_t number; /* of a letter: its tag, or which collective, as in keys; else how many collectives */
+    uint32_t site, collective, extra, type;
+    uint64_t bytes;
+    const void *data; /* as long as its box is left alone */
+} pse_kept;
+
+size_t pse_mail_kept(const pse_mail *mail, uint64_t tph, pse_kept *rows, size_t limit);
+/* Into a box of a run that goes on; in the order in which they were given.  False: no memory. */
+bool pse_mail_put(pse_mail *mail, uint64_t tph, const pse_kept *row);
 
 const coven_services *pse_mail_services(void);
 

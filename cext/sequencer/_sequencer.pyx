@@ -8,6 +8,7 @@ the caller acts.
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t, uintptr_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 from cpython.buffer cimport PyBUF_FORMAT
 
@@ -145,6 +146,13 @@ cdef extern from "sequencer.h" nogil:
         pass
     const pse_mail_fault *pse_sequencer_mail_fault(const pse_sequencer *sequencer)
     bint pse_sequencer_mail_is_empty(pse_sequencer *sequencer)
+    ctypedef struct pse_kept:
+        uint32_t scope, partition, is_letter, sender "from", number, site, collective, extra, type
+        uint64_t bytes
+        const void *data
+    size_t pse_sequencer_kept(const pse_sequencer *sequencer, pse_kept *rows, size_t limit)
+    bint pse_sequencer_put_kept(pse_sequencer *sequencer, const pse_kept *row)
+    int64_t pse_sequencer_under_way(const pse_sequencer *sequencer)
     const pse_wait *pse_sequencer_waits(const pse_sequencer *sequencer, size_t *count)
     void pse_sequencer_serve(pse_sequencer *sequencer)
     const void *pse_mail_services()
@@ -538,8 +546,40 @@ cdef class Sequencer:
         }
 
     def mail_is_empty(self):
-        """Whether every message among partitions was received; if not, mail_fault names one."""
+        """Whether every message among partitions was received, or will be; if not, mail_fault names one."""
         return bool(pse_sequencer_mail_is_empty(self.sequencer))
+
+    @property
+    def under_way(self):
+        """Messages that this rank posted less those that came to it; over all ranks, how many are under way."""
+        return pse_sequencer_under_way(self.sequencer)
+
+    def kept(self):
+        """Give what boxes of partitions hold at a pause: the fields of pse_kept, the data as bytes."""
+        cdef size_t count = pse_sequencer_kept(self.sequencer, NULL, 0), i
+        cdef pse_kept *rows = <pse_kept *>malloc(count * sizeof(pse_kept))
+        cdef list found = []
+        if rows is NULL and count > 0:
+            raise MemoryError("no memory left for messages among partitions")
+        pse_sequencer_kept(self.sequencer, rows, count)
+        try:
+            for i in range(count):
+                found.append((rows[i].scope, rows[i].partition, rows[i].is_letter, rows[i].sender,
+                              rows[i].number, rows[i].site, rows[i].collective, rows[i].extra, rows[i].type,
+                              (<const char *>rows[i].data)[:rows[i].bytes] if rows[i].bytes else b""))
+        finally:
+            free(rows)
+        return found
+
+    def put_kept(self, row):
+        """Put what `kept` gave into a box."""
+        cdef pse_kept kept
+        cdef bytes data
+        (kept.scope, kept.partition, kept.is_letter, kept.sender, kept.number, kept.site, kept.collective,
+         kept.extra, kept.type, data) = row
+        kept.bytes, kept.data = len(data), <const char *>data
+        if not pse_sequencer_put_kept(self.sequencer, &kept):
+            raise MemoryError("no memory left for messages among partitions")
 
     def waits(self):
         """After RUN_DEADLOCK: rows of struct pse_wait, as bytes."""

@@ -202,9 +202,20 @@ const pse_mail_fault *pse_sequencer_mail_fault(const pse_sequencer *s)
     return pse_mail_get_fault(s->mail);
 }
 
-/* At the end of the run, or of this sequencer: false if messages are left that nobody received. */
+/* At the end of the run, or at a pause, where the program's own TPH goes on: false if messages are left that
+ * nobody will receive. */
 bool pse_sequencer_mail_is_empty(pse_sequencer *s)
 {
-    pse_mail_check_empty(s->mail);
+    pse_mail_check_empty(s->mail, s->oldest != NULL ? s->oldest->tph : 0);
     return pse_mail_get_fault(s->mail)->kind == PSE_MAIL_FINE;
+}
+
+size_t pse_sequencer_kept(const pse_sequencer *s, pse_kept *rows, size_t limit)
+{
+    return pse_mail_kept(s->mail, s->pending_context->tph, rows, limit);
+}
+
+bool pse_sequencer_put_kept(pse_sequencer *s, const pse_kept *row)
+{
+    return pse_mail_put(s->mail, s->pending_context->tph, row);
 }

@@ -43,6 +43,11 @@ void quiet_delivered(pse_sequencer *s)
     s->quiet.mine.delivered++;
 }
 
+int64_t pse_sequencer_under_way(const pse_sequencer *s)
+{
+    return (int64_t)(s->quiet.mine.posted - s->quiet.mine.delivered);
+}
+
 void quiet_moved(pse_sequencer *s)
 {
     s->quiet.mine.activity++;

@@ -145,7 +145,12 @@ void pse_sequencer_skip(pse_sequencer *sequencer, uint32_t loop, uint64_t iterat
 
 /* Messages among partitions (park.c, quiet.c). */
 const pse_mail_fault *pse_sequencer_mail_fault(const pse_sequencer *sequencer);
-bool pse_sequencer_mail_is_empty(pse_sequencer *sequencer); /* At the end: false is a fault. */
+bool pse_sequencer_mail_is_empty(pse_sequencer *sequencer); /* At the end or a pause: false is a fault. */
+size_t pse_sequencer_kept(const pse_sequencer *sequencer, pse_kept *rows, size_t limit); /* At a pause. */
+bool pse_sequencer_put_kept(pse_sequencer *sequencer, const pse_kept *row);
+/* Messages that this rank posted less those that were delivered to it; 0 over all ranks: none is under way.
+ */
+int64_t pse_sequencer_under_way(const pse_sequencer *sequencer);
 const pse_wait *pse_sequencer_waits(const pse_sequencer *sequencer, size_t *count); /* Of all ranks. */
 void pse_sequencer_serve(pse_sequencer *sequencer); /* Answer others, after DONE. */
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pse.language.errors import ProgramError
 from pse.language.resolved import CallSite, ModuleReference, Output
-from pse.modules import LoadedModule
+from pse.modules import LoadedModule, ModuleError
 from pse.runtime import exchanges, neighbours, trees
 from pse.runtime.arguments import Arguments
 from pse.runtime.communicators import Communicator, waits_for_turn
@@ -53,7 +53,7 @@ class CallLowering:
         """Emit what this rank does for a call site: execute it, or expect what it defines."""
         try:
             self._execute(site) if self.placement.thread_of(site) == self.key else self._expect(site)
-        except ProgramError as error:
+        except (ProgramError, ModuleError) as error:
             place = str(site.span)
             error.message = error.message if error.message.startswith(place) else f"{place}: {error.message}"
             raise

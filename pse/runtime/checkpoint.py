@@ -7,7 +7,7 @@ reads from the board how many of its iterations are complete everywhere and keep
 A checkpoint that can't be written costs a warning: the run goes on, and the one before stays.
 
 May touch: the slots of its rank's sequencer at a pause, the directory, standard error.  Next rooms:
-`checkpoint_values`, `checkpoint_files`, `resume`.
+`checkpoint_values`, `letters`, `checkpoint_files`, `resume`.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 
 from pse.language.resolved import For
+from pse.runtime import letters, mailfaults
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.checkpoint_files import Directory, FileNote, Manifest, Reader
 from pse.runtime.checkpoint_schedule import Every, Schedule
 from pse.runtime.checkpoint_values import HIDDEN, Restoring, capture
 from pse.runtime.edges import inflight_loops, is_entry, leads_to_entry
+from pse.runtime.peers import MpiPeers
 from pse.runtime.projection import Job, Projection
-from pse.runtime.transport import Transport
 
-_SHORTEST_NAP, _LONGEST_NAP = 20e-6, 3e-3
 _LOOK = 0.05
 """Seconds between two looks at the board where iterations are counted."""
 
@@ -96,6 +97,7 @@ class Checkpoints:
             raise AssertionError(f"there is no pause {kept.point}")
         reader = Reader(self.directory.path, kept)
         Restoring(self.job, self.resumed.before, reader).fill(self.rank, projection, sequencer, kept.point)
+        letters.restore(self.job, self.resumed.before, self.rank, sequencer, reader)
         reader.close()
         if kept.point in inflight_loops(self.job.liveness.walk):
             sequencer.skip(inflight_loops(self.job.liveness.walk)[kept.point], kept.iterations)
@@ -107,7 +109,7 @@ class Checkpoints:
         self,
         projection: Projection,
         sequencer: Sequencer,
-        transport: Transport,
+        peers: MpiPeers,
         figures: Mapping[str, float],
     ) -> None:
         """Meet at a pause; all ranks are at the same one."""
@@ -120,10 +122,10 @@ class Checkpoints:
             inner = leads_to_entry(self.job.liveness.walk, point)
             decision = self._schedule.meet(number, time.monotonic(), entry=entry, before_entry=inner)
             decided[:] = decision.save, decision.due
-        self._wait(self.comm.Ibcast(decided), transport)
+        peers.wait(self.comm.Ibcast(decided).Test)
         self.due = int(decided[1])
         if decided[0]:
-            self._save(projection, sequencer, transport, figures)
+            self._save(projection, sequencer, peers, figures)
 
     def finish(self) -> None:
         """All ranks have come to the end of the program: there is nothing to resume."""
@@ -136,17 +138,18 @@ class Checkpoints:
         self,
         projection: Projection,
         sequencer: Sequencer,
-        transport: Transport,
+        peers: MpiPeers,
         figures: Mapping[str, float],
     ) -> None:
         self._stop_counting()
+        boxes = self._boxes(projection, sequencer, peers)
         self._serial += 1
         point = sequencer.point
-        mine = self._written(projection, sequencer)
+        mine = self._written(projection, sequencer, boxes)
         mine["figures"] = {name: float(value).hex() for name, value in figures.items()}
         loop = inflight_loops(self.job.liveness.walk).get(point)
         mine["iterations"] = 0 if loop is None else self.board.iterations(loop, self.rank)
-        notes = self._gather(mine, transport)
+        notes = self._gather(mine, peers)
         if self.rank != 0:
             return
         wrong = [note["error"] for note in notes if "error" in note]
@@ -171,36 +174,37 @@ class Checkpoints:
             if loop is not None:
                 self._count_iterations(max(note["iterations"] for note in notes))
 
-    def _written(self, projection: Projection, sequencer: Sequencer) -> dict[str, Any]:
+    def _boxes(self, projection: Projection, sequencer: Sequencer, peers: MpiPeers) -> list[letters.Kept]:
+        """Take down messages that no partition has received yet, before any rank goes on and sends more."""
+        letters.settle(peers, sequencer)
+        if not sequencer.mail_is_empty():
+            raise mailfaults.error(sequencer, projection)
+        boxes = letters.kept(sequencer)
+        peers.meet()
+        return boxes
+
+    def _written(
+        self, projection: Projection, sequencer: Sequencer, boxes: list[letters.Kept]
+    ) -> dict[str, Any]:
         """Write this rank's file; gives what is to be said of it."""
+        values = capture(self.job, self.rank, projection, sequencer, sequencer.point)
+        posted = letters.saved(self.job, self.rank, boxes)
         try:
-            values = capture(self.job, self.rank, projection, sequencer, sequencer.point)
-            return {"file": asdict(self.directory.write(self._serial, self.rank, values))}
+            return {"file": asdict(self.directory.write(self._serial, self.rank, chain(values, posted)))}
         except OSError as error:
             return {"error": _reason(error)}
 
-    def _gather(self, mine: Mapping[str, Any], transport: Transport) -> list[Any]:
+    def _gather(self, mine: Mapping[str, Any], peers: MpiPeers) -> list[Any]:
         """Bring what every rank has to say to the first one; the others get an empty list."""
         text = np.frombuffer(json.dumps(mine).encode(), np.uint8)
         sizes = np.zeros(self.comm.Get_size(), np.int64)
-        self._wait(self.comm.Igather(np.array([text.size], np.int64), sizes), transport)
+        peers.wait(self.comm.Igather(np.array([text.size], np.int64), sizes).Test)
         texts = np.empty(int(sizes.sum()) if self.rank == 0 else 0, np.uint8)
-        self._wait(self.comm.Igatherv(text, [texts, (sizes, None)]), transport)
+        peers.wait(self.comm.Igatherv(text, [texts, (sizes, None)]).Test)
         if self.rank != 0:
             return []
         ends = np.cumsum(sizes)
         return [json.loads(texts[end - size : end].tobytes()) for size, end in zip(sizes, ends, strict=True)]
-
-    def _wait(self, request: MPI.Request, transport: Transport) -> None:
-        """Wait asleep, till somebody rings; others may be busy or stuck, and are served."""
-        nap = _SHORTEST_NAP
-        while not request.Test():
-            transport.sequencer.serve()
-            if transport.poll():
-                nap = _SHORTEST_NAP
-                continue
-            self.board.wait(self.rank, self.board.bell(self.rank), nap)
-            nap = min(2 * nap, _LONGEST_NAP)
 
     def _commit(self, manifest: Manifest) -> bool:
         try:

@@ -33,6 +33,7 @@ MANIFEST = "checkpoint.json"
 LOCK = "lock"
 FORMAT = "pse checkpoint"
 VERSION = 1
+_LETTER = re.compile(r"%letter\d+\.\w+\.(\w+)@\d+")
 _DATA = re.compile(r"\d{6,}-rank-\d+\.npz")
 _CHUNK = 1 << 20
 LOCK_PATIENCE = 3.0
@@ -132,6 +133,23 @@ class Manifest:
 def member_name(name: str, partition: int | None) -> str:
     """Name a value in a file: ``u@3`` is partition 3's piece of u."""
     return name if partition is None else f"{name}@{partition}"
+
+
+def letter_name(number: int, place: str) -> str:
+    """Name a message that a partition has not received yet; `place`: a thread, and a set of partitions."""
+    return f"%letter{number}.{place}"
+
+
+def set_of_letter(member: str) -> str | None:
+    """Give the set of partitions to whose messages a value of a checkpoint belongs; None if it is no letter.
+
+    Examples
+    --------
+    >>> set_of_letter("%letter0.thread_B.P@3"), set_of_letter("%mail.thread_B.P@3"), set_of_letter("u@3")
+    ('P', None, None)
+    """
+    found = _LETTER.fullmatch(member)
+    return found[1] if found else None
 
 
 def checksum_of(path: str) -> str:

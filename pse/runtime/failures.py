@@ -28,8 +28,11 @@ def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
     """Name an expression that has no value."""
     pending = sequencer.pending()
     if pending is None:
+        place = projection.places[sequencer.pending_instruction]
         return RunError(
-            "a loop bound, condition or assignment divides by zero, overflows or leaves its domain"
+            f"{place}: a loop bound, condition or assigned value divides by zero, overflows or leaves its domain "
+            f"{on_whom(sequencer, projection)}",
+            help="an `if` before it can keep such values away",
         )
     site = projection.sites[pending[0]]
     return RunError(

@@ -138,7 +138,7 @@ def _ask(placement: str, name: str, partitions: int, processors: int) -> Owners:
     try:
         given = place(partitions, processors)
         owners = [*given] if isinstance(given, list | tuple | range | np.ndarray) else given
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         message = f"placement {placement}: {function}({partitions}, {processors}) failed for partition {name}"
         raise ModuleError(message, traceback=cut(error, frozenset({file, os.path.abspath(file)}))) from error
     _check(f"placement {placement}: {function}({partitions}, {processors})", owners, partitions, processors)

@@ -1,4 +1,4 @@
-"""The other ranks, as a rebalance needs them: sums, parcels and meetings over MPI, asleep while they wait.
+"""The other ranks, as a pause needs them: sums, parcels and meetings over MPI, asleep while they wait.
 
 Messages of the run itself (`transport`) are served meanwhile; parcels have tags of their own.
 """
@@ -29,19 +29,13 @@ class MpiPeers:
     def add(self, numbers: Sequence[int]) -> list[int]:
         """Sum numbers over all ranks; every rank gets the sums."""
         sums = np.array(numbers, np.int64)
-        self._wait(self.comm.Iallreduce(MPI.IN_PLACE, sums).Test)
-        return [int(total) for total in sums]
-
-    def quiet(self) -> None:
-        """Return when every message that this rank sent through MPI has come."""
         self.transport.poll()
-        self._wait(lambda: not self.transport.busy)
-        self.transport.mark()
-        self._wait(lambda: not self.transport.busy)
+        self.wait(self.comm.Iallreduce(MPI.IN_PLACE, sums).Test)
+        return [int(total) for total in sums]
 
     def meet(self) -> None:
         """Return when all ranks are here."""
-        self._wait(self.comm.Ibarrier().Test)
+        self.wait(self.comm.Ibarrier().Test)
 
     def send(self, rank: int, head: bytes, arrays: Sequence[_Bytes]) -> None:
         """Begin to send a parcel."""
@@ -52,12 +46,12 @@ class MpiPeers:
     def receive(self, rank: int, room: Callable[[bytes], Sequence[_Bytes]]) -> None:
         """Receive a parcel of a rank; `room` makes room for its arrays when its head has come."""
         requests = [self.comm.Irecv([array, MPI.BYTE], rank, CONTENT_TAG) for array in room(self._head(rank))]
-        self._wait(lambda: MPI.Request.Testall(requests))
+        self.wait(lambda: MPI.Request.Testall(requests))
 
     def sent(self) -> None:
         """Return when every parcel has left."""
         requests = [request for request, _ in self._leaving]
-        self._wait(lambda: MPI.Request.Testall(requests))
+        self.wait(lambda: MPI.Request.Testall(requests))
         self._leaving.clear()
 
     def _head(self, rank: int) -> bytes:
@@ -69,12 +63,12 @@ class MpiPeers:
             found.extend([message] if message is not None else [])
             return bool(found)
 
-        self._wait(look)
+        self.wait(look)
         head = bytearray(status.Get_count(MPI.BYTE))
         found[0].Recv([head, MPI.BYTE])
         return bytes(head)
 
-    def _wait(self, done: Callable[[], bool]) -> None:
+    def wait(self, done: Callable[[], bool]) -> None:
         """Sleep between looks, longer each time; whoever rings this rank ends a nap.
 
         Others may still be busy, or stuck: they get their answers.

@@ -89,6 +89,11 @@ class Job:
         """The program's edges and their numbers."""
         return number_edges(self.liveness.walk, self.program.tags, self.environment)
 
+    @property
+    def sets(self) -> list[str]:
+        """Name the sets of partitions, in the order in which messages among partitions number them from 1."""
+        return [*self.placements, PROCS]
+
     def set_of(self, array: Type) -> str:
         """Name the partition (the set of partitions) over which a tag is distributed."""
         return array.distribution.partition or PROCS

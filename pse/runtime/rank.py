@@ -106,8 +106,9 @@ def run_rank(
 
     begin = again(job)
     transport = Transport(comm, begin.sequencer)
-    moving = Rebalancing(rank, job, MpiPeers(comm, board, transport), again) if job.balance else None
-    loop = _Loop(begin, transport, arena, checkpoints, moving)
+    peers = MpiPeers(comm, board, transport)
+    moving = Rebalancing(rank, job, peers, again) if job.balance else None
+    loop = _Loop(begin, peers, arena, checkpoints, moving)
     board.set_state(rank, RUNNING)
     if recorder:
         recorder.record(EventType.PHASE, a=Phase.READY)
@@ -158,12 +159,12 @@ class _Loop:
     def __init__(
         self,
         begin: Standing,
-        transport: Transport,
+        peers: MpiPeers,
         arena: Arena | None,
         checkpoints: Checkpoints | None,
         moving: Rebalancing | None,
     ) -> None:
-        self.transport, self.arena = transport, arena
+        self.peers, self.transport, self.arena = peers, peers.transport, arena
         self.checkpoints, self.moving = checkpoints, moving
         self.figures: dict[str, float] = {}
         self.nap = SHORTEST_NAP
@@ -205,7 +206,7 @@ class _Loop:
     def _pause(self) -> None:
         """Do what all ranks do together at this point of the program."""
         if self.checkpoints:
-            self.checkpoints.pause(self.projection, self.sequencer, self.transport, self.figures)
+            self.checkpoints.pause(self.projection, self.sequencer, self.peers, self.figures)
         moved = self.moving.pause(self.standing, self._serve) if self.moving else None
         if moved:
             self._stand(moved)

@@ -3,8 +3,9 @@
 At every so-manieth pause all ranks bring together what each partition's calls cost (`balance` says what
 should move), and if it is worth it each rank writes its plan anew, for the new placements. A new sequencer
 takes over from the old one at the same point of the program: slots that stay pass to it as they are, those of
-partitions that move go to their new ranks, by handle on a node and through MPI between nodes. Results don't
-depend on it, as they don't depend on where partitions live.
+partitions that move go to their new ranks, by handle on a node and through MPI between nodes. So do messages
+among partitions that nobody has received yet. Results don't depend on it, as they don't depend on where
+partitions live.
 
 Nobody waits by spinning; other nodes' messages are served meanwhile. Queues are empty at a pause, so what
 was taken from them is counted anew (`Board.forget_taken`), once nothing of the old counts is under way.
@@ -22,7 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pse.runtime import balance, mailfaults
+from pse.runtime import balance, letters, mailfaults
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.projection import Job, Projection
 
@@ -37,9 +38,6 @@ class Peers(Protocol):
 
     def add(self, numbers: Sequence[int]) -> list[int]:
         """Sum numbers over all ranks; every rank gets the sums."""
-
-    def quiet(self) -> None:
-        """Return when every message that this rank sent has come."""
 
     def meet(self) -> None:
         """Return when all ranks are here."""
@@ -127,10 +125,10 @@ class Rebalancing:
         self.moves.partitions += sum(a != b for a, b in zip(owners, chosen, strict=True))
 
     def _move(self, now: Standing, job: Job, serve: Callable[[Sequencer], None]) -> Standing:
+        now.sequencer.take_all()
+        letters.settle(self.peers, now.sequencer)
         if not now.sequencer.mail_is_empty():
             raise mailfaults.error(now.sequencer, now.projection)
-        now.sequencer.take_all()
-        self.peers.quiet()
         then = self.again(job)
         then.sequencer.start_at(now.sequencer.point, now.sequencer.rounds)
         move = _Move(self.rank, now, then)
@@ -138,6 +136,7 @@ class Rebalancing:
             self.peers.send(rank, parcel.head(), parcel.arrays)
         for rank in move.sources():
             self.peers.receive(rank, move.unpack)
+            move.deliver()
         move.keep()
         self.peers.sent()
         now.sequencer.abandon()
@@ -163,10 +162,13 @@ class _Parcel:
     """Values on their way to another rank: their names and numbers, and the bytes of arrays."""
 
     values: list[tuple[str, int, Any]] = field(default_factory=list)
+    letters: list[tuple[list[int], int]] = field(
+        default_factory=list
+    )  # fields of a `Kept`, bytes of its data
     arrays: list[Bytes] = field(default_factory=list)
 
     def head(self) -> bytes:
-        return json.dumps(self.values).encode()
+        return json.dumps([self.values, self.letters]).encode()
 
 
 class _Move:
@@ -176,6 +178,7 @@ class _Move:
         self.rank, self.now, self.then = rank, now, then
         seat = now.job.liveness.placement.seat(rank)
         self.key, self.processor = seat.key, seat.processor
+        self.came: list[tuple[list[int], Bytes]] = []  # letters of other ranks
 
     def outgoing(self) -> dict[int, _Parcel]:
         """Put together what leaves this rank, by receiver."""
@@ -191,7 +194,19 @@ class _Move:
                 parcel.values.append((tag, partition, self._packed(value, target, parcel)))
         for target in self._partners(self.now.job, self.then.job):
             parcels.setdefault(target, _Parcel())
+        for row in letters.kept(self.now.sequencer):
+            self._forward(row, parcels)
         return parcels
+
+    def _forward(self, row: letters.Kept, parcels: Mapping[int, _Parcel]) -> None:
+        """Pass on what a partition's box holds: into the new one here, or with the partition."""
+        owner = self.then.job.owners(self.then.job.sets[row.scope - 1])[row.partition] if row.scope else None
+        if owner in (None, self.processor):
+            self.then.sequencer.put_kept(row)
+            return
+        parcel = parcels[self.then.job.liveness.placement.rank_of(self.key, owner)]
+        parcel.letters.append(([*row[:-1]], len(row.data)))
+        parcel.arrays.append(np.frombuffer(row.data, np.uint8))
 
     def sources(self) -> list[int]:
         """List the ranks that send something here."""
@@ -207,12 +222,20 @@ class _Move:
     def unpack(self, head: bytes) -> list[Bytes]:
         """Put the values of a parcel into their slots; gives where the bytes of its arrays are to go."""
         room: list[Bytes] = []
-        for tag, partition, packed in json.loads(head):
+        values, rows = json.loads(head)
+        for tag, partition, packed in values:
             slot = self.then.projection.slots.get((tag, partition))
             value = self._unpacked(packed, room)
             assert slot is not None, f"partition {partition} has no {tag} here"
             self.then.sequencer.put(slot, value)
-        return room
+        self.came = [(row, np.empty(size, np.uint8)) for row, size in rows]
+        return room + [data for _, data in self.came]
+
+    def deliver(self) -> None:
+        """Put the letters of the parcel that has come into their boxes."""
+        for row, data in self.came:
+            letters.put(self.then.sequencer, row, data.tobytes())
+        self.came = []
 
     def _owner(self, job: Job, tag: str, partition: int | None) -> int | None:
         """Give the processor of a slot's partition; None for slots that don't move."""

@@ -25,11 +25,9 @@ class Regions:
         """Give the number of the set that a call works in, the same on every rank; 0 outside PARALLEL."""
         if not site.parallel or site.partition is None:
             return 0
-        for name in self.job.placements or (site.partition,):
+        for name in self.job.sets:
             if name not in self.tables.regions:
                 self._add(name)
-        if site.partition not in self.tables.regions:
-            self._add(site.partition)
         return self.tables.regions[site.partition] + 1
 
     def _add(self, name: str) -> None:

@@ -26,6 +26,7 @@ from pse.runtime.checkpoint_files import (
     Manifest,
     checksum_of,
     read_manifest,
+    set_of_letter,
     verify,
 )
 from pse.runtime.checkpoint_schedule import DEFAULT, Every
@@ -217,7 +218,8 @@ def check_processors(program: ResolvedProgram, environment: Mapping[str, Value],
         return
     live = analyse(program, together=True)
     changed |= _computed(live, changed)
-    for reason in _obstacles(live, manifest.point, before, environment, changed):
+    obstacles = _obstacles(live, manifest.point, before, environment, changed)
+    for reason in (*_letters(manifest, before, environment), *obstacles):
         raise UsageError(
             f"on {environment['procs']} processors this run can't go on: {reason}",
             help=f"resume it on {manifest.processors}: -p {manifest.processors}",
@@ -248,6 +250,16 @@ def _obstacles(
         reason = _difference(live.tags[name], before, now, changed)
         if reason is not None:
             yield f"{live.tags[name].display or name} ({live.tags[name].span}) {reason}"
+
+
+def _letters(manifest: Manifest, before: Mapping[str, Value], now: Mapping[str, Value]) -> Iterator[str]:
+    members = (member for note in manifest.files for member in note.members)
+    for name in sorted({found for member in members if (found := set_of_letter(member))}):
+        if before[name] != now[name]:
+            yield (
+                f"messages among the {before[name]} partitions of {name} have been sent and not received; "
+                f"now there are {now[name]} partitions"
+            )
 
 
 def _live_anywhere(live: Liveness, point: int) -> frozenset[str]:

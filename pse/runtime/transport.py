@@ -57,7 +57,6 @@ class Transport:
         self._types: dict[tuple[Any, ...], MPI.Datatype] = {}
         self._pace = 1.0  # bytes a ns
         self.sent = self.received = 0  # messages so far
-        self._unmarked: set[int] = set()  # ranks that were sent something since the last mark
 
     @property
     def busy(self) -> bool:
@@ -76,12 +75,6 @@ class Transport:
         moved |= self._deliver()
         return self._retire() or moved
 
-    def mark(self) -> None:
-        """Send an empty message after all others: once this is not `busy` any more, they have come too."""
-        for rank in sorted(self._unmarked):
-            self._sending.append((self.comm.Issend([b"", MPI.BYTE], rank, HEAD_TAG), None, None))
-        self._unmarked.clear()
-
     def close(self) -> None:
         """Give back the derived datatypes."""
         for datatype in self._types.values():
@@ -93,7 +86,6 @@ class Transport:
         for rank, message, buffer in outgoing:
             head = message + (_pack_layout(buffer) if buffer is not None else bytes(_LAYOUT.size))
             self._sending.append((self.comm.Isend([head, MPI.BYTE], rank, HEAD_TAG), None, head))
-            self._unmarked.add(rank)
             self.sent += 1
             if buffer is not None:
                 memory, datatype = self._outgoing(buffer)
@@ -108,8 +100,6 @@ class Transport:
         while (found := self.comm.Improbe(MPI.ANY_SOURCE, HEAD_TAG, status)) is not None:
             head = bytearray(_MESSAGE_BYTES + _LAYOUT.size)
             found.Recv([head, MPI.BYTE])
-            if status.Get_count(MPI.BYTE) == 0:
-                continue
             self.received += 1
             source = status.Get_source()
             self._arriving.setdefault(source, deque()).append(self._begin(bytes(head), source))

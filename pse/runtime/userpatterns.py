@@ -65,9 +65,10 @@ def _ask(where: str, pattern: str, function: Callable[[int, int], Any], extent: 
     try:
         given = function(extent, parts)
         return given if isinstance(given, np.ndarray) or not isinstance(given, Iterable) else [*given]
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         file = pattern.rpartition(":")[0]
-        raise ModuleError(f"{where} failed", traceback=cut(error, frozenset({file}))) from error
+        frames = cut(error, frozenset({file, os.path.abspath(file)}))
+        raise ModuleError(f"{where} failed", traceback=frames) from error
 
 
 def _dealt(where: str, given: Any, extent: int, parts: int) -> list[Indices]:

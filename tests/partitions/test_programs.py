@@ -1,6 +1,7 @@
 """Modules that exchange messages among partitions, in programs: on any processors, nodes and placements."""
 
 import ctypes
+import random
 import re
 import time
 from pathlib import Path
@@ -15,6 +16,7 @@ from pse import partition
 from pse.language.errors import RunError
 from pse.modules import build
 from pse.modules.imports import import_python
+from pse.runtime.balance import better
 
 PROGRAMS = Path(__file__).parent / "programs"
 HEAD = """coven 1
@@ -35,13 +37,14 @@ PLACES = {
 }
 
 
-def play(body, count="6", place="one", **values):
+def play(body, count="6", place="one", balance=0, decide=lambda: better, **values):
     """Run a program on a place; gives what reached the root."""
     processors, how = PLACES[place]
     program = compile_program(HEAD.format(count=count) + f"program p {{ {body} }}", PROGRAMS / "p.coven")
     kept = import_python(str(PROGRAMS / "mailing.py"), "mailing.py").kept
     kept.clear()
-    run(make_job(program, processors, values={name: str(value) for name, value in values.items()}, **how))
+    texts = {name: str(value) for name, value in values.items()}
+    run(make_job(program, processors, values=texts, balance=balance, **how), decide=decide)
     return dict(kept)
 
 
@@ -230,3 +233,56 @@ REFUSED = {
 def test_what_python_modules_ask_wrongly_is_refused(what):
     with pytest.raises(RunError, match=REFUSED[what]):
         play(over_partitions("thread_B py.refused(what, xs) -> ys"), what=what)
+
+
+def anywhere(seed):
+    """Moves partitions about as chance has it, the same on every rank."""
+    chance = random.Random(seed)
+    return lambda owners, loads, processors, cost: tuple(chance.randrange(processors) for _ in owners)
+
+
+ACROSS = """
+  thread_A py.make(seed, N) -> x
+  thread_A scatter(x) -> xs @ block(0)
+  PARALLEL over P { thread_B py.early(seed, 0, xs) }
+  for k in 0 .. 5 {
+    PARALLEL over P { thread_B py.late(seed, k, xs)  thread_B py.early(seed, k + 1, xs) }
+  }
+  PARALLEL over P { thread_B py.late(seed, 5, xs) }
+  thread_A gather(xs) -> y @ root
+  thread_A py.keep("y", y)
+"""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_messages_under_way_move_with_their_partitions(place):
+    for seed in range(4):
+        still = play(ACROSS, place="one", seed=seed)["y"]
+        moved = play(ACROSS, place=place, seed=seed, balance=1, decide=lambda: anywhere(seed))  # noqa: B023
+        assert moved["y"].tobytes() == still.tobytes()
+
+
+def test_a_message_that_an_iteration_left_is_named_where_partitions_move():
+    body = """
+      for k in 0 .. 3 {
+        for i in 0 .. 2 inflight 2 {
+          thread_A py.make(i, N) -> x
+          thread_A scatter(x) -> xs @ block(0)
+          PARALLEL over P { thread_B c.wrong(5, xs) }
+        }
+      }
+    """
+    with pytest.raises(RunError, match=r"partition 0, sent 1 f64 with tag 5 to partition 1, which never"):
+        play(body, place="three", balance=1, decide=lambda: anywhere(1))
+
+
+def test_what_must_be_received_before_a_pause_and_is_not_is_a_deadlock():
+    """An array that lies in the arena is read where it is, so its sender waits."""
+    body = """
+      thread_A py.make(seed, N) -> x
+      thread_A scatter(x) -> xs @ block(0)
+      for k in 0 .. 2 { PARALLEL over P { thread_B c.later(k, xs) } }
+    """
+    play(body, place="three", N=6 * 5000)
+    with pytest.raises(RunError, match=r"deadlock: .*\n  partition 0 .* waits .* partition 5"):
+        play(body, place="three", N=6 * 5000, balance=1)

@@ -404,14 +404,10 @@ class Peers:
 
     def add(self, numbers: Sequence[int]) -> list[int]:
         meeting, self.met = self.met, self.met + 1
+        self.rank.look_around()
         self.meetings.come(meeting, numbers)
         self.rank.wait_until(lambda: self.meetings.there[meeting] == self.meetings.ranks)
         return self.meetings.sums[meeting].tolist()
-
-    def quiet(self) -> None:
-        self.rank.look_around()
-        self.meet()
-        self.rank.look_around()
 
     def meet(self) -> None:
         self.add([])

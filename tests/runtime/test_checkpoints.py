@@ -21,6 +21,7 @@ from pse.runtime.checkpoint_files import (
     MANIFEST,
     CheckpointRefused,
     Directory,
+    FileNote,
     Manifest,
     read_manifest,
     verify,
@@ -42,9 +43,9 @@ def job(directory, *arguments):
     return Job([beside_python("pse"), *arguments], directory=directory)
 
 
-def run(directory, *arguments, code=0):
+def run(directory, *arguments, code=0, **environment):
     """Run `pse` to its end; gives what it said on standard error."""
-    ran = job(directory, *arguments)
+    ran = Job([beside_python("pse"), *arguments], environment, directory)
     assert ran.wait() == code, ran.err
     assert "Traceback" not in ran.err
     return ran.err
@@ -275,6 +276,54 @@ def test_a_second_run_is_kept_out_of_a_directory_in_use(left):
     said = run(left, "resume", "kept", code=2)
     assert "error: kept: another run writes its checkpoints there\n" in said
     os.close(taken)
+
+
+@pytest.fixture(scope="module")
+def received(tmp_path_factory):
+    """What letters.coven writes when nobody disturbs it."""
+    directory = work(tmp_path_factory.mktemp("received") / "work", "letters.coven", "letters.py")
+    (directory / "failed").touch()
+    run(directory, "run", "letters.coven")
+    return files(directory)
+
+
+TWO_NODES = {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1", "MPIR_CVAR_NUM_CLIQUES": "2"}
+
+
+@pytest.mark.parametrize(("place", "again"), [({}, "2"), (TWO_NODES, "1")], ids=["one node", "two nodes"])
+def test_messages_under_way_are_kept(tmp_path, received, place, again):
+    """Each round receives what the one before has sent; the seventh is killed."""
+    directory = work(tmp_path / "work", "letters.coven", "letters.py")
+    said = run(
+        directory,
+        "run",
+        "letters.coven",
+        "-p",
+        "3",
+        "--checkpoint",
+        "kept",
+        "--every",
+        "1",
+        code=3,
+        **place,
+    )
+    assert re.search(r"`pse resume kept` goes on at letters\.coven:10:3, k = [67]\n", said)
+    run(directory, "resume", "kept", "-p", again)
+    assert files(directory) == received
+
+
+def test_messages_of_another_number_of_partitions_are_refused():
+    text = (PROGRAMS / "letters.coven").read_text().replace("P = count", "P = count * procs")
+    result = check(text, str(PROGRAMS / "letters.coven"), modules=Finder())
+    assert result.program is not None
+    loop = next(s.id for s in number(result.program).steps if isinstance(s.statement, For))
+    now = bind_parameters(result.program, {}, 3).environment
+    counts = FileNote("000001-rank-1.npz", 0, "", ("%mail.thread_B.P@0",))
+    letter = FileNote("000001-rank-2.npz", 0, "", ("%letter1.thread_B.P@9",))
+    kept = Manifest("", "", text, {}, {}, (), "1", 2, {"P": 10}, point=loop, files=(counts,))
+    check_processors(result.program, now, kept)
+    with pytest.raises(UsageError, match="messages among the 10 partitions of P have been sent and not rec"):
+        check_processors(result.program, now, replace(kept, files=(counts, letter)))
 
 
 PROCS = """coven 1

@@ -139,3 +139,28 @@ def refused(what, x):
     elif what == 6:
         partition.alltoall(np.zeros(partition.count + 1))
     return x
+
+
+# @ coven module early(in i64 seed, in i64 k, in f64 x[n])
+def early(seed, k, x):
+    """Sends what `late` receives in a later call; partition 0 is late for a sum too."""
+    for number, (source, target, tag, size) in enumerate(pattern(seed + k, partition.count)):
+        if source == partition.index:
+            partition.send(target, x[0] + content(number, min(size, 300)), tag)
+    partition.send(partition.index, np.int64(k), tag=9)
+    if partition.index:
+        partition.reduce(x, "sum")
+
+
+# @ coven module late(in i64 seed, in i64 k, inout f64 x[n])
+def late(seed, k, x):
+    places = []
+    for number, (source, target, tag, size) in enumerate(pattern(seed + k, partition.count)):
+        if target == partition.index:
+            places.append((number, partition.receive(source, shape=min(size, 300), tag=tag)))
+    turn = yield partition.receive(partition.index, dtype=np.int64, tag=9)
+    assert turn == k
+    for number, request in places:
+        x += np.sin(request.data.sum() * number)
+    if partition.index == 0:
+        x += np.cos((yield partition.reduce(x, "sum")))
