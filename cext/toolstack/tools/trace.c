@@ -16,14 +16,14 @@
 #define TOOL_NAME "trace"
 #include "tool.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "directory.h"
 #include "handles.h"
+#include "kept.h"
 #include "recorder.c"
 
 static pse_recorder *recorder; /* NULL: not recording */
@@ -86,31 +86,6 @@ static inline void leave(unsigned number, uint64_t entered, int returned)
 
 /* The directory. */
 
-static void make_directories(char *path)
-{
-    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        mkdir(path, 0777);
-        *at = '/';
-    }
-    mkdir(path, 0777);
-}
-
-/* Files of ranks that this run doesn't have are an older run's. */
-static void remove_older(const char *path, int ranks)
-{
-    DIR *directory = opendir(path);
-    struct dirent *entry;
-    while (directory && (entry = readdir(directory))) {
-        int rank, length = 0;
-        if (sscanf(entry->d_name, "rank-%d.mpi.events%n", &rank, &length) == 1 && length && !entry->d_name[length] &&
-            rank >= ranks)
-            unlinkat(dirfd(directory), entry->d_name, 0);
-    }
-    if (directory)
-        closedir(directory);
-}
-
 static const char *given_directory(void)
 {
     const char *path = tool_argument("directory");
@@ -132,10 +107,10 @@ static void choose_directory(char *path, size_t room)
 
 /* Start and end. */
 
-static void open_recorder(int rank, int ranks, char *path)
+static void open_recorder(int rank, int ranks, const char *path)
 {
-    make_directories(path);
-    remove_older(path, ranks);
+    directory_make(path);
+    directory_remove_older(path, ".mpi.events", ranks);
     int error = pse_recorder_open_part(&recorder, path, (uint32_t)rank, ".mpi");
     if (error)
         tool_say("rank %d: nothing is recorded: %s: %s", rank, path, strerror(-error));

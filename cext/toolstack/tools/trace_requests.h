@@ -274,49 +274,6 @@ static void not_completed(int count, const MPI_Request handles[])
     }
 }
 
-/* Copies of what a wait is given. */
-
-enum { FEW = 16 };
-
-struct kept {
-    MPI_Request few[FEW], *requests;
-    MPI_Status few_statuses[FEW], *statuses;
-    MPI_Status *allocated;
-};
-
-#define OWN_STATUS                                                                                           \
-    MPI_Status own_status;                                                                                   \
-    if (status == MPI_STATUS_IGNORE)                                                                         \
-    status = &own_status
-#define KEEP_ONE                                                                                             \
-    OWN_STATUS;                                                                                              \
-    MPI_Request kept = *request
-#define KEEP_ALL(count)                                                                                      \
-    struct kept kept;                                                                                        \
-    keep(&kept, count, array_of_requests, NULL)
-#define KEEP_EACH(count)                                                                                     \
-    struct kept kept;                                                                                        \
-    array_of_statuses = keep(&kept, count, array_of_requests, array_of_statuses)
-
-static MPI_Status *keep(struct kept *kept, int count, const MPI_Request handles[], MPI_Status *statuses)
-{
-    size_t n = count > 0 ? (size_t)count : 0;
-    kept->allocated = NULL;
-    kept->requests = n <= FEW ? kept->few : malloc(n * sizeof *kept->requests);
-    memcpy(kept->requests, handles, n * sizeof *kept->requests);
-    kept->statuses = statuses;
-    if (statuses == MPI_STATUSES_IGNORE)
-        kept->statuses = n <= FEW ? kept->few_statuses : (kept->allocated = malloc(n * sizeof *kept->statuses));
-    return kept->statuses;
-}
-
-static void keep_end(struct kept *kept)
-{
-    if (kept->requests != kept->few)
-        free(kept->requests);
-    free(kept->allocated);
-}
-
 static void all_completed(int count, const struct kept *kept)
 {
     for (int i = 0; i < count; i++)
