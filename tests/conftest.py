@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -167,12 +168,11 @@ def nothing_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Processes are recognised by a mark in their environment, so only those count that this test started.
     """
     mark = {"PSE_TEST_MARK": secrets.token_hex(8)}
-    shared_before = shared_memory()
-    with tempfile.TemporaryDirectory(prefix="pse-test-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="pse-test-") as temporary, noting_others(mark) as others:
         for name, value in mark.items() | {("TMPDIR", temporary)}:
             monkeypatch.setenv(name, value)
         yield
-        left = settle(lambda: leftovers(mark, shared_before, Path(temporary)))
+        left = settle(lambda: leftovers(mark, others, Path(temporary)))
     assert not left, "left behind:\n" + "\n".join(left)
 
 
@@ -184,10 +184,10 @@ def settle(look: Callable[[], list[str]]) -> list[str]:
     return seen
 
 
-def leftovers(mark: Mapping[str, str], shared_before: set[str], temporary: Path) -> list[str]:
+def leftovers(mark: Mapping[str, str], others: set[str], temporary: Path) -> list[str]:
     """Describe marked processes, orphaned new entries of /dev/shm and files under `temporary`."""
     processes = [f"process {pid}: {command}" for pid, command in marked_processes(mark)]
-    orphans = [f"/dev/shm/{name}" for name in sorted(orphaned_shared_memory(shared_before))]
+    orphans = [f"/dev/shm/{name}" for name in sorted(orphaned_shared_memory(others))]
     return processes + orphans + [str(path) for path in sorted(temporary.rglob("*"))]
 
 
@@ -210,14 +210,38 @@ def shared_memory() -> set[str]:
     return set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
 
 
-def orphaned_shared_memory(before: set[str]) -> set[str]:
-    """Name the new entries of /dev/shm that no living process has mapped: others may run beside the tests."""
-    new = shared_memory() - before
-    used: set[str] = set()
-    for maps in Path("/proc").glob("[0-9]*/maps") if new else ():
+@contextlib.contextmanager
+def noting_others(mark: Mapping[str, str]) -> Iterator[set[str]]:
+    """Collect the entries of /dev/shm that were there before, and those of processes without the mark."""
+    others, seen, over = shared_memory(), shared_memory(), threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.01):
+            new = shared_memory() - seen
+            seen.update(new)
+            ours = {pid for pid, _ in marked_processes(mark)} if new else set()
+            others.update(name for name, pid in users(new) if pid not in ours)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield others
+    finally:
+        over.set()
+        watcher.join()
+
+
+def orphaned_shared_memory(others: set[str]) -> set[str]:
+    """Name the new entries of /dev/shm that no living process has mapped."""
+    new = shared_memory() - others
+    return new - {name for name, _ in users(new)}
+
+
+def users(names: set[str]) -> Iterator[tuple[str, int]]:
+    """Give every process that has one of these entries of /dev/shm mapped."""
+    for maps in Path("/proc").glob("[0-9]*/maps") if names else ():
         try:
             text = maps.read_text(errors="replace")
         except OSError:
             continue
-        used |= {name for name in new if f"/dev/shm/{name}" in text}
-    return new - used
+        yield from ((name, int(maps.parent.name)) for name in names if f"/dev/shm/{name}" in text)

@@ -23,6 +23,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import TypeGuard
 
 from pse.runtime import _faults, processes
 from pse.runtime._channel import Board
@@ -31,6 +32,12 @@ from pse.runtime.verdict import RANK_FAILED, Suspect, Verdict, judge
 
 PATIENCE = 1.0
 """Seconds that the process manager gets to end the other ranks."""
+
+ORDER_PATIENCE = 0.3
+"""Seconds that mpiexec may take to end after it has killed all ranks."""
+
+SAID = (1, 2, 3)
+"""Exit codes of a job that a rank ended which has said why."""
 
 MPIEXEC = -1
 """Stands for mpiexec where there are ranks."""
@@ -255,7 +262,17 @@ class _Warden:
         status = suspect.status()
         if _ended_by_itself(status):
             return Verdict("") if status else None  # Whoever ends itself so early has said why.
+        if self._ended_by_order():
+            return Verdict("")
         return Verdict(_faults.describe_death(None, suspect.rank, suspect.who, status, None))
+
+    def _ended_by_order(self) -> bool:
+        """Say whether mpiexec killed the ranks because one of them, who has said why, made it end."""
+        for suspect in self.living.values():
+            if suspect.rank == MPIEXEC and processes.is_dead(suspect.pidfd, ORDER_PATIENCE):
+                status = suspect.status()
+                return _ended_by_itself(status) and os.WEXITSTATUS(status) in SAID
+        return False
 
     def _fail(self, text: str, rank: int) -> None:
         """Say why the job fails, unless that has been said; from now on the other ranks have little time."""
@@ -278,7 +295,7 @@ class _Warden:
                     signal.pidfd_send_signal(suspect.pidfd, signal.SIGKILL)
 
 
-def _ended_by_itself(status: int | None) -> bool:
+def _ended_by_itself(status: int | None) -> TypeGuard[int]:
     return status is not None and os.WIFEXITED(status)
 
 
