@@ -551,7 +551,7 @@ cdef class Sequencer:
 
     @property
     def under_way(self):
-        """Messages that this rank posted less those that came to it; over all ranks, how many are under way."""
+        """Messages that this rank posted less those that came; over all ranks, how many are under way."""
         return pse_sequencer_under_way(self.sequencer)
 
     def kept(self):

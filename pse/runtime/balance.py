@@ -8,7 +8,7 @@ Next room: `rebalance` measures and moves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,7 +56,13 @@ def imbalance(owners: Sequence[int], loads: Sequence[int], processors: int) -> f
     return float(sums.max() * processors / sums.sum()) if sums.sum() else 1.0
 
 
-def better(owners: Sequence[int], loads: Sequence[int], processors: int, cost: int = 0) -> Owners | None:
+def better(
+    owners: Sequence[int],
+    loads: Sequence[int],
+    processors: int,
+    cost: int = 0,
+    bound: Collection[int] = frozenset(),
+) -> Owners | None:
     """Give a placement that is worth moving to, or None.
 
     Parameters
@@ -69,6 +75,8 @@ def better(owners: Sequence[int], loads: Sequence[int], processors: int, cost: i
         How many there are.
     cost : int
         What moving costs, in ns.
+    bound : collection of int
+        Partitions that stay where they are.
 
     Examples
     --------
@@ -76,12 +84,18 @@ def better(owners: Sequence[int], loads: Sequence[int], processors: int, cost: i
     (0, 1, 1, 1)
     >>> better((0, 0, 1, 1), (50, 1, 49, 1), 2) is None
     True
+    >>> better((0, 0, 1, 1), (4, 2, 1, 1), 2, bound={1})
+    (1, 0, 0, 0)
     """
     now, load = np.array(owners, np.int64), np.array(loads, np.int64)
+    free = np.array([partition for partition in range(len(now)) if partition not in bound], np.int64)
+    base = _sums(now, load, processors) - _sums(now[free], load[free], processors)
+    moved = now[free]
     before = int(_sums(now, load, processors).max(initial=0))
-    for _ in range(len(now)):
-        if not _improve(now, load, processors):
+    for _ in range(len(free)):
+        if not _improve(moved, load[free], base):
             break
+    now[free] = moved
     gain = before - int(_sums(now, load, processors).max(initial=0))
     worth = gain > before * WORTH and gain * WINDOWS >= cost
     return tuple(now.tolist()) if worth else None
@@ -108,9 +122,12 @@ def _sums(owners: _Counts, loads: _Counts, processors: int) -> _Counts:
     return sums
 
 
-def _improve(owners: _Counts, loads: _Counts, processors: int) -> bool:
-    """Make the busiest processor less busy; false if no move and no exchange does."""
-    sums = _sums(owners, loads, processors)
+def _improve(owners: _Counts, loads: _Counts, base: _Counts) -> bool:
+    """Make the busiest processor less busy; false if no move and no exchange does.
+
+    `base` is the load of each processor that can't move.
+    """
+    sums = base + _sums(owners, loads, len(base))
     busiest = int(sums.argmax())
     for other in np.argsort(sums, kind="stable").tolist():
         gap = int(sums[busiest] - sums[other])

@@ -1,9 +1,10 @@
 """Communicators for modules: a parameter of type `comm` gets one over the instances of its call site.
 
 In PARALLEL these are the thread's ranks in order of partitions, which takes one partition on each processor;
-outside, it is the root thread's rank alone. Every call site has a communicator of its own, made before the
-run, so sites can't take each other's messages. Who may be inside a collective call, and when, is decided by
-`cext/sequencer/order.c`. This file is for launcher and ranks: only `make` needs MPI.
+such partitions stay where they are (`bound`), where those of other sets move. Outside, it is the root
+thread's rank alone. Every call site has a communicator of its own, made before the run, so sites can't take
+each other's messages. Who may be inside a collective call, and when, is decided by `cext/sequencer/order.c`.
+This file is for launcher and ranks: only `make` needs MPI.
 """
 
 from __future__ import annotations
@@ -75,13 +76,14 @@ def members(job: Job, site: CallSite) -> list[int]:
             f"{region} has {len(owners)} partitions on {job.processors} processors",
             help=f"write partition {region} = procs, or let the module send messages to partitions by number",
         )
-    if job.balance:
-        raise ProgramError(
-            f"{site.span}: {site.label} takes a communicator, whose ranks stay where they are; "
-            f"with balance = {job.balance} partitions of {region} may move",
-            help="leave the option balance out, or let the module send messages to partitions by number",
-        )
     return [placement.rank_of(key, processor) for processor in owners]
+
+
+def bound(job: Job) -> frozenset[int]:
+    """Give the partitions that stay where they are, as ranks of a communicator, by `Job.load_of`."""
+    regions = {_region(job, site) for site in job.liveness.walk.sites if takes_one(site)}
+    sizes = {name: len(owners) for name, owners in job.placements.items() if name in regions}
+    return frozenset(job.load_of(name, index) for name, size in sizes.items() for index in range(size))
 
 
 def make(comm: MPI.Intracomm, job: Job) -> dict[int, Communicator]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -25,12 +25,13 @@ import numpy.typing as npt
 
 from pse.runtime import balance, letters, mailfaults
 from pse.runtime._sequencer import Buffer, Sequencer
+from pse.runtime.communicators import bound
 from pse.runtime.projection import Job, Projection
 
 Bytes = npt.NDArray[np.uint8]
 Number = int | float | complex
-Decide = Callable[[Sequence[int], Sequence[int], int, int], tuple[int, ...] | None]
-"""From owners, loads, processors and the cost of moving: the owners to be, or None."""
+Decide = Callable[[Sequence[int], Sequence[int], int, int, Collection[int]], tuple[int, ...] | None]
+"""From owners, loads, processors, the cost of moving and who can't move: the owners to be, or None."""
 
 
 class Peers(Protocol):
@@ -88,6 +89,7 @@ class Rebalancing:
         self.every = job.balance
         self.due = self.every
         self.moves = balance.Moves()
+        self._bound = bound(job)
         self._measured = [0] * sum(map(len, job.placements.values()))
         self._cost = 0
 
@@ -103,7 +105,7 @@ class Rebalancing:
         *loads, cost = self.peers.add([*self._since_last(now.sequencer), self._cost])
         owners = [owner for name in job.placements for owner in job.placements[name]]
         self.moves.after = balance.imbalance(owners, loads, job.processors)
-        chosen = self.decide(owners, loads, job.processors, cost // len(job.nodes))
+        chosen = self.decide(owners, loads, job.processors, cost // len(job.nodes), self._bound)
         if chosen is None:
             return None
         self._note(owners, chosen)

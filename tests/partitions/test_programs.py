@@ -238,7 +238,7 @@ def test_what_python_modules_ask_wrongly_is_refused(what):
 def anywhere(seed):
     """Moves partitions about as chance has it, the same on every rank."""
     chance = random.Random(seed)
-    return lambda owners, loads, processors, cost: tuple(chance.randrange(processors) for _ in owners)
+    return lambda owners, loads, processors, cost, bound: tuple(chance.randrange(processors) for _ in owners)
 
 
 ACROSS = """

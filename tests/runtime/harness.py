@@ -292,7 +292,7 @@ class Rank:
         self._stand(self._begin(crew.job, projection))
 
     def _again(self, job: Job) -> Standing:
-        return self._begin(job, project(job, self.rank, load_once))
+        return self._begin(job, project(job, self.rank, load_once, self.crew.communicators(self.rank)))
 
     def _begin(self, job: Job, projection: Projection) -> Standing:
         sequencer = Sequencer(projection.plan, self.board, self.arena, self.recorder, 0)

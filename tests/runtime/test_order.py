@@ -4,7 +4,6 @@ All ranks are threads here; what stands in for a communicator blocks its rank un
 does, and fails the run if they have come to different calls.
 """
 
-import dataclasses
 import random
 import threading
 import time
@@ -32,6 +31,10 @@ def meet(x, k, c):
 #@ coven module work(in f64 x[n], in i64 k, in comm c, out f64 y[n])
 def work(x, k, c):
     c.dawdle(k)
+    return x + 1
+
+#@ coven module work_alone(in f64 x[n], out f64 y[n])
+def work_alone(x):
     return x + 1
 
 #@ coven module alone(in comm c, out i64 n)
@@ -235,10 +238,45 @@ program order {{
         Meetings(job)
 
 
-def test_partitions_with_a_communicator_do_not_move(folder):
-    job = make_job(program(folder, [("B", "work"), ("B", "meet")], 2), 2)
-    with pytest.raises(ProgramError, match=r"order\.coven:9:.*with balance = 3 partitions of P may move"):
-        Meetings(dataclasses.replace(job, balance=3))
+@pytest.mark.parametrize("place", PLACES)
+def test_partitions_without_a_communicator_move_around_those_with_one(folder, place):
+    text = """coven 1
+import "k.py" { make, meet, work_alone, wanted }
+partition P = procs
+partition Q = 3 * procs
+program order {
+  make(6 * procs, 0) -> all
+  scatter(all) -> x @ block(0) over P
+  scatter(all) -> u @ block(0) over Q
+  for k in 0 .. 8 {
+    PARALLEL over Q { thread_C work_alone(u) -> v }
+    PARALLEL over P { thread_B meet(x, k) -> y  thread_C meet(y, k) -> z }
+    swap(x, z)
+    swap(u, v)
+  }
+  gather(x) -> result @ root
+  wanted(result, 0, 16)
+  gather(u) -> other @ root
+  wanted(other, 0, 8)
+}
+"""
+    job = make_job(compile_program(text, folder / "around.coven"), 3, balance=1, **PLACES[place])
+    meetings, moved = Meetings(job), []
+
+    def deal():
+        chance = random.Random(3)
+
+        def decide(owners, loads, processors, cost, bound):
+            assert bound == {0, 1, 2}
+            then = tuple(o if p in bound else chance.randrange(processors) for p, o in enumerate(owners))
+            moved.append(then != tuple(owners))
+            return then
+
+        return decide
+
+    run(job, communicators=meetings.of, decide=deal)
+    meetings.assert_one_order()
+    assert any(moved)
 
 
 def test_ranks_are_in_the_order_of_partitions(folder, tmp_path):

@@ -125,7 +125,7 @@ def anywhere(seed):
     """Moves partitions about as chance has it, the same on every rank."""
     chance = random.Random(seed)
 
-    def decide(owners, loads, processors, cost):
+    def decide(owners, loads, processors, cost, bound):
         assert len(owners) == len(loads)
         return tuple(chance.randrange(processors) for _ in owners) if chance.random() < 0.7 else None
 

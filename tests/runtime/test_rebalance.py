@@ -48,6 +48,16 @@ def test_who_moves_makes_the_busiest_processor_less_busy(drawn):
 
 
 @settings(deadline=None)
+@given(loads(), st.sets(st.integers(0, 40)))
+def test_who_is_bound_stays_and_counts(drawn, bound):
+    owners, costs, processors = drawn
+    found = better(owners, costs, processors, bound=bound)
+    if found is not None:
+        assert all(found[p] == owner for p, owner in enumerate(owners) if p in bound)
+        assert busiest(found, costs, processors) < busiest(owners, costs, processors) * (1 - balance.WORTH)
+
+
+@settings(deadline=None)
 @given(loads())
 def test_no_move_of_one_partition_would_help_more(drawn):
     owners, costs, processors = drawn
