@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from pse.language import syntax as sx
 from pse.language.annotations import did_you_mean, element_of
+from pse.language.binding import MAX_PARTITIONS
 from pse.language.context import Context
 from pse.language.diagnostics import Diagnostic, error, has_errors
 from pse.language.elements import fits
@@ -64,7 +65,7 @@ def _item(context: Context, item: sx.Item, declarations: Declarations, finder: M
         case sx.PartitionNode():
             _partition(context, item, declarations)
         case sx.Options():
-            _options(context, item, declarations)
+            _options(context, item, declarations, finder)
         case sx.Version():
             pass  # The parser has checked it.
 
@@ -143,14 +144,14 @@ def _imported_name(
         if file.language == "python":
             # Perhaps a distribution pattern; statements.py reports it if it is called.
             context.globals.patterns[local.id] = f"{file.path}:{name.name.id}"
-        else:
-            context.report(no_such_module(name.name, item.path, list(modules or ())))
+        if file.language != "python" or (file.names is not None and name.name.id not in file.names):
+            context.report(no_such_module(name.name, item.path, [*(modules or ()), *(file.names or ())]))
     _add(context, local, ModuleEntity(local.id, reference, name.span))
 
 
 def no_such_module(name: sx.Identifier, path: str, known: list[str]) -> Diagnostic:
     """Report a name that a module file does not have."""
-    listed = f"it has: {', '.join(sorted(known)[:12])}" if known else None
+    listed = f"it has: {', '.join(sorted({*known})[:12])}" if known else None
     help = did_you_mean(name.id, known) or listed or "a module has a `coven module` directive above it"
     return error("E0502", f"`{path}` has no module `{name.id}`", name.span, help=help)
 
@@ -239,8 +240,9 @@ def _count(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     if found is None or names(found):
         return found
     value = evaluate(found, {})  # scalar() has refused constants without a value.
-    if not isinstance(value, int) or value < 1:
-        context.report(error("E0607", f"there must be at least 1 partition, not {value}", place(node)))
+    if not isinstance(value, int) or not 1 <= value <= MAX_PARTITIONS:
+        message = f"there must be 1 to {MAX_PARTITIONS:,} partitions, not {value}"
+        context.report(error("E0607", message, place(node)))
         return None
     return found
 
@@ -248,9 +250,11 @@ def _count(context: Context, node: sx.SyntaxExpression) -> Expression | None:
 # Options.
 
 
-def _options(context: Context, item: sx.Options, declarations: Declarations) -> None:
+def _options(context: Context, item: sx.Options, declarations: Declarations, finder: ModuleFinder) -> None:
     for entry in item.entries:
         option = _option(context, entry)
+        if option is not None and option.name == "placement":
+            _placement(context, entry, str(option.value), finder)
         twice = [
             o for o in declarations.options if option and (o.name, o.thread) == (option.name, option.thread)
         ]
@@ -279,3 +283,19 @@ def _option(context: Context, entry: sx.OptionNode) -> Option | None:
         context.report(error("E0606", message, entry.value_span))
         return None
     return Option(entry.name.id, value, entry.thread.id if entry.thread else None, entry.span)
+
+
+def _placement(context: Context, entry: sx.OptionNode, value: str, finder: ModuleFinder) -> None:
+    """Look whether the function that a placement names is there, as far as its file's text tells."""
+    path, colon, function = value.rpartition(":")
+    if not colon:
+        return
+    try:
+        file = finder.find(path, context.path)
+    except ModuleNotFound as missing:
+        context.report(error("E0606", missing.message, entry.value_span, help=missing.help))
+        return
+    if file.names is not None and function not in file.names:
+        help = f"write it: def {function}(partitions, processors), giving the processor of every partition"
+        message = f"`{path}` has no function `{function}`"
+        context.report(error("E0606", message, entry.value_span, help=help))

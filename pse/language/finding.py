@@ -31,6 +31,8 @@ class ModuleFile:
         One for each directive in it.
     diagnostics : tuple of Diagnostic
         What is wrong with its directives.
+    names : frozenset of str or None
+        What a Python file defines at its top level; None where that is unknown.
     """
 
     path: str
@@ -38,6 +40,7 @@ class ModuleFile:
     language: str
     signatures: tuple[Signature, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
+    names: frozenset[str] | None = None
 
 
 class ModuleFinder(Protocol):

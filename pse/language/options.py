@@ -17,6 +17,9 @@ _FUNCTION = re.compile(r"[^\0\n]+\.py:[^\W\d]\w*")
 _CORES = re.compile(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*")
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)([KMGT]i?)?B")
 
+SMALLEST_ARENA = 256 << 10
+"""Bytes that an arena needs for its own books at least."""
+
 
 @dataclass(frozen=True)
 class OptionKind:
@@ -48,9 +51,10 @@ def read_size(text: str) -> Value | None:
     return int(size) if size < 2**62 else None
 
 
-def read_size_or_auto(text: str) -> Value | None:
-    """Read a size, or `auto`."""
-    return "auto" if text == "auto" else read_size(text)
+def read_arena(text: str) -> Value | None:
+    """Read a size that an arena can have, or `auto`."""
+    size = read_size(text)
+    return "auto" if text == "auto" else size if isinstance(size, int) and size >= SMALLEST_ARENA else None
 
 
 def read_count(text: str) -> Value | None:
@@ -78,7 +82,7 @@ def read_pin(text: str) -> Value | None:
 
 OPTIONS = {
     "shared_memory": OptionKind(read_switch, "on or off"),
-    "arena": OptionKind(read_size_or_auto, "auto, or a size such as 4GiB"),
+    "arena": OptionKind(read_arena, "auto, or a size from 256KiB, such as 4GiB"),
     "local_limit": OptionKind(read_size, "a size such as 64KiB"),
     "queue_depth": OptionKind(read_count, "an integer from 1", per_thread=True),
     "placement": OptionKind(read_placement, 'block, cyclic, or a function: "file.py:function"', quoted=True),

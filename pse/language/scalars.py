@@ -85,12 +85,23 @@ def _result(
     expressions = tuple(part.expression for part in known)
     rebuilt: Expression
     if isinstance(node, Binary):
+        if word in ("/", "%") and _is_zero(expressions[1]):
+            context.report(error("E0323", f"division by zero in `{word}`", place(node)))
+            return None
         rebuilt = Binary(word, expressions[0], expressions[1], node.span)
     elif isinstance(node, Unary):
         rebuilt = Unary(word, expressions[0], node.span)
     else:
         rebuilt = Apply(word, expressions, node.span)
     return Scalar(rebuilt, element, partition)
+
+
+def _is_zero(divisor: Expression) -> bool:
+    """Whether a divisor is a constant, and zero."""
+    try:
+        return not names(divisor) and evaluate(divisor, {}) == 0
+    except EvaluationError:
+        return False  # It has no value itself, which is reported as such.
 
 
 def _call_inside(context: Context, node: sx.CallExpression) -> None:

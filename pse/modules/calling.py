@@ -35,6 +35,9 @@ _SCALAR_KINDS = {
 }
 """Kinds of NumPy scalars that a scalar output of each type may be made from."""
 
+_RAISED = (Exception, SystemExit, KeyboardInterrupt)
+"""What a module may raise; a signal to its rank is something else (`runtime.entry.Stopped`)."""
+
 
 def call_python(
     module: LoadedModule,
@@ -126,7 +129,7 @@ def go_on(module: LoadedModule, generator: Generator[Any, Any, Any], value: Any)
         return True, end.value
     except ModuleError:
         raise
-    except (Exception, SystemExit) as failure:
+    except _RAISED as failure:
         raise raised(module, failure) from failure
 
 
@@ -161,7 +164,7 @@ def _call(module: LoadedModule, inputs: Sequence[Any], given: Mapping[str, np.nd
         return module.callable(*inputs, **given)
     except ModuleError:
         raise
-    except (Exception, SystemExit) as failure:
+    except _RAISED as failure:
         raise raised(module, failure) from failure
 
 

@@ -20,8 +20,9 @@ from pse.language.errors import ModuleNotFound
 from pse.language.finding import STANDARD, ModuleFile
 from pse.language.source import Span
 from pse.language.types import Signature
-from pse.modules import directives, interface, sourcetext
+from pse.modules import directives, interface, pyinterface, sourcetext
 from pse.modules.directives import LANGUAGES, MARKS, Directive
+from pse.modules.sourcetext import PythonOutline
 
 LARGEST = 16 << 20
 """Bytes of the largest file that is taken for a module's source."""
@@ -147,9 +148,10 @@ def examine(text: str, shown: str) -> ModuleFile:
         error(_CODES["directive"], message, d.span, help=help)
         for d, message, help in directives.problems(found)
     ]
-    names: frozenset[str] | None = None
+    outline: PythonOutline | None = None
     if language == "python":
-        names, decorated, wrong = _python(text, shown)
+        outline, wrong = _python(text, shown)
+        decorated = outline.directives if outline else ()
         found = sorted([*found, *decorated], key=lambda directive: directive.span.line)
         problems += wrong
     declared = [directive for directive in found if directive.kind == "module" and directive.text.strip()]
@@ -157,20 +159,21 @@ def examine(text: str, shown: str) -> ModuleFile:
     problems += wrong
     if not declared and not problems:
         problems += _nothing_declared(text, shown, language)
-    signatures, wrong = _possible(signatures, text, language, names)
-    source = os.path.abspath(shown)
-    return ModuleFile(shown, source, language, tuple(signatures), (*problems, *wrong))
+    signatures, wrong = _possible(signatures, text, language, outline)
+    names = outline.names if outline else None
+    return ModuleFile(
+        shown, os.path.abspath(shown), language, tuple(signatures), (*problems, *wrong), names=names
+    )
 
 
-def _python(text: str, shown: str) -> tuple[frozenset[str] | None, list[Directive], list[Diagnostic]]:
+def _python(text: str, shown: str) -> tuple[PythonOutline | None, list[Diagnostic]]:
     try:
         outline = sourcetext.outline(text, shown)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
         line, column = getattr(failure, "lineno", None) or 1, getattr(failure, "offset", None) or 1
         message = f"not valid Python: {getattr(failure, 'msg', None) or failure}"
-        return None, [], [error(_CODES["source"], message, Span(shown, line, column, line, column + 1))]
-    wrong = [error(_CODES["directive"], message, span) for span, message in outline.misplaced]
-    return outline.names, list(outline.directives), wrong
+        return None, [error(_CODES["source"], message, Span(shown, line, column, line, column + 1))]
+    return outline, [error(_CODES["directive"], message, span) for span, message in outline.misplaced]
 
 
 def _signatures(declared: list[Directive]) -> tuple[list[Signature], list[Diagnostic]]:
@@ -190,9 +193,10 @@ def _signatures(declared: list[Directive]) -> tuple[list[Signature], list[Diagno
 
 
 def _possible(
-    signatures: Iterable[Signature], text: str, language: str, names: frozenset[str] | None
+    signatures: Iterable[Signature], text: str, language: str, outline: PythonOutline | None
 ) -> tuple[list[Signature], list[Diagnostic]]:
     """Keep the signatures that fit the file; report the others."""
+    names = outline.names if outline else None
     kept: list[Signature] = []
     problems: list[Diagnostic] = []
     for signature in signatures:
@@ -212,10 +216,20 @@ def _possible(
                     _CODES["missing"], message, span, help=_candidates(signature.name, text, language, names)
                 )
             )
+        wrong += _uncallable(signature, span, outline)
         problems += wrong
         if not wrong:
             kept.append(signature)
     return kept, problems
+
+
+def _uncallable(signature: Signature, span: Span, outline: PythonOutline | None) -> list[Diagnostic]:
+    """Report a Python function whose parameters are others than its directive's."""
+    function = outline.functions.get(signature.name) if outline else None
+    message = pyinterface.misfit_of_text(signature, function) if function else None
+    inputs = ", ".join(parameter.name for parameter in signature.inputs) or "none"
+    help = f"the directive's inputs are: {inputs}"
+    return [error(_CODES["function"], message, span, help=help)] if message else []
 
 
 def takes_arrays(text: str, language: str, name: str) -> bool:
@@ -255,5 +269,6 @@ _CODES = {
     "missing": "E0523",
     "parameter": "E0524",
     "source": "E0525",
+    "function": "E0526",
 }
 """Codes of the diagnostics made here (docs/diagnostics.md has one entry for each)."""

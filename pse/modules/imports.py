@@ -42,7 +42,7 @@ def import_python(source: str, shown: str) -> ModuleType:
         try:
             with _beside(os.path.dirname(real)):
                 spec.loader.exec_module(module)
-        except Exception as failure:
+        except (Exception, SystemExit) as failure:
             del sys.modules[name]
             raise _failure(failure, shown, frozenset({source})) from failure
         _imported[real] = module
@@ -64,13 +64,13 @@ def import_extension(name: str, library: Path, shown: str) -> ModuleType:
         try:
             module = importlib.util.module_from_spec(spec)
             loader.exec_module(module)
-        except Exception as failure:
+        except (Exception, SystemExit) as failure:
             raise _failure(failure, shown, frozenset({str(library), f"{name}.pyx"})) from failure
         _imported[str(library)] = module
     return _imported[str(library)]
 
 
-def _failure(failure: Exception, shown: str, files: frozenset[str]) -> ModuleError:
+def _failure(failure: BaseException, shown: str, files: frozenset[str]) -> ModuleError:
     message = f"{shown} can't be imported: {type(failure).__name__}: {failure}"
     help = None
     if isinstance(failure, ModuleNotFoundError) and failure.name:

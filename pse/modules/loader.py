@@ -18,7 +18,7 @@ from typing import Any
 
 from pse.language.resolved import ModuleReference
 from pse.language.types import Signature
-from pse.modules import builder, imports
+from pse.modules import builder, imports, pyinterface
 from pse.modules.errors import ModuleError
 from pse.modules.finder import takes_arrays
 from pse.modules.interface import takes_communicator
@@ -246,40 +246,39 @@ def adapt(reference: ModuleReference, function: Callable[..., Any], files: froze
     """
     signature = reference.signature
     taken = parameter_names(function)
-    fills = frozenset(p.name for p in signature.outputs if p.name in (taken or ()))
-    by_name = taken is not None and bool(fills) and all(p.name in taken for p in signature.inputs)
-    loaded = LoadedModule(
-        signature.name, reference.path, signature, None, function, files=files, fills=fills, by_name=by_name
+    _callable_so(reference, function, taken)
+    return LoadedModule(
+        signature.name,
+        reference.path,
+        signature,
+        None,
+        function,
+        files=files,
+        fills=pyinterface.filled(signature, taken),
+        by_name=pyinterface.by_name(signature, taken),
     )
-    _callable_so(loaded, function)
-    return loaded
 
 
-def parameter_names(function: Callable[..., Any]) -> frozenset[str] | None:
-    """Name a function's parameters (pybind11's: those with a `py::arg`); None if they are unknown."""
+def parameter_names(function: Callable[..., Any]) -> frozenset[str]:
+    """Name a function's parameters (pybind11's: those with a `py::arg`), as far as they are known."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        return pyinterface.named(inspect.signature(function))
     except (TypeError, ValueError):
         first_line = (getattr(function, "__doc__", None) or "").split("\n")[0]
-        return frozenset(re.findall(r"[(,]\s*(\w+):", first_line)) or None
-    named = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
-    return frozenset(p.name for p in parameters if p.kind in named)
+        return frozenset(re.findall(r"[(,]\s*(\w+):", first_line))
 
 
-def _callable_so(module: LoadedModule, function: Callable[..., Any]) -> None:
+def _callable_so(reference: ModuleReference, function: Callable[..., Any], taken: frozenset[str]) -> None:
     try:
         interface = inspect.signature(function)
     except (TypeError, ValueError):
         return
-    inputs = [parameter.name for parameter in module.signature.inputs]
-    filled = dict.fromkeys(module.fills)
-    try:
-        interface.bind(**dict.fromkeys(inputs), **filled) if module.by_name else interface.bind(
-            *inputs, **filled
-        )
-    except TypeError as failure:
-        what = f"the function {module.name}{interface} can't be called as its directive says"
-        message = f"{module.place}: {what}: {failure}"
+    signature = reference.signature
+    fault = pyinterface.misfit(signature, interface, taken)
+    if fault is not None:
+        what = f"the function {signature.name}{interface} can't be called as its directive says"
+        inputs = ", ".join(parameter.name for parameter in signature.inputs) or "none"
         raise ModuleError(
-            message, help=f"the directive's inputs are: {', '.join(inputs) or 'none'}"
-        ) from None
+            f"{reference.path}:{reference.line}: {what}: {fault}",
+            help=f"the directive's inputs are: {inputs}",
+        )

@@ -242,7 +242,20 @@ def alltoallv(pieces: Sequence[Any], counts: Sequence[int]) -> Request:
     return start(request, what, data, result, lists, offsets)
 
 
+def _check_integer(value: object, what: str) -> None:
+    if not isinstance(value, int | np.integer):
+        raise TypeError(f"{what} {value!r}: expected an integer")
+
+
+def _check_root(kind: str, root: int) -> None:
+    _check_integer(root, f"{kind} with root")
+    if not 0 <= root < count():
+        raise ValueError(f"{kind}: there is no partition {root} to be the root, only 0 to {count() - 1}")
+
+
 def _check_peer(peer: int, tag: int, what: str) -> None:
+    _check_integer(peer, f"{what} partition")
+    _check_integer(tag, "tag")
     if not 0 <= peer < count():
         raise ValueError(
             f"partition {index()} can't {what} partition {peer}: there are {count()}, "
@@ -288,8 +301,7 @@ def _collective(
     root: int = 0,
     size: int | None = None,
 ) -> Request:
-    if not 0 <= root < count():
-        raise ValueError(f"{kind}: there is no partition {root} to be the root, only 0 to {count() - 1}")
+    _check_root(kind, root)
     if size is None:
         size = data.size if data is not None else 0
     _fits(kind, request, data, size)
@@ -311,8 +323,7 @@ def _fits(kind: str, request: Request, data: Array | None, size: int) -> None:
 
 
 def _reduction(kind: str, request: Request, data: Array, op: Operation, root: int = 0) -> Request:
-    if not 0 <= root < count():
-        raise ValueError(f"{kind}: there is no partition {root} to be the root, only 0 to {count() - 1}")
+    _check_root(kind, root)
     _fits(kind, request, data, data.size)
     place = None if request.data is None else request.place(request.data)
     what = describe(kind, data, place, root, data.size)

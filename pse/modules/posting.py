@@ -196,8 +196,21 @@ def closure_of(op: Callable[[Array, Array], Any], dtype: np.dtype[Any], request:
                 if size
             ]
             if arrays:
-                arrays[2][...] = op(arrays[0], arrays[1])
+                arrays[2][...] = _combined(op, arrays[0], arrays[1])
         except BaseException as failure:
             request.error = request.error or failure
 
     return CLOSURE(combine)
+
+
+def _combined(op: Callable[[Array, Array], Any], left: Array, right: Array) -> Array:
+    """Call a user's operation; NumPy would stretch or cut what doesn't fit."""
+    made = np.asarray(op(left, right))
+    widths = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+    if made.size != left.size or widths.get(made.dtype.kind, 4) > widths[left.dtype.kind]:
+        name = getattr(op, "__name__", "the operation")
+        raise TypeError(
+            f"{name}(left, right) gave {made.dtype}{list(made.shape)}: "
+            f"expected {left.dtype}{list(left.shape)}, as left and right are"
+        )
+    return made.reshape(left.shape)

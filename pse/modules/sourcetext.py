@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -69,15 +70,20 @@ def cython_kind(text: str, name: str) -> str | None:
     return None
 
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
 @dataclass(frozen=True)
 class PythonOutline:
     """What a Python file has at its top level.
 
-    `names` are those bound there (None where `from x import *` makes that unknown); `directives` are from
-    decorators; `misplaced` are decorators that can't be used, with the reason.
+    `names` are those bound there (None where `from x import *` makes that unknown); `functions` are
+    definitions that are the only ones of their name; `directives` are from decorators; `misplaced` are
+    decorators that can't be used, with the reason.
     """
 
     names: frozenset[str] | None
+    functions: Mapping[str, Function]
     directives: tuple[Directive, ...]
     misplaced: tuple[tuple[Span, str], ...]
 
@@ -91,18 +97,22 @@ def outline(text: str, path: str) -> PythonOutline:
         If it isn't Python.
     """
     tree = ast.parse(text)
-    names: set[str] = set()
-    wild = False
+    names: list[str] = []
     for node in ast.walk(ast.Module(_top(tree.body), [])):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
+            names.append(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            names.update(alias.asname or alias.name for alias in node.names)
-            wild |= any(alias.name == "*" for alias in node.names)
+            names += (alias.asname or alias.name for alias in node.names)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
+            names.append(node.id)
     directives, misplaced = _decorators(tree, path)
-    return PythonOutline(None if wild else frozenset(names), tuple(directives), tuple(misplaced))
+    functions = {
+        node.name: node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and names.count(node.name) == 1
+    }
+    known = None if "*" in names else frozenset(names)
+    return PythonOutline(known, functions, tuple(directives), tuple(misplaced))
 
 
 def _top(body: list[ast.stmt]) -> list[ast.stmt]:

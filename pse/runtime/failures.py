@@ -30,8 +30,8 @@ def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
     if pending is None:
         place = projection.places[sequencer.pending_instruction]
         return RunError(
-            f"{place}: a loop bound, condition or assigned value divides by zero, overflows or leaves its domain "
-            f"{on_whom(sequencer, projection)}",
+            f"{place}: a loop bound, condition or assigned value divides by zero, overflows or leaves its "
+            f"domain {on_whom(sequencer, projection)}",
             help="an `if` before it can keep such values away",
         )
     site = projection.sites[pending[0]]

@@ -152,3 +152,26 @@ def test_fmt_normalises_line_ends_and_margins(folder):
     path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
     assert pse("fmt", "good.coven")[0] == 0
     assert path.read_bytes() == GOOD.encode()
+
+
+FUNCTIONS = """
+def deal(extent, partitions):
+    raise SystemExit("a pattern must not run")
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        (("{ make }", "{ make, deel }"), "E0502", "did you mean `deal`?"),
+        (("program", 'options { placement = "tools.py:near" }\nprogram'), "E0606", "has no function `near`"),
+        (("program", 'options { placement = "place.py:near" }\nprogram'), "E0606", "no file place.py"),
+    ],
+)
+def test_functions_that_are_not_there_are_found_without_running_any(folder, change, code, words):
+    (folder / "tools.py").write_text(MODULE + FUNCTIONS)
+    (folder / "asks.coven").write_text(GOOD.replace(*change))
+    status, output = pse("check", "asks.coven")
+    assert status == 1
+    assert code in output
+    assert words in output

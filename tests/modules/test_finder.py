@@ -157,12 +157,34 @@ def test_an_unreadable_file(write, tmp_path):
         ("f.c", "//@ coven module f(in object a)\nint f(void);", "only modules in Python can take one"),
         ("f.c", "//@ coven module f(inout comm c)\nint f(void);", "can only be a scalar `in` parameter"),
         ("f.py", "#@ coven module f()\ndef f(:", "f.py:2:7: not valid Python"),
+        (
+            "f.py",
+            "#@ coven module f(in i64 n)\ndef f(n, m): 0",
+            "f(n, m) can't be called as its directive says",
+        ),
+        ("f.py", "#@ coven module f(in i64 n)\ndef f(*, n): 0", "too many positional arguments"),
+        ("f.py", "#@ coven module f()\nasync def f(): 0", "`f()` is `async`"),
         ("f.py", "import pse\n@pse.module('g()')\ndef f(): pass", "names `g`, the function below it is `f`"),
         ("f.py", "import pse\nt = 'f()'\n@pse.module(t)\ndef f(): pass", "as one plain string"),
     ],
 )
 def test_directives_that_are_wrong(write, name, text, message):
     assert message in only_message(find(write(name, text)))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "def f(n, x): 0",
+        "def f(x, n): 0",
+        "def f(n, /, scale=1, *, x): 0",
+        "def f(*given, **filled): 0",
+        "@decorated\ndef f(anything): 0",
+        "def f(): 0\nf = other",
+    ],
+)
+def test_functions_that_may_be_called_as_their_directive_says(write, function):
+    assert not find(write("f.py", f"#@ coven module f(in i64 n, out f64 x[n])\n{function}")).diagnostics
 
 
 def test_a_misspelt_function_is_suggested(write):

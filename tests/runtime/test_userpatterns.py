@@ -43,6 +43,8 @@ def words(extent, partitions):
     return ["a"] * extent
 def raises(extent, partitions):
     raise KeyError("no such place")
+def leaves(extent, partitions):
+    raise SystemExit(5)
 def moody(extent, partitions):
     return [next(calls) % partitions] * extent
 value = 3
@@ -99,10 +101,11 @@ def test_what_is_no_partition_is_named(dealt, name, words):
         dealt(name)
 
 
-def test_a_function_that_fails_is_named_with_its_own_frames(dealt):
-    with pytest.raises(ModuleError, match=r"raises\(6, 3\) failed") as failure:
-        dealt("raises")
-    assert "no such place" in failure.value.traceback
+@pytest.mark.parametrize(("name", "words"), [("raises", "no such place"), ("leaves", "SystemExit: 5")])
+def test_a_function_that_fails_is_named_with_its_own_frames(dealt, name, words):
+    with pytest.raises(ModuleError, match=rf"{name}\(6, 3\) failed") as failure:
+        dealt(name)
+    assert words in failure.value.traceback
 
 
 def test_no_such_file():
