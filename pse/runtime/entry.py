@@ -93,6 +93,9 @@ def _agree(comm: MPI.Intracomm, request: Request, launched: bool) -> Prepared | 
 def _run(node: Node, prepared: Prepared) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
+    # Hydra sends it when a rank has died: MPICH's handler would interrupt a module's system call, and that
+    # module would be blamed.
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     _faults.catch_stops()
     cores.settle(prepared, node.nodes, node.rank)
     job = agreed(prepared, node.nodes, _placements(node, prepared))

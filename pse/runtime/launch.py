@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from types import FrameType
 
 from pse.language.errors import RunError, UsageError
@@ -102,7 +103,8 @@ def launch(request: Request, hosts: Hosts) -> int:
     rehearse(prepared)
     sys.stderr.write(prepared.warnings)
     machines = spread(hosts, prepared.placement, prepared.processors)
-    line = command(mpiexec, prepared.ranks, machines, rank_arguments(request))
+    told = rank_arguments(replace(request, processors=prepared.processors))
+    line = command(mpiexec, prepared.ranks, machines, told)
     return _Run(prepared, hosts.all_here(os.environ)).run(line, mpiexec)
 
 

@@ -143,6 +143,8 @@ def command(mpiexec: Mpiexec, ranks: int, hosts: Hosts, arguments: Sequence[str]
 def rank_arguments(request: Request) -> list[str]:
     """Write the command line of `python -m pse` for a request."""
     line = ["--report", request.report]
+    if request.processors is not None:
+        line += ["-p", str(request.processors)]
     for name, value in request.defines.items():
         line += ["-D", f"{name}={value}"]
     for option in request.options:

@@ -164,7 +164,7 @@ def prepare(request: Request, ranks: int | None = None) -> Prepared:
         request, kept = continued(request)
     program, text, warnings = _checked(request.program, kept.text if kept else None)
     placement = place(program)
-    if kept and ranks is None and request.processors is None:
+    if kept and request.processors is None and (ranks is None or not placement.parallel_threads):
         request = replace(request, processors=kept.processors)
     processors = _processors(request, placement, ranks)
     environment, diagnostics = bind_parameters(program, request.defines, processors)
@@ -212,8 +212,8 @@ def _checked(path: str, kept: str | None = None) -> tuple[ResolvedProgram, str, 
 
 
 def _processors(request: Request, placement: Placement, ranks: int | None) -> int:
-    if ranks is None:
-        return request.processors or 1
+    if ranks is None or (not placement.parallel_threads and ranks == placement.ranks(1)):
+        return request.processors or 1  # Without PARALLEL the number of ranks doesn't tell.
     inferred = placement.processors_for(ranks)
     if inferred is None:
         raise UsageError(_misfit(request, placement, ranks), help=_fitting(placement, ranks))

@@ -41,6 +41,35 @@ def test_a_run_says_what_it_does_and_closes_with_a_report():
     assert re.search(r"^rounds +2$", job.out, re.MULTILINE)
 
 
+WORDS = """
+#@ coven module tell(inout f64 x[n])
+def tell(x):
+    for k in range(200):
+        print("one", "line", "of", "many", "words", k)
+"""
+TELLING = """coven 1
+import "words.py" { tell }
+partition P = procs
+program telling {
+  var f64[12] @ block(0) x
+  PARALLEL over P {
+    zero() -> x
+    tell(x)
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_lines_that_ranks_print_at_once_stay_whole(unbuffered, tmp_path):
+    (tmp_path / "words.py").write_text(WORDS)
+    (tmp_path / "telling.coven").write_text(TELLING)
+    job = run(pse_run(str(tmp_path / "telling.coven"), "-p", "3"), PYTHONUNBUFFERED=unbuffered)
+    assert job.code == 0, job.err
+    said = [line for line in job.out.splitlines() if "words" in line or "many" in line]
+    assert sorted(said) == sorted(f"one line of many words {k}" for k in range(200) for _ in range(3))
+
+
 @pytest.mark.parametrize("start", [launched, bare])
 def test_the_json_report_is_alone_on_standard_output(start):
     job = run(start("--report", "json", "-D", "python=8", "-D", "rounds=4"))
@@ -60,6 +89,13 @@ def test_a_bare_mpiexec_infers_the_processors_and_reports_alike():
     assert job.code == 0, job.err
     assert "faulty.coven on 1 processor: 3 ranks" in job.err
     assert re.search(r"^rounds +2$", job.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("start", [["pse", "run"], ["mpiexec", "-n", "1", sys.executable, "-m", "pse"]])
+def test_processors_are_as_many_as_asked_for_where_no_rank_stands_for_them(start, tmp_path):
+    (tmp_path / "p.coven").write_text("coven 1\nimport pse.std\nprogram p { print(procs) }\n")
+    job = run([beside_python(start[0]), *start[1:], str(tmp_path / "p.coven"), "-p", "3"])
+    assert job.out.startswith("3\n"), job.err
 
 
 def test_a_number_of_ranks_that_does_not_fit_is_refused_once_with_those_that_do():
