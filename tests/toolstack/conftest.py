@@ -1,7 +1,6 @@
-"""Fixtures of the tool stack: an MPI, the object that is preloaded for it, tools compiled for it, runs in a stack."""
+"""Fixtures of the tool stack: an MPI, the object to preload, tools compiled for it, runs in a stack."""
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,13 +8,14 @@ import pytest
 
 from pse.language.errors import UsageError
 from pse.toolstack import library
+from pse.toolstack.mpi import Mpi, find_mpi
 
 
 @pytest.fixture(scope="session")
-def mpi() -> library.Mpi:
+def mpi() -> Mpi:
     """Give the MPI library that mpi4py uses here, with its header."""
     try:
-        found = library.find_mpi()
+        found = find_mpi()
     except UsageError as error:
         pytest.skip(str(error))
     if found.include is None:
@@ -90,7 +90,7 @@ def stacked(preload, tmp_path, mpiexec):
 
 @pytest.fixture
 def stacked_program(stacked):
-    """Run any program in a stack under mpiexec: ``stacked_program(3, "module /a/tool.so", path, "argument")``."""
+    """Run any program in a stack under mpiexec: ``stacked_program(3, "module /a/tool.so", path)``."""
     become = "import os, sys; os.execv(sys.argv[1], sys.argv[1:])"
 
     def run(ranks, configuration, *command, **options):
