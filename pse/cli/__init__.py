@@ -36,6 +36,11 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the command line and run; what is printed for ``--help`` may go wrong too."""
+        with guarded():
+            return super().main(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; whatever goes wrong is printed and becomes an exit code, never a traceback."""
         with guarded():

@@ -5,12 +5,13 @@ well doesn't pay for them.
 """
 
 import contextlib
-import os
 import signal
 import sys
 from collections.abc import Iterator
 
 import click
+
+from pse.runtime.streams import is_full, open_closed, to_nobody
 
 
 @contextlib.contextmanager
@@ -20,25 +21,24 @@ def guarded() -> Iterator[None]:
     Failures that pse knows have exit codes of their own, a Ctrl-C gives 130, a reader that went away 141, and
     what nobody foresaw 3 with one line (and the traceback if PSE_DEBUG is set).  Click's own exceptions pass.
     """
+    open_closed()
     try:
         yield
+        sys.stdout.flush()
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except KeyboardInterrupt:
         click.echo("stopped by SIGINT", err=True)
         sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:
-        _silence()
+        # Python would complain about it once more at its end.
+        to_nobody(sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except Exception as error:
         from pse.runtime.messages import error_text, exit_code
 
-        click.echo(error_text(error), err=True, nl=False)
+        if is_full(error):
+            to_nobody(sys.stdout.fileno())
+        with contextlib.suppress(OSError):
+            click.echo(error_text(error), err=True, nl=False)
         sys.exit(exit_code(error))
-
-
-def _silence() -> None:
-    """Give standard output to nobody, or Python complains about it once more at its end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)

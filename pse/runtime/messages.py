@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import traceback
 
-from pse.language.errors import PseError
+from pse.language.errors import PseError, RunError
+from pse.runtime.streams import is_full
 
 DEBUG = "PSE_DEBUG"
 """Environment variable that brings the traceback of an internal error."""
@@ -39,6 +40,8 @@ def error_text(error: BaseException) -> str:
         return error.message
     if isinstance(error, PseError):
         return _known(error)
+    if is_full(error):
+        return _known(RunError(f"output can't be written: {error.strerror}", help="free space where it goes"))
     return _internal(error)
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -175,3 +177,16 @@ def test_functions_that_are_not_there_are_found_without_running_any(folder, chan
     assert status == 1
     assert code in output
     assert words in output
+
+
+@pytest.mark.parametrize(
+    ("where", "code", "words"),
+    [(">&-", 0, ""), (">&- 2>&- <&-", 0, ""), ("> /dev/full", 3, "output can't be written: No space left")],
+)
+def test_standard_output_that_is_closed_or_full(folder, where, code, words):
+    command = f"{sys.executable} -m pse check good.coven {where}"
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert ended.returncode == code
+    assert words in ended.stderr
+    assert "internal error" not in ended.stderr
+    assert "Traceback" not in ended.stderr
