@@ -51,7 +51,7 @@ def library(mpi: Mpi) -> Path:
     text = stubs.assembly(names, shared.machine, soname, str(mpi.path.absolute()), str(SHIPPED))
     sources = {"stubs.s": text}
     if mpi.include is not None:
-        sources["shims.c"] = shims.source(mpi.include / "mpi.h", names)
+        sources["shims.c"] = shims.source(mpi.include / "mpi.h", names, standard_abi="mpi_abi" in soname)
     return _linked(sources, mpi)
 
 

@@ -29,7 +29,9 @@ _EXTRA = {
 _WIDE = ("MPI_Count", "MPI_Aint")
 
 
-def source(header: Path, exported: Collection[str], compiler: str = "cc") -> str:
+def source(
+    header: Path, exported: Collection[str], compiler: str = "cc", *, standard_abi: bool = False
+) -> str:
     """Write the C text for the MPI library with this ``mpi.h``.
 
     Parameters
@@ -40,13 +42,16 @@ def source(header: Path, exported: Collection[str], compiler: str = "cc") -> str
         The routines that the library exports; what the header has beyond them is left out.
     compiler
         The C compiler's command.
+    standard_abi
+        Whether the library has the standard ABI (libmpi_abi.so).
 
     Raises
     ------
     SignatureError
         If the header can't be read.
     """
-    return text(read(header, compiler), exported)
+    abi = "#define MPI_ABI\n" if standard_abi else ""
+    return abi + text(read(header, compiler, standard_abi=standard_abi), exported)
 
 
 def text(header: Header, exported: Collection[str]) -> str:

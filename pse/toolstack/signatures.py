@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from pse.language.errors import RunError
+
 # One level of parentheses inside an attribute's own two: `__attribute__((format(printf, 1, 2)))`.
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)")
 _NOISE = re.compile(r'(?m)^#.*$|"(?:\\.|[^"\\])*"')
@@ -24,7 +26,7 @@ _QUALIFIERS = {"const", "struct", "enum", "unsigned", "signed", "long", "short"}
 INT, LONG, POINTER, DOUBLE, VOID = "ilpdv"
 
 
-class SignatureError(Exception):
+class SignatureError(RunError):
     """The header of an MPI library can't be read; the text says why."""
 
 
@@ -108,7 +110,7 @@ class Header:
         return "".join(map(self.letter, types))
 
 
-def read(header: Path, compiler: str = "cc") -> Header:
+def read(header: Path, compiler: str = "cc", *, standard_abi: bool = False) -> Header:
     """Read an ``mpi.h`` through the preprocessor of `compiler`.
 
     Parameters
@@ -117,13 +119,16 @@ def read(header: Path, compiler: str = "cc") -> Header:
         The path of ``mpi.h``; headers that it includes are looked for beside it.
     compiler
         The C compiler's command.
+    standard_abi
+        Whether the library has the standard ABI: MPICH's header then declares other types.
 
     Raises
     ------
     SignatureError
         If the preprocessor can't be run, refuses, or if nothing in the header is an MPI routine.
     """
-    command = [compiler, "-E", "-I", str(header.parent), str(header)]
+    abi = ["-DMPI_ABI"] if standard_abi else []
+    command = [compiler, "-E", *abi, "-I", str(header.parent), str(header)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
