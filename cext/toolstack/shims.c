@@ -134,13 +134,16 @@ pse_function pse_library(const char *routine)
     return pse_library_routine(pse_find(routine));
 }
 
+/* A program that isn't position-independent has copies of the library's variables, which then are the ones.
+ */
 void *pse_library_symbol(const char *name)
 {
     Dl_info info;
-    if (!dladdr((void *)pse_library("MPI_Init"), &info))
-        return NULL;
-    void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD),
-         *symbol = library ? dlsym(library, name) : NULL;
+    void *symbol = dlsym(RTLD_DEFAULT, name), *library;
+    if (symbol || !dladdr((void *)pse_library("MPI_Init"), &info))
+        return symbol;
+    library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    symbol = library ? dlsym(library, name) : NULL;
     if (library)
         dlclose(library);
     return symbol;
