@@ -8,12 +8,12 @@ its way.  Next room:  `pse.runtime.entry`.
 import contextlib
 import ctypes
 import io
-import os
 import signal
 import sys
 from typing import TYPE_CHECKING
 
 from pse.runtime.early import ending_the_job
+from pse.runtime.streams import open_closed, to_nobody
 
 if TYPE_CHECKING:
     from pse.runtime.request import Request
@@ -23,6 +23,7 @@ _LINE_BUFFERED = 1  # _IOLBF of the C library
 
 def main() -> None:
     """Be a rank, or the command that is named."""
+    open_closed()
     with ending_the_job():
         from pse.runtime.processes import inside_mpi_job
 
@@ -52,9 +53,7 @@ def _be_rank() -> int:
 
 def _replace_input() -> None:
     """Give modules an empty standard input: one rank would get mpiexec's, the others would wait for ever."""
-    nowhere = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nowhere, 0)
-    os.close(nowhere)
+    to_nobody(0)
 
 
 def _parse() -> "Request":

@@ -80,7 +80,7 @@ def build_files(files: tuple[str, ...]) -> None:
 
 
 def _built(path: str) -> str:
-    if finder.language_of(path) == "python":
+    if finder.language_of(path) == "python" and not has_errors(catalogue.file(path).diagnostics):
         return f"{path}: Python needs no building"
     built = build(path)
     how = "found in the cache" if built.hit else "compiled"

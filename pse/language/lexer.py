@@ -29,6 +29,8 @@ PROGRAM_KEYWORDS = SHARED_KEYWORDS | {
 }
 DIRECTIVE_KEYWORDS = SHARED_KEYWORDS | {"out", "inout", "collective"}
 KEYWORDS = {"program": PROGRAM_KEYWORDS, "directive": DIRECTIVE_KEYWORDS}
+RESERVED = PROGRAM_KEYWORDS | DIRECTIVE_KEYWORDS
+"""What can't be the name of a module."""
 
 OPENING = {"LPAR": ")", "LBRACE": "}", "LSQB": "]"}
 CLOSING = {"RPAR", "RBRACE", "RSQB"}

@@ -89,7 +89,6 @@ def read(shown: str, import_path: str) -> tuple[str, tuple[int, int, int]]:
     ModuleNotFound
         If that isn't possible; says why, and names files of similar name.
     """
-    language_of(shown)
     try:
         with open(shown, "rb") as file:
             status = os.fstat(file.fileno())
@@ -103,6 +102,7 @@ def read(shown: str, import_path: str) -> tuple[str, tuple[int, int, int]]:
     except (OSError, ValueError) as failure:
         reason = failure.strerror if isinstance(failure, OSError) else str(failure)
         raise ModuleNotFound(f"{shown} can't be read: {reason}") from None
+    language_of(shown)
     return _decoded(data, shown), (status.st_mtime_ns, status.st_size, status.st_ino)
 
 

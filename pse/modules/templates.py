@@ -6,10 +6,12 @@ out, a scalar in, a scalar out, and how to report that something is wrong.  Pure
 
 from __future__ import annotations
 
+import keyword
 from pathlib import Path
 from typing import Final
 
 from pse.language.errors import UsageError
+from pse.language.lexer import RESERVED
 
 ENDINGS: Final = {
     "c": ".c",
@@ -215,6 +217,9 @@ def create(path: str, language: str) -> Path:
         raise UsageError(
             f"`{name}` can't be the name of a module", help="use letters, digits and underscores"
         )
+    if name in RESERVED or keyword.iskeyword(name):
+        owner = "Python" if name not in RESERVED else "the language of programs"
+        raise UsageError(f"`{name}` is a word of {owner}", help="choose another name for the module")
     try:
         with target.open("x", encoding="utf-8") as file:
             file.write(text(name, language))

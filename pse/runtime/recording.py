@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import platform
 import socket
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from pse import __version__
@@ -24,8 +26,8 @@ from pse.trace import (
     SiteDefinition,
     TraceError,
     create,
-    write_definitions,
 )
+from pse.trace import write_definitions as written
 from pse.trace.events import EventType, Phase
 
 
@@ -37,15 +39,34 @@ def make_room(directory: str) -> None:
     UsageError
         If no trace can be written there.
     """
-    try:
+    with _trouble_named(directory):
         create(directory)
+
+
+def write_definitions(directory: str, described: Definitions) -> None:
+    """Write down what a run's numbers stand for.
+
+    Raises
+    ------
+    UsageError
+        If that can't be written.
+    """
+    with _trouble_named(directory):
+        written(directory, described)
+
+
+@contextlib.contextmanager
+def _trouble_named(directory: str) -> Iterator[None]:
+    try:
+        yield
     except TraceError as error:
         raise UsageError(f"--trace {directory}: {error}", help=error.help) from error
 
 
 def begin_recording(directory: str, rank: int, job: Job) -> Recorder:
     """Open this rank's recorder; its first record says that the process runs."""
-    recorder = Recorder(directory, rank)
+    with _trouble_named(directory):
+        recorder = Recorder(directory, rank)
     recorder.record(EventType.PHASE, a=Phase.START)
     return recorder
 

@@ -40,6 +40,8 @@ def test_a_new_module_works_as_it_is(run, load_module, call, language):
         (("2nd",), "`2nd` can't be the name of a module"),
         (("absent/new",), "absent/new.c can't be written: No such file or directory"),
         (("new", "-l", "cobol"), "'cobol' is not one of"),
+        (("inout",), "`inout` is a word of the language of programs"),
+        (("class", "-l", "python"), "`class` is a word of Python"),
     ],
 )
 def test_new_modules_that_cannot_be(run, tmp_path, arguments, message):
@@ -48,6 +50,14 @@ def test_new_modules_that_cannot_be(run, tmp_path, arguments, message):
     assert result.exit_code == 2
     assert message in result.stderr
     assert (tmp_path / "there.c").read_text() == "mine"
+
+
+def test_what_can_be_found_without_a_compiler_is_found_in_python_too(run, tmp_path):
+    (tmp_path / "f.py").write_text("#@ coven module f(in i64 n)\ndef f(): pass\n")
+    result = run("build", "f.py")
+    assert result.exit_code == 1
+    assert "f() can't be called as its directive says" in result.stderr
+    assert "there is no file g.py" in run("build", "g.py").stderr
 
 
 def test_list_finds_modules_in_folders(run, tmp_path):
