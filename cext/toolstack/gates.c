@@ -30,8 +30,7 @@ static bool is_timed(const struct pse_spec *spec)
     return spec->from > 0 || !isinf(spec->until);
 }
 
-/* Communicators
- * ---------------------------------------------------------------------------------------------------- */
+/* Communicators ------------------------------------------------------------------------------------------ */
 
 /* A handle is one word of the call's arguments; an int's upper half is undefined there. */
 static bool is_handle(uint64_t word, int constant, bool is_int)
@@ -75,9 +74,7 @@ static uint64_t from_fortran(uint64_t address)
     return ((uint64_t (*)(int))pse_library("MPI_Comm_f2c"))(handle);
 }
 
-/* Gates
- * ------------------------------------------------------------------------------------------------------------
- */
+/* Gates -------------------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 #define REGISTERS 6

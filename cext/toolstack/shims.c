@@ -38,9 +38,7 @@ __asm__(".text\n"
         ".size pse_shim_enter, . - pse_shim_enter\n");
 extern void pse_shim_enter(void) PSE_HIDDEN;
 
-/* Arrays
- * -----------------------------------------------------------------------------------------------------------
- */
+/* Arrays ------------------------------------------------------------------------------------------------- */
 
 struct pse_copy {
     struct pse_copy *next;
@@ -126,8 +124,7 @@ void pse_narrow_release(uintptr_t key)
     free_copies(released);
 }
 
-/* The MPI library
- * -------------------------------------------------------------------------------------------------- */
+/* The MPI library ---------------------------------------------------------------------------------------- */
 
 pse_function pse_library(const char *routine)
 {
@@ -149,9 +146,7 @@ void *pse_library_symbol(const char *name)
     return symbol;
 }
 
-/* Layers
- * -----------------------------------------------------------------------------------------------------------
- */
+/* Layers ------------------------------------------------------------------------------------------------- */
 
 static int compare_names(const void *name, const void *signature)
 {

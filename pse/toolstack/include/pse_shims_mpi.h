@@ -32,8 +32,7 @@ uint64_t pse_communicator_constant(int which)
     return PSE_HANDLE(which == 0 ? MPI_COMM_WORLD : which == 1 ? MPI_COMM_SELF : MPI_COMM_NULL);
 }
 
-/* Lengths of arrays
- * ------------------------------------------------------------------------------------------------ */
+/* Lengths of arrays -------------------------------------------------------------------------------------- */
 
 /* How many processes a collective call has counts for: the other group's, in an intercommunicator. */
 static inline int pse_peers(MPI_Comm comm)
@@ -108,8 +107,7 @@ static inline bool pse_type_is_large(pse_function envelope_c, MPI_Datatype datat
            large > 0;
 }
 
-/* Completion of requests
- * ------------------------------------------------------------------------------------------- */
+/* Completion of requests --------------------------------------------------------------------------------- */
 
 /* A request is complete when the call has changed its handle.  Without arrays to free, there is nothing to
  * look at. */
