@@ -197,15 +197,23 @@ class PythonCalls:
         if kind == ArgumentKind.TEXT:
             return self._text(parameter, given)
         if kind == ArgumentKind.SCALAR:
-            return _typed(self.sequencer.scalar(expression), parameter)
+            return _typed(self.sequencer.scalar(expression), parameter.type.element)
         if kind == ArgumentKind.UPDATE:
-            return np.array(_typed(self.sequencer.slot_scalar(slot), parameter))
+            element = self._element(parameter, given)
+            return np.array(_typed(self.sequencer.slot_scalar(slot), element), element and element.value)
         buffer = self.sequencer.read(slot, parameter.direction is Direction.INOUT)
         assert buffer is not None
         if isinstance(given, Argument) and self._holds_object(given):
             return objects.from_bytes(memoryview(buffer))
         held.append(buffer)
         return np.asarray(buffer)
+
+    def _element(self, parameter: Parameter, given: Argument | Output | None) -> Element | None:
+        """What a scalar parameter takes: what the directive says, or what the tag has where it says `T`."""
+        if parameter.type.element is not None or not isinstance(given, Argument):
+            return parameter.type.element
+        tag = self.job.program.tags.get(given.tag or "")
+        return tag.type.element if tag else None
 
     def _holds_object(self, argument: Argument) -> bool:
         tag = self.job.program.tags.get(argument.tag or "")
@@ -243,14 +251,13 @@ def _requests(module: LoadedModule, yielded: Any, posted: list[Request]) -> Requ
     )
 
 
-def _typed(value: complex, parameter: Parameter) -> Any:
+def _typed(value: complex, element: Element | None) -> Any:
     """A scalar as Python code expects it: an int, float, complex or bool."""
-    element = parameter.type.element
     if element is Element.BOOL:
         return bool(value)
     if element in (Element.F32, Element.F64) and isinstance(value, int):
         return float(value)
-    return value
+    return complex(value) if element in (Element.C64, Element.C128) else value
 
 
 def _fill(

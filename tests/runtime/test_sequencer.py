@@ -54,6 +54,10 @@ def told(words, flag, small, x):
 def turned(n, x):
     n += 2
     x *= -1
+#@ coven module typed(in c128 a, in c64 b, inout c128 c, inout c64 d, inout f32 e, inout i32 f, inout T g)
+def typed(a, b, *changed):
+    values["typed"] = (type(a), type(b), *(value.dtype for value in changed))
+    changed[0][...] += 1j
 """
 
 
@@ -359,6 +363,23 @@ def test_scalars_are_changed_in_place_by_python(folder):
     sample = Sample(folder, body)
     sample.run()
     assert {label: complex(values[0]) for (label, _), values in sample.notes.items()} == {"n": 11, "x": -0.5}
+
+
+def test_scalars_reach_python_with_the_types_that_directives_and_tags_say(folder):
+    body = """
+  var c128 c = 1.0
+  var c64 d = 1
+  var f32 e = 1
+  var i32 f = 1
+  var c128 g = 1
+  thread_A pymore.typed(2.0, 2, c, d, e, f, g)
+  thread_B py.note_value("c", 0, c)
+"""
+    sample = Sample(folder, body)
+    sample.run()
+    declared = (complex, complex, np.complex128, np.complex64, np.float32, np.int32)
+    assert sample.more.values == {"typed": (*declared, np.complex128)}
+    assert complex(sample.notes["c", 0][0]) == 1 + 1j
 
 
 # Failures.
