@@ -66,6 +66,8 @@ static int copy(const struct pse_image *image, const char *name)
     return -1;
 }
 
+/* The descriptor stays open: the linker takes two files of one name for the same, and debuggers read symbols
+ * there. */
 static void *open_copy(struct pse_layer *layer, const struct pse_image *image)
 {
     char path[32];
@@ -74,7 +76,8 @@ static void *open_copy(struct pse_layer *layer, const struct pse_image *image)
         return NULL;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    close(fd);
+    if (!handle)
+        close(fd);
     layer->init_array = image->init_array;
     layer->init_count = image->init_count;
     return handle;

@@ -186,6 +186,7 @@ const char *pse_start_layer(struct pse_layer *layer)
 void pse_offer(struct pse_layer *layer)
 {
     layer->tools = (struct pse_tools){.version = PSE_TOOLS_VERSION,
+                                      .layer = -1, /* above all that are loaded */
                                       .name = layer->spec->name,
                                       .self = layer,
                                       .argument = argument,

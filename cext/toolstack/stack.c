@@ -110,6 +110,17 @@ static const char *bring(struct pse_layer *layer)
     return why;
 }
 
+static void number_layers(void)
+{
+    int kept = 0;
+    for (int i = 0; i < pse_layers; i++)
+        if (pse_stack[i]->state != PSE_OUT)
+            pse_stack[kept++] = pse_stack[i];
+    pse_layers = kept;
+    for (int i = 0; i < pse_layers; i++)
+        pse_stack[i]->tools.layer = i;
+}
+
 static void add_layer(const struct pse_spec *spec)
 {
     static char words[256];
@@ -123,23 +134,13 @@ static void add_layer(const struct pse_spec *spec)
     const char *why = spec->path ? pse_filters_refuse(spec) : words;
     if (!why)
         why = pse_guarded(layer, "its initialisation", bring);
-    if (why)
+    if (why) {
         refuse(layer, true, why);
-    else
-        memmove(pse_stack + 1, pse_stack, (size_t)pse_layers++ * sizeof *pse_stack);
-    if (!why)
-        pse_stack[0] = layer;
-}
-
-static void number_layers(void)
-{
-    int kept = 0;
-    for (int i = 0; i < pse_layers; i++)
-        if (pse_stack[i]->state != PSE_OUT)
-            pse_stack[kept++] = pse_stack[i];
-    pse_layers = kept;
-    for (int i = 0; i < pse_layers; i++)
-        pse_stack[i]->tools.layer = i;
+        return;
+    }
+    memmove(pse_stack + 1, pse_stack, (size_t)pse_layers++ * sizeof *pse_stack);
+    pse_stack[0] = layer;
+    number_layers();
 }
 
 static void fill_from_library(void)
@@ -217,7 +218,6 @@ static void load_layers(const char *configuration)
     dlopen(library.map->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
     for (int i = pse_config.count - 1; i >= 0; i--)
         add_layer(&pse_config.spec[i]);
-    number_layers();
 }
 
 /* Link everything.  Without a configuration the stubs lead to the library. */

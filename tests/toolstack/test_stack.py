@@ -1,0 +1,374 @@
+"""Tools in a stack: each sees what it sees alone, however it was built and wherever it stands."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pse.toolstack import elf, library, stubs
+
+SOURCES = Path(__file__).parent / "sources"
+TOOLS = ("plain.c", "old.c", "looking.c", "others.c", "classy.cpp")
+RING = SOURCES / "ring.py"
+
+
+@pytest.fixture(scope="session")
+def tools(tool) -> dict[str, Path]:
+    """Compile the tools, each by itself."""
+    return {
+        Path(name).stem: tool(
+            Path(name).stem, (SOURCES / name).read_text(), f"-I{SOURCES}", "-ldl", suffix=Path(name).suffix
+        )
+        for name in TOOLS
+    }
+
+
+@pytest.fixture(scope="session")
+def ring(program) -> Path:
+    return program("ring", (SOURCES / "ring.c").read_text())
+
+
+@pytest.fixture
+def tally(tmp_path, monkeypatch):
+    """Give a function that reads and removes what the tools have written."""
+    monkeypatch.setenv("TALLY_DIRECTORY", str(tmp_path))
+
+    def read() -> dict[str, str]:
+        files = list(tmp_path.glob("*-[0-9]"))
+        found = {path.name: path.read_text() for path in files}
+        for path in files:
+            path.unlink()
+        return found
+
+    return read
+
+
+def stack_of(paths) -> str:
+    return "".join(f"module {path}\n" for path in paths)
+
+
+@pytest.fixture
+def alone(tools, ring, tally, mpiexec):
+    """Give what each tool counts when it is preloaded by itself, without any stack."""
+    become = "import os, sys; os.environ['LD_PRELOAD'] = sys.argv[1]; os.execv(sys.argv[2], sys.argv[2:])"
+    for path in tools.values():
+        done = mpiexec(3, "-c", become, path, ring)
+        assert (done.code, done.err) == (0, "")
+    return tally()
+
+
+@pytest.mark.mpi
+def test_tools_see_in_a_stack_what_they_see_alone(alone, tools, ring, tally, stacked, stacked_program):
+    assert len(alone) == 3 * len(tools)
+    for paths in (list(tools.values()), list(tools.values())[::-1]):
+        done = stacked_program(3, stack_of(paths), ring)
+        assert (done.code, done.err) == (0, "")
+        assert tally() == alone
+        done = stacked(3, stack_of(paths), RING)
+        assert (done.code, done.err) == (0, "")
+        assert tally() == alone
+
+
+@pytest.mark.mpi
+def test_tools_can_be_attached_to_a_process_that_has_called_mpi(
+    alone, tools, tally, mpiexec, tmp_path, shared_cache, mpi
+):
+    (tmp_path / "conf").write_text(stack_of(tools.values()))
+    done = mpiexec(3, RING, tmp_path / "conf", env={"PSE_CACHE": str(shared_cache)})
+    assert (done.code, done.err) == (0, "")
+    assert tally() == alone
+
+
+VARIANTS = {
+    "plain": [],
+    "linked": ["{mpi}"],
+    "now": ["-Wl,-z,now", "-Wl,-z,relro"],
+    "lazy": ["-Wl,-z,lazy", "-Wl,-z,norelro"],
+    "noplt": ["-fno-plt", "-O2"],
+    "symbolic": ["-Wl,-Bsymbolic"],
+    "relr": ["-Wl,-z,pack-relative-relocs"],
+    "lto": ["-flto", "-O2"],
+    "sysv": ["-Wl,--hash-style=sysv"],
+    "gnu": ["-Wl,--hash-style=gnu"],
+    "stripped": ["-s"],
+    "table": ["-DTABLE"],
+    "pie": ["-fpie", "-fPIC", "-Wl,-z,separate-code"],
+}
+VARIANT = """
+#include <mpi.h>
+#include <stdio.h>
+static int count;
+#ifdef TABLE
+static int (*const barrier_below[])(MPI_Comm) = {PMPI_Barrier};
+#define BELOW barrier_below[0]
+#else
+#define BELOW PMPI_Barrier
+#endif
+int MPI_Barrier(MPI_Comm comm) { count++; return BELOW(comm); }
+int MPI_Finalize(void) { fprintf(stderr, "NAME %d\\n", count); return PMPI_Finalize(); }
+"""
+
+
+@pytest.mark.mpi
+def test_every_way_to_build_a_tool_chains(tool, mpi, stacked, tmp_path):
+    paths = []
+    for name, flags in VARIANTS.items():
+        given = [flag.format(mpi=mpi.path) for flag in flags]
+        if name == "relr" and not _links(given, tmp_path):
+            continue
+        paths.append(tool(f"v_{name}", VARIANT.replace("NAME", name), *given))
+    done = stacked(1, stack_of(paths), "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()")
+    assert done.code == 0
+    assert sorted(done.err.splitlines()) == sorted(f"{path.stem.partition('_')[2]} 1" for path in paths)
+
+
+def _links(flags, tmp_path) -> bool:
+    """Say whether this linker knows a flag."""
+    (tmp_path / "empty.c").write_text("")
+    line = ["cc", "-shared", "-fPIC", tmp_path / "empty.c", "-o", tmp_path / "empty.so", *flags]
+    return subprocess.run(line, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.mpi
+def test_one_tool_can_stand_in_a_stack_many_times(tools, tally, ring, stacked_program, alone):
+    done = stacked_program(3, stack_of([tools["classy"]] * 3 + [tools["plain"]] * 2), ring)
+    assert (done.code, done.err) == (0, "")
+    # All instances write the same file.
+    assert tally() == {name: text for name, text in alone.items() if name.startswith(("classy", "plain"))}
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("policy", "seen"), [("yes", 4), ("no", 1)])
+def test_a_tool_can_hide_its_own_calls_from_lower_tools(policy, seen, tool, stacked):
+    asking = tool(
+        "asking",
+        """
+        #include <mpi.h>
+        int MPI_Barrier(MPI_Comm comm)
+        {
+            int size;
+            for (int i = 0; i < 3; i++)
+                PMPI_Comm_size(comm, &size);
+            return PMPI_Barrier(comm);
+        }
+        """,
+    )
+    counting = tool(
+        "counting",
+        """
+        #include <mpi.h>
+        #include <stdio.h>
+        static int sizes, barriers;
+        int MPI_Comm_size(MPI_Comm comm, int *size) { sizes++; return PMPI_Comm_size(comm, size); }
+        int MPI_Barrier(MPI_Comm comm) { barriers++; return PMPI_Barrier(comm); }
+        int MPI_Finalize(void) { fprintf(stderr, "%d %d\\n", sizes, barriers); return PMPI_Finalize(); }
+        """,
+    )
+    conf = f"module {asking}\n  sees-tools {policy}\nmodule {counting}"
+    text = "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()"
+    done = stacked(1, conf, "-c", text)
+    assert (done.code, done.err) == (0, f"{seen} 1\n")
+
+
+def all_routines(names) -> str:
+    """Write a tool that wraps every routine and only jumps on."""
+    jump = {
+        "x86_64": "jmp *P{0}@GOTPCREL(%rip)",
+        "aarch64": "adrp x16, :got:P{0}; ldr x16, [x16, :got_lo12:P{0}]; br x16",
+    }
+    lines = [
+        f'__asm__(".globl {name}; .type {name}, %function; {name}: {jump[os.uname().machine].format(name)}");'
+        for name in names
+    ]
+    return "\n".join(lines)
+
+
+def test_every_routine_goes_through(mpi, preload, tool, tmp_path, monkeypatch):
+    names = stubs.routines(elf.read(mpi.path))
+    assert len(names) >= 500
+    path = tool("everything", all_routines(names))
+    (tmp_path / "conf").write_text(f"module {path}\nmodule {path}\n")
+    text = """
+import ctypes, sys
+mpi = ctypes.CDLL(sys.argv[3], mode=ctypes.RTLD_GLOBAL)
+stack = ctypes.CDLL(sys.argv[1])
+stack.pse_tools_attach(sys.argv[2].encode())
+stack.pse_stack_replace.restype = ctypes.c_void_p
+tool = [line for line in open("/proc/self/maps") if "everything" in line and " r-xp " in line]
+low, high = (int(edge, 16) for edge in tool[0].split()[0].split("-"))
+for name in sys.argv[4:]:
+    address = stack.pse_stack_replace(name.encode(), None)
+    assert low <= address < high, name
+    stack.pse_stack_replace(name.encode(), ctypes.c_void_p(address))
+version = ctypes.c_int(), ctypes.c_int()
+stack.MPI_Get_version(*map(ctypes.byref, version))
+print(version[0].value)
+"""
+    command = [sys.executable, "-c", text, preload, tmp_path / "conf", mpi.path, *names]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) >= 3
+
+
+FAKE = """
+#include <stdarg.h>
+#define BOTH(result, name, parameters, ...) \\
+    result P##name parameters __VA_ARGS__ \\
+    __attribute__((weak)) result name parameters __VA_ARGS__
+struct pair { long a; double b; };
+BOTH(int, MPI_Init, (int *c, char ***v), { (void)c, (void)v; return 0; })
+BOTH(double, MPI_Mixed, (int a, double b, long c, float d, char e, double f, int g, double h, int i, double j,
+                         int k, double l, int m, double n, double o, double p, double q, struct pair r),
+     { return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j + 11 * k + 12 * l +
+              13 * m + 14 * n + 15 * o + 16 * p + 17 * q + 18 * r.a + 19 * r.b; })
+BOTH(double, MPI_Sum, (int count, ...),
+     { va_list rest; double sum = 0; va_start(rest, count);
+       for (int i = 0; i < count; i++) sum += va_arg(rest, double);
+       va_end(rest); return sum; })
+"""
+CALLER = """
+#include <stdio.h>
+struct pair { long a; double b; };
+double MPI_Mixed(int, double, long, float, char, double, int, double, int, double, int, double, int, double,
+                 double, double, double, struct pair);
+double MPI_Sum(int, ...);
+int main(void)
+{
+    struct pair pair = {18, 19};
+    for (int i = 0; i < 2; i++)
+        printf("%g %g\\n", MPI_Sum(9, 1., 2., 3., 4., 5., 6., 7., 8., 9.),
+               MPI_Mixed(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, pair));
+    return 0;
+}
+"""
+
+
+def test_a_stub_disturbs_no_argument(tmp_path, monkeypatch, shared_cache):
+    monkeypatch.setenv("PSE_CACHE", str(shared_cache))
+    for name, text in (("libmpi.c", FAKE), ("caller.c", CALLER)):
+        (tmp_path / name).write_text(text)
+    fake, caller = tmp_path / "libmpi_fake.so", tmp_path / "caller"
+    subprocess.run(
+        [
+            "cc",
+            "-O1",
+            "-w",
+            "-shared",
+            "-fPIC",
+            tmp_path / "libmpi.c",
+            "-Wl,-soname,libmpi_fake.so",
+            "-o",
+            fake,
+        ],
+        check=True,
+    )
+    subprocess.run(
+        ["cc", "-O1", tmp_path / "caller.c", fake, f"-Wl,-rpath,{tmp_path}", "-o", caller], check=True
+    )
+    made = library.library(library.Mpi(fake))
+    done = subprocess.run(
+        [caller], env=os.environ | {"LD_PRELOAD": str(made)}, capture_output=True, text=True, check=False
+    )
+    expected = sum(i * i for i in range(1, 20))
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", f"45 {expected}\n" * 2)
+
+
+@pytest.mark.mpi
+def test_calls_before_init_and_after_finalize_are_seen(tool, program, stacked_program):
+    around = tool(
+        "around",
+        """
+        #include <mpi.h>
+        #include <stdio.h>
+        int MPI_Get_version(int *v, int *s) { fprintf(stderr, "version\\n"); return PMPI_Get_version(v, s); }
+        int MPI_Finalized(int *flag) { fprintf(stderr, "finalized\\n"); return PMPI_Finalized(flag); }
+        """,
+    )
+    early = program(
+        "early",
+        """
+        #include <mpi.h>
+        #include <stddef.h>
+        int main(void)
+        {
+            int version, sub, flag;
+            MPI_Get_version(&version, &sub);
+            MPI_Init(NULL, NULL);
+            MPI_Finalize();
+            MPI_Finalized(&flag);
+            return !flag;
+        }
+        """,
+    )
+    done = stacked_program(1, f"module {around}", early)
+    assert (done.code, done.err) == (0, "version\nfinalized\n")
+
+
+@pytest.mark.mpi
+def test_threads_may_make_the_first_call_together(tool, program, stacked_program):
+    counting = tool(
+        "threads",
+        """
+        #include <mpi.h>
+        #include <stdio.h>
+        #include "pse_tools.h"
+        static int count;
+        int pse_tool_start(const struct pse_tools *tools) { tools->say(tools->self, "start"); return 0; }
+        int MPI_Initialized(int *flag) { __atomic_fetch_add(&count, 1, 5); return PMPI_Initialized(flag); }
+        int MPI_Finalize(void) { fprintf(stderr, "%d\\n", count); return PMPI_Finalize(); }
+        """,
+    )
+    many = program(
+        "many",
+        """
+        #include <mpi.h>
+        #include <pthread.h>
+        #include <stddef.h>
+        static pthread_barrier_t gate;
+        static void *ask(void *unused)
+        {
+            int flag;
+            pthread_barrier_wait(&gate);
+            MPI_Initialized(&flag);
+            return unused;
+        }
+        int main(void)
+        {
+            int provided;
+            pthread_t threads[8];
+            pthread_barrier_init(&gate, NULL, 8);
+            for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, ask, NULL);
+            for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+            MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+            MPI_Finalize();
+            return 0;
+        }
+        """,
+        "-pthread",
+    )
+    done = stacked_program(1, f"module {counting} as threads", many)
+    assert (done.code, done.err) == (0, "threads, rank 0: start\n8\n")
+
+
+def test_processes_without_mpi_are_left_alone(preload):
+    variables = {"LD_PRELOAD": str(preload), "PSE_TOOLS": "/nowhere/tools.conf"}
+    done = subprocess.run(
+        [shutil.which("echo"), "there"], env=variables, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "there\n", "")
+
+
+@pytest.mark.mpi
+def test_without_a_configuration_nothing_changes(preload, ring, mpiexec):
+    become = "import os, sys; os.execv(sys.argv[1], sys.argv[1:])"
+    done = mpiexec(3, "-c", become, ring, env={"LD_PRELOAD": str(preload)})
+    assert (done.code, done.err) == (0, "")
+
+
+def test_the_object_exports_what_the_library_does_and_nothing_more(mpi, preload):
+    exported = {name for name in elf.read(preload).functions if name[:3].upper() == "MPI"}
+    assert exported == set(stubs.routines(elf.read(mpi.path)))
+    assert all(name.startswith("pse_") for name in elf.read(preload).functions - exported)
