@@ -30,6 +30,7 @@ from pse.runtime.launch import launch
 from pse.runtime.mpi import Hosts
 from pse.runtime.request import Request, prepare
 from pse.runtime.resume import check_processors
+from pse.trace.reader import open_trace
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -177,11 +178,21 @@ RESUME = Request("", {}, checkpoint="kept", resume=True)
 RUN = Request("checkpointed.coven", {"milliseconds": "1"}, checkpoint="kept")
 
 
+def traced_calls(directory):
+    """How often some modules were called, by a trace that says that it is complete."""
+    trace = open_trace(directory)
+    assert not trace.problems
+    labels = [trace.definitions.sites[site].label for site in trace.module_calls()["site"]]
+    once = {"c.begin", "c.relax", "c.note", "c.turn", "c.finish"}
+    return {label: labels.count(label) for label in labels if label in once}
+
+
 def test_under_a_bare_mpiexec_a_run_is_resumed_too(left, undisturbed):
     command = [beside_python("mpiexec"), "-n", "3", sys.executable, "-m", "pse", "resume", "kept"]
-    ran = Job(command, directory=left)
+    ran = Job([*command, "--trace", "trace"], directory=left)
     assert ran.wait() == 0, ran.err
     assert files(left) == undisturbed
+    assert traced_calls(left / "trace") == {"c.relax": 2 * 17, "c.note": 17, "c.turn": 17, "c.finish": 1}
     assert re.search(
         r"resuming checkpointed\.coven -D milliseconds=1 at checkpointed\.coven:13:3, k = 3\n", ran.err
     )
