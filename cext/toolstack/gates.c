@@ -32,38 +32,54 @@ static bool is_timed(const struct pse_spec *spec)
 
 /* Communicators ------------------------------------------------------------------------------------------ */
 
-/* A handle is one word of the call's arguments; an int's upper half is undefined there. */
-static bool is_handle(uint64_t word, int constant, bool is_int)
+/* What is asked of this MPI in every call, looked up once. */
+static struct {
+    bool known, ints; /* handles are ints */
+    uint64_t world, self, none;
+    int (*name)(uint64_t communicator, char *name, int *length);
+    uint64_t (*of_fortran)(int handle);
+} mpi;
+
+static void learn_mpi(void)
 {
-    const uint64_t value = pse_communicator_constant(constant);
-    return is_int ? (uint32_t)word == (uint32_t)value : word == value;
+    mpi.ints = pse_signature_of("MPI_Comm_rank")->letters[1] == 'i';
+    mpi.world = pse_communicator_constant(0);
+    mpi.self = pse_communicator_constant(1);
+    mpi.none = pse_communicator_constant(2);
+    mpi.name = (int (*)(uint64_t, char *, int *))pse_library("MPI_Comm_get_name");
+    mpi.of_fortran = (uint64_t (*)(int))pse_library("MPI_Comm_f2c");
+    mpi.known = true;
 }
 
-static bool handles_are_ints(void)
+/* A handle is one word of the call's arguments; an int's upper half is undefined there. */
+static bool is_handle(uint64_t word, uint64_t constant)
 {
-    return pse_signature_of("MPI_Comm_rank")->letters[1] == 'i';
+    return mpi.ints ? (uint32_t)word == (uint32_t)constant : word == constant;
 }
 
 static bool is_called(uint64_t communicator, const char *wanted)
 {
-    char name[1024] = "";
+    char name[1024];
     int length = 0;
-    const pse_function function = pse_library("MPI_Comm_get_name");
-    ((int (*)(uint64_t, char *, int *))function)(communicator, name, &length);
-    return strcmp(name, wanted) == 0;
+    return mpi.name(communicator, name, &length) == 0 && strcmp(name, wanted) == 0;
+}
+
+static bool is_meant(uint64_t communicator, const char *word)
+{
+    if (strcmp(word, "world") == 0)
+        return is_handle(communicator, mpi.world);
+    if (strcmp(word, "self") == 0)
+        return is_handle(communicator, mpi.self);
+    return is_called(communicator, word);
 }
 
 static bool is_one_of(uint64_t communicator, const struct pse_words *wanted)
 {
-    const bool is_int = handles_are_ints();
-    if (is_handle(communicator, 2, is_int))
+    if (is_handle(communicator, mpi.none))
         return false;
-    for (int i = 0; i < wanted->count; i++) {
-        const char *word = wanted->word[i];
-        const int constant = strcmp(word, "world") == 0 ? 0 : strcmp(word, "self") == 0 ? 1 : -1;
-        if (constant < 0 ? is_called(communicator, word) : is_handle(communicator, constant, is_int))
+    for (int i = 0; i < wanted->count; i++)
+        if (is_meant(communicator, wanted->word[i]))
             return true;
-    }
     return false;
 }
 
@@ -71,7 +87,7 @@ static uint64_t from_fortran(uint64_t address)
 {
     int handle;
     memcpy(&handle, (const void *)(uintptr_t)address, sizeof handle);
-    return ((uint64_t (*)(int))pse_library("MPI_Comm_f2c"))(handle);
+    return mpi.of_fortran(handle);
 }
 
 /* Gates -------------------------------------------------------------------------------------------------- */
@@ -193,6 +209,8 @@ bool pse_add_gates(const struct pse_spec *spec, pse_function *entry, const pse_f
         started = now();
     if (spec->communicators.count == 0 && !is_timed(spec))
         return true;
+    if (spec->communicators.count > 0 && !mpi.known)
+        learn_mpi();
     for (int i = 0; i < pse_routines; i++)
         if (entry[i] != below[i] && !pse_is_always(pse_name(i)))
             all &= add_gate(spec, i, entry, below);
