@@ -75,10 +75,11 @@ TOOL_PUBLIC int MPI_Win_wait(MPI_Win win)
     UNTIL(flag, PMPI_Win_test(win, &flag));
 }
 
-/* Wait for what a nonblocking call has started, if it could. */
+/* Wait for what a nonblocking call has started, if it could.  A request that is still null says that it could not: a
+ * user's error handler may have made a success of it. */
 static int finish(int error, MPI_Request *request, MPI_Status *status)
 {
-    return error == MPI_SUCCESS ? MPI_Wait(request, status) : error;
+    return *request == MPI_REQUEST_NULL ? error : MPI_Wait(request, status);
 }
 
 /* Take back a receive that nobody will send to any more. */
@@ -98,7 +99,7 @@ static void withdraw(MPI_Request *received)
 #define STARTED(name, form, parameters, arguments)                                                           \
     TOOL_PUBLIC int FORM(MPI_##name) parameters                                                              \
     {                                                                                                        \
-        MPI_Request request;                                                                                 \
+        MPI_Request request = MPI_REQUEST_NULL;                                                                                 \
         return finish(FORM(PMPI_##form)(arguments, &request), &request, MPI_STATUS_IGNORE);                  \
     }
 
@@ -133,7 +134,7 @@ STARTED(Session_flush_buffer, Session_iflush_buffer, PARAMETERS(MPI_Session sess
 
 TOOL_PUBLIC int MPI_Buffer_flush(void)
 {
-    MPI_Request request;
+    MPI_Request request = MPI_REQUEST_NULL;
     return finish(PMPI_Buffer_iflush(&request), &request, MPI_STATUS_IGNORE);
 }
 

@@ -17,25 +17,25 @@ SENT(Rsend, Irsend)
 
 TOOL_PUBLIC int FORM(MPI_Recv)(void *buf, MESSAGE, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    MPI_Request request;
+    MPI_Request request = MPI_REQUEST_NULL;
     return finish(FORM(PMPI_Irecv)(buf, count, datatype, source, tag, comm, &request), &request, status);
 }
 
 TOOL_PUBLIC int FORM(MPI_Mrecv)(void *buf, MESSAGE, MPI_Message *message, MPI_Status *status)
 {
-    MPI_Request request;
+    MPI_Request request = MPI_REQUEST_NULL;
     return finish(FORM(PMPI_Imrecv)(buf, count, datatype, message, &request), &request, status);
 }
 
 TOOL_PUBLIC int FORM(MPI_Sendrecv)(SENDING, int dest, int sendtag, RECEIVING, int source, int recvtag,
                                    MPI_Comm comm, MPI_Status *status)
 {
-    MPI_Request sent, received;
+    MPI_Request sent = MPI_REQUEST_NULL, received = MPI_REQUEST_NULL;
     int error = FORM(PMPI_Irecv)(recvbuf, recvcount, recvtype, source, recvtag, comm, &received);
-    if (error != MPI_SUCCESS)
+    if (received == MPI_REQUEST_NULL)
         return error;
     error = FORM(PMPI_Isend)(sendbuf, sendcount, sendtype, dest, sendtag, comm, &sent);
-    if (error != MPI_SUCCESS) {
+    if (sent == MPI_REQUEST_NULL) {
         withdraw(&received);
         return error;
     }
@@ -48,7 +48,7 @@ TOOL_PUBLIC int FORM(MPI_Sendrecv)(SENDING, int dest, int sendtag, RECEIVING, in
 TOOL_PUBLIC int FORM(MPI_Sendrecv_replace)(void *buf, MESSAGE, int dest, int sendtag, int source, int recvtag,
                                            MPI_Comm comm, MPI_Status *status)
 {
-    MPI_Request request;
+    MPI_Request request = MPI_REQUEST_NULL;
     int error =
         FORM(PMPI_Isendrecv_replace)(buf, count, datatype, dest, sendtag, source, recvtag, comm, &request);
     return finish(error, &request, status);

@@ -5,7 +5,7 @@
  * refuse. */
 static int gather_at(MPI_Comm comm)
 {
-    MPI_Request request;
+    MPI_Request request = MPI_REQUEST_NULL;
     return comm == MPI_COMM_NULL ? MPI_SUCCESS
                                  : finish(PMPI_Ibarrier(comm, &request), &request, MPI_STATUS_IGNORE);
 }
