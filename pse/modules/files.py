@@ -73,7 +73,7 @@ def load_into(file: str, array: np.ndarray) -> None:
                 if array.size:
                     stored.read_direct(array)
         else:
-            stored = np.load(file, mmap_mode="r", allow_pickle=False)
+            stored = np.lib.format.open_memmap(file, mode="r")
             _compare(file, stored.shape, stored.dtype, array)
             array[...] = stored
 
@@ -104,8 +104,9 @@ def _explained(file: str, done: str) -> Iterator[None]:
         help = f"names of files are relative to where the program is run: {os.getcwd()}"
         raise ModuleError(f"{file} can't be {done}: {missing}", help=help) from None
     except (OSError, ValueError, EOFError) as failure:
-        reason = getattr(failure, "strerror", None) or str(failure)
-        raise ModuleError(f"{file} can't be {done}: {reason}") from None
+        reason = getattr(failure, "strerror", None)
+        help = None if reason else "is it complete, and of the format that its ending says?"
+        raise ModuleError(f"{file} can't be {done}: {reason or failure}", help=help) from None
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from pse.runtime._channel import ABSENT, DONE, STATES, Board
+from pse.runtime._channel import ABSENT, DONE, LEFT, STATES, Board
 from pse.runtime.request import Prepared
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _state(calls: int, running: int, slots: Sequence[Slot]) -> str:
     if running:
         return f"running on {running} of {len(slots)}" if len(slots) > 1 else "running"
     states = {slot["state"] for slot in slots}
-    if states <= {DONE}:
+    if states <= {DONE, LEFT}:
         return "done"
     if calls == 0:
         return "starting" if states <= {ABSENT} else "to come"
@@ -100,7 +100,7 @@ class Progress:
         count = self.prepared.processors
         processors = f"{count} processor{'s' * (count != 1)}"
         program, ranks = self.prepared.request.program, self.prepared.ranks
-        self.message(f"running {program} on {processors}: {ranks} ranks ({where})\n")
+        self.message(f"running {program} on {processors}: {ranks} rank{'s' * (ranks != 1)} ({where})\n")
 
     def update(self) -> None:
         """Say what is new since the last time."""
