@@ -96,7 +96,7 @@ PSE_EXPORT const char *pse_tools_verify(const char *configuration)
     for (int i = 0; i < config.count; i++) {
         struct pse_image image;
         const struct pse_spec *spec = &config.spec[i];
-        const char *why = spec->path ? pse_image_open(&image, spec->path, pse_soname) : "it is not found";
+        const char *why = spec->path ? pse_image_open(&image, spec->path, pse_soname) : pse_not_found(spec);
         if (spec->path)
             pse_image_close(&image);
         if (!why || spec->optional)

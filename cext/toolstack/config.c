@@ -278,6 +278,14 @@ static void locate(struct pse_spec *spec)
         spec->path = existing(spec->file, (int)(slash - spec->file), "", spec->wanted, "");
 }
 
+const char *pse_not_found(const struct pse_spec *spec)
+{
+    static char words[1024];
+    snprintf(words, sizeof words, "no such tool `%s`; it is looked for in PSE_TOOLS_PATH and in %s",
+             spec->wanted, pse_shipped);
+    return words;
+}
+
 bool pse_config_read(struct pse_config *config, const char *file, char *error, size_t size)
 {
     struct reader reader = {.config = config, .error = error, .size = size};

@@ -15,6 +15,7 @@
 #include "internal.h"
 
 #define TRIAL_SECONDS 10
+#define DONE 77 /* the code of a child in which all went well; a tool that calls exit gives another one */
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS};
 #define SIGNALS (sizeof signals / sizeof *signals)
@@ -81,7 +82,7 @@ _Noreturn static void be_trial(struct pse_layer *layer, const char *(*run)(struc
     guarded = NULL;
     const char *why = run(layer);
     const bool told = why && write(out, why, strlen(why)) > 0;
-    _exit(told ? 1 : 0);
+    _exit(told ? 1 : DONE);
 }
 
 static const char *judge(int status, const char *reason, const char *step)
@@ -91,10 +92,12 @@ static const char *judge(int status, const char *reason, const char *step)
         snprintf(words, sizeof words, "it was not done with %s after %d s", step, TRIAL_SECONDS);
     else if (WIFSIGNALED(status))
         snprintf(words, sizeof words, "it crashed in %s: %s", step, strsignal(WTERMSIG(status)));
-    else if (WEXITSTATUS(status) && !*reason)
-        snprintf(words, sizeof words, "it ended the process in %s", step);
+    else if (*reason)
+        return reason;
+    else if (WEXITSTATUS(status) == DONE)
+        return NULL;
     else
-        return *reason ? reason : NULL;
+        snprintf(words, sizeof words, "it ended the process in %s", step);
     return words;
 }
 

@@ -74,6 +74,7 @@ struct pse_config {
 
 /* Read a configuration; what is wrong goes to `error` and gives false. */
 bool pse_config_read(struct pse_config *config, const char *file, char *error, size_t size);
+const char *pse_not_found(const struct pse_spec *spec); /* what to say where `path` is NULL */
 
 /* Files (image.c)
  * --------------------------------------------------------------------------------------------------- */

@@ -123,15 +123,12 @@ static void number_layers(void)
 
 static void add_layer(const struct pse_spec *spec)
 {
-    static char words[256];
     struct pse_layer *layer = calloc(1, sizeof *layer);
     if (!layer)
         pse_die(true, "%s:%d: there is no memory", spec->file, spec->line);
     layer->spec = spec;
-    snprintf(words, sizeof words, "no such tool `%s`; it is looked for in PSE_TOOLS_PATH and in %s",
-             spec->wanted, pse_shipped);
     pse_offer(layer);
-    const char *why = spec->path ? pse_filters_refuse(spec) : words;
+    const char *why = spec->path ? pse_filters_refuse(spec) : pse_not_found(spec);
     if (!why)
         why = pse_guarded(layer, "its initialisation", bring);
     if (why) {

@@ -1,0 +1,261 @@
+"""What is wrong with a configuration or a tool is named, with file and line, before MPI starts."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GOOD = "#include <mpi.h>\nint MPI_Barrier(MPI_Comm comm) { return PMPI_Barrier(comm); }\n"
+START = '#include "pse_tools.h"\nint pse_tool_start(const struct pse_tools *tools) {{ {} }}\n'
+SAYS = """
+#include <mpi.h>
+#include <stdio.h>
+int MPI_Finalize(void) { fprintf(stderr, "seen\\n"); return PMPI_Finalize(); }
+"""
+CRASHES = {
+    "constructor": GOOD
+    + "#include <signal.h>\n__attribute__((constructor)) static void f(void) { raise(SIGSEGV); }",
+    "start": GOOD + START.format("(void)tools; __builtin_trap();"),
+    "exit": GOOD + "#include <stdlib.h>\n__attribute__((constructor)) static void f(void) { exit(0); }",
+    "refuses": GOOD + START.format('tools->fail(tools->self, "no %s today", "work"); return 1;'),
+}
+WORDS = {
+    "constructor": r"crashed in its initialisation: Segmentation fault",
+    "start": r"crashed in pse_tool_start: (Illegal instruction|Trace/breakpoint trap)",
+    "exit": r"ended the process in its initialisation",
+    "refuses": r"no work today",
+}
+
+
+@pytest.fixture(scope="session")
+def good(tool) -> Path:
+    return tool("good", GOOD)
+
+
+@pytest.fixture
+def check(pse, tmp_path, shared_cache):
+    """Run `pse tools check` on a configuration's text."""
+
+    def run(text):
+        (tmp_path / "tools.conf").write_text(text)
+        return pse("tools", "check", tmp_path / "tools.conf", env={"PSE_CACHE": str(shared_cache)})
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("module\n", 1, "expected: module NAME, module /path/to/tool.so, or either with `as INSTANCE`"),
+        ("# first\nargument a b\n", 2, "`argument` must follow the `module` that it is about"),
+        ("module {good}\nargument key\n", 2, "expected: argument KEY VALUE"),
+        ("module {good}\n argument a 1\n argument a 2\n", 3, "the argument `a` has been given already"),
+        ("module {good}\nonly MPI_Sned\n", 2, "this MPI has no routine `MPI_Sned`"),
+        ("module {good}\nexcept\n", 2, "expected names of MPI routines"),
+        ("module {good}\nfrom soon\n", 2, "expected a number of seconds since the start, not `soon`"),
+        ("module {good}\nfrom 3\nuntil 2\n", 3, "the window is empty: from 3 until 2"),
+        ("module {good}\nsees-tools maybe\n", 2, "expected: sees-tools yes, or sees-tools no"),
+        ("module {good} as x\nmodule {good} as x\n", 2, "the name `x` is taken by the module of line 1"),
+        ("modul {good}\n", 1, "`modul` must follow the `module`"),
+        (
+            "module {good}\n\ncommunicato world\n",
+            3,
+            "unknown directive `communicato`; there are module, argument",
+        ),
+        ("module nosuchtool\n", 1, "no such tool `nosuchtool`; it is looked for in PSE_TOOLS_PATH and in"),
+        ("module /nowhere/tool.so\n", 1, "it can't be read: No such file or directory"),
+    ],
+)
+def test_mistakes_in_a_configuration_are_named(check, good, tmp_path, text, line, words):
+    done = check(text.format(good=good))
+    assert done.code == 2
+    assert f"tools.conf:{line}: " in done.err
+    assert words in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_file_that_is_missing_is_named(pse, shared_cache):
+    done = pse("tools", "check", "/nowhere/tools.conf", env={"PSE_CACHE": str(shared_cache)})
+    assert done.code == 2
+    assert "/nowhere/tools.conf: the configuration of the tool stack can't be read" in done.err
+
+
+@pytest.fixture(scope="session")
+def broken(tool, good, tmp_path_factory) -> dict[str, Path]:
+    """Make files that are no tools for this MPI."""
+    place = tmp_path_factory.mktemp("broken")
+    made = {name: place / f"{name}.so" for name in ("text", "cut", "machine", "open_mpi", "abi", "ompi")}
+    made["text"].write_text("module\n")
+    data = bytearray(good.read_bytes())
+    made["cut"].write_bytes(data[:600])
+    data[18:20] = (243).to_bytes(2, "little")  # RISC-V
+    made["machine"].write_bytes(data)
+    (place / "empty.c").write_text("")
+    for name, soname in (("open_mpi", "libmpi.so.40"), ("abi", "libmpi_abi.so.1")):
+        other = place / soname
+        line = ["cc", "-shared", "-fPIC", place / "empty.c", f"-Wl,-soname,{soname}", "-o", other]
+        subprocess.run(line, check=True)
+        made[name] = tool(name, GOOD, "-Wl,--no-as-needed", str(other))
+    made["ompi"] = tool(
+        "ompi", GOOD + "extern int ompi_mpi_comm_world;\nvoid *f(void) { return &ompi_mpi_comm_world; }"
+    )
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("text", "it is not an ELF file"),
+        ("cut", "the file is damaged"),
+        ("machine", "it is built for RISC-V, this machine is "),
+        (
+            "open_mpi",
+            "it is built for Open MPI's ABI (it needs libmpi.so.40), but the program's MPI is libmpi",
+        ),
+        (
+            "abi",
+            "it is built for the standard ABI (it needs libmpi_abi.so.1), but the program's MPI is libmpi",
+        ),
+        ("ompi", "it is built for Open MPI's ABI (it needs ompi_mpi_…)"),
+    ],
+)
+def test_tools_for_other_machines_and_mpis_are_refused(check, broken, good, name, words):
+    done = check(f"module {good}\nmodule {broken[name]}\n")
+    assert done.code == 2
+    assert "tools.conf:2: tool `" in done.err
+    assert words in done.err
+    assert "Traceback" not in done.err
+    done = check(f"module {good}\nmodule {broken[name]}\noptional\n")
+    assert done.code == 0
+    assert "tools.conf:2: going on without the optional tool `" in done.err
+    assert words in done.err
+    assert "good" in done.out
+
+
+@pytest.mark.parametrize("name", list(CRASHES))
+def test_tools_that_fail_at_the_start_are_named(check, tool, good, name):
+    path = tool(name, CRASHES[name])
+    done = check(f"module {good}\n\nmodule {path} as bad\n")
+    assert done.code == 2
+    assert re.search(rf"tools\.conf:3: tool `bad`:? .*{WORDS[name]}", done.err), done.err
+    done = check(f"module {good}\n\nmodule {path} as bad\noptional\nmodule {good} as last\n")
+    assert done.code == 0
+    assert re.search(
+        rf"warning: .*tools\.conf:3: going on without the optional tool `bad`: .*{WORDS[name]}", done.err
+    )
+    assert re.search(r"^last ", done.out, re.MULTILINE)
+    assert "bad " not in done.out
+
+
+@pytest.mark.mpi
+def test_a_job_ends_with_code_2_and_one_word(stacked, tool):
+    done = stacked(3, "module nosuchtool\n", "-c", "from mpi4py import MPI; print('never')")
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.count("tools.conf:1: tool `nosuchtool`: no such tool `nosuchtool`") == 1
+
+
+@pytest.mark.mpi
+def test_a_job_goes_on_without_an_optional_tool(stacked, tool):
+    path = tool("start", CRASHES["start"])
+    done = stacked(
+        3,
+        f"module {path}\noptional\n",
+        "-c",
+        "import os; from mpi4py import MPI; os.write(1, b'%d ' % MPI.COMM_WORLD.rank)",
+    )
+    assert (done.code, sorted(done.out.split())) == (0, ["0", "1", "2"])
+    assert len(done.err.splitlines()) == 3
+
+
+def test_tools_run_checks_before_it_starts_anything(pse, tmp_path, shared_cache):
+    (tmp_path / "conf").write_text("module nosuchtool\n")
+    command = ("tools", "run", "-c", tmp_path / "conf", "--", "touch", tmp_path / "started")
+    done = pse(*command, env={"PSE_CACHE": str(shared_cache)})
+    assert done.code == 2
+    assert f"error: {tmp_path}/conf:1: tool `nosuchtool`: no such tool" in done.err
+    assert not (tmp_path / "started").exists()
+
+
+@pytest.mark.mpi
+def test_tools_run_becomes_the_command(pse, tool, tmp_path, shared_cache, mpi):
+    path = tool("says", SAYS)
+    (tmp_path / "conf").write_text(f"module {path}\n")
+    mpiexec = str(Path(sys.executable).parent / "mpiexec")
+    command = (
+        "tools",
+        "run",
+        "-c",
+        "conf",
+        "--",
+        mpiexec,
+        "-n",
+        "3",
+        sys.executable,
+        "-c",
+        "import mpi4py.MPI; raise SystemExit(7)",
+    )
+    done = pse(*command, env={"PSE_CACHE": str(shared_cache)}, cwd=tmp_path)
+    assert done.code == 7
+    assert done.err.count("seen\n") == 3
+
+
+def test_relative_paths_and_the_search_path(pse, good, tmp_path, shared_cache):
+    shutil.copy(good, tmp_path / "near.so")
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copy(good, tmp_path / "elsewhere" / "libfar.so")
+    (tmp_path / "conf").write_text("module ./near.so  # beside this file\nmodule far\n")
+    variables = {"PSE_CACHE": str(shared_cache), "PSE_TOOLS_PATH": f"/nowhere:{tmp_path / 'elsewhere'}"}
+    done = pse("tools", "check", tmp_path / "conf", env=variables, cwd=Path("/"))
+    assert (done.code, done.err) == (0, "")
+    assert re.search(r"^near +1 +1 routines", done.out, re.MULTILINE)
+    assert re.search(r"^far +2 +1 routines +.*/libfar\.so", done.out, re.MULTILINE)
+    listed = pse("tools", "list", env=variables)
+    assert re.search(r"^far +1 routines", listed.out, re.MULTILINE)
+
+
+def test_show_names_routines_and_services(pse, tool, tmp_path, shared_cache):
+    path = tool(
+        "giver", GOOD + START.format('tools->publish(tools->self, "time", "double (*)(void)", 0); return 0;')
+    )
+    (tmp_path / "conf").write_text(f"module {path} as giver\n")
+    done = pse("tools", "show", tmp_path / "conf", env={"PSE_CACHE": str(shared_cache)})
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"giver  ({path})\n    MPI_Barrier\n    publishes time: double (*)(void)\n"
+
+
+@pytest.mark.mpi
+def test_an_adopted_tool_runs_in_a_stack(pse, tool, tmp_path, stacked):
+    path = tool("says", SAYS)
+    done = pse("tools", "adopt", "--rewrite", path, tmp_path / "adopted.so")
+    assert (done.code, done.out) == (0, f"{tmp_path}/adopted.so: 1 imports renamed from PMPI_ to XMPI_\n")
+    done = stacked(1, f"module {tmp_path}/adopted.so\nmodule {path}\n", "-c", "import mpi4py.MPI")
+    assert (done.code, done.err) == (0, "seen\nseen\n")
+
+
+def test_what_can_not_be_adopted_is_said(pse, tmp_path, mpi):
+    (tmp_path / "text").write_text("no tool")
+    done = pse("tools", "adopt", "--rewrite", tmp_path / "text", tmp_path / "out")
+    assert (done.code, done.err.count("is not a shared object")) == (2, 1)
+    done = pse("tools", "adopt", "--rewrite", mpi.path, tmp_path / "out")
+    assert (done.code, done.err.count("it is linked with an MPI library, not a tool")) == (2, 1)
+
+
+def test_a_library_that_is_no_mpi_is_refused(pse, good):
+    done = pse("tools", "library", "--mpi", good)
+    assert done.code == 2
+    assert f"{good} is not an MPI library" in done.err
+    assert pse("tools", "library", "--mpi", "/nowhere").err.startswith(
+        "error: --mpi /nowhere: there is no such file"
+    )
+
+
+def test_the_library_is_made_once(pse, shared_cache):
+    first = pse("tools", "library", env={"PSE_CACHE": str(shared_cache)}).out
+    stamp = os.stat(first.strip()).st_mtime_ns
+    assert pse("tools", "library", env={"PSE_CACHE": str(shared_cache)}).out == first
+    assert os.stat(first.strip()).st_mtime_ns == stamp
