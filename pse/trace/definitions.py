@@ -224,7 +224,8 @@ class Definitions:
 def create(directory: str | os.PathLike[str]) -> None:
     """Make a directory ready for a new trace; an older trace in it is removed, other files are left alone.
 
-    The launcher calls it once per host, before any rank opens its recorder.
+    The launcher calls it once per host, before any rank opens its recorder.  The tool ``trace`` is earlier,
+    as it begins with MPI: where it writes to the same directory (PSE_TRACE_DIRECTORY), its files are left to it.
 
     Raises
     ------
@@ -235,7 +236,8 @@ def create(directory: str | os.PathLike[str]) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
         for old in path.iterdir():
-            if RANK_FILE.fullmatch(old.name) or old.name == FILE_NAME:
+            found = RANK_FILE.fullmatch(old.name)
+            if old.name == FILE_NAME or (found and not (found[2] and _is_tools(path))):
                 old.unlink(missing_ok=True)  # Hosts may share the directory.
         tempfile.TemporaryFile(dir=path).close()
     except OSError as error:
@@ -243,6 +245,10 @@ def create(directory: str | os.PathLike[str]) -> None:
             f"no trace can be written to {path}: {error.strerror}",
             help="name a directory that you may write to",
         ) from error
+
+
+def _is_tools(path: Path) -> bool:
+    return os.environ.get("PSE_TRACE_DIRECTORY") == os.path.abspath(path)
 
 
 def write_definitions(directory: str | os.PathLike[str], definitions: Definitions) -> None:

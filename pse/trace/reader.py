@@ -187,6 +187,8 @@ def _open_files(
     files = {}
     for rank in sorted(wanted):
         parts = list(_open_parts(path, rank, there.get(rank, []), definitions, problems))
+        if len(parts) == 2 and (parts[0].host, parts[0].pid) != (parts[1].host, parts[1].pid):
+            problems.append(f"{parts.pop().path.name} belongs to another run; it is left out")
         if parts:
             files[rank] = functools.reduce(merge_rank_files, parts)
     return files

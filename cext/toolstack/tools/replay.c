@@ -39,9 +39,9 @@ static void __attribute__((noreturn, format(printf, 1, 2))) diverge(const char *
     va_end(values);
     site_take(&site);
     site_text(&site, where, sizeof where);
-    tool_say("rank %u, call %llu of those that were recorded: %s, at %s; this is another program, input or number of "
-             "threads than was recorded",
-             header.rank, (unsigned long long)calls + 1, what, where);
+    tool_say("call %llu of those that were recorded: %s, at %s; this is another program, input or number of threads "
+             "than was recorded",
+             (unsigned long long)calls + 1, what, where);
     PMPI_Abort(MPI_COMM_WORLD, 1);
     abort();
 }
@@ -71,7 +71,7 @@ static struct order_entry next(unsigned call, int asked_tag, int requests)
 static bool still_replaying(void)
 {
     if (replaying && header.aborted && place == header.entries) {
-        tool_say("rank %u: here the recorded run was ended by MPI_Abort; nothing is decided from here on", header.rank);
+        tool_say("here the recorded run was ended by MPI_Abort; nothing is decided from here on");
         replaying = false;
     }
     return replaying;
@@ -263,7 +263,7 @@ static int load(int rank, int ranks)
     if (!problem && first_run && header.run != first_run)
         problem = "it is of another run than the file of rank 0";
     if (problem)
-        tool_say("rank %d: %s can't be replayed: %s", rank, path, problem);
+        tool_say("%s can't be replayed: %s", path, problem);
     return problem != NULL;
 }
 

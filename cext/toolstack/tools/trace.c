@@ -113,7 +113,7 @@ static void open_recorder(int rank, int ranks, const char *path)
     directory_remove_older(path, ".mpi.events", ranks);
     int error = pse_recorder_open_part(&recorder, path, (uint32_t)rank, ".mpi");
     if (error)
-        tool_say("rank %d: nothing is recorded: %s: %s", rank, path, strerror(-error));
+        tool_say("nothing is recorded: %s: %s", path, strerror(-error));
     job_rank = (uint32_t)rank;
 }
 
