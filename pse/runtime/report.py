@@ -279,7 +279,7 @@ def from_json(text: str) -> Report:
 def to_text(report: Report) -> str:
     """Write a report for people, ending with a newline."""
     head = f"{report.program}: {report.wall_seconds:.2f} s on {report.processors} "
-    head += f"{'processor' if report.processors == 1 else 'processors'} ({report.ranks} rank{'s' * (report.ranks != 1)})"
+    head += f"processor{'s' * (report.processors != 1)} ({report.ranks} rank{'s' * (report.ranks != 1)})"
     site_rows = [_site_row(site) for site in report.sites]
     thread_rows = [
         (
