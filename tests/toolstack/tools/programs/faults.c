@@ -1,0 +1,185 @@
+/* One use of MPI after another that the tool `check` has to judge: faults CASE.  A case whose name ends in -ok is the
+ * right twin of the one before it. */
+#include <mpi.h>
+#include <string.h>
+
+static int rank, size, next, last, ints[20000];
+static double reals[64];
+static MPI_Request request = MPI_REQUEST_NULL, two[2];
+static const MPI_Comm all = MPI_COMM_WORLD;
+
+static void wait_request(void)
+{
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void receive(void)
+{
+    MPI_Recv(ints, 1, MPI_INT, last, 1, all, MPI_STATUS_IGNORE);
+}
+
+static void request_left(int right)
+{
+    MPI_Irecv(ints, 1, MPI_INT, last, 1, all, &request);
+    MPI_Send(reals, 0, MPI_INT, next, 1, all);
+    if (right)
+        wait_request();
+}
+
+static void persistent_left(int right)
+{
+    MPI_Send_init(ints, 1, MPI_INT, next, 1, all, &request);
+    if (right)
+        MPI_Request_free(&request);
+}
+
+static void communicator_left(int right)
+{
+    MPI_Comm made;
+    MPI_Comm_dup(all, &made);
+    MPI_Barrier(made);
+    if (right)
+        MPI_Comm_free(&made);
+}
+
+static void datatype_left(int right)
+{
+    MPI_Datatype made;
+    MPI_Type_contiguous(3, MPI_INT, &made);
+    MPI_Type_commit(&made);
+    MPI_Sendrecv(ints, 2, made, next, 1, ints + 50, 6, MPI_INT, last, 1, all, MPI_STATUS_IGNORE);
+    if (right)
+        MPI_Type_free(&made);
+}
+
+static void roots(int right)
+{
+    MPI_Bcast(ints, 1, MPI_INT, rank || right ? 0 : 1, all);
+}
+
+static void operations(int right)
+{
+    if (rank || right)
+        MPI_Barrier(all);
+    else
+        MPI_Allreduce(ints, ints + 9, 1, MPI_INT, MPI_SUM, all);
+}
+
+static void reductions(int right)
+{
+    MPI_Allreduce(ints, ints + 10, 1, MPI_INT, rank || right ? MPI_SUM : MPI_MAX, all);
+}
+
+static void counts(int right)
+{
+    MPI_Bcast(ints, rank || right ? 1 : 2, MPI_INT, 0, all);
+}
+
+static void nonblocking_roots(int right)
+{
+    MPI_Ibcast(ints, 1, MPI_INT, rank || right ? 0 : 1, all, &request);
+    wait_request();
+}
+
+static void missing(int right)
+{
+    if (rank || right)
+        MPI_Barrier(all);
+}
+
+static void datatypes(int right)
+{
+    MPI_Irecv(reals, 2, right ? MPI_INT : MPI_DOUBLE, last, 1, all, &request);
+    MPI_Send(ints, 2, MPI_INT, next, 1, all);
+    wait_request();
+}
+
+static void sizes(int right)
+{
+    MPI_Irecv(ints, right ? 2 : 1, MPI_INT, MPI_ANY_SOURCE, 1, all, &request);
+    MPI_Send(ints + 50, 2, MPI_INT, next, 1, all);
+    wait_request();
+}
+
+static void head_to_head(int right)
+{
+    if (right && rank == 0)
+        receive();
+    MPI_Send(ints + 50, 1, MPI_INT, next, 1, all);
+    if (!right || rank)
+        receive();
+}
+
+static void waits_head_to_head(int right)
+{
+    MPI_Isend(ints + 50, 1, MPI_INT, next, 1, all, two);
+    if (right)
+        receive();
+    MPI_Wait(two, MPI_STATUS_IGNORE);
+    if (!right)
+        receive();
+}
+
+static void deadlock(int right)
+{
+    MPI_Irecv(ints, 1, MPI_INT, last, 1, all, &request);
+    if (right)
+        MPI_Send(ints + 50, 1, MPI_INT, next, 1, all);
+    wait_request();
+}
+
+static void unreceived(int right)
+{
+    MPI_Isend(ints, 1, MPI_INT, 0, 7, all, &request);
+    for (int i = 0; rank == 0 && right && i < size; i++)
+        MPI_Recv(ints + 50, 1, MPI_INT, MPI_ANY_SOURCE, 7, all, MPI_STATUS_IGNORE);
+    if (right)
+        wait_request();
+    else
+        MPI_Request_free(&request);
+}
+
+/* Receives from anybody and from one, posted in one order and sent for in another, long and short. */
+static void mixed_receives(int right)
+{
+    MPI_Request many[6];
+    (void)right;
+    for (int i = 0; i < 20; i++) {
+        MPI_Irecv(ints, 5000, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, all, many);
+        MPI_Irecv(ints + 5000, 5000, MPI_INT, last, 2, all, many + 1);
+        MPI_Irecv(ints + 10000, 5000, MPI_INT, last, MPI_ANY_TAG, all, many + 2);
+        MPI_Isend(ints + 15000, 5000, MPI_INT, next, 1, all, many + 3);
+        MPI_Isend(ints + 15000, 1, MPI_INT, next, 2, all, many + 4);
+        MPI_Isend(ints + 15000, 5000, MPI_INT, next, 1, all, many + 5);
+        MPI_Waitall(6, many, MPI_STATUSES_IGNORE);
+        MPI_Barrier(all);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(int right);
+} cases[] = {
+    {"request", request_left},   {"persistent", persistent_left},   {"communicator", communicator_left},
+    {"datatype", datatype_left}, {"root", roots},                   {"operation", operations},
+    {"reduction", reductions},   {"count", counts},                 {"nonblocking", nonblocking_roots},
+    {"missing", missing},        {"types", datatypes},              {"size", sizes},
+    {"head", head_to_head},      {"wait", waits_head_to_head},      {"deadlock", deadlock},
+    {"unreceived", unreceived},  {"mixed", mixed_receives},
+};
+
+/* Several cases may be named: the right ones are run together. */
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(all, &rank);
+    MPI_Comm_size(all, &size);
+    next = (rank + 1) % size;
+    last = (rank + size - 1) % size;
+    for (int arg = 1; arg < argc; arg++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+            if (strncmp(argv[arg], cases[i].name, strcspn(argv[arg], "-")) == 0)
+                cases[i].run(strstr(argv[arg], "-ok") != NULL);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,70 @@
+"""coopwait: programs give the same results with it, and waiting ranks leave the cores to others."""
+
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+COOPWAIT = "module coopwait\n"
+
+
+@pytest.fixture(scope="session")
+def calls(program):
+    return program("calls", (PROGRAMS / "calls.c").read_text())
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("ranks", "seed"), [(1, 1), (3, 1), (3, 2), (4, 3)])
+def test_every_blocking_routine_gives_what_it_gives_without(stacked_program, calls, ranks, seed):
+    plain = stacked_program(ranks, "", calls, str(seed), "40")
+    waiting = stacked_program(ranks, COOPWAIT, calls, str(seed), "40")
+    assert (plain.code, waiting.code) == (0, 0), plain.err + waiting.err
+    assert len(plain.out.splitlines()) == ranks
+    assert waiting.out == plain.out
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_large_count_forms_give_what_they_give_without(stacked, ranks):
+    plain, waiting = (stacked(ranks, conf, str(PROGRAMS / "calls.py"), "5", "30") for conf in ("", COOPWAIT))
+    assert (plain.code, waiting.code) == (0, 0), plain.err + waiting.err
+    assert waiting.out == plain.out
+
+
+LATE = """
+import time
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+begin = time.process_time()
+if comm.rank == 0:
+    time.sleep(1.0)
+{wait}
+print(f"{{comm.rank}} {{time.process_time() - begin:.3f}}\\n", end="", flush=True)
+"""
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "comm.Barrier()",
+        "comm.bcast(1)",
+        "comm.send(1, 1 - comm.rank) if comm.rank == 0 else comm.recv(source=0)",
+        "comm.Split(0)",
+        "window = MPI.Win.Allocate(8, comm=comm); window.Fence(); window.Free()",
+    ],
+)
+def test_who_waits_uses_no_processor_time(stacked, wait):
+    done = stacked(2, COOPWAIT, "-c", LATE.format(wait=wait))
+    assert done.code == 0, done.err
+    used = dict(line.split() for line in done.out.splitlines())
+    assert float(used["1"]) < 0.1, f"rank 1 used {used['1']} s of processor time while it waited for 1 s"
+
+
+@pytest.mark.mpi
+def test_the_end_waits_without_processor_time(stacked):
+    body = "import time\nfrom mpi4py import MPI\nif MPI.COMM_WORLD.rank == 0: time.sleep(1.0)\n"
+    body += "begin = time.process_time(); MPI.Finalize()\n"
+    body += "print(f'{time.process_time() - begin < 0.1}\\n', end='')"
+    done = stacked(3, COOPWAIT, "-c", body)
+    assert (done.code, done.out.split()) == (0, ["True"] * 3), done.err

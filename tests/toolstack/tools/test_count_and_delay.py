@@ -1,0 +1,106 @@
+"""count: the table says which calls were made.  delay: chosen calls take longer, and sleep meanwhile."""
+
+import pytest
+
+CALLS = """
+from mpi4py import MPI
+import numpy as np
+comm = MPI.COMM_WORLD
+a, b = np.ones(4), np.zeros(4)
+for _ in range(comm.rank + 2):
+    request = comm.Isend(a, comm.rank)
+    comm.Recv(b, comm.rank)
+    request.Wait()
+comm.Allreduce(MPI.IN_PLACE, a)
+"""
+
+C_CALLS = """
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank, in = 1, out;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i <= rank; i++)
+        MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+    return MPI_Finalize();
+}
+"""
+
+
+def rows(text):
+    """The table's rows, by routine."""
+    return {
+        line.split()[0]: [int(n) for n in line.split()[1:]] for line in text.splitlines() if line[:3] == "MPI"
+    }
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_counts_of_a_python_program(stacked, tmp_path, ranks):
+    done = stacked(ranks, f"module count\nargument output {tmp_path}/counts\n", "-c", CALLS)
+    assert done.code == 0, done.err
+    table = rows((tmp_path / "counts").read_text())
+    own = [rank + 2 for rank in range(ranks)]
+    assert table["MPI_Recv_c"] == [sum(own), *own]
+    assert table["MPI_Allreduce_c"] == [ranks, *[1] * ranks]
+    assert table["MPI_Finalize"] == [ranks, *[1] * ranks]
+    assert "MPI_Bcast" not in table
+
+
+@pytest.mark.mpi
+def test_counts_of_a_c_program_go_to_standard_error(stacked_program, program):
+    done = stacked_program(3, "module count\n", program("allreduces", C_CALLS))
+    assert done.code == 0, done.err
+    assert rows(done.err)["MPI_Allreduce"] == [6, 1, 2, 3]
+    assert "rank 2" in done.err
+
+
+@pytest.mark.mpi
+def test_a_file_that_cannot_be_written_is_named(stacked):
+    done = stacked(1, "module count\nargument output /no/such/place\n", "-c", CALLS)
+    assert "can't write /no/such/place: No such file or directory" in done.err
+    assert "MPI_Finalize" in done.err
+
+
+DELAYED = """
+import time
+from mpi4py import MPI
+def cost(call):
+    begin, used = time.perf_counter(), time.process_time()
+    for _ in range(20): call()
+    return time.perf_counter() - begin, time.process_time() - used
+barrier, used = cost(MPI.COMM_SELF.Barrier)
+rank, _ = cost(MPI.COMM_SELF.Get_topology)
+print(f"{barrier >= 0.1} {used < 0.05} {rank < 0.1}\\n", end="")
+"""
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_chosen_routines_take_longer_and_sleep(stacked, ranks):
+    conf = "module delay\nargument microseconds 5000\nargument routines MPI_Barrier MPI_Bcast\n"
+    done = stacked(ranks, conf, "-c", DELAYED)
+    assert (done.code, done.out.splitlines()) == (0, ["True True True"] * ranks), done.err
+
+
+def test_a_name_means_both_forms(stacked):
+    body = "import time\nfrom mpi4py import MPI\nb = time.perf_counter()\n"
+    body += "MPI.COMM_SELF.bcast(1)\nprint(time.perf_counter() - b > 0.05)"
+    done = stacked(1, "module delay\nargument microseconds 50000\nargument routines MPI_Bcast\n", "-c", body)
+    assert (done.code, done.out.strip()) == (0, "True"), done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("", "microseconds: expected a number from 0 to 1e9, got nothing"),
+        ("argument microseconds ten\n", "microseconds: expected a number from 0 to 1e9, got ten"),
+        ("argument microseconds 5\nargument routines MPI_Sent\n", "routines: this MPI has no MPI_Sent"),
+    ],
+)
+def test_delay_refuses_what_it_does_not_understand(stacked, arguments, complaint):
+    done = stacked(1, f"module delay\n{arguments}", "-c", CALLS)
+    assert done.code == 2
+    assert complaint in done.err
+    assert "tools.conf:1" in done.err
