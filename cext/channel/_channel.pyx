@@ -22,7 +22,7 @@ cdef extern from *:
       return atomic_load(pse_board_loop(board, loop, rank));
     }
     """
-    const char *state_texts[11]
+    const char *state_texts[12]
     void slot_start(pse_slot *slot, int pid) nogil
     void slot_state(pse_slot *slot, uint32_t state) nogil
     uint64_t complete_iterations(pse_board *board, uint32_t loop, uint32_t rank) nogil
@@ -32,9 +32,9 @@ cdef extern from "wakeups.h":
     int pse_wake_soon() nogil
     int pse_sleep_exactly() nogil
 
-STATES = tuple(state_texts[i].decode() for i in range(11))
+STATES = tuple(state_texts[i].decode() for i in range(12))
 ABSENT, STARTING, RUNNING = 0, 1, 2
-DONE, FAILED = 9, 10
+DONE, FAILED, LEFT = 9, 10, 11
 NO_SITE = 0xFFFFFFFF
 
 

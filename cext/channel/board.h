@@ -33,7 +33,8 @@ extern "C" {
     X(PSE_RANK_WAIT_ITERATION, 7, "waiting for an earlier iteration")                                        \
     X(PSE_RANK_WAIT_ORDER, 8, "waiting for its turn in a collective call")                                   \
     X(PSE_RANK_DONE, 9, "done")                                                                              \
-    X(PSE_RANK_FAILED, 10, "failed")
+    X(PSE_RANK_FAILED, 10, "failed")                                                                         \
+    X(PSE_RANK_LEFT, 11, "gone") /* It was done, and is out of MPI. */
 
 enum pse_rank_state {
 #define X(name, code, text) name = code,

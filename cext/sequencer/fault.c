@@ -104,11 +104,14 @@ static void on_crash(int number)
     leave(number);
 }
 
-/* A library that calls exit() would take the rank along and leave all others waiting. */
+/* A library that calls exit() would take the rank along and leave all others waiting.  After a run this comes
+ * last: Python, and with it MPI, has been left in order. */
 static void on_exit_called(void)
 {
     uint32_t state = atomic_load(&pse_board_slot(reporter.board, reporter.rank)->state);
     const char *call = pse_current_call;
+    if (state == PSE_RANK_DONE)
+        atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_LEFT);
     if (state < PSE_RANK_RUNNING || state >= PSE_RANK_DONE || call == NULL)
         return;
     pse_words_add(&words, "error: ");

@@ -6,6 +6,7 @@ STARTING: int
 RUNNING: int
 DONE: int
 FAILED: int
+LEFT: int
 NO_SITE: int
 
 class Slot(TypedDict):

@@ -6,14 +6,17 @@ Light, for the warden's sake: imports no room.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pse.runtime import _faults
-from pse.runtime._channel import DONE, FAILED, Board
+from pse.runtime._channel import DONE, FAILED, LEFT, Board
 
 RANK_FAILED = 3
 """Exit code of a run in which a module or rank failed."""
+
+_EXIT = "help: a module, or a library that it uses, ends the process while Python is ending (os._exit)?\n"
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,10 @@ def judge(board: Board, suspect: Suspect, sites: Sequence[str]) -> Verdict | Non
         None if all is in order.
     """
     slot, status = board.slot(suspect.rank), suspect.status()
-    if slot["state"] == DONE and status in (0, None):
+    if slot["state"] == LEFT:
         return None
+    if slot["state"] == DONE and (status is None or os.WIFEXITED(status)):
+        return Verdict(f"error: {suspect.who} ended before it had left MPI, so that others wait\n{_EXIT}")
     if slot["state"] == FAILED:
         return Verdict("")
     site = None if slot["site"] is None else sites[slot["site"]]

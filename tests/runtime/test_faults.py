@@ -81,6 +81,26 @@ def test_a_fault_in_a_python_module_is_named_with_its_own_frames(how):
     assert "pycalls.py" not in job.err
 
 
+LEAVING = """
+import atexit, os
+#@ coven module last(in i64 who)
+def last(who):
+    if who == 1:
+        atexit.register(os._exit, 0)
+"""
+
+
+def test_a_rank_that_leaves_without_mpi_after_the_program_is_done_is_named(tmp_path):
+    (tmp_path / "leaving.py").write_text(LEAVING)
+    (tmp_path / "p.coven").write_text(
+        'coven 1\nimport "leaving.py" { last }\nprogram p {\n'
+        "  thread_A last(0)\n  thread_B last(1)\n  thread_C last(2)\n}\n"
+    )
+    job = Job([*launched()[:2], "p.coven"], directory=tmp_path)
+    assert job.wait() == 3
+    assert named_once(job, r"error: rank 1 \(root thread_B, .*\) ended before it had left MPI"), job.err
+
+
 def test_what_a_module_printed_before_it_crashed_is_not_lost():
     job = Job(launched("-D", "how=11"))
     job.wait()

@@ -17,7 +17,7 @@ from pse.language.errors import ProgramError, RunError, UsageError
 from pse.language.resolved import Option
 from pse.language.source import Span
 from pse.runtime import _faults, leftovers, messages, report
-from pse.runtime._channel import DONE, RUNNING, Board
+from pse.runtime._channel import DONE, LEFT, RUNNING, Board
 from pse.runtime.options import Options, resolve
 from pse.runtime.outcome import Launcher, Record, Records, find_launcher
 from pse.runtime.pipes import Pipe
@@ -290,11 +290,15 @@ def test_how_a_process_ended_is_known_though_it_is_not_ones_own(prepared, ending
     os.close(pidfd)
 
 
-def test_a_rank_that_is_done_may_leave(prepared):
+def test_a_rank_that_is_done_may_leave_but_not_without_leaving_mpi(prepared):
     board = Board.create(*prepared.board_size)
-    board.set_state(1, DONE)
+    board.set_state(1, LEFT)
     pid, pidfd = ended_child(lambda: os._exit(0))
     assert judge(board, Suspect(1, pid, pidfd, "rank 1"), prepared.site_texts) is None
+    board.set_state(1, DONE)
+    verdict = judge(board, Suspect(1, pid, pidfd, "rank 1"), prepared.site_texts)
+    assert verdict is not None
+    assert verdict.text.startswith("error: rank 1 ended before it had left MPI")
     os.waitpid(pid, 0)
     os.close(pidfd)
 
