@@ -1,4 +1,4 @@
-"""What a run says while it runs: a live line per call site on a terminal, plain lines elsewhere.
+"""What a run says while it runs: plain lines, or on a terminal those of `live`.
 
 Reads the board, which ranks write as they go; nothing is sent for it.  The launcher owns the terminal:
 what ranks print passes through here too, so that it doesn't tear the live lines.  Writes to standard
@@ -15,19 +15,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
-
 from pse.runtime._channel import ABSENT, DONE, LEFT, STATES, Board
 from pse.runtime.request import Prepared
 
 if TYPE_CHECKING:
     from pse.runtime._channel import Slot
-
-LIVE_INTERVAL = 0.25
-"""Seconds between two updates of live lines."""
 
 PLAIN_INTERVAL = 5.0
 """Seconds between two rounds of plain lines."""
@@ -126,51 +118,6 @@ class Progress:
         stream.buffer.flush()
 
 
-class LiveProgress(Progress):
-    """A live line per call site, on a terminal."""
-
-    interval = LIVE_INTERVAL
-
-    def __init__(self, board: Board, prepared: Prepared, out: TextIO = sys.stderr) -> None:
-        super().__init__(board, prepared, out)
-        self._console = Console(file=out)
-        self._live = Live(console=self._console, auto_refresh=False, transient=True)
-
-    def start(self) -> None:
-        """Say what is going to run, and take the lower lines of the terminal."""
-        super().start()
-        self._live.start()
-
-    def update(self) -> None:
-        """Draw the lines anew."""
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-        table.add_column("call site", no_wrap=True)
-        table.add_column("thread", no_wrap=True)
-        for name in ("calls", "seconds", "CPU"):
-            table.add_column(name, justify="right", no_wrap=True)
-        table.add_column("state", no_wrap=True)
-        for line in look(self.board, self.prepared):
-            numbers = (str(line.calls), f"{line.seconds:.1f}", f"{100 * line.share:.0f} %")
-            style = "bold" if line.state.startswith("running") else "dim"
-            table.add_row(Text(line.name), Text(line.thread), *numbers, Text(line.state), style=style)
-        self._live.update(table, refresh=True)
-
-    def stop(self) -> None:
-        """Take the lines away; the report comes in their place."""
-        self._live.stop()
-
-    def message(self, text: str) -> None:
-        """Write above the lines."""
-        self._console.print(Text(text.rstrip("\n")), soft_wrap=True)
-
-    def printed(self, data: bytes, *, error: bool) -> None:
-        """Pass on what ranks printed: above the lines, unless it goes elsewhere."""
-        if error or sys.stdout.isatty():
-            self._console.print(Text.from_ansi(data.decode(errors="replace").rstrip("\n")), soft_wrap=True)
-        else:
-            super().printed(data, error=error)
-
-
 @contextlib.contextmanager
 def in_background(board: Board, prepared: Prepared) -> Iterator[None]:
     """Say in plain lines what happens meanwhile: for a run without a launcher, in one of its ranks."""
@@ -191,4 +138,8 @@ def in_background(board: Board, prepared: Prepared) -> Iterator[None]:
 
 def progress(board: Board, prepared: Prepared) -> Progress:
     """Choose the form that standard error can show."""
-    return LiveProgress(board, prepared) if sys.stderr.isatty() else Progress(board, prepared)
+    if not sys.stderr.isatty():
+        return Progress(board, prepared)
+    from pse.runtime.live import LiveProgress
+
+    return LiveProgress(board, prepared)
