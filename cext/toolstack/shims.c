@@ -137,7 +137,7 @@ void *pse_library_symbol(const char *name)
 {
     Dl_info info;
     void *symbol = dlsym(RTLD_DEFAULT, name), *library;
-    if (symbol || !dladdr((void *)pse_library("MPI_Init"), &info))
+    if (symbol || !dladdr((void *)pse_library("MPI_Finalize"), &info))
         return symbol;
     library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     symbol = library ? dlsym(library, name) : NULL;

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pse.toolstack import shims, signatures
+from pse.toolstack import library, shims, signatures
+from pse.toolstack.mpi import Mpi
 
 pytestmark = pytest.mark.mpi
 
@@ -192,3 +193,26 @@ def test_every_large_count_call_of_mpi4py_is_seen_and_works(mpi, tool, stacked, 
     counts = dict(line.removeprefix("0: ").split() for line in lines)
     assert len(counts) > 150
     assert [name for name, calls in counts.items() if calls == "0"] == []
+
+
+# Without a header -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stacked_without_header(mpi, shared_cache, stacked, monkeypatch):
+    """Run in a stack for which no mpi.h was found."""
+    monkeypatch.setenv("PSE_CACHE", str(shared_cache))
+    made = library.library(Mpi(mpi.path))
+    return lambda *arguments: stacked(*arguments, env={"LD_PRELOAD": str(made)})
+
+
+def test_without_a_header_tools_see_what_they_wrap_and_no_more(tool, stacked_without_header):
+    configuration = f"module {old(tool, 'both', '-DBOTH')}\nmodule {old(tool)}"
+    assert told(stacked_without_header(2, configuration, "-c", RING)) == ["0: both Send_c 5 1"]
+
+
+def test_without_a_header_a_communicator_is_refused(tool, stacked_without_header, tmp_path):
+    finished = stacked_without_header(1, f"module {old(tool)}\n  communicator world", "-c", RING)
+    assert finished.code == 2
+    line = f"{tmp_path / 'tools.conf'}:1: tool `…`: telling communicators apart needs the mpi.h of this MPI"
+    assert all(part in finished.err for part in line.split("…"))
