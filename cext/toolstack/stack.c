@@ -264,14 +264,3 @@ PSE_HIDDEN pse_function pse_resolve(int routine)
         pse_begin_once(configuration && *configuration ? configuration : NULL);
     return pse_table[routine];
 }
-
-/* Give a stub another target, for tools that aren't written in C; what it jumped to, NULL if there is no such
- * routine. */
-PSE_EXPORT pse_function pse_stack_replace(const char *routine, pse_function function)
-{
-    const int number = pse_find(routine);
-    if (number < 0)
-        return NULL;
-    pse_resolve(number);
-    return __atomic_exchange_n(&pse_table[number], function, __ATOMIC_ACQ_REL);
-}

@@ -259,3 +259,17 @@ def test_the_library_is_made_once(pse, shared_cache):
     stamp = os.stat(first.strip()).st_mtime_ns
     assert pse("tools", "library", env={"PSE_CACHE": str(shared_cache)}).out == first
     assert os.stat(first.strip()).st_mtime_ns == stamp
+
+
+@pytest.mark.mpi
+def test_a_coven_program_runs_under_tools(pse, tool, tmp_path, shared_cache):
+    (tmp_path / "conf").write_text(f"module {tool('says', SAYS)}\n")
+    (tmp_path / "p.coven").write_text("coven 1\nprogram p {\n  thread_A print(1)\n}\n")
+    done = pse("run", "p.coven", "--tools", "conf", env={"PSE_CACHE": str(shared_cache)}, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "seen\n" in done.err
+    done = pse("run", "p.coven", "--tools", "nothing", env={"PSE_CACHE": str(shared_cache)}, cwd=tmp_path)
+    assert done.code == 2
+    assert done.err.startswith(
+        f"error: {tmp_path}/nothing: the configuration of the tool stack can't be read"
+    )
