@@ -224,8 +224,8 @@ class Definitions:
 def create(directory: str | os.PathLike[str]) -> None:
     """Make a directory ready for a new trace; an older trace in it is removed, other files are left alone.
 
-    The launcher calls it once per host, before any rank opens its recorder.  The tool ``trace`` is earlier,
-    as it begins with MPI: where it writes to the same directory (PSE_TRACE_DIRECTORY), its files are left to it.
+    The launcher calls it once per host, before any rank opens its recorder.  The tool ``trace`` is earlier:
+    where it writes to the same directory (PSE_TRACE_DIRECTORY), its files are left to it.
 
     Raises
     ------
