@@ -114,7 +114,7 @@ def unbuildable(modules: Iterable[ModuleReference]) -> list[Diagnostic]:
         except BuildError as failure:
             place = Span(module.path, module.line, 1, module.line, 2)
             message, *words = failure.message.splitlines()
-            notes = [(place, line.strip()) for line in words]
+            notes = [(place, line.rstrip()) for line in words]
             found.append(error("E0526", message, place, notes=notes, help=failure.help))
     return found
 

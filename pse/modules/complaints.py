@@ -27,6 +27,11 @@ _CONTEXT = re.compile(r"^[^\s:][^:\n]*: (?:In|At) ")
 _CYTHON_HEAD = re.compile(r"^(?P<path>[^\s:]+\.pyx):(?P<line>\d+):\d+: (?P<text>.*)$", re.MULTILINE)
 _UNDEFINED = re.compile(r"undefined reference to [`'‘](?P<name>[^'’]+)['’]")
 
+_MPI_MODULE = re.compile(r"'mpi(?:_f08)?\.mod'")
+_FORTRANS_MPI = (
+    "this MPI has no Fortran interface: declare MPI's C functions with bind(C), or give the communicator to C"
+)
+
 
 @dataclass(frozen=True)
 class _Mismatch:
@@ -56,9 +61,12 @@ def complaint(source: Source, recipe: Recipe, step: Step, output: str, code: int
     undefined = dict.fromkeys(match["name"] for match in _UNDEFINED.finditer(output))
     if undefined:
         names = ", ".join(undefined)
-        help = "name the library that has it in a directive: coven link LIBRARY"
-        return BuildError(f"{source.shown} can't be linked: nothing defines {names}\n{lines}", help=help)
-    return BuildError(f"{source.shown} doesn't compile\n{lines}\n{in_users_terms(source, recipe, output)}")
+        mpi = source.language == "fortran" and all(name.startswith("mpi_") for name in undefined)
+        advice = _FORTRANS_MPI if mpi else "name the library that has it in a directive: coven link LIBRARY"
+        return BuildError(f"{source.shown} can't be linked: nothing defines {names}\n{lines}", help=advice)
+    words = in_users_terms(source, recipe, output) or f"the compiler said nothing, and left with {code}"
+    help = _FORTRANS_MPI if _MPI_MODULE.search(output) else None
+    return BuildError(f"{source.shown} doesn't compile\n{lines}\n{words}", help=help)
 
 
 def _directive_lines(signatures: Iterable[Signature], shown: str) -> str:

@@ -105,8 +105,8 @@ def _explained(file: str, done: str) -> Iterator[None]:
         raise ModuleError(f"{file} can't be {done}: {missing}", help=help) from None
     except (OSError, ValueError, EOFError) as failure:
         reason = getattr(failure, "strerror", None)
-        help = None if reason else "is it complete, and of the format that its ending says?"
-        raise ModuleError(f"{file} can't be {done}: {reason or failure}", help=help) from None
+        advice = None if reason else "is it complete, and of the format that its ending says?"
+        raise ModuleError(f"{file} can't be {done}: {reason or failure}", help=advice) from None
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from pse.language import ModuleNotFound
-from pse.modules import BuildError, ModuleError, build, load, prepare
+from pse.modules import BuildError, ModuleError, build, load, prepare, unbuildable
 from pse.modules.libraries import find_library
 
 DOUBLE = """\
@@ -138,6 +139,19 @@ def test_a_compile_error_keeps_the_users_line(write):
     assert "f.c:4:10: error: 'nope' undeclared" in message
 
 
+def test_the_check_keeps_the_compilers_columns(write, reference):
+    path = write("f.c", "//@ coven module f(in i64 k)\nint f(long k) { return nope; }\n")
+    (diagnostic,) = unbuildable([reference(path)])
+    quoted, caret = [text for _, text in diagnostic.notes if "|" in text][:2]
+    assert quoted.index("nope") == caret.index("^")
+
+
+@pytest.mark.skipif(shutil.which("gfortran") is None, reason="there is no gfortran")
+def test_fortran_is_told_that_mpi_has_no_module_for_it(write):
+    text = "!@ coven module f(in i64 k)\nsubroutine f(k)\n  use mpi\nend subroutine\n"
+    assert "declare MPI's C functions with bind(C)" in failure(write, "f.f90", text).help
+
+
 def test_a_missing_header_is_the_users(write):
     text = '#include "nope.h"\n//@ coven module f(in i64 k)\nint f(long k) { return 0; }\n'
     assert "f.c:1:10: fatal error: nope.h: No such file" in failure(write, "f.c", text).message
@@ -247,6 +261,11 @@ def test_a_wrong_cc_is_named(write, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler -O2")
     error = failure(write, "twice.c", DOUBLE)
     assert "CC=no-such-compiler can't be found" in error.message
+
+
+def test_a_compiler_that_says_nothing(write, monkeypatch):
+    monkeypatch.setenv("CC", "false")
+    assert "the compiler said nothing, and left with 1" in failure(write, "twice.c", DOUBLE).message
 
 
 def test_a_compiler_that_is_killed(write, monkeypatch, tmp_path):
