@@ -1,0 +1,142 @@
+"""The tool check: finds what is wrong and who did it, says nothing of what is right, never hangs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+LEFT = ("request", "persistent", "communicator", "datatype")
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.fixture
+def check(program, stacked_program):
+    """Run cases of faults.c under the tool: the output on stderr, and how it ended."""
+    faults = program("faults", (PROGRAMS / "faults.c").read_text(), "-g")
+
+    def run(ranks, *cases):
+        return stacked_program(ranks, "module check\n", faults, *cases)
+
+    return run
+
+
+def line_of(routine, function):
+    """Where in faults.c a function calls a routine: ``faults.c:12``."""
+    lines = (PROGRAMS / "faults.c").read_text().splitlines()
+    begin = next(i for i, line in enumerate(lines) if re.match(rf"static void {function}\(", line))
+    return f"faults.c:{next(i for i in range(begin, len(lines)) if routine in lines[i]) + 1}"
+
+
+def test_nothing_is_said_of_right_programs(check):
+    names = re.findall(r'{"(\w+)", ', (PROGRAMS / "faults.c").read_text())
+    done = check(3, *(f"{name}-ok" for name in names))
+    assert (done.code, done.err) == (0, "")
+    alone = {"head"}  # It needs a neighbour.
+    done = check(1, *(f"{name}-ok" for name in names if name not in alone))
+    assert (done.code, done.err) == (0, "")
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_nothing_is_said_of_right_programs_in_python(stacked, ranks):
+    done = stacked(ranks, "module check\n", PROGRAMS / "correct.py")
+    assert (done.code, done.err) == (0, "")
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_what_is_left_at_the_end_is_named_with_the_place_that_made_it(check, ranks):
+    said = check(ranks, *LEFT).err
+    posted = line_of("Irecv", "request_left")
+    for rank in range(ranks):
+        left = (rank + ranks - 1) % ranks
+        assert f"rank {rank}: MPI_Irecv from rank {left}, tag 1 of MPI_COMM_WORLD, at {posted}" in said
+        assert f"rank {rank}: MPI_Comm_dup, at {line_of('Comm_dup', 'communicator_left')}" in said
+        assert f"rank {rank}: MPI_Type_contiguous, at {line_of('contiguous', 'datatype_left')}" in said
+    for what in ("a request was never completed", "a persistent request was never freed"):
+        assert said.count(what) == ranks
+    assert "right: MPI_Comm_free" in said
+
+
+COLLECTIVES = {
+    "root": ("MPI_Bcast, root 1", "MPI_Bcast, root 0", "all ranks name the same root"),
+    "operation": (
+        "MPI_Allreduce, MPI_SUM",
+        "MPI_Barrier",
+        "the same collective operations in the same order",
+    ),
+    "reduction": ("MPI_Allreduce, MPI_MAX", "MPI_Allreduce, MPI_SUM", "the same reduction operation"),
+    "count": ("2 integers of 4 bytes", "1 integers of 4 bytes", "as many elements of the same datatypes"),
+    "nonblocking": ("MPI_Ibcast, root 1", "MPI_Ibcast, root 0", "all ranks name the same root"),
+    "missing": ("MPI_Finalize", "MPI_Barrier", "the same collective operations in the same order"),
+}
+
+
+@pytest.mark.parametrize("case", COLLECTIVES)
+def test_collective_operations_that_do_not_fit(check, case):
+    done = check(3, case)
+    first, second, right = COLLECTIVES[case]
+    assert done.code != 0
+    assert "collective operations don't fit together on MPI_COMM_WORLD" in done.err
+    assert re.search(
+        rf"rank 0: [^\n]*{first}[^\n]*, at faults\.c:\d+\n  rank [12]: [^\n]*{second}[^\n]*, at faults",
+        done.err,
+    )
+    assert re.search(rf"right: [^\n]*{right}", done.err)
+
+
+def test_messages_that_are_received_as_something_else(check):
+    done = check(3, "types")
+    assert done.err.count("a message is received as another datatype than it was sent") == 3
+    sent, posted = line_of("MPI_Send", "datatypes"), line_of("Irecv", "datatypes")
+    assert (
+        f"rank 0: MPI_Send sends 2 integers of 4 bytes to rank 1 of MPI_COMM_WORLD, tag 1, at {sent}\n"
+        f"  rank 1: MPI_Irecv has room for 2 floating-point numbers of 8 bytes, at {posted}\n"
+    ) in done.err
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_message_that_is_too_long_is_named_before_mpi_ends_the_job(check, ranks):
+    done = check(ranks, "size")
+    assert "a message is longer than the buffer that receives it" in done.err
+    assert "MPI_Irecv has room for 1 integers of 4 bytes" in done.err
+    assert "deadlock" not in done.err
+
+
+@pytest.mark.parametrize(("case", "call"), [("head", "MPI_Send"), ("wait", "MPI_Wait for MPI_Isend")])
+def test_sends_that_only_buffering_lets_return(check, case, call):
+    done = check(3, case)
+    assert done.code == 0  # It did work here.
+    assert done.err.count("a deadlock that only MPI's buffering of messages has prevented") == 1
+    for rank in range(3):
+        assert (
+            f"rank {rank}: {call} to rank {(rank + 1) % 3}, tag 1 of MPI_COMM_WORLD, at faults.c:" in done.err
+        )
+    assert "MPI_Sendrecv" in done.err
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_deadlock_ends_with_who_waits_for_what(check, ranks):
+    done = check(ranks, "deadlock")
+    assert done.code != 0
+    assert "a deadlock: nobody can go on" in done.err
+    for rank in range(ranks):
+        assert (
+            f"rank {rank}: MPI_Wait for MPI_Irecv from rank {(rank + ranks - 1) % ranks}, tag 1" in done.err
+        )
+
+
+def test_a_message_that_nobody_receives(check):
+    said = check(3, "unreceived").err
+    assert said.count("a message was never received") == 1  # Told once for each place.
+    assert f"MPI_Isend to rank 0, tag 7 of MPI_COMM_WORLD, at {line_of('Isend', 'unreceived')}" in said
+
+
+def test_places_in_python_are_its_lines(stacked, tmp_path):
+    script = tmp_path / "wrong.py"
+    script.write_text(
+        "from mpi4py import MPI\nworld = MPI.COMM_WORLD\n\nworld.bcast(1, root=world.rank % 2)\n"
+    )
+    done = stacked(3, "module check\n", script)
+    assert done.code != 0
+    assert re.search(r"rank 1: MPI_Bcast, root 1[^\n]*wrong\.py:4\n", done.err)
