@@ -116,6 +116,8 @@ def _read(name: str, text: str) -> Value:
     value = OPTIONS[name].read(text)
     if value is None:
         raise ValueError(f"{name} must be {OPTIONS[name].expected}, not {text or 'nothing'}")
+    if name == "placement" and is_users(text) and not os.path.isfile(file := text.rpartition(":")[0]):
+        raise ValueError(f"there is no file {file} here")
     return value
 
 

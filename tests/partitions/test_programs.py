@@ -226,6 +226,9 @@ REFUSED = {
     4: "yielded str: expected a request of pse.partition, a list of them, or nothing",
     5: "raised ValueError: tag -3: expected a number of at least 0",
     6: r"raised ValueError: alltoall of an array of shape \(7,\): its first axis must have the 6 partitions",
+    7: "raised TypeError: forgetful.left, right. gave object.*: expected float64",
+    8: "raised TypeError: .* gave float64.1.: expected float64",
+    9: "raised TypeError: send to partition 0.5: expected an integer",
 }
 
 

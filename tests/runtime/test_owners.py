@@ -111,11 +111,15 @@ def test_all_ranks_have_the_first_ones_answer(tmp_path):
     assert agree(MPI.COMM_SELF, "cyclic", COUNTS, 4) == {"P": (0, 1, 2, 3, 0), "Q": (0, 1)}
 
 
-def test_a_file_of_the_program_lies_beside_it():
+def test_a_file_of_the_program_lies_beside_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     place = Span(os.path.join("jobs", "p.coven"), 3, 1, 3, 9)
     program = [Option("placement", "place.py:near", None, place), Option("balance", 5, None, place)]
     options = resolve(program, (), ())
     assert (options.placement, options.balance) == (os.path.join("jobs", "place.py:near"), 5)
+    with pytest.raises(UsageError, match=r"there is no file place\.py here"):
+        resolve(program, ["placement=place.py:near"], ())
+    (tmp_path / "place.py").touch()
     options = resolve(program, ["placement=place.py:near", "balance=off"], ())
     assert (options.placement, options.balance) == ("place.py:near", 0)
     assert resolve([Option("placement", "cyclic", None, place)], (), ()).placement == "cyclic"

@@ -124,8 +124,8 @@ def exchanges(x):
 
 # @ coven module refused(in i64 what, in f64 x[n], out f64 y[n])
 def refused(what, x):
-    if what == 0:
-        partition.send(partition.count, x)
+    if what in (0, 9):
+        partition.send(0.5 if what else partition.count, x)
     elif what == 1:
         partition.receive(0, dtype="datetime64[s]")
     elif what == 2:
@@ -138,7 +138,13 @@ def refused(what, x):
         partition.send(0, x, tag=-3)
     elif what == 6:
         partition.alltoall(np.zeros(partition.count + 1))
+    elif what > 6:
+        yield partition.allreduce(x[:2], forgetful if what == 7 else lambda left, right: left[:1])
     return x
+
+
+def forgetful(left, right):
+    """Forgets to return what it makes."""
 
 
 # @ coven module early(in i64 seed, in i64 k, in f64 x[n])
