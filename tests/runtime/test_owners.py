@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpi4py import MPI
 
-from pse.language.errors import ProgramError, PseError, RunError
+from pse.language.errors import ProgramError, PseError, RunError, UsageError
 from pse.language.resolved import Option
 from pse.language.source import Span
 from pse.modules import ModuleError
