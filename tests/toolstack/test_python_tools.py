@@ -24,8 +24,8 @@ def ring(count, comm=world, tag=0):
 
 
 @pytest.fixture
-def python(mpi, mpiexec, shared_cache):
-    """Run Python without a preloaded stack: tools attach themselves."""
+def python(preload, mpiexec, shared_cache):
+    """Run Python without a preloaded stack, though its object is made: tools attach themselves."""
 
     def run(ranks, text):
         return mpiexec(ranks, "-c", HEAD + text, env={"PSE_CACHE": str(shared_cache)})
