@@ -1,0 +1,136 @@
+"""The tools record and replay: a run whose order timing decides is repeated exactly, or refused by name."""
+
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+REPLAYS = 10
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.fixture
+def race(program):
+    return program("race", (PROGRAMS / "race.c").read_text(), "-g")
+
+
+@pytest.fixture
+def under(stacked_program, tmp_path):
+    """Run under record or replay, with one directory: ``under("record", 3, program, …)``."""
+
+    def run(tool, ranks, *command):
+        return stacked_program(ranks, f"module {tool}\n  argument directory {tmp_path}/order\n", *command)
+
+    return run
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_race_is_repeated_as_often_as_one_likes(under, race, ranks):
+    recorded = under("record", ranks, race, "8")
+    assert (recorded.code, recorded.err) == (0, "")
+    replays = [under("replay", ranks, race, "8") for _ in range(REPLAYS if ranks > 1 else 1)]
+    assert [(done.code, done.err) for done in replays] == [(0, "")] * len(replays)
+    assert {done.out for done in replays} == {recorded.out}
+
+
+def test_the_race_is_one(race, stacked_program):
+    assert len({stacked_program(3, "", race, "8").out for _ in range(5)}) > 1
+
+
+def test_a_race_in_python_is_repeated(stacked, tmp_path):
+    script, directory = PROGRAMS / "race.py", f"\n  argument directory {tmp_path}/order\n"
+    recorded = stacked(3, "module record" + directory, script)
+    assert recorded.code == 0
+    for _ in range(3):
+        done = stacked(3, "module replay" + directory, script)
+        assert (done.code, done.out) == (0, recorded.out)
+
+
+def test_another_program_is_told_where_it_departs(under, race):
+    under("record", 3, race, "8")
+    done = under("replay", 3, race, "7")
+    assert done.code != 0
+    assert "replay, rank 0: call 15 of those that were recorded: recorded is MPI_Recv" in done.err
+    assert "the program calls MPI_Irecv, at race.c:" in done.err
+
+
+def test_a_program_that_ends_too_early_is_told_so(under, race, program):
+    under("record", 3, race, "8")
+    quiet = program(
+        "quiet", "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Finalize(); return 0; }\n"
+    )
+    done = under("replay", 3, quiet)
+    assert done.code != 0
+    assert "recorded is MPI_Recv, the program ends" in done.err
+
+
+@pytest.fixture
+def order(under, race, tmp_path):
+    """Give the files of a recorded run."""
+    under("record", 3, race, "8")
+    files = sorted((tmp_path / "order").iterdir())
+    assert [file.name for file in files] == [f"rank-{rank:05}.order" for rank in range(3)]
+    return files
+
+
+def truncated(files):
+    files[0].write_bytes(files[0].read_bytes()[:-32])
+
+
+def changed(files):
+    data = bytearray(files[0].read_bytes())
+    data[-9] ^= 1
+    files[0].write_bytes(data)
+
+
+def swapped(files):
+    files[0].write_bytes(files[1].read_bytes())
+
+
+def foreign(files):
+    files[0].write_bytes(b"something else altogether" * 9)
+
+
+def gone(files):
+    files[2].unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "rank", "words"),
+    [
+        (truncated, 0, "it is cut: "),
+        (changed, 0, "its checksum is wrong: it was changed or damaged"),
+        (swapped, 0, "it is the record of rank 1 of 3, this is rank 0 of 3"),
+        (foreign, 0, "it is no record of MPI's order"),
+        (gone, 2, "No such file or directory"),
+    ],
+)
+def test_a_record_that_cannot_be_followed_is_refused(order, under, race, damage, rank, words):
+    damage(order)
+    done = under("replay", 3, race, "8")
+    assert done.code == 2
+    assert f"rank {rank}: {order[rank]} can't be replayed: {words}" in done.err
+    assert done.out == ""
+
+
+def test_a_record_of_another_number_of_ranks_is_refused(order, under, race):
+    done = under("replay", 2, race, "8")
+    assert done.code == 2
+    assert "it is the record of rank 1 of 3, this is rank 1 of 2" in done.err
+
+
+def test_files_of_two_runs_are_not_mixed(order, under, race):
+    before = order[1].read_bytes()
+    under("record", 3, race, "8")
+    order[1].write_bytes(before)
+    done = under("replay", 3, race, "8")
+    assert done.code == 2
+    assert f"{order[1]} can't be replayed: it is of another run than the file of rank 0" in done.err
+
+
+@pytest.mark.parametrize("tool", ["record", "replay"])
+def test_without_a_directory_it_does_not_start(stacked, tool):
+    done = stacked(1, f"module {tool}\n", "-c", "from mpi4py import MPI")
+    assert done.code == 2
+    assert f"tool `{tool}`: no directory to " in done.err
