@@ -107,6 +107,8 @@ static void add_help(pse_words *words, int status)
     if (killed)
         pse_words_add(words,
                       "help: somebody killed it, or the kernel did for want of memory (see `dmesg`)\n");
+    if (status != PSE_STATUS_UNKNOWN && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS)
+        pse_words_add(words, "help: there was no memory for a page that it shares: is /dev/shm full?\n");
 }
 
 void pse_describe_death(pse_words *words, const char *who, int status, const pse_slot *slot, const char *site)
