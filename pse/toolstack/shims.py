@@ -87,7 +87,7 @@ def _row(routine: Prototype, header: Header) -> str:
 def _lasts(routine: Prototype) -> bool:
     """Whether MPI may read arrays of counts after the call has returned."""
     arrays = any(_is_input_array(parameter) for parameter in routine.parameters)
-    return arrays and any(parameter.name == "request" for parameter in routine.parameters)
+    return arrays and len(routine.requests) > 0
 
 
 def _is_input_array(parameter: Parameter) -> bool:
@@ -124,15 +124,13 @@ class _Conversion:
 
 def _convert(large: Prototype, small: Prototype) -> _Conversion:
     conversion = _Conversion()
-    known = {parameter.name: parameter for parameter in small.parameters}
+    known = _counterparts(large, small)
     for parameter in large.parameters:
         if parameter.name not in known:
             _leave_out(conversion, parameter)
         elif known[parameter.name].base != "int" or parameter.base == "int":
-            cast = (
-                f"({known[parameter.name].type})" if parameter.base in _WIDE and parameter.is_pointer else ""
-            )
-            conversion.arguments.append(cast + parameter.name)
+            cast = parameter.base in _WIDE and parameter.is_pointer
+            conversion.arguments.append(f"({known[parameter.name].type})" * cast + parameter.name)
         elif not parameter.is_pointer:
             conversion.scalar(parameter)
         elif _is_input_array(parameter):
@@ -140,6 +138,13 @@ def _convert(large: Prototype, small: Prototype) -> _Conversion:
         else:
             conversion.output(parameter)
     return conversion
+
+
+def _counterparts(large: Prototype, small: Prototype) -> dict[str, Parameter]:
+    """Find the parameter of X for each one of X_c: by place, or by name where X_c has some more."""
+    if len(large.parameters) == len(small.parameters):
+        return {of.name: to for of, to in zip(large.parameters, small.parameters, strict=True)}
+    return {parameter.name: parameter for parameter in small.parameters}
 
 
 def _leave_out(conversion: _Conversion, parameter: Parameter) -> None:
@@ -155,16 +160,17 @@ def _length(large: Prototype, array: str) -> str:
     kind = large.name.removeprefix("MPI_").removeprefix("I").lower()
     if large.communicator is None:
         return "ndims" if "ndims" in names else "count"
+    comm = large.parameters[large.communicator].name
     if kind.startswith("neighbor_"):
-        return "pse_destinations(comm)" if array.startswith("s") else "pse_sources(comm)"
+        return f"pse_destinations({comm})" if array.startswith("s") else f"pse_sources({comm})"
     if kind.startswith("reduce_scatter"):
-        return "pse_members(comm)"
+        return f"pse_members({comm})"
     if "root" in names:
-        return "pse_peers_of_root(comm, root)"
+        return f"pse_peers_of_root({comm}, root)"
     in_place = (
         "sendbuf == MPI_IN_PLACE ? 0 : " if kind.startswith("alltoall") and array.startswith("s") else ""
     )
-    return f"{in_place}pse_peers(comm)"
+    return f"{in_place}pse_peers({comm})"
 
 
 def _shim(large: Prototype, small: Prototype) -> str:
@@ -202,5 +208,5 @@ def _after(large: Prototype, small: Prototype, conversion: _Conversion, passed: 
         yield f"    return (({_pointer(large)})layer->below)({passed});"
     if _lasts(large):
         yield "if (result == MPI_SUCCESS)"
-        yield "    pse_narrow_keep(&narrow, PSE_HANDLE(*request));"
+        yield f"    pse_narrow_keep(&narrow, PSE_HANDLE(*{large.parameters[large.requests[0]].name}));"
     yield "pse_narrow_end(&narrow);"

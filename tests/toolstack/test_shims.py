@@ -312,3 +312,17 @@ def test_arrays_live_until_their_request_is_complete(library, routine):
 def test_only_what_passes_counts_through_functions_has_no_shim():
     large = {name for name in KNOWN.prototypes if name.endswith("_c") and name[:-2] in KNOWN.prototypes}
     assert large - {prototype.name for prototype in LARGE} == shims.WITHOUT_SHIM
+
+
+def test_parameters_are_told_by_their_places():
+    header = signatures.parse(
+        "int MPI_Ibsend(const void *b, int n, MPI_Comm c, MPI_Request *r);"
+        "int MPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Comm comm, MPI_Request *request);"
+    )
+    text = shims.text(header, header.prototypes)
+    assert "int pse_count = pse_int(&narrow, count);" in text
+    assert "layer->upper)(buf, pse_count, comm, request);" in text
+
+
+def test_what_the_library_lacks_has_no_shim():
+    assert "shim_MPI_Send_c" not in shims.text(KNOWN, ["MPI_Send", "MPI_Recv", "MPI_Recv_c"])
