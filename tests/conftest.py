@@ -38,8 +38,8 @@ class Finished:
 Runner = Callable[..., Finished]
 
 
-TURNS = "PSE_TEST_TURNS"
-"""Environment variable: a folder with the locks by which tests marked `alone` have the machine alone."""
+SHARED = "PSE_TEST_SHARED"
+"""Environment variable: a folder of all workers, with the locks by which tests take turns, and a cache."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -47,9 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # To compile all of `pse` would cost each process that tests start 0.1 s.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if not hasattr(config, "workerinput"):
-        turns = tempfile.TemporaryDirectory(prefix="pse-turns-")
-        os.environ[TURNS] = turns.name
-        config.add_cleanup(turns.cleanup)
+        shared = tempfile.TemporaryDirectory(prefix="pse-tests-")
+        os.environ |= {SHARED: shared.name, "PSE_CACHE": str(Path(shared.name) / "cache")}
+        config.add_cleanup(shared.cleanup)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # Outside of the test's own time limit.
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Let no test run beside one that is marked `alone`."""
-    with turn(Path(os.environ[TURNS]), needs_quiet(item)):
+    with turn(Path(os.environ[SHARED]), needs_quiet(item)):
         return (yield)
 
 
@@ -80,12 +80,9 @@ def turn(locks: Path, alone: bool) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def shared_cache(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_cache() -> Path:
     """One cache of built modules for all tests that don't care what is in it: builds are dear."""
-    base = tmp_path_factory.getbasetemp()
-    cache = (base.parent if hasattr(pytestconfig, "workerinput") else base) / "cache"
-    cache.mkdir(exist_ok=True)
-    return cache
+    return Path(os.environ[SHARED]) / "cache"
 
 
 def run(

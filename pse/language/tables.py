@@ -40,7 +40,7 @@ def _read(file: Path) -> Lark | None:
     try:
         data, memo = json.loads(file.read_bytes(), object_hook=_numbered)
         tables: Lark = Lark._load_from_dict(data, memo, transformer=TreeBuilder())  # type: ignore[no-untyped-call]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except Exception:  # Lark doesn't say what it raises on data that isn't its own.
         return None
     return tables
 

@@ -64,6 +64,7 @@ def test_temporary_file_left_behind_is_reported(inner):
     result.stdout.fnmatch_lines(["*left behind:", "*-left"])
 
 
+@pytest.mark.alone  # Whoever looks for what is left behind would find it too.
 def test_shared_memory_left_behind_is_reported(inner):
     name = f"pse-test-{os.getpid()}"
     try:
