@@ -7,6 +7,7 @@ from collections import Counter
 from pse.language.errors import RunError
 from pse.language.resolved import CallSite
 from pse.memory import Arena
+from pse.modules.shim import EXCEPTION_CODE
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.projection import Projection
 
@@ -18,8 +19,9 @@ def module_returned(sequencer: Sequencer, projection: Projection) -> RunError:
     site = pending_site(sequencer, projection)
     code = sequencer.module_code
     text = projection.modules[site.id].error_text(code)
+    did = "threw" if code == EXCEPTION_CODE and site.module.language == "c++" else f"returned {code}"
     return RunError(
-        f"{where(sequencer, projection, site)} returned {code}{f': {text}' if text else ''}",
+        f"{where(sequencer, projection, site)} {did}{f': {text}' if text else ''}",
         help=None if text else "give the module a coven_error(int code) to say what its codes mean",
     )
 
