@@ -75,8 +75,8 @@ TOOL_PUBLIC int MPI_Win_wait(MPI_Win win)
     UNTIL(flag, PMPI_Win_test(win, &flag));
 }
 
-/* Wait for what a nonblocking call has started, if it could.  A request that is still null says that it could not: a
- * user's error handler may have made a success of it. */
+/* Wait for what a nonblocking call has started, if it could.  A request that is still null says that it could
+ * not: a user's error handler may have made a success of it. */
 static int finish(int error, MPI_Request *request, MPI_Status *status)
 {
     return *request == MPI_REQUEST_NULL ? error : MPI_Wait(request, status);
@@ -99,7 +99,7 @@ static void withdraw(MPI_Request *received)
 #define STARTED(name, form, parameters, arguments)                                                           \
     TOOL_PUBLIC int FORM(MPI_##name) parameters                                                              \
     {                                                                                                        \
-        MPI_Request request = MPI_REQUEST_NULL;                                                                                 \
+        MPI_Request request = MPI_REQUEST_NULL;                                                              \
         return finish(FORM(PMPI_##form)(arguments, &request), &request, MPI_STATUS_IGNORE);                  \
     }
 

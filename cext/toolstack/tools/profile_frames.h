@@ -1,0 +1,198 @@
+/* Who called: return addresses, or the frames of Python where the caller is mpi4py.  Included by profile.c.
+ *
+ * mpi4py calls MPI without holding the interpreter's lock, so the lock is taken for the look at Python's
+ * frames.  All that is needed of Python is looked up by name when it is first needed: there may be none in
+ * this process. */
+#ifndef PSE_PROFILE_FRAMES_H
+#define PSE_PROFILE_FRAMES_H
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
+#include <unistd.h>
+
+enum { DEPTH = 8 };
+
+struct frames {
+    int count;
+    bool python;
+    uint64_t key[DEPTH]; /* addresses; of Python's frames, the code and the place in it */
+    char *name[DEPTH];   /* see frames_name */
+    void *code[DEPTH];   /* Python's, as long as a call is recorded */
+    int line[DEPTH];
+};
+
+static inline bool frames_equal(const struct frames *a, const struct frames *b)
+{
+    return a->count == b->count && memcmp(a->key, b->key, (size_t)a->count * sizeof *a->key) == 0;
+}
+
+/* Python's interface */
+
+static struct {
+    int (*initialized)(void);
+    int (*lock)(void);
+    void (*unlock)(int);
+    void *(*frame)(void), *(*code)(void *), *(*back)(void *), *(*attribute)(void *, const char *);
+    int (*place)(void *), (*line)(void *);
+    const char *(*text)(void *);
+    void (*keep)(void *), (*forget)(void *), (*clear)(void);
+} python;
+
+static bool find_python(void)
+{
+    static const struct {
+        const char *name;
+        void **function;
+    } needed[] = {{"Py_IsInitialized", (void **)&python.initialized},
+                  {"PyGILState_Ensure", (void **)&python.lock},
+                  {"PyGILState_Release", (void **)&python.unlock},
+                  {"PyEval_GetFrame", (void **)&python.frame},
+                  {"PyFrame_GetCode", (void **)&python.code},
+                  {"PyFrame_GetBack", (void **)&python.back},
+                  {"PyFrame_GetLasti", (void **)&python.place},
+                  {"PyFrame_GetLineNumber", (void **)&python.line},
+                  {"PyObject_GetAttrString", (void **)&python.attribute},
+                  {"PyUnicode_AsUTF8", (void **)&python.text},
+                  {"PyErr_Clear", (void **)&python.clear},
+                  {"Py_IncRef", (void **)&python.keep},
+                  {"Py_DecRef", (void **)&python.forget}};
+    static int found = -1;
+    for (size_t i = 0; found < 0 && i < sizeof needed / sizeof *needed; i++)
+        if (!(*needed[i].function = dlsym(RTLD_DEFAULT, needed[i].name)))
+            found = 0;
+    found = found != 0;
+    return found;
+}
+
+static char *python_text(void *object, const char *attribute, const char *otherwise)
+{
+    void *value = python.attribute(object, attribute);
+    const char *text = value ? python.text(value) : NULL;
+    char *copy = strdup(text ? text : otherwise);
+    if (!text)
+        python.clear();
+    if (value)
+        python.forget(value);
+    return copy;
+}
+
+/* Name a frame of Python: "file:line function". */
+static char *name_python(void *code, int line)
+{
+    char *file = python_text(code, "co_filename", "?"), *function = python_text(code, "co_qualname", "?"),
+         *name;
+    if (asprintf(&name, "%s:%d %s", file, line, function) < 0)
+        name = NULL;
+    free(file), free(function);
+    return name;
+}
+
+/* Python's frames from the innermost; none if Python is gone, as it is when mpi4py finalises MPI. */
+static void find_python_frames(struct frames *frames, int depth)
+{
+    if (!find_python() || !python.initialized())
+        return;
+    int state = python.lock();
+    void *frame = python.frame(), *back = NULL;
+    for (; frame && frames->count < depth; frame = back) {
+        int i = frames->count++;
+        frames->code[i] = python.code(frame);
+        frames->line[i] = python.line(frame);
+        frames->key[i] = (uint64_t)(uintptr_t)frames->code[i] ^ ((uint64_t)python.place(frame) << 44);
+        python.forget(frames->code[i]); /* the frame holds it, and its function that */
+        void *next = python.back(frame);
+        if (back)
+            python.forget(back);
+        back = next;
+    }
+    if (back)
+        python.forget(back);
+    frames->python = frames->count > 0;
+    python.unlock(state);
+}
+
+/* What an address belongs to */
+
+enum owner { OF_PROGRAM, OF_MPI4PY, OF_TOOL };
+
+static enum owner owner_of(void *address)
+{
+    static _Thread_local void *last;
+    static _Thread_local enum owner owner;
+    if (address == last)
+        return owner;
+    Dl_info info, own;
+    last = address, owner = OF_PROGRAM;
+    if (!dladdr(address, &info) || !info.dli_fname)
+        return owner;
+    const char *file = strrchr(info.dli_fname, '/');
+    if (strstr(info.dli_fname, "/mpi4py/"))
+        owner = OF_MPI4PY;
+    else if (dladdr((void *)(uintptr_t)owner_of, &own) && file &&
+             strncmp(own.dli_fname, info.dli_fname, (size_t)(file - info.dli_fname) + 1) == 0)
+        owner = OF_TOOL;
+    return owner;
+}
+
+/* The callers above this tool and others, from the innermost. */
+static void find_native_frames(struct frames *frames, void *caller, int depth)
+{
+    void *stack[DEPTH + 24];
+    int count = 0, from = 0;
+    if (depth > 1 || owner_of(caller) == OF_TOOL)
+        count = backtrace(stack, DEPTH + 24);
+    while (from < count && stack[from] != caller)
+        from++;
+    while (from < count && owner_of(stack[from]) == OF_TOOL)
+        from++;
+    if (from == count)
+        stack[0] = caller, from = 0, count = 1;
+    if (owner_of(stack[from]) == OF_MPI4PY)
+        find_python_frames(frames, depth);
+    while (!frames->python && from < count && frames->count < depth)
+        frames->key[frames->count++] = (uint64_t)(uintptr_t)stack[from++];
+}
+
+static void find_frames(struct frames *frames, void *caller, int depth)
+{
+    frames->count = 0, frames->python = false;
+    if (owner_of(caller) == OF_MPI4PY)
+        find_python_frames(frames, depth);
+    if (!frames->count)
+        find_native_frames(frames, caller, depth);
+}
+
+/* Name an address for another process: "@object offset symbol". */
+static char *name_native(uintptr_t address)
+{
+    Dl_info info;
+    struct link_map *map;
+    char self[4096] = "?", *name;
+    if (!dladdr1((void *)address, &info, (void **)&map, RTLD_DL_LINKMAP))
+        return asprintf(&name, "@? %#lx ?", (unsigned long)address) < 0 ? NULL : name;
+    const char *object = map->l_name;
+    if (!*object) {
+        ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+        self[length > 0 ? length : 1] = '\0', object = self;
+    }
+    int done = asprintf(&name, "@%s %#lx %s", object, (unsigned long)(address - map->l_addr),
+                        info.dli_sname ? info.dli_sname : "?");
+    return done < 0 ? NULL : name;
+}
+
+/* Give the frames of a new site their names; the calling thread doesn't hold Python's lock. */
+static void frames_name(struct frames *frames)
+{
+    int state = frames->python ? python.lock() : 0;
+    for (int i = 0; i < frames->count; i++) {
+        frames->name[i] = frames->python ? name_python(frames->code[i], frames->line[i])
+                                         : name_native((uintptr_t)frames->key[i]);
+        if (frames->python)
+            python.keep(frames->code[i]); /* or its address might be another's one day */
+    }
+    if (frames->python)
+        python.unlock(state);
+}
+
+#endif
