@@ -7,6 +7,7 @@ only when one is asked for.
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,11 +79,11 @@ def check_writable(output: str) -> None:
         If it is a directory, or its directory does not exist.
     """
     path = Path(output)
-    if path.is_dir():
+    if os.path.isdir(path):  # Path.is_dir raises where a directory may not be searched.
         raise UsageError(
             f"cannot write {output}: it is a directory", help=f"name a file: -o {path / 'graph.svg'}"
         )
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise UsageError(f"cannot write {output}: there is no directory {path.parent}")
 
 
