@@ -36,6 +36,7 @@ SUBJECTS = (
     Subject("fft3", "2-D FFTs on emulated nodes: one, three at once, beside FFTW's MPI transform"),
     Subject("pingpong", "256 MB to and fro between two threads, with shared memory and without"),
     Subject("oversubscribe", "more threads than cores: computing and communicating on one core"),
+    Subject("tools", "a call of MPI through stubs, and through 1, 10 and 100 empty layers of the tool stack"),
     Subject("control", "what it costs that all processors go on together, and how that grows"),
 )
 

@@ -17,6 +17,7 @@ from pse.bench import (
     oversubscribe,
     pingpong,
     synthetic,
+    tools,
     warm,
 )
 
@@ -39,6 +40,7 @@ SMALL = {
         oversubscribe.Sizes(2, (oversubscribe.Case(0.01, 0.01, 1.0),), rounds=20, rounds_by_hand=5),
         2,
     ),
+    "tools": (tools, tools.Sizes(some=2, many=3, batches=3), 6),
     "control": (
         control,
         control.Sizes((1, 3), rounds=30, rounds_by_hand=6, free=10, hop_bytes=(64, 4096), hops=5),

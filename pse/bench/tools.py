@@ -1,0 +1,156 @@
+"""``pse bench tools``: what a call of MPI costs through stubs, and through empty layers of the tool stack.
+
+Each process measures both ways in turn, batch by batch: through ``MPI_Comm_rank``, and past all layers
+through ``PMPI_Comm_rank``; the figures are the differences.  Layers are files of their own, compiled here,
+whose code and imports lie at different offsets of their pages.  Next rooms: ``stack/calls.c``,
+``stack/layer.c``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from pse.bench.figures import Against, Figure
+from pse.bench.running import Samples, finish, in_turn, ratios, start, stop
+from pse.language.errors import RunError
+from pse.modules.compilers import find_compiler
+from pse.runtime.mpi import find_mpiexec
+from pse.toolstack.library import library
+from pse.toolstack.mpi import Mpi, find_mpi
+from pse.toolstack.stack import CONFIGURATION
+
+_CALLS, _HALF_ROUNDS = 20_000, 1_000
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many layers are some and many, and how many batches of calls are measured in one process."""
+
+    some: int = 10
+    many: int = 100
+    batches: int = 60
+
+
+def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
+    """Measure all numbers of layers in turn."""
+    with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory:
+        bed = _Bed(Path(directory), sizes)
+        measurers = [lambda: bed.calls(0), lambda: bed.calls(1), lambda: bed.calls(sizes.some)]
+        measurers += [lambda: bed.calls(sizes.many), bed.loading, lambda: bed.to_and_fro(sizes.some)]
+        return _figures(in_turn(repeats, measurers, say), sizes)
+
+
+def _figures(samples: Samples, sizes: Sizes) -> list[Figure]:
+    native = Against("MPI_Comm_rank without stubs", "ns", tuple(samples["0 direct"]))
+    added = {layers: _differences(samples, layers) for layers in (0, 1, sizes.some, sizes.many)}
+    each = tuple((b - a) / (sizes.some - 1) for a, b in zip(added[1], added[sizes.some], strict=True))
+    loading = tuple((a - b) / 1e6 for a, b in zip(samples["first call"], samples["dlopen"], strict=True))
+    opening = tuple(sample / 1e6 for sample in samples["dlopen"])
+    half_round = tuple(samples["half round direct"])
+    return [
+        Figure("the stub adds to a call", "ns", "<=", 1.0, added[0], native),
+        Figure("stub and first empty layer add to a call", "ns", "<=", 2.0, added[1], native),
+        Figure(f"each further layer, to {sizes.some}", "ns", "<=", 2.0, each, native),
+        Figure(f"{sizes.many} layers add to a call", "ns", "<=", 600.0, added[sizes.many], native),
+        Figure(
+            *(f"loading {sizes.many} tools, beyond their dlopen", "ms", "<=", 10.0, loading),
+            Against("their dlopen", "ms", opening),
+        ),
+        Figure(
+            *(f"0-byte ping-pong through {sizes.some} layers", "×", "<=", 1.05),
+            ratios(samples["half round"], half_round),
+            Against("without them", "ns", half_round, tuple(samples["half round"])),
+        ),
+    ]
+
+
+def _differences(samples: Samples, layers: int) -> tuple[float, ...]:
+    pairs = zip(samples[f"{layers} through"], samples[f"{layers} direct"], strict=True)
+    return tuple(through - direct for through, direct in pairs)
+
+
+class _Bed:
+    """The program, the layers and the configurations, in a directory."""
+
+    def __init__(self, directory: Path, sizes: Sizes) -> None:
+        self.directory, self.sizes, self.mpi = directory, sizes, find_mpi()
+        if self.mpi.include is None:
+            raise RunError(f"there is no mpi.h for {self.mpi.path}, which compiling layers needs")
+        self.preload = library(self.mpi)
+        self.program = _compiled(self.mpi, "calls.c", directory / "calls", _linked(self.mpi))
+        self.layers = [self._layer(number) for number in range(sizes.many)]
+
+    def _layer(self, number: int) -> Path:
+        """Compile a layer whose offsets differ from those of others by some lines of the cache."""
+        pad = 64 * (7 * number % 61) + 16 * (number % 4) + 16
+        flags = [f"-DPAD={pad}", f'-DPAD_TEXT="{pad}"', "-shared", "-Wl,-z,norelro"]
+        return _compiled(self.mpi, "layer.c", self.directory / f"layer{number}.so", flags)
+
+    def calls(self, layers: int) -> dict[str, float]:
+        """Measure calls by one rank; with all layers also the first call, which loads them."""
+        through, direct, first = self._run([], layers, self.sizes.batches, _CALLS)
+        found = {f"{layers} through": through, f"{layers} direct": direct}
+        return found | ({"first call": first} if layers == self.sizes.many else {})
+
+    def loading(self) -> dict[str, float]:
+        """Measure dlopen of all layers."""
+        return {"dlopen": self._run([], 0, 1, 1, self.layers)[2]}
+
+    def to_and_fro(self, layers: int) -> dict[str, float]:
+        """Measure a ping-pong of two ranks."""
+        launcher = [find_mpiexec().path, "-n", "2"]
+        through, direct, _ = self._run(launcher, layers, self.sizes.batches, _HALF_ROUNDS)
+        return {"half round": through, "half round direct": direct}
+
+    def _run(
+        self, launcher: list[str], layers: int, batches: int, calls: int, files: Sequence[Path] = ()
+    ) -> tuple[float, float, float]:
+        configuration = self.directory / f"{layers}.conf"
+        configuration.write_text("".join(f"module {path}\n" for path in self.layers[:layers]))
+        variables = [f"{CONFIGURATION}={configuration if layers else ''}", f"LD_PRELOAD={self.preload}"]
+        command = [
+            *launcher,
+            "env",
+            *variables,
+            str(self.program),
+            str(batches),
+            str(calls),
+            *map(str, files),
+        ]
+        process = start(command, str(self.directory))
+        try:
+            through, direct, first = map(float, finish("the program that calls MPI", process).split())
+        finally:
+            stop(process)
+        return through, direct, first
+
+
+def _linked(mpi: Mpi) -> list[str]:
+    return [str(mpi.path), f"-Wl,-rpath,{mpi.path.parent}", "-ldl"]
+
+
+def _compiled(mpi: Mpi, source: str, product: Path, flags: Sequence[str]) -> Path:
+    text = Path(str(resources.files("pse.bench") / "stack" / source))
+    compiler = find_compiler("c", "pse bench tools").command
+    line = [
+        *compiler,
+        "-std=gnu11",
+        "-O2",
+        "-fPIC",
+        f"-I{mpi.include}",
+        str(text),
+        "-o",
+        str(product),
+        *flags,
+    ]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RunError(
+            f"{source} can't be compiled:\n{done.stderr.strip()}", help="run it: " + " ".join(line)
+        )
+    return product
