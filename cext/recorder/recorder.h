@@ -73,6 +73,10 @@ int pse_recorder_error(const pse_recorder *recorder);      /* errno of what ende
  * TEXT records as it takes. */
 void pse_record_text(pse_recorder *recorder, uint16_t kind, uint32_t number, const char *text);
 
+/* The same with a time the caller already has: that of the event which first needs the name. */
+void pse_record_text_at(pse_recorder *recorder, uint64_t time, uint16_t kind, uint32_t number,
+                        const char *text);
+
 static inline uint64_t pse_clock(void)
 {
     struct timespec now;

@@ -1,12 +1,13 @@
-/* The tool `check`: finds what is wrong in a program's use of MPI, and says who did it, where, and what would be right.
+/* The tool `check`: finds what is wrong in a program's use of MPI, and says who did it, where, and what would
+ * be right.
  *
- * Each send tells its receiver's tool what it sends, each collective operation tells the communicator's rank 0; who
- * waits reads letters.  check_mail.h has the letters, check_match.h finds which receive gets which message,
- * check_requests.h follows requests, check_collectives.h compares collective operations, check_wait.h finds deadlocks,
- * check_leaks.h what is left over.  Wrappers come from check.def.
+ * Each send tells its receiver's tool what it sends, each collective operation tells the communicator's rank
+ * 0; who waits reads letters.  check_mail.h has the letters, check_match.h finds which receive gets which
+ * message, check_requests.h follows requests, check_collectives.h compares collective operations,
+ * check_wait.h finds deadlocks, check_leaks.h what is left over.  Wrappers come from check.def.
  *
- * Not checked: communicators with two groups or with processes from outside of MPI_COMM_WORLD, one-sided operations,
- * files, partitioned messages, counts of the v and w forms of collective operations.
+ * Not checked: communicators with two groups or with processes from outside of MPI_COMM_WORLD, one-sided
+ * operations, files, partitioned messages, counts of the v and w forms of collective operations.
  *
  * The lock is held by all that is in the tool, and never while MPI or the program may wait.
  *
@@ -39,15 +40,15 @@ static void unlock(void)
 #include "kept.h"
 #include "site.h"
 
-#include "check_mail.h"
-#include "check_types.h"
-#include "check_communicators.h"
-#include "check_report.h"
-#include "check_match.h"
-#include "check_wait.h"
-#include "check_requests.h"
 #include "check_collectives.h"
+#include "check_communicators.h"
 #include "check_leaks.h"
+#include "check_mail.h"
+#include "check_match.h"
+#include "check_report.h"
+#include "check_requests.h"
+#include "check_types.h"
+#include "check_wait.h"
 
 static void handle_send(const struct letter *letter)
 {
@@ -161,7 +162,7 @@ static void communicator_result(MPI_Comm handle, const char *routine)
     set_receive(made, in_count, in_type, source, recvtag);                                                   \
     start(made)
 #if MPI_VERSION >= 4
-#define CHECKED_SENDRECV(call, checked) checking && communicator_of(comm) ? checked : call
+#define CHECKED_SENDRECV(call, checked) checking &&communicator_of(comm) ? checked : call
 #else
 #define CHECKED_SENDRECV(call, checked) call
 #endif

@@ -1,19 +1,25 @@
-/* Collective operations: the communicator's rank 0 hears of each from all members and compares, before MPI begins.
+/* Collective operations: the communicator's rank 0 hears of each from all members and compares, before MPI
+ * begins.
  *
- * A blocking operation waits for rank 0's word, so that MPI is only entered when all fit.  MPI may let some ranks leave
- * early, but a program must not count on it, so waiting changes nothing in a correct one.
+ * A blocking operation waits for rank 0's word, so that MPI is only entered when all fit.  MPI may let some
+ * ranks leave early, but a program must not count on it, so waiting changes nothing in a correct one.
  *
  * May touch: nothing but letters.
  */
 #ifndef PSE_CHECK_COLLECTIVES_H
 #define PSE_CHECK_COLLECTIVES_H
 
+#include "check_communicators.h"
+#include "check_report.h"
+#include "check_types.h"
+#include "check_wait.h"
+
 enum { NO_ROOT = -1, NO_OPERATION = -1 };
 
 /* Reduction operations that are the same number on all ranks; 0: the program's own. */
 static int operation_number(MPI_Op op)
 {
-    const MPI_Op predefined[] = {MPI_MAX, MPI_MIN,  MPI_SUM, MPI_PROD, MPI_LAND,   MPI_BAND,   MPI_LOR,
+    const MPI_Op predefined[] = {MPI_MAX, MPI_MIN,  MPI_SUM,  MPI_PROD,   MPI_LAND,   MPI_BAND,    MPI_LOR,
                                  MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC, MPI_REPLACE, MPI_NO_OP};
     for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
         if (op == predefined[i])
@@ -23,9 +29,21 @@ static int operation_number(MPI_Op op)
 
 static const char *operation_name(int number)
 {
-    static const char *const names[] = {"an operation of its own", "MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD",
-                                        "MPI_LAND", "MPI_BAND", "MPI_LOR", "MPI_BOR", "MPI_LXOR", "MPI_BXOR",
-                                        "MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE", "MPI_NO_OP"};
+    static const char *const names[] = {"an operation of its own",
+                                        "MPI_MAX",
+                                        "MPI_MIN",
+                                        "MPI_SUM",
+                                        "MPI_PROD",
+                                        "MPI_LAND",
+                                        "MPI_BAND",
+                                        "MPI_LOR",
+                                        "MPI_BOR",
+                                        "MPI_LXOR",
+                                        "MPI_BXOR",
+                                        "MPI_MINLOC",
+                                        "MPI_MAXLOC",
+                                        "MPI_REPLACE",
+                                        "MPI_NO_OP"};
     return names[number];
 }
 
@@ -57,7 +75,8 @@ static const char *collective_mismatch(const struct letter *a, const struct lett
     return NULL;
 }
 
-static void end_mismatch(struct communicator *comm, const struct letter *a, const struct letter *b, const char *right)
+static void end_mismatch(struct communicator *comm, const struct letter *a, const struct letter *b,
+                         const char *right)
 {
     struct report report = {.length = 0};
     char text[200];
@@ -117,10 +136,12 @@ static bool may_go(void *data)
 }
 
 /* `waits`: a blocking operation. */
-static void collective(MPI_Comm handle, const char *routine, int root, int operation, struct signature signature, bool waits)
+static void collective(MPI_Comm handle, const char *routine, int root, int operation,
+                       struct signature signature, bool waits)
 {
     struct communicator *comm = communicator_of(handle);
-    struct letter letter = {.kind = LETTER_COLLECTIVE, .root = root, .operation = operation, .signature = signature};
+    struct letter letter = {
+        .kind = LETTER_COLLECTIVE, .root = root, .operation = operation, .signature = signature};
     char text[MPI_MAX_OBJECT_NAME + 8];
     if (!comm)
         return;

@@ -1,12 +1,15 @@
 /* The communicators that are checked: those of one group, all of whose members are in MPI_COMM_WORLD.
  *
- * All members know a communicator by its rank 0: that rank of the job, and its number there.  Rank 0 tells the number
- * by a broadcast when the communicator is made.
+ * All members know a communicator by its rank 0: that rank of the job, and its number there.  Rank 0 tells
+ * the number by a broadcast when the communicator is made.
  *
  * May touch: talks on the communicators that the program makes, when it makes them.
  */
 #ifndef PSE_CHECK_COMMUNICATORS_H
 #define PSE_CHECK_COMMUNICATORS_H
+
+#include "check_mail.h"
+#include "handles.h"
 
 /* A letter that can't be used yet. */
 struct waiting_letter {
@@ -26,7 +29,7 @@ struct communicator {
     char name[MPI_MAX_OBJECT_NAME];
     char where[SITE_TEXT], routine[40]; /* that made it */
     bool checked, predefined;
-    uint64_t operations, gone_ahead;   /* collective operations begun here, and known to fit */
+    uint64_t operations, gone_ahead;    /* collective operations begun here, and known to fit */
     struct waiting_letter *collectives; /* rank 0: of operations that not all have begun */
     struct waiting_letter *arrived;     /* of messages without a receive, in the order of arrival */
     struct receive *posted;             /* receives without a message, in the order of posting */
@@ -71,7 +74,8 @@ static struct communicator *communicator_by_id(const uint32_t id[2])
 /* NULL: not checked. */
 static struct communicator *communicator_of(MPI_Comm comm)
 {
-    struct communicator *found = comm == MPI_COMM_NULL ? NULL : handles_find(&communicators, PSE_HANDLE(comm));
+    struct communicator *found =
+        comm == MPI_COMM_NULL ? NULL : handles_find(&communicators, PSE_HANDLE(comm));
     return found && found->checked ? found : NULL;
 }
 

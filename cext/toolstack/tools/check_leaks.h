@@ -1,10 +1,12 @@
-/* What is left at MPI_Finalize: requests, communicators and datatypes that were not given back, messages that nobody
- * received.
+/* What is left at MPI_Finalize: requests, communicators and datatypes that were not given back, messages that
+ * nobody received.
  *
  * May touch: nothing.
  */
 #ifndef PSE_CHECK_LEAKS_H
 #define PSE_CHECK_LEAKS_H
+
+#include "check_requests.h"
 
 static void type_made(MPI_Datatype datatype, const char *routine)
 {
@@ -21,7 +23,8 @@ static void type_gone(MPI_Datatype datatype)
     free(handles_take(&types, PSE_HANDLE(datatype)));
 }
 
-static void report_left(const char *what, const char *routine, const char *details, const char *where, const char *right)
+static void report_left(const char *what, const char *routine, const char *details, const char *where,
+                        const char *right)
 {
     struct report report = {.length = 0};
     if (told_before(what, routine, where))
@@ -49,7 +52,8 @@ static void report_unreceived(const struct communicator *comm, const struct lett
     char details[160];
     if (told_before("unreceived", letter->routine, letter->where))
         return;
-    snprintf(details, sizeof details, " to rank %d, tag %d of %.60s", comm->rank, letter->tag, communicator_name(comm));
+    snprintf(details, sizeof details, " to rank %d, tag %d of %.60s", comm->rank, letter->tag,
+             communicator_name(comm));
     add(&report, "pse check: a message was never received\n");
     add_place(&report, comm->ranks[letter->from], letter->routine, details, letter->where);
     tell(&report, "each message is received before MPI_Finalize");
@@ -58,15 +62,15 @@ static void report_unreceived(const struct communicator *comm, const struct lett
 static void report_leaks(void)
 {
     EACH_OF(requests, struct operation, left)
-        report_request(left);
+    report_request(left);
     for (struct communicator *left = all_communicators; left; left = left->next)
         if (!left->predefined)
             report_left("a communicator was never freed", left->routine, "", left->where,
                         "MPI_Comm_free (mpi4py: comm.Free()) before MPI_Finalize");
     EACH_OF(types, struct type, left)
-        if (left->routine[0])
-            report_left("a datatype was never freed", left->routine, "", left->where,
-                        "MPI_Type_free (mpi4py: datatype.Free()) before MPI_Finalize");
+    if (left->routine[0])
+        report_left("a datatype was never freed", left->routine, "", left->where,
+                    "MPI_Type_free (mpi4py: datatype.Free()) before MPI_Finalize");
     for (struct communicator *comm = all_communicators; comm; comm = comm->next)
         for (struct waiting_letter *at = comm->checked ? comm->arrived : NULL; at; at = at->next)
             report_unreceived(comm, &at->letter);

@@ -1,12 +1,14 @@
 /* What the tools of the ranks say to each other: letters of one size on a communicator of their own.
  *
- * Letters between two ranks keep their order.  A rank reads its letters whenever it is in a wrapper, and all the time
- * while it waits there.  Sending never waits.
+ * Letters between two ranks keep their order.  A rank reads its letters whenever it is in a wrapper, and all
+ * the time while it waits there.  Sending never waits.
  *
  * May touch: its own communicator.
  */
 #ifndef PSE_CHECK_MAIL_H
 #define PSE_CHECK_MAIL_H
+
+#include "site.h"
 
 enum letter_kind {
     LETTER_SEND,       /* a message is on its way to you */

@@ -1,13 +1,18 @@
-/* Which receive gets which message, found out as MPI does it: a letter of the sender goes to the first receive that was
- * posted for it.
+/* Which receive gets which message, found out as MPI does it: a letter of the sender goes to the first
+ * receive that was posted for it.
  *
- * A receive from anybody could take a letter of any sender until MPI says whose message it got, so a letter that comes
- * to such a receive first waits until then; so do later letters of the same sender that the same receives would take.
+ * A receive from anybody could take a letter of any sender until MPI says whose message it got, so a letter
+ * that comes to such a receive first waits until then; so do later letters of the same sender that the same
+ * receives would take.
  *
  * May touch: nothing but letters.
  */
 #ifndef PSE_CHECK_MATCH_H
 #define PSE_CHECK_MATCH_H
+
+#include "check_communicators.h"
+#include "check_report.h"
+#include "check_types.h"
 
 struct receive {
     struct receive *next;
@@ -96,10 +101,12 @@ static void match_letters(struct communicator *comm)
     }
 }
 
-static struct receive *new_receive(struct communicator *comm, int source, int tag, const char *routine, const char *where)
+static struct receive *new_receive(struct communicator *comm, int source, int tag, const char *routine,
+                                   const char *where)
 {
     struct receive *made = calloc(1, sizeof *made);
-    *made = (struct receive){.comm = comm, .source = source, .tag = tag, .from_any = source == MPI_ANY_SOURCE};
+    *made =
+        (struct receive){.comm = comm, .source = source, .tag = tag, .from_any = source == MPI_ANY_SOURCE};
     snprintf(made->routine, sizeof made->routine, "%s", routine);
     snprintf(made->where, sizeof made->where, "%s", where);
     return made;

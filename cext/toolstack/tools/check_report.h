@@ -8,6 +8,9 @@
 #ifndef PSE_CHECK_REPORT_H
 #define PSE_CHECK_REPORT_H
 
+#include "check_mail.h"
+#include "site.h"
+
 static int reports; /* so far, on this rank */
 
 static void site_pack(char *packed)
@@ -49,12 +52,13 @@ static void __attribute__((format(printf, 2, 3))) add(struct report *report, con
     va_list values;
     va_start(values, format);
     if (report->length < sizeof report->text)
-        report->length += (size_t)vsnprintf(report->text + report->length, sizeof report->text - report->length,
-                                            format, values);
+        report->length += (size_t)vsnprintf(report->text + report->length,
+                                            sizeof report->text - report->length, format, values);
     va_end(values);
 }
 
-static void add_place(struct report *report, int rank, const char *routine, const char *details, const char *where)
+static void add_place(struct report *report, int rank, const char *routine, const char *details,
+                      const char *where)
 {
     char place[PATH_MAX];
     place_text(where, place, sizeof place);

@@ -1,13 +1,17 @@
 /* Messages and requests as `check` follows them.
  *
- * A blocking call is made as a non-blocking one that is waited for, so that letters are read meanwhile.  A receive is
- * only completed when its message's letter has been compared: after that MPI may end the job for its own reasons.  A
- * send is only complete when its receive is known, since MPI may make it wait for that.
+ * A blocking call is made as a non-blocking one that is waited for, so that letters are read meanwhile.  A
+ * receive is only completed when its message's letter has been compared: after that MPI may end the job for
+ * its own reasons.  A send is only complete when its receive is known, since MPI may make it wait for that.
  *
  * May touch: nothing but letters.
  */
 #ifndef PSE_CHECK_REQUESTS_H
 #define PSE_CHECK_REQUESTS_H
+
+#include "check_match.h"
+#include "check_wait.h"
+#include "kept.h"
 
 enum { SENDS = 1, RECEIVES = 2 };
 enum mode { STANDARD, SYNCHRONOUS, BUFFERED, READY };
@@ -46,7 +50,8 @@ static void init_operation(struct operation *made, MPI_Comm comm, const char *ro
     site_pack(made->where);
 }
 
-static void set_send(struct operation *made, enum mode mode, MPI_Count count, MPI_Datatype datatype, int to, int tag)
+static void set_send(struct operation *made, enum mode mode, MPI_Count count, MPI_Datatype datatype, int to,
+                     int tag)
 {
     made->mode = mode;
     made->to = to;
@@ -69,8 +74,11 @@ static void set_receive(struct operation *made, MPI_Count count, MPI_Datatype da
 
 static void announce_send(struct operation *made)
 {
-    struct letter letter = {.kind = LETTER_SEND, .from = made->comm->rank, .tag = made->tag,
-                            .sequence = ++send_count, .signature = made->sent};
+    struct letter letter = {.kind = LETTER_SEND,
+                            .from = made->comm->rank,
+                            .tag = made->tag,
+                            .sequence = ++send_count,
+                            .signature = made->sent};
     memcpy(letter.communicator, made->comm->id, sizeof letter.communicator);
     memcpy(letter.routine, made->routine, sizeof letter.routine);
     memcpy(letter.where, made->where, sizeof letter.where);
@@ -162,11 +170,13 @@ static void settle(struct operation *done, const MPI_Status *status)
     end(done);
 }
 
-/* Ask without ending the job: what MPI says of a message that is too long is for the program's own call to hear. */
+/* Ask without ending the job: what MPI says of a message that is too long is for the program's own call to
+ * hear. */
 static bool is_complete(const struct operation *made, MPI_Request handle, MPI_Status *status)
 {
     int complete = 0;
-    MPI_Comm asked[] = {MPI_COMM_WORLD, MPI_COMM_SELF, made && made->comm ? made->comm->handle : MPI_COMM_SELF};
+    MPI_Comm asked[] = {MPI_COMM_WORLD, MPI_COMM_SELF,
+                        made && made->comm ? made->comm->handle : MPI_COMM_SELF};
     MPI_Errhandler before[3];
     for (int i = 0; i < 3; i++) {
         PMPI_Comm_get_errhandler(asked[i], &before[i]);
@@ -187,9 +197,9 @@ static void resolve_waiting_receives(void)
     if (!receives_from_any)
         return;
     EACH_OF(requests, struct operation, made)
-        if (made->active && made->receive && made->receive->source == MPI_ANY_SOURCE &&
-            is_complete(made, (MPI_Request)requests.slots[i_].key, &status))
-            resolve_receive(made->receive, &status);
+    if (made->active && made->receive && made->receive->source == MPI_ANY_SOURCE &&
+        is_complete(made, (MPI_Request)requests.slots[i_].key, &status))
+        resolve_receive(made->receive, &status);
 }
 
 /* Whether a request may be completed. */
@@ -208,8 +218,8 @@ static bool is_ready(struct operation *made, MPI_Request handle)
         resolve_receive(made->receive, &status);
         return made->receive->matched;
     }
-    if (made->kind & SENDS && !made->matched && made->mode != BUFFERED && !made->shared && !made->cancelled && !released &&
-        !state.impatient) {
+    if (made->kind & SENDS && !made->matched && made->mode != BUFFERED && !made->shared && !made->cancelled &&
+        !released && !state.impatient) {
         state.releasable = true;
         return false;
     }
@@ -293,8 +303,8 @@ typedef int call_count;
 #define NONBLOCKING(name) PMPI_##name
 #endif
 
-static int checked_send(enum mode mode, const void *buffer, MPI_Count count, MPI_Datatype datatype, int to, int tag,
-                        MPI_Comm comm, const char *routine)
+static int checked_send(enum mode mode, const void *buffer, MPI_Count count, MPI_Datatype datatype, int to,
+                        int tag, MPI_Comm comm, const char *routine)
 {
     struct operation made;
     MPI_Request handle;
@@ -316,8 +326,8 @@ static int checked_send(enum mode mode, const void *buffer, MPI_Count count, MPI
     return error;
 }
 
-static int checked_receive(void *buffer, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                           MPI_Status *status, const char *routine)
+static int checked_receive(void *buffer, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                           MPI_Comm comm, MPI_Status *status, const char *routine)
 {
     struct operation made;
     MPI_Request handle;
@@ -334,9 +344,9 @@ static int checked_receive(void *buffer, MPI_Count count, MPI_Datatype datatype,
 }
 
 #if MPI_VERSION >= 4
-static int checked_sendrecv(const void *out, MPI_Count out_count, MPI_Datatype out_type, int to, int tag, void *in,
-                            MPI_Count in_count, MPI_Datatype in_type, int source, int receive_tag, MPI_Comm comm,
-                            MPI_Status *status, const char *routine)
+static int checked_sendrecv(const void *out, MPI_Count out_count, MPI_Datatype out_type, int to, int tag,
+                            void *in, MPI_Count in_count, MPI_Datatype in_type, int source, int receive_tag,
+                            MPI_Comm comm, MPI_Status *status, const char *routine)
 {
     struct operation made;
     MPI_Request handle;
@@ -346,8 +356,8 @@ static int checked_sendrecv(const void *out, MPI_Count out_count, MPI_Datatype o
     set_send(&made, STANDARD, out_count, out_type, to, tag);
     set_receive(&made, in_count, in_type, source, receive_tag);
     if (out)
-        error = PMPI_Isendrecv_c(out, out_count, out_type, to, tag, in, in_count, in_type, source, receive_tag, comm,
-                                 &handle);
+        error = PMPI_Isendrecv_c(out, out_count, out_type, to, tag, in, in_count, in_type, source,
+                                 receive_tag, comm, &handle);
     else
         error = PMPI_Isendrecv_replace_c(in, in_count, in_type, to, tag, source, receive_tag, comm, &handle);
     if (error == MPI_SUCCESS) {
@@ -472,7 +482,8 @@ static bool probe_found(void *data)
     if (!probe->found)
         probe->error = probe->message ? PMPI_Improbe(probe->source, probe->tag, probe->comm, &probe->found,
                                                      probe->message, probe->status)
-                                      : PMPI_Iprobe(probe->source, probe->tag, probe->comm, &probe->found, probe->status);
+                                      : PMPI_Iprobe(probe->source, probe->tag, probe->comm, &probe->found,
+                                                    probe->status);
     return probe->found || probe->error != MPI_SUCCESS;
 }
 
@@ -496,9 +507,11 @@ static int checked_probe(int source, int tag, MPI_Comm comm, MPI_Message *messag
                          const char *routine)
 {
     char where[SITE_TEXT], text[120];
-    struct operation made = {.comm = communicator_of(comm), .kind = RECEIVES, .source = source, .receive_tag = tag};
+    struct operation made = {
+        .comm = communicator_of(comm), .kind = RECEIVES, .source = source, .receive_tag = tag};
     MPI_Status own;
-    struct probe probe = {source, tag, 0, MPI_SUCCESS, comm, message, status == MPI_STATUS_IGNORE ? &own : status};
+    struct probe probe = {
+        source, tag, 0, MPI_SUCCESS, comm, message, status == MPI_STATUS_IGNORE ? &own : status};
     lock();
     site_pack(where);
     describe(&made, text, sizeof text);
@@ -510,7 +523,8 @@ static int checked_probe(int source, int tag, MPI_Comm comm, MPI_Message *messag
 }
 
 /* MPI_Mrecv: the letter is compared before MPI writes the buffer. */
-static struct receive *message_received(MPI_Message handle, MPI_Count count, MPI_Datatype datatype, const char *routine)
+static struct receive *message_received(MPI_Message handle, MPI_Count count, MPI_Datatype datatype,
+                                        const char *routine)
 {
     struct operation *made = handles_take(&probed_messages, PSE_HANDLE(handle));
     if (!made)

@@ -1,15 +1,27 @@
 /* What a datatype is made of, in a form that ranks can compare: number and kind of its elements.
  *
- * Kinds are told by what they hold and their size, not by name: MPI_INT and MPI_INT32_T are the same, and MPI_BYTE and
- * MPI_PACKED fit everything.  Types of several kinds have a hash of the sequence, which can be repeated and joined as
- * the types are.
+ * Kinds are told by what they hold and their size, not by name: MPI_INT and MPI_INT32_T are the same, and
+ * MPI_BYTE and MPI_PACKED fit everything.  Types of several kinds have a hash of the sequence, which can be
+ * repeated and joined as the types are.
  *
  * May touch: nothing.
  */
 #ifndef PSE_CHECK_TYPES_H
 #define PSE_CHECK_TYPES_H
 
-enum { KIND_ANY = 1, KIND_INTEGER, KIND_UNSIGNED, KIND_FLOAT, KIND_COMPLEX, KIND_CHARACTER, KIND_LOGICAL, KIND_OTHER };
+#include "check_mail.h"
+#include "handles.h"
+
+enum {
+    KIND_ANY = 1,
+    KIND_INTEGER,
+    KIND_UNSIGNED,
+    KIND_FLOAT,
+    KIND_COMPLEX,
+    KIND_CHARACTER,
+    KIND_LOGICAL,
+    KIND_OTHER
+};
 
 #define HASH_BASE 0x9e3779b97f4a7c15u
 
@@ -38,7 +50,8 @@ static struct signature join(struct signature a, struct signature b)
     if (!a.elements || !b.elements)
         return a.elements ? a : b;
     return (struct signature){a.bytes + b.bytes, a.elements + b.elements,
-                              a.hash * power(HASH_BASE, b.elements) + b.hash, a.basic == b.basic ? a.basic : 0, 1};
+                              a.hash * power(HASH_BASE, b.elements) + b.hash,
+                              a.basic == b.basic ? a.basic : 0, 1};
 }
 
 static struct signature repeat(struct signature one, uint64_t times)
@@ -56,12 +69,12 @@ static uint32_t kind_by_name(const char *name)
     static const struct {
         const char *part;
         uint32_t kind;
-    } parts[] = {{"BYTE", KIND_ANY},           {"PACKED", KIND_ANY},         {"COMPLEX", KIND_COMPLEX},
-                 {"UNSIGNED", KIND_UNSIGNED},  {"UINT", KIND_UNSIGNED},      {"SIGNED_CHAR", KIND_INTEGER},
-                 {"CHAR", KIND_CHARACTER},     {"LOGICAL", KIND_LOGICAL},    {"BOOL", KIND_LOGICAL},
-                 {"FLOAT", KIND_FLOAT},        {"DOUBLE", KIND_FLOAT},       {"REAL", KIND_FLOAT},
-                 {"INT", KIND_INTEGER},        {"LONG", KIND_INTEGER},       {"SHORT", KIND_INTEGER},
-                 {"COUNT", KIND_INTEGER},      {"OFFSET", KIND_INTEGER}};
+    } parts[] = {{"BYTE", KIND_ANY},          {"PACKED", KIND_ANY},      {"COMPLEX", KIND_COMPLEX},
+                 {"UNSIGNED", KIND_UNSIGNED}, {"UINT", KIND_UNSIGNED},   {"SIGNED_CHAR", KIND_INTEGER},
+                 {"CHAR", KIND_CHARACTER},    {"LOGICAL", KIND_LOGICAL}, {"BOOL", KIND_LOGICAL},
+                 {"FLOAT", KIND_FLOAT},       {"DOUBLE", KIND_FLOAT},    {"REAL", KIND_FLOAT},
+                 {"INT", KIND_INTEGER},       {"LONG", KIND_INTEGER},    {"SHORT", KIND_INTEGER},
+                 {"COUNT", KIND_INTEGER},     {"OFFSET", KIND_INTEGER}};
     static const char *const pairs[] = {"MPI_FLOAT_INT", "MPI_DOUBLE_INT", "MPI_LONG_INT", "MPI_SHORT_INT",
                                         "MPI_LONG_DOUBLE_INT"};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
@@ -103,7 +116,8 @@ static struct contents contents_of(MPI_Datatype datatype)
 {
     struct contents found = {0};
 #if MPI_VERSION >= 4
-    PMPI_Type_get_envelope_c(datatype, &found.integers, &found.addresses, &found.large, &found.types, &found.combiner);
+    PMPI_Type_get_envelope_c(datatype, &found.integers, &found.addresses, &found.large, &found.types,
+                             &found.combiner);
 #else
     PMPI_Type_get_envelope(datatype, &found.integers, &found.addresses, &found.types, &found.combiner);
 #endif
@@ -113,8 +127,8 @@ static struct contents contents_of(MPI_Datatype datatype)
 static struct signature signature_of_type(MPI_Datatype datatype);
 
 /* Block lengths of a struct are among its integers, or its large counts. */
-static struct signature join_parts(const struct contents *found, MPI_Datatype datatype, const MPI_Datatype parts[],
-                                   const int integers[], const MPI_Count large[])
+static struct signature join_parts(const struct contents *found, MPI_Datatype datatype,
+                                   const MPI_Datatype parts[], const int integers[], const MPI_Count large[])
 {
     struct signature whole = {.given = 1};
     MPI_Count size = 0, part = 0;
@@ -143,10 +157,11 @@ static struct signature derived_signature(MPI_Datatype datatype, const struct co
     MPI_Count *large = calloc((size_t)found->large + 1, sizeof *large);
     MPI_Datatype *parts = calloc((size_t)found->types + 1, sizeof *parts);
 #if MPI_VERSION >= 4
-    PMPI_Type_get_contents_c(datatype, found->integers, found->addresses, found->large, found->types, integers,
-                             addresses, large, parts);
+    PMPI_Type_get_contents_c(datatype, found->integers, found->addresses, found->large, found->types,
+                             integers, addresses, large, parts);
 #else
-    PMPI_Type_get_contents(datatype, found->integers, found->addresses, found->types, integers, addresses, parts);
+    PMPI_Type_get_contents(datatype, found->integers, found->addresses, found->types, integers, addresses,
+                           parts);
 #endif
     struct signature whole = join_parts(found, datatype, parts, integers, large);
     for (type_count i = 0; i < found->types; i++)
@@ -213,12 +228,20 @@ static bool begins(struct signature message, struct signature buffer, struct sig
 
 static void signature_text(struct signature signature, char *text, size_t room)
 {
-    static const char *const kinds[] = {"",     "bytes",     "integers",   "unsigned integers", "floating-point numbers",
-                                        "complex numbers", "characters", "logical values", "elements"};
+    static const char *const kinds[] = {"",
+                                        "bytes",
+                                        "integers",
+                                        "unsigned integers",
+                                        "floating-point numbers",
+                                        "complex numbers",
+                                        "characters",
+                                        "logical values",
+                                        "elements"};
     uint32_t kind = signature.basic >> 16, size = signature.basic & 0xffff;
     unsigned long long n = signature.elements;
     if (!signature.basic)
-        snprintf(text, room, "%llu elements of several types (%llu bytes)", n, (unsigned long long)signature.bytes);
+        snprintf(text, room, "%llu elements of several types (%llu bytes)", n,
+                 (unsigned long long)signature.bytes);
     else if (kind == KIND_ANY)
         snprintf(text, room, "%llu bytes", n);
     else

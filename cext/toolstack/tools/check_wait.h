@@ -1,14 +1,17 @@
 /* Waiting without hanging: whoever waits here reads letters, and rank 0 finds out when nobody can go on.
  *
- * A rank that has waited for a while says so.  When all have, rank 0 asks everybody, twice: if all still wait, nobody
- * has gone on in between and no letter is on its way, nothing will ever move again.  If somebody then waits in a
- * standard send whose data MPI has buffered, the program works through buffering only: that is reported, and from then
- * on sends return as MPI lets them.  Otherwise the job is ended.
+ * A rank that has waited for a while says so.  When all have, rank 0 asks everybody, twice: if all still
+ * wait, nobody has gone on in between and no letter is on its way, nothing will ever move again.  If somebody
+ * then waits in a standard send whose data MPI has buffered, the program works through buffering only: that
+ * is reported, and from then on sends return as MPI lets them.  Otherwise the job is ended.
  *
  * May touch: nothing but letters.
  */
 #ifndef PSE_CHECK_WAIT_H
 #define PSE_CHECK_WAIT_H
+
+#include "check_mail.h"
+#include "check_report.h"
 
 enum { STUCK_MS = 300, ROUND_MS = 100, PATIENCE_MS = 5000, SHOWN_RANKS = 16 };
 
@@ -55,8 +58,11 @@ static void pause_waiting(unsigned looks)
 
 static void answer(void)
 {
-    struct letter letter = {.kind = LETTER_ANSWER, .blocked = state.blocked && !many_threads,
-                            .releasable = state.releasable, .sequence = state.changes, .sent = letters_sent,
+    struct letter letter = {.kind = LETTER_ANSWER,
+                            .blocked = state.blocked && !many_threads,
+                            .releasable = state.releasable,
+                            .sequence = state.changes,
+                            .sent = letters_sent,
                             .received = letters_received};
     if (state.blocked) {
         snprintf(letter.routine, sizeof letter.routine, "%s", state.routine);
@@ -76,17 +82,19 @@ static void report_deadlock(bool potential)
 {
     struct report report = {.length = 0};
     add(&report, "pse check: %s\n",
-        potential ? "a deadlock that only MPI's buffering of messages has prevented" : "a deadlock: nobody can go on");
+        potential ? "a deadlock that only MPI's buffering of messages has prevented"
+                  : "a deadlock: nobody can go on");
     for (int rank = 0; rank < job_ranks && rank < SHOWN_RANKS; rank++) {
         const struct letter *letter = &judge.answers[rank];
         add_place(&report, rank, letter->routine, letter->text, letter->where);
     }
     if (job_ranks > SHOWN_RANKS)
         add(&report, "  and %d ranks more\n", job_ranks - SHOWN_RANKS);
-    tell(&report, potential ? "let one side receive first, or use MPI_Sendrecv, or MPI_Irecv before the send and "
-                              "MPI_Wait after it (other such sends of this run are not looked for)"
-                            : "each receive needs its send, each send its receive, and each collective operation all "
-                              "ranks of its communicator");
+    tell(&report,
+         potential ? "let one side receive first, or use MPI_Sendrecv, or MPI_Irecv before the send and "
+                     "MPI_Wait after it (other such sends of this run are not looked for)"
+                   : "each receive needs its send, each send its receive, and each collective operation all "
+                     "ranks of its communicator");
 }
 
 static void judge_deadlock(void)
@@ -156,7 +164,8 @@ static void tell_stuck(void)
 }
 
 /* Wait until `ready` says so; with the lock, which is let go while it sleeps. */
-static void wait_until(bool (*ready)(void *), void *data, const char *routine, const char *where, const char *text)
+static void wait_until(bool (*ready)(void *), void *data, const char *routine, const char *where,
+                       const char *text)
 {
     uint64_t began = now_ms();
     attend();

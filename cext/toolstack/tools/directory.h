@@ -1,5 +1,5 @@
-/* A directory with one file per rank: made with all that is above it, and cleared of what an older run with more
- * ranks has left.
+/* A directory with one file per rank: made with all that is above it, and cleared of what an older run with
+ * more ranks has left.
  *
  * May touch: files in it whose names are the tool's.
  */

@@ -1,8 +1,8 @@
 /* A table from MPI handles to what a tool knows of them, for tools that don't rely on the stack for it.
  *
- * Open addressing with linear probing; a removed entry's followers move up, so there are no tombstones.  MPI may give
- * one handle to several operations at once (MPICH does for sends that are complete when they start): an entry is a
- * queue, `handles_add` puts at its end and `handles_take` takes from its front.
+ * Open addressing with linear probing; a removed entry's followers move up, so there are no tombstones.  MPI
+ * may give one handle to several operations at once (MPICH does for sends that are complete when they start):
+ * an entry is a queue, `handles_add` puts at its end and `handles_take` takes from its front.
  *
  * Not for several threads at once: the tool holds its lock.  May touch: its own memory.
  */

@@ -1,5 +1,5 @@
-/* What MPI changes when requests complete: wrappers of waits and tests keep a copy of the requests that they were
- * given, and have statuses of their own where the program wants none.
+/* What MPI changes when requests complete: wrappers of waits and tests keep a copy of the requests that they
+ * were given, and have statuses of their own where the program wants none.
  *
  * May touch: nothing.
  */
@@ -34,7 +34,8 @@ struct kept {
     array_of_statuses = keep(&kept, count, array_of_requests, array_of_statuses)
 
 /* Returns the statuses to be used: those given, or own ones.  A keep_end belongs to it. */
-static inline MPI_Status *keep(struct kept *kept, int count, const MPI_Request handles[], MPI_Status *statuses)
+static inline MPI_Status *keep(struct kept *kept, int count, const MPI_Request handles[],
+                               MPI_Status *statuses)
 {
     size_t n = count > 0 ? (size_t)count : 0;
     kept->allocated = NULL;

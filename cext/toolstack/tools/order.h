@@ -1,9 +1,9 @@
-/* The order of what a rank can't know beforehand in MPI: which message a wildcard receive got, which request was
- * complete.  `record` writes it, `replay` follows it.
+/* The order of what a rank can't know beforehand in MPI: which message a wildcard receive got, which request
+ * was complete.  `record` writes it, `replay` follows it.
  *
- * One file per rank, DIRECTORY/rank-RRRRR.order: the header, then entries in the order of the calls.  Numbers are
- * little-endian.  It is written as a whole (a temporary name, then rename) and bears a checksum, so what a replay
- * follows is all of it or nothing.
+ * One file per rank, DIRECTORY/rank-RRRRR.order: the header, then entries in the order of the calls.  Numbers
+ * are little-endian.  It is written as a whole (a temporary name, then rename) and bears a checksum, so what
+ * a replay follows is all of it or nothing.
  *
  * May touch: the file that it is told to.
  */
@@ -53,13 +53,13 @@ enum { ORDER_NONE = -1 }; /* source: the receive never got a message; index: no 
 /* One call, or `repeat` equal ones in a row. */
 struct order_entry {
     uint16_t call;
-    uint16_t flag;         /* what a test or probe said */
-    uint32_t repeat;       /* calls with this outcome, one after the other */
-    int32_t source, tag;   /* the message that was matched */
-    int32_t index;         /* the request that was complete */
-    int32_t count;         /* MPI_Waitsome, MPI_Testsome: entries COMPLETED that follow */
-    int32_t asked_tag;     /* what the program asked for: it must be the same in a replay */
-    uint32_t requests;     /* so many requests were given */
+    uint16_t flag;       /* what a test or probe said */
+    uint32_t repeat;     /* calls with this outcome, one after the other */
+    int32_t source, tag; /* the message that was matched */
+    int32_t index;       /* the request that was complete */
+    int32_t count;       /* MPI_Waitsome, MPI_Testsome: entries COMPLETED that follow */
+    int32_t asked_tag;   /* what the program asked for: it must be the same in a replay */
+    uint32_t requests;   /* so many requests were given */
 };
 
 struct order_header {
@@ -151,8 +151,8 @@ static inline const char *order_refuse(const struct order_header *header, int ra
         return "it is no record of MPI's order";
     if (header->version != ORDER_VERSION || header->header_size != sizeof *header ||
         header->entry_size != sizeof(struct order_entry)) {
-        snprintf(text, sizeof text, "it has version %u of the format, this tool reads version %d", header->version,
-                 ORDER_VERSION);
+        snprintf(text, sizeof text, "it has version %u of the format, this tool reads version %d",
+                 header->version, ORDER_VERSION);
         return text;
     }
     if ((int)header->rank != rank || (int)header->ranks != ranks) {
@@ -162,15 +162,16 @@ static inline const char *order_refuse(const struct order_header *header, int ra
     }
     if (bytes != header->entries * sizeof(struct order_entry)) {
         snprintf(text, sizeof text, "it is cut: %llu entries were recorded, there is room for %llu",
-                 (unsigned long long)header->entries, (unsigned long long)(bytes / sizeof(struct order_entry)));
+                 (unsigned long long)header->entries,
+                 (unsigned long long)(bytes / sizeof(struct order_entry)));
         return text;
     }
     return NULL;
 }
 
 /* Read and check a rank's file; NULL and *problem if it can't be followed.  The caller frees the entries. */
-static inline struct order_entry *order_load(const char *path, int rank, int ranks, struct order_header *header,
-                                             const char **problem)
+static inline struct order_entry *order_load(const char *path, int rank, int ranks,
+                                             struct order_header *header, const char **problem)
 {
     struct stat about;
     FILE *file = fopen(path, "rb");

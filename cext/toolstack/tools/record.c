@@ -1,9 +1,9 @@
-/* The tool `record`: notes how the run decided what MPI leaves open, so that the tool `replay` can have it decided the
- * same way again.
+/* The tool `record`: notes how the run decided what MPI leaves open, so that the tool `replay` can have it
+ * decided the same way again.
  *
- * Open are: which sender a receive or probe with MPI_ANY_SOURCE is matched with, and which requests a test or a wait
- * for any or some finds complete.  Everything else follows from the program and these.  A receive that is posted takes
- * its place in the order when it is posted; what it got is filled in when it completes.
+ * Open are: which sender a receive or probe with MPI_ANY_SOURCE is matched with, and which requests a test or
+ * a wait for any or some finds complete.  Everything else follows from the program and these.  A receive that
+ * is posted takes its place in the order when it is posted; what it got is filled in when it completes.
  *
  * Not noted: one-sided operations, files, and which thread comes first (MPI_THREAD_MULTIPLE).
  *
@@ -23,7 +23,9 @@
 
 static struct order_entry *entries;
 static size_t entry_count, entry_room;
-static struct order_header header = {.magic = "PSEORDER", .version = ORDER_VERSION, .header_size = sizeof header,
+static struct order_header header = {.magic = "PSEORDER",
+                                     .version = ORDER_VERSION,
+                                     .header_size = sizeof header,
                                      .entry_size = sizeof *entries};
 static char path[4096];
 static bool recording;
@@ -42,9 +44,9 @@ static struct handles receives;
 /* Whether equal entries in a row may be one: tests and probes that found nothing. */
 static bool may_repeat(const struct order_entry *entry)
 {
-    return !entry->flag && ((entry->call >= ORDER_TEST && entry->call <= ORDER_TESTSOME) ||
-                            entry->call == ORDER_GET_STATUS || entry->call == ORDER_IPROBE ||
-                            entry->call == ORDER_IMPROBE);
+    return !entry->flag &&
+           ((entry->call >= ORDER_TEST && entry->call <= ORDER_TESTSOME) || entry->call == ORDER_GET_STATUS ||
+            entry->call == ORDER_IPROBE || entry->call == ORDER_IMPROBE);
 }
 
 static void grow(void)
@@ -75,7 +77,10 @@ static size_t note(struct order_entry entry)
 
 static void received(uint16_t call, int asked_tag, const MPI_Status *status)
 {
-    note((struct order_entry){.call = call, .flag = 1, .source = status->MPI_SOURCE, .tag = status->MPI_TAG,
+    note((struct order_entry){.call = call,
+                              .flag = 1,
+                              .source = status->MPI_SOURCE,
+                              .tag = status->MPI_TAG,
                               .asked_tag = asked_tag});
 }
 
@@ -89,8 +94,8 @@ static void looked(uint16_t call, int asked_tag, int flag, const MPI_Status *sta
 
 static size_t pending(uint16_t call, int asked_tag)
 {
-    return note((struct order_entry){.call = call, .flag = 1, .source = ORDER_NONE, .tag = ORDER_NONE,
-                                     .asked_tag = asked_tag});
+    return note((struct order_entry){
+        .call = call, .flag = 1, .source = ORDER_NONE, .tag = ORDER_NONE, .asked_tag = asked_tag});
 }
 
 static struct receive *remember(int asked_tag, MPI_Request handle, bool persistent)
@@ -160,8 +165,8 @@ static void any_completed(uint16_t call, int flag, int index, int requests, cons
                           const MPI_Status *status)
 {
     bool one = flag && index != MPI_UNDEFINED;
-    note((struct order_entry){.call = call, .flag = flag != 0, .index = one ? index : ORDER_NONE,
-                              .requests = (uint32_t)requests});
+    note((struct order_entry){
+        .call = call, .flag = flag != 0, .index = one ? index : ORDER_NONE, .requests = (uint32_t)requests});
     if (one)
         completed(kept->requests[index], status);
 }
@@ -169,7 +174,8 @@ static void any_completed(uint16_t call, int flag, int index, int requests, cons
 static void some_completed(uint16_t call, int n, const int indices[], int requests, const struct kept *kept)
 {
     int found = n == MPI_UNDEFINED ? ORDER_NONE : n;
-    note((struct order_entry){.call = call, .flag = found > 0, .count = found, .requests = (uint32_t)requests});
+    note((struct order_entry){
+        .call = call, .flag = found > 0, .count = found, .requests = (uint32_t)requests});
     for (int i = 0; i < found; i++) {
         note((struct order_entry){.call = ORDER_COMPLETED, .index = indices[i]});
         completed(kept->requests[indices[i]], &kept->statuses[i]);

@@ -1,8 +1,9 @@
 /* The tool `replay`: has a run decided as the tool `record` noted it.
  *
- * A receive or probe from anybody becomes one from the recorded sender with the recorded tag; a test that found nothing
- * finds nothing, one that found something waits for it.  With the same program and input, MPI's order of messages
- * between two ranks does the rest.  A call that isn't the one that was recorded ends the job and says so.
+ * A receive or probe from anybody becomes one from the recorded sender with the recorded tag; a test that
+ * found nothing finds nothing, one that found something waits for it.  With the same program and input, MPI's
+ * order of messages between two ranks does the rest.  A call that isn't the one that was recorded ends the
+ * job and says so.
  *
  * Argument: directory.  May touch: reads rank-RRRRR.order in it.
  */
@@ -39,7 +40,8 @@ static void __attribute__((noreturn, format(printf, 1, 2))) diverge(const char *
     va_end(values);
     site_take(&site);
     site_text(&site, where, sizeof where);
-    tool_say("call %llu of those that were recorded: %s, at %s; this is another program, input or number of threads "
+    tool_say("call %llu of those that were recorded: %s, at %s; this is another program, input or number of "
+             "threads "
              "than was recorded",
              (unsigned long long)calls + 1, what, where);
     PMPI_Abort(MPI_COMM_WORLD, 1);
@@ -58,7 +60,8 @@ static struct order_entry next(unsigned call, int asked_tag, int requests)
         diverge("recorded is %s with tag %d, the program asks for tag %d", order_name(call), entry.asked_tag,
                 asked_tag);
     if (entry.requests != (uint32_t)requests)
-        diverge("recorded is %s with %u requests, the program has %d", order_name(call), entry.requests, requests);
+        diverge("recorded is %s with %u requests, the program has %d", order_name(call), entry.requests,
+                requests);
     calls++;
     if (++repeated == entry.repeat) {
         repeated = 0;
@@ -144,7 +147,8 @@ static int replay_any(unsigned call, int n, MPI_Request requests[], int *index, 
     return PMPI_Wait(&requests[entry.index], status);
 }
 
-static int replay_some(unsigned call, int n, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[])
+static int replay_some(unsigned call, int n, MPI_Request requests[], int *found, int indices[],
+                       MPI_Status statuses[])
 {
     struct order_entry entry = next(call, 0, n);
     *found = entry.count == ORDER_NONE ? MPI_UNDEFINED : entry.count;
@@ -184,7 +188,8 @@ static void made(void *buffer, MPI_Count count, MPI_Datatype datatype, int sourc
     if (source != MPI_ANY_SOURCE)
         return;
     struct stand_in *made = calloc(1, sizeof *made);
-    *made = (struct stand_in){.buffer = buffer, .count = count, .tag = tag, .comm = comm, .request = MPI_REQUEST_NULL};
+    *made = (struct stand_in){
+        .buffer = buffer, .count = count, .tag = tag, .comm = comm, .request = MPI_REQUEST_NULL};
     PMPI_Type_dup(datatype, &made->datatype); /* The program may free its own. */
     handles_add(&stand_ins, PSE_HANDLE(handle), made);
 }

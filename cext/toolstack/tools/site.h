@@ -1,11 +1,11 @@
-/* Where in the program an MPI routine was called: for C the nearest caller outside of MPI and the tools, for mpi4py the
- * line of Python.
+/* Where in the program an MPI routine was called: for C the nearest caller outside of MPI and the tools, for
+ * mpi4py the line of Python.
  *
- * Taking a site is cheap enough for every call of a tool that checks (some hundred ns); only `site_text`, for a
- * report, asks addr2line for the line of C code.
+ * Taking a site is cheap enough for every call of a tool that checks (some hundred ns); only `site_text`, for
+ * a report, asks addr2line for the line of C code.
  *
- * Python is found among the process's symbols; without it there is no Python code.  Frames of mpi4py's own files are
- * passed over.
+ * Python is found among the process's symbols; without it there is no Python code.  Frames of mpi4py's own
+ * files are passed over.
  *
  * May touch: Python's interpreter lock, shortly; starts addr2line for a report.
  */
@@ -97,7 +97,8 @@ static inline void site_take_python(char *text)
 
 /* C. */
 
-/* Whether an object stands between the program and MPI: MPI itself, tools, the stack.  They define MPI routines. */
+/* Whether an object stands between the program and MPI: MPI itself, tools, the stack.  They define MPI
+ * routines. */
 static inline int site_defines_mpi(const Dl_info *object)
 {
     static const char *const names[] = {"pse_tool_start", "MPI_Init", "MPI_Init_thread", "MPI_Finalize"};
@@ -149,7 +150,8 @@ static inline int site_line(const Dl_info *object, void *address, char *text, si
     unsigned long offset = (unsigned long)((char *)address - (char *)object->dli_fbase);
     if (strchr(object->dli_fname, '\''))
         return 0;
-    snprintf(command, sizeof command, "env -u LD_PRELOAD addr2line -e '%s' %#lx 2>/dev/null", object->dli_fname, offset);
+    snprintf(command, sizeof command, "env -u LD_PRELOAD addr2line -e '%s' %#lx 2>/dev/null",
+             object->dli_fname, offset);
     FILE *pipe = popen(command, "r");
     char *got = pipe ? fgets(answer, sizeof answer, pipe) : NULL;
     if (pipe)
@@ -172,7 +174,8 @@ static inline void site_text(const struct site *site, char *text, size_t room)
         snprintf(text, room, "an unknown place");
     else if (!site_line(&found, site->address, text, room))
         snprintf(text, room, "%s+%#lx in %s", found.dli_sname ? found.dli_sname : "code",
-                 (unsigned long)((char *)site->address - (char *)(found.dli_sname ? found.dli_saddr : found.dli_fbase)),
+                 (unsigned long)((char *)site->address -
+                                 (char *)(found.dli_sname ? found.dli_saddr : found.dli_fbase)),
                  strrchr(found.dli_fname, '/') ? strrchr(found.dli_fname, '/') + 1 : found.dli_fname);
 }
 

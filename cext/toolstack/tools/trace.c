@@ -1,14 +1,14 @@
 /* The tool `trace`: what a rank does in MPI, as events of the house's one schema (cext/recorder/events.def).
  *
- * Written is DIRECTORY/rank-RRRRR.mpi.events, beside the file of the runtime if there is one: pse.trace reads both as
- * one.  Wrappers come from trace.def; this file has what they call, trace_bytes.h what operations move, and
- * trace_communicators.h the communicators.
+ * Written is DIRECTORY/rank-RRRRR.mpi.events, beside the file of the runtime if there is one: pse.trace reads
+ * both as one.  Wrappers come from trace.def; this file has what they call, trace_bytes.h what operations
+ * move, and trace_communicators.h the communicators.
  *
  * Argument: directory, else the variable PSE_TRACE_DIRECTORY (set by pse run --trace).
  *
- * Order: enter, then what the call does, then leave.  Starts are written after the call, when their request is known,
- * with the time of the enter.  With MPI_THREAD_MULTIPLE a lock keeps records whole; calls of several threads are then
- * mixed in the rank's file.
+ * Order: enter, then what the call does, then leave.  Starts are written after the call, when their request
+ * is known, with the time of the enter.  With MPI_THREAD_MULTIPLE a lock keeps records whole; calls of
+ * several threads are then mixed in the rank's file.
  *
  * May touch: the files of its directory that have a trace's names.
  */
@@ -56,10 +56,10 @@ static inline void put(uint64_t time, uint16_t type, uint16_t flags, uint64_t a,
 static const char *const routine_names[];
 static bool named[2048];
 
-static void name_routine(unsigned number)
+static void name_routine(unsigned number, uint64_t time)
 {
     named[number] = true;
-    pse_record_text(recorder, PSE_TEXT_REGION, number, routine_names[number]);
+    pse_record_text_at(recorder, time, PSE_TEXT_REGION, number, routine_names[number]);
 }
 
 static inline uint64_t enter(unsigned number)
@@ -68,7 +68,7 @@ static inline uint64_t enter(unsigned number)
     if (recorder) {
         lock();
         if (__builtin_expect(!named[number], 0))
-            name_routine(number);
+            name_routine(number, now);
         put(now, PSE_EVENT_REGION_ENTER, 0, number, 0, 0);
         unlock();
     }
@@ -121,7 +121,7 @@ static void record_first(unsigned number, uint64_t entered)
 {
     if (!recorder)
         return;
-    name_routine(number);
+    name_routine(number, entered);
     put(entered, PSE_EVENT_REGION_ENTER, 0, number, 0, 0);
 }
 

@@ -1,5 +1,5 @@
-/* What operations move: bytes sent and received by this rank, as if each contribution went to everybody who needs it,
- * the rank itself included (a broadcast's root sends size × bytes; all receive bytes).
+/* What operations move: bytes sent and received by this rank, as if each contribution went to everybody who
+ * needs it, the rank itself included (a broadcast's root sends size × bytes; all receive bytes).
  *
  * The macros ..._BYTES give the two numbers, from MPI's names of parameters; `moving` is the communicator.
  *
@@ -58,7 +58,7 @@ static inline uint64_t weigh_counts(const MPI_Count counts[], const MPI_Datatype
 
 /* Both forms of a routine: int counts, or MPI_Count. */
 #define SUM(counts, n) _Generic((counts), const int *: sum_ints, const MPI_Count *: sum_counts)(counts, n)
-#define WEIGH(counts, types, n)                                                                                        \
+#define WEIGH(counts, types, n)                                                                              \
     _Generic((counts), const int *: weigh_ints, const MPI_Count *: weigh_counts)(counts, types, n)
 
 #define IN_PLACE (sendbuf == MPI_IN_PLACE)
@@ -68,41 +68,45 @@ static inline uint64_t weigh_counts(const MPI_Count counts[], const MPI_Datatype
 #define IF_ROOT(bytes) (AT_ROOT ? (bytes) : 0)
 
 #define NOTHING 0, 0
-#define BCAST_BYTES IF_ROOT(MEMBERS * bytes_of(count, datatype)), bytes_of(count, datatype)
+#define BCAST_BYTES IF_ROOT(MEMBERS *bytes_of(count, datatype)), bytes_of(count, datatype)
 #define SENT_ONE (IN_PLACE ? bytes_of(recvcount, recvtype) : bytes_of(sendcount, sendtype))
 #define GATHER_BYTES SENT_ONE, IF_ROOT(MEMBERS *bytes_of(recvcount, recvtype))
-#define GATHERV_BYTES                                                                                                  \
-    (IN_PLACE ? bytes_of(recvcounts[HERE], recvtype) : bytes_of(sendcount, sendtype)),                                 \
+#define GATHERV_BYTES                                                                                        \
+    (IN_PLACE ? bytes_of(recvcounts[HERE], recvtype) : bytes_of(sendcount, sendtype)),                       \
         IF_ROOT(SUM(recvcounts, moving->partners) * bytes_of(1, recvtype))
-#define SCATTER_BYTES                                                                                                  \
-    IF_ROOT(MEMBERS *bytes_of(sendcount, sendtype)),                                                                   \
+#define SCATTER_BYTES                                                                                        \
+    IF_ROOT(MEMBERS *bytes_of(sendcount, sendtype)),                                                         \
         (recvbuf == MPI_IN_PLACE ? bytes_of(sendcount, sendtype) : bytes_of(recvcount, recvtype))
-#define SCATTERV_BYTES                                                                                                 \
-    IF_ROOT(SUM(sendcounts, moving->partners) * bytes_of(1, sendtype)),                                                \
+#define SCATTERV_BYTES                                                                                       \
+    IF_ROOT(SUM(sendcounts, moving->partners) * bytes_of(1, sendtype)),                                      \
         (recvbuf == MPI_IN_PLACE ? bytes_of(sendcounts[HERE], sendtype) : bytes_of(recvcount, recvtype))
 #define ALLGATHER_BYTES MEMBERS *SENT_ONE, MEMBERS *bytes_of(recvcount, recvtype)
-#define ALLGATHERV_BYTES                                                                                               \
-    MEMBERS *(IN_PLACE ? bytes_of(recvcounts[HERE], recvtype) : bytes_of(sendcount, sendtype)),                        \
+#define ALLGATHERV_BYTES                                                                                     \
+    MEMBERS *(IN_PLACE ? bytes_of(recvcounts[HERE], recvtype) : bytes_of(sendcount, sendtype)),              \
         SUM(recvcounts, moving->partners) * bytes_of(1, recvtype)
 #define ALLTOALL_BYTES MEMBERS *SENT_ONE, MEMBERS *bytes_of(recvcount, recvtype)
 #define RECEIVED_V (SUM(recvcounts, moving->partners) * bytes_of(1, recvtype))
-#define ALLTOALLV_BYTES                                                                                                \
+#define ALLTOALLV_BYTES                                                                                      \
     (IN_PLACE ? RECEIVED_V : SUM(sendcounts, moving->partners) * bytes_of(1, sendtype)), RECEIVED_V
 #define RECEIVED_W WEIGH(recvcounts, recvtypes, moving->partners)
 #define ALLTOALLW_BYTES (IN_PLACE ? RECEIVED_W : WEIGH(sendcounts, sendtypes, moving->partners)), RECEIVED_W
 #define ALLREDUCE_BYTES MEMBERS *bytes_of(count, datatype), MEMBERS *bytes_of(count, datatype)
 #define REDUCE_BYTES bytes_of(count, datatype), IF_ROOT(MEMBERS *bytes_of(count, datatype))
-#define REDUCE_SCATTER_BYTES                                                                                           \
+#define REDUCE_SCATTER_BYTES                                                                                 \
     SUM(recvcounts, moving->size) * bytes_of(1, datatype), MEMBERS *bytes_of(recvcounts[HERE], datatype)
 #define BLOCK_BYTES MEMBERS *bytes_of(recvcount, datatype), MEMBERS *bytes_of(recvcount, datatype)
-#define SCAN_BYTES (MEMBERS - (uint64_t)HERE) * bytes_of(count, datatype), (uint64_t)(HERE + 1) * bytes_of(count, datatype)
-#define EXSCAN_BYTES (MEMBERS - (uint64_t)HERE - 1) * bytes_of(count, datatype), (uint64_t)HERE * bytes_of(count, datatype)
+#define SCAN_BYTES                                                                                           \
+    (MEMBERS - (uint64_t)HERE) * bytes_of(count, datatype), (uint64_t)(HERE + 1) * bytes_of(count, datatype)
+#define EXSCAN_BYTES                                                                                         \
+    (MEMBERS - (uint64_t)HERE - 1) * bytes_of(count, datatype), (uint64_t)HERE *bytes_of(count, datatype)
 #define OUT degree(comm, 1)
 #define IN degree(comm, 0)
-#define NEIGHBOR_BYTES (uint64_t) OUT *bytes_of(sendcount, sendtype), (uint64_t)IN *bytes_of(recvcount, recvtype)
-#define NEIGHBOR_GATHERV_BYTES                                                                                         \
-    (uint64_t) OUT *bytes_of(sendcount, sendtype), SUM(recvcounts, IN) * bytes_of(1, recvtype)
-#define NEIGHBOR_V_BYTES SUM(sendcounts, OUT) * bytes_of(1, sendtype), SUM(recvcounts, IN) * bytes_of(1, recvtype)
+#define NEIGHBOR_BYTES                                                                                       \
+    (uint64_t)OUT *bytes_of(sendcount, sendtype), (uint64_t)IN *bytes_of(recvcount, recvtype)
+#define NEIGHBOR_GATHERV_BYTES                                                                               \
+    (uint64_t)OUT *bytes_of(sendcount, sendtype), SUM(recvcounts, IN) * bytes_of(1, recvtype)
+#define NEIGHBOR_V_BYTES                                                                                     \
+    SUM(sendcounts, OUT) * bytes_of(1, sendtype), SUM(recvcounts, IN) * bytes_of(1, recvtype)
 #define NEIGHBOR_W_BYTES WEIGH(sendcounts, sendtypes, OUT), WEIGH(recvcounts, recvtypes, IN)
 
 /* Neighbours of this rank in a topology: those it sends to, or those it receives from. */

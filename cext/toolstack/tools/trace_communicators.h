@@ -1,13 +1,16 @@
 /* The communicators of a trace: numbers of this rank's own, and who is who on all ranks.
  *
- * A communicator's rank 0 tells the others its number, by a broadcast on the communicator itself when it is made; all
- * members are there then.  MPI_Comm_idup must not wait, so its broadcast is started with it, on the parent, which has
- * the same members.  An intercommunicator's identity is each rank's own.
+ * A communicator's rank 0 tells the others its number, by a broadcast on the communicator itself when it is
+ * made; all members are there then.  MPI_Comm_idup must not wait, so its broadcast is started with it, on the
+ * parent, which has the same members.  An intercommunicator's identity is each rank's own.
  *
  * May touch: the recorder; talks on the communicators that the program makes, when it makes them.
  */
 #ifndef PSE_TRACE_COMMUNICATORS_H
 #define PSE_TRACE_COMMUNICATORS_H
+
+#include "handles.h"
+#include "recorder.h"
 
 struct communicator {
     struct handle_node node;

@@ -1,15 +1,20 @@
 /* Messages, requests and collective operations of a trace, from start to completion.
  *
- * Every start has a number of its own.  MPI sets a request to null when it completes, so the wrappers of waits and
- * tests keep a copy of what they were given (`kept`), and have statuses of their own where the program wants none.
+ * Every start has a number of its own.  MPI sets a request to null when it completes, so the wrappers of
+ * waits and tests keep a copy of what they were given (`kept`), and have statuses of their own where the
+ * program wants none.
  *
- * Functions here expect the lock to be held and the recorder to be there, but for `sent` and `collective_begins`, which
- * are called before MPI is.
+ * Functions here expect the lock to be held and the recorder to be there, but for `sent` and
+ * `collective_begins`, which are called before MPI is.
  *
  * May touch: the recorder.
  */
 #ifndef PSE_TRACE_REQUESTS_H
 #define PSE_TRACE_REQUESTS_H
+
+#include "kept.h"
+#include "trace_bytes.h"
+#include "trace_communicators.h"
 
 enum { SENDS = 1, RECEIVES = 2, COLLECTS = 4, MAKES_COMMUNICATOR = 8 };
 
@@ -20,7 +25,7 @@ struct request {
     bool persistent, cancelled;
     uint16_t mode; /* of sending, or the collective */
     uint32_t partner, tag, from, receive_tag, root;
-    uint64_t bytes, room; /* sent; received, or the buffer's */
+    uint64_t bytes, room;   /* sent; received, or the buffer's */
     MPI_Comm *made, parent; /* MPI_Comm_idup */
     uint32_t made_number;
     MPI_Request told; /* the broadcast of a new communicator's identity */
@@ -42,13 +47,41 @@ struct send {
     uint64_t bytes;
 };
 
-#define SEND_OF(mode) (struct send){comm, PSE_SEND_MODE_##mode, dest, tag, bytes_of(count, datatype)}
-#define SENDRECV_SEND (struct send){comm, PSE_SEND_MODE_STANDARD, dest, sendtag, bytes_of(sendcount, sendtype)}
-#define REPLACE_SEND (struct send){comm, PSE_SEND_MODE_STANDARD, dest, sendtag, bytes_of(count, datatype)}
-#define RECEIVE_OF (struct send){comm, 0, source, tag, bytes_of(count, datatype)}
-#define SENDRECV_RECEIVE (struct send){comm, 0, source, recvtag, bytes_of(recvcount, recvtype)}
-#define REPLACE_RECEIVE (struct send){comm, 0, source, recvtag, bytes_of(count, datatype)}
-#define PARTS_OF(partner) (struct send){comm, PSE_SEND_MODE_STANDARD, partner, tag, (uint64_t)partitions * bytes_of(count, datatype)}
+#define SEND_OF(mode)                                                                                        \
+    (struct send)                                                                                            \
+    {                                                                                                        \
+        comm, PSE_SEND_MODE_##mode, dest, tag, bytes_of(count, datatype)                                     \
+    }
+#define SENDRECV_SEND                                                                                        \
+    (struct send)                                                                                            \
+    {                                                                                                        \
+        comm, PSE_SEND_MODE_STANDARD, dest, sendtag, bytes_of(sendcount, sendtype)                           \
+    }
+#define REPLACE_SEND                                                                                         \
+    (struct send)                                                                                            \
+    {                                                                                                        \
+        comm, PSE_SEND_MODE_STANDARD, dest, sendtag, bytes_of(count, datatype)                               \
+    }
+#define RECEIVE_OF                                                                                           \
+    (struct send)                                                                                            \
+    {                                                                                                        \
+        comm, 0, source, tag, bytes_of(count, datatype)                                                      \
+    }
+#define SENDRECV_RECEIVE                                                                                     \
+    (struct send)                                                                                            \
+    {                                                                                                        \
+        comm, 0, source, recvtag, bytes_of(recvcount, recvtype)                                              \
+    }
+#define REPLACE_RECEIVE                                                                                      \
+    (struct send)                                                                                            \
+    {                                                                                                        \
+        comm, 0, source, recvtag, bytes_of(count, datatype)                                                  \
+    }
+#define PARTS_OF(partner)                                                                                    \
+    (struct send)                                                                                            \
+    {                                                                                                        \
+        comm, PSE_SEND_MODE_STANDARD, partner, tag, (uint64_t)partitions *bytes_of(count, datatype)          \
+    }
 
 static inline uint32_t or_any(int number)
 {
@@ -148,9 +181,11 @@ static void put_start(struct request *request, uint64_t time)
     request->number = ++request_count;
     request->cancelled = false;
     if (request->kind & SENDS)
-        put(time, PSE_EVENT_MPI_SEND, request->mode, request->bytes, pse_pair(request->partner, request->tag), at(request));
+        put(time, PSE_EVENT_MPI_SEND, request->mode, request->bytes, pse_pair(request->partner, request->tag),
+            at(request));
     if (request->kind & RECEIVES)
-        put(time, PSE_EVENT_MPI_RECEIVE_POST, 0, request->room, pse_pair(request->from, request->receive_tag), at(request));
+        put(time, PSE_EVENT_MPI_RECEIVE_POST, 0, request->room, pse_pair(request->from, request->receive_tag),
+            at(request));
     if (request->kind & COLLECTS)
         put(time, PSE_EVENT_MPI_COLLECTIVE_BEGIN, request->mode, request->root, 0, at(request));
 }
@@ -248,7 +283,8 @@ static void put_completion(struct request *request, const MPI_Status *status)
     if (request->kind & RECEIVES)
         put_receive(request->communicator, request->number, status);
     if (request->kind & COLLECTS)
-        put(pse_clock(), PSE_EVENT_MPI_COLLECTIVE_END, request->mode, request->bytes, request->room, at(request));
+        put(pse_clock(), PSE_EVENT_MPI_COLLECTIVE_END, request->mode, request->bytes, request->room,
+            at(request));
     if (request->kind & MAKES_COMMUNICATOR)
         communicator_done(request);
 }
@@ -268,7 +304,8 @@ static void completed(MPI_Request handle, const MPI_Status *status)
 static void not_completed(int count, const MPI_Request handles[])
 {
     for (int i = 0; i < count; i++) {
-        struct request *request = handles[i] == MPI_REQUEST_NULL ? NULL : handles_find(&requests, PSE_HANDLE(handles[i]));
+        struct request *request =
+            handles[i] == MPI_REQUEST_NULL ? NULL : handles_find(&requests, PSE_HANDLE(handles[i]));
         if (request && request->number)
             put(pse_clock(), PSE_EVENT_MPI_REQUEST_TEST, 0, 0, 0, at(request));
     }
@@ -295,17 +332,19 @@ static void collective_begins(uint16_t operation, int root, MPI_Comm comm)
     if (!recorder)
         return;
     lock();
-    put(pse_clock(), PSE_EVENT_MPI_COLLECTIVE_BEGIN, operation, or_any(root), 0, pse_pair(communicator_of(comm)->number, 0));
+    put(pse_clock(), PSE_EVENT_MPI_COLLECTIVE_BEGIN, operation, or_any(root), 0,
+        pse_pair(communicator_of(comm)->number, 0));
     unlock();
 }
 
-static void collective_ends(uint16_t operation, const struct communicator *moving, uint64_t sent_bytes, uint64_t bytes)
+static void collective_ends(uint16_t operation, const struct communicator *moving, uint64_t sent_bytes,
+                            uint64_t bytes)
 {
     put(pse_clock(), PSE_EVENT_MPI_COLLECTIVE_END, operation, sent_bytes, bytes, pse_pair(moving->number, 0));
 }
 
-static struct request *collective_made(uint16_t operation, int root, MPI_Comm comm, uint64_t sent_bytes, uint64_t bytes,
-                                       MPI_Request handle)
+static struct request *collective_made(uint16_t operation, int root, MPI_Comm comm, uint64_t sent_bytes,
+                                       uint64_t bytes, MPI_Request handle)
 {
     struct request *made = new_request(comm, handle, COLLECTS);
     made->persistent = true;
@@ -316,8 +355,8 @@ static struct request *collective_made(uint16_t operation, int root, MPI_Comm co
     return made;
 }
 
-static void collective_starts(uint16_t operation, int root, MPI_Comm comm, uint64_t sent_bytes, uint64_t bytes,
-                              MPI_Request handle, uint64_t time)
+static void collective_starts(uint16_t operation, int root, MPI_Comm comm, uint64_t sent_bytes,
+                              uint64_t bytes, MPI_Request handle, uint64_t time)
 {
     struct request *made = collective_made(operation, root, comm, sent_bytes, bytes, handle);
     made->persistent = false;
@@ -340,7 +379,7 @@ static void communicator_starts(MPI_Comm *newcomm, MPI_Comm comm, uint64_t time,
 }
 
 /* Code of the wrappers: after a call that succeeded, with the lock; `...` are the bytes sent and received. */
-#define SUCCEEDED(code)                                                                                        \
+#define SUCCEEDED(code)                                                                                      \
     if (recorder && returned == MPI_SUCCESS) {                                                               \
         lock();                                                                                              \
         code;                                                                                                \
@@ -348,13 +387,13 @@ static void communicator_starts(MPI_Comm *newcomm, MPI_Comm comm, uint64_t time,
     }
 #define BEGIN(operation, root) collective_begins(PSE_COLLECTIVE_##operation, root, comm)
 #define END(operation, ...)                                                                                  \
-    SUCCEEDED(struct communicator *moving = communicator_of(comm);                                             \
-            collective_ends(PSE_COLLECTIVE_##operation, moving, __VA_ARGS__))
+    SUCCEEDED(struct communicator *moving = communicator_of(comm);                                           \
+              collective_ends(PSE_COLLECTIVE_##operation, moving, __VA_ARGS__))
 #define START(operation, root, ...)                                                                          \
-    SUCCEEDED(struct communicator *moving = communicator_of(comm); (void)moving;                               \
-            collective_starts(PSE_COLLECTIVE_##operation, root, comm, __VA_ARGS__, *request, entered))
+    SUCCEEDED(struct communicator *moving = communicator_of(comm); (void)moving;                             \
+              collective_starts(PSE_COLLECTIVE_##operation, root, comm, __VA_ARGS__, *request, entered))
 #define MADE(operation, root, ...)                                                                           \
-    SUCCEEDED(struct communicator *moving = communicator_of(comm); (void)moving;                               \
-            collective_made(PSE_COLLECTIVE_##operation, root, comm, __VA_ARGS__, *request))
+    SUCCEEDED(struct communicator *moving = communicator_of(comm); (void)moving;                             \
+              collective_made(PSE_COLLECTIVE_##operation, root, comm, __VA_ARGS__, *request))
 
 #endif

@@ -1,5 +1,5 @@
-/* One use of MPI after another that the tool `check` has to judge: faults CASE.  A case whose name ends in -ok is the
- * right twin of the one before it. */
+/* One use of MPI after another that the tool `check` has to judge: faults CASE.  A case whose name ends in
+ * -ok is the right twin of the one before it. */
 #include <mpi.h>
 #include <string.h>
 
@@ -160,12 +160,23 @@ static const struct {
     const char *name;
     void (*run)(int right);
 } cases[] = {
-    {"request", request_left},   {"persistent", persistent_left},   {"communicator", communicator_left},
-    {"datatype", datatype_left}, {"root", roots},                   {"operation", operations},
-    {"reduction", reductions},   {"count", counts},                 {"nonblocking", nonblocking_roots},
-    {"missing", missing},        {"types", datatypes},              {"size", sizes},
-    {"head", head_to_head},      {"wait", waits_head_to_head},      {"deadlock", deadlock},
-    {"unreceived", unreceived},  {"mixed", mixed_receives},
+    {"request", request_left},
+    {"persistent", persistent_left},
+    {"communicator", communicator_left},
+    {"datatype", datatype_left},
+    {"root", roots},
+    {"operation", operations},
+    {"reduction", reductions},
+    {"count", counts},
+    {"nonblocking", nonblocking_roots},
+    {"missing", missing},
+    {"types", datatypes},
+    {"size", sizes},
+    {"head", head_to_head},
+    {"wait", waits_head_to_head},
+    {"deadlock", deadlock},
+    {"unreceived", unreceived},
+    {"mixed", mixed_receives},
 };
 
 /* Several cases may be named: the right ones are run together. */

@@ -39,7 +39,8 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return 0;
     }
-    int n = rounds * (size - 1), *values = malloc(sizeof *values * (n + 1)), *indices = malloc(sizeof *indices * (n + 1));
+    int n = rounds * (size - 1), *values = malloc(sizeof *values * (n + 1)),
+        *indices = malloc(sizeof *indices * (n + 1));
     MPI_Request *requests = malloc(sizeof *requests * (n + 1)), persistent;
     for (int i = 0; i < n; i++) {
         MPI_Recv(values, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);

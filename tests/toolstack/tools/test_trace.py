@@ -1,0 +1,184 @@
+"""The tool trace: what ranks do in MPI, as events that pse.trace reads."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pse.trace
+from pse.trace import NONE, Collective, EventType, TextKind, mpi
+from pse.trace.tables import high, low
+
+PROGRAMS = Path(__file__).parent / "programs"
+INT = 4
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.fixture
+def directory(tmp_path):
+    return tmp_path / "not" / "there" / "yet"
+
+
+@pytest.fixture
+def traced(program, stacked_program, directory):
+    """Run traced.c under the tool, and open what it has recorded."""
+
+    def run(ranks):
+        one = program("traced", (PROGRAMS / "traced.c").read_text())
+        done = stacked_program(ranks, f"module trace\n  argument directory {directory}\n", one)
+        assert (done.code, done.err) == (0, "")
+        return pse.trace.open(directory)
+
+    return run
+
+
+def ends(events):
+    """Number, partner and tag of messages' events."""
+    return list(zip(events["a"].tolist(), low(events["b"]).tolist(), high(events["b"]).tolist(), strict=True))
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_messages_and_requests(traced, ranks):
+    trace = traced(ranks)
+    assert trace.problems == ()
+    for rank in trace.ranks:
+        following, last = (rank + 1) % ranks, (rank - 1) % ranks
+        ring = [(INT * i, i) for i in range(10)] + [(3 * INT, 20)] * 2
+        sends = trace.select(rank, EventType.MPI_SEND)
+        assert ends(sends) == [(size, following, tag) for size, tag in ring]
+        received = trace.select(rank, EventType.MPI_RECEIVE)
+        assert sorted(ends(received)) == sorted((size, last, tag) for size, tag in ring)
+        posted = trace.select(rank, EventType.MPI_RECEIVE_POST)
+        assert ends(posted)[:3] == [(400, NONE, 0), (400, last, 1), (400, NONE, 2)]
+        check_requests(trace, rank, sends, posted, received)
+
+
+def check_requests(trace, rank, sends, posted, received):
+    """Each start has a number of its own, and ends once: complete or cancelled."""
+    started = Counter(high(np.concatenate([sends["c"], posted["c"]])).tolist())
+    assert max(started.values()) == 1
+    complete = high(trace.select(rank, EventType.MPI_SEND_COMPLETE)["c"]).tolist()
+    cancelled = high(trace.select(rank, EventType.MPI_REQUEST_CANCEL)["c"]).tolist()
+    of_receives = [number for number in high(received["c"]).tolist() if number]
+    assert sorted(complete) == sorted(high(sends["c"]).tolist())
+    assert sorted(of_receives + cancelled) == sorted(high(posted["c"]).tolist())
+    assert len(received) - len(of_receives) == 2  # MPI_Mrecv has no request.
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_collective_operations_say_root_and_bytes(traced, ranks):
+    trace = traced(ranks)
+    for rank in trace.ranks:
+        begun = trace.select(rank, EventType.MPI_COLLECTIVE_BEGIN)
+        ended = trace.select(rank, EventType.MPI_COLLECTIVE_END)
+        half = (ranks - rank % 2 + 1) // 2
+        at_root = ranks if rank == ranks - 1 else 0
+        total = sum(range(ranks))
+        expected = [
+            (Collective.CREATE_COMMUNICATOR, NONE, 0, 0),
+            (Collective.BCAST, 0, half * 16 if rank < 2 else 0, 16),
+            (Collective.GATHER, ranks - 1, 20, 20 * at_root),
+            (Collective.REDUCE_SCATTER, NONE, INT * total, INT * rank * ranks),
+            (Collective.SCAN, NONE, 8 * (ranks - rank), 8 * (rank + 1)),
+            (Collective.ALLREDUCE, NONE, 24 * ranks, 24 * ranks),
+            (Collective.BARRIER, NONE, 0, 0),
+        ]
+        assert begun["flags"].tolist() == [row[0] for row in expected]
+        assert begun["a"].tolist() == [row[1] for row in expected]
+        found = zip(ended["flags"].tolist(), ended["a"].tolist(), ended["b"].tolist(), strict=True)
+        assert list(found) == [(row[0], *row[2:]) for row in expected]
+        assert begun["c"].tolist() == ended["c"].tolist()
+        assert [bool(number) for number in high(begun["c"])] == [False] * 6 + [True]  # MPI_Ibarrier
+
+
+def test_communicators_are_the_same_on_all_ranks(traced):
+    trace = traced(3)
+    by_rank = [mpi.communicators(trace, rank) for rank in range(3)]
+    named = [{made.name: made for made in known.values()} for known in by_rank]
+    assert {known["MPI_COMM_WORLD"] for known in named} == {named[0]["MPI_COMM_WORLD"]}
+    even, odd = named[0]["half of the world"], named[1]["half of the world"]
+    assert named[2]["half of the world"] == even != odd
+    assert (even.leader, even.size, odd.leader, odd.size) == (0, 2, 1, 1)
+    members = trace.select(0, EventType.MPI_COMMUNICATOR_RANKS)
+    mine = members[low(members["a"]) == even.number]
+    assert [low(mine["b"]), high(mine["b"]), low(mine["c"])] == [0, 2, NONE]
+    assert len(trace.select(0, EventType.MPI_COMMUNICATOR_FREE)) == 1
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_routines_nest_and_events_are_inside_of_them(stacked, directory, ranks):
+    done = stacked(ranks, f"module trace\n  argument directory {directory}\n", PROGRAMS / "correct.py")
+    assert (done.code, done.err) == (0, "")
+    trace = pse.trace.open(directory)
+    for rank in trace.ranks:
+        texts, inside = trace.texts(rank), []
+        for event in trace.events(rank):
+            if event["type"] == EventType.REGION_ENTER:
+                inside.append((event["a"], event["time"]))
+            elif event["type"] == EventType.REGION_LEAVE:
+                assert inside.pop() == (event["a"], event["b"])
+                assert texts[TextKind.REGION, int(event["a"])].startswith("MPI_")
+            else:
+                assert inside or event["type"] == EventType.TEXT
+        assert inside == []
+        assert np.all(np.diff(trace.events(rank)["time"].astype("i8")) >= 0)
+
+
+def test_the_summary_counts_calls_and_bytes(traced, pse, directory):
+    traced(3)
+    shown = pse("trace", "summary", directory)
+    assert (shown.code, shown.err) == (0, "")
+    assert "MPI_Allreduce" in shown.out
+    row = next(line.split() for line in shown.out.splitlines() if line.startswith("MPI_COMM_WORLD"))
+    assert row[1:8] == ["3", "0", "12", "204", "B", "12", "204"]
+    assert shown.out.count("half of the world") == 3
+
+
+TOGETHER = """
+import os
+from mpi4py import MPI
+import pse.trace
+directory, rank = os.environ["PSE_TRACE_DIRECTORY"], MPI.COMM_WORLD.rank
+if rank == 0:
+    pse.trace.create(directory)
+MPI.COMM_WORLD.barrier()
+with pse.trace.Recorder(directory, rank) as recorder:
+    recorder.record(pse.trace.EventType.MARKER, a=1)
+    MPI.COMM_WORLD.barrier()
+    recorder.record(pse.trace.EventType.MARKER, a=2)
+"""
+
+
+def test_the_runtimes_events_and_mpis_are_read_as_one(stacked, tmp_path):
+    done = stacked(3, "module trace\n", "-c", TOGETHER, env={"PSE_TRACE_DIRECTORY": str(tmp_path)})
+    assert (done.code, done.err) == (0, "")
+    trace = pse.trace.open(tmp_path)
+    for rank in range(3):
+        kinds = trace.events(rank)["type"].tolist()
+        begin = kinds.index(EventType.MARKER)
+        between = [EventType.REGION_ENTER, EventType.MPI_COLLECTIVE_BEGIN, EventType.MPI_COLLECTIVE_END]
+        expected = [EventType.MARKER, *between, EventType.REGION_LEAVE, EventType.MARKER]
+        assert [kind for kind in kinds[begin:] if kind != EventType.TEXT][:6] == expected
+        assert trace.files[rank].closed
+
+
+def test_a_file_of_another_run_is_left_out(stacked, tmp_path):
+    env = {"PSE_TRACE_DIRECTORY": str(tmp_path)}
+    assert stacked(1, "module trace\n", "-c", TOGETHER, env=env).code == 0
+    pse.trace.Recorder(tmp_path, 0).close()
+    trace = pse.trace.open(tmp_path)
+    assert "rank-00000.mpi.events belongs to another run; it is left out" in trace.problems
+    assert len(trace.events(0)) == 0
+
+
+def test_an_older_run_with_more_ranks_leaves_nothing(traced, directory):
+    traced(3)
+    assert traced(1).ranks == (0,)
+
+
+def test_without_a_directory_it_does_not_start(stacked):
+    done = stacked(1, "module trace\n", "-c", "from mpi4py import MPI")
+    assert done.code == 2
+    assert "tool `trace`: no directory to write to" in done.err
