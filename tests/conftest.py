@@ -15,11 +15,15 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+LOOKS = 20
+"""How often a test looks who has mapped a new entry of /dev/shm."""
 
 SETTLE_SECONDS = 5.0
 """How long after a test processes may take to be gone: what the product promises for a killed job."""
@@ -190,16 +194,21 @@ def leftovers(mark: Mapping[str, str], others: set[str], temporary: Path) -> lis
 
 def marked_processes(mark: Mapping[str, str]) -> list[tuple[int, str]]:
     """Find the living processes that were started with every variable of `mark` in their environment."""
-    wanted = {f"{name}={value}".encode() for name, value in mark.items()}
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if wanted <= set((entry / "environ").read_bytes().split(b"\0")):
+        with contextlib.suppress(OSError):  # It has ended, or is another user's.
+            if has_mark(entry, mark):
                 command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 found.append((int(entry.name), command))
-        except OSError:  # It has ended, or is another user's.
-            continue
     return found
+
+
+def has_mark(process: Path, mark: Mapping[str, str]) -> bool:
+    """Say whether a living process, by its folder in /proc, was started with these variables."""
+    environment = (process / "environ").read_bytes()
+    if not environment:
+        raise ProcessLookupError(process)
+    return {f"{name}={value}".encode() for name, value in mark.items()} <= set(environment.split(b"\0"))
 
 
 def shared_memory() -> set[str]:
@@ -210,14 +219,17 @@ def shared_memory() -> set[str]:
 @contextlib.contextmanager
 def noting_others(mark: Mapping[str, str]) -> Iterator[set[str]]:
     """Collect the entries of /dev/shm that were there before, and those of processes without the mark."""
-    others, seen, over = shared_memory(), shared_memory(), threading.Event()
+    others, looks, over = shared_memory(), Counter[str](), threading.Event()
 
     def watch() -> None:
         while not over.wait(0.01):
-            new = shared_memory() - seen
-            seen.update(new)
-            ours = {pid for pid, _ in marked_processes(mark)} if new else set()
-            others.update(name for name, pid in users(new) if pid not in ours)
+            # Whoever has made one may not have mapped it yet.
+            new = {name for name in shared_memory() - others if looks[name] < LOOKS}
+            looks.update(new)
+            for name, process in users(new):
+                with contextlib.suppress(OSError):
+                    if not has_mark(process, mark):
+                        others.add(name)
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -234,11 +246,11 @@ def orphaned_shared_memory(others: set[str]) -> set[str]:
     return new - {name for name, _ in users(new)}
 
 
-def users(names: set[str]) -> Iterator[tuple[str, int]]:
-    """Give every process that has one of these entries of /dev/shm mapped."""
+def users(names: set[str]) -> Iterator[tuple[str, Path]]:
+    """Give every process, as its folder in /proc, that has one of these entries of /dev/shm mapped."""
     for maps in Path("/proc").glob("[0-9]*/maps") if names else ():
         try:
             text = maps.read_text(errors="replace")
         except OSError:
             continue
-        yield from ((name, int(maps.parent.name)) for name in names if f"/dev/shm/{name}" in text)
+        yield from ((name, maps.parent) for name in names if f"/dev/shm/{name}" in text)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _FAILED = 3
 _STOPPED = 130
 _DRAIN_SECONDS = 0.05
+_TURN_SECONDS = 0.1
 _ABORT_SECONDS = 1.0
 
 
@@ -79,6 +80,8 @@ def _tell(code: int, text: str) -> None:
 
             Records.open(launcher).write(Record("failed", _rank(), code, text))
             return
+    # What is broken may be so for all ranks: the first to speak ends the others.
+    time.sleep(min(_rank(), 20) * _TURN_SECONDS)
     os.write(2, text.encode())
 
 

@@ -33,7 +33,7 @@ from pse.runtime.verdict import RANK_FAILED, Suspect, Verdict, judge
 PATIENCE = 1.0
 """Seconds that the process manager gets to end the other ranks."""
 
-ORDER_PATIENCE = 0.3
+ORDER_PATIENCE = 2.0
 """Seconds that mpiexec may take to end after it has killed all ranks."""
 
 SAID = (1, 2, 3)
