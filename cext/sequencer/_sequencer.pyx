@@ -42,12 +42,14 @@ cdef extern from "sequencer.h" nogil:
         const char *text
     ctypedef struct pse_loop:
         pass
+    ctypedef struct pse_counting:
+        pass
     ctypedef struct pse_fiber:
         pass
     ctypedef struct pse_region_row:
         pass
     ctypedef struct pse_plan:
-        uint32_t rank, ranks, partition, fellows_count, slots, edges, loops_count, pushes_count
+        uint32_t rank, ranks, partition, slots, edges, loops_count, pushes_count
         uint32_t instructions_count, loads_count
         const pse_instruction *instructions
         const pse_term *terms
@@ -62,13 +64,15 @@ cdef extern from "sequencer.h" nogil:
         const pse_fiber *fibers
         const pse_region_row *regions
         const uint32_t *owners
+        const pse_counting *countings
         const uint32_t *participants
         const uint32_t *edge_sites
         const uint32_t *forward_first
         const uint32_t *forwards
+        const uint32_t *credit_first
+        const uint32_t *credits
         const uint32_t *edge_depths
         const uint8_t *remote
-        const uint32_t *fellows
         const uint32_t *ensemble
         uint32_t ensemble_count, place
         uint64_t local_limit
@@ -152,7 +156,7 @@ cdef extern from "sequencer.h" nogil:
         const void *data
     size_t pse_sequencer_kept(const pse_sequencer *sequencer, pse_kept *rows, size_t limit)
     bint pse_sequencer_put_kept(pse_sequencer *sequencer, const pse_kept *row)
-    int64_t pse_sequencer_under_way(const pse_sequencer *sequencer)
+    void pse_sequencer_traffic(const pse_sequencer *sequencer, uint64_t *posted, uint64_t *delivered)
     const pse_wait *pse_sequencer_waits(const pse_sequencer *sequencer, size_t *count)
     void pse_sequencer_serve(pse_sequencer *sequencer)
     const void *pse_mail_services()
@@ -224,7 +228,8 @@ def table_sizes():
         "expressions": sizeof(pse_expression),
         "arguments": sizeof(pse_argument), "parts": sizeof(pse_part), "moves": sizeof(pse_move),
         "pushes": sizeof(pse_push),
-        "calls": sizeof(pse_call), "loops": sizeof(pse_loop), "message": sizeof(pse_message),
+        "calls": sizeof(pse_call), "loops": sizeof(pse_loop),
+        "countings": sizeof(pse_counting), "message": sizeof(pse_message),
         "fibers": sizeof(pse_fiber), "regions": sizeof(pse_region_row),
     }
 
@@ -241,7 +246,6 @@ cdef class Plan:
         plan.rank, plan.ranks, plan.partition = numbers["rank"], numbers["ranks"], numbers["partition"]
         plan.slots, plan.edges = numbers["slots"], len(tables["edge_sites"])
         plan.loops_count, plan.pushes_count = numbers["loops"], len(tables["pushes"])
-        plan.fellows_count = len(tables["fellows"])
         plan.local_limit, plan.shared = numbers["local_limit"], numbers["shared"]
         plan.has_remote = numbers["has_remote"]
         plan.instructions = <const pse_instruction *>address(tables["instructions"])
@@ -259,13 +263,15 @@ cdef class Plan:
         plan.owners = <const uint32_t *>address(tables["owners"])
         plan.instructions_count = len(tables["instructions"])
         plan.loads_count = numbers.get("loads", 0)
+        plan.countings = <const pse_counting *>address(tables["countings"])
         plan.participants = <const uint32_t *>address(tables["participants"])
         plan.edge_sites = <const uint32_t *>address(tables["edge_sites"])
         plan.forward_first = <const uint32_t *>address(tables["forward_first"])
         plan.forwards = <const uint32_t *>address(tables["forwards"])
+        plan.credit_first = <const uint32_t *>address(tables["credit_first"])
+        plan.credits = <const uint32_t *>address(tables["credits"])
         plan.edge_depths = <const uint32_t *>address(tables["edge_depths"])
         plan.remote = <const uint8_t *>address(tables["remote"])
-        plan.fellows = <const uint32_t *>address(tables["fellows"])
         plan.ensemble = <const uint32_t *>address(tables["ensemble"])
         plan.ensemble_count, plan.place = len(tables["ensemble"]), numbers["place"]
 
@@ -550,9 +556,11 @@ cdef class Sequencer:
         return bool(pse_sequencer_mail_is_empty(self.sequencer))
 
     @property
-    def under_way(self):
-        """Messages that this rank posted less those that came; over all ranks, how many are under way."""
-        return pse_sequencer_under_way(self.sequencer)
+    def traffic(self):
+        """How many messages this rank has posted, and how many were delivered to it."""
+        cdef uint64_t posted = 0, delivered = 0
+        pse_sequencer_traffic(self.sequencer, &posted, &delivered)
+        return posted, delivered
 
     def kept(self):
         """Give what boxes of partitions hold at a pause: the fields of pse_kept, the data as bytes."""

@@ -127,6 +127,8 @@ value *slot_read(pse_context *context, int32_t slot)
 void tell_taken(pse_sequencer *s, uint32_t source, uint32_t edge, uint64_t taken)
 {
     pse_slot *slot = pse_board_slot(s->board, source);
+    if (credit_grew(s, edge, taken - 1))
+        return;
     if (s->plan->remote[source]) {
         pse_message message = {.kind = PSE_CARRIES_CREDIT, .edge = edge, .source = s->plan->rank};
         message.value.integer = (int64_t)taken;

@@ -8,7 +8,7 @@
 
 #include "state.h"
 
-static pse_block *message_buffer(pse_sequencer *s, const pse_message *message)
+pse_block *message_buffer(pse_sequencer *s, const pse_message *message)
 {
     if (message->kind == PSE_CARRIES_HANDLE)
         return block_at(s, message->value.handle);
@@ -31,7 +31,7 @@ early *early_new(pse_sequencer *s, const pse_message *message)
     return item;
 }
 
-static void early_recycle(pse_sequencer *s, early *item)
+void early_recycle(pse_sequencer *s, early *item)
 {
     item->next = s->spare_early;
     s->spare_early = item;
@@ -173,23 +173,24 @@ static uint64_t message_bytes(pse_sequencer *s, const pse_message *message)
     return buffer ? layout_bytes(&buffer->layout) : 16;
 }
 
-static void raise_to(_Atomic uint64_t *counter, uint64_t least)
+/* Gives what it was before. */
+static uint64_t raise_to(_Atomic uint64_t *counter, uint64_t least)
 {
     uint64_t now = atomic_load(counter);
     while (now < least && !atomic_compare_exchange_weak(counter, &now, least))
         continue;
+    return now;
 }
 
 /* Counters of ranks on other nodes are mirrored on this node's board. */
 static void mirror(pse_sequencer *s, const pse_message *message)
 {
     uint64_t count = (uint64_t)message->value.integer;
-    if (message->kind == PSE_CARRIES_CREDIT) {
-        raise_to(pse_board_taken(s->board, message->edge, message->source), count);
-    } else {
-        raise_to(pse_board_loop(s->board, message->index, message->source), count);
-        ring_wanting(s, PSE_WANT_ITERATION | PSE_WANT_CREDIT);
-    }
+    if (message->kind == PSE_CARRIES_CREDIT)
+        credit_grew(s, message->edge,
+                    raise_to(pse_board_taken(s->board, message->edge, message->source), count));
+    else
+        count_heard(s, message, raise_to(pse_board_loop(s->board, message->index, message->source), count));
 }
 
 /* A queue is an edge as its consumer sees it: what has come along it and was not used yet. */
@@ -199,26 +200,6 @@ void queue_changed(pse_sequencer *s, uint64_t tph, uint32_t edge, uint32_t sourc
     if (s->recorder != NULL)
         record(s, pse_clock(), PSE_EVENT_QUEUE_DEPTH, 0, s->plan->edge_sites[edge], tph,
                pse_pair(edge, source), s->queued[edge], s->plan->edge_depths[edge]);
-}
-
-/* This rank is a branch of the tree along which a scalar reaches its readers. */
-static void forward(pse_sequencer *s, const pse_message *message)
-{
-    uint32_t first = s->plan->forward_first[message->edge], end = s->plan->forward_first[message->edge + 1];
-    for (uint32_t i = first; i < end; i++) {
-        uint32_t rank = s->plan->forwards[i];
-        bool far = s->plan->remote[rank];
-        pse_message copy = *message;
-        copy.source = s->plan->rank;
-        copy.sequence = ++s->sequences[rank];
-        copy.flags = PSE_MESSAGE_SCALAR | (far ? PSE_MESSAGE_REMOTE : 0);
-        if (s->recorder != NULL)
-            record(s, pse_clock(), PSE_EVENT_SEND, copy.flags, s->plan->edge_sites[copy.edge], copy.tph,
-                   sizeof copy.value.scalar, pse_pair(rank, copy.edge), copy.sequence);
-        far ? post_remote(s, rank, &copy) : post(s, rank, &copy);
-    }
-    if (end > first)
-        ring_all(s);
 }
 
 void deliver(pse_sequencer *s, const pse_message *message)
@@ -239,9 +220,8 @@ void deliver(pse_sequencer *s, const pse_message *message)
         record(s, pse_clock(), PSE_EVENT_RECEIVE, message->flags, s->plan->edge_sites[message->edge],
                message->tph, message_bytes(s, message), pse_pair(message->source, message->edge),
                message->sequence);
-    if (message->kind == PSE_CARRIES_SCALAR)
-        forward(s, message);
-    else
+    forward(s, message);
+    if (message->kind != PSE_CARRIES_SCALAR)
         queue_changed(s, message->tph, message->edge, message->source, 1);
     pse_context *context = context_find(s, message->tph);
     if (context != NULL) {

@@ -2,7 +2,8 @@
  *
  * Every rank that takes part makes the same contexts with the same numbers.  Iteration i of a loop may start
  * when iteration i - inflight is complete on all of them: each rank shows on the board how many are complete
- * without a gap.
+ * without a gap.  Other nodes are told the least of a node's ranks: by each other, or along a tree over the
+ * nodes where there are many (pse_counting).
  */
 #include <stdlib.h>
 
@@ -24,16 +25,22 @@ static uint64_t child_tph(const pse_context *parent, const pse_loop *loop, uint6
     return mixed(mixed(parent->tph + loop->id) + ordinal) | UINT64_C(1) << 63;
 }
 
-uint64_t complete_everywhere(pse_sequencer *s, const pse_loop *loop)
+/* What every one of some ranks has completed. */
+static uint64_t least_complete(pse_sequencer *s, uint32_t loop, uint32_t first, uint32_t count)
 {
     uint64_t least = UINT64_MAX;
-    for (int32_t i = 0; i < loop->participants; i++) {
-        uint32_t rank = s->plan->participants[loop->first_participant + i];
-        uint64_t done = atomic_load(pse_board_loop(s->board, loop->id, rank));
+    for (uint32_t i = first; i < first + count; i++) {
+        uint64_t done = atomic_load(pse_board_loop(s->board, loop, s->plan->participants[i]));
         if (done < least)
             least = done;
     }
     return least;
+}
+
+uint64_t complete_everywhere(pse_sequencer *s, const pse_loop *loop)
+{
+    const pse_counting *counting = &s->plan->countings[loop->id];
+    return least_complete(s, loop->id, counting->first, counting->watched);
 }
 
 static bool may_start(pse_sequencer *s, const pse_context *context, const pse_loop *loop)
@@ -171,13 +178,46 @@ void ring_wanting(pse_sequencer *s, uint32_t want)
     }
 }
 
-static void tell_other_nodes(pse_sequencer *s, uint32_t loop, uint64_t done)
+static void tell_nodes(pse_sequencer *s, const pse_message *message, uint32_t first, uint32_t count)
 {
+    for (uint32_t i = first; i < first + count; i++)
+        post_remote(s, s->plan->participants[i], message);
+}
+
+/* A rank had completed `before` iterations, and has more now: whoever makes the least of this node grow says
+ * so. */
+static void count_grew(pse_sequencer *s, uint32_t loop, uint64_t before)
+{
+    const pse_counting *counting = &s->plan->countings[loop];
+    uint32_t first = counting->first + counting->watched, told = first + counting->counted;
+    uint64_t least = counting->told > 0 ? least_complete(s, loop, first, counting->counted) : 0;
+    if (least <= before)
+        return;
     pse_message message = {
-        .kind = PSE_CARRIES_ITERATIONS, .edge = PSE_NONE, .index = loop, .source = s->plan->rank};
-    message.value.integer = (int64_t)done;
-    for (uint32_t i = 0; i < s->plan->fellows_count; i++)
-        post_remote(s, s->plan->fellows[i], &message);
+        .kind = PSE_CARRIES_ITERATIONS, .edge = PSE_NONE, .index = loop, .source = counting->speaker};
+    message.value.integer = (int64_t)least;
+    tell_nodes(s, &message, told, counting->told);
+}
+
+static bool is_counted(const pse_sequencer *s, const pse_counting *counting, uint32_t rank)
+{
+    uint32_t first = counting->first + counting->watched;
+    for (uint32_t i = first; i < first + counting->counted; i++)
+        if (s->plan->participants[i] == rank)
+            return true;
+    return false;
+}
+
+/* Another node has completed more than the `before` iterations that this one knew of. */
+void count_heard(pse_sequencer *s, const pse_message *message, uint64_t before)
+{
+    const pse_counting *counting = &s->plan->countings[message->index];
+    uint32_t relayed = counting->first + counting->watched + counting->counted + counting->told;
+    if (message->source == counting->top)
+        tell_nodes(s, message, relayed, counting->relayed);
+    if (is_counted(s, counting, message->source))
+        count_grew(s, message->index, before);
+    ring_wanting(s, PSE_WANT_ITERATION | PSE_WANT_CREDIT);
 }
 
 void iteration_complete(pse_sequencer *s, pse_context *context)
@@ -188,12 +228,12 @@ void iteration_complete(pse_sequencer *s, pse_context *context)
         record(s, pse_clock(), PSE_EVENT_CONTEXT_END, 0, PSE_NONE, context->tph, 0, 0, 0);
     if (context->nested)
         return;
+    uint64_t before = state->done;
     state->ahead[context->ordinal % state->window] = 1;
     while (state->ahead[state->done % state->window])
         state->ahead[state->done++ % state->window] = 0;
     atomic_store(pse_board_loop(s->board, (uint32_t)context->loop, s->plan->rank), state->done);
     ring_wanting(s,
                  PSE_WANT_ITERATION | PSE_WANT_CREDIT); /* The oldest iteration needs no place in a queue. */
-    if (s->plan->has_remote)
-        tell_other_nodes(s, (uint32_t)context->loop, state->done);
+    count_grew(s, (uint32_t)context->loop, before);
 }

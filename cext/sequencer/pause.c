@@ -20,7 +20,7 @@ int pause_step(pse_sequencer *s, pse_context *context, int *result)
     bool always = s->plan->instructions[context->pc].b != 0;
     bool due = s->due != 0 && (always || s->rounds + 1 >= s->due);
     if (due && !context->paused) {
-        if (expecting(s, context) || s->overflow_count > 0)
+        if (expecting(s, context) || s->overflow_count > 0 || s->held_up != NULL)
             return PROGRESS_BLOCKED;
         context->paused = 1;
         s->pending_context = context;

@@ -185,12 +185,22 @@ typedef struct pse_call {
 
 typedef struct pse_loop {
     uint32_t id;
-    int32_t counter;                         /* slot of the iteration's counter */
-    int32_t lower, upper, inflight;          /* expressions */
-    int32_t body;                            /* first instruction */
-    int32_t first_participant, participants; /* ranks that run iterations of it */
-    uint8_t nested; /* inside another inflight loop: only this rank's own limit holds */
+    int32_t counter;                /* slot of the iteration's counter */
+    int32_t lower, upper, inflight; /* expressions */
+    int32_t body;                   /* first instruction */
+    uint8_t nested;                 /* inside another inflight loop: only this rank's own limit holds */
 } pse_loop;
+
+/* How this rank's node learns how many iterations of a loop are complete everywhere, and lets others know:
+ * four runs of ranks in `participants`, one after the other. */
+typedef struct pse_counting {
+    uint32_t first;
+    uint32_t watched; /* of these, the least that anyone has completed is complete everywhere */
+    uint32_t counted; /* ... is what this node tells, as the count of `speaker` */
+    uint32_t told;    /* ... to these, on other nodes */
+    uint32_t relayed; /* who are told by this rank what it hears from `top` */
+    uint32_t speaker, top;
+} pse_counting;
 
 /* One partition's way through a PARALLEL region, where a processor may have several of them or none. */
 typedef struct pse_fiber {
@@ -208,7 +218,7 @@ typedef struct pse_region_row {
 } pse_region_row;
 
 typedef struct pse_plan {
-    uint32_t rank, ranks, partition, fellows_count, slots, edges, loops_count;
+    uint32_t rank, ranks, partition, slots, edges, loops_count;
     uint32_t pushes_count, instructions_count;
     uint32_t loads_count; /* partitions whose CPU time is counted */
     const pse_instruction *instructions;
@@ -224,13 +234,16 @@ typedef struct pse_plan {
     const pse_fiber *fibers;
     const pse_region_row *regions;
     const uint32_t *owners;
+    const pse_counting *countings; /* per loop */
     const uint32_t *participants;
     const uint32_t *edge_depths; /* per edge: places in its queue at this rank; 0: not bounded */
     const uint32_t *edge_sites;  /* per edge: call site that defines it */
-    /* Per edge, and one more: first row of `forwards`, ranks that get its scalars from this one. */
+    /* Per edge, and one more: first row of `forwards`, ranks that get from this one what comes along it. */
     const uint32_t *forward_first, *forwards;
+    /* Per edge, and one more: first row of `credits`.  If it has any: the rank that is told what was taken on
+     * this node, the rank as whose count, and the ranks of which the one that has taken least counts. */
+    const uint32_t *credit_first, *credits;
     const uint8_t *remote;          /* per rank: reached through MPI */
-    const uint32_t *fellows;        /* leaders of other nodes, to be told of complete iterations */
     const uint32_t *ensemble;       /* this thread's rank on every processor */
     uint32_t ensemble_count, place; /* how many; which of them is this rank */
     uint64_t local_limit;           /* bytes: smaller buffers stay private to the rank */

@@ -43,9 +43,10 @@ void quiet_delivered(pse_sequencer *s)
     s->quiet.mine.delivered++;
 }
 
-int64_t pse_sequencer_under_way(const pse_sequencer *s)
+void pse_sequencer_traffic(const pse_sequencer *s, uint64_t *posted, uint64_t *delivered)
 {
-    return (int64_t)(s->quiet.mine.posted - s->quiet.mine.delivered);
+    *posted = s->quiet.mine.posted;
+    *delivered = s->quiet.mine.delivered;
 }
 
 void quiet_moved(pse_sequencer *s)
@@ -269,6 +270,7 @@ void pse_sequencer_serve(pse_sequencer *s)
     drain(s);
     if (s->overflow_count > 0)
         flush_overflow(s);
+    forward_retry(s);
     if (s->quiet.unanswered > 0)
         answer_all(s);
     ring_all(s);

@@ -65,6 +65,7 @@ void pse_sequencer_destroy(pse_sequencer *s)
     order_destroy(s);
     free_chain(s->strays);
     free_chain(s->spare_early);
+    free_chain(s->held_up);
     pse_mail_destroy(s->mail);
     quiet_destroy(s);
     for (int i = 0; i < PSE_PRIVATE_CLASSES; i++) {
@@ -409,13 +410,15 @@ int pse_sequencer_run(pse_sequencer *s, uint64_t patience)
         int progress = pass(s, &result);
         if (progress != PROGRESS_BLOCKED)
             quiet_moved(s);
+        if (forward_retry(s))
+            s->wants |= PSE_WANT_SPACE;
         if (mail_step(s))
             return PSE_RUN_MAIL;
         if (progress != PROGRESS_BLOCKED && s->announced)
             announce(s, 0);
         if (progress == PROGRESS_CALLER)
             return result;
-        if (s->oldest == NULL && !congested)
+        if (s->oldest == NULL && !congested && s->held_up == NULL)
             return s->outbox_count ? PSE_RUN_POLL : PSE_RUN_DONE;
         if (time_to_poll(s))
             return PSE_RUN_POLL;

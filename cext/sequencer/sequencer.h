@@ -148,9 +148,8 @@ const pse_mail_fault *pse_sequencer_mail_fault(const pse_sequencer *sequencer);
 bool pse_sequencer_mail_is_empty(pse_sequencer *sequencer); /* At the end or a pause: false is a fault. */
 size_t pse_sequencer_kept(const pse_sequencer *sequencer, pse_kept *rows, size_t limit); /* At a pause. */
 bool pse_sequencer_put_kept(pse_sequencer *sequencer, const pse_kept *row);
-/* Messages that this rank posted less those that were delivered to it; 0 over all ranks: none is under way.
- */
-int64_t pse_sequencer_under_way(const pse_sequencer *sequencer);
+/* Messages that this rank has posted, and that were delivered to it. */
+void pse_sequencer_traffic(const pse_sequencer *sequencer, uint64_t *posted, uint64_t *delivered);
 const pse_wait *pse_sequencer_waits(const pse_sequencer *sequencer, size_t *count); /* Of all ranks. */
 void pse_sequencer_serve(pse_sequencer *sequencer); /* Answer others, after DONE. */
 

@@ -169,6 +169,7 @@ struct pse_sequencer {
     pse_context *spare_contexts, *spare_fibers;
     early *strays; /* for contexts that do not exist yet */
     early *spare_early;
+    early *held_up; /* messages that can't be passed on before the arena has room */
 
     uint32_t to_ring[PSE_RINGS]; /* ranks that got a message and are to be rung once the call is done with */
     uint32_t rings;
@@ -285,7 +286,14 @@ bool drain(pse_sequencer *s);
 void queue_changed(pse_sequencer *s, uint64_t tph, uint32_t edge, uint32_t source, int by);
 void adopt_strays(pse_sequencer *s, pse_context *context);
 early *early_new(pse_sequencer *s, const pse_message *message);
+void early_recycle(pse_sequencer *s, early *item);
+pse_block *message_buffer(pse_sequencer *s, const pse_message *message);
 void forget_unwanted(pse_context *context, const value *v);
+
+/* forward.c */
+void forward(pse_sequencer *s, const pse_message *message);
+bool forward_retry(pse_sequencer *s);
+bool credit_grew(pse_sequencer *s, uint32_t edge, uint64_t before);
 
 /* push.c */
 int push_all(pse_sequencer *s, pse_context *context,
@@ -357,6 +365,7 @@ int fork_step(pse_sequencer *s, pse_context *context, const pse_loop *loop, int 
 int spread_step(pse_sequencer *s, pse_context *context, const pse_instruction *at, int *result);
 uint64_t complete_everywhere(pse_sequencer *s, const pse_loop *loop);
 void iteration_complete(pse_sequencer *s, pse_context *context);
+void count_heard(pse_sequencer *s, const pse_message *message, uint64_t before);
 void ring_wanting(pse_sequencer *s, uint32_t want);
 
 /* Add to a counter that only this rank writes. */

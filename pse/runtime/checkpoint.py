@@ -224,10 +224,9 @@ class Checkpoints:
         """Keep the manifest's count of iterations up to date; `base` of them belong to earlier loops."""
         if self.rank != 0:
             return
-        walk, point = self.job.liveness.walk, self.manifest.point
-        keys = [k for k in self.job.liveness.placement.keys if self.job.liveness.participates(k, point)]
-        ranks = [rank for key in keys for rank in self.job.ranks_of(key)]
-        loop, started = inflight_loops(walk)[point], self.manifest.iterations
+        point, started = self.manifest.point, self.manifest.iterations
+        ranks = self.job.counting(point, self.rank).watched
+        loop = inflight_loops(self.job.liveness.walk)[point]
 
         def count() -> int:
             return started + min(self.board.iterations(loop, rank) for rank in ranks) - base

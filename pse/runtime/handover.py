@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pse.graph import ThreadKey
@@ -86,12 +87,48 @@ class HandOver:
             return []
         return [ranks[place] for place in trees.below(ranks.index(self.rank), len(ranks))]
 
+    def web(self, site: CallSite, edge: Edge) -> trees.Web | None:
+        """Arrange the ranks that get an array from a root thread, which comes first; they pass it on.
+
+        None if it isn't a root thread's, or each rank gets it from the one that made it.
+        """
+        array = self.shapes.type_of(site, edge.tag)
+        single = array.scalar and array.element is not Element.OBJECT
+        if site.parallel or single or array.distribution.distributed or not self.job.shared_memory:
+            return None
+        maker = self.placement.thread_of(site)
+        readers = [key for key in self.readers(site, edge.tag) if key != maker]
+        ranks = [rank for key in (maker, *readers) for rank in self.job.ranks_of(key)]
+        return trees.Web.over(ranks, self.job.nodes)
+
+    def passed_on(self, site: CallSite, edge: Edge) -> list[int]:
+        """List the ranks to which this one passes on what comes to it along an edge."""
+        if web := self.web(site, edge):
+            return web.below(self.rank) if self.rank in chain(*web.nodes[1:]) else []
+        return [] if self.rank in self.told(site, edge)[:1] else self.below(site, edge)
+
+    def credits(self, site: CallSite, edge: Edge) -> list[int]:
+        """Say who is told, as whose count, what this rank and others of its node have taken of an edge."""
+        web = self.web(site, edge)
+        if web is None or self.rank not in chain(*web.nodes[1:]):
+            return []
+        home = web.home(self.rank)
+        near = web.near(home)
+        return [web.above(home), *near[:1], *near] if len(near) > 1 else []
+
     def value(self, site: CallSite, edge: Edge) -> list[Push]:
         """Hand a new version to everyone who may read it."""
         array = self.shapes.type_of(site, edge.tag)
         if self.told(site, edge):
             return [Push(edge.tag, edge, rank) for rank in self.below(site, edge)]
+        if web := self.web(site, edge):
+            return [Push(edge.tag, edge, r, depth=self._depth(array, web, r)) for r in web.below(self.rank)]
         return [push for key in self.readers(site, edge.tag) for push in self._to(key, edge, array)]
+
+    def _depth(self, array: Type, web: trees.Web, rank: int) -> int | None:
+        """Places in the queue to a rank: as many as all that it passes things on to have."""
+        labels = {self.placement.seat(further).key.label for further in web.through(rank)}
+        return None if array.scalar else min(map(self.job.depths, labels))
 
     def _to(self, key: ThreadKey, edge: Edge, array: Type) -> list[Push]:
         distributed = array.distribution.distributed

@@ -58,10 +58,14 @@ class Summing(Protocol):
 def settle(peers: Summing, sequencer: Sequencer) -> None:
     """Return when every message of the run has come, where all ranks stand at the same pause.
 
-    There whoever gets a message posts none in turn, so one count is enough.
+    Messages may be passed on there, or answered. So ranks count until the sums of what was posted and of what
+    was delivered are the same twice (Mattern, "Algorithms for distributed termination detection", 1987).
     """
-    while peers.add([sequencer.under_way])[0]:
-        pass
+    before, now = (0, 1), (1, 0)
+    while now[0] != now[1] or now != before:
+        before = now
+        posted, delivered = peers.add(sequencer.traffic)
+        now = (posted, delivered)
 
 
 def kept(sequencer: Sequencer) -> list[Kept]:

@@ -14,6 +14,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from pse.graph import Liveness, ThreadKey
 from pse.language.errors import ProgramError
@@ -35,6 +36,7 @@ from pse.modules import LoadedModule, serve
 from pse.runtime._sequencer import Plan, mail_services
 from pse.runtime.calls import CallLowering
 from pse.runtime.communicators import Communicator
+from pse.runtime.counting import Counting, counting
 from pse.runtime.edges import Edge, Edges, Role, inflight_loops, is_entry, is_own, number_edges
 from pse.runtime.here import Here
 from pse.runtime.sizes import read_extent
@@ -118,6 +120,12 @@ class Job:
     def pieces(self, array: Type) -> int:
         """Count the pieces of a distributed tag."""
         return len(self.owners(self.set_of(array)))
+
+    def counting(self, step: int, rank: int) -> Counting:
+        """Say how a rank learns how many iterations of an inflight loop are complete everywhere."""
+        keys = [key for key in self.liveness.placement.keys if self.liveness.participates(key, step)]
+        ranks = sorted(rank for key in keys for rank in self.ranks_of(key))
+        return counting(ranks, self.nodes if self.shared_memory else None, rank)
 
     def ranks_of(self, key: ThreadKey) -> list[int]:
         """List the ranks of a thread: one at the root, one for each processor in PARALLEL."""
@@ -237,11 +245,13 @@ class Projector:
             "has_remote": any(remote),
         }
         self.forward()
+        for step in self.loops:
+            self._count(step)
         numbered = list(self.job.edges.numbered())
         sites = [edge.site for edge, _ in numbered]
         depths = [self._depth(edge) for edge, _ in numbered]
         ensemble = self.job.ranks_of(self.key)
-        plan = self.tables.plan(numbers, sites, depths, remote, self._fellows(remote), ensemble)
+        plan = self.tables.plan(numbers, sites, depths, remote, ensemble)
         sites_by_id = {site.id: site for site in self.walk.sites}
         arguments = [row[:3] for row in self.tables.rows["arguments"]]
         who = f"{self.live.placement.describe(self.rank)}, rank {self.rank}, host {socket.gethostname()}"
@@ -258,12 +268,12 @@ class Projector:
         )
 
     def forward(self) -> None:
-        """Note which scalars this rank passes on to others as they come."""
+        """Note what this rank passes on to others as it comes."""
         handover = self.calls.handover
         for site in self.walk.sites:
             for edge in self.calls.values(site):
-                if self.rank not in handover.told(site, edge)[:1]:
-                    self.tables.forwards[self.job.edges.number(edge)] = handover.below(site, edge)
+                self.tables.forwards[self.job.edges.number(edge)] = handover.passed_on(site, edge)
+                self.tables.credits[self.job.edges.number(edge)] = handover.credits(site, edge)
 
     def _depth(self, edge: Edge) -> int:
         """Places in this rank's queue for an edge, counted in arrays; 0 where nothing bounds it."""
@@ -272,13 +282,6 @@ class Projector:
             return 0
         pieces = self.job.pieces(array) if self.key.region == "root" and array.distribution.distributed else 1
         return pieces * self.job.depths(self.key.label)
-
-    def _fellows(self, remote: Sequence[bool]) -> list[int]:
-        """The first rank of every other node (without shared memory: every other rank)."""
-        if not self.job.shared_memory:
-            return [peer for peer in range(len(remote)) if remote[peer]]
-        first = {node: rank for rank, node in reversed(list(enumerate(self.job.nodes)))}
-        return [rank for node, rank in first.items() if node != self.job.nodes[self.rank]]
 
     def emit(self, operation: Operation, a: int = 0, b: int = 0, c: int = 0) -> list[int]:
         """Append an instruction; returns it, so that a jump's target can be filled in."""
@@ -408,9 +411,6 @@ class Projector:
         """Emit an inflight loop: its body is code of its own, run by a context for each iteration."""
         assert loop.inflight is not None
         bounds = [self.expression(tree) for tree in (loop.lower, loop.upper, loop.inflight)]
-        first = len(self.tables.participants)
-        ranks = self._participants(step)
-        self.tables.participants.extend(ranks)
         self.pause(step)
         body = len(self.code) + 2
         row = (
@@ -418,8 +418,6 @@ class Projector:
             self.slots.of(loop.counter),
             *bounds,
             body,
-            first,
-            len(ranks),
             self._nested(step),
         )
         self.emit(Operation.FORK, self.tables.add("loops", *row))
@@ -429,10 +427,14 @@ class Projector:
         skip[1] = len(self.code)
         self.drop(self.live.drops_at_header(step, self.key) | self.live.drops_at_exit(step, self.key))
 
-    def _participants(self, step: int) -> list[int]:
-        placement = self.live.placement
-        keys = [key for key in placement.keys if self.live.participates(key, step)]
-        return sorted(rank for key in keys for rank in self.job.ranks_of(key))
+    def _count(self, step: int) -> None:
+        """Note how this rank and the others know how far they are in an inflight loop."""
+        runs = self.live.participates(self.key, step) and not self._nested(step)
+        found = self.job.counting(step, self.rank) if runs else Counting()
+        lists = (found.watched, found.counted, found.told, found.relayed)
+        first = len(self.tables.participants)
+        self.tables.participants.extend(chain(*lists))
+        self.tables.add("countings", first, *map(len, lists), found.speaker, found.top)
 
     def _nested(self, step: int) -> bool:
         return any(around in self.loops for around in self.walk.ancestors(step))

@@ -60,9 +60,11 @@ DTYPES = {
     ),
     "loops": np.dtype(
         [("id", "u4"), ("counter", "i4"), ("lower", "i4"), ("upper", "i4"), ("inflight", "i4"),
-         ("body", "i4"),
-         ("first_participant", "i4"), ("participants", "i4"), ("nested", "u1")],
+         ("body", "i4"), ("nested", "u1")],
         align=True,
+    ),
+    "countings": np.dtype(
+        [(name, "u4") for name in ("first", "watched", "counted", "told", "relayed", "speaker", "top")]
     ),
     "regions": np.dtype([("partitions", "u4"), ("first_owner", "u4")]),
     "fibers": np.dtype([("body", "i4"), ("partition", "u4"), ("load", "u4"), ("reserved", "u4")]),
@@ -121,6 +123,7 @@ class Tables:
         self.releases: list[int] = []
         self.participants: list[int] = []
         self.forwards: dict[int, list[int]] = {}
+        self.credits: dict[int, list[int]] = {}
         self.owners: list[int] = []
         self.regions: dict[str, int] = {}  # row of every set of partitions
         self._texts: list[Any] = []
@@ -222,7 +225,6 @@ class Tables:
         edge_sites: Sequence[int],
         edge_depths: Sequence[int],
         remote: Sequence[bool],
-        fellows: Sequence[int],
         ensemble: Sequence[int] = (),
     ) -> Plan:
         """Freeze the tables into a plan that the sequencer runs."""
@@ -231,12 +233,12 @@ class Tables:
         tables["participants"] = _array(self.participants, np.dtype("u4"))
         tables["owners"] = _array(self.owners, np.dtype("u4"))
         tables["edge_sites"] = np.array(edge_sites, dtype="u4")
-        forwards = [self.forwards.get(edge, []) for edge in range(len(edge_sites))]
-        tables["forward_first"] = np.cumsum([0, *map(len, forwards)], dtype="u4")
-        tables["forwards"] = np.array(list(chain.from_iterable(forwards)), dtype="u4")
+        for name, ranks in (("forward", self.forwards), ("credit", self.credits)):
+            rows = [ranks.get(edge, []) for edge in range(len(edge_sites))]
+            tables[f"{name}_first"] = np.cumsum([0, *map(len, rows)], dtype="u4")
+            tables[f"{name}s"] = np.array(list(chain.from_iterable(rows)), dtype="u4")
         tables["edge_depths"] = np.array(edge_depths, dtype="u4")
         tables["remote"] = np.array(remote, dtype="u1")
-        tables["fellows"] = np.array(fellows, dtype="u4")
         tables["ensemble"] = np.array(ensemble, dtype="u4")
         place = ensemble.index(numbers["rank"]) if ensemble else 0
         return Plan({**numbers, "place": place}, tables, self._texts)

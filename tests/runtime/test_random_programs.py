@@ -17,6 +17,7 @@ from oracle import Oracle
 from writer import programs, write_modules
 
 from pse.modules.imports import import_python
+from pse.runtime import trees
 from pse.runtime.balance import better
 
 # Not shrunk: a smaller program seldom meets its ranks in the same order, and one that hangs takes its time.
@@ -130,6 +131,20 @@ def anywhere(seed):
         return tuple(chance.randrange(processors) for _ in owners) if chance.random() < 0.7 else None
 
     return decide
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_what_goes_from_node_to_node_along_a_tree_changes_nothing(folder, monkeypatch, ranks):
+    """So many ranks on a node; each passes on to one other node at most."""
+    monkeypatch.setattr(trees, "NODES", 1)
+
+    @settings(max_examples=12, **SETTINGS)
+    @given(programs(folder, size=24), circumstances())
+    def check(written, how):
+        note(written.text)
+        check_run(written.program, **how, nodes=lambda rank: rank // ranks)
+
+    check()
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -140,7 +140,7 @@ def in_c(tree, environment):
         "local_limit": 0,
         "loads": 0,
     }
-    plan = made.plan(numbers | {"shared": 0, "has_remote": 0}, [], [], [False], [])
+    plan = made.plan(numbers | {"shared": 0, "has_remote": 0}, [], [], [False])
     sequencer = Sequencer(plan, Board.create(1, 1, 0, 0), None, None)
     assert sequencer.run() == _sequencer.RUN_PYTHON
     return sequencer.scalar(asked)

@@ -13,6 +13,7 @@ from oracle import in_tree
 
 from pse.modules.imports import import_python
 from pse.runtime import projection, trees
+from pse.runtime.counting import counting
 from pse.runtime.projection import project
 from pse.runtime.tables import DTYPES, CallKind, Tables
 
@@ -136,3 +137,97 @@ def test_nobody_tells_or_hears_more_than_a_few(tmp_path, monkeypatch):
         assert all(pushes <= trees.ARITY for pushes in combining)
         assert all(len(ranks) <= trees.ARITY for ranks in tables.forwards.values())
         assert all(0 <= edge < edges for edge in tables.forwards)
+
+
+@st.composite
+def webs(draw):
+    """Ranks in some order, each on a node."""
+    ranks = draw(st.permutations(range(draw(st.integers(1, 60)))))
+    nodes = draw(st.lists(st.integers(0, 40), min_size=len(ranks), max_size=len(ranks)))
+    return ranks, nodes
+
+
+@given(webs())
+def test_everybody_gets_it_once_and_every_node_from_outside_once(drawn):
+    ranks, nodes = drawn
+    web = trees.Web.over(ranks, nodes)
+    assert sorted(web.through(ranks[0])) == sorted(ranks)
+    told = [(rank, other) for rank in ranks for other in web.below(rank)]
+    assert sorted(other for _, other in told) == sorted(ranks[1:])
+    assert sum(nodes[rank] != nodes[other] for rank, other in told) == len(set(nodes)) - 1
+    for rank in ranks:
+        assert sum(nodes[rank] != nodes[other] for other in web.below(rank)) <= trees.NODES
+
+
+@given(webs(), st.integers(1, 10**6))
+def test_counts_get_everywhere(drawn, most):
+    """Play what the sequencer does with `Counting`: all have counted to the end, then messages come."""
+    ranks, nodes = drawn
+    ranks = sorted(ranks)
+    parts = {rank: counting(ranks, nodes, rank) for rank in ranks}
+    own = {rank: (most * (rank + 7)) % 11 for rank in ranks}
+    boards = {node: {rank: own[rank] if nodes[rank] == node else 0 for rank in ranks} for node in set(nodes)}
+    queue = []
+
+    def tell(rank):
+        least = min(boards[nodes[rank]][other] for other in parts[rank].counted)
+        queue.extend((other, parts[rank].speaker, least) for other in parts[rank].told)
+
+    for rank in ranks:
+        tell(rank)
+    while queue:
+        rank, source, count = queue.pop()
+        board, mine = boards[nodes[rank]], parts[rank]
+        grew, board[source] = board[source] < count, max(board[source], count)
+        if source == mine.top:
+            queue.extend((other, source, count) for other in mine.relayed if grew)
+        if source in mine.counted and grew:
+            tell(rank)
+    for rank in ranks:
+        assert min(boards[nodes[rank]][other] for other in parts[rank].watched) == min(own.values())
+        assert len(parts[rank].told) <= trees.NODES
+        assert len(parts[rank].relayed) <= trees.NODES
+
+
+SPREAD = """coven 1
+import "s.py" { begin, look }
+partition P = procs
+program spread {
+  for k in 0 .. 12 inflight 3 {
+    thread_A begin(k) -> made
+    thread_A replicate(made) -> x
+    PARALLEL over P {
+      thread_B look(x, k)
+      thread_C look(x, k)
+    }
+    thread_D look(x, k)
+  }
+}
+"""
+SPREADING = """
+import numpy as np
+
+# @ coven module begin(in i64 k, out f64 x[12000])
+def begin(k):
+    return np.arange(12000) + 1000.0 * k
+
+# @ coven module look(in f64 x[n], in i64 k)
+def look(x, k):
+    assert (x == np.arange(12000) + 1000.0 * k).all()
+"""
+
+
+@pytest.mark.parametrize(
+    ("local_limit", "capacity"),
+    [(1, 64 << 20), (1 << 20, 64 << 20), (1 << 20, 1 << 18)],
+    ids=["in the arena", "small", "a full arena"],
+)
+def test_an_array_gets_to_each_node_once(tmp_path, monkeypatch, local_limit, capacity):
+    monkeypatch.setattr(trees, "NODES", 2)
+    (tmp_path / "s.py").write_text(SPREADING)
+    program = compile_program(SPREAD, tmp_path / "spread.coven")
+    job = make_job(program, 9, nodes=lambda rank: rank // 4, local_limit=local_limit)
+    nodes = len(set(job.nodes))
+    assert nodes == 5
+    result = run(job, capacity=capacity)
+    assert result.sites["replicate"]["remote"] == 12 * 12000 * 8 * (nodes - 1)
