@@ -5,6 +5,7 @@ well doesn't pay for them.
 """
 
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ def guarded() -> Iterator[None]:
     """
     open_closed()
     try:
+        _stand_somewhere()
         yield
         sys.stdout.flush()
     except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -42,3 +44,13 @@ def guarded() -> Iterator[None]:
         with contextlib.suppress(OSError):
             click.echo(error_text(error), err=True, nl=False)
         sys.exit(exit_code(error))
+
+
+def _stand_somewhere() -> None:
+    try:
+        os.getcwd()
+    except OSError as error:
+        from pse.language.errors import UsageError
+
+        message = f"the directory in which you are can't be used: {error.strerror}"
+        raise UsageError(message, help="cd to another one") from None

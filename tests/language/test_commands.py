@@ -190,3 +190,13 @@ def test_standard_output_that_is_closed_or_full(folder, where, code, words):
     assert words in ended.stderr
     assert "internal error" not in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_directory_that_is_gone(folder, tmp_path_factory, monkeypatch):
+    gone = tmp_path_factory.mktemp("gone")
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    status, output = pse("check", str(folder / "good.coven"))
+    monkeypatch.chdir(folder)
+    assert status == 2
+    assert "the directory in which you are can't be used: No such file or directory" in output
