@@ -24,7 +24,7 @@ static size_t stem(const char *name)
 bool pse_is_named(const char *routine, const char *name)
 {
     const size_t length = stem(routine);
-    return length == strlen(name) && strncasecmp(routine, name, length) == 0;
+    return length == stem(name) && strncasecmp(routine, name, length) == 0;
 }
 
 /* The same, or the routine's large-count form. */

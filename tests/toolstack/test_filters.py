@@ -1,6 +1,12 @@
 """Filters: layers that see some routines, communicators or times only, and stacks of communicators."""
 
+import os
+import subprocess
+
 import pytest
+
+from pse.toolstack import library
+from pse.toolstack.mpi import Mpi
 
 pytestmark = pytest.mark.mpi
 
@@ -169,3 +175,69 @@ def test_a_window_of_time_opens_and_closes(watch, stacked):
     assert set(late) == {"Barrier MPI_COMM_SELF"}
     names = [line.split()[1] for line in finished.err.splitlines() if "Barrier" in line]
     assert names == sorted(names)
+
+
+# An MPI library whose Fortran entry points don't call C's: handles there are addresses of ints.
+FORTRAN_MPI = """
+#include <mpi.h>
+#include <string.h>
+#undef MPI_Comm_f2c
+#undef PMPI_Comm_f2c
+#define BOTH(result, name, parameters, body) result name parameters body result P##name parameters body
+BOTH(int, MPI_Init, (int *c, char ***v), { return 0; })
+BOTH(int, MPI_Finalize, (void), { return 0; })
+BOTH(int, MPI_Comm_rank, (MPI_Comm c, int *r), { *r = 0; return 0; })
+BOTH(MPI_Comm, MPI_Comm_f2c, (MPI_Fint f), { return f == 0 ? MPI_COMM_WORLD : f; })
+BOTH(int, MPI_Comm_get_name, (MPI_Comm c, char *n, int *l), { strcpy(n, c == 7 ? "other" : ""); return 0; })
+BOTH(int, MPI_Barrier, (MPI_Comm c), { return 0; })
+void mpi_barrier_(int *comm, int *error) { *error = 0; }
+void pmpi_barrier_(int *comm, int *error) { *error = 0; }
+"""
+FORTRAN_TOOL = """
+#include <stdio.h>
+void pmpi_barrier_(int *comm, int *error);
+void mpi_barrier_(int *comm, int *error) { printf("%d\\n", *comm); pmpi_barrier_(comm, error); }
+"""
+FORTRAN_CALLS = """
+void mpi_barrier_(int *comm, int *error);
+int main(void) { for (int c = 0, e; c < 10; c++) mpi_barrier_(&c, &e); return 0; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ("communicator world", [0]),
+        ("communicator other", [7]),
+        ("communicator world other", [0, 7]),
+        ("only MPI_Finalize", []),
+        ("except MPI_Barrier", []),
+        ("only mpi_barrier_", list(range(10))),
+    ],
+)
+def test_fortrans_entry_points_are_filtered_too(mpi, tmp_path, shared_cache, monkeypatch, filters, expected):
+    for name, text in ("mpi", FORTRAN_MPI), ("tool", FORTRAN_TOOL), ("calls", FORTRAN_CALLS):
+        (tmp_path / f"{name}.c").write_text(text)
+    shared = ["cc", "-shared", "-fPIC", "-w", f"-I{mpi.include}"]
+    fake = tmp_path / mpi.path.name
+    for line in (
+        [*shared, "mpi.c", f"-Wl,-soname,{mpi.path.name}", "-o", fake.name],
+        [*shared, "tool.c", "-o", "tool.so"],
+        ["cc", "calls.c", fake.name, f"-Wl,-rpath,{tmp_path}", "-o", "calls"],
+    ):
+        subprocess.run(line, cwd=tmp_path, check=True)
+    (tmp_path / "conf").write_text(f"module ./tool.so\n{filters}")
+    monkeypatch.setenv("PSE_CACHE", str(shared_cache))
+    variables = {
+        "LD_PRELOAD": str(library.library(Mpi(fake, mpi.include))),
+        "PSE_TOOLS": str(tmp_path / "conf"),
+    }
+    done = subprocess.run(
+        [tmp_path / "calls"],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout.split() == [str(comm) for comm in expected]
