@@ -6,11 +6,14 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
 
-#define BAD_INPUT 2 /* pse's exit code for a command line or configuration that is wrong */
+#define PATIENCE 1000 /* ms */
+#define BAD_INPUT 2   /* pse's exit code for a command line or configuration that is wrong */
 
 static int number(const char *const *names)
 {
@@ -48,14 +51,38 @@ static void line(const char *kind, const char *format, va_list rest)
         return;
 }
 
+/* The launcher forgets what it has not read yet when it ends a job. */
+static void let_read(void)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    int left = 0;
+    for (int i = 0; i < PATIENCE && ioctl(STDERR_FILENO, FIONREAD, &left) == 0 && left > 0; i++)
+        nanosleep(&pause, NULL);
+}
+
+/* A rank that leaves before MPI_Init is waited for by the others for ever, unless MPICH's launcher is told.
+ */
+static void end_job(void)
+{
+    static const char command[] = "cmd=abort exitcode=2\n";
+    const char *launcher = getenv("HYDI_CONTROL_FD"), *proxy = getenv("PMI_FD");
+    if (!launcher || !proxy)
+        return;
+    let_read();
+    if (write(atoi(proxy), command, sizeof command - 1) < 0)
+        return;
+}
+
 void pse_die(bool everywhere, const char *format, ...)
 {
     va_list rest;
     va_start(rest, format);
-    if (speaks(everywhere))
-        line("error", format, rest);
-    va_end(rest);
     fflush(stdout);
+    if (speaks(everywhere)) {
+        line("error", format, rest);
+        end_job();
+    }
+    va_end(rest);
     _exit(BAD_INPUT);
 }
 

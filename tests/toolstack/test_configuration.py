@@ -160,6 +160,16 @@ def test_a_job_ends_with_code_2_and_one_word(stacked, tool):
 
 
 @pytest.mark.mpi
+def test_a_job_ends_if_a_tool_refuses_on_one_rank_only(stacked, tool):
+    body = 'const char *rank = getenv("PMI_RANK"); return (void)tools, rank && *rank == 49;'
+    path = tool("picky", "#include <stdlib.h>\n" + GOOD + START.format(body))
+    done = stacked(3, f"module {path}\n", "-c", "from mpi4py import MPI; print('never')", timeout=30)
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.count("it refuses to start") == 1
+
+
+@pytest.mark.mpi
 def test_a_job_goes_on_without_an_optional_tool(stacked, tool):
     path = tool("start", CRASHES["start"])
     done = stacked(
