@@ -93,7 +93,7 @@ static void notice_threads(void)
     static bool known;
     if (known && !pthread_equal(first, pthread_self()))
         many_threads = true;
-    first = pthread_self();
+    first = known ? first : pthread_self();
     known = true;
 }
 

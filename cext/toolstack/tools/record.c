@@ -182,11 +182,24 @@ static void some_completed(uint16_t call, int n, const int indices[], int reques
     }
 }
 
+/* The order in which threads come is nobody's to repeat: say so once. */
+static void notice_threads(void)
+{
+    static pthread_t first;
+    static bool known, said;
+    if (known && !said && !pthread_equal(first, pthread_self())) {
+        said = true;
+        tool_say("several threads call MPI, in an order that is not recorded: a replay may go another way");
+    }
+    first = known ? first : pthread_self();
+    known = true;
+}
+
 /* Start and end. */
 
 static void record_start(int returned)
 {
-    int level, rank, ranks;
+    int rank, ranks;
     MPI_Comm parent;
     PMPI_Comm_get_parent(&parent);
     if (recording || returned != MPI_SUCCESS || !tool_argument("directory") || parent != MPI_COMM_NULL)
@@ -197,9 +210,6 @@ static void record_start(int returned)
     header.ranks = (uint32_t)ranks;
     header.run = (uint64_t)time(NULL) << 32 ^ (uint64_t)getpid() << 20 ^ (uint64_t)clock();
     PMPI_Bcast(&header.run, 8, MPI_BYTE, 0, MPI_COMM_WORLD);
-    PMPI_Query_thread(&level);
-    if (level == MPI_THREAD_MULTIPLE && rank == 0)
-        tool_say("if several threads of this program call MPI, their order is not recorded");
     directory_make(tool_argument("directory"));
     directory_remove_older(tool_argument("directory"), ".order", ranks);
     order_path(path, sizeof path, tool_argument("directory"), rank);
@@ -231,6 +241,7 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
 #define NOTE(code)                                                                                           \
     if (recording && returned == MPI_SUCCESS) {                                                              \
         pthread_mutex_lock(&mutex);                                                                          \
+        notice_threads();                                                                                    \
         code;                                                                                                \
         pthread_mutex_unlock(&mutex);                                                                        \
     }
