@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from pse.cli import _under as under
 from pse.cli.run import Processors
 from pse.runtime.request import Request, parse_defines
 
@@ -56,7 +57,8 @@ def rank_command(**given: Any) -> Request:
 @_resume_options
 @click.option("--hosts", metavar="A,B", help="The machines to run on.")
 @click.option("-f", "--hostfile", metavar="FILE", help="A file that names the machines, one on each line.")
-def command(hosts: str | None, hostfile: str | None, **given: Any) -> None:
+@under.option
+def command(hosts: str | None, hostfile: str | None, tools: str | None, **given: Any) -> None:
     """Go on from the checkpoint in DIR, which `pse run --checkpoint DIR` wrote.
 
     Program, parameters and options are those that the run was begun with; the number of processors may be
@@ -65,4 +67,5 @@ def command(hosts: str | None, hostfile: str | None, **given: Any) -> None:
     from pse.runtime.launch import launch
     from pse.runtime.mpi import Hosts
 
-    sys.exit(launch(_make_request(**given), Hosts.chosen(hosts, hostfile, os.environ)))
+    where = Hosts.chosen(hosts, hostfile, os.environ)
+    sys.exit(launch(_make_request(**given), where, under.put_under(tools, given["trace"])))

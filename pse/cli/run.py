@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from pse.cli import _under as under
 from pse.runtime.request import Request, parse_defines
 
 
@@ -71,7 +72,7 @@ def rank_command(**given: Any) -> Request:
 @run_options
 @click.option("--hosts", metavar="A,B", help="The machines to run on.")
 @click.option("-f", "--hostfile", metavar="FILE", help="A file that names the machines, one on each line.")
-@click.option("--tools", metavar="CONF", help="The MPI tools to put under it (see `pse tools`).")
+@under.option
 def command(hosts: str | None, hostfile: str | None, tools: str | None, **given: Any) -> None:
     """Run PROGRAM and report where its time went.
 
@@ -81,16 +82,5 @@ def command(hosts: str | None, hostfile: str | None, tools: str | None, **given:
     from pse.runtime.launch import launch
     from pse.runtime.mpi import Hosts
 
-    if tools is not None:
-        _put_under(tools, given["trace"])
-    sys.exit(launch(make_request(**given), Hosts.chosen(hosts, hostfile, os.environ)))
-
-
-def _put_under(tools: str, trace: str | None) -> None:
-    """Have ranks run under a stack of MPI tools; what they record goes into the run's trace."""
-    from pse.toolstack.mpi import find_mpi
-    from pse.toolstack.stack import environment
-
-    os.environ.update(environment(tools, find_mpi()))
-    if trace is not None:
-        os.environ["PSE_TRACE_DIRECTORY"] = os.path.abspath(trace)
+    where = Hosts.chosen(hosts, hostfile, os.environ)
+    sys.exit(launch(make_request(**given), where, under.put_under(tools, given["trace"])))

@@ -20,13 +20,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import FrameType
 
 from pse.language.errors import RunError, UsageError
 from pse.runtime import leftovers, processes, report
 from pse.runtime._channel import Board
+from pse.runtime.communicators import takes_one
 from pse.runtime.mpi import (
     Hosts,
     Mpiexec,
@@ -67,7 +68,7 @@ _RANKS_PER_CORE = 64
 _MARK = "PSE_JOB"
 
 
-def launch(request: Request, hosts: Hosts) -> int:
+def launch(request: Request, hosts: Hosts, for_communicators: Callable[[], Mapping[str, str]] = dict) -> int:
     """Run a program on ranks that mpiexec starts.
 
     Parameters
@@ -76,6 +77,9 @@ def launch(request: Request, hosts: Hosts) -> int:
         What the command line asks for.
     hosts : Hosts
         Where ranks are to run.
+    for_communicators : callable, optional
+        Gives variables for the ranks of a program whose modules have communicators. It is asked where all
+        ranks run on this machine: files that it names may be missing on others.
 
     Returns
     -------
@@ -105,7 +109,9 @@ def launch(request: Request, hosts: Hosts) -> int:
     machines = spread(hosts, prepared.placement, prepared.processors)
     told = rank_arguments(replace(request, processors=prepared.processors))
     line = command(mpiexec, prepared.ranks, machines, told)
-    return _Run(prepared, hosts.all_here(os.environ)).run(line, mpiexec)
+    all_here = hosts.all_here(os.environ)
+    talk = all_here and any(takes_one(site) for site in prepared.sites)
+    return _Run(prepared, all_here, for_communicators() if talk else {}).run(line, mpiexec)
 
 
 def _check_ranks(prepared: Prepared) -> None:
@@ -122,8 +128,8 @@ def _check_ranks(prepared: Prepared) -> None:
 class _Run:
     """One run of mpiexec, from its start to the exit code."""
 
-    def __init__(self, prepared: Prepared, all_here: bool) -> None:
-        self.prepared, self.all_here = prepared, all_here
+    def __init__(self, prepared: Prepared, all_here: bool, variables: Mapping[str, str]) -> None:
+        self.prepared, self.all_here, self.variables = prepared, all_here, variables
         self.board = Board.create(*prepared.board_size)
         self.records = Records.create()
         self.progress = progress(self.board, prepared)
@@ -150,7 +156,7 @@ class _Run:
         return self._conclude()
 
     def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
-        environment = rank_environment(os.environ, hydra=mpiexec.hydra)
+        environment = rank_environment({**os.environ, **self.variables}, hydra=mpiexec.hydra)
         environment[VARIABLE] = Launcher(
             os.getpid(), self.board.fd, self.records.fd, int(self.all_here)
         ).variable()
