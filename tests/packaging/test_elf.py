@@ -114,7 +114,11 @@ def test_extension_is_self_contained(path):
 
 @pytest.mark.parametrize("path", EXTENSIONS, ids=lambda path: path.name)
 def test_extension_exports_its_entry_point_only(path):
-    assert read(path).exported == {f"PyInit_{path.name.split('.')[0]}"}
+    exported = read(path).exported
+    if path.parent.name == "tools":
+        assert {name for name in exported if not name.startswith("MPI")} <= {"pse_tool_start", "pse_tool_end"}
+    else:
+        assert exported == {f"PyInit_{path.name.split('.')[0]}"}
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
