@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from math import prod
 from typing import NamedTuple
 
 from pse.language.annotations import did_you_mean
@@ -23,6 +24,8 @@ from pse.language.types import Element
 
 MAX_PARTITIONS = 1_000_000
 """Most partitions that a program may ask for."""
+MAX_ELEMENTS = 2**58
+"""Most elements of an array: their bytes can be counted in 64 bits, whatever their type."""
 
 
 class Bound(NamedTuple):
@@ -166,13 +169,19 @@ class _Binding:
             self._fail("E0607", message, partition.span)
 
     def shape(self, tag: Tag) -> None:
-        """Refuse a tag with a negative extent; extents that hang on a loop counter show at run time."""
+        """Refuse a tag that can't be; extents that hang on a loop counter show at run time."""
+        known: list[int] = []
         for axis, extent in enumerate(tag.type.shape or ()):
             if names(extent) <= self.environment.keys():
                 value = self._evaluate(extent)
                 if isinstance(value, int) and value < 0:
                     message = f"`{tag.display}` would have the extent {value} along axis {axis}"
                     self._fail("E0610", message, tag.span, f"the extent is `{render(extent)}`")
+                known += [value] if isinstance(value, int) else []
+        if prod(known) > MAX_ELEMENTS:
+            count = " × ".join(map(str, known))
+            message = f"`{tag.display}` would have {count} elements, more than any memory can hold"
+            self._fail("E0610", message, tag.span, "choose smaller values for its extents")
 
     def _evaluate(self, expression: Expression) -> Value | None:
         """Evaluate with what is bound so far; partitions that are needed are worked out first."""

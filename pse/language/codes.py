@@ -74,7 +74,7 @@ CODES = {
     "E0607": "number of partitions",
     "E0608": "type of a parameter",
     "E0609": "no value for these parameters",
-    "E0610": "negative extent",
+    "E0610": "impossible extent",
     "E0611": "block size",
     "E0612": "halo wider than a block",
     "W0201": "tag never read",

@@ -10,6 +10,7 @@ from pse.memory import Arena
 from pse.modules.shim import EXCEPTION_CODE
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.projection import Projection
+from pse.runtime.tables import ArgumentKind
 
 MIB = 1 << 20
 
@@ -73,9 +74,19 @@ def too_large(sequencer: Sequencer, projection: Projection, arena: Arena | None)
     """Name a call whose output never fits the arena."""
     capacity = f" of {arena.statistics().capacity / MIB:.1f} MiB" if arena else ""
     return RunError(
-        f"{stopped_at(sequencer, projection)}: an output is larger than the whole arena{capacity}",
+        f"{stopped_at(sequencer, projection)}: {_made(sequencer, projection)} is larger than the whole "
+        f"arena{capacity}",
         help="run with a larger arena (-o arena=SIZE) or smaller arrays",
     )
+
+
+def _made(sequencer: Sequencer, projection: Projection) -> str:
+    """Name the arrays that the pending call wants made."""
+    _, first, count = sequencer.pending() or (0, 0, 0)
+    arguments = projection.arguments[first : first + count]
+    slots = {slot for kind, slot, _ in arguments if kind == ArgumentKind.MAKE}
+    tags = [f"`{tag}`" for (tag, _), number in projection.slots.items() if number in slots]
+    return f"its output {' or '.join(tags)}" if tags else "an output"
 
 
 def broken_plan(sequencer: Sequencer, projection: Projection) -> RunError:

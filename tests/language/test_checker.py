@@ -290,6 +290,14 @@ def test_binding_reads_values_by_type(finder):
         assert [d.code for d in diagnostics] == ["E0604"], environment
 
 
+def test_an_array_that_no_memory_can_hold(finder):
+    checked = program("var f64[N, N] x  zero() -> x  print(x)", finder, "param i64 N = 3")
+    assert bind_parameters(checked, {"N": "500000000"}, 1).diagnostics == ()
+    (wrong,) = bind_parameters(checked, {"N": "9000000000"}, 1).diagnostics
+    assert wrong.code == "E0610"
+    assert "`x` would have 9000000000 × 9000000000 elements" in wrong.message
+
+
 def test_grid_must_hold_all_pieces(finder):
     head = "param i64 N = 3\npartition P = 2 * N as grid(N, procs)"
     checked = program("PARALLEL { print(N) }", finder, head)
