@@ -82,14 +82,14 @@ class _Bed:
         if self.mpi.include is None:
             raise RunError(f"there is no mpi.h for {self.mpi.path}, which compiling layers needs")
         self.preload = library(self.mpi)
-        self.program = _compiled(self.mpi, "calls.c", directory / "calls", _linked(self.mpi))
+        self.program = compiled(self.mpi, "calls.c", directory / "calls", linked(self.mpi))
         self.layers = [self._layer(number) for number in range(sizes.many)]
 
     def _layer(self, number: int) -> Path:
         """Compile a layer whose offsets differ from those of others by some lines of the cache."""
         pad = 64 * (7 * number % 61) + 16 * (number % 4) + 16
         flags = [f"-DPAD={pad}", f'-DPAD_TEXT="{pad}"', "-shared", "-Wl,-z,norelro"]
-        return _compiled(self.mpi, "layer.c", self.directory / f"layer{number}.so", flags)
+        return compiled(self.mpi, "layer.c", self.directory / f"layer{number}.so", flags)
 
     def calls(self, layers: int) -> dict[str, float]:
         """Measure calls by one rank; with all layers also the first call, which loads them."""
@@ -130,11 +130,19 @@ class _Bed:
         return through, direct, first
 
 
-def _linked(mpi: Mpi) -> list[str]:
+def linked(mpi: Mpi) -> list[str]:
+    """Give the flags that link a program with an MPI library."""
     return [str(mpi.path), f"-Wl,-rpath,{mpi.path.parent}", "-ldl"]
 
 
-def _compiled(mpi: Mpi, source: str, product: Path, flags: Sequence[str]) -> Path:
+def compiled(mpi: Mpi, source: str, product: Path, flags: Sequence[str]) -> Path:
+    """Compile a source of ``stack/`` against an MPI.
+
+    Raises
+    ------
+    RunError
+        If the compiler refuses.
+    """
     text = Path(str(resources.files("pse.bench") / "stack" / source))
     compiler = find_compiler("c", "pse bench tools").command
     line = [

@@ -8,6 +8,7 @@ import pytest
 from pse.bench import (
     SUBJECTS,
     control,
+    coopwait,
     fft,
     fft3,
     handover,
@@ -41,6 +42,7 @@ SMALL = {
         2,
     ),
     "tools": (tools, tools.Sizes(some=2, many=3, batches=3), 6),
+    "coopwait": (coopwait, coopwait.Sizes(batches=1, rounds=20, crowded=3), 3),
     "control": (
         control,
         control.Sizes((1, 3), rounds=30, rounds_by_hand=6, free=10, hop_bytes=(64, 4096), hops=5),
