@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from pse.language.errors import ProgramError, UsageError
+from pse.language.errors import UsageError
 from pse.language.expressions import Value
 from pse.language.options import OPTIONS
 from pse.language.resolved import Option
@@ -71,18 +71,14 @@ def resolve(program: Iterable[Option], overrides: Iterable[str], threads: Iterab
 
     Raises
     ------
-    ProgramError
-        If the program sets an option for a thread that it doesn't have.
     UsageError
         If an override is wrong.
     """
     labels = tuple(threads)
     options = Options()
     for entry in program:
-        try:
+        if entry.thread is None or entry.thread in labels:  # For others the checker has warned (W0601).
             options = _set(options, entry.name, entry.thread, _near(entry), labels)
-        except ValueError as error:
-            raise ProgramError(f"{entry.span}: {error}") from None
     for text in overrides:
         name, thread, value = _split(text)
         try:
