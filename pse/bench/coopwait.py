@@ -1,8 +1,8 @@
 """``pse bench coopwait``: what waiting by the tool coopwait costs, beside MPI's own way to wait.
 
 One program measures both in turn, batch by batch: through ``MPI_Allreduce``, which the tool has, and past it
-through ``PMPI_Allreduce``.  With more ranks than cores, MPI's spinning ranks keep the others from running for they
-wait; with a core for each, the tool should cost next to nothing.  Next room: ``stack/waits.c``.
+through ``PMPI_Allreduce``.  With more ranks than cores, MPI's spinning ranks keep the others from running;
+with a core for each, the tool should cost next to nothing.  Next room: ``stack/waits.c``.
 """
 
 from __future__ import annotations
