@@ -11,21 +11,23 @@ import functools
 import hashlib
 import subprocess
 import tempfile
+import warnings
 from pathlib import Path
 
 from pse._cache import directory
 from pse.language.errors import RunError, UsageError
 from pse.modules.compilers import find_compiler
-from pse.toolstack import elf, shims, stubs
+from pse.toolstack import elf, shims, shipped, stubs
 from pse.toolstack.mpi import Mpi, find_mpi
+from pse.toolstack.signatures import SignatureError
 
 __all__ = ["INCLUDE", "SHIPPED", "Mpi", "find_mpi", "library"]
 
 _HERE = Path(__file__).parent
 INCLUDE = _HERE / "include"
 """Where ``pse_tools.h`` is."""
-SHIPPED = _HERE / "tools"
-"""Where the tools are that come with pse."""
+SHIPPED = shipped.BUILT
+"""Where the tools are that were built with pse."""
 
 _ARCHIVE = _HERE / "lib" / "libpse_toolstack.a"
 _PRODUCT = "libpse_tools.so"
@@ -48,11 +50,21 @@ def library(mpi: Mpi) -> Path:
     if "MPI_Init" not in names:
         raise UsageError(f"{mpi.path} is not an MPI library: it has no MPI_Init and PMPI_Init")
     soname = shared.soname or mpi.path.name
-    text = stubs.assembly(names, shared.machine, soname, str(mpi.path.absolute()), str(SHIPPED))
+    tools = shipped.tools_for(mpi, shared)
+    text = stubs.assembly(names, shared.machine, soname, str(mpi.path.absolute()), str(tools))
     sources = {"stubs.s": text}
     if mpi.include is not None:
-        sources["shims.c"] = shims.source(mpi.include / "mpi.h", names, standard_abi="mpi_abi" in soname)
+        sources |= _shims(mpi.include / "mpi.h", names, "mpi_abi" in soname)
     return _linked(sources, mpi)
+
+
+def _shims(header: Path, names: list[str], standard_abi: bool) -> dict[str, str]:
+    """Write the shims; without them the stack works, but tools see less."""
+    try:
+        return {"shims.c": shims.source(header, names, standard_abi=standard_abi)}
+    except SignatureError as error:
+        warnings.warn(f"tools that know no large counts will not see them: {error}", stacklevel=3)
+        return {}
 
 
 def _linked(sources: dict[str, str], mpi: Mpi) -> Path:
