@@ -74,8 +74,8 @@ bool flush_overflow(pse_sequencer *s)
     return left > 0;
 }
 
-/* Whether all iterations before this one are complete: on all ranks, or inside another inflight loop on this
- * one. */
+/* Whether all iterations before this one are complete: on all ranks; those of a loop inside another inflight
+ * loop on this one, where the iteration around them is such a one too. */
 static bool oldest_iteration(pse_sequencer *s, const pse_context *context)
 {
     context = context->home;
@@ -84,9 +84,9 @@ static bool oldest_iteration(pse_sequencer *s, const pse_context *context)
     if (!context->nested)
         return complete_everywhere(s, context->plan_loop) >= context->ordinal;
     for (const pse_context *older = context->older; older != NULL; older = older->older)
-        if (older->loop == context->loop && !older->ended)
+        if (older->parent == context->parent && older->loop == context->loop && !older->ended)
             return false;
-    return true;
+    return oldest_iteration(s, context->parent);
 }
 
 bool credit_left(pse_sequencer *s, const pse_context *context, const pse_call *call)

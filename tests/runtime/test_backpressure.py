@@ -224,3 +224,64 @@ def test_what_is_larger_than_the_arena_is_refused_at_once(tmp_path, flow):
     with pytest.raises(RunError, match=rf"chain\.coven:6:3: {words}") as failure:
         start(tmp_path, TOO_MUCH, capacity=MIB, items=MIB)
     assert "-o arena=SIZE" in failure.value.help
+
+
+CROSSED = """coven 1
+import "crossed.py" { wait_for_inner, wait_for_outer, left, right, both, take }
+program crossed {
+  for k in 0 .. 2 inflight 2 {
+    if k == 1 { thread_F wait_for_outer() -> h  thread_C take(h) }
+    for j in 0 .. 2 inflight 1 {
+      if k == 0 and j == 0 { thread_E wait_for_inner() -> g  thread_B take(g) }
+      thread_B left(k) -> x
+      thread_C right(k, j) -> y
+      thread_D both(x, y) -> z
+      thread_B take(z)
+      thread_C take(z)
+    }
+  }
+}
+"""
+CROSSING = """
+import threading
+import numpy as np
+
+inner, outer = threading.Event(), threading.Event()
+
+#@ coven module wait_for_inner(out f64 x[1])
+def wait_for_inner():
+    assert inner.wait(60)
+    return np.zeros(1)
+
+#@ coven module wait_for_outer(out f64 x[1])
+def wait_for_outer():
+    assert outer.wait(60)
+    return np.zeros(1)
+
+#@ coven module left(in i64 k, out f64 x[1])
+def left(k):
+    if k == 1:
+        inner.set()
+    return np.zeros(1)
+
+#@ coven module right(in i64 k, in i64 j, out f64 x[1])
+def right(k, j):
+    if (k, j) == (0, 1):
+        outer.set()
+    return np.zeros(1)
+
+#@ coven module both(in f64 x[n], in f64 y[n], out f64 z[n])
+def both(x, y):
+    return x + y
+
+#@ coven module take(in f64 x[n])
+def take(x):
+    pass
+"""
+
+
+def test_full_queues_of_loops_in_loops_do_not_lock(tmp_path):
+    """Thread B begins the second outer iteration's inner one before, thread C after the first one's second."""
+    (tmp_path / "crossed.py").write_text(CROSSING)
+    program = compile_program(CROSSED, tmp_path / "crossed.coven")
+    run(make_job(program, 1, depths=lambda thread: 1))
