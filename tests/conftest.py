@@ -163,17 +163,20 @@ def pse() -> Runner:
 
 
 @pytest.fixture
-def nothing_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def nothing_left_behind(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> Iterator[None]:
     """Fail the test if its processes, shared memory or temporary files outlive it by five seconds.
 
     Processes are recognised by a mark in their environment, so only those count that this test started.
+    Shared memory has none: where tests run beside this one, that counts which its processes were seen with.
     """
     mark = {"PSE_TEST_MARK": secrets.token_hex(8)}
-    with tempfile.TemporaryDirectory(prefix="pse-test-") as temporary, noting_others(mark) as others:
+    beside = hasattr(pytestconfig, "workerinput")
+    with tempfile.TemporaryDirectory(prefix="pse-test-") as temporary, watching(mark) as (ours, others):
         for name, value in mark.items() | {("TMPDIR", temporary)}:
             monkeypatch.setenv(name, value)
         yield
-        left = settle(lambda: leftovers(mark, others, Path(temporary)))
+        suspects = (lambda: ours) if beside else (lambda: shared_memory() - others)
+        left = settle(lambda: leftovers(mark, suspects(), Path(temporary)))
     assert not left, "left behind:\n" + "\n".join(left)
 
 
@@ -185,10 +188,10 @@ def settle(look: Callable[[], list[str]]) -> list[str]:
     return seen
 
 
-def leftovers(mark: Mapping[str, str], others: set[str], temporary: Path) -> list[str]:
-    """Describe marked processes, orphaned new entries of /dev/shm and files under `temporary`."""
+def leftovers(mark: Mapping[str, str], suspects: set[str], temporary: Path) -> list[str]:
+    """Describe marked processes, orphans among entries of /dev/shm, and files under `temporary`."""
     processes = [f"process {pid}: {command}" for pid, command in marked_processes(mark)]
-    orphans = [f"/dev/shm/{name}" for name in sorted(orphaned_shared_memory(others))]
+    orphans = [f"/dev/shm/{name}" for name in sorted(orphaned_shared_memory(suspects))]
     return processes + orphans + [str(path) for path in sorted(temporary.rglob("*"))]
 
 
@@ -217,33 +220,32 @@ def shared_memory() -> set[str]:
 
 
 @contextlib.contextmanager
-def noting_others(mark: Mapping[str, str]) -> Iterator[set[str]]:
-    """Collect the entries of /dev/shm that were there before, and those of processes without the mark."""
-    others, looks, over = shared_memory(), Counter[str](), threading.Event()
+def watching(mark: Mapping[str, str]) -> Iterator[tuple[set[str], set[str]]]:
+    """Collect the entries of /dev/shm that processes with the mark make, and all others."""
+    ours, others, looks, over = set[str](), shared_memory(), Counter[str](), threading.Event()
 
     def watch() -> None:
         while not over.wait(0.01):
             # Whoever has made one may not have mapped it yet.
-            new = {name for name in shared_memory() - others if looks[name] < LOOKS}
+            new = {name for name in shared_memory() - ours - others if looks[name] < LOOKS}
             looks.update(new)
             for name, process in users(new):
                 with contextlib.suppress(OSError):
-                    if not has_mark(process, mark):
-                        others.add(name)
+                    (ours if has_mark(process, mark) else others).add(name)
 
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        yield others
+        yield ours, others
     finally:
         over.set()
         watcher.join()
 
 
-def orphaned_shared_memory(others: set[str]) -> set[str]:
-    """Name the new entries of /dev/shm that no living process has mapped."""
-    new = shared_memory() - others
-    return new - {name for name, _ in users(new)}
+def orphaned_shared_memory(suspects: set[str]) -> set[str]:
+    """Name the entries of /dev/shm that are still there, and that no living process has mapped."""
+    there = shared_memory() & suspects
+    return there - {name for name, _ in users(there)}
 
 
 def users(names: set[str]) -> Iterator[tuple[str, Path]]:

@@ -17,9 +17,9 @@ def inner(pytester):
     """Run a test file with the fixtures under test; return the result of that pytest run."""
     pytester.makeconftest(CONFTEST.read_text().replace("SETTLE_SECONDS = 5.0", "SETTLE_SECONDS = 0.3"))
 
-    def run(text):
+    def run(text, *options):
         pytester.makepyfile("import os, subprocess, sys, tempfile\n" + text)
-        return pytester.runpytest_subprocess("-p", "no:cacheprovider")
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
 
     return run
 
@@ -73,6 +73,33 @@ def test_shared_memory_left_behind_is_reported(inner):
         Path("/dev/shm", name).unlink(missing_ok=True)
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*left behind:", f"*/dev/shm/{name}"])
+
+
+HOLD = """
+import mmap, time
+with open('/dev/shm/{name}', 'w+b') as file:
+    file.truncate(4096)
+    memory = mmap.mmap(file.fileno(), 4096)
+    time.sleep(1.0)
+"""
+
+
+@pytest.mark.alone
+def test_beside_other_tests_shared_memory_counts_that_the_tests_own_processes_had(inner):
+    own, strange = f"pse-test-own-{os.getpid()}", f"pse-test-strange-{os.getpid()}"
+    try:
+        result = inner(
+            "def test_leak(nothing_left_behind):\n"
+            f"    subprocess.run([sys.executable, '-c', {HOLD.format(name=own)!r}], check=True)\n"
+            f"    open('/dev/shm/{strange}', 'w').close()\n",
+            *("-n", "1"),
+        )
+    finally:
+        for name in (own, strange):
+            Path("/dev/shm", name).unlink(missing_ok=True)
+    result.assert_outcomes(passed=1, errors=1)
+    assert f"/dev/shm/{own}" in result.stdout.str()
+    assert strange not in result.stdout.str()
 
 
 def test_clean_test_passes(nothing_left_behind):
