@@ -281,7 +281,7 @@ def take(x):
 
 
 def test_full_queues_of_loops_in_loops_do_not_lock(tmp_path):
-    """Thread B begins the second outer iteration's inner one before, thread C after the first one's second."""
+    """Thread B begins the second inner loop before the first one's second round, thread C after it."""
     (tmp_path / "crossed.py").write_text(CROSSING)
     program = compile_program(CROSSED, tmp_path / "crossed.coven")
     run(make_job(program, 1, depths=lambda thread: 1))
