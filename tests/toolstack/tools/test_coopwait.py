@@ -68,3 +68,28 @@ def test_the_end_waits_without_processor_time(stacked):
     body += "print(f'{time.process_time() - begin < 0.1}\\n', end='')"
     done = stacked(3, COOPWAIT, "-c", body)
     assert (done.code, done.out.split()) == (0, ["True"] * 3), done.err
+
+
+THREADS = """
+import threading
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+comms = [world.Dup() for _ in range(4)]
+sums = [0] * 4
+def work(i):
+    comm = comms[i]
+    for n in range(50):
+        sums[i] += comm.allreduce(n)
+        sums[i] += comm.sendrecv(n, (comm.rank + 1) % comm.size, source=(comm.rank - 1) % comm.size)
+threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(f"{sums == [1225 * (world.size + 1)] * 4}\\n", end="")
+"""
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_threads_wait_each_for_itself(stacked, ranks):
+    done = stacked(ranks, COOPWAIT, "-c", THREADS)
+    assert (done.code, done.out.split()) == (0, ["True"] * ranks), done.err
