@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from pse.language.errors import UsageError
+from pse.toolstack import stack
+
 GOOD = "#include <mpi.h>\nint MPI_Barrier(MPI_Comm comm) { return PMPI_Barrier(comm); }\n"
 START = '#include "pse_tools.h"\nint pse_tool_start(const struct pse_tools *tools) {{ {} }}\n'
 SAYS = """
@@ -70,12 +73,13 @@ def check(pse, tmp_path, shared_cache):
         ("module /nowhere/tool.so\n", 1, "it can't be read: No such file or directory"),
     ],
 )
-def test_mistakes_in_a_configuration_are_named(check, good, tmp_path, text, line, words):
-    done = check(text.format(good=good))
-    assert done.code == 2
-    assert f"tools.conf:{line}: " in done.err
-    assert words in done.err
-    assert "Traceback" not in done.err
+def test_mistakes_in_a_configuration_are_named(preload, good, tmp_path, text, line, words):
+    file = tmp_path / "tools.conf"
+    file.write_text(text.format(good=good))
+    with pytest.raises(UsageError) as raised:
+        stack.verify(str(file), preload)
+    assert raised.value.message.startswith(f"{file}:{line}: ")
+    assert words in raised.value.message
 
 
 def test_a_file_that_is_missing_is_named(pse, shared_cache):
