@@ -29,6 +29,8 @@ struct communicator {
     char name[MPI_MAX_OBJECT_NAME];
     char where[SITE_TEXT], routine[40]; /* that made it */
     bool checked, predefined;
+    bool freed;                         /* by the program; kept until its requests are done */
+    int users;                          /* requests on it */
     uint64_t operations, gone_ahead;    /* collective operations begun here, and known to fit */
     struct waiting_letter *collectives; /* rank 0: of operations that not all have begun */
     struct waiting_letter *arrived;     /* of messages without a receive, in the order of arrival */
@@ -143,10 +145,11 @@ static void communicator_made(MPI_Comm comm, const char *routine, const char *wh
     handle_early(made);
 }
 
-static void communicator_gone(MPI_Comm comm)
+/* Forget one that was freed and isn't needed any more. */
+static void communicator_unused(struct communicator *gone)
 {
-    struct communicator *gone = handles_take(&communicators, PSE_HANDLE(comm)), **at = &all_communicators;
-    if (!gone)
+    struct communicator **at = &all_communicators;
+    if (!gone || !gone->freed || gone->users)
         return;
     while (*at != gone)
         at = &(*at)->next;
@@ -155,6 +158,16 @@ static void communicator_gone(MPI_Comm comm)
         drop_letter(&gone->arrived);
     free(gone->ranks);
     free(gone);
+}
+
+static void communicator_gone(MPI_Comm comm)
+{
+    struct communicator *gone = handles_take(&communicators, PSE_HANDLE(comm));
+    if (!gone)
+        return;
+    gone->freed = true;
+    gone->handle = MPI_COMM_SELF;
+    communicator_unused(gone);
 }
 
 static const char *communicator_name(const struct communicator *comm)

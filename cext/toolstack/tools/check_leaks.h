@@ -64,7 +64,7 @@ static void report_leaks(void)
     EACH_OF(requests, struct operation, left)
     report_request(left);
     for (struct communicator *left = all_communicators; left; left = left->next)
-        if (!left->predefined)
+        if (!left->predefined && !left->freed)
             report_left("a communicator was never freed", left->routine, "", left->where,
                         "MPI_Comm_free (mpi4py: comm.Free()) before MPI_Finalize");
     EACH_OF(types, struct type, left)

@@ -377,6 +377,8 @@ static struct operation *enter_request(MPI_Comm comm, MPI_Request handle, const 
     init_operation(made, comm, routine);
     if (same)
         same->shared = made->shared = true; /* Complete since its start. */
+    if (made->comm)
+        made->comm->users++;
     handles_add(&requests, PSE_HANDLE(handle), made);
     return made;
 }
@@ -384,6 +386,16 @@ static struct operation *enter_request(MPI_Comm comm, MPI_Request handle, const 
 static struct operation *request_of(MPI_Request handle)
 {
     return handle == MPI_REQUEST_NULL ? NULL : handles_find(&requests, PSE_HANDLE(handle));
+}
+
+static void drop_request(MPI_Request handle)
+{
+    struct operation *gone = handles_take(&requests, PSE_HANDLE(handle));
+    if (gone->comm) {
+        gone->comm->users--;
+        communicator_unused(gone->comm);
+    }
+    free(gone);
 }
 
 static void started(MPI_Request handle)
@@ -400,7 +412,7 @@ static void request_done(MPI_Request handle, const MPI_Status *status)
         return;
     settle(done, status);
     if (!done->persistent)
-        free(handles_take(&requests, PSE_HANDLE(handle)));
+        drop_request(handle);
 }
 
 static void all_done(int count, const struct kept *kept)
@@ -422,7 +434,7 @@ static void request_freed(MPI_Request handle)
         return;
     if (gone->active)
         end(gone);
-    free(handles_take(&requests, PSE_HANDLE(handle)));
+    drop_request(handle);
 }
 
 static void request_cancelled(MPI_Request handle)

@@ -33,6 +33,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 PROTOTYPE = re.compile(r"\bint\s+(MPIX?_\w+)\s*\(([^;{}]*?)\)\s*(?:__attribute__[^;]*)?;")
+TWIN = re.compile(r"\bP(MPIX?_\w+)\s*\(")
 PARAMETER_NAME = re.compile(r"(\w+)\s*(?:\[[^]]*\]\s*)*$")
 FUNCTION_POINTER = re.compile(r"\(\s*\*\s*(\w+)\s*\)")
 # Parameters whose names differ between MPI libraries.
@@ -72,11 +73,11 @@ def _entry(line: str) -> Entry:
 
 
 def read_prototypes(header: str) -> Iterator[tuple[str, str]]:
-    """Name and parameters of each routine that returns an error code, each once."""
-    seen = set()
+    """Name and parameters of each routine that returns an error code and has its PMPI twin, each once."""
+    seen, twins = set(), set(TWIN.findall(header))
     for found in PROTOTYPE.finditer(header):
         name, parameters = found[1], " ".join(found[2].split())
-        if name not in seen and "..." not in parameters:
+        if name not in seen and name in twins and "..." not in parameters:
             seen.add(name)
             yield name, _respell(parameters, SPELLINGS | SPELLINGS_OF.get(name, {}))
 

@@ -139,6 +139,19 @@ static void unreceived(int right)
         MPI_Request_free(&request);
 }
 
+/* A communicator may be freed before what was begun on it is complete. */
+static void freed_early(int right)
+{
+    MPI_Comm made;
+    (void)right;
+    MPI_Comm_dup(all, &made);
+    MPI_Irecv(ints, 5000, MPI_INT, MPI_ANY_SOURCE, 3, made, two);
+    MPI_Isend(ints + 5000, 5000, MPI_INT, next, 3, made, two + 1);
+    MPI_Comm_free(&made);
+    MPI_Barrier(all);
+    MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
+}
+
 /* Receives from anybody and from one, posted in one order and sent for in another, long and short. */
 static void mixed_receives(int right)
 {
@@ -177,6 +190,7 @@ static const struct {
     {"deadlock", deadlock},
     {"unreceived", unreceived},
     {"mixed", mixed_receives},
+    {"early", freed_early},
 };
 
 /* Several cases may be named: the right ones are run together. */
