@@ -76,6 +76,12 @@ def test_wheel_holds_the_c_files_that_are_built_at_run_time_and_no_others(wheel)
     package = ROOT / "pse"
     expected = {str(path.relative_to(ROOT)) for suffix in ("*.c", "*.h") for path in package.rglob(suffix)}
     assert "pse/bench/programs/hop.c" in expected
+    # What tools of the tool stack are made of, for any MPI.
+    tools = [
+        path for suffix in ("*.c", "*.h") for path in (ROOT / "cext" / "toolstack" / "tools").glob(suffix)
+    ]
+    recorder = [ROOT / "cext" / "recorder" / name for name in ("recorder.c", "recorder.h")]
+    expected |= {f"pse/toolstack/tools/source/{path.name}" for path in (*tools, *recorder)}
     assert {name for name in names(wheel) if name.endswith((".c", ".h", ".cpp"))} == expected
 
 
