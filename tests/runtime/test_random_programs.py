@@ -147,13 +147,16 @@ def test_what_goes_from_node_to_node_along_a_tree_changes_nothing(folder, monkey
     check()
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_partitions_that_move_change_nothing(folder, place):
+@pytest.mark.parametrize("place", [*PLACES, "three nodes in a row"])
+def test_partitions_that_move_change_nothing(folder, monkeypatch, place):
+    monkeypatch.setattr(trees, "NODES", 1)
+    where = PLACES.get(place, {"nodes": lambda rank: rank % 3})
+
     @settings(max_examples=12, **SETTINGS)
     @given(programs(folder, size=20), circumstances(), st.integers(1, 2), st.integers())
     def check(written, how, every, seed):
         note(written.text)
         how["processors"] += 1
-        check_run(written.program, **how, **PLACES[place], balance=every, decide=lambda: anywhere(seed))
+        check_run(written.program, **how, **where, balance=every, decide=lambda: anywhere(seed))
 
     check()
