@@ -371,3 +371,50 @@ def test_the_object_exports_what_the_library_does_and_nothing_more(mpi, preload)
     exported = {name for name in elf.read(preload).functions if name[:3].upper() == "MPI"}
     assert exported == set(stubs.routines(elf.read(mpi.path)))
     assert all(name.startswith("pse_") for name in elf.read(preload).functions - exported)
+
+
+WATCHING = """
+#include <mpi.h>
+#include <stdio.h>
+int MPI_Barrier(MPI_Comm comm) { fprintf(stderr, "barrier\\n"); return PMPI_Barrier(comm); }
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
+{
+    fprintf(stderr, "session\\n");
+    return PMPI_Session_init(info, handler, session);
+}
+"""
+SPAWN = """
+import sys
+from mpi4py import MPI
+parent = MPI.Comm.Get_parent()
+if parent == MPI.COMM_NULL:
+    parent = MPI.COMM_SELF.Spawn(sys.executable, [sys.argv[0]], 2)
+parent.Barrier()
+parent.Disconnect()
+"""
+SESSION = """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+session = MPI.Session.Init()
+group = session.Create_group("mpi://WORLD")
+comm = MPI.Intracomm.Create_from_group(group)
+comm.Barrier()
+comm.Free()
+group.Free()
+session.Finalize()
+"""
+
+
+@pytest.mark.mpi
+def test_processes_that_are_spawned_run_under_the_stack(tool, stacked, tmp_path):
+    (tmp_path / "spawn.py").write_text(SPAWN)
+    done = stacked(1, f"module {tool('watching', WATCHING)}", tmp_path / "spawn.py")
+    assert (done.code, done.err) == (0, "barrier\n" * 3)
+
+
+@pytest.mark.mpi
+def test_sessions_run_under_the_stack(tool, stacked):
+    done = stacked(3, f"module {tool('watching', WATCHING)}", "-c", SESSION)
+    assert done.code == 0
+    assert sorted(done.err.split()) == ["barrier"] * 3 + ["session"] * 3
