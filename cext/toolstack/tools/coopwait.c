@@ -7,6 +7,7 @@
  * - A call with a nonblocking form: started, then tested (coopwait_calls.h, once for counts of int and once
  * for MPI_Count).  Errors are raised by the nonblocking form, once, with the communicator's own error
  * handler.
+ * - Small allreduces that come often: by messages (coopwait_small.h), as MPI's nonblocking form is slow for them.
  * - A collective call that has none (making communicators and windows, fences, MPI_Finalize): the ranks
  * gather at a nonblocking barrier first, so nobody is inside MPI's own wait while a peer is late.
  * - What waits for one other rank and has no form that can be tested (unlock and flush of windows,
@@ -82,6 +83,15 @@ static int finish(int error, MPI_Request *request, MPI_Status *status)
     return *request == MPI_REQUEST_NULL ? error : MPI_Wait(request, status);
 }
 
+/* Wait until all ranks of a communicator have come.  What is no communicator is for the call itself to
+ * refuse. */
+static int gather_at(MPI_Comm comm)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    return comm == MPI_COMM_NULL ? MPI_SUCCESS
+                                 : finish(PMPI_Ibarrier(comm, &request), &request, MPI_STATUS_IGNORE);
+}
+
 /* Take back a receive that nobody will send to any more. */
 static void withdraw(MPI_Request *received)
 {
@@ -102,6 +112,8 @@ static void withdraw(MPI_Request *received)
         MPI_Request request = MPI_REQUEST_NULL;                                                              \
         return finish(FORM(PMPI_##form)(arguments, &request), &request, MPI_STATUS_IGNORE);                  \
     }
+
+#include "coopwait_small.h"
 
 #define COUNT int
 #define PLACE int

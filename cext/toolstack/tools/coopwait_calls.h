@@ -57,6 +57,19 @@ TOOL_PUBLIC int FORM(MPI_Sendrecv_replace)(void *buf, MESSAGE, int dest, int sen
 
 /* Collective */
 
+TOOL_PUBLIC int FORM(MPI_Allreduce)(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, MPI_Comm comm)
+{
+    const size_t element = size_for(datatype, op), bytes = element * (size_t)count;
+    struct twin *twin = twin_for(comm, count, element);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (!twin)
+        return finish(FORM(PMPI_Iallreduce)(sendbuf, recvbuf, count, datatype, op, comm, &request), &request,
+                      MPI_STATUS_IGNORE);
+    if (sendbuf != MPI_IN_PLACE)
+        memcpy(recvbuf, sendbuf, bytes);
+    return combine(recvbuf, (int)count, datatype, bytes, op, twin);
+}
+
 STARTED(Bcast, Ibcast, PARAMETERS(void *buffer, MESSAGE, int root, MPI_Comm comm),
         ARGUMENTS(buffer, count, datatype, root, comm))
 
@@ -64,7 +77,6 @@ STARTED(Bcast, Ibcast, PARAMETERS(void *buffer, MESSAGE, int root, MPI_Comm comm
     STARTED(name, form, PARAMETERS(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, MPI_Comm comm),   \
             ARGUMENTS(sendbuf, recvbuf, count, datatype, op, comm))
 
-REDUCED(Allreduce, Iallreduce)
 REDUCED(Reduce_scatter_block, Ireduce_scatter_block)
 REDUCED(Scan, Iscan)
 REDUCED(Exscan, Iexscan)

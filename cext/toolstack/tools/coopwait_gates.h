@@ -1,15 +1,6 @@
 /* Collective calls without a nonblocking form: all ranks gather at a nonblocking barrier and go in together.
  * Included by coopwait.c. */
 
-/* Wait until all ranks of a communicator have come.  What is no communicator is for the call itself to
- * refuse. */
-static int gather_at(MPI_Comm comm)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-    return comm == MPI_COMM_NULL ? MPI_SUCCESS
-                                 : finish(PMPI_Ibarrier(comm, &request), &request, MPI_STATUS_IGNORE);
-}
-
 #define GATED(name, comm, parameters, arguments)                                                             \
     TOOL_PUBLIC int name parameters                                                                          \
     {                                                                                                        \
@@ -133,5 +124,7 @@ TOOL_PUBLIC int MPI_Win_free(MPI_Win *win)
 TOOL_PUBLIC int MPI_Finalize(void)
 {
     int error = gather_at(MPI_COMM_WORLD);
+    if (twin_key != MPI_KEYVAL_INVALID)
+        PMPI_Comm_delete_attr(MPI_COMM_WORLD, twin_key);
     return error == MPI_SUCCESS ? PMPI_Finalize() : error;
 }

@@ -14,7 +14,7 @@ def calls(program):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize(("ranks", "seed"), [(1, 1), (3, 1), (3, 2), (4, 3)])
+@pytest.mark.parametrize(("ranks", "seed"), [(1, 1), (2, 4), (3, 1), (3, 2), (4, 3)])
 def test_every_blocking_routine_gives_what_it_gives_without(stacked_program, calls, ranks, seed):
     plain = stacked_program(ranks, "", calls, str(seed), "40")
     waiting = stacked_program(ranks, COOPWAIT, calls, str(seed), "40")

@@ -195,6 +195,25 @@ static void reductions(void)
     MPI_Op_free(&times), MPI_Type_free(&matrix);
 }
 
+/* Many small ones: on a communicator of its own, on its copy, and with the halves' own numbers of calls. */
+static void small_reductions(void)
+{
+    MPI_Op ops[] = {MPI_SUM, MPI_MAX, MPI_MIN, MPI_PROD, MPI_LAND, MPI_LOR, MPI_BXOR};
+    MPI_Comm copy;
+    MPI_Comm_dup(world, &copy);
+    for (int i = 0; i < 40; i++) {
+        int count = chance(10), in[10], out[10] = {0};
+        double real = rank + 0.5, sum;
+        for (int k = 0; k < 10; k++)
+            in[k] = rank + chance(3);
+        MPI_Allreduce(in, out, count, MPI_INT, ops[chance(7)], copy), add(out, sizeof out);
+        MPI_Allreduce(MPI_IN_PLACE, in, count, MPI_INT, ops[chance(7)], i % 2 ? copy : half),
+            add(in, sizeof in);
+        MPI_Allreduce(&real, &sum, 1, MPI_DOUBLE, MPI_SUM, copy), add(&sum, sizeof sum);
+    }
+    MPI_Comm_free(&copy);
+}
+
 static void spreading(void)
 {
     int count = 1 + chance(10), root = chance(size), *in = numbers(MOST), *out = numbers(MOST);
@@ -399,7 +418,7 @@ int main(int argc, char **argv)
 {
     static void (*const kinds[])(void) = {ring,       one_way,   matched,    many,          persistent,
                                           reductions, spreading, neighbours, communicators, halves,
-                                          windows,    buffered,  errors,     generalised};
+                                          windows,    buffered,  errors,     generalised,   small_reductions};
     enum { KINDS = sizeof kinds / sizeof *kinds };
     MPI_Init(&argc, &argv);
     prepare();
