@@ -7,7 +7,8 @@
  * - A call with a nonblocking form: started, then tested (coopwait_calls.h, once for counts of int and once
  * for MPI_Count).  Errors are raised by the nonblocking form, once, with the communicator's own error
  * handler.
- * - Small allreduces that come often: by messages (coopwait_small.h), as MPI's nonblocking form is slow for them.
+ * - Small allreduces that come often: by messages (coopwait_small.h), as MPI's nonblocking form is slow for
+ * them.
  * - A collective call that has none (making communicators and windows, fences, MPI_Finalize): the ranks
  * gather at a nonblocking barrier first, so nobody is inside MPI's own wait while a peer is late.
  * - What waits for one other rank and has no form that can be tested (unlock and flush of windows,
