@@ -13,6 +13,7 @@
 #include "check_report.h"
 #include "check_types.h"
 #include "check_wait.h"
+#include "ending.h"
 
 enum { NO_ROOT = -1, NO_OPERATION = -1 };
 
@@ -87,7 +88,7 @@ static void end_mismatch(struct communicator *comm, const struct letter *a, cons
     describe_collective(b, text, sizeof text);
     add_place(&report, comm->ranks[b->from], b->routine, text, b->where);
     tell(&report, right);
-    PMPI_Abort(MPI_COMM_WORLD, 1);
+    end_job(1);
 }
 
 /* Rank 0 of a communicator hears of one; when all are there, they may go. */

@@ -12,6 +12,7 @@
 
 #include "check_mail.h"
 #include "check_report.h"
+#include "ending.h"
 
 enum { STUCK_MS = 300, ROUND_MS = 100, PATIENCE_MS = 5000, SHOWN_RANKS = 16 };
 
@@ -105,7 +106,7 @@ static void judge_deadlock(void)
         potential = potential || judge.answers[rank].releasable;
     report_deadlock(potential);
     if (!potential)
-        PMPI_Abort(MPI_COMM_WORLD, 1);
+        end_job(1);
     say_to_all(&release);
 }
 

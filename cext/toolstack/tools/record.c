@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "directory.h"
+#include "ending.h"
 #include "handles.h"
 #include "kept.h"
 #include "order.h"
@@ -56,7 +57,7 @@ static void grow(void)
     if (entries)
         return;
     tool_say("there is no memory for the order of this run");
-    PMPI_Abort(MPI_COMM_WORLD, 1);
+    end_job(1);
 }
 
 /* Append an entry, or count it as one more of the last; returns its place. */

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 
+#include "ending.h"
 #include "handles.h"
 #include "kept.h"
 #include "order.h"
@@ -44,8 +45,7 @@ static void __attribute__((noreturn, format(printf, 1, 2))) diverge(const char *
              "threads "
              "than was recorded",
              (unsigned long long)calls + 1, what, where);
-    PMPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
+    end_job(1);
 }
 
 /* The next entry, which must be this call. */
@@ -285,7 +285,9 @@ static void replay_start(int returned)
     PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (any) {
         PMPI_Barrier(MPI_COMM_WORLD); /* All have said what they have to say. */
-        PMPI_Abort(MPI_COMM_WORLD, 2);
+        if (rank == 0)
+            end_job(2);
+        PMPI_Barrier(MPI_COMM_WORLD); /* Until the job has ended. */
     }
     PMPI_Comm_dup(MPI_COMM_SELF, &nobody);
     replaying = true;

@@ -69,6 +69,8 @@ def read_list(text: str) -> list[Entry]:
 
 def _entry(line: str) -> Entry:
     names, *code = (part.strip() for part in re.split(r"(?<!\|)\|(?!\|)", line))
+    if len(code) > 3:
+        raise SystemExit(f"wrap.py: more than NAMES | before | call | after in the line {line!r}")
     return Entry(tuple(names.split()), *code)
 
 
