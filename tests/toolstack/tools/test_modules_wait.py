@@ -1,4 +1,4 @@
-"""Modules with communicators wait by coopwait unless told otherwise; programs without them run without tools."""
+"""Modules with communicators wait by coopwait unless told otherwise; other programs run without tools."""
 
 import pytest
 
