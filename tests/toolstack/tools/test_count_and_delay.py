@@ -76,6 +76,7 @@ print(f"{barrier >= 0.1} {used < 0.05} {rank < 0.1}\\n", end="")
 """
 
 
+@pytest.mark.alone
 @pytest.mark.mpi
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_chosen_routines_take_longer_and_sleep(stacked, ranks):
