@@ -1,7 +1,7 @@
 """An allreduce of 8 bytes, again and again: ``allreduce ROUNDS [single]``; prints µs of a round.
 
-With ``single`` MPI is started as by a program without threads: MPICH then polls without giving way.  Otherwise
-mpi4py asks for MPI_THREAD_MULTIPLE, under which it yields the core between polls.
+With ``single`` MPI is started as by a program without threads: MPICH then polls without giving way.
+Otherwise mpi4py asks for MPI_THREAD_MULTIPLE, under which it yields the core between polls.
 """
 
 import json
