@@ -76,8 +76,8 @@ class Figure:
         Its unit; "×" for a ratio.
     sense : str
         "<=" or ">=": on which side of the target is good.
-    target : float or None
-        What it should reach; None for what is only shown.
+    target : float
+        What it should reach.
     samples : tuple of float
         One for each repetition, in the order they were taken.
     against : Against, optional
@@ -98,7 +98,7 @@ class Figure:
     name: str
     unit: str
     sense: Sense
-    target: float | None
+    target: float
     samples: tuple[float, ...]
     against: Against | None = None
 
@@ -118,10 +118,8 @@ class Figure:
         return min(self.samples), max(self.samples)
 
     @property
-    def holds(self) -> bool | None:
-        """Whether the median reaches the target; None where there is none."""
-        if self.target is None:
-            return None
+    def holds(self) -> bool:
+        """Whether the median reaches the target."""
         return self.value <= self.target if self.sense == "<=" else self.value >= self.target
 
     @property

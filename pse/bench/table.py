@@ -33,20 +33,13 @@ def cells(figure: Figure) -> tuple[str, ...]:
         figure.name,
         f"{number(figure.value)} {figure.unit}",
         f"{number(low)} – {number(high)}",
-        *_verdict(figure),
+        f"{'≤' if figure.sense == '<=' else '≥'} {number(figure.target)} {figure.unit}",
+        "holds" if figure.holds else "missed",
     )
     if figure.against is None or figure.ratio is None:
         return (*own, "", "", "")
     peer = figure.against
     return (*own, peer.name, f"{number(peer.value)} {peer.unit}", f"{number(figure.ratio)} ×")
-
-
-def _verdict(figure: Figure) -> tuple[str, str]:
-    """Give the target and whether it is reached; nothing where there is none."""
-    if figure.target is None:
-        return "", ""
-    sense = "≤" if figure.sense == "<=" else "≥"
-    return f"{sense} {number(figure.target)} {figure.unit}", "holds" if figure.holds else "missed"
 
 
 def number(value: float) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from pse.bench import SUBJECTS, Against, Figure, Result
 from pse.bench.manual import marks, update
-from pse.bench.table import busy_warning, cells, number
+from pse.bench.table import busy_warning, number
 from pse.language.errors import UsageError
 
 MANUAL = Path(__file__).parents[2] / "docs" / "performance.md"
@@ -90,8 +90,3 @@ def test_a_busy_machine_is_warned_of():
 )
 def test_numbers_are_written_without_exponents(value, text):
     assert number(value) == text
-
-
-def test_what_is_only_shown_has_neither_target_nor_verdict():
-    assert cells(Figure("a hop", "µs", "<=", None, (1.5,)))[3:5] == ("", "")
-    assert cells(Figure("a hop", "µs", "<=", 4.0, (4.5,)))[3:5] == ("≤ 4.00 µs", "missed")
