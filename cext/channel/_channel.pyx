@@ -18,6 +18,9 @@ cdef extern from *:
       atomic_store(&slot->state, PSE_RANK_STARTING);
     }
     static inline void slot_state(pse_slot *slot, uint32_t state) { atomic_store(&slot->state, state); }
+    static inline uint32_t queue_length(pse_board *board, uint32_t rank, uint32_t edge) {
+      return atomic_load_explicit(pse_board_queued(board, rank) + edge, memory_order_relaxed);
+    }
     static inline uint64_t complete_iterations(pse_board *board, uint32_t loop, uint32_t rank) {
       return atomic_load(pse_board_loop(board, loop, rank));
     }
@@ -26,6 +29,7 @@ cdef extern from *:
     void slot_start(pse_slot *slot, int pid) nogil
     void slot_state(pse_slot *slot, uint32_t state) nogil
     uint64_t complete_iterations(pse_board *board, uint32_t loop, uint32_t rank) nogil
+    uint32_t queue_length(pse_board *board, uint32_t rank, uint32_t edge) nogil
     void pse_board_forget_taken(const pse_board *board, uint32_t consumer) nogil
 
 cdef extern from "wakeups.h":
@@ -137,6 +141,17 @@ cdef class Board:
         if rank >= self.ranks or loop >= pse_board_get_size(board).loops:
             raise IndexError(f"rank {rank} of {self.ranks}, loop {loop}")
         return complete_iterations(board, loop, rank)
+
+    def queues(self, uint32_t rank):
+        """Give the queues of a rank in which something waits: edge to number of arrays."""
+        cdef uint32_t edge, length
+        cdef dict found = {}
+        self._slot(rank)
+        for edge in range(pse_board_get_size(self.board).edges):
+            length = queue_length(self.board, rank, edge)
+            if length:
+                found[edge] = length
+        return found
 
     def forget_taken(self, uint32_t consumer):
         """Note that a rank has taken nothing from any queue yet."""

@@ -28,12 +28,19 @@ struct pse_board {
     _Atomic uint64_t *taken;
     _Atomic uint64_t *loops;
     pse_inbox *inboxes;
+    _Atomic uint32_t *queued;
     int fd;
 };
 
 static uint64_t aligned(uint64_t bytes)
 {
     return (bytes + 63u) & ~UINT64_C(63);
+}
+
+/* Each rank's row has cache lines of its own. */
+static uint64_t queued_row(pse_board_size size)
+{
+    return aligned(sizeof(uint32_t) * size.edges);
 }
 
 /* Set the pointers of `board` into a mapping that starts at `base`; returns the size of the whole (base may
@@ -51,7 +58,9 @@ static uint64_t place_parts(pse_board *board, uintptr_t base, pse_board_size siz
     board->loops = (_Atomic uint64_t *)(base + at);
     at += aligned(sizeof(uint64_t) * size.ranks * (uint64_t)size.loops);
     board->inboxes = (pse_inbox *)(base + at);
-    return at + sizeof(pse_inbox) * size.ranks;
+    at += sizeof(pse_inbox) * size.ranks;
+    board->queued = (_Atomic uint32_t *)(base + at);
+    return at + queued_row(size) * size.ranks;
 }
 
 static int map_board(pse_board *board, uint64_t bytes)
@@ -168,6 +177,11 @@ _Atomic uint64_t *pse_board_loop(const pse_board *board, uint32_t loop, uint32_t
 pse_inbox *pse_board_inbox(const pse_board *board, uint32_t rank)
 {
     return &board->inboxes[rank];
+}
+
+_Atomic uint32_t *pse_board_queued(const pse_board *board, uint32_t rank)
+{
+    return board->queued + queued_row(board->header->size) / sizeof(uint32_t) * rank;
 }
 
 _Atomic uint32_t *pse_board_space_wanted(const pse_board *board)

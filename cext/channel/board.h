@@ -3,7 +3,8 @@
  * For every rank of the job it has a slot (pid, state, what it runs, its doorbell), its statistics per call
  * site, and its inbox.  For every edge of the program graph it counts, per consumer, how many messages were
  * taken (credits), and for every `inflight` loop, per rank, how many iterations are complete.  Ranks of other
- * nodes have slots too; they stay empty but for the counters that messages mirror.
+ * nodes have slots too; they stay empty but for the counters that messages mirror.  For whoever watches,
+ * every rank shows how long its queues are.
  *
  * The launcher makes the board where it can, else the first rank of the node; others open it through
  * /proc/PID/fd/FD.  May touch: its own mapping.  Next rooms: `inbox.h` (messages), `doorbell.h` (sleeping).
@@ -99,6 +100,8 @@ _Atomic uint64_t *pse_board_taken(const pse_board *board, uint32_t edge, uint32_
 void pse_board_forget_taken(const pse_board *board, uint32_t consumer);
 _Atomic uint64_t *pse_board_loop(const pse_board *board, uint32_t loop, uint32_t rank);
 struct pse_inbox *pse_board_inbox(const pse_board *board, uint32_t rank);
+/* How many arrays wait in each queue of a rank, one number for each edge; only shown, nobody relies on it. */
+_Atomic uint32_t *pse_board_queued(const pse_board *board, uint32_t rank);
 
 /* How many ranks of this node wait for space in the arena. */
 _Atomic uint32_t *pse_board_space_wanted(const pse_board *board);

@@ -197,6 +197,8 @@ static void mirror(pse_sequencer *s, const pse_message *message)
 void queue_changed(pse_sequencer *s, uint64_t tph, uint32_t edge, uint32_t source, int by)
 {
     s->queued[edge] += (uint32_t)by;
+    if (s->shown != NULL)
+        atomic_store_explicit(&s->shown[edge], s->queued[edge], memory_order_relaxed);
     if (s->recorder != NULL)
         record(s, pse_clock(), PSE_EVENT_QUEUE_DEPTH, 0, s->plan->edge_sites[edge], tph,
                pse_pair(edge, source), s->queued[edge], s->plan->edge_depths[edge]);

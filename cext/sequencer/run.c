@@ -22,6 +22,8 @@ int pse_sequencer_create(pse_sequencer **out, const pse_plan *plan, pse_board *b
     s->arena = arena;
     s->arena_base = arena ? pse_arena_base(arena) : NULL;
     s->recorder = recorder;
+    s->shown = pse_board_queued(board, plan->rank);
+    memset((void *)s->shown, 0, plan->edges * sizeof *s->shown);
     s->sent = calloc(plan->pushes_count + 1, sizeof *s->sent);
     s->sequences = calloc(plan->ranks, sizeof *s->sequences);
     s->loops = calloc(plan->loops_count + 1, sizeof *s->loops);
@@ -57,6 +59,7 @@ static void free_contexts(pse_context *context)
 
 void pse_sequencer_destroy(pse_sequencer *s)
 {
+    s->shown = NULL; /* What is freed now leaves no queue, and the board is the next sequencer's. */
     frames_destroy(s);
     while (s->youngest != NULL)
         s->youngest->home == s->youngest ? context_remove(s, s->youngest) : fiber_remove(s, s->youngest);

@@ -186,8 +186,9 @@ struct pse_sequencer {
     uint32_t *route_first, *route_count;
     uint64_t *sent; /* per push: messages handed over so far */
     loop_state *loops;
-    uint32_t *queued;    /* per edge: arrays that came and were not used yet */
-    uint64_t *sequences; /* per rank: messages sent to it */
+    uint32_t *queued;        /* per edge: arrays that came and were not used yet */
+    _Atomic uint32_t *shown; /* ... as the board shows it; NULL at the end */
+    uint64_t *sequences;     /* per rank: messages sent to it */
 
     pse_mail *mail;
     quiet_state quiet;

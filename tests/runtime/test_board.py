@@ -142,3 +142,10 @@ def test_a_board_cut_short_is_refused():
 def test_a_descriptor_that_is_not_there_is_refused():
     with pytest.raises(OSError, match="cannot open the board of process 2147483647: No such file"):
         Board.attach(2147483647, 3)
+
+
+def test_queues_are_shown_where_something_waits():
+    board = Board.create(2, 1, 3, 0)
+    assert [board.queues(rank) for rank in range(2)] == [{}, {}]
+    with pytest.raises(IndexError, match=r"^rank 2 of 2$"):
+        board.queues(2)
