@@ -37,6 +37,7 @@ from pse.trace.events import (
 )
 from pse.trace.reader import Trace
 from pse.trace.reader import open_trace as open
+from pse.trace.selection import Selection
 from pse.trace.summary import Summary, summarize
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "Phase",
     "RankDefinition",
     "Recorder",
+    "Selection",
     "SendMode",
     "SiteDefinition",
     "Summary",

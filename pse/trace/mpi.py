@@ -25,8 +25,8 @@ ROUTINE_CALL_DTYPE = np.dtype(
     [
         ("rank", "<u4"),
         ("routine", "<u4"),  # index of the list of names that comes with the table
-        ("enter", "<u8"),  # ns
-        ("leave", "<u8"),  # ns
+        ("enter", "<i8"),  # ns since the run's origin
+        ("leave", "<i8"),  # ns since the run's origin
         ("returned", "<i8"),
     ]
 )
@@ -72,7 +72,8 @@ def _rank_routine_calls(trace: Trace, rank: int, names: dict[str, int]) -> Array
         texts = trace.texts(rank)
         labels = [texts.get((TextKind.REGION, int(number)), f"routine {number}") for number in numbers]
         calls["routine"] = np.array([names.setdefault(label, len(names)) for label in labels])[places]
-    calls["rank"], calls["leave"], calls["enter"] = rank, events["time"], events["b"]
+    calls["rank"] = rank
+    calls["enter"], calls["leave"] = trace.run_times(rank, events["b"]), trace.run_times(rank, events["time"])
     calls["returned"] = events["c"].view("<i8")
     return calls
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from pse.trace import mpi, tables
+from pse.trace.clocks import RunClock
 from pse.trace.definitions import FILE_NAME, RANK_FILE, Definitions, read_definitions
 from pse.trace.errors import TraceError
 from pse.trace.events import EVENT_DTYPE, EventType
@@ -36,20 +37,40 @@ class Trace:
         The usable files by rank.
     problems : tuple of str
         What is missing or damaged, a sentence each.
+    clock : RunClock
+        Converts each rank's times into the run's.
     """
 
     path: Path
     definitions: Definitions | None
     files: Mapping[int, RankFile]
     problems: tuple[str, ...]
+    clock: RunClock
 
     @property
     def ranks(self) -> tuple[int, ...]:
         """Ranks whose events are there, ascending."""
         return tuple(sorted(self.files))
 
+    @property
+    def origin(self) -> int:
+        """When the earliest event of all ranks happened, ns since 1970 (UTC): time 0 of all tables."""
+        return self.clock.origin
+
+    @property
+    def span(self) -> int:
+        """From the earliest event to the latest, ns."""
+        return self.clock.span
+
+    def run_times(self, rank: int, raw: Array) -> Array:
+        """Times of a rank's clock, as its events have them, as ns since `origin`: int64, comparable."""
+        return self.clock.times(rank, raw)
+
     def events(self, rank: int) -> Array:
-        """All events of a rank in the order of writing: array of `EVENT_DTYPE`, mapped read-only."""
+        """All events of a rank in the order of writing, with the times of its host's clock.
+
+        An array of `EVENT_DTYPE`, mapped read-only.
+        """
         try:
             return self.files[rank].events
         except KeyError:
@@ -142,7 +163,8 @@ def open_trace(directory: str | os.PathLike[str]) -> Trace:
         raise TraceError(f"{path}: nothing of this trace can be read: {'; '.join(problems)}")
     for rank in sorted(files):
         problems += files[rank].problems
-    return Trace(path, definitions, files, tuple(problems))
+    clock = RunClock(files)
+    return Trace(path, definitions, files, (*problems, *clock.problems), clock)
 
 
 def _list(path: Path) -> list[str]:

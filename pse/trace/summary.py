@@ -138,7 +138,7 @@ class Summary:
     path: str
     program: str
     started: str
-    span: int  # ns from the first event of the run to the last, by the hosts' wall clocks
+    span: int  # ns from the first event of the run to the last
     events: int
     arena_peak: dict[str, int]  # bytes in shared memory at once, by host
     unmatched_sends: int
@@ -168,7 +168,7 @@ def summarize(trace: Trace) -> Summary:
         path=str(trace.path),
         program=definitions.program if definitions else "",
         started=definitions.started if definitions else "",
-        span=_run_span(trace),
+        span=trace.span,
         events=sum(len(trace.events(rank)) for rank in trace.ranks),
         arena_peak=_arena_peaks(trace, memory),
         unmatched_sends=len(messages.sends),
@@ -186,7 +186,7 @@ def summarize(trace: Trace) -> Summary:
 
 def _call_rows(names: Names, calls: Array) -> tuple[CallRow, ...]:
     groups = Groups(calls["site"], names.thread_numbers(calls["rank"]))
-    times = (calls["leave"] - calls["enter"]).view("<i8")
+    times = calls["leave"] - calls["enter"]
     columns = (
         *(groups.count, groups.sum(calls["failed"]), groups.sum(~calls["complete"])),
         *(groups.sum(times), groups.max(times), groups.sum(calls["cpu"])),
@@ -245,7 +245,7 @@ def _traffic(groups: Groups, events: Array, kind: EventType) -> Iterator[Array]:
 
 def _wait_rows(names: Names, waits: Array) -> tuple[WaitRow, ...]:
     groups = Groups(waits["site"], names.thread_numbers(waits["rank"]), waits["reason"])
-    times = (waits["end"] - waits["begin"]).view("<i8")
+    times = waits["end"] - waits["begin"]
     numbers = (groups.count, groups.sum(times), groups.max(times))
     return tuple(
         WaitRow(*names.site(site), names.threads[thread], _reason(int(reason)), *map(int, row))
@@ -273,7 +273,7 @@ def _queue_rows(names: Names, samples: Array) -> tuple[QueueRow, ...]:
 
 def _routine_rows(calls: Array, routines: list[str]) -> tuple[RoutineRow, ...]:
     groups = Groups(calls["routine"])
-    times = (calls["leave"] - calls["enter"]).view("<i8")
+    times = calls["leave"] - calls["enter"]
     columns = zip(groups.first, groups.count, groups.sum(times), groups.max(times), strict=True)
     return tuple(
         RoutineRow(
@@ -319,7 +319,7 @@ def _rank_rows(names: Names, trace: Trace, calls: Array, waits: Array, memory: A
 
 def _time_by_rank(ranks: Array, times: Array) -> dict[int, int]:
     groups = Groups(ranks)
-    return dict(zip(groups.first.tolist(), groups.sum(times.view("<i8")).tolist(), strict=True))
+    return dict(zip(groups.first.tolist(), groups.sum(times).tolist(), strict=True))
 
 
 def _peaks(owners: Array, changes: Array) -> dict[int, int]:
@@ -339,18 +339,8 @@ def _arena_peaks(trace: Trace, memory: Array) -> dict[str, int]:
 
 
 def _rank_span(trace: Trace, rank: int) -> int:
-    times = trace.events(rank)["time"]
-    return int(times[-1]) - int(times[0]) if len(times) else 0
-
-
-def _run_span(trace: Trace) -> int:
-    ends = []
-    for rank in trace.ranks:
-        file, times = trace.files[rank], trace.events(rank)["time"]
-        ends += (
-            [int(time) - file.start_clock + file.start_real for time in times[[0, -1]]] if len(times) else []
-        )
-    return max(ends) - min(ends) if ends else 0
+    ends = trace.run_times(rank, trace.events(rank)["time"][[0, -1]]) if len(trace.events(rank)) else (0, 0)
+    return int(ends[1]) - int(ends[0])
 
 
 def _share(part: Any, whole: Any) -> float:

@@ -1,7 +1,8 @@
 """Tables from events: module calls, messages, waits, memory, queues; NumPy all the way, no loop over events.
 
-A record that ends something carries the time of its begin, so no enter has to be matched with its leave.
-Only messages are matched, by (sender, receiver, sequence).
+Times are ns since the run's origin (`Trace.origin`), so they can be compared between ranks and hosts.  A
+record that ends something carries the time of its begin, so no enter has to be matched with its leave.  Only
+messages are matched, by (sender, receiver, sequence).
 
 May touch: nothing.  Next room: ``summary.py`` counts, ``views`` draws.
 """
@@ -26,8 +27,8 @@ MODULE_CALL_DTYPE = np.dtype(
         ("site", "<u4"),
         ("tph", "<u8"),
         ("partition", "<u4"),
-        ("enter", "<u8"),  # ns
-        ("leave", "<u8"),  # ns
+        ("enter", "<i8"),  # ns
+        ("leave", "<i8"),  # ns
         ("cpu", "<u8"),  # ns
         ("status", "<i4"),  # what the module returned
         ("failed", "?"),
@@ -44,8 +45,8 @@ MESSAGE_DTYPE = np.dtype(
         ("flags", "<u2"),  # MessageFlag
         ("site", "<u4"),  # that defined the tag
         ("tph", "<u8"),
-        ("sent", "<u8"),  # ns, clock of the sender
-        ("received", "<u8"),  # ns, clock of the receiver
+        ("sent", "<i8"),  # ns
+        ("received", "<i8"),  # ns
     ]
 )
 WAIT_DTYPE = np.dtype(
@@ -56,14 +57,14 @@ WAIT_DTYPE = np.dtype(
         ("reason", "<u2"),  # WaitReason
         ("peer", "<u4"),
         ("edge", "<u4"),
-        ("begin", "<u8"),  # ns
-        ("end", "<u8"),  # ns
+        ("begin", "<i8"),  # ns
+        ("end", "<i8"),  # ns
         ("complete", "?"),
     ]
 )
 MEMORY_DTYPE = np.dtype(
     [
-        ("time", "<u8"),  # ns
+        ("time", "<i8"),  # ns
         ("rank", "<u4"),  # whose memory it is: the one that allocated it
         ("site", "<u4"),
         ("tph", "<u8"),
@@ -74,7 +75,7 @@ MEMORY_DTYPE = np.dtype(
 )
 QUEUE_DTYPE = np.dtype(
     [
-        ("time", "<u8"),  # ns
+        ("time", "<i8"),  # ns
         ("rank", "<u4"),
         ("edge", "<u4"),  # NONE: the whole inbox
         ("sender", "<u4"),  # NONE: all
@@ -83,7 +84,7 @@ QUEUE_DTYPE = np.dtype(
     ]
 )
 RANKED_EVENT_DTYPE = np.dtype(
-    [*((name, EVENT_DTYPE[name]) for name in EVENT_DTYPE.names or ()), ("rank", "<u4")]
+    [("time", "<i8"), *((name, EVENT_DTYPE[name]) for name in (EVENT_DTYPE.names or ())[1:]), ("rank", "<u4")]
 )
 
 
@@ -109,8 +110,8 @@ def _interrupted(trace: Trace, rank: int, begin: EventType, end: EventType) -> A
     return open_one
 
 
-def _last_time(trace: Trace, rank: int) -> int:
-    return int(trace.events(rank)["time"][-1])
+def _last_time(trace: Trace, rank: int) -> Array:
+    return trace.run_times(rank, trace.events(rank)["time"][-1:])
 
 
 def module_calls(trace: Trace) -> Array:
@@ -125,11 +126,12 @@ def _rank_module_calls(trace: Trace, rank: int) -> Array:
     both = np.concatenate([ended, open_call])
     calls["rank"], calls["site"], calls["tph"] = rank, both["site"], both["tph"]
     done, rest = calls[: len(ended)], calls[len(ended) :]
-    done["enter"], done["leave"], done["cpu"] = ended["b"], ended["time"], ended["a"]
+    done["enter"], done["leave"] = trace.run_times(rank, ended["b"]), trace.run_times(rank, ended["time"])
+    done["cpu"] = ended["a"]
     done["status"], done["partition"] = low(ended["c"]).view("<i4"), high(ended["c"])
     done["failed"], done["complete"] = ended["flags"] & ModuleFlag.FAILED != 0, True
     if len(open_call):
-        rest["enter"], rest["leave"] = open_call["time"], _last_time(trace, rank)
+        rest["enter"], rest["leave"] = trace.run_times(rank, open_call["time"]), _last_time(trace, rank)
         rest["partition"] = low(open_call["a"])
     return calls
 
@@ -151,10 +153,10 @@ def _rank_waits(trace: Trace, rank: int) -> Array:
         both["flags"],
     )
     found["peer"], found["edge"] = low(both["a"]), high(both["a"])
-    found["begin"], found["end"] = both["b"], both["time"]
+    found["begin"], found["end"] = trace.run_times(rank, both["b"]), trace.run_times(rank, both["time"])
     found["complete"][: len(ended)] = True
     if len(open_wait):
-        found["begin"][-1], found["end"][-1] = open_wait["time"][0], _last_time(trace, rank)
+        found["begin"][-1:], found["end"][-1:] = found["end"][-1:], _last_time(trace, rank)
     return found
 
 
@@ -198,7 +200,7 @@ def _ranked_events(trace: Trace, kind: EventType) -> Array:
         ranked = np.empty(len(events), RANKED_EVENT_DTYPE)
         for name in EVENT_DTYPE.names or ():
             ranked[name] = events[name]
-        ranked["rank"] = rank
+        ranked["time"], ranked["rank"] = trace.run_times(rank, events["time"]), rank
         return ranked
 
     return _each_rank(trace, one, RANKED_EVENT_DTYPE)
@@ -227,8 +229,8 @@ def _rank_memory(trace: Trace, rank: int) -> Array:
     events = trace.select(rank, EventType.ALLOCATE, EventType.FREE)
     freed = events["type"] == EventType.FREE
     changes = np.zeros(len(events), MEMORY_DTYPE)
-    for name in ("time", "site", "tph"):
-        changes[name] = events[name]
+    changes["time"], changes["site"] = trace.run_times(rank, events["time"]), events["site"]
+    changes["tph"] = events["tph"]
     changes["rank"] = np.where(freed, events["c"], rank)
     changes["handle"] = events["b"]
     changes["bytes"] = np.where(freed, -events["a"].astype("<i8"), events["a"].astype("<i8"))
@@ -244,7 +246,7 @@ def queue_depths(trace: Trace) -> Array:
 def _rank_queue_depths(trace: Trace, rank: int) -> Array:
     events = trace.select(rank, EventType.QUEUE_DEPTH)
     samples = np.zeros(len(events), QUEUE_DTYPE)
-    samples["time"], samples["rank"] = events["time"], rank
+    samples["time"], samples["rank"] = trace.run_times(rank, events["time"]), rank
     samples["edge"], samples["sender"] = low(events["a"]), high(events["a"])
     samples["depth"], samples["limit"] = events["b"], events["c"]
     return samples

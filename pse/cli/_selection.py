@@ -1,0 +1,41 @@
+"""The options of commands that show a part of a trace: --processor, --thread, --rank, --module and so on.
+
+May touch: nothing.  Next room: ``pse/trace/selection.py`` knows what they mean.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from pse import trace
+from pse.language.errors import UsageError
+
+_OPTIONS = (
+    click.option("--processor", multiple=True, metavar="P", help="Processors: 0-3,7 or root."),
+    click.option("--thread", multiple=True, metavar="T", help="Threads: B stands for thread_B."),
+    click.option("--rank", multiple=True, metavar="R", help="Ranks: 0-3,7."),
+    click.option("--module", multiple=True, metavar="M", help="Modules or labels of call sites."),
+    click.option("--tph", multiple=True, metavar="K", help="TPHs: 0-3,7."),
+    click.option("--from", "begin", type=float, metavar="S", help="Seconds since the run's first event."),
+    click.option("--until", "end", type=float, metavar="S", help="Seconds since the run's first event."),
+)
+_NAMES = ("processor", "thread", "rank", "module", "tph", "begin", "end")
+
+
+def options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command these options; it gets them as ``selection``, a `pse.trace.Selection`."""
+
+    @functools.wraps(function)
+    def command(*args: Any, **kwargs: Any) -> Any:
+        given = {name: kwargs.pop(name) for name in _NAMES}
+        try:
+            selection = trace.Selection.parse(**given)
+        except trace.TraceError as error:
+            raise UsageError(error.message, help=error.help) from error
+        return function(*args, selection=selection, **kwargs)
+
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
