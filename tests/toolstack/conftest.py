@@ -10,6 +10,9 @@ from pse.language.errors import UsageError
 from pse.toolstack import library
 from pse.toolstack.mpi import Mpi, find_mpi
 
+SOURCES = Path(__file__).parent / "sources"
+TOOLS = ("plain.c", "old.c", "looking.c", "others.c", "classy.cpp")
+
 
 @pytest.fixture(scope="session")
 def mpi() -> Mpi:
@@ -97,3 +100,34 @@ def stacked_program(stacked):
         return stacked(ranks, configuration, "-c", become, *command, **options)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def tools(tool) -> dict[str, Path]:
+    """Compile the tools, each by itself."""
+    return {
+        Path(name).stem: tool(
+            Path(name).stem, (SOURCES / name).read_text(), f"-I{SOURCES}", "-ldl", suffix=Path(name).suffix
+        )
+        for name in TOOLS
+    }
+
+
+@pytest.fixture(scope="session")
+def ring(program) -> Path:
+    return program("ring", (SOURCES / "ring.c").read_text())
+
+
+@pytest.fixture
+def tally(tmp_path, monkeypatch):
+    """Give a function that reads and removes what the tools have written."""
+    monkeypatch.setenv("TALLY_DIRECTORY", str(tmp_path))
+
+    def read() -> dict[str, str]:
+        files = list(tmp_path.glob("*-[0-9]"))
+        found = {path.name: path.read_text() for path in files}
+        for path in files:
+            path.unlink()
+        return found
+
+    return read
