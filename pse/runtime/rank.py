@@ -27,6 +27,7 @@ from pse.runtime._sequencer import Sequencer
 from pse.runtime.balance import Moves
 from pse.runtime.checkpoint import Checkpoints
 from pse.runtime.communicators import make as make_communicators
+from pse.runtime.footing import record_cpu_time, record_footing
 from pse.runtime.peers import MpiPeers
 from pse.runtime.projection import Job, project
 from pse.runtime.pycalls import PythonCalls
@@ -111,6 +112,8 @@ def run_rank(
     loop = _Loop(begin, peers, arena, checkpoints, moving)
     board.set_state(rank, RUNNING)
     if recorder:
+        record_footing(recorder)
+        record_cpu_time(recorder)
         recorder.record(EventType.PHASE, a=Phase.READY)
     loop.run()
     _finish_together(comm, transport, loop.sequencer)
@@ -119,6 +122,7 @@ def run_rank(
     if checkpoints:
         checkpoints.finish()
     if recorder:
+        record_cpu_time(recorder)
         recorder.record(EventType.PHASE, a=Phase.DONE)
     board.set_state(rank, DONE)
     outcome = Outcome(
