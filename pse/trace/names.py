@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pse.trace.events import NONE
+from pse.trace.events import NONE, WaitReason
 from pse.trace.files import Array
 from pse.trace.reader import Trace
 
@@ -29,7 +29,7 @@ class Names:
     """
 
     def __init__(self, trace: Trace) -> None:
-        definitions = trace.definitions
+        definitions, self._files = trace.definitions, trace.files
         self._sites = {site.id: site for site in definitions.sites} if definitions else {}
         self._edges = {edge.id: edge for edge in definitions.edges} if definitions else {}
         self._ranks = {rank.rank: rank for rank in definitions.ranks} if definitions else {}
@@ -55,12 +55,31 @@ class Names:
         """Processor of a rank, None for the root."""
         return self._ranks[rank].processor if rank in self._ranks else None
 
+    def place(self, rank: int) -> str:
+        """Processor of a rank in words: its number, ``root``, or ``""`` where nothing is known."""
+        if rank not in self._ranks:
+            return ""
+        return "root" if self._ranks[rank].processor is None else str(self._ranks[rank].processor)
+
+    def host(self, rank: int) -> str:
+        """Host of a rank."""
+        return self._files[rank].host if rank in self._files else ""
+
     def site(self, number: Any) -> tuple[int | None, str, str]:
         """Number (None for none), label and place (``file:line:col``, "" if unknown) of a call site."""
         if number == NONE:
             return None, "(no call site)", ""
         found = self._sites.get(int(number))
         return (int(number), found.label, found.place) if found else (int(number), f"site {number}", "")
+
+    def module(self, number: Any) -> str:
+        """Module that a call site calls, "" for none."""
+        return self._sites[int(number)].module if int(number) in self._sites else ""
+
+    def reason(self, number: int) -> str:
+        """What a wait is for."""
+        known = WaitReason.__members__.values()
+        return WaitReason(number).name.lower() if number in known else f"reason {number}"
 
     def tag(self, edge: int) -> str:
         """Tag that takes an edge."""

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from pse.trace.definitions import FILE_NAME, RANK_FILE, Definitions, read_defini
 from pse.trace.errors import TraceError
 from pse.trace.events import EVENT_DTYPE, EventType
 from pse.trace.files import Array, RankFile, merge_rank_files, open_rank_file
+
+if TYPE_CHECKING:
+    from pse.trace.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,30 @@ class Trace:
     def routine_calls(self) -> tuple[Array, list[str]]:
         """All calls of MPI routines, and the routines' names: array of `mpi.ROUTINE_CALL_DTYPE`."""
         return mpi.routine_calls(self)
+
+    def frame(self, name: str, selection: Selection | None = None) -> Any:
+        """One of the tables as a pandas data frame: names instead of numbers, times in seconds.
+
+        Parameters
+        ----------
+        name : str
+            ``module_calls``, ``waits``, ``messages``, ``memory``, ``queue_depths`` or ``routine_calls``.
+        selection : Selection, optional
+            What part of it.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each of the table's; ``processor`` is a number, ``root``, or nothing.
+
+        Raises
+        ------
+        TraceError
+            There is no such table, pandas is missing, or the selection names what isn't there.
+        """
+        from pse.trace import frames
+
+        return frames.frame(self, name, selection)
 
 
 def open_trace(directory: str | os.PathLike[str]) -> Trace:

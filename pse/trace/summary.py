@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pse.trace import mpi
-from pse.trace.events import NONE, EventType, MessageFlag, WaitReason
+from pse.trace.events import NONE, EventType, MessageFlag
 from pse.trace.files import Array
 from pse.trace.grouping import Groups
 from pse.trace.names import Names
@@ -248,16 +248,11 @@ def _wait_rows(names: Names, waits: Array) -> tuple[WaitRow, ...]:
     times = waits["end"] - waits["begin"]
     numbers = (groups.count, groups.sum(times), groups.max(times))
     return tuple(
-        WaitRow(*names.site(site), names.threads[thread], _reason(int(reason)), *map(int, row))
+        WaitRow(*names.site(site), names.threads[thread], names.reason(int(reason)), *map(int, row))
         for site, thread, reason, *row in zip(
             groups.first, groups.second, groups.third, *numbers, strict=True
         )
     )
-
-
-def _reason(number: int) -> str:
-    known = WaitReason.__members__.values()
-    return WaitReason(number).name.lower() if number in known else f"reason {number}"
 
 
 def _queue_rows(names: Names, samples: Array) -> tuple[QueueRow, ...]:

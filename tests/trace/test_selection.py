@@ -1,0 +1,102 @@
+"""Selections: what the command line says, what they leave, and what to say when that is nothing."""
+
+import pytest
+
+from pse import trace
+from pse.trace import Selection
+
+
+@pytest.fixture
+def read(small_trace):
+    return trace.open(small_trace)
+
+
+def test_words_become_a_selection():
+    made = Selection.parse(
+        ["root", "0-2,7"], ["B", "thread_C"], ["5"], ["fft.rows,load"], ["1-2"], begin=0.5, end=2
+    )
+    assert made.processors == {None, 0, 1, 2, 7}
+    assert made.threads == {"thread_B", "thread_C"}
+    assert made.ranks == {5}
+    assert made.modules == {"fft.rows", "load"}
+    assert made.tphs == {1, 2}
+    assert (made.begin, made.end) == (0.5, 2)
+    assert Selection.parse() == Selection()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"processor": ["x"]}, "processor 'x': expected a number or a range like 0-3, or root"),
+        ({"rank": ["-1"]}, "rank '-1': expected a number or a range like 0-3$"),
+        ({"rank": ["3-1"]}, "rank '3-1': a range goes up"),
+        ({"tph": ["0-99999999999"]}, "a range goes up, by less than 1,000,000"),
+        ({"rank": ["²"]}, "expected a number"),
+        ({"begin": 2, "end": 1}, r"the window of time ends \(1 s\) before it begins \(2 s\)"),
+        ({"end": float("nan")}, "not at nan"),
+    ],
+)
+def test_nonsense_is_refused(words, message):
+    with pytest.raises(trace.TraceError, match=message):
+        Selection.parse(**words)
+
+
+@pytest.mark.parametrize(
+    ("words", "ranks"),
+    [
+        ({}, (0, 1, 2)),
+        ({"processor": ["root"]}, (0,)),
+        ({"processor": ["0-9"]}, (1, 2)),
+        ({"thread": ["B"], "processor": ["1"]}, (2,)),
+        ({"rank": ["0,2"]}, (0, 2)),
+    ],
+)
+def test_ranks_that_are_left(read, words, ranks):
+    assert Selection.parse(**words).ranks_of(read) == ranks
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"rank": ["7"]}, "there is no rank 7; there are 0, 1, 2"),
+        ({"processor": ["5"]}, "there is no processor 5; there are root, 0, 1"),
+        ({"thread": ["B,Z"]}, "there is no thread thread_Z; there are thread_A, thread_B"),
+        ({"module": ["fft"]}, "there is no module fft; there are fft.rows, load_frame, rows"),
+        ({"tph": ["9"]}, "there is no TPH 9; there are 1, 2"),
+        ({"rank": ["0"], "thread": ["B"]}, "no rank is selected by all of it; there are 0, 1, 2"),
+        ({"begin": 1.0}, "nothing happened in that window of time: the run is from 0 to 1e-06 s"),
+    ],
+)
+def test_a_selection_that_leaves_nothing_says_what_there_is(read, words, message):
+    with pytest.raises(trace.TraceError, match=message):
+        Selection.parse(**words).check(read)
+
+
+def test_without_definitions_only_ranks_can_be_selected(small_trace):
+    (small_trace / "definitions.json").unlink()
+    read = trace.open(small_trace)
+    assert Selection.parse(rank=["1"]).ranks_of(read) == (1,)
+    with pytest.raises(trace.TraceError, match="the trace has no definitions, so no thread can be selected"):
+        Selection.parse(thread=["B"]).check(read)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "left"),
+    [
+        ({"module": ["rows"]}, "module_calls", 1),
+        ({"module": ["load_frame"]}, "module_calls", 2),
+        ({"module": ["load_frame"]}, "queue_depths", 2),
+        ({"module": ["rows"]}, "queue_depths", 0),
+        ({"tph": ["2"]}, "module_calls", 1),
+        ({"rank": ["1"]}, "messages", 1),
+        ({"rank": ["2"]}, "messages", 0),
+        ({"begin": 450e-9}, "module_calls", 2),
+        ({"end": 450e-9}, "module_calls", 1),
+        ({"begin": 450e-9, "end": 550e-9}, "module_calls", 1),
+        ({"begin": 0.2e-6, "end": 0.3e-6}, "waits", 2),
+        ({"begin": 0.5e-6, "end": 0.8e-6}, "memory", 0),
+    ],
+)
+def test_rows_that_are_left(read, words, name, left):
+    table = getattr(read, name)()
+    assert len(Selection.parse(**words).of(read, table)) == left
