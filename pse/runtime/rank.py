@@ -26,6 +26,7 @@ from pse.runtime._channel import DONE, RUNNING, Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.balance import Moves
 from pse.runtime.checkpoint import Checkpoints
+from pse.runtime.clocks import record_clock
 from pse.runtime.communicators import make as make_communicators
 from pse.runtime.footing import record_cpu_time, record_footing
 from pse.runtime.peers import MpiPeers
@@ -112,6 +113,7 @@ def run_rank(
     loop = _Loop(begin, peers, arena, checkpoints, moving)
     board.set_state(rank, RUNNING)
     if recorder:
+        record_clock(comm, job.nodes, recorder)
         record_footing(recorder)
         record_cpu_time(recorder)
         recorder.record(EventType.PHASE, a=Phase.READY)
@@ -122,6 +124,7 @@ def run_rank(
     if checkpoints:
         checkpoints.finish()
     if recorder:
+        record_clock(comm, job.nodes, recorder)
         record_cpu_time(recorder)
         recorder.record(EventType.PHASE, a=Phase.DONE)
     board.set_state(rank, DONE)

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from pse import trace
 from pse.cluster import Cluster
 from pse.cluster.cluster import LAUNCHER
 from pse.cluster.network import inhabitants
 from pse.language.errors import UsageError
+from pse.trace import EventType
 
 pytestmark = pytest.mark.mpi
 
@@ -56,6 +58,23 @@ def test_a_program_runs_on_two_nodes_and_is_correct(cluster):
     # Between processors by messages; between the threads of one, which are on one node, by descriptors.
     assert report["remote_bytes"] > 0
     assert report["described_bytes"] > 0
+
+
+def test_a_trace_has_times_that_can_be_compared_between_nodes(cluster, tmp_path):
+    done = run(
+        cluster, "run", "programs/fft2d.coven", "-p", "2", "-D", "N=128", "--trace", tmp_path, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    read = trace.open(tmp_path)
+    assert read.problems == ()
+    compared = {rank: read.select(rank, EventType.CLOCK_SYNC) for rank in read.ranks}
+    (asked,) = [rank for rank in read.ranks if len(compared[rank])]
+    assert read.files[asked].host == "n1"
+    # Both nodes have this machine's clock, so what is found is no more than the error that is admitted.
+    assert len(compared[asked]) == 2
+    assert (abs(compared[asked]["a"].view("<i8")) <= compared[asked]["b"].view("<i8")).all()
+    messages = read.messages()
+    assert (messages["received"] > messages["sent"] - int(compared[asked]["b"].max())).all()
 
 
 def test_hosts_may_be_named_by_name_or_by_address(cluster):
