@@ -285,17 +285,18 @@ static uint16_t waiting_reason(uint32_t wants)
     return wants & PSE_WANT_ORDER ? PSE_WAIT_ORDER : PSE_WAIT_INPUT;
 }
 
-/* What the oldest context waits for: its next call site, and the edge that has not brought its message. */
-static uint32_t awaited_site(const pse_sequencer *s, uint32_t *edge)
+/* The oldest call that waits: its call site, its TPH, and the edge that has not brought its message. */
+static uint32_t awaited_site(const pse_sequencer *s, uint64_t *tph, uint32_t *edge)
 {
     *edge = PSE_NONE;
+    *tph = s->oldest ? s->oldest->tph : 0;
     for (const pse_context *context = s->oldest; context != NULL; context = context->younger) {
         const pse_instruction *at = &s->plan->instructions[context->pc];
         if (context->ended || at->operation != PSE_OP_CALL)
             continue;
-        for (uint32_t slot = 0; slot < s->plan->slots && *edge == PSE_NONE; slot++)
-            if (context->home->slots[slot].state == VALUE_AWAITED)
-                *edge = context->home->slots[slot].edge;
+        if (context->stuck != NULL && context->stuck->state == VALUE_AWAITED)
+            *edge = context->stuck->edge;
+        *tph = context->tph;
         return s->plan->calls[at->a].site;
     }
     return PSE_NONE;
@@ -315,9 +316,9 @@ static void announce(pse_sequencer *s, uint32_t wants)
 
 static bool sleep_until_rung(pse_sequencer *s, uint32_t seen, uint64_t timeout)
 {
-    uint64_t begin = pse_clock(), tph = s->oldest ? s->oldest->tph : 0;
+    uint64_t begin = pse_clock(), tph;
     uint32_t why = s->reason == NO_REASON ? s->wants : s->reason;
-    uint32_t edge, site = awaited_site(s, &edge);
+    uint32_t edge, site = awaited_site(s, &tph, &edge);
     uint16_t reason = waiting_reason(why);
     record(s, begin, PSE_EVENT_WAIT_BEGIN, reason, site, tph, pse_pair(PSE_NONE, edge), 0, 0);
     atomic_store_explicit(&s->self->since, begin, memory_order_relaxed);
