@@ -5,17 +5,16 @@ Reads /proc; changes nothing.
 
 from __future__ import annotations
 
-import contextlib
 import importlib.metadata
 import os
 import platform
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pse import __version__
+from pse.runtime.machine import cpu_model, mpi_library
 
 BUSY_SHARE = 0.1
 """Share of the cores in use before a bench starts from which on its figures deserve a warning."""
@@ -39,28 +38,6 @@ def describe() -> dict[str, Any]:
         "in_use": round(share_in_use(), 3),
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-
-
-def cpu_model() -> str:
-    """Name the processor, as far as the kernel knows."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() in ("model name", "Model", "CPU part"):
-                return value.strip()
-    return platform.processor() or platform.machine()
-
-
-def mpi_library() -> str:
-    """First line of what the MPI library says of itself; why not, where it can't be loaded."""
-    import mpi4py
-
-    mpi4py.rc.initialize = False  # Asking for a version must not make this process a rank.
-    try:
-        from mpi4py import MPI
-    except (ImportError, RuntimeError) as error:
-        return f"none: {error}"
-    return " ".join(MPI.Get_library_version().strip("\0 \n").splitlines()[0].split())
 
 
 def share_in_use(seconds: float = _LOOK_SECONDS) -> float:

@@ -104,7 +104,7 @@ def _run(node: Node, prepared: Prepared) -> None:
         make_room(trace)
     node.comm.Barrier()
     if trace and node.rank == 0:
-        write_definitions(trace, definitions(job, node.hosts))
+        write_definitions(trace, definitions(job, node.hosts), prepared.program.text)
     speaks = node.rank == 0 and node.launcher is None
     output = _set_output_aside(node, prepared)
     began, computed = time.monotonic_ns(), _cpu_time()

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import platform
-import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from pse import __version__
 from pse.graph.walk import read_names
 from pse.language.errors import UsageError
 from pse.language.expressions import render
 from pse.language.resolved import CallSite, For
 from pse.language.types import Type
 from pse.runtime.edges import inflight_loops
+from pse.runtime.machine import machine
 from pse.runtime.projection import Job
 from pse.trace import (
     Definitions,
@@ -26,6 +23,8 @@ from pse.trace import (
     SiteDefinition,
     TraceError,
     create,
+    digest,
+    write_program,
 )
 from pse.trace import write_definitions as written
 from pse.trace.events import EventType, Phase
@@ -43,8 +42,8 @@ def make_room(directory: str) -> None:
         create(directory)
 
 
-def write_definitions(directory: str, described: Definitions) -> None:
-    """Write down what a run's numbers stand for.
+def write_definitions(directory: str, described: Definitions, text: str) -> None:
+    """Write down what a run's numbers stand for, and a copy of its program.
 
     Raises
     ------
@@ -52,6 +51,7 @@ def write_definitions(directory: str, described: Definitions) -> None:
         If that can't be written.
     """
     with _trouble_named(directory):
+        write_program(directory, text)
         written(directory, described)
 
 
@@ -76,7 +76,7 @@ def definitions(job: Job, hosts: list[str]) -> Definitions:
     program, walk = job.program, job.liveness.walk
     return Definitions(
         program=program.path,
-        text_sha256=hashlib.sha256(program.text.encode()).hexdigest(),
+        text_sha256=digest(program.text),
         parameters={n: str(v) if isinstance(v, complex) else v for n, v in job.environment.items()},
         options={"shared_memory": job.shared_memory, "local_limit": job.local_limit},
         sites=tuple(_site(job, site) for site in walk.sites),
@@ -88,13 +88,7 @@ def definitions(job: Job, hosts: list[str]) -> Definitions:
         ),
         loops=tuple(_loop(job, step, number) for step, number in inflight_loops(walk).items()),
         ranks=tuple(_rank(job, rank, host) for rank, host in enumerate(hosts)),
-        environment={
-            "pse": __version__,
-            "python": platform.python_version(),
-            "system": platform.platform(),
-            "machine": platform.machine(),
-            "root_host": socket.gethostname(),
-        },
+        environment=machine(),
         started=datetime.now(UTC).isoformat(),
     )
 

@@ -16,8 +16,10 @@ from pse.trace.definitions import (
     RankDefinition,
     SiteDefinition,
     create,
+    digest,
     read_definitions,
     write_definitions,
+    write_program,
 )
 from pse.trace.errors import TraceError
 from pse.trace.events import (
@@ -66,9 +68,11 @@ __all__ = [
     "WaitReason",
     "clock",
     "create",
+    "digest",
     "open",
     "pair",
     "read_definitions",
     "summarize",
     "write_definitions",
+    "write_program",
 ]

@@ -1,9 +1,10 @@
 """What the numbers in a trace stand for: the program, its call sites, edges, loops, ranks, and where it ran.
 
 The root rank writes them once, when the run starts, to ``definitions.json``; the events refer to them by
-number.  Everything is checked at construction, so what was read is as sound as what was made.
+number.  Everything is checked at construction, so what was read is as sound as what was made.  Beside them
+lies a copy of the program, so that views and advice outlive its changes.
 
-May touch: ``definitions.json`` of the directory it is given, and (``create``) an older trace's files there.
+May touch: these two files of the directory it is given, and (``create``) an older trace's files there.
 Next room: ``reader.py`` puts events and definitions together.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import json
 import os
 import re
@@ -27,6 +29,7 @@ from pse.trace.errors import TraceError
 from pse.trace.events import NONE
 
 FILE_NAME = "definitions.json"
+PROGRAM_NAME = "program.coven"
 FORMAT = "pse-trace"
 FORMAT_VERSION = 1
 RANK_FILE = re.compile(r"rank-(\d{5,})(\.mpi)?\.events")  # The runtime's, and the tool `trace`'s.
@@ -237,7 +240,7 @@ def create(directory: str | os.PathLike[str]) -> None:
         path.mkdir(parents=True, exist_ok=True)
         for old in path.iterdir():
             found = RANK_FILE.fullmatch(old.name)
-            if old.name == FILE_NAME or (found and not (found[2] and _is_tools(path))):
+            if old.name in (FILE_NAME, PROGRAM_NAME) or (found and not (found[2] and _is_tools(path))):
                 old.unlink(missing_ok=True)  # Hosts may share the directory.
         tempfile.TemporaryFile(dir=path).close()
     except OSError as error:
@@ -259,10 +262,29 @@ def write_definitions(directory: str | os.PathLike[str], definitions: Definition
     TraceError
         It can't be written there.
     """
-    path = Path(directory) / FILE_NAME
+    _write(Path(directory) / FILE_NAME, definitions.to_json())
+
+
+def write_program(directory: str | os.PathLike[str], text: str) -> None:
+    """Write a copy of the program, of which `Definitions.text_sha256` is the `digest`.
+
+    Raises
+    ------
+    TraceError
+        It can't be written there.
+    """
+    _write(Path(directory) / PROGRAM_NAME, text)
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a program's text, 64 hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _write(path: Path, text: str) -> None:
     part = path.with_suffix(".part")
     try:
-        part.write_text(definitions.to_json(), encoding="utf-8")
+        part.write_bytes(text.encode())
         part.replace(path)
     except OSError as error:
         raise TraceError(f"{path} can't be written: {error.strerror}") from error
@@ -285,6 +307,28 @@ def read_definitions(directory: str | os.PathLike[str]) -> Definitions:
         raise TraceError(f"{path}: it isn't UTF-8 text") from error
     except TraceError as error:
         raise TraceError(f"{path}: {error.message}", help=error.help) from error
+
+
+def read_program(directory: str | os.PathLike[str], definitions: Definitions) -> str | None:
+    """Read the copy of the program; None if there is none.
+
+    Raises
+    ------
+    TraceError
+        It can't be read, or isn't the text that ran.
+    """
+    path = Path(directory) / PROGRAM_NAME
+    try:
+        text = path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TraceError(f"{path} can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TraceError(f"{path}: it isn't UTF-8 text") from error
+    if digest(text) != definitions.text_sha256:
+        raise TraceError(f"{path} isn't the text that ran: it was changed since")
+    return text
 
 
 def _json_object(text: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from pse.trace import mpi, tables
 from pse.trace.clocks import RunClock
-from pse.trace.definitions import FILE_NAME, RANK_FILE, Definitions, read_definitions
+from pse.trace.definitions import FILE_NAME, RANK_FILE, Definitions, read_definitions, read_program
 from pse.trace.errors import TraceError
 from pse.trace.events import EVENT_DTYPE, EventType
 from pse.trace.files import Array, RankFile, merge_rank_files, open_rank_file
@@ -43,6 +43,8 @@ class Trace:
         What is missing or damaged, a sentence each.
     clock : RunClock
         Converts each rank's times into the run's.
+    program_text : str or None
+        The program as it ran; None if there is no copy of it.
     """
 
     path: Path
@@ -50,6 +52,7 @@ class Trace:
     files: Mapping[int, RankFile]
     problems: tuple[str, ...]
     clock: RunClock
+    program_text: str | None = None
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -192,7 +195,8 @@ def open_trace(directory: str | os.PathLike[str]) -> Trace:
     for rank in sorted(files):
         problems += files[rank].problems
     clock = RunClock(files)
-    return Trace(path, definitions, files, (*problems, *clock.problems), clock)
+    text = _program(path, definitions, problems)
+    return Trace(path, definitions, files, (*problems, *clock.problems), clock, text)
 
 
 def _list(path: Path) -> list[str]:
@@ -219,6 +223,14 @@ def _definitions(path: Path, names: Iterable[str], problems: list[str]) -> Defin
         return read_definitions(path)
     except TraceError as error:
         problems.append(f"{error.message}; call sites and ranks are shown by number")
+        return None
+
+
+def _program(path: Path, definitions: Definitions | None, problems: list[str]) -> str | None:
+    try:
+        return read_program(path, definitions) if definitions else None
+    except TraceError as error:
+        problems.append(error.message)
         return None
 
 

@@ -95,3 +95,24 @@ def test_create_says_when_it_can_not(tmp_path):
     with pytest.raises(trace.TraceError, match=r"no trace can be written to .*file: File exists") as caught:
         trace.create(tmp_path / "file")
     assert caught.value.help == "name a directory that you may write to"
+
+
+def test_a_copy_of_the_program_lies_beside_them(small_trace, definitions):
+    text = "program small\r\n  # ü\n"
+    trace.write_definitions(small_trace, definitions(text_sha256=trace.digest(text)))
+    assert trace.open(small_trace).program_text is None
+    trace.write_program(small_trace, text)
+    read = trace.open(small_trace)
+    assert (read.program_text, read.problems) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [(b"program other\n", "program.coven isn't the text that ran"), (b"\xff", "it isn't UTF-8 text")],
+)
+def test_a_changed_copy_is_not_taken_for_the_program(small_trace, data, message):
+    (small_trace / "program.coven").write_bytes(data)
+    read = trace.open(small_trace)
+    assert read.program_text is None
+    (problem,) = read.problems
+    assert message in problem

@@ -1,0 +1,54 @@
+"""What this machine and its software are, as traces and benches write it down.  Reads /proc; changes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import os
+import platform
+import socket
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pse import __version__
+
+
+def machine() -> dict[str, Any]:
+    """Describe this machine and its software, as JSON values."""
+    return {
+        "pse": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "mpi4py": importlib.metadata.version("mpi4py"),
+        "mpi": mpi_library(),
+        "system": platform.platform(),
+        "machine": platform.machine(),
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "root_host": socket.gethostname(),
+    }
+
+
+def cpu_model() -> str:
+    """Name the processor, as far as the kernel knows."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() in ("model name", "Model", "CPU part"):
+                return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def mpi_library() -> str:
+    """First line of what the MPI library says of itself; why not, where it can't be loaded."""
+    import mpi4py
+
+    mpi4py.rc.initialize = False  # Asking for a version must not make this process a rank.
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        return f"none: {error}"
+    return " ".join(MPI.Get_library_version().strip("\0 \n").splitlines()[0].split())
