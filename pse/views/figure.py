@@ -1,0 +1,188 @@
+"""What all views share: a figure with its head, axes of time, legends beside the data, captions.
+
+Everything is laid out in inches from the top, so that neither many rows nor a long legend squeeze the rest.
+
+May touch: nothing.  Imports matplotlib, without pyplot.  Next room: ``saving.py``.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from pse.trace import Trace
+
+FONT = "DejaVu Sans"  # Comes with matplotlib, so that a picture is the same on every machine.
+INK = "#1A1A1A"
+SOFT = "#555555"
+TITLE, BODY, SMALL = 11.0, 9.0, 7.5  # points
+WIDTH = 11.0  # inches
+MARGIN = 0.25
+HEAD = 0.75
+"""Height of title and subtitle, inches."""
+TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+
+
+@lru_cache(maxsize=4096)
+def text_width(text: str, size: float) -> float:
+    """Give the width of a text in inches; `size` is in points."""
+    path = TextPath((0, 0), text, size=size, prop=FontProperties(family=FONT)) if text.strip() else None
+    return float(path.get_extents().x1) / 72 if path else 0.0
+
+
+def new_figure(trace: Trace, title: str, *, width: float, height: float) -> Figure:
+    """Make a figure with a head that says what is shown, and of which run.
+
+    Parameters
+    ----------
+    title : str
+        What the picture shows: ``TPH lifetime``.
+    width, height : float
+        Inches, the head included.
+    """
+    figure = Figure(figsize=(width, height), facecolor="white")
+    left, room = MARGIN / width, width - 2 * MARGIN
+    name, about = describe(trace)
+    style = {"family": FONT, "va": "top"}
+    figure.text(left, 1 - 0.2 / height, f"{name} — {title}", size=TITLE, weight="bold", color=INK, **style)
+    line = shortened(about, SMALL + 0.5, room)
+    figure.text(left, 1 - 0.45 / height, line, size=SMALL + 0.5, color=SOFT, **style)
+    return figure
+
+
+def describe(trace: Trace) -> tuple[str, str]:
+    """Give a run's name, and a line with its parameters, processors, ranks, hosts and start."""
+    hosts = {trace.files[rank].host for rank in trace.ranks}
+    ranks = _count(len(trace.ranks), "rank")
+    where = f" on {_count(len(hosts), 'host')}" if len(hosts) > 1 else ""
+    known = trace.definitions
+    if known is None:
+        return trace.path.resolve().name, ranks + where
+    values = ", ".join(f"{name} = {_value(value)}" for name, value in known.parameters.items())
+    processors = {rank.processor for rank in known.ranks} - {None}
+    started = known.started[:16].replace("T", " ")
+    parts = [
+        values,
+        _count(len(processors), "processor") if processors else "",
+        ranks + where,
+        known.started[:16],
+    ]
+    return PurePath(known.program).stem, " · ".join(filter(None, parts))
+
+
+def add_axes(figure: Figure, *, left: float, top: float, right: float, bottom: float) -> Axes:
+    """Add axes with these margins in inches, in the house's plain style."""
+    width, height = figure.get_size_inches()
+    box = (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
+    axes = figure.add_axes(box)
+    axes.tick_params(labelsize=BODY - 0.5, colors=INK, length=3, width=0.6, labelfontfamily=FONT)
+    for name, spine in axes.spines.items():
+        spine.set_visible(name in ("left", "bottom"))
+        spine.set_color("#888888")
+        spine.set_linewidth(0.6)
+    axes.set_axisbelow(True)
+    return axes
+
+
+def time_unit(longest: float) -> tuple[float, str]:
+    """Give the unit in which a time in ns is a handy number: its ns, and its name.
+
+    Examples
+    --------
+    >>> time_unit(2_500_000)
+    (1000000.0, 'ms')
+    """
+    return next(((size, name) for size, name in TIME_UNITS if longest >= 2 * size), TIME_UNITS[-1])
+
+
+def time_axis(axes: Axes, begin: float, end: float, label: str = "time since the start of the run") -> None:
+    """Let x be time in ns from `begin` to `end`, shown in the unit that suits."""
+    end = max(end, begin + 1)
+    axes.set_xlim(begin, end)
+    duration_axis(axes, "x", end - begin if begin < end - begin else end, label)
+
+
+def duration_axis(axes: Axes, which: str, longest: float, label: str) -> None:
+    """Let one axis (``x`` or ``y``) be ns, in the unit that suits the longest; leaves limits alone."""
+    size, name = time_unit(longest)
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / size:.10g}"))
+    axis.set_label_text(f"{label} ({name})", fontsize=BODY, color=INK, fontfamily=FONT)
+
+
+def bytes_text(value: float) -> str:
+    """Write a number of bytes: ``1.5 MiB``."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(value) < 1024 or unit == "GiB":
+            break
+        value /= 1024
+    return f"{value:.3g} {unit}" if abs(value) < 1000 else f"{value:,.0f} {unit}"
+
+
+def legend_below(figure: Figure, handles: Sequence[Any], *, top: float, width: float) -> None:
+    """Put a legend whose upper edge lies `top` inches above the figure's lower edge; see `legend_height`."""
+    total, height = figure.get_size_inches()
+    labels = [str(handle.get_label()) for handle in handles]
+    if not handles:
+        return
+    legend = figure.legend(
+        handles, labels, loc="upper left", bbox_to_anchor=(MARGIN / total, top / height),
+        ncols=legend_columns(labels, width), fontsize=SMALL + 0.5, frameon=False, handlelength=1.6,
+        handleheight=0.9, columnspacing=1.4, borderaxespad=0, borderpad=0, labelspacing=0.45,
+        prop=FontProperties(family=FONT, size=SMALL + 0.5), labelcolor=INK,
+    )  # fmt: skip
+    legend.set_zorder(10)
+
+
+LEGEND_ROW = 0.175  # inches
+
+
+def legend_columns(labels: Sequence[str], width: float) -> int:
+    """How many columns of a legend fit side by side."""
+    widest = max((text_width(label, SMALL + 0.5) for label in labels), default=0) + 0.42
+    return max(1, min(len(labels), int(width / widest)))
+
+
+def legend_height(labels: Sequence[str], width: float) -> float:
+    """Height that a legend takes, inches."""
+    columns = legend_columns(labels, width)
+    return -(-len(labels) // columns) * LEGEND_ROW if labels else 0.0
+
+
+def caption_lines(text: str, width: float) -> list[str]:
+    """Fold a caption to a width in inches."""
+    return textwrap.wrap(text, max(40, int(width / text_width("n" * 20, SMALL) * 20 * 1.08)))
+
+
+def caption(figure: Figure, lines: Sequence[str]) -> None:
+    """Write lines at the very foot of a figure; each takes 0.15 inches."""
+    width, height = figure.get_size_inches()
+    text = figure.text(MARGIN / width, 0.1 / height, "\n".join(lines), size=SMALL, color=SOFT, va="bottom")
+    text.set(family=FONT, linespacing=1.35)
+
+
+def shortened(text: str, size: float, room: float) -> str:
+    """Cut a text at its end so that it fits into a width in inches."""
+    if text_width(text, size) <= room:
+        return text
+    while text and text_width(text + "…", size) > room:
+        text = text[: -max(1, len(text) // 40)]
+    return text + "…"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
