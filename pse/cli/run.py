@@ -73,7 +73,8 @@ def rank_command(**given: Any) -> Request:
 @click.option("--hosts", metavar="A,B", help="The machines to run on.")
 @click.option("-f", "--hostfile", metavar="FILE", help="A file that names the machines, one on each line.")
 @under.option
-def command(hosts: str | None, hostfile: str | None, tools: str | None, **given: Any) -> None:
+@click.option("--live", is_flag=True, help="Show loops, threads, queues and memory while it runs.")
+def command(hosts: str | None, hostfile: str | None, tools: str | None, live: bool, **given: Any) -> None:
     """Run PROGRAM and report where its time went.
 
     The number of MPI ranks follows from the program's threads and the number of processors (1 if -p isn't
@@ -83,4 +84,4 @@ def command(hosts: str | None, hostfile: str | None, tools: str | None, **given:
     from pse.runtime.mpi import Hosts
 
     where = Hosts.chosen(hosts, hostfile, os.environ)
-    sys.exit(launch(make_request(**given), where, under.put_under(tools, given["trace"])))
+    sys.exit(launch(make_request(**given), where, under.put_under(tools, given["trace"]), live=live))

@@ -68,7 +68,13 @@ _RANKS_PER_CORE = 64
 _MARK = "PSE_JOB"
 
 
-def launch(request: Request, hosts: Hosts, for_communicators: Callable[[], Mapping[str, str]] = dict) -> int:
+def launch(
+    request: Request,
+    hosts: Hosts,
+    for_communicators: Callable[[], Mapping[str, str]] = dict,
+    *,
+    live: bool = False,
+) -> int:
     """Run a program on ranks that mpiexec starts.
 
     Parameters
@@ -80,6 +86,8 @@ def launch(request: Request, hosts: Hosts, for_communicators: Callable[[], Mappi
     for_communicators : callable, optional
         Gives variables for the ranks of a program whose modules have communicators. It is asked where all
         ranks run on this machine: files that it names may be missing on others.
+    live : bool, optional
+        Whether to show loops, threads, queues and memory while it runs, and not only call sites.
 
     Returns
     -------
@@ -111,7 +119,7 @@ def launch(request: Request, hosts: Hosts, for_communicators: Callable[[], Mappi
     line = command(mpiexec, prepared.ranks, machines, told)
     all_here = hosts.all_here(os.environ)
     talk = all_here and any(takes_one(site) for site in prepared.sites)
-    return _Run(prepared, all_here, for_communicators() if talk else {}).run(line, mpiexec)
+    return _Run(prepared, all_here, for_communicators() if talk else {}, live=live).run(line, mpiexec)
 
 
 def _check_ranks(prepared: Prepared) -> None:
@@ -128,11 +136,13 @@ def _check_ranks(prepared: Prepared) -> None:
 class _Run:
     """One run of mpiexec, from its start to the exit code."""
 
-    def __init__(self, prepared: Prepared, all_here: bool, variables: Mapping[str, str]) -> None:
+    def __init__(
+        self, prepared: Prepared, all_here: bool, variables: Mapping[str, str], *, live: bool = False
+    ) -> None:
         self.prepared, self.all_here, self.variables = prepared, all_here, variables
         self.board = Board.create(*prepared.board_size)
         self.records = Records.create()
-        self.progress = progress(self.board, prepared)
+        self.progress = progress(self.board, prepared, everything=live)
         self.selector = selectors.DefaultSelector()
         self.verdict: Verdict | None = None
         self.stopped_by = 0

@@ -1,24 +1,31 @@
-"""What a run says while it runs on a terminal: a live line for each call site.
+"""What a run says while it runs on a terminal: live lines for each call site, or of everything (``--live``).
 
 Apart from `progress` because rich takes a while to load, which ranks and pipes need not wait for.
+`drawn` also serves the notebook, which has no terminal.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Sequence
 from typing import TextIO
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from pse.runtime._channel import Board
-from pse.runtime.progress import Progress, look
+from pse.runtime.overview import Line, LoopLine, Overview, QueueLine
+from pse.runtime.progress import Progress, hidden_text, loop_text
+from pse.runtime.report import size_text
 from pse.runtime.request import Prepared
 
 LIVE_INTERVAL = 0.25
 """Seconds between two updates of live lines."""
+
+_BAR, _LEAST_SITES = 24, 3
 
 
 class LiveProgress(Progress):
@@ -38,17 +45,11 @@ class LiveProgress(Progress):
 
     def update(self) -> None:
         """Draw the lines anew."""
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-        table.add_column("call site", no_wrap=True)
-        table.add_column("thread", no_wrap=True)
-        for name in ("calls", "seconds", "CPU"):
-            table.add_column(name, justify="right", no_wrap=True)
-        table.add_column("state", no_wrap=True)
-        for line in look(self.board, self.prepared):
-            numbers = (str(line.calls), f"{line.seconds:.1f}", f"{100 * line.share:.0f} %")
-            style = "bold" if line.state.startswith("running") else "dim"
-            table.add_row(Text(line.name), Text(line.thread), *numbers, Text(line.state), style=style)
-        self._live.update(table, refresh=True)
+        self._live.update(self.draw(self.observer.observe()), refresh=True)
+
+    def draw(self, overview: Overview) -> RenderableType:
+        """Draw the lines."""
+        return _sites(overview.sites)
 
     def stop(self) -> None:
         """Take the lines away; the report comes in their place."""
@@ -64,3 +65,122 @@ class LiveProgress(Progress):
             self._console.print(Text.from_ansi(data.decode(errors="replace").rstrip("\n")), soft_wrap=True)
         else:
             super().printed(data, error=error)
+
+
+class Dashboard(LiveProgress):
+    """Everything that can be seen of a run, on a terminal."""
+
+    def start(self) -> None:
+        """Take the lower lines of the terminal; what runs stands in the first of them."""
+        self._live.start()
+
+    def draw(self, overview: Overview) -> RenderableType:
+        """Draw loops, call sites, threads, queues and memory."""
+        return drawn(overview, self._console.size.height)
+
+
+def drawn(overview: Overview, height: int | None = None) -> RenderableType:
+    """Draw everything that is known of a run.
+
+    Parameters
+    ----------
+    overview : Overview
+        How it stands.
+    height : int, optional
+        Lines that there are; call sites that have the least to tell are left out to fit.
+    """
+    parts: list[RenderableType] = [_head(overview)]
+    parts += [_loops(overview.loops)] if overview.loops else []
+    below: list[RenderableType] = ["", _threads(overview)]
+    below += ["", _queues(overview.queues)] if overview.queues else []
+    notes = [*_memory(overview), *([Text(hidden_text(overview.hidden), "yellow")] if overview.hidden else [])]
+    below += ["", *notes] if notes else []
+    used = 4 + len(overview.loops) + len(overview.threads) + len(notes) + 2 * bool(notes)
+    used += len(overview.queues) + 2 * bool(overview.queues)
+    shown = _chosen(overview.sites, max(_LEAST_SITES, height - used - 3)) if height else overview.sites
+    parts += ["", _sites(shown)]
+    if len(shown) < len(overview.sites):
+        parts.append(Text(f"… and {len(overview.sites) - len(shown)} call sites with less to do", "dim"))
+    return Group(*parts, *below)
+
+
+def _head(overview: Overview) -> Text:
+    count = f"{overview.processors} processor{'s' * (overview.processors != 1)}"
+    ranks = f"{overview.ranks} rank{'s' * (overview.ranks != 1)}"
+    return Text.assemble((overview.program, "bold"), f"  {count}, {ranks}, {overview.seconds:.0f} s")
+
+
+def _table(*columns: str, numbers: Collection[str] = ()) -> Table:
+    """Make a table; the last column gives way where there is little room."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, expand=True)
+    for name in columns[:-1]:
+        table.add_column(name, justify="right" if name in numbers else "left", no_wrap=True)
+    table.add_column(columns[-1], no_wrap=True, overflow="ellipsis", ratio=1)
+    return table
+
+
+def _loops(loops: Sequence[LoopLine]) -> Table:
+    table = _table("loop", "iterations complete", "")
+    for loop in loops:
+        known = loop.total is not None and not loop.bound
+        bar = ProgressBar(total=max(1, loop.total or 0), completed=loop.done, width=_BAR) if known else ""
+        table.add_row(Text(loop.name), Text(loop_text(loop)), bar)
+    return table
+
+
+def _chosen(sites: Sequence[Line], count: int) -> Sequence[Line]:
+    """Keep the call sites on which most time went, in the program's order."""
+    if len(sites) <= count:
+        return sites
+    busiest = sorted(range(len(sites)), key=lambda number: -sites[number].seconds)
+    return [sites[number] for number in sorted(busiest[:count])]
+
+
+def _sites(sites: Sequence[Line]) -> Table:
+    table = _table(
+        "call site", "thread", "calls", "seconds", "CPU", "state", numbers=("calls", "seconds", "CPU")
+    )
+    for line in sites:
+        numbers = (str(line.calls), f"{line.seconds:.1f}", _percent(line.share))
+        style = "bold" if line.state.startswith("running") else "dim"
+        table.add_row(Text(line.name), Text(line.thread), *numbers, Text(line.state), style=style)
+    return table
+
+
+def _threads(overview: Overview) -> Table:
+    table = _table(
+        "thread", "ranks", "in modules", "", "CPU", "state", numbers=("ranks", "in modules", "CPU")
+    )
+    for line in overview.threads:
+        bar = ProgressBar(total=1.0, completed=line.busy, width=10)
+        shares = (_percent(line.busy), bar, _percent(line.cpu))
+        table.add_row(Text(line.thread), str(line.ranks), *shares, Text(line.state or "out of sight"))
+    return table
+
+
+def _queues(queues: Sequence[QueueLine]) -> Table:
+    table = _table(
+        "queue", "thread", "waiting", "longest", "limit", "", numbers=("waiting", "longest", "limit")
+    )
+    for queue in queues:
+        style = "yellow" if queue.limit and queue.now >= queue.limit else ""
+        numbers = (str(queue.now), str(queue.longest), str(queue.limit or "none"))
+        table.add_row(Text(queue.tag), Text(queue.thread), *numbers, style=style)
+    return table
+
+
+def _memory(overview: Overview) -> list[Text]:
+    several = len(overview.memory) > 1
+    return [
+        Text.assemble(
+            ("shared memory", "dim"),
+            f" {line.node}" * several,
+            f"  {size_text(line.in_use)} now, {size_text(line.peak)} at most",
+            (f", room for {size_text(line.capacity)}", "dim"),
+        )
+        for line in overview.memory
+    ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

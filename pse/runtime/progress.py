@@ -1,4 +1,4 @@
-"""What a run says while it runs: plain lines, or on a terminal those of `live`.
+"""What a run says while it runs: plain lines, or on a terminal those of `live`, or JSON for another process.
 
 Reads the board, which ranks write as they go; nothing is sent for it.  The launcher owns the terminal:
 what ranks print passes through here too, so that it doesn't tear the live lines.  Writes to standard
@@ -8,78 +8,49 @@ error.
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import sys
 import threading
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Iterator
+from typing import Any, TextIO
 
-from pse.runtime._channel import ABSENT, DONE, LEFT, STATES, Board
+from pse.runtime._channel import Board
+from pse.runtime.overview import Line, LoopLine, Observer, Overview
+from pse.runtime.report import size_text
 from pse.runtime.request import Prepared
-
-if TYPE_CHECKING:
-    from pse.runtime._channel import Slot
 
 PLAIN_INTERVAL = 5.0
 """Seconds between two rounds of plain lines."""
 
+WATCHER = "PSE_WATCHER"
+"""Environment variable by which a process that starts `pse run` names the descriptor it wants told."""
 
-@dataclass(frozen=True)
-class Line:
-    """One call site as it stands; `share` is its CPU time over its time so far."""
-
-    thread: str
-    name: str
-    calls: int
-    seconds: float
-    share: float
-    state: str
-
-    def __str__(self) -> str:
-        numbers = f"{self.calls} calls  {self.seconds:.1f} s  {100 * self.share:.0f} % CPU"
-        return f"{self.thread}  {self.name}  {numbers}  {self.state}"
+WATCHER_INTERVAL = 0.25
+"""Seconds between two overviews that it is told."""
 
 
 def look(board: Board, prepared: Prepared) -> list[Line]:
     """Read how every call site stands."""
-    slots = [board.slot(rank) for rank in range(prepared.ranks)]
-    keys = [prepared.placement.seat(rank).key for rank in range(prepared.ranks)]
-    now = time.monotonic_ns()
-    lines = []
-    for site in prepared.sites:
-        thread = prepared.placement.thread_of(site)
-        ranks = [rank for rank, key in enumerate(keys) if key == thread]
-        done = [board.statistics(rank, site.id) for rank in ranks]
-        running = [slots[rank] for rank in ranks if slots[rank]["site"] == site.id]
-        calls, cpu = sum(d["calls"] for d in done), sum(d["cpu"] for d in done)
-        finished = sum(d["wall"] for d in done)
-        seconds = (finished + sum(max(0, now - slot["since"]) for slot in running)) / 1e9
-        state = _state(calls, len(running), [slots[rank] for rank in ranks])
-        name = f"{site.label}:{site.span.line}"
-        lines.append(Line(thread.label, name, calls, seconds, cpu / finished if finished else 0.0, state))
-    return lines
-
-
-def _state(calls: int, running: int, slots: Sequence[Slot]) -> str:
-    if running:
-        return f"running on {running} of {len(slots)}" if len(slots) > 1 else "running"
-    states = {slot["state"] for slot in slots}
-    if states <= {DONE, LEFT}:
-        return "done"
-    if calls == 0:
-        return "starting" if states <= {ABSENT} else "to come"
-    return STATES[states.pop()] if len(states) == 1 else "waiting"
+    return list(Observer(board, prepared).observe().sites)
 
 
 class Progress:
-    """Plain lines: what changed, every few seconds."""
+    """Plain lines: what changed, every few seconds.
+
+    Parameters
+    ----------
+    everything : bool
+        Whether to tell of loops, threads, queues and memory as well as of call sites.
+    """
 
     interval = PLAIN_INTERVAL
 
-    def __init__(self, board: Board, prepared: Prepared, out: TextIO = sys.stderr) -> None:
-        self.board, self.prepared, self.out = board, prepared, out
-        self._began = time.monotonic()
+    def __init__(
+        self, board: Board, prepared: Prepared, out: TextIO = sys.stderr, *, everything: bool = False
+    ) -> None:
+        self.observer, self.prepared, self.out = Observer(board, prepared), prepared, out
+        self._everything = everything
         self._said: dict[int, Line] = {}
 
     def start(self) -> None:
@@ -95,12 +66,22 @@ class Progress:
         self.message(f"running {program} on {processors}: {ranks} rank{'s' * (ranks != 1)} ({where})\n")
 
     def update(self) -> None:
-        """Say what is new since the last time."""
-        elapsed = time.monotonic() - self._began
-        for number, line in enumerate(look(self.board, self.prepared)):
-            if line.calls + line.seconds > 0 and self._said.get(number) != line:
-                self.message(f"[{elapsed:6.1f} s] {line}\n")
-            self._said[number] = line
+        """Say what is new since the last time; never nothing."""
+        overview = self.observer.observe()
+        lines = self._news(overview)
+        if self._everything:
+            lines = [*loop_lines(overview), *lines, *other_lines(overview)]
+        for line in lines or [f"nothing new: {waiting_text(overview)}"]:
+            self.message(f"[{overview.seconds:6.1f} s] {line}\n")
+
+    def _news(self, overview: Overview) -> list[str]:
+        new = [
+            str(line)
+            for number, line in enumerate(overview.sites)
+            if line.calls + line.seconds > 0 and self._said.get(number) != line
+        ]
+        self._said = dict(enumerate(overview.sites))
+        return new
 
     def stop(self) -> None:
         """End what is shown."""
@@ -116,6 +97,90 @@ class Progress:
         stream.flush()
         stream.buffer.write(data)
         stream.buffer.flush()
+
+
+class Told(Progress):
+    """JSON lines for the process that started this one: overviews, and what ranks print.
+
+    Each line is an object with one of the keys ``overview``, ``stdout`` and ``stderr``.
+    """
+
+    interval = WATCHER_INTERVAL
+
+    def __init__(self, board: Board, prepared: Prepared, descriptor: int) -> None:
+        super().__init__(board, prepared)
+        self._descriptor = descriptor
+
+    def start(self) -> None:
+        """Tell how things stand before anything has begun."""
+        self.update()
+
+    def update(self) -> None:
+        """Tell how things stand."""
+        self._tell("overview", self.observer.observe().to_json())
+
+    def stop(self) -> None:
+        """Tell how things stood at the end."""
+        self.update()
+
+    def printed(self, data: bytes, *, error: bool) -> None:
+        """Tell what ranks printed."""
+        self._tell("stderr" if error else "stdout", data.decode(errors="replace"))
+
+    def _tell(self, kind: str, content: Any) -> None:
+        line = (json.dumps({kind: content}) + "\n").encode()
+        with contextlib.suppress(BrokenPipeError):  # Nobody wants to know any more; the run goes on.
+            while line:
+                line = line[os.write(self._descriptor, line) :]
+
+
+def loop_lines(overview: Overview) -> list[str]:
+    """Write how far every loop is."""
+    return [f"loop {loop.name}  {loop_text(loop)}" for loop in overview.loops]
+
+
+def loop_text(loop: LoopLine) -> str:
+    """Write how far a loop is.
+
+    Examples
+    --------
+    >>> loop_text(LoopLine("k", 12, 48, False)), loop_text(LoopLine("while", 7, 100, True))
+    ('12 of 48 (25 %)', '7 of at most 100')
+    """
+    if loop.total is None:
+        return f"{loop.done}"
+    if loop.bound:
+        return f"{loop.done} of at most {loop.total}"
+    return f"{loop.done} of {loop.total} ({100 * loop.done // loop.total if loop.total else 100} %)"
+
+
+def other_lines(overview: Overview) -> list[str]:
+    """Write what threads, queues and memory are like."""
+    lines = [
+        f"{line.thread}  {100 * line.busy:.0f} % in modules  {100 * line.cpu:.0f} % CPU  {line.state}"
+        for line in overview.threads
+    ]
+    lines += [
+        f"queue {queue.tag} of {queue.thread}  {queue.now} waiting  at most {queue.longest} of {queue.limit}"
+        for queue in overview.queues
+    ]
+    lines += [f"memory of {line.node}  {memory_text(line.in_use, line.peak)}" for line in overview.memory]
+    return lines + ([hidden_text(overview.hidden)] if overview.hidden else [])
+
+
+def memory_text(in_use: int, peak: int) -> str:
+    """Write what an arena holds."""
+    return f"{size_text(in_use)} now  {size_text(peak)} at most"
+
+
+def hidden_text(hidden: int) -> str:
+    """Say that ranks are out of sight."""
+    return f"{hidden} rank{'s' * (hidden != 1)} on other machines: not seen from here"
+
+
+def waiting_text(overview: Overview) -> str:
+    """Say what every thread is waiting for."""
+    return "; ".join(f"{line.thread} {line.state or 'out of sight'}" for line in overview.threads)
 
 
 @contextlib.contextmanager
@@ -136,10 +201,19 @@ def in_background(board: Board, prepared: Prepared) -> Iterator[None]:
         over.set()
 
 
-def progress(board: Board, prepared: Prepared) -> Progress:
-    """Choose the form that standard error can show."""
-    if not sys.stderr.isatty():
-        return Progress(board, prepared)
-    from pse.runtime.live import LiveProgress
+def progress(board: Board, prepared: Prepared, *, everything: bool = False) -> Progress:
+    """Choose the form for whoever watches: a process that started this one, a terminal, or a file.
 
-    return LiveProgress(board, prepared)
+    Parameters
+    ----------
+    everything : bool
+        Whether to show loops, threads, queues and memory as well as call sites.
+    """
+    watcher = os.environ.pop(WATCHER, "")
+    if watcher.isdecimal():
+        return Told(board, prepared, int(watcher))
+    if not sys.stderr.isatty():
+        return Progress(board, prepared, everything=everything)
+    from pse.runtime.live import Dashboard, LiveProgress
+
+    return Dashboard(board, prepared) if everything else LiveProgress(board, prepared)

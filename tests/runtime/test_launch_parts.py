@@ -214,15 +214,18 @@ def test_progress_tells_how_every_call_site_stands(prepared):
     assert {line.state for line in look(board, prepared)} == {"done"}
 
 
-def test_plain_progress_repeats_nothing(prepared):
+def test_plain_progress_repeats_nothing_and_is_never_silent(prepared):
     said = io.StringIO()
     progress = Progress(Board.create(*prepared.board_size), prepared, said)
     progress.start()
     progress.update()
     progress.update()
-    assert said.getvalue() == (
-        "running faulty.coven on 2 processors: 5 ranks (root thread_A; each processor thread_B, thread_C)\n"
+    first, *others = said.getvalue().splitlines()
+    assert first == (
+        "running faulty.coven on 2 processors: 5 ranks (root thread_A; each processor thread_B, thread_C)"
     )
+    nothing = "nothing new: root thread_A starting; thread_B starting; thread_C starting"
+    assert [line.partition("] ")[2] for line in others] == [nothing] * 2
 
 
 def test_output_is_passed_on_in_whole_lines_and_without_banners():

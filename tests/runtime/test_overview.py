@@ -1,0 +1,196 @@
+"""What whoever watches a run is shown: loops, threads, queues, memory; as a drawing, as lines, as JSON."""
+
+import contextlib
+import io
+import json
+import os
+import pty
+import subprocess
+import time
+
+import pytest
+from jobs import PROGRAMS, beside_python
+from rich.console import Console
+
+from pse.memory import Arena
+from pse.runtime import overview as overview_module
+from pse.runtime import progress as plain
+from pse.runtime._channel import DONE, RUNNING, Board
+from pse.runtime.live import drawn
+from pse.runtime.overview import Line, LoopLine, MemoryLine, Observer, Overview, QueueLine, ThreadLine
+from pse.runtime.progress import Progress, Told, loop_text, progress
+from pse.runtime.request import Request, prepare
+from pse.runtime.sight import Sight
+
+OVERVIEW = Overview(
+    program="p.coven",
+    processors=2,
+    ranks=5,
+    seconds=12.3,
+    loops=[
+        LoopLine("k:6", 3, 12, False),
+        LoopLine("while:9", 4, 100, True),
+        LoopLine("i:20", 5, None, False),
+    ],
+    sites=[Line("thread_B", f"work:{n}", n, float(n), 0.5, "waiting for input") for n in range(30)],
+    threads=[ThreadLine("thread_B", 4, 0.75, 0.5, "2 in a module, 2 waiting for input")],
+    queues=[QueueLine("x", "thread_B", 2, 2, 2)],
+    memory=[MemoryLine("node 0", 1 << 20, 1 << 21, 1 << 30)],
+    hidden=1,
+)
+
+
+@pytest.fixture
+def prepared(monkeypatch):
+    """loops.coven, ready for two processors: rank 0 is the root's, 1 and 2 are threads B."""
+    monkeypatch.chdir(PROGRAMS)
+    return prepare(Request("loops.coven", {}, processors=2))
+
+
+def text_of(overview, width=80, height=None):
+    console = Console(file=io.StringIO(), width=width, height=height or 100)
+    console.print(drawn(overview, height))
+    return console.file.getvalue()
+
+
+def test_an_overview_survives_json():
+    assert Overview.from_json(json.loads(json.dumps(OVERVIEW.to_json()))) == OVERVIEW
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_everything_is_drawn_within_the_width(width):
+    text = text_of(OVERVIEW, width)
+    assert max(map(len, text.splitlines())) <= width
+    for words in (
+        "p.coven  2 processors, 5 ranks, 12 s",
+        "3 of 12 (25 %)",
+        "4 of at most 100",
+        "work:29",
+        "75 %",
+        "1.0 MiB now, 2.0 MiB at most",
+        "1 rank on other machines: not seen from here",
+    ):
+        assert words in text
+
+
+def test_a_low_terminal_shows_the_busiest_call_sites():
+    text = text_of(OVERVIEW, height=24)
+    assert len(text.splitlines()) <= 24
+    assert "work:29" in text
+    assert "work:0 " not in text
+    assert "call sites with less to do" in text
+
+
+def test_totals_of_loops_follow_from_the_program(prepared):
+    """The loop over `i` has no call of its own but under `if`: nobody can say how far it is."""
+    observer = Observer(Board.create(*prepared.board_size), prepared)
+    found = [(line.name.partition(":")[0], line.total, line.bound) for line in observer.observe().loops]
+    assert found == [("k", 5, False), ("j", 15, False), ("while", 7, True)]
+
+
+def test_a_rank_of_another_machine_is_not_made_up(prepared, monkeypatch):
+    monkeypatch.setattr(overview_module, "HIDDEN_PATIENCE", 0.0)
+    board = Board.create(*prepared.board_size)
+    observer = Observer(board, prepared)
+    assert observer.observe().hidden == 0, "nobody has begun yet"
+    for rank in (0, 1):
+        board.start(rank, os.getpid())
+        board.set_state(rank, RUNNING)
+    overview = observer.observe()
+    assert overview.hidden == 1
+    assert [(line.thread, line.ranks) for line in overview.threads] == [("root thread_A", 1), ("thread_B", 1)]
+
+
+def test_the_arena_of_a_rank_is_found(prepared):
+    arena = Arena.create(1 << 24)
+    block = arena.allocate(1000)
+    board = Board.create(*prepared.board_size)
+    sight = Sight(board)
+    sight.look()
+    assert sight.nodes[0].memory() is None
+    board.start(0, os.getpid())
+    again = Sight(board)
+    again.look()
+    assert again.nodes[0].memory().in_use == arena.statistics().in_use > 0
+    del block
+
+
+def test_plain_lines_never_say_nothing(prepared):
+    said = io.StringIO()
+    board = Board.create(*prepared.board_size)
+    lines = Progress(board, prepared, said, everything=True)
+    lines.update()
+    board.start(0, os.getpid())
+    lines.update()
+    for rank in range(prepared.ranks):
+        board.set_state(rank, DONE)
+    lines.update()
+    text = said.getvalue()
+    assert "loop while:" in text
+    assert "root thread_A  0 % in modules  0 % CPU  starting" in text
+    assert "thread_B" in text
+
+
+def test_a_process_that_asks_is_told(prepared, monkeypatch):
+    reading, writing = os.pipe()
+    monkeypatch.setenv(plain.WATCHER, str(writing))
+    told = progress(Board.create(*prepared.board_size), prepared)
+    assert isinstance(told, Told)
+    assert plain.WATCHER not in os.environ
+    told.start()
+    told.printed(b"hello\n", error=False)
+    os.close(reading)
+    told.printed(b"nobody listens\n", error=True)
+    os.close(writing)
+
+
+@pytest.mark.parametrize(
+    ("loop", "text"),
+    [
+        (LoopLine("k", 0, 0, False), "0 of 0 (100 %)"),
+        (LoopLine("k", 7, None, False), "7"),
+        (LoopLine("k", 7, 9, False), "7 of 9 (77 %)"),
+    ],
+)
+def test_words_for_loops(loop, text):
+    assert loop_text(loop) == text
+
+
+def on_a_terminal(*command, cwd, width=80, seconds=60, **environment):
+    """Run a command on a terminal of its own; gives its exit code and all that it wrote."""
+    master, slave = pty.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": str(width), "LINES": "40"} | environment
+    process = subprocess.Popen(
+        command, cwd=cwd, env=environment, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+    )
+    os.close(slave)
+    written, end = b"", time.monotonic() + seconds
+    with contextlib.suppress(OSError):  # A terminal whose other end is closed says EIO.
+        while time.monotonic() < end and (data := os.read(master, 1 << 16)):
+            written += data
+    os.close(master)
+    return process.wait(10), written.decode()
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("processors", [1, 3])
+def test_a_terminal_shows_everything_while_a_program_runs(processors):
+    code, written = on_a_terminal(
+        *(beside_python("pse"), "run", "loops.coven", "-p", str(processors), "--live", "-D", "n=12"),
+        cwd=PROGRAMS,
+        PAUSE="0.03",
+    )
+    assert code == 0, written
+    assert "iterations complete" in written
+    assert "12 of 12 (100 %)" in written
+    assert "shared memory" in written
+    assert "in a module" in written
+    assert "wall time" in written
+
+
+@pytest.mark.mpi
+def test_without_a_terminal_plain_lines_come(pse):
+    done = pse("run", "loops.coven", "--live", cwd=PROGRAMS, env={"PAUSE": "0"})
+    assert done.code == 0, done.err
+    assert "running loops.coven on 1 processor" in done.err
+    assert "\x1b" not in done.err
