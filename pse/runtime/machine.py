@@ -1,4 +1,4 @@
-"""What this machine and its software are, as traces and benches write it down.  Reads /proc; changes nothing."""
+"""What this machine and its software are.  Reads /proc; changes nothing."""
 
 from __future__ import annotations
 
