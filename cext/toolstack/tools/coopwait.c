@@ -18,6 +18,7 @@
  * does. */
 #define _GNU_SOURCE
 #define TOOL_NAME "coopwait"
+#include "replaced.h"
 #include "tool.h"
 
 #include "coopwait_rest.h"

@@ -48,10 +48,14 @@ TOOL_PUBLIC int FORM(MPI_Sendrecv)(SENDING, int dest, int sendtag, RECEIVING, in
 TOOL_PUBLIC int FORM(MPI_Sendrecv_replace)(void *buf, MESSAGE, int dest, int sendtag, int source, int recvtag,
                                            MPI_Comm comm, MPI_Status *status)
 {
-    MPI_Request request = MPI_REQUEST_NULL;
-    int error =
-        FORM(PMPI_Isendrecv_replace)(buf, count, datatype, dest, sendtag, source, recvtag, comm, &request);
-    return finish(error, &request, status);
+    int error;
+    MPI_Count bytes;
+    void *out = packed_copy(buf, count, datatype, comm, &bytes, &error);
+    if (out)
+        error = MPI_Sendrecv_c(out, bytes, MPI_PACKED, dest, sendtag, buf, count, datatype, source, recvtag,
+                               comm, status);
+    free(out);
+    return error;
 }
 #endif
 

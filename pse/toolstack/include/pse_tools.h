@@ -68,6 +68,33 @@ struct pse_tools {
 int pse_tool_start(const struct pse_tools *tools); /* before any MPI call passes; nonzero: refuse */
 void pse_tool_end(void);                           /* at exit of the process */
 
+/* Piggyback: bytes that ride along with every message from process to process.
+ *
+ * The tool `piggyback`, below in the stack, publishes `int ride(const struct pse_rider *)` under this name and
+ * signature; it is to be called in pse_tool_start and returns nonzero if there is no room left.  All processes
+ * that send each other messages must have the same riders.  A rider's functions are called by the thread that
+ * calls MPI: `leave` before a send or an active persistent send begins, `arrive` before the call returns that
+ * completes the receive.  A receive that fails or was cancelled brings nothing. */
+#define PSE_PIGGYBACK "piggyback"
+#define PSE_PIGGYBACK_SIGNATURE "int (*)(const struct pse_rider *)"
+#define PSE_PIGGYBACK_MOST 256 /* bytes, of all riders together */
+
+struct pse_message {
+    uintptr_t comm;   /* PSE_HANDLE of the communicator */
+    int partner, tag; /* the receiver for `leave`, the sender for `arrive`: never a wildcard */
+};
+
+struct pse_rider {
+    size_t bytes;
+    void *context; /* first argument of the functions */
+    /* Whether to ride on this communicator; the same in all its processes.  NULL: on all. */
+    int (*wanted)(void *context, uintptr_t comm);
+    void (*leave)(void *context, const struct pse_message *message, void *bytes); /* fill in; zeros before */
+    void (*arrive)(void *context, const struct pse_message *message, const void *bytes);
+};
+
+typedef int pse_ride(const struct pse_rider *rider);
+
 /* A ring of events of one size: any number of threads put in and take out, none ever waits.
  *
  * `cells` holds count cells of `stride` bytes: a turn, then the event.  A cell's turn says whose it is:

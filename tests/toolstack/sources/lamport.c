@@ -1,0 +1,60 @@
+/* A tool with Lamport's clock, which rides along with messages; what left and what arrived is written down.
+ *
+ * A line: L(eft) or A(rrived), the message's number, the sender's clock, own clock, partner, tag.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pse_tools.h"
+
+struct ticket {
+    uint64_t number, clock;
+};
+
+static uint64_t now, sent;
+static int rank;
+static FILE *file;
+
+static int is_wanted(void *context, uintptr_t comm)
+{
+    char name[MPI_MAX_OBJECT_NAME];
+    int length;
+    (void)context;
+    PMPI_Comm_get_name((MPI_Comm)comm, name, &length);
+    return strcmp(name, "quiet") != 0;
+}
+
+static void leave(void *context, const struct pse_message *message, void *bytes)
+{
+    struct ticket ticket = {(uint64_t)rank << 32 | sent++, ++now};
+    (void)context;
+    memcpy(bytes, &ticket, sizeof ticket);
+    fprintf(file, "L %lu %lu %lu %d %d\n", ticket.number, ticket.clock, now, message->partner, message->tag);
+}
+
+static void arrive(void *context, const struct pse_message *message, const void *bytes)
+{
+    struct ticket ticket;
+    (void)context;
+    memcpy(&ticket, bytes, sizeof ticket);
+    now = 1 + (now > ticket.clock ? now : ticket.clock);
+    fprintf(file, "A %lu %lu %lu %d %d\n", ticket.number, ticket.clock, now, message->partner, message->tag);
+}
+
+int pse_tool_start(const struct pse_tools *tools)
+{
+    const struct pse_rider rider = {sizeof(struct ticket), NULL, is_wanted, leave, arrive};
+    pse_ride *ride = (pse_ride *)tools->subscribe(tools->self, PSE_PIGGYBACK, PSE_PIGGYBACK_SIGNATURE);
+    char path[4096];
+    snprintf(path, sizeof path, "%s/clock-%s", getenv("TALLY_DIRECTORY"), getenv("PMI_RANK"));
+    rank = atoi(getenv("PMI_RANK"));
+    file = fopen(path, "w");
+    return !file || !ride || ride(&rider);
+}
+
+void pse_tool_end(void)
+{
+    fclose(file);
+}

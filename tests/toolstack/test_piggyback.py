@@ -1,0 +1,55 @@
+"""Bytes of a tool that ride along with messages: each arrives with its message, whatever way that takes."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).parent / "sources"
+NEVER_RECEIVED = "1000"
+
+
+@pytest.fixture(scope="session")
+def lamport(tool) -> Path:
+    return tool("lamport", (SOURCES / "lamport.c").read_text())
+
+
+@pytest.fixture
+def clocks(tmp_path, monkeypatch):
+    """Give a function that reads what left and what arrived: rank, then the words of a line."""
+    monkeypatch.setenv("TALLY_DIRECTORY", str(tmp_path))
+
+    def read() -> list[list[str]]:
+        files = tmp_path.glob("clock-*")
+        return [[path.name[6:], *line.split()] for path in files for line in path.read_text().splitlines()]
+
+    return read
+
+
+def check_clocks(lines, least) -> None:
+    left = {line[2]: line for line in lines if line[1] == "L"}
+    arrived = {line[2]: line for line in lines if line[1] == "A"}
+    assert Counter(line[1] for line in lines)["A"] == len(arrived)
+    assert len(arrived) >= least
+    assert {number for number in left if left[number][6] != NEVER_RECEIVED} == arrived.keys()
+    for number, (receiver, _, _, carried, after, sender, tag) in arrived.items():
+        assert left[number][5:] == [receiver, tag]
+        assert (left[number][0], left[number][3]) == (sender, carried)
+        assert int(after) > int(carried)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_clocks_ride_with_messages_of_c(ranks, lamport, clocks, program, stacked_program):
+    exchanges = program("exchanges", (SOURCES / "exchanges.c").read_text())
+    done = stacked_program(ranks, f"module {lamport}\nmodule piggyback", exchanges)
+    assert (done.code, done.err) == (0, "")
+    check_clocks(clocks(), 46 * ranks)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_clocks_ride_with_messages_of_mpi4py(ranks, lamport, clocks, stacked):
+    done = stacked(ranks, f"module {lamport}\nmodule piggyback", SOURCES / "exchanges.py")
+    assert (done.code, done.err) == (0, "")
+    check_clocks(clocks(), 32 * ranks)
