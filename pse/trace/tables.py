@@ -176,7 +176,7 @@ def message_ends(trace: Trace) -> tuple[Array, Array]:
 
 def match_messages(sends: Array, receives: Array) -> Messages:
     """Match sends with receives by (sender, receiver, sequence)."""
-    sent, received = _match(
+    sent, received = match_keys(
         (sends["rank"], low(sends["b"]), sends["c"]), (low(receives["b"]), receives["rank"], receives["c"])
     )
     matched = np.zeros(len(sent), MESSAGE_DTYPE)
@@ -206,7 +206,7 @@ def _ranked_events(trace: Trace, kind: EventType) -> Array:
     return _each_rank(trace, one, RANKED_EVENT_DTYPE)
 
 
-def _match(sends: tuple[Array, ...], receives: tuple[Array, ...]) -> tuple[Array, Array]:
+def match_keys(sends: tuple[Array, ...], receives: tuple[Array, ...]) -> tuple[Array, Array]:
     """Positions of the sends and of the receives that have equal keys."""
     columns = [np.concatenate([left, right]) for left, right in zip(sends, receives, strict=True)]
     is_receive = np.repeat([False, True], [len(sends[0]), len(receives[0])])
