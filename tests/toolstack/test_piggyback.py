@@ -53,3 +53,11 @@ def test_clocks_ride_with_messages_of_mpi4py(ranks, lamport, clocks, stacked):
     done = stacked(ranks, f"module {lamport}\nmodule piggyback", SOURCES / "exchanges.py")
     assert (done.code, done.err) == (0, "")
     check_clocks(clocks(), 32 * ranks)
+
+
+@pytest.mark.mpi
+def test_riders_get_along_with_waits_of_another_kind(lamport, clocks, program, stacked_program):
+    exchanges = program("exchanges", (SOURCES / "exchanges.c").read_text())
+    done = stacked_program(3, f"module {lamport}\nmodule piggyback\nmodule coopwait", exchanges)
+    assert (done.code, done.err) == (0, "")
+    check_clocks(clocks(), 46 * 3)

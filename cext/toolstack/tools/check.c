@@ -3,8 +3,9 @@
  *
  * Each send tells its receiver's tool what it sends, each collective operation tells the communicator's rank
  * 0; who waits reads letters.  check_mail.h has the letters, check_match.h finds which receive gets which
- * message, check_requests.h follows requests, check_collectives.h compares collective operations,
- * check_wait.h finds deadlocks, check_leaks.h what is left over.  Wrappers come from check.def.
+ * message, check_operations.h follows messages, check_blocking.h and check_requests.h the calls that start
+ * them, check_collectives.h compares collective operations, check_wait.h finds deadlocks, check_leaks.h what
+ * is left over.  Wrappers come from check.def.
  *
  * Not checked: communicators with two groups or with processes from outside of MPI_COMM_WORLD, one-sided
  * operations, files, partitioned messages, counts of the v and w forms of collective operations.
@@ -40,11 +41,13 @@ static void unlock(void)
 #include "kept.h"
 #include "site.h"
 
+#include "check_blocking.h"
 #include "check_collectives.h"
 #include "check_communicators.h"
 #include "check_leaks.h"
 #include "check_mail.h"
 #include "check_match.h"
+#include "check_operations.h"
 #include "check_report.h"
 #include "check_requests.h"
 #include "check_types.h"
