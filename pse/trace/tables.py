@@ -254,7 +254,11 @@ def _rank_queue_depths(trace: Trace, rank: int) -> Array:
 
 def texts(trace: Trace, rank: int) -> dict[tuple[int, int], str]:
     """See `Trace.texts`."""
-    parts = trace.select(rank, EventType.TEXT)
+    return decode_texts(trace.select(rank, EventType.TEXT))
+
+
+def decode_texts(parts: Array) -> dict[tuple[int, int], str]:
+    """Put together what TEXT records of one rank name, by (`TextKind`, number)."""
     parts = parts[np.lexsort((high(parts["a"]), low(parts["a"]), parts["flags"]))]
     data = np.stack([parts["b"], parts["c"]], axis=1).astype("<u8").tobytes()
     begins = np.flatnonzero(high(parts["a"]) == 0)
