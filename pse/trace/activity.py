@@ -1,0 +1,133 @@
+"""What every rank did, block after block: module calls and waits as one table, in the order of time.
+
+Where a rank has neither (a trace of MPI alone), its blocks are the outermost calls of MPI routines.  Between
+two blocks is the engine's time, or the program's where nothing but MPI was recorded.
+
+May touch: nothing.  Next room: ``causes.py`` finds out who ended each wait.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+import numpy as np
+
+from pse.trace.events import NONE
+from pse.trace.files import Array
+from pse.trace.reader import Trace
+
+
+class Kind(enum.IntEnum):
+    """What a block is; `row` of a block is its row in the table of its kind."""
+
+    CALL = 0
+    WAIT = 1
+    ROUTINE = 2
+
+
+BLOCK_DTYPE = np.dtype(
+    [
+        ("rank", "<u4"),
+        ("kind", "u1"),  # Kind
+        ("begin", "<i8"),  # ns
+        ("end", "<i8"),  # ns
+        ("site", "<u4"),
+        ("tph", "<u8"),
+        ("row", "<i8"),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What the ranks of a trace did.
+
+    Parameters
+    ----------
+    trace : Trace
+        Where it is from.
+    blocks : array of BLOCK_DTYPE, shape (n,)
+        All blocks, by rank, then by their begin.
+    calls, waits, routines : structured arrays
+        The tables that `row` of a block points into.
+    routine_names : list of str
+        Names of the routines.
+    bounds : dict of int to (int, int)
+        For each rank where its blocks begin and end in `blocks`.
+    """
+
+    trace: Trace
+    blocks: Array
+    calls: Array
+    waits: Array
+    routines: Array
+    routine_names: list[str]
+    bounds: dict[int, tuple[int, int]]
+
+    def of(self, rank: int) -> Array:
+        """The blocks of a rank, a view."""
+        begin, end = self.bounds.get(rank, (0, 0))
+        return self.blocks[begin:end]
+
+    def begun(self, rank: int, time: int) -> int:
+        """Index of the last block that a rank had begun at a time; -1: it had begun none."""
+        first, _ = self.bounds.get(rank, (0, 0))
+        found = first + int(np.searchsorted(self.of(rank)["begin"], time, side="right")) - 1
+        return found if found >= first else -1
+
+    def at(self, rank: int, time: int) -> int:
+        """Index of the block that a rank was in at a time; -1: it was in none."""
+        found = self.begun(rank, time)
+        return found if found >= 0 and time < self.blocks["end"][found] else -1
+
+    def next_begins(self) -> Array:
+        """For each block when the rank's next one begins, or a time after all others, shape (n,)."""
+        follows = np.full(len(self.blocks), np.iinfo("<i8").max)
+        same = self.blocks["rank"][1:] == self.blocks["rank"][:-1]
+        follows[:-1][same] = self.blocks["begin"][1:][same]
+        return follows
+
+
+def activity(trace: Trace) -> Activity:
+    """Gather what the ranks of a trace did."""
+    calls, waits = trace.module_calls(), trace.waits()
+    routines, names = trace.routine_calls()
+    parts = [_blocks(calls, Kind.CALL, "enter", "leave"), _blocks(waits, Kind.WAIT, "begin", "end")]
+    bare = ~np.isin(routines["rank"], np.concatenate([calls["rank"], waits["rank"]]))
+    if bare.any():
+        is_mpi = np.array([name.startswith("MPI_") for name in names])[routines["routine"]]
+        outermost = _outermost(routines, bare & is_mpi)
+        found = _blocks(routines[outermost], Kind.ROUTINE, "enter", "leave")
+        found["row"] = outermost
+        parts.append(found)
+    blocks = np.concatenate(parts)
+    blocks = blocks[np.lexsort((blocks["end"], blocks["begin"], blocks["rank"]))]
+    starts = np.searchsorted(blocks["rank"], trace.ranks, side="left").tolist()
+    ends = np.searchsorted(blocks["rank"], trace.ranks, side="right").tolist()
+    bounds = dict(zip(trace.ranks, zip(starts, ends, strict=True), strict=True))
+    return Activity(trace, blocks, calls, waits, routines, names, bounds)
+
+
+def _blocks(table: Array, kind: Kind, begin: str, end: str) -> Array:
+    blocks = np.zeros(len(table), BLOCK_DTYPE)
+    blocks["rank"], blocks["kind"] = table["rank"], kind
+    blocks["begin"], blocks["end"] = table[begin], np.maximum(table[end], table[begin])
+    fields = table.dtype.names or ()
+    blocks["site"] = table["site"] if "site" in fields else NONE
+    blocks["tph"] = table["tph"] if "tph" in fields else 0
+    blocks["row"] = np.arange(len(table))
+    return blocks
+
+
+def _outermost(routines: Array, chosen: Array) -> Array:
+    """Rows of the chosen routine calls that are within no other chosen one of their rank."""
+    rows = np.flatnonzero(chosen)
+    rows = rows[np.lexsort((-routines["leave"][rows], routines["enter"][rows], routines["rank"][rows]))]
+    ranks, leave = routines["rank"][rows], routines["leave"][rows]
+    keep = np.ones(len(rows), bool)
+    for rank in np.unique(ranks):
+        own = np.flatnonzero(ranks == rank)
+        latest = np.maximum.accumulate(leave[own])
+        keep[own[1:]] = leave[own[1:]] > latest[:-1]
+    return rows[keep]

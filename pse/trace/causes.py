@@ -1,0 +1,217 @@
+"""Who ended each wait: the rank that handed over, took from a full queue, freed memory, came to its turn.
+
+A wait for input ends with a message, and messages have senders.  For other reasons nothing says who it was;
+but it did something at that moment that is in the trace, and the last one who did so is taken.
+
+May touch: nothing.  Next rooms: ``why.py`` follows the causes from rank to rank, ``critical.py`` from the end
+of the run to its begin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pse.trace.activity import Activity, Kind
+from pse.trace.events import NONE, EventType, WaitReason
+from pse.trace.files import Array
+from pse.trace.reader import Trace
+from pse.trace.tables import MESSAGE_DTYPE, high, low, match_messages, message_ends
+
+CAUSE_DTYPE = np.dtype(
+    [
+        ("rank", "<u4"),  # who ended it; NONE: nobody that the trace shows
+        ("time", "<i8"),  # ns: when that rank did so
+        ("message", "<i8"),  # row in the table of messages; -1: it was no message
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Doings:
+    """Moments at which ranks did something that others may have waited for.
+
+    Parameters
+    ----------
+    key : array, shape (n,)
+        For whom or for what, as a wait has it in the column that it is looked up by.
+    rank : array, shape (n,)
+        Who did it.
+    time : array of int64, shape (n,)
+        When, ns.
+    """
+
+    key: Array
+    rank: Array
+    time: Array
+
+    def last_before(self, keys: Array, times: Array) -> Array:
+        """For each key and time the index of the last doing of this key until then; -1: there is none."""
+        asked = np.repeat([False, True], [len(self.time), len(times)])
+        every_key = np.concatenate([self.key.astype("<u8"), keys.astype("<u8")])
+        order = np.lexsort((asked, np.concatenate([self.time, times]), every_key))
+        seen = np.maximum.accumulate(np.where(asked[order], -1, np.arange(len(order))))
+        doing = np.where(seen >= 0, order[seen], -1)
+        doing[every_key[doing] != every_key[order]] = -1
+        found = np.empty(len(times), "<i8")
+        found[order[asked[order]] - len(self.time)] = doing[asked[order]]
+        return found
+
+
+def all_messages(trace: Trace) -> Array:
+    """The messages of a trace, those too whose sender's events are missing: `sent` is when they came then."""
+    found = match_messages(*message_ends(trace))
+    halves = np.zeros(len(found.receives), MESSAGE_DTYPE)
+    halves["sender"], halves["receiver"] = low(found.receives["b"]), found.receives["rank"]
+    halves["edge"], halves["sequence"] = high(found.receives["b"]), found.receives["c"]
+    for name, column in (("bytes", "a"), ("flags", "flags"), ("site", "site"), ("tph", "tph")):
+        halves[name] = found.receives[column]
+    halves["sent"] = halves["received"] = found.receives["time"]
+    return np.concatenate([found.matched, halves])
+
+
+def causes(activity: Activity, messages: Array) -> Array:
+    """Who ended each wait of a trace.
+
+    Parameters
+    ----------
+    activity : Activity
+        What the ranks did.
+    messages : array of MESSAGE_DTYPE
+        The messages of the same trace.
+
+    Returns
+    -------
+    array of CAUSE_DTYPE, shape of `activity.waits`
+    """
+    waits = activity.waits
+    found = np.zeros(len(waits), CAUSE_DTYPE)
+    found["rank"], found["message"] = NONE, -1
+    if len(waits) and len(messages):
+        _by_message(activity, messages, found)
+    for reason, doings in (
+        (WaitReason.CREDIT, _taken),
+        (WaitReason.ITERATION, _ended_iterations),
+        (WaitReason.SPACE, _freed),
+        (WaitReason.EXCLUSIVE, _read),
+        (WaitReason.ORDER, _called),
+    ):
+        rows = np.flatnonzero((waits["reason"] == reason) & waits["complete"])
+        if len(rows):
+            _by_doing(activity, found, rows, *doings(activity, rows))
+    return found
+
+
+def _by_message(activity: Activity, messages: Array, found: Array) -> None:
+    """The message that came between a wait and the rank's next block: the last that this block needed."""
+    blocks, follows = activity.blocks, activity.next_begins()
+    needs = _Needs(activity)
+    by_receiver = np.argsort(messages["receiver"], kind="stable")
+    receivers = messages["receiver"][by_receiver]
+    for rank in np.unique(receivers):
+        first, last = activity.bounds.get(int(rank), (0, 0))
+        waits = first + np.flatnonzero(blocks["kind"][first:last] == Kind.WAIT)
+        rows = by_receiver[slice(*np.searchsorted(receivers, [rank, rank + 1]))]
+        if not len(waits):
+            continue
+        place = np.searchsorted(blocks["begin"][waits], messages["received"][rows], side="right") - 1
+        wait = waits[place]
+        came = (place >= 0) & (messages["received"][rows] <= follows[wait])
+        came &= messages["sent"][rows] > blocks["begin"][wait]
+        rows, wait = rows[came], wait[came]
+        chosen = _last_needed(needs(rows, wait, messages), messages["sent"][rows], wait)
+        target = blocks["row"][wait[chosen]]
+        found["message"][target] = rows[chosen]
+        found["rank"][target] = messages["sender"][rows[chosen]]
+        found["time"][target] = messages["sent"][rows[chosen]]
+
+
+def _last_needed(needed: Array, sent: Array, wait: Array) -> Array:
+    """For each wait one of its messages: of the needed ones the last sent, else the first of all."""
+    order = np.lexsort((np.where(needed, sent, -sent), needed, wait))
+    is_last = np.ones(len(order), bool)
+    is_last[:-1] = wait[order[1:]] != wait[order[:-1]]
+    return order[is_last]
+
+
+class _Needs:
+    """Tells whether a wait, or the call after it, needs a message."""
+
+    def __init__(self, activity: Activity) -> None:
+        self._activity = activity
+        definitions = activity.trace.definitions
+        edges = definitions.edges if definitions else ()
+        pairs = [(edge.id << 32) | site for edge in edges for site in edge.targets]
+        self._reads = np.unique(np.array(pairs, "<u8"))
+
+    def __call__(self, rows: Array, wait: Array, messages: Array) -> Array:
+        blocks, waits = self._activity.blocks, self._activity.waits
+        edges, after = messages["edge"][rows], np.minimum(wait + 1, len(blocks) - 1)
+        read = np.isin(edges.astype("<u8") << np.uint64(32) | blocks["site"][after], self._reads)
+        read &= blocks["tph"][after] == messages["tph"][rows]
+        stuck = waits[blocks["row"][wait]]
+        needed: Array = read | ((edges == stuck["edge"]) & (messages["tph"][rows] == stuck["tph"]))
+        return needed
+
+
+def _by_doing(activity: Activity, found: Array, rows: Array, keys: Array, doings: Doings) -> None:
+    waits = activity.waits[rows]
+    last = doings.last_before(keys, waits["end"])
+    there = last >= 0
+    there[there] = doings.time[last[there]] > waits["begin"][there]
+    found["rank"][rows[there]] = doings.rank[last[there]]
+    found["time"][rows[there]] = doings.time[last[there]]
+    found["message"][rows[there]] = -1
+
+
+def _taken(activity: Activity, rows: Array) -> tuple[Array, Doings]:
+    """Whoever took something that the waiting rank had sent."""
+    samples = activity.trace.queue_depths()
+    order = np.lexsort((np.arange(len(samples)), samples["sender"], samples["edge"], samples["rank"]))
+    samples = samples[order]
+    keys = samples[["rank", "edge", "sender"]]
+    fewer = np.zeros(len(samples), bool)
+    fewer[1:] = (keys[1:] == keys[:-1]) & (samples["depth"][1:] < samples["depth"][:-1])
+    taken = samples[fewer]
+    return activity.waits["rank"][rows], Doings(taken["sender"], taken["rank"], taken["time"])
+
+
+def _ended_iterations(activity: Activity, rows: Array) -> tuple[Array, Doings]:
+    """Whoever completed an iteration."""
+    rank, time = _events(activity, EventType.CONTEXT_END)
+    return np.zeros(len(rows), "<u8"), Doings(np.zeros(len(time), "<u8"), rank, time)
+
+
+def _freed(activity: Activity, rows: Array) -> tuple[Array, Doings]:
+    """Whoever freed memory on the same host."""
+    rank, time = _events(activity, EventType.FREE)
+    hosts = sorted({file.host for file in activity.trace.files.values()})
+    number = np.zeros(max(activity.trace.ranks) + 1, "<u8")
+    for each, file in activity.trace.files.items():
+        number[each] = hosts.index(file.host)
+    return number[activity.waits["rank"][rows]], Doings(number[rank], rank, time)
+
+
+def _read(activity: Activity, rows: Array) -> tuple[Array, Doings]:
+    """Whoever ended a call in the same TPH: it read the tag that the waiting rank wants for itself."""
+    calls = activity.calls
+    return activity.waits["tph"][rows], Doings(calls["tph"], calls["rank"], calls["leave"])
+
+
+def _called(activity: Activity, rows: Array) -> tuple[Array, Doings]:
+    """Whoever of the same thread ended a call, and so could come to the one in turn."""
+    calls, definitions = activity.calls, activity.trace.definitions
+    thread = np.zeros(max(activity.trace.ranks) + 1, "<u8")
+    labels = [(rank.region, rank.thread) for rank in definitions.ranks] if definitions else []
+    for rank in activity.trace.ranks:
+        thread[rank] = labels.index(labels[rank]) if rank < len(labels) else 0
+    return thread[activity.waits["rank"][rows]], Doings(thread[calls["rank"]], calls["rank"], calls["leave"])
+
+
+def _events(activity: Activity, kind: EventType) -> tuple[Array, Array]:
+    """Ranks and times of all events of a type."""
+    trace = activity.trace
+    chosen = {rank: trace.select(rank, kind)["time"] for rank in trace.ranks}
+    ranks = np.repeat(np.array(list(chosen), "<u4"), [len(times) for times in chosen.values()])
+    return ranks, np.concatenate([trace.run_times(rank, times) for rank, times in chosen.items()])
