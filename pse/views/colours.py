@@ -99,12 +99,15 @@ def module_names(trace: Trace) -> list[str]:
 
 def routine_colours(names: Iterable[str]) -> dict[str, str]:
     """Give each routine its colour: MPI's by their family, others as modules."""
+    return {name: style.colour for name, style in routine_styles(names).items()}
+
+
+def routine_styles(names: Iterable[str]) -> dict[str, Style]:
+    """Give each routine its colour and hatch: MPI's by their family, others as modules."""
     names = list(names)
     own = _styles([name for name in names if not name.startswith("MPI_")])
-    return {
-        name: FAMILIES[routine_family(name)] if name.startswith("MPI_") else own[name].colour
-        for name in names
-    }
+    mpi = {name: Style(FAMILIES[routine_family(name)]) for name in names if name.startswith("MPI_")}
+    return {name: mpi[name] if name in mpi else own[name] for name in names}
 
 
 def routine_family(name: str) -> str:

@@ -74,7 +74,7 @@ def describe(trace: Trace) -> tuple[str, str]:
         values,
         _count(len(processors), "processor") if processors else "",
         ranks + where,
-        known.started[:16],
+        started,
     ]
     return PurePath(known.program).stem, " · ".join(filter(None, parts))
 

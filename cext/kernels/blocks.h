@@ -1,0 +1,107 @@
+/* The blocks of one rank's trace, at a level of detail: what fills a pixel is a block, what doesn't is
+ * merged.
+ *
+ * Module calls, waits and regions are blocks of time.  Those at least as wide as `narrow` are given one by
+ * one; of the others each pixel gets the time that each category has in it, to the nanosecond, and how many
+ * there are.  So the busy share of every pixel is what it is in the records.  Records come in pieces of any
+ * size, in order.
+ *
+ * No allocation: the caller owns all arrays.  The executable definition in Python is in
+ * tests/views/test_blocks.py.
+ */
+#ifndef PSE_BLOCKS_H
+#define PSE_BLOCKS_H
+
+#include <stdint.h>
+
+#include "recorder.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PSE_BLOCKS_DEPTH 8       /* Lanes of nested regions; what is nested deeper is only counted. */
+#define PSE_BLOCKS_CATEGORIES 32 /* Kept of a lane's current pixel before they go to `shares`. */
+#define PSE_BLOCKS_STACK 256     /* Open regions that are remembered. */
+#define PSE_BLOCKS_TAIL 2048     /* Room for what comes at the end. */
+#define PSE_BLOCK_OPEN 0x8000    /* Flag: it was never left. */
+
+enum {
+    PSE_LANE_CALL,
+    PSE_LANE_WAIT,
+    PSE_LANE_REGION, /* This one and PSE_BLOCKS_DEPTH - 1 more, by depth. */
+    PSE_LANES = PSE_LANE_REGION + PSE_BLOCKS_DEPTH
+};
+
+typedef struct pse_block {
+    int64_t begin, end; /* ns of the rank's clock. */
+    uint64_t tph;
+    uint32_t site;
+    uint32_t detail; /* Partition of a call, peer of a wait, number of a region. */
+    uint32_t
+        category; /* Of a call as `site_categories` says, of a wait its reason, of a region its number. */
+    uint16_t lane;
+    uint16_t flags; /* Of the record that ended it. */
+} pse_block;
+
+/* What one category has of one pixel; the same pixel, lane and category may come more than once. */
+typedef struct pse_share {
+    int64_t time;   /* ns. */
+    uint32_t pixel; /* From 0. */
+    uint32_t count; /* Blocks that begin in it (or before the window and end in it). */
+    uint32_t parts; /* Blocks that have a part of it. */
+    uint32_t unused;
+    pse_block last; /* The last one of them. */
+} pse_share;
+
+typedef struct pse_lane {
+    uint32_t pixel; /* That `shares` are of. */
+    uint32_t used;
+    pse_share shares[PSE_BLOCKS_CATEGORIES];
+} pse_lane;
+
+typedef struct pse_blocks {
+    /* What is asked for. */
+    const int64_t *edges; /* Of pixels, ascending: pixels + 1. */
+    uint32_t pixels;      /* At least 1. */
+    int64_t narrow; /* Blocks that are shorter are merged, ns; at most as long as the narrowest pixel. */
+    const uint32_t *site_categories;
+    uint64_t sites;
+    uint32_t other;       /* Category of calls of sites past `sites`, and of calls that are not in `tphs`. */
+    const uint64_t *tphs; /* Ascending; NULL: all. */
+    uint64_t tph_count;
+    uint32_t sample; /* Messages are picked whose sequence number, mixed, is at most this; UINT32_MAX: all. */
+
+    /* What is found; the caller makes room and empties. */
+    pse_block *blocks;
+    uint64_t block_count, block_room;
+    pse_share *shares;
+    uint64_t share_count, share_room;
+    pse_event *picked; /* TEXT, MARKER, and sampled SEND and RECEIVE. */
+    uint64_t picked_count, picked_room;
+    uint64_t sends;     /* All, picked or not. */
+    uint64_t mpi_sends; /* Messages of MPI. */
+    uint64_t merged;    /* Blocks that are in `shares`. */
+    uint64_t deeper;    /* Regions that are nested too deep. */
+    int64_t last;       /* Time of the last record. */
+
+    /* Between pieces. All from here on, and the counts above, are zero at first. */
+    pse_lane lanes[PSE_LANES];
+    pse_block call, wait; /* Entered and not left, if so. */
+    int32_t call_is_open, wait_is_open;
+    pse_block regions[PSE_BLOCKS_STACK]; /* The open ones from the outermost. */
+    int64_t depth;
+} pse_blocks;
+
+/* Take `count` records in.  Returns how many were taken: fewer if an array is full, then call again with the
+ * rest. */
+uint64_t pse_blocks_take(pse_blocks *found, const pse_event *events, uint64_t count);
+
+/* End what is open at the last record's time, as PSE_BLOCK_OPEN, and bring what is held of pixels to
+ * `shares`.  Needs room for PSE_BLOCKS_TAIL shares and blocks. */
+void pse_blocks_finish(pse_blocks *found);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,408 @@
+"""What the Gantt draws: blocks of time, at a level of detail that suits the pixels there are.
+
+Blocks that are at least a pixel wide are there one by one, as are those that stand alone.  Of all others each
+pixel has, by category, how many there are and how much of its time they take: to the nanosecond, so the busy
+share of a pixel is that of the trace (`cext/kernels/blocks.c`, which goes once over the mapped records).
+
+May touch: nothing.  Next rooms: ``gantt.py`` draws them, ``html.py`` lets one zoom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pse.trace import EVENT_DTYPE, EventType, Selection, TextKind, Trace, TraceError, WaitReason
+from pse.trace.files import Array
+from pse.trace.mpi_messages import mpi_messages
+from pse.trace.pieces import pieces
+from pse.trace.tables import MESSAGE_DTYPE, RANKED_EVENT_DTYPE, decode_texts, match_messages
+from pse.views._blocks import Collector
+from pse.views.colours import OTHER, Style, module_styles, routine_family, routine_styles, wait_colours
+from pse.views.rows import Row, rows
+
+CALL, WAIT, REGION = 0, 1, 2
+"""Lanes: module calls, waits, regions (MPI routines and others); deeper regions have the next lanes."""
+OPEN = 0x8000
+"""Flag of a block that was never left."""
+MOST_ENDS = 2_000_000
+"""Ends of messages that are looked at; of more, a sample."""
+MOST_MPI_MESSAGES = 1_000_000
+
+BLOCK_DTYPE = np.dtype(
+    [
+        ("begin", "<i8"),  # ns since the run's origin
+        ("end", "<i8"),
+        ("tph", "<u8"),
+        ("site", "<u4"),
+        ("detail", "<u4"),  # partition of a call, peer of a wait, of a region the index of its name
+        ("category", "<u4"),  # index of `Blocks.categories`
+        ("lane", "<u2"),
+        ("flags", "<u2"),  # of the record that ended it, and OPEN
+    ]
+)
+SHARE_DTYPE = np.dtype(
+    [
+        ("time", "<i8"),  # ns of the pixel that the category has
+        ("pixel", "<u4"),
+        ("count", "<u4"),  # blocks that begin in it
+        ("category", "<u4"),
+        ("lane", "<u2"),
+    ]
+)
+_KERNEL_SHARE_DTYPE = np.dtype(
+    [
+        ("time", "<i8"),
+        ("pixel", "<u4"),
+        ("count", "<u4"),
+        ("parts", "<u4"),
+        ("unused", "<u4"),
+        ("last", BLOCK_DTYPE),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Category:
+    """What blocks of one look have in common.
+
+    Parameters
+    ----------
+    kind : str
+        ``module``, ``wait``, ``routine`` or ``other`` (calls that were not selected).
+    name : str
+        Of the module, of the reason, of the routine or its family.
+    style : Style
+        How it is filled.
+    """
+
+    kind: str
+    name: str
+    style: Style
+
+
+@dataclass(frozen=True)
+class RowBlocks:
+    """The blocks of one row.
+
+    Parameters
+    ----------
+    row : Row
+        Whose.
+    blocks : array of BLOCK_DTYPE
+        One by one, by the time of their end.
+    shares : array of SHARE_DTYPE
+        Of what is narrower than a pixel, by lane, pixel and category.
+    """
+
+    row: Row
+    blocks: Array
+    shares: Array
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """What there is to draw of a trace, in a window of time.
+
+    Parameters
+    ----------
+    begin, end : int
+        The window, ns since the run's origin.
+    edges : array of int64, shape (pixels + 1,)
+        Begins of pixels and the end of the last.
+    rows : tuple of RowBlocks
+        From top to bottom.
+    categories, routines : tuple
+        What `category` and, of regions, `detail` are indices of.
+    merged : int
+        Blocks that are in shares.
+    messages : array of MESSAGE_DTYPE
+        Messages between these rows, all or a sample; those of MPI in a trace of MPI alone.
+    message_count : int
+        How many messages were sent in all.
+    markers : array of RANKED_EVENT_DTYPE, shape (n,), and their texts
+        Marks that the program set.
+    """
+
+    begin: int
+    end: int
+    edges: Array
+    rows: tuple[RowBlocks, ...]
+    categories: tuple[Category, ...]
+    routines: tuple[str, ...]
+    merged: int
+    messages: Array
+    message_count: int
+    markers: tuple[tuple[int, int, str], ...]
+
+
+def blocks(trace: Trace, selection: Selection | None = None, *, pixels: int = 1500) -> Blocks:
+    """Give the blocks of a trace at a level of detail.
+
+    Parameters
+    ----------
+    trace : Trace
+        From `pse.trace.open`.
+    selection : Selection, optional
+        Rows and window of time; calls of other modules and TPHs are there as category ``other``.
+    pixels : int
+        How many the window of time has.
+
+    Raises
+    ------
+    TraceError
+        The selection leaves nothing.
+    """
+    return _Work(trace, selection or Selection(), pixels).run()
+
+
+class _Work:
+    """Blocks under construction."""
+
+    def __init__(self, trace: Trace, selection: Selection, pixels: int) -> None:
+        self.trace, self.selection = trace, selection
+        self.rows = rows(trace, selection)
+        self.begin, self.end = window(trace, selection)
+        self.edges = _edges(self.begin, self.end, pixels)
+        self.categories = [Category("other", "not selected", Style(OTHER))]
+        self.routines: dict[str, int] = {}
+        self.ends: list[Array] = []
+        self.markers: list[tuple[int, int, str]] = []
+        self.merged = self.sends = self.mpi_sends = 0
+        self._add_modules()
+        self._add_waits()
+        self.tphs = None if selection.tphs is None else np.array(sorted(selection.tphs), "<u8")
+        total = sum(len(trace.events(row.rank)) for row in self.rows)
+        self.sample = min(0xFFFFFFFF, MOST_ENDS * 0xFFFFFFFF // max(1, total))
+
+    def run(self) -> Blocks:
+        found = [self._row(row) for row in self.rows]
+        found = self._name_routines(found)
+        self._check(found)
+        messages, count = self._messages()
+        return Blocks(
+            begin=self.begin,
+            end=self.end,
+            edges=self.edges,
+            rows=tuple(found),
+            categories=tuple(self.categories),
+            routines=tuple(self.routines),
+            merged=self.merged,
+            messages=messages,
+            message_count=count,
+            markers=tuple(self.markers),
+        )
+
+    # ------------------------------------------------------------ categories
+
+    def _add_modules(self) -> None:
+        """Let `site_categories` lead from a call site to its module's category, or to 0."""
+        styles = module_styles(self.trace)
+        first = len(self.categories)
+        self.categories += [Category("module", name, style) for name, style in styles.items()]
+        index = {name: first + place for place, name in enumerate(styles)}
+        chosen = self.selection.modules
+        sites = self.trace.definitions.sites if self.trace.definitions else ()
+        self.site_categories = np.zeros(max((site.id + 1 for site in sites), default=len(styles)), "<u4")
+        if not sites:
+            self.site_categories[:] = np.arange(first, first + len(styles))
+        for site in sites:
+            if chosen is None or {site.module, site.label} & chosen:
+                self.site_categories[site.id] = index[site.module]
+
+    def _add_waits(self) -> None:
+        """Let `wait_categories` lead from a reason to its category."""
+        first, colours = len(self.categories), wait_colours()
+        self.categories += [Category("wait", name, Style(colour)) for name, colour in colours.items()]
+        self.categories.append(Category("wait", "unknown reason", Style(OTHER)))
+        self.wait_categories = np.full(1 << 16, len(self.categories) - 1, "<u4")
+        for reason in WaitReason:
+            self.wait_categories[reason] = first + list(colours).index(reason.name.lower())
+
+    def _name_routines(self, found: list[RowBlocks]) -> list[RowBlocks]:
+        """Let regions, whose category is the index of their name so far, have that of their look."""
+        styles = routine_styles(self.routines)
+        looks = [Category("routine", routine_look(name), styles[name]) for name in self.routines]
+        known = {look: len(self.categories) + place for place, look in enumerate(dict.fromkeys(looks))}
+        self.categories += known
+        index = np.array([known[look] for look in looks], "<u4")
+        return [RowBlocks(one.row, _looked(one.blocks, index), _summed(_looked(one.shares, index)))
+                for one in found]  # fmt: skip
+
+    # ------------------------------------------------------------ one rank
+
+    def _row(self, row: Row) -> RowBlocks:
+        trace, rank = self.trace, row.rank
+        events = trace.events(rank)
+        edges = _to_clock(trace, rank, self.edges)
+        width = int(np.diff(edges).min())
+        collector = Collector(edges, width, self.site_categories, 0, self.tphs, self.sample)
+        for piece in pieces(events):
+            collector.take(piece)
+        collector.finish()
+        sends, mpi_sends, merged, _ = collector.counts
+        self.sends, self.mpi_sends, self.merged = (
+            self.sends + sends,
+            self.mpi_sends + mpi_sends,
+            self.merged + merged,
+        )
+        kept = np.frombuffer(collector.blocks, BLOCK_DTYPE)
+        shares = np.frombuffer(collector.shares, _KERNEL_SHARE_DTYPE)
+        picked = np.frombuffer(collector.picked, EVENT_DTYPE)
+        texts = decode_texts(picked[picked["type"] == EventType.TEXT])
+        self._pick(rank, picked, texts)
+        alone, shares = _alone(shares, edges)
+        self.merged -= len(alone)
+        kept = np.concatenate([kept, alone])
+        kept["begin"], kept["end"] = trace.run_times(rank, kept["begin"]), trace.run_times(rank, kept["end"])
+        return RowBlocks(row, self._categorised(kept, texts), self._categorised(_plain(shares), texts))
+
+    def _categorised(self, found: Array, texts: dict[tuple[int, int], str]) -> Array:
+        """Waits come with reasons and regions with numbers of the rank, to leave with indices."""
+        is_wait, is_region = found["lane"] == WAIT, found["lane"] >= REGION
+        found["category"][is_wait] = self.wait_categories[found["category"][is_wait] & 0xFFFF]
+        numbers, places = np.unique(found["category"][is_region], return_inverse=True)
+        names = [texts.get((TextKind.REGION, int(number)), f"routine {number}") for number in numbers]
+        own = np.array([self.routines.setdefault(name, len(self.routines)) for name in names], "<u4")
+        if len(own):
+            found["category"][is_region] = own[places]
+        return found
+
+    def _pick(self, rank: int, picked: Array, texts: dict[tuple[int, int], str]) -> None:
+        picked = picked[picked["type"] != EventType.TEXT]
+        ranked = np.empty(len(picked), RANKED_EVENT_DTYPE)
+        for name in EVENT_DTYPE.names or ():
+            ranked[name] = picked[name]
+        ranked["time"], ranked["rank"] = self.trace.run_times(rank, picked["time"]), rank
+        is_marker = ranked["type"] == EventType.MARKER
+        self.markers += [
+            (rank, int(marker["time"]), texts.get((TextKind.MARKER, int(marker["a"])), "marker"))
+            for marker in ranked[is_marker]
+        ]
+        self.ends.append(ranked[~is_marker])
+
+    # ------------------------------------------------------------ the whole
+
+    def _messages(self) -> tuple[Array, int]:
+        if not self.sends and self.mpi_sends:
+            return self._mpi_messages(), self.mpi_sends
+        ends = np.concatenate([np.empty(0, RANKED_EVENT_DTYPE), *self.ends])
+        is_send = ends["type"] == EventType.SEND
+        return self._shown(match_messages(ends[is_send], ends[~is_send]).matched), self.sends
+
+    def _mpi_messages(self) -> Array:
+        if self.mpi_sends > MOST_MPI_MESSAGES:
+            return np.empty(0, MESSAGE_DTYPE)
+        found = mpi_messages(self.trace)
+        found = found[(found["sent"] >= 0) & (found["received"] >= 0)]
+        messages = np.zeros(len(found), MESSAGE_DTYPE)
+        for name in ("sender", "receiver", "bytes", "sent", "received"):
+            messages[name] = found[name]
+        return self._shown(messages)
+
+    def _shown(self, messages: Array) -> Array:
+        shown = [row.rank for row in self.rows]
+        both = np.isin(messages["sender"], shown) & np.isin(messages["receiver"], shown)
+        both &= messages["sender"] != messages["receiver"]
+        both &= (messages["received"] >= self.begin) & (messages["sent"] <= self.end)
+        if self.tphs is not None:
+            both &= np.isin(messages["tph"], self.tphs)
+        return messages[both]
+
+    def _check(self, found: Sequence[RowBlocks]) -> None:
+        """Of chosen modules or TPHs, there is at least one call."""
+        if self.selection.modules is None and self.selection.tphs is None:
+            return
+        for one in found:
+            for table in (one.blocks, one.shares):
+                if ((table["lane"] == CALL) & (table["category"] != 0)).any():
+                    return
+        raise TraceError(
+            "no module call is left by this selection: that module, TPH, thread and time don't meet"
+        )
+
+
+def window(trace: Trace, selection: Selection) -> tuple[int, int]:
+    """The window of time that a selection leaves, ns; a nanosecond at least.
+
+    Raises
+    ------
+    TraceError
+        It lies outside of the run.
+    """
+    begin = 0 if selection.begin is None else max(0, round(selection.begin * 1e9))
+    end = trace.span if selection.end is None else min(trace.span, round(selection.end * 1e9))
+    if begin > trace.span or end < 0:
+        raise TraceError(
+            f"nothing happened in that window of time: the run is from 0 to {trace.span / 1e9:.6g} s"
+        )
+    return begin, max(end, begin + 1)
+
+
+def routine_look(name: str) -> str:
+    """Name what routines of one colour have in common: a family of MPI's, or the routine itself."""
+    return f"MPI: {routine_family(name)}" if name.startswith("MPI_") else name
+
+
+def _edges(begin: int, end: int, pixels: int) -> Array:
+    """Edges of pixels in whole ns, none of them empty."""
+    pixels = max(1, min(pixels, end - begin))
+    edges: Array = begin + np.rint(np.linspace(0, end - begin, pixels + 1)).astype("<i8")
+    return edges
+
+
+def _to_clock(trace: Trace, rank: int, times: Array) -> Array:
+    """Times of the run by a rank's own clock, ascending."""
+    raw = times
+    for _ in range(4):  # Clocks drift little, so each round adds many digits.
+        raw = raw - (trace.run_times(rank, raw) - times)
+    steps = np.maximum(np.diff(raw), 1)
+    ascending: Array = np.ascontiguousarray(np.concatenate([raw[:1], raw[0] + np.cumsum(steps)]))
+    return ascending
+
+
+def _alone(shares: Array, edges: Array) -> tuple[Array, Array]:
+    """Take the blocks that have nothing else around them out of the shares, to be drawn one by one."""
+    parts = np.zeros((int(shares["last"]["lane"].max(initial=0)) + 1, len(edges) + 5), "<i8")
+    np.add.at(parts, (shares["last"]["lane"], shares["pixel"] + 3), shares["parts"])
+    sums = np.cumsum(parts, axis=1)
+    lane, pixel = shares["last"]["lane"], shares["pixel"].astype("<i8") + 3
+    around = sums[lane, pixel + 2] - sums[lane, pixel - 3]
+    is_alone = (shares["parts"] == 1) & (around == 1)
+    return shares["last"][is_alone], shares[~is_alone]
+
+
+def _plain(shares: Array) -> Array:
+    plain = np.zeros(len(shares), SHARE_DTYPE)
+    for name in ("time", "pixel", "count"):
+        plain[name] = shares[name]
+    plain["lane"], plain["category"] = shares["last"]["lane"], shares["last"]["category"]
+    return plain
+
+
+def _looked(found: Array, index: Array) -> Array:
+    is_region = found["lane"] >= REGION
+    if "detail" in (found.dtype.names or ()):
+        found["detail"][is_region] = found["category"][is_region]
+    if len(index):
+        found["category"][is_region] = index[found["category"][is_region]]
+    return found
+
+
+def _summed(shares: Array) -> Array:
+    """One entry for each lane, pixel and category, in that order."""
+    if not len(shares):
+        return shares
+    order = np.lexsort([shares[name] for name in ("category", "pixel", "lane")])
+    shares = shares[order]
+    is_first = np.ones(len(shares), bool)
+    is_first[1:] = np.logical_or.reduce(
+        [shares[name][1:] != shares[name][:-1] for name in ("category", "pixel", "lane")]
+    )
+    begins = np.flatnonzero(is_first)
+    summed = shares[begins]
+    for name in ("time", "count"):
+        summed[name] = np.add.reduceat(shares[name], begins)
+    return summed
