@@ -72,6 +72,17 @@ class Names:
         found = self._sites.get(int(number))
         return (int(number), found.label, found.place) if found else (int(number), f"site {number}", "")
 
+    def spoken_site(self, number: Any) -> str:
+        """A call site in a sentence: ``fft.rows (line 16)``."""
+        _, label, place = self.site(number)
+        return f"{label} (line {place.rsplit(':', 2)[-2]})" if place.count(":") >= 2 else label
+
+    def spoken_rank(self, rank: int) -> str:
+        """A rank in a sentence: ``rank 3 (p1 · thread_B)``."""
+        place = self.place(rank)
+        where = f"p{place}" if place.isdigit() else place
+        return f"rank {rank} ({where} · {self.thread(rank)})" if where else f"rank {rank}"
+
     def module(self, number: Any) -> str:
         """Module that a call site calls, "" for none."""
         return self._sites[int(number)].module if int(number) in self._sites else ""
