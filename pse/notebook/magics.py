@@ -1,0 +1,94 @@
+"""The cell magic ``%%coven``: write, check and run a program, all in one cell.
+
+Needs IPython, so nothing imports this file but ``%load_ext pse``.  Next room: `running`.
+"""
+
+from __future__ import annotations
+
+import io
+import shlex
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, cell_magic, magics_class
+from IPython.core.magic_arguments import MagicArgumentParser
+
+from pse.notebook.errors import ProgramRejected, translated
+from pse.notebook.programs import cell_file, checked, written
+from pse.notebook.running import run
+from pse.runtime.request import parse_defines
+
+_FIGURE = ("matplotlib.figure", "Figure")
+
+
+def _parser() -> MagicArgumentParser:
+    parser = MagicArgumentParser("%%coven", add_help=False)  # type: ignore[no-untyped-call]
+    parser.add_argument("file", nargs="?", metavar="FILE")
+    parser.add_argument("-p", "--processors", type=int, default=1, metavar="P")
+    parser.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("-o", "--option", dest="options", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--trace", nargs="?", const=True, metavar="DIR")
+    parser.add_argument("--tools", metavar="CONF")
+    parser.add_argument("--name", default="result", metavar="VARIABLE")
+    return parser
+
+
+@magics_class
+class CovenMagics(Magics):
+    """Programs in cells."""
+
+    @cell_magic
+    def coven(self, line: str, cell: str) -> None:
+        """Write the cell as a program, check it, and run it.
+
+        ::
+
+            %%coven [FILE] [-p P] [-D NAME=VALUE]… [-o NAME=VALUE]… [--trace [DIR]] [--tools CONF]
+                    [--name VARIABLE]
+
+        The program goes into FILE (``cell-NAME.coven`` if there is none) in the current directory, beside the
+        modules that it imports; what was there is overwritten.  What is wrong with it is shown, with the
+        lines.  The result is put into VARIABLE (``result``) and shown; see `pse.run`.
+        """
+        given = _parser().parse_args(shlex.split(line))
+        if not given.name.isidentifier():
+            raise UsageError(f"--name {given.name}: that can't be a variable")
+        if given.trace is not True and str(given.trace or "").endswith(".coven"):
+            raise UsageError("write the file first, then --trace")
+        path = written(cell, given.file or cell_file(cell))
+        try:
+            warnings = checked(path).warnings
+            if warnings:
+                _show(warnings)
+            with translated():
+                params, options = parse_defines(given.defines), parse_defines(given.options)
+            result = run(path, given.processors, params, options, given.trace, given.tools)
+        except ProgramRejected as error:
+            _show(error.diagnostics)
+            error.shown = True
+            raise
+        assert self.shell is not None
+        self.shell.user_ns[given.name] = result
+        _show(result)
+
+
+def load(shell: InteractiveShell) -> None:
+    """Register the magic, and how figures are shown where pyplot was never imported."""
+    shell.register_magics(CovenMagics)
+    assert shell.display_formatter is not None
+    png = shell.display_formatter.formatters["image/png"]
+    if _FIGURE not in png.deferred_printers:
+        png.for_type_by_name(*_FIGURE, _png)
+
+
+def _show(what: object) -> None:
+    from IPython.display import display
+
+    display(what)  # type: ignore[no-untyped-call]
+
+
+def _png(figure: Any) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=figure.dpi)
+    return file.getvalue()

@@ -1,0 +1,128 @@
+"""Where progress is shown: a notebook's cell, a terminal, or nowhere.
+
+A notebook gets HTML that replaces itself, so no widgets are needed. Next rooms: `running` and `experiment`
+show here what they do.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+
+_INTERVAL = 0.25
+_WIDTH = 100
+
+
+class Screen:
+    """Shows nothing; what modules print is passed on."""
+
+    def show(self, drawing: RenderableType) -> None:
+        """Show a drawing in the place of the one before."""
+
+    def write(self, text: str, *, error: bool = False) -> None:
+        """Pass on what modules print."""
+        stream = sys.stderr if error else sys.stdout
+        stream.write(text)
+        stream.flush()
+
+    def close(self, last: str = "") -> None:
+        """Take the drawing away, and leave a line in its place."""
+
+
+class TerminalScreen(Screen):
+    """The lower lines of a terminal."""
+
+    def __init__(self) -> None:
+        self._console = Console(file=sys.stderr)
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._live.start()
+
+    def show(self, drawing: RenderableType) -> None:
+        """Draw it anew."""
+        self._live.update(drawing, refresh=True)
+
+    def write(self, text: str, *, error: bool = False) -> None:
+        """Write above the drawing, unless it goes elsewhere."""
+        from rich.text import Text
+
+        if error or sys.stdout.isatty():
+            self._console.print(Text.from_ansi(text.rstrip("\n")), soft_wrap=True)
+        else:
+            super().write(text, error=error)
+
+    def close(self, last: str = "") -> None:
+        """Give the lines back."""
+        self._live.stop()
+
+
+class CellScreen(Screen):
+    """The output of a notebook's cell."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._shown = 0.0
+
+    def show(self, drawing: RenderableType) -> None:
+        """Replace what is shown, though not too often: each time is a message to the browser."""
+        if time.monotonic() - self._shown >= _INTERVAL:
+            self._shown = time.monotonic()
+            self._replace(*_drawn(drawing))
+
+    def write(self, text: str, *, error: bool = False) -> None:
+        """Write into the cell's output."""
+        super().write(text, error=error)
+
+    def close(self, last: str = "") -> None:
+        """Leave one line."""
+        if self._handle is not None:
+            self._replace(f'<div style="opacity: 0.7">{last}</div>', last)
+
+    def _replace(self, html: str, text: str) -> None:
+        from IPython.display import display
+
+        bundle = {"text/html": html, "text/plain": text}
+        if self._handle is None:
+            self._handle = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle.update(bundle, raw=True)
+
+
+def _drawn(drawing: RenderableType) -> tuple[str, str]:
+    """Draw for a cell: HTML and plain text."""
+    console = Console(
+        file=io.StringIO(), record=True, width=_WIDTH, force_jupyter=False, color_system="truecolor"
+    )
+    console.print(drawing)
+    text = console.export_text(clear=False)
+    form = '<pre style="line-height: 1.2; white-space: pre; overflow-x: auto">{code}</pre>'
+    return console.export_html(inline_styles=True, code_format=form), text
+
+
+def in_notebook() -> bool:
+    """Say whether this is a Jupyter kernel: then and only then there is a cell to draw into."""
+    if "IPython" not in sys.modules:
+        return False
+    from IPython.core.getipython import get_ipython
+
+    shell = get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def screen(wanted: bool | None = None) -> Screen:
+    """Choose where to show progress.
+
+    Parameters
+    ----------
+    wanted : bool, optional
+        False: nowhere; else wherever there is something to draw on.
+    """
+    if wanted is False:
+        return Screen()
+    if in_notebook():
+        return CellScreen()
+    return TerminalScreen() if sys.stderr.isatty() else Screen()

@@ -1,0 +1,221 @@
+"""A sweep: which points, in which order, and what is known of each run; kept in a directory, line by line.
+
+Files of the directory: ``sweep.json`` says what program the runs are of, ``runs.jsonl`` has a line for each
+run that has ended.  A line is written at once, so whatever happens, at most the run under way is lost.  Next
+room: `experiment` does the runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pse.notebook.errors import NotebookError
+from pse.notebook.programs import Checked, spelled
+from pse.notebook.running import chosen_processors
+
+FORMAT = 1
+SWEEP, RUNS = "sweep.json", "runs.jsonl"
+
+Point = tuple[tuple[str, Any], ...]
+"""``(("procs", 2), ("N", 512))``: what one point of a sweep has for each name."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run that has ended: what it was, and how long it took (None: it failed, `error` says how)."""
+
+    point: Point
+    repeat: int
+    seconds: float | None
+    figures: Mapping[str, float]
+    error: str | None = None
+
+    @property
+    def key(self) -> tuple[Point, int]:
+        """What tells it from the others of the sweep."""
+        return self.point, self.repeat
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The product of lists of values, each point some times.
+
+    Parameters
+    ----------
+    names : tuple of str
+        ``procs`` and the parameters.
+    values : tuple of sequences
+        For each name, what it takes.
+    repeats : int
+        How often each point is run.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Sequence[Any], ...]
+    repeats: int
+
+    @property
+    def points(self) -> list[Point]:
+        """Every point, the last name's values changing fastest."""
+        return [tuple(zip(self.names, point, strict=True)) for point in itertools.product(*self.values)]
+
+    def order(self) -> Iterator[tuple[Point, int]]:
+        """Give point and repeat of every run: all points once, shuffled, then all once more.
+
+        What changes on the machine meanwhile falls on all points alike.  The order is the same every time.
+        """
+        for repeat in range(self.repeats):
+            points = self.points
+            random.Random(repeat).shuffle(points)
+            for point in points:
+                yield point, repeat
+
+
+def make_sweep(procs: Any, parameters: Mapping[str, Any], repeats: int, known: Sequence[str]) -> Sweep:
+    """Make a sweep of what the caller gives: a list for each name, or a single value.
+
+    Raises
+    ------
+    NotebookError
+        If a list is empty, a value comes twice, or the program has no such parameter.
+    """
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        raise NotebookError(f"repeats must be a whole number from 1, not {repeats!r}")
+    for name in parameters:
+        if name not in known:
+            help_text = f"its parameters: {', '.join(known)}" if known else "it has none"
+            raise NotebookError(f"the program has no parameter {name!r}", help=help_text)
+    counts = [chosen_processors(count, None) for count in _listed("procs", procs)]
+    values = (counts, *(_listed(name, value) for name, value in parameters.items()))
+    return Sweep(("procs", *parameters), values, repeats)
+
+
+def _listed(name: str, given: Any) -> list[Any]:
+    values = [given] if isinstance(given, str) or not hasattr(given, "__iter__") else list(given)
+    values = [value.item() if hasattr(value, "item") else value for value in values]  # NumPy's scalars.
+    if not values:
+        raise NotebookError(f"{name} has no values", help=f"give a list: {name}=[…]")
+    if len({spelled(value) for value in values}) < len(values):
+        raise NotebookError(f"{name}={values} has a value twice", help="repeats=… says how often each is run")
+    for value in values:
+        if not isinstance(value, bool | int | float | str):
+            raise NotebookError(f"{name} has a value that no parameter can have: {value!r}")
+    return values
+
+
+def fingerprint(found: Checked, names: Sequence[str], options: Mapping[str, str]) -> dict[str, Any]:
+    """Describe what runs must have in common to be compared: program, modules, names, options."""
+    sources = sorted({module.source for module in found.program.modules if module.source})
+    return {
+        "format": FORMAT,
+        "program": _digest(found.program.text.encode()),
+        "modules": {os.path.basename(source): _digest(Path(source).read_bytes()) for source in sources},
+        "names": sorted(names),
+        "options": dict(options),
+    }
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+_CHANGES = {
+    "format": "they were written by another version of pse",
+    "program": "the program's text has changed",
+    "modules": "a module has changed",
+    "names": "the sweep is over other parameters",
+    "options": "the options have changed",
+}
+
+
+class Notes:
+    """The directory in which a sweep's runs are written down.
+
+    Parameters
+    ----------
+    directory : Path
+        Made if it isn't there.
+    names : sequence of str
+        The sweep's, in its order.
+    described : mapping
+        The `fingerprint` of the sweep.
+
+    Raises
+    ------
+    NotebookError
+        If it can't be used, or has runs of something else.
+    """
+
+    def __init__(self, directory: Path, names: Sequence[str], described: Mapping[str, Any]) -> None:
+        self.directory, self._names = directory, names
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._begin(described)
+        except OSError as error:
+            message = f"runs can't be written down in {directory}: {error.strerror}"
+            raise NotebookError(message, help="name another directory=…") from None
+
+    def _begin(self, described: Mapping[str, Any]) -> None:
+        file = self.directory / SWEEP
+        if file.exists():
+            self._compare(file, described)
+            return
+        new = file.with_suffix(".new")
+        new.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+        new.replace(file)
+
+    def _compare(self, file: Path, described: Mapping[str, Any]) -> None:
+        help_text = f"remove {self.directory}, or give the new sweep another directory=…"
+        try:
+            before = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError:
+            raise NotebookError(f"{file} is damaged, or no sweep's", help=help_text) from None
+        changed = [words for name, words in _CHANGES.items() if before.get(name) != described[name]]
+        if changed:
+            message = f"the runs in {self.directory} can't be gone on with: {'; '.join(changed)}"
+            raise NotebookError(message, help=help_text)
+
+    def runs(self) -> list[Run]:
+        """Read what has been written down; of a run that was done again, the last."""
+        file = self.directory / RUNS
+        lines = file.read_bytes().split(b"\n")[:-1] if file.exists() else []  # The last may be half a line.
+        found: dict[tuple[Point, int], Run] = {}
+        for number, line in enumerate(lines, 1):
+            if not line:
+                continue
+            try:
+                data = json.loads(line)
+                values = dict(data["point"])
+                run = Run(**(data | {"point": tuple((name, values[name]) for name in self._names)}))
+            except (ValueError, TypeError, KeyError):
+                raise NotebookError(f"{file}:{number} is no run", help="remove that line") from None
+            found[run.key] = run
+        return list(found.values())
+
+    def write(self, run: Run) -> None:
+        """Write a run down, for good: the line is there as a whole or not at all."""
+        line = json.dumps(asdict(run)).encode() + b"\n"
+        try:
+            with open(self.directory / RUNS, "ab") as file:
+                if file.tell() and not _ends_in_newline(self.directory / RUNS):
+                    line = b"\n" + line
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            message = f"the run can't be written down in {self.directory}: {error.strerror}"
+            raise NotebookError(message, help="runs before it are kept; call it again to go on") from None
+
+
+def _ends_in_newline(path: Path) -> bool:
+    with open(path, "rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
