@@ -185,3 +185,4 @@ class Collective(IntEnum):
     NEIGHBOR_ALLTOALLV = 21  # MPI_Neighbor_alltoallv
     NEIGHBOR_ALLTOALLW = 22  # MPI_Neighbor_alltoallw
     CREATE_COMMUNICATOR = 23  # MPI_Comm_dup, MPI_Comm_split and their kin
+    OTHER = 24  # any other, in imported traces
