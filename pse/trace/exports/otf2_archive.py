@@ -1,0 +1,287 @@
+"""The definitions of an OTF2 archive, as they were read, and what they say of ranks, hosts and communicators.
+
+May touch: the archive's files, for reading.  Next room: ``otf2_reader.py`` imports archives.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import ctypes
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pse.trace.errors import TraceError
+from pse.trace.exports.otf2_glossary import COMM_GROUP, COMM_LOCATIONS, COMM_SELF, MPI
+from pse.trace.exports.otf2_records import (
+    DEFINITIONS,
+    POINTER,
+    TEXT,
+    U32,
+    U64,
+    UNDEFINED,
+    Library,
+    Otf2Error,
+    definition_callback,
+    items,
+)
+
+METRIC_LOCATION = 3
+
+
+@dataclass(frozen=True)
+class Place:
+    """A location and what it becomes: the rank of an imported trace.
+
+    Parameters
+    ----------
+    rank : int
+        Its number in the imported trace.
+    location : int
+        Its number in the archive.
+    name : str
+        Its name: ``Master thread``.
+    process : int
+        Rank of its process in MPI; without MPI, processes are numbered as they come.
+    host : str
+        Where it ran.
+    events : int
+        How many events it has.
+    is_mpi : bool
+        Whether it is a rank of MPI, not a further thread of one.
+    """
+
+    rank: int
+    location: int
+    name: str
+    process: int
+    host: str
+    events: int
+    is_mpi: bool
+
+
+class Archive:
+    """An archive that is open for reading.
+
+    Parameters
+    ----------
+    library : Library
+        The C library.
+    anchor : Path
+        The archive's anchor file, ``traces.otf2``.
+
+    Attributes
+    ----------
+    handle : int
+        The library's reader.
+    tables : dict
+        Definitions: record, then number, then the fields that follow the number.
+    creator : str
+        What wrote the archive.
+
+    Raises
+    ------
+    TraceError
+        It isn't an archive, it is damaged, or newer than the library.
+    """
+
+    def __init__(self, library: Library, anchor: Path) -> None:
+        _check_anchor(anchor)
+        self.library, self.anchor = library, anchor
+        self.tables: dict[str, dict[Any, tuple[Any, ...]]] = {record: {} for record in DEFINITIONS}
+        try:
+            self.handle = library.make("Reader_Open", str(anchor).encode(), types=(TEXT,))
+            self.call("SetSerialCollectiveCallbacks")
+            self.creator = self._creator()
+            self._read_definitions()
+        except Otf2Error as error:
+            raise TraceError(f"{anchor} can't be read: {error}", help=_HELP) from error
+        if not self.tables["ClockProperties"]:
+            raise TraceError(f"{anchor}: the archive doesn't say what its clock is (no ClockProperties)")
+
+    def call(self, name: str, *arguments: Any, types: tuple[Any, ...] = ()) -> None:
+        """Call a function of the library's reader."""
+        self.library.call(f"Reader_{name}", self.handle, *arguments, types=types)
+
+    def close(self) -> None:
+        """Close it."""
+        with contextlib.suppress(Otf2Error):
+            self.call("Close")
+
+    def string(self, number: int) -> str:
+        """A string, "" for none."""
+        found: str = self.tables["String"].get(number, ("",))[0]
+        return found
+
+    def name(self, record: str, number: int) -> str:
+        """Name of a definition whose first field is its name."""
+        found = self.tables[record].get(number)
+        return self.string(found[0]) if found else f"{record.lower()} {number}"
+
+    @functools.cached_property
+    def clock(self) -> tuple[int, int, int, int]:
+        """Ticks per second, first time, length, and the first time in ns since 1970."""
+        resolution, *rest = self.tables["ClockProperties"][0]
+        return (max(resolution, 1), *rest)
+
+    @functools.cached_property
+    def places(self) -> list[Place]:
+        """What becomes of the locations: MPI's ranks come first, then other threads, by their processes."""
+        locations = self.tables["Location"]
+        ranks = [location for location in self._mpi_locations if location in locations]
+        processes: dict[int, int] = {}
+        for location in [*ranks, *sorted(locations)]:
+            processes.setdefault(locations[location][3], len(processes))
+        rest = [
+            number
+            for number in sorted(locations, key=lambda n: (processes[locations[n][3]], n))
+            if number not in set(ranks) and (locations[number][1] != METRIC_LOCATION or locations[number][2])
+        ]
+        return [self._place(rank, number, processes) for rank, number in enumerate([*ranks, *rest])]
+
+    def _place(self, rank: int, location: int, processes: dict[int, int]) -> Place:
+        name, _, events, group = self.tables["Location"][location]
+        node = self.tables["LocationGroup"].get(group, (0, 0, UNDEFINED))[2]
+        host = self._hosts.get(node, "unknown host")
+        is_mpi = rank < len(self._mpi_locations)
+        return Place(rank, location, self.string(name), processes[group], host, events, is_mpi)
+
+    @functools.cached_property
+    def _mpi_locations(self) -> tuple[int, ...]:
+        """Locations of MPI's ranks, in their order."""
+        for _, kind, paradigm, _, members in self.tables["Group"].values():
+            if (kind, paradigm) == (COMM_LOCATIONS, MPI):
+                return tuple(members)
+        return ()
+
+    @functools.cached_property
+    def _hosts(self) -> dict[int, str]:
+        """Name of the host of every system-tree node; with several machines, ``machine/host``."""
+        nodes = self.tables["SystemTreeNode"]
+        found = {number: self._above(number) for number in nodes}
+        several = len({machine for machine, _ in found.values() if machine is not None}) > 1
+        names = {}
+        for number, (machine, host) in found.items():
+            names[number] = self.name("SystemTreeNode", host)
+            if several and machine not in (None, host):
+                names[number] = f"{self.name('SystemTreeNode', machine)}/{names[number]}"
+        twice = collections.Counter(names[host] for host in {host for _, host in found.values()})
+        return {n: name if twice[name] == 1 else f"{name} ({found[n][1]})" for n, name in names.items()}
+
+    def _above(self, number: int) -> tuple[int | None, int]:
+        """The machine and the node that a system-tree node belongs to; a node without either is a host."""
+        machine, host = None, number
+        seen: set[int] = set()
+        while number in self.tables["SystemTreeNode"] and number not in seen:
+            seen.add(number)
+            _, kind, parent = self.tables["SystemTreeNode"][number]
+            kind_name = self.string(kind).lower()
+            host = number if kind_name == "node" else host
+            machine = number if kind_name == "machine" and machine is None else machine
+            number = parent
+        return machine, host
+
+    @functools.cached_property
+    def members(self) -> dict[int, tuple[int, ...] | None]:
+        """Ranks in every communicator of MPI, of both sides of an intercommunicator; None: only oneself."""
+        found: dict[int, tuple[int, ...] | None] = {}
+        for number, (_, group, *_rest) in self.tables["Comm"].items():
+            kind, paradigm = self.tables["Group"].get(group, (0, 0, MPI))[1:3]
+            if paradigm == MPI:
+                found[number] = None if kind == COMM_SELF else self._ranks(group)
+        for number, (_, first, second, *_rest) in self.tables["InterComm"].items():
+            found[number] = self._ranks(first) + self._ranks(second)
+        return found
+
+    def _ranks(self, group: int) -> tuple[int, ...]:
+        """Ranks of the members of a group, which are places among MPI's locations or locations."""
+        _, kind, _, _, members = self.tables["Group"].get(group, (0, 0, 0, 0, ()))
+        if kind == COMM_GROUP:
+            return tuple(members)
+        places = {location: rank for rank, location in enumerate(self._mpi_locations)}
+        return tuple(places[location] for location in members if location in places)
+
+    @functools.cached_property
+    def sides(self) -> dict[int, tuple[int, ...]]:
+        """First side of every intercommunicator."""
+        return {number: self._ranks(fields[1]) for number, fields in self.tables["InterComm"].items()}
+
+    def property(self, name: str) -> str | None:
+        """Value of a property of a system-tree node that is a text."""
+        for key, value in self.tables["SystemTreeNodeProperty"].items():
+            if self.string(key[1]) == name:
+                return self.string(value[1] & UNDEFINED)  # A union: a string is half of it.
+        return None
+
+    def _creator(self) -> str:
+        text = POINTER()
+        self.call("GetCreator", ctypes.byref(text))
+        return (ctypes.cast(text, TEXT).value or b"").decode(errors="replace")
+
+    def _read_definitions(self) -> None:
+        callbacks = self.library.make("GlobalDefReaderCallbacks_New")
+        keep = []
+        for record, types in DEFINITIONS.items():
+            callback = definition_callback(types)(functools.partial(self._keep, record))
+            keep.append(callback)
+            self.library.call(f"GlobalDefReaderCallbacks_Set{record}Callback", callbacks, callback)
+        reader = self.library.make("Reader_GetGlobalDefReader", self.handle)
+        self.call("RegisterGlobalDefCallbacks", reader, callbacks, None)
+        count = U64()
+        self.call("ReadAllGlobalDefinitions", reader, ctypes.byref(count))
+        self.call("CloseGlobalDefReader", reader)
+        self.library.function("GlobalDefReaderCallbacks_Delete", POINTER, result=None)(callbacks)
+
+    def _keep(self, record: str, _data: int, *fields: Any) -> int:
+        """Keep a definition; those that have no number of their own are kept by what they belong to."""
+        if record == "String":
+            self.tables[record][fields[0]] = ((fields[1] or b"").decode(errors="replace"),)
+        elif record == "ClockProperties":
+            self.tables[record][0] = fields
+        elif record == "Group":
+            *rest, count, members = fields
+            self.tables[record][rest[0]] = (*rest[1:], tuple(items(members, U64, count)))
+        elif record == "MetricClass":
+            number, count, members, *_ = fields
+            self.tables[record][number] = (tuple(items(members, U32, count)),)
+        elif record == "SystemTreeNodeProperty":
+            self.tables[record][fields[:2]] = fields[2:]
+        else:
+            self.tables[record][fields[0]] = fields[1:]
+        return 0
+
+
+_HELP = "is it whole, and no newer than the installed package otf2? (otf2-print -I says what it is)"
+
+
+def _check_anchor(anchor: Path) -> None:
+    """Say what is wrong with a file that is clearly no anchor file."""
+    help_ = "name the anchor file of an OTF2 archive: traces.otf2"
+    try:
+        with anchor.open("rb") as file:
+            head = file.read(6)
+    except FileNotFoundError:
+        raise TraceError(f"{anchor}: there is no such file", help=help_) from None
+    except IsADirectoryError:
+        raise TraceError(f"{anchor} is a directory, not an anchor file", help=help_) from None
+    except OSError as error:
+        raise TraceError(f"{anchor} can't be read: {error.strerror}") from error
+    if not head:
+        raise TraceError(f"{anchor} is empty", help=help_)
+    if b"OTF2"[: len(head)] not in head:
+        raise TraceError(
+            f"{anchor} is no anchor file of an OTF2 archive: it begins with {head!r}", help=help_
+        )
+
+
+@contextlib.contextmanager
+def opened(library: Library, anchor: Path) -> Iterator[Archive]:
+    """Open an archive and close it again."""
+    archive = Archive(library, anchor)
+    try:
+        yield archive
+    finally:
+        archive.close()
