@@ -5,6 +5,7 @@ import json
 import click
 
 from pse import trace
+from pse.cli import _following
 from pse.language.errors import UsageError
 from pse.trace.text import print_summary
 
@@ -12,6 +13,9 @@ from pse.trace.text import print_summary
 @click.group("trace")
 def command() -> None:
     """Look at what a run recorded (pse run PROGRAM --trace DIR)."""
+
+
+command.add_command(_following.why)
 
 
 @command.command()

@@ -1,5 +1,7 @@
 """What every rank did, block after block: module calls and waits as one table, in the order of time.
 
+A rank that is woken for something else goes on waiting: waits for the same thing, with nothing but the engine
+between them, are one block here.
 Where a rank has neither (a trace of MPI alone), its blocks are the outermost calls of MPI routines.  Between
 two blocks is the engine's time, or the program's where nothing but MPI was recorded.
 
@@ -26,6 +28,9 @@ class Kind(enum.IntEnum):
     ROUTINE = 2
 
 
+WAITS_FOR = ("rank", "reason", "site", "tph", "edge", "peer")
+
+
 BLOCK_DTYPE = np.dtype(
     [
         ("rank", "<u4"),
@@ -34,7 +39,7 @@ BLOCK_DTYPE = np.dtype(
         ("end", "<i8"),  # ns
         ("site", "<u4"),
         ("tph", "<u8"),
-        ("row", "<i8"),
+        ("row", "<i8"),  # of several waits the last one's
     ]
 )
 
@@ -102,7 +107,7 @@ def activity(trace: Trace) -> Activity:
         found["row"] = outermost
         parts.append(found)
     blocks = np.concatenate(parts)
-    blocks = blocks[np.lexsort((blocks["end"], blocks["begin"], blocks["rank"]))]
+    blocks = _joined(blocks[np.lexsort((blocks["end"], blocks["begin"], blocks["rank"]))], waits)
     starts = np.searchsorted(blocks["rank"], trace.ranks, side="left").tolist()
     ends = np.searchsorted(blocks["rank"], trace.ranks, side="right").tolist()
     bounds = dict(zip(trace.ranks, zip(starts, ends, strict=True), strict=True))
@@ -120,6 +125,20 @@ def _blocks(table: Array, kind: Kind, begin: str, end: str) -> Array:
     return blocks
 
 
+def _joined(blocks: Array, waits: Array) -> Array:
+    """Make one block of waits for the same thing that follow one another."""
+    is_wait = blocks["kind"] == Kind.WAIT
+    same = is_wait[1:] & is_wait[:-1]
+    places = np.flatnonzero(same)
+    before, after = waits[blocks["row"][places]], waits[blocks["row"][places + 1]]
+    same[places] = np.logical_and.reduce([before[name] == after[name] for name in WAITS_FOR])
+    is_first = np.append(True, ~same)[: len(blocks)]
+    is_last = np.append(~same, True)[: len(blocks)]
+    joined: Array = blocks[is_last]
+    joined["begin"] = blocks["begin"][is_first]
+    return joined
+
+
 def _outermost(routines: Array, chosen: Array) -> Array:
     """Rows of the chosen routine calls that are within no other chosen one of their rank."""
     rows = np.flatnonzero(chosen)
@@ -130,4 +149,5 @@ def _outermost(routines: Array, chosen: Array) -> Array:
         own = np.flatnonzero(ranks == rank)
         latest = np.maximum.accumulate(leave[own])
         keep[own[1:]] = leave[own[1:]] > latest[:-1]
-    return rows[keep]
+    kept: Array = rows[keep]
+    return kept

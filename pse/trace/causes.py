@@ -83,12 +83,15 @@ def causes(activity: Activity, messages: Array) -> Array:
 
     Returns
     -------
-    array of CAUSE_DTYPE, shape of `activity.waits`
+    array of CAUSE_DTYPE, shape of `activity.blocks`
+        Of module calls and of calls of MPI nobody.
     """
-    waits = activity.waits
-    found = np.zeros(len(waits), CAUSE_DTYPE)
+    blocks, waits = activity.blocks, activity.waits
+    found = np.zeros(len(blocks), CAUSE_DTYPE)
     found["rank"], found["message"] = NONE, -1
-    if len(waits) and len(messages):
+    places = np.flatnonzero(blocks["kind"] == Kind.WAIT)
+    rows = blocks["row"][places]
+    if len(places) and len(messages):
         _by_message(activity, messages, found)
     for reason, doings in (
         (WaitReason.CREDIT, _taken),
@@ -97,9 +100,9 @@ def causes(activity: Activity, messages: Array) -> Array:
         (WaitReason.EXCLUSIVE, _read),
         (WaitReason.ORDER, _called),
     ):
-        rows = np.flatnonzero((waits["reason"] == reason) & waits["complete"])
-        if len(rows):
-            _by_doing(activity, found, rows, *doings(activity, rows))
+        chosen = places[(waits["reason"][rows] == reason) & waits["complete"][rows]]
+        if len(chosen):
+            _by_doing(activity, found, chosen, *doings(activity, chosen))
     return found
 
 
@@ -118,25 +121,26 @@ def _by_message(activity: Activity, messages: Array, found: Array) -> None:
         place = np.searchsorted(blocks["begin"][waits], messages["received"][rows], side="right") - 1
         wait = waits[place]
         came = (place >= 0) & (messages["received"][rows] <= follows[wait])
-        came &= messages["sent"][rows] > blocks["begin"][wait]
+        came &= (messages["sent"][rows] > blocks["begin"][wait]) & (messages["sender"][rows] != rank)
         rows, wait = rows[came], wait[came]
         chosen = _last_needed(needs(rows, wait, messages), messages["sent"][rows], wait)
-        target = blocks["row"][wait[chosen]]
+        target = wait[chosen]
         found["message"][target] = rows[chosen]
         found["rank"][target] = messages["sender"][rows[chosen]]
-        found["time"][target] = messages["sent"][rows[chosen]]
+        found["time"][target] = np.minimum(messages["sent"][rows[chosen]], blocks["end"][target])
 
 
 def _last_needed(needed: Array, sent: Array, wait: Array) -> Array:
-    """For each wait one of its messages: of the needed ones the last sent, else the first of all."""
-    order = np.lexsort((np.where(needed, sent, -sent), needed, wait))
+    """For each wait one of its messages: of the most needed ones the last sent, else the first of all."""
+    order = np.lexsort((np.where(needed > 0, sent, -sent), needed, wait))
     is_last = np.ones(len(order), bool)
     is_last[:-1] = wait[order[1:]] != wait[order[:-1]]
-    return order[is_last]
+    last: Array = order[is_last]
+    return last
 
 
 class _Needs:
-    """Tells whether a wait, or the call after it, needs a message."""
+    """Tells how much a message was needed: 2, the wait was for it; 1, the next call reads it; 0."""
 
     def __init__(self, activity: Activity) -> None:
         self._activity = activity
@@ -151,21 +155,22 @@ class _Needs:
         read = np.isin(edges.astype("<u8") << np.uint64(32) | blocks["site"][after], self._reads)
         read &= blocks["tph"][after] == messages["tph"][rows]
         stuck = waits[blocks["row"][wait]]
-        needed: Array = read | ((edges == stuck["edge"]) & (messages["tph"][rows] == stuck["tph"]))
+        exactly = (edges == stuck["edge"]) & (messages["tph"][rows] == stuck["tph"])
+        needed: Array = read + 2 * exactly
         return needed
 
 
-def _by_doing(activity: Activity, found: Array, rows: Array, keys: Array, doings: Doings) -> None:
-    waits = activity.waits[rows]
-    last = doings.last_before(keys, waits["end"])
+def _by_doing(activity: Activity, found: Array, places: Array, keys: Array, doings: Doings) -> None:
+    blocks = activity.blocks[places]
+    last = doings.last_before(keys, blocks["end"])
     there = last >= 0
-    there[there] = doings.time[last[there]] > waits["begin"][there]
-    found["rank"][rows[there]] = doings.rank[last[there]]
-    found["time"][rows[there]] = doings.time[last[there]]
-    found["message"][rows[there]] = -1
+    there[there] = doings.time[last[there]] > blocks["begin"][there]
+    found["rank"][places[there]] = doings.rank[last[there]]
+    found["time"][places[there]] = doings.time[last[there]]
+    found["message"][places[there]] = -1
 
 
-def _taken(activity: Activity, rows: Array) -> tuple[Array, Doings]:
+def _taken(activity: Activity, places: Array) -> tuple[Array, Doings]:
     """Whoever took something that the waiting rank had sent."""
     samples = activity.trace.queue_depths()
     order = np.lexsort((np.arange(len(samples)), samples["sender"], samples["edge"], samples["rank"]))
@@ -174,39 +179,41 @@ def _taken(activity: Activity, rows: Array) -> tuple[Array, Doings]:
     fewer = np.zeros(len(samples), bool)
     fewer[1:] = (keys[1:] == keys[:-1]) & (samples["depth"][1:] < samples["depth"][:-1])
     taken = samples[fewer]
-    return activity.waits["rank"][rows], Doings(taken["sender"], taken["rank"], taken["time"])
+    return activity.blocks["rank"][places], Doings(taken["sender"], taken["rank"], taken["time"])
 
 
-def _ended_iterations(activity: Activity, rows: Array) -> tuple[Array, Doings]:
+def _ended_iterations(activity: Activity, places: Array) -> tuple[Array, Doings]:
     """Whoever completed an iteration."""
     rank, time = _events(activity, EventType.CONTEXT_END)
-    return np.zeros(len(rows), "<u8"), Doings(np.zeros(len(time), "<u8"), rank, time)
+    return np.zeros(len(places), "<u8"), Doings(np.zeros(len(time), "<u8"), rank, time)
 
 
-def _freed(activity: Activity, rows: Array) -> tuple[Array, Doings]:
+def _freed(activity: Activity, places: Array) -> tuple[Array, Doings]:
     """Whoever freed memory on the same host."""
     rank, time = _events(activity, EventType.FREE)
     hosts = sorted({file.host for file in activity.trace.files.values()})
     number = np.zeros(max(activity.trace.ranks) + 1, "<u8")
     for each, file in activity.trace.files.items():
         number[each] = hosts.index(file.host)
-    return number[activity.waits["rank"][rows]], Doings(number[rank], rank, time)
+    return number[activity.blocks["rank"][places]], Doings(number[rank], rank, time)
 
 
-def _read(activity: Activity, rows: Array) -> tuple[Array, Doings]:
+def _read(activity: Activity, places: Array) -> tuple[Array, Doings]:
     """Whoever ended a call in the same TPH: it read the tag that the waiting rank wants for itself."""
     calls = activity.calls
-    return activity.waits["tph"][rows], Doings(calls["tph"], calls["rank"], calls["leave"])
+    return activity.blocks["tph"][places], Doings(calls["tph"], calls["rank"], calls["leave"])
 
 
-def _called(activity: Activity, rows: Array) -> tuple[Array, Doings]:
+def _called(activity: Activity, places: Array) -> tuple[Array, Doings]:
     """Whoever of the same thread ended a call, and so could come to the one in turn."""
     calls, definitions = activity.calls, activity.trace.definitions
     thread = np.zeros(max(activity.trace.ranks) + 1, "<u8")
     labels = [(rank.region, rank.thread) for rank in definitions.ranks] if definitions else []
     for rank in activity.trace.ranks:
         thread[rank] = labels.index(labels[rank]) if rank < len(labels) else 0
-    return thread[activity.waits["rank"][rows]], Doings(thread[calls["rank"]], calls["rank"], calls["leave"])
+    return thread[activity.blocks["rank"][places]], Doings(
+        thread[calls["rank"]], calls["rank"], calls["leave"]
+    )
 
 
 def _events(activity: Activity, kind: EventType) -> tuple[Array, Array]:

@@ -104,7 +104,9 @@ class Tphs:
         """
         if re.fullmatch(r"\d{1,20}", text.strip(), re.ASCII):
             number = int(text)
-            if number not in self._there():
+            if number == 0 or not any(
+                (self._trace.events(rank)["tph"] == number).any() for rank in self._trace.ranks
+            ):
                 raise TraceError(f"there is no TPH {number}", help=self._choice())
             return self[number]
         wanted = [re.fullmatch(r"\s*(\w+)\s*=\s*(-?\d{1,18})\s*", part) for part in text.split(",")]
@@ -119,7 +121,7 @@ class Tphs:
         name, value = wanted[-1]
         loops = [loop.id for loop in self._known.values() if loop.counter == name]
         places = np.flatnonzero(np.isin(self._loops, loops) & (self._values == value))
-        found = [tph for tph in map(self._at, places) if self._within(tph, wanted[:-1])]
+        found = [tph for tph in map(self._at, places.tolist()) if self._within(tph, wanted[:-1])]
         if not found:
             raise TraceError(f"there is no TPH of {text}", help=self._choice())
         if len(found) > 1:
@@ -140,6 +142,9 @@ class Tphs:
                 return False
             around = outer.parent
         return True
+
+    def _is_there(self, number: int) -> bool:
+        return any((self._trace.events(rank)["tph"] == number).any() for rank in self._trace.ranks)
 
     def _there(self) -> set[int]:
         """Numbers of all TPHs in which anything happened."""
