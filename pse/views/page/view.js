@@ -1,0 +1,125 @@
+// What is looked at: the window in time, the rows' places, what is hidden, chosen, found.
+
+const MAIN = 30, NESTED = 13, SERIES = 26, THIN = 7, SPACE = 5, PROCESSOR_SPACE = 7, TOP = 6;
+
+function viewOf(model) {
+  return {
+    begin: model.begin, end: model.end,
+    scale: 1, // of the rows' heights
+    width: 0, height: 0, // of the picture of blocks, CSS pixels
+    hidden: new Set(), // groups of the legend
+    folded: new Set(), // processors
+    layers: { lines: model.messages.sent.length <= 400, memory: false, queues: false, nested: true },
+    selected: null, // an entry of the base level
+    tph: 0, // number in model.tphs, from 1
+    tphEntries: [],
+    found: [], // entries, by time
+    current: -1, // of found
+    places: [], // of rows, see layOut
+  };
+}
+
+function pixels(view) {
+  return view.width / (view.end - view.begin);
+}
+
+function xOf(view, time) {
+  return (time - view.begin) * pixels(view);
+}
+
+function timeAt(view, x) {
+  return view.begin + x / pixels(view);
+}
+
+// Moves the window, inside the trace; shorter than 20 ns makes no sense.
+function look(model, view, begin, end) {
+  const whole = model.end - model.begin;
+  const length = Math.min(Math.max(end - begin, 20), whole);
+  const middle = (begin + end) / 2;
+  view.begin = Math.min(Math.max(middle - length / 2, model.begin), model.end - length);
+  view.end = view.begin + length;
+}
+
+function zoom(model, view, factor, time = (view.begin + view.end) / 2) {
+  const length = Math.min(Math.max((view.end - view.begin) * factor, 20), model.end - model.begin);
+  const left = (time - view.begin) / (view.end - view.begin);
+  look(model, view, time - left * length, time + (1 - left) * length);
+}
+
+function shown(view, kind) {
+  return !view.hidden.has(kind.group);
+}
+
+// Puts rows one below the other: their main lane, lanes of what is nested, lanes of series.
+function layOut(model, view) {
+  const fit = (view.height - 2 * TOP) / Math.max(1, model.rows.length) / (MAIN + SPACE);
+  const main = Math.max(12, MAIN * view.scale * Math.min(1.5, Math.max(0.6, fit)));
+  let y = TOP, before = null;
+  view.places = model.rows.map((row, index) => {
+    if (index && row.group !== before) y += PROCESSOR_SPACE;
+    before = row.group;
+    const folded = view.folded.has(row.group);
+    const place = { y, folded, lanes: [], series: [], main: folded ? THIN : main };
+    row.lanes.forEach((lane, depth) => {
+      if (depth && (folded || !view.layers.nested)) return;
+      const height = depth ? NESTED * Math.min(2, Math.max(0.8, view.scale)) : place.main;
+      place.lanes.push({ lane, y, height, nested: depth > 0 });
+      y += height + (depth ? 1 : 2);
+    });
+    for (const series of folded ? [] : model.series) {
+      if (series.row !== index || !view.layers[series.name]) continue;
+      place.series.push({ series, y: y + 2, height: SERIES - 4 });
+      y += SERIES;
+    }
+    place.height = y - place.y;
+    y += folded ? 1 : SPACE;
+    return place;
+  });
+  view.total = y + TOP;
+}
+
+// What lies at a point of the picture: the lane and the row.
+function laneAt(view, y) {
+  for (let row = 0; row < view.places.length; row++) {
+    const place = view.places[row];
+    if (y < place.y || y >= place.y + place.height) continue;
+    const lane = place.lanes.find((lane) => y >= lane.y && y < lane.y + lane.height + 1);
+    const series = place.series.find((series) => y >= series.y && y < series.y + series.height);
+    return { row, lane, series };
+  }
+  return null;
+}
+
+// The entry at a point, of the level that is drawn; blocks thinner than the pointer are met 3 pixels around.
+function entryAt(model, view, x, y) {
+  const at = laneAt(view, y);
+  if (!at || !at.lane) return null;
+  const level = drawnLevel(model, view);
+  const near = 3 / pixels(view), time = timeAt(view, x), to = level.from[at.lane.lane + 1];
+  let best = null, distance = Infinity;
+  for (let i = firstAfter(level, at.lane.lane, time - near); i < to && level.start[i] <= time + near; i++) {
+    const away = Math.max(level.start[i] - time, time - level.end[i], 0);
+    if (away <= distance && visible(model, view, level, i)) (best = i), (distance = away);
+  }
+  return best === null ? null : { level, entry: best, row: at.row, lane: at.lane.lane };
+}
+
+function drawnLevel(model, view) {
+  return levelFor(model, 3 / pixels(view));
+}
+
+function visible(model, view, level, i) {
+  for (let p = level.first[i]; p < level.first[i + 1]; p++) if (shown(view, model.kinds[level.kind[p]])) return true;
+  return false;
+}
+
+// The entry of the base level that an entry of a coarser one is, if it is one block; else -1.
+function baseEntry(model, found) {
+  if (found.level === model.base) return found.entry;
+  if (blocksIn(found.level, found.entry) > 1) return -1;
+  const start = found.level.start[found.entry];
+  let i = firstAfter(model.base, found.lane, start);
+  while (i > model.base.from[found.lane] && model.base.start[i - 1] >= start) i--; // Of no length.
+  while (i < model.base.from[found.lane + 1] && model.base.start[i] < start) i++;
+  return i;
+}

@@ -1,0 +1,232 @@
+"""What the page embeds: a head in JSON, and columns of numbers, packed.
+
+Columns lie one after the other; of each, the lowest bytes of all numbers come first, then the next ones, so
+that equal bytes lie side by side and deflate finds them.  ``page/model.js`` reads this.
+
+May touch: nothing.  Next room: ``html.py`` puts it into the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from pse.trace import Trace, WaitReason
+from pse.trace.events import EventType
+from pse.trace.files import Array
+from pse.trace.selection import Selection
+from pse.trace.tables import low
+from pse.trace.text import seconds
+from pse.views.page_blocks import BLOCK_DTYPE, Lane, lanes
+from pse.views.page_kinds import Kinds
+from pse.views.page_series import series
+from pse.views.rows import Row, rows
+
+MOST_ENTRIES = 1_000_000
+"""Blocks that the page holds; of more, short ones are merged."""
+MOST_MESSAGES = 200_000
+"""Hand-overs that the page holds; of more, none."""
+MOST_EVENTS = 4_000_000
+"""Events of a trace whose hand-overs are looked for: matching them takes long."""
+
+
+def page_data(trace: Trace, selection: Selection, most: int = MOST_ENTRIES) -> tuple[dict[str, Any], str]:
+    """Give the head of the page's data, and its columns as text.
+
+    Parameters
+    ----------
+    trace : Trace
+        What is shown.
+    selection : Selection
+        What of it.
+    most : int
+        How many blocks are held one by one, about.
+    """
+    shown, kinds = rows(trace, selection), Kinds(trace)
+    found = list(lanes(trace, selection, shown, kinds, most))
+    begin, end = _window(trace, selection)
+    tphs = np.unique(np.concatenate([lane.entries["tph"] for lane in found]))
+    tphs = tphs[tphs > 0]
+    messages, notes = _messages(trace, selection, shown)
+    sampled, samples = series(trace, selection, shown, begin, end)
+    columns = _entry_columns(found, tphs, begin) | _tph_columns(trace, tphs)
+    columns |= _message_columns(messages, shown, tphs, begin) | samples
+    described, text = packed(columns)
+    head = {
+        "title": _title(trace), "facts": _facts(trace, shown, found),
+        "notes": [*_merge_notes(found), *notes, *trace.problems],
+        "begin": begin, "end": max(end, begin + 1), "quantum": max(lane.bin for lane in found),
+        "blocks": sum(lane.blocks for lane in found), "rows": [_row(row) for row in shown],
+        "lanes": [{"row": lane.row, "nested": lane.nested, "count": len(lane.entries)} for lane in found],
+        "kinds": kinds.kinds, "groups": _groups(kinds),
+        "nested": "routines of MPI" if _only_mpi(kinds) else "what is nested",
+        "partitions": len(np.unique(np.concatenate([lane.entries["partition"] for lane in found]))) - 1,
+        "loops": _loops(trace), "series": sampled, "columns": described,
+    }  # fmt: skip
+    return head, text
+
+
+def packed(columns: dict[str, Array]) -> tuple[list[dict[str, Any]], str]:
+    """Pack columns of numbers from 0: what they are, and their bytes, deflated, in base64."""
+    described, parts = [], []
+    for name, column in columns.items():
+        values = np.ascontiguousarray(column, "<u8")
+        planes = (int(values.max(initial=0)).bit_length() + 7) // 8
+        described.append({"name": name, "count": len(values), "planes": planes})
+        parts.append(values.view("u1").reshape(-1, 8)[:, :planes].T.tobytes())
+    return described, base64.b64encode(zlib.compress(b"".join(parts), 6)).decode("ascii")
+
+
+def signed(values: Array) -> Array:
+    """Numbers of both signs as numbers from 0: 0, -1, 1, -2, … become 0, 1, 2, 3, …."""
+    values = values.astype("<i8")
+    return np.where(values < 0, -2 * values - 1, 2 * values)
+
+
+def _entry_columns(found: Sequence[Lane], tphs: Array, begin: int) -> dict[str, Array]:
+    entries = np.concatenate([np.empty(0, BLOCK_DTYPE), *(lane.entries for lane in found)])
+    before = np.concatenate([np.append(begin, lane.entries["end"])[:-1] for lane in found])
+    length = entries["end"] - entries["start"]
+    extra, kind, time, count = (
+        np.concatenate([getattr(lane, name) for lane in found]) for name in ("extra", "kind", "time", "count")
+    )
+    of_piece = np.repeat(length, extra + 1)
+    return {
+        "gap": signed(entries["start"] - before), "length": length, "extra": extra,
+        "kind": kind, "less": signed(of_piece - time), "count": count - 1,
+        "tph": _index(tphs, entries["tph"]), "cpu": entries["cpu"],
+    } | {name: entries[name] for name in ("peer", "partition", "state")}  # fmt: skip
+
+
+def _index(tphs: Array, numbers: Array) -> Array:
+    """Place of each TPH in the table, from 1; 0 for none and for those that no block has."""
+    if not len(tphs):
+        return np.zeros(len(numbers), "<i8")
+    places = np.minimum(np.searchsorted(tphs, numbers), len(tphs) - 1)
+    return np.where(tphs[places] == numbers, places + 1, 0)
+
+
+def _tph_columns(trace: Trace, tphs: Array) -> dict[str, Array]:
+    """Numbers of TPHs, their loops from 1, and the values of their counters."""
+    loop, counter = np.zeros(len(tphs), "<i8"), np.zeros(len(tphs), "<i8")
+    for rank in trace.ranks if len(tphs) else ():
+        if loop.all():
+            break
+        begun = trace.select(rank, EventType.CONTEXT_BEGIN)
+        place = _index(tphs, begun["tph"])
+        known = place > 0
+        loop[place[known] - 1] = low(begun["c"])[known].astype("<i8") + 1
+        counter[place[known] - 1] = begun["b"].view("<i8")[known]
+    return {
+        "tph_high": tphs >> np.uint64(32),
+        "tph_low": low(tphs),
+        "tph_loop": loop,
+        "tph_counter": signed(counter),
+    }
+
+
+def _messages(trace: Trace, selection: Selection, shown: Sequence[Row]) -> tuple[Array | None, list[str]]:
+    """Hand-overs between ranks that are shown, by time; None and a note if there are too many."""
+    events = sum(len(trace.events(row.rank)) for row in shown)
+    messages = selection.of(trace, trace.messages()) if events <= MOST_EVENTS else None
+    if messages is None or len(messages) > MOST_MESSAGES:
+        count = (
+            f"{len(messages):,} hand-overs" if messages is not None else f"hand-overs among {events:,} events"
+        )
+        return None, [
+            f"{count} are too many for the page: it draws no lines. Select a part of the trace to see them."
+        ]
+    ranks = [row.rank for row in shown]
+    kept = messages[np.isin(messages["sender"], ranks) & np.isin(messages["receiver"], ranks)]
+    return kept[np.argsort(kept["sent"], kind="stable")], []
+
+
+def _message_columns(
+    messages: Array | None, shown: Sequence[Row], tphs: Array, begin: int
+) -> dict[str, Array]:
+    names = ("sent", "took", "sender", "receiver", "message_tph", "bytes")
+    if messages is None or not len(messages):
+        return {name: np.empty(0, "<u8") for name in names}
+    places = np.zeros(max(row.rank for row in shown) + 1, "<i8")
+    places[[row.rank for row in shown]] = np.arange(len(shown))
+    gaps = np.diff(messages["sent"], prepend=begin)
+    columns = (
+        signed(gaps), signed(messages["received"] - messages["sent"]), places[messages["sender"]],
+        places[messages["receiver"]], _index(tphs, messages["tph"]), messages["bytes"],
+    )  # fmt: skip
+    return dict(zip(names, columns, strict=True))
+
+
+def _window(trace: Trace, selection: Selection) -> tuple[int, int]:
+    begin = int(max(0, (selection.begin or 0) * 1e9))
+    return begin, int(min(trace.span, trace.span if selection.end is None else selection.end * 1e9))
+
+
+def _title(trace: Trace) -> str:
+    return trace.definitions.program if trace.definitions else trace.path.resolve().name
+
+
+def _facts(trace: Trace, shown: Sequence[Row], found: Sequence[Lane]) -> list[str]:
+    hosts = len({row.host for row in shown})
+    part = f" of {len(trace.ranks):,}" if len(shown) < len(trace.ranks) else ""
+    facts = [
+        f"{len(shown):,}{part} rank{'s' * (len(trace.ranks) != 1)} on {hosts} host{'s' * (hosts != 1)}",
+        seconds(trace.span), f"{sum(lane.blocks for lane in found):,} blocks",
+    ]  # fmt: skip
+    if trace.definitions:
+        facts += [f"{name} = {value}" for name, value in trace.definitions.parameters.items() if name != "P"]
+        facts.append(datetime.fromisoformat(trace.definitions.started).strftime("%Y-%m-%d %H:%M"))
+    return facts
+
+
+def _merge_notes(found: Sequence[Lane]) -> list[str]:
+    merged = [lane for lane in found if lane.bin]
+    if not merged:
+        return []
+    blocks, entries = (
+        sum(count) for count in zip(*((lane.blocks, len(lane.entries)) for lane in found), strict=True)
+    )
+    longest = seconds(max(lane.bin for lane in merged))
+    return [
+        f"Level of detail: {blocks:,} blocks are too many for one page, so neighbours shorter than {longest} "
+        f"are merged into {entries:,}. Sums of times stay exact. For each block, write a page of a shorter "
+        "time or of fewer ranks (--from, --until, --rank)."
+    ]
+
+
+def _row(row: Row) -> dict[str, Any]:
+    where = [
+        f"processor {row.processor}" if row.processor is not None else row.group,
+        row.thread,
+        f"rank {row.rank}",
+        row.host,
+    ]
+    return {
+        "rank": row.rank, "label": row.label, "group": row.group, "thread": row.thread,
+        "name": row.thread or row.label, "where": " · ".join(filter(None, where)),
+    }  # fmt: skip
+
+
+def _groups(kinds: Kinds) -> list[dict[str, Any]]:
+    """The legend: modules as first called in the program, waits by their number, routines by name."""
+    order = {f"wait:{reason.name.lower()}": f"{reason:02}" for reason in WaitReason}
+    order |= {f"call:{name}": f"{place:09}" for place, name in enumerate(kinds.modules)}
+    return sorted(
+        kinds.groups.values(), key=lambda group: (group["category"], order.get(group["id"], group["name"]))
+    )
+
+
+def _only_mpi(kinds: Kinds) -> bool:
+    names = [group["name"] for group in kinds.groups.values() if group["category"] == "routine"]
+    return bool(names) and all(name.startswith("MPI_") for name in names)
+
+
+def _loops(trace: Trace) -> list[str]:
+    """Names of loops' counters by the loops' numbers."""
+    known = {loop.id: loop.counter for loop in trace.definitions.loops} if trace.definitions else {}
+    return [known.get(number, "") for number in range(max(known, default=-1) + 1)]
