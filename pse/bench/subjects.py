@@ -37,6 +37,7 @@ SUBJECTS = (
     Subject("pingpong", "256 MB to and fro between two threads, with shared memory and without"),
     Subject("oversubscribe", "more threads than cores: computing and communicating on one core"),
     Subject("tools", "a call of MPI through stubs, and through 1, 10 and 100 empty layers of the tool stack"),
+    Subject("tracing", "what the tools trace and profile add to calls and programs, alone and together"),
     Subject("coopwait", "operations of MPI that wait, with the tool coopwait and by MPI's own means"),
     Subject("control", "what it costs that all processors go on together, and how that grows"),
 )

@@ -19,6 +19,7 @@ from pse.bench import (
     pingpong,
     synthetic,
     tools,
+    tracing,
     warm,
 )
 
@@ -42,6 +43,11 @@ SMALL = {
         2,
     ),
     "tools": (tools, tools.Sizes(some=2, many=3, batches=3), 6),
+    "tracing": (
+        tracing,
+        tracing.Sizes(batches=2, rounds=10, heat=16, heat_steps=2, spectrum=16),
+        3,
+    ),
     "coopwait": (coopwait, coopwait.Sizes(batches=1, rounds=20, crowded=3), 3),
     "control": (
         control,

@@ -1,4 +1,4 @@
-/* An empty layer: it wraps what calls.c calls, and goes on.
+/* An empty layer: it wraps what calls.c and events.c call, and goes on.
  *
  * PAD keeps the code and the imports of one layer off the page offsets of all others: many layers at equal
  * offsets would fall into the same few sets of the caches, and that would be measured.
@@ -21,4 +21,26 @@ int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, 
 int MPI_Recv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
 {
     return PMPI_Recv(buffer, count, type, from, tag, comm, status);
+}
+
+int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *request)
+{
+    return PMPI_Isend(buffer, count, type, to, tag, comm, request);
+}
+
+int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request *request)
+{
+    return PMPI_Irecv(buffer, count, type, from, tag, comm, request);
+}
+
+int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    return PMPI_Waitall(count, requests, statuses);
+}
+
+int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    return PMPI_Iprobe(from, tag, comm, flag, status);
 }

@@ -7,16 +7,10 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "batches.h"
 
 static int rank;
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
 
 static void allreduce(void)
 {
@@ -48,18 +42,6 @@ static void plain_to_and_fro(void)
             PMPI_Send(&data, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD);
         else
             PMPI_Recv(&data, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-static double median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof *values, ascending);
-    return values[count / 2];
 }
 
 static void measure(void (*operation)(void), int rounds, double *times)

@@ -1,0 +1,129 @@
+"""``pse bench tracing``: what the tools ``trace`` and ``profile`` cost, one by one and together.
+
+An event: rounds of calls through the stack and past it, in turn in one process, under ``trace`` and under
+an empty layer; the trace says how many events a round has.  Together: two MPI programs run without tools,
+with each tool and with both; what both cost is set beside what each costs alone.  Next rooms: ``stack/events.c``,
+``stack/heat.c``, ``stack/spectrum.c``.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pse.bench.figures import Against, Figure
+from pse.bench.running import Samples, finish, in_turn, ratios, start, stop
+from pse.bench.tools import compiled, linked
+from pse.language.errors import RunError
+from pse.runtime.mpi import find_mpiexec
+from pse.toolstack.mpi import find_mpi
+from pse.toolstack.stack import environment
+from pse.trace.reader import open_trace
+
+RANKS = 2
+"""How many ranks the two programs have: one for each core of a small machine."""
+
+_PROGRAMS = {"heat": "heat conduction", "spectrum": "2-D FFT"}
+_STACKS: dict[str, tuple[str, ...]] = {
+    "none": (),
+    "profile": ("profile",),
+    "trace": ("trace",),
+    "both": ("profile", "trace"),
+}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Batches in one process, rounds of calls in one; points of a plate's or frame's side, and its steps."""
+
+    batches: int = 100
+    rounds: int = 300
+    heat: int = 512
+    heat_steps: int = 10
+    spectrum: int = 256
+    spectrum_steps: int = 1
+
+
+def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
+    """Measure all stacks of tools in turn."""
+    with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory:
+        bed = _Bed(Path(directory), sizes)
+        measurers: list[Callable[[], dict[str, float]]] = [
+            functools.partial(bed.events, tools) for tools in ("trace", "layer")
+        ]
+        measurers += [
+            functools.partial(bed.program, program, stack) for program in _PROGRAMS for stack in _STACKS
+        ]
+        return _figures(in_turn(repeats, measurers, say))
+
+
+def _figures(samples: Samples) -> list[Figure]:
+    of_round = zip(samples["added trace"], samples["added layer"], samples["events"], strict=True)
+    event = tuple((traced - empty) / events for traced, empty, events in of_round)
+    calls = Against("the calls themselves, by event", "ns", ratios(samples["calls"], samples["events"]))
+    figures = [Figure("trace adds to an event, above an empty layer", "ns", "<=", 100.0, event, calls)]
+    for program, title in _PROGRAMS.items():
+        alone, profile, trace, both = (samples[f"{program} {stack}"] for stack in _STACKS)
+        apart = [p + t - a for a, p, t in zip(alone, profile, trace, strict=True)]
+        name = f"{title}, {RANKS} ranks: profile and trace together over the sum of each"
+        peer = Against("what each adds, on the program without tools", "µs", tuple(apart), tuple(both))
+        figures.append(Figure(name, "×", "<=", 1.02, ratios(both, apart), peer))
+    return figures
+
+
+class _Bed:
+    """The programs, the empty layer and the configurations, in a directory."""
+
+    def __init__(self, directory: Path, sizes: Sizes) -> None:
+        self.directory, self.sizes, self.mpi = directory, sizes, find_mpi()
+        flags = [*linked(self.mpi), "-lm"]
+        self.programs = {
+            name: compiled(self.mpi, f"{name}.c", directory / name, flags) for name in ("events", *_PROGRAMS)
+        }
+        self.layer = compiled(
+            self.mpi, "layer.c", directory / "layer.so", ["-DPAD=16", '-DPAD_TEXT="16"', "-shared"]
+        )
+        self.results: dict[str, str] = {}
+
+    def events(self, tool: str) -> dict[str, float]:
+        """Measure rounds of calls under a tool: what it adds, and how many events it writes."""
+        rounds = self.sizes.batches * self.sizes.rounds
+        words = self._run([], "events", (tool,), self.sizes.batches, self.sizes.rounds)
+        found = {f"added {tool}": float(words[0]) - float(words[1])}
+        if tool == "trace":
+            found["calls"] = float(words[1])
+            found["events"] = len(open_trace(self.directory / "trace").events(0)) // rounds
+        return found
+
+    def program(self, name: str, stack: str) -> dict[str, float]:
+        """Measure a program under a stack of tools: µs of a step at rank 0."""
+        side, steps = getattr(self.sizes, name), getattr(self.sizes, f"{name}_steps")
+        launcher = [find_mpiexec().path, "-n", str(RANKS)]
+        time, result = self._run(launcher, name, _STACKS[stack], self.sizes.batches, steps, side)
+        if self.results.setdefault(name, result) != result:
+            raise RunError(f"{name} computes {result} under {stack}, and {self.results[name]} at first")
+        return {f"{name} {stack}": float(time) / 1000}
+
+    def _run(self, launcher: Sequence[str], program: str, tools: Sequence[str], *sizes: int) -> list[str]:
+        variables = environment(str(self._configuration(tools)), self.mpi) if tools else {}
+        given = [f"{name}={value}" for name, value in variables.items()]
+        process = start(
+            [*launcher, "env", *given, str(self.programs[program]), *map(str, sizes)], str(self.directory)
+        )
+        try:
+            return finish(f"the program {program}", process).split()
+        finally:
+            stop(process)
+
+    def _configuration(self, tools: Sequence[str]) -> Path:
+        lines = {
+            "layer": f"module {self.layer}\n",
+            "profile": f"module profile\nargument output {self.directory}/report\n",
+            "trace": f"module trace\nargument directory {self.directory}/trace\n",
+        }
+        configuration = self.directory / "tools.conf"
+        configuration.write_text("".join(lines[tool] for tool in tools))
+        return configuration
