@@ -2,8 +2,8 @@
 
 An event: rounds of calls through the stack and past it, in turn in one process, under ``trace`` and under
 an empty layer; the trace says how many events a round has.  Together: two MPI programs run without tools,
-with each tool and with both; what both cost is set beside what each costs alone.  Next rooms: ``stack/events.c``,
-``stack/heat.c``, ``stack/spectrum.c``.
+with each tool and with both; what both cost is set beside what each costs alone.  Next rooms:
+``stack/events.c``, ``stack/heat.c``, ``stack/spectrum.c``.
 """
 
 from __future__ import annotations
