@@ -81,7 +81,7 @@ class RunClock:
         problems: list[str] = []
         self._comparisons = _comparisons(files, self._hosts, problems) if len(self._anchors) > 1 else {}
         self.origin = 0
-        ends = [end for rank in files for end in self._ends(rank, files[rank].events["time"])]
+        ends = [end for rank, file in files.items() if len(file.events) for end in self._ends(rank, file)]
         self.origin = min(ends, default=0)
         self.span = max(ends, default=0) - self.origin
         self.problems = (*problems, *self._uncompared())
@@ -91,9 +91,14 @@ class RunClock:
         times = np.asarray(raw).astype("<i8")
         host = self._hosts[rank]
         for comparison in self._chain(host):
-            times, host = comparison.convert(times), comparison.reference
-        shifted: Array = times + np.int64(_signed(self._anchor(host) - self.origin))
+            times = comparison.convert(times)
+        shifted: Array = times + np.int64(_signed(self._anchor(self._root(host)) - self.origin))
         return shifted
+
+    def shift(self, rank: int) -> int | None:
+        """What `times` adds to all times of a rank, ns; None if that isn't the same for all."""
+        host = self._hosts[rank]
+        return None if host in self._comparisons else _signed(self._anchor(host) - self.origin)
 
     def _chain(self, host: str) -> Iterator[Comparison]:
         while host in self._comparisons:
@@ -112,8 +117,8 @@ class RunClock:
             return self._anchors[other] - offset
         return self._anchors[host]
 
-    def _ends(self, rank: int, times: Array) -> list[int]:
-        return [int(time) for time in self.times(rank, times[[0, -1]])] if len(times) else []
+    def _ends(self, rank: int, file: RankFile) -> list[int]:
+        return [int(time) for time in self.times(rank, np.array(file.times, "<u8"))]
 
     def _uncompared(self) -> Iterator[str]:
         roots = sorted({self._root(host) for host in self._anchors})
@@ -141,8 +146,7 @@ def _comparisons(
     """How each host's clock compares with another's; hosts that were compared with none are left out."""
     found: dict[str, Comparison] = {}
     for rank in sorted(files):
-        host, events = hosts[rank], files[rank].events
-        syncs = events[events["type"] == EventType.CLOCK_SYNC]
+        host, syncs = hosts[rank], files[rank].events[files[rank].types == EventType.CLOCK_SYNC]
         for reference in np.unique(low(syncs["c"])):
             other = hosts.get(int(reference), f"the host of rank {reference}")
             if other != host and host not in found:

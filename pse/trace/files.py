@@ -1,7 +1,8 @@
 """One rank's file of events: its header checked, its records mapped.
 
-Nothing is parsed: the records of a file *are* a NumPy array.  What has to be found out is how many there are,
-for a rank may have been killed, its disk may have been full, and the file may have been cut by a copy.
+Nothing is parsed: the records of a file *are* a NumPy array.  They are looked through once, in C, for what
+all tables need: how many there are of each type, for a rank may have been killed, its disk may have been
+full, and the file may have been cut by a copy; and whether time goes forward.
 
 May touch: nothing; files are mapped for reading.  Next room: ``reader.py`` gathers the ranks' files.
 """
@@ -16,13 +17,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pse.trace._reading import merge, scan
 from pse.trace.errors import TraceError
 from pse.trace.events import EVENT_DTYPE, HEADER_DTYPE, SCHEMA_VERSION, State
+from pse.trace.pieces import PIECE, pieces
 
 Array = npt.NDArray[Any]
 
 BYTE_ORDER = 0x01020304
-SCAN_RECORDS = 65536
+MOST_TYPES = 256  # Types that are told apart.
+FOUND = 6  # Numbers that a scan finds, before those for each type.
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,12 @@ class RankFile:
         Whether the writer closed it; if not, it still runs or was killed.
     events : structured array of EVENT_DTYPE
         All complete records, mapped read-only.
+    types : array of uint8
+        The type of each; 0 for 256 and above.
+    counts : tuple of int
+        How many there are of each of these types.
+    times : tuple of int
+        The least and the greatest time among them, ns of the clock of the events.
     problems : tuple of str
         What is missing, and why.
     """
@@ -59,6 +69,9 @@ class RankFile:
     start_clock: int
     closed: bool
     events: Array
+    types: Array
+    counts: tuple[int, ...]
+    times: tuple[int, int]
     problems: tuple[str, ...]
 
 
@@ -81,13 +94,23 @@ def merge_rank_files(first: RankFile, second: RankFile) -> RankFile:
 
     The events are copied, as they must be; at equal times those of `first` come first.
     """
-    events = np.concatenate([first.events, second.events])
+    events = np.empty(len(first.events) + len(second.events), EVENT_DTYPE)
+    merge(raw(first.events), raw(second.events), raw(events))
+    events, types, counts, times, _ = _looked_through(first.rank, events, len(events))
     return replace(
         first,
         closed=first.closed and second.closed,
-        events=events[np.argsort(events["time"], kind="stable")],
+        events=events,
+        types=types,
+        counts=counts,
+        times=times,
         problems=first.problems + tuple(f"{problem} ({second.path.name})" for problem in second.problems),
     )
+
+
+def raw(records: Array) -> Array:
+    """Contiguous records or rows as bytes, as the kernels want them."""
+    return records.view("u1").reshape(-1)
 
 
 def _open(path: Path, rank: int) -> RankFile:
@@ -96,7 +119,7 @@ def _open(path: Path, rank: int) -> RankFile:
     if header["rank"] != rank:
         raise TraceError(f"{path} holds the events of rank {header['rank']}, by its name it is rank {rank}'s")
     records = _map_records(path, size, int(header["header_size"]))
-    count = _count_records(records, int(header["records"]))
+    events, types, counts, times, backwards = _looked_through(rank, records, int(header["records"]))
     return RankFile(
         path=path,
         rank=rank,
@@ -105,8 +128,11 @@ def _open(path: Path, rank: int) -> RankFile:
         start_real=int(header["start_real"]),
         start_clock=int(header["start_clock"]),
         closed=bool(header["state"] & State.CLOSED),
-        events=records[:count],
-        problems=_problems(rank, header, count),
+        events=events,
+        types=types,
+        counts=counts,
+        times=times,
+        problems=(*_problems(rank, header, len(events)), *backwards),
     )
 
 
@@ -147,13 +173,27 @@ def _map_records(path: Path, size: int, begin: int) -> Array:
     return np.memmap(path, EVENT_DTYPE, mode="r", offset=begin, shape=(room,)).view(np.ndarray)
 
 
-def _count_records(records: Array, certain: int) -> int:
-    """How many records are complete: those that the header is certain of, and on up to a type of zero."""
-    for begin in range(min(certain, len(records)), len(records), SCAN_RECORDS):
-        types = records["type"][begin : begin + SCAN_RECORDS]
-        if not types.all():
-            return begin + int(np.argmin(types != 0))
-    return len(records)
+def _looked_through(
+    rank: int, records: Array, certain: int
+) -> tuple[Array, Array, tuple[int, ...], tuple[int, int], list[str]]:
+    """Find the complete records: those that the header is certain of, and on up to a type of zero.
+
+    Gives them, their types, how many there are of each, their first and last time, and what is wrong.
+    """
+    types, found, count = np.zeros(len(records), "u1"), np.zeros(FOUND + MOST_TYPES, "<u8"), 0
+    for piece in pieces(records):
+        count += scan(raw(piece), certain, types[count : count + len(piece)], found)
+        if count % PIECE:
+            break
+    earliest, latest, _, backwards, furthest, *counts = found[1:].tolist()
+    problems = []
+    if backwards:
+        often = "once" if backwards == 1 else f"{backwards:,} times"
+        problems.append(
+            f"rank {rank}: its clock ran backwards {often}, by at most {furthest / 1e9:.3g} s; "
+            "times around there are wrong"
+        )
+    return records[:count], types[:count], tuple(counts), (earliest, latest), problems
 
 
 def _problems(rank: int, header: Any, count: int) -> tuple[str, ...]:

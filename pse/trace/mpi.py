@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pse.trace.events import EventType, TextKind
+from pse.trace.extraction import Rows, counts_of
 from pse.trace.files import Array
 from pse.trace.grouping import Groups
 from pse.trace.tables import high, low
@@ -60,22 +61,24 @@ def routine_calls(trace: Trace) -> tuple[Array, list[str]]:
     Calls are sorted by rank, then by the time of their end.
     """
     names: dict[str, int] = {}
-    tables = [_rank_routine_calls(trace, rank, names) for rank in trace.ranks]
-    return np.concatenate(tables), list(names)
+    calls = _CALLS.of(trace, EventType.REGION_LEAVE)
+    parts = np.split(calls["routine"], np.cumsum(counts_of(trace, EventType.REGION_LEAVE)))
+    for rank, numbers in zip(trace.ranks, parts, strict=False):
+        if len(numbers):
+            numbers[:] = _renumbered(trace, rank, numbers, names)
+    return calls, list(names)
 
 
-def _rank_routine_calls(trace: Trace, rank: int, names: dict[str, int]) -> Array:
-    events = trace.select(rank, EventType.REGION_LEAVE)
-    calls = np.zeros(len(events), ROUTINE_CALL_DTYPE)
-    if len(events):
-        numbers, places = np.unique(events["a"], return_inverse=True)
-        texts = trace.texts(rank)
-        labels = [texts.get((TextKind.REGION, int(number)), f"routine {number}") for number in numbers]
-        calls["routine"] = np.array([names.setdefault(label, len(names)) for label in labels])[places]
-    calls["rank"] = rank
-    calls["enter"], calls["leave"] = trace.run_times(rank, events["b"]), trace.run_times(rank, events["time"])
-    calls["returned"] = events["c"].view("<i8")
-    return calls
+def _renumbered(trace: Trace, rank: int, numbers: Array, names: dict[str, int]) -> Array:
+    """A rank's own numbers of routines as places in the list of all names."""
+    own, places = np.unique(numbers, return_inverse=True)
+    texts = trace.texts(rank)
+    labels = [texts.get((TextKind.REGION, int(number)), f"routine {number}") for number in own]
+    common: Array = np.array([names.setdefault(label, len(names)) for label in labels], "<u4")[places]
+    return common
+
+
+_CALLS = Rows(ROUTINE_CALL_DTYPE, routine="a.low", enter="time(b)", leave="time(time)", returned="c")
 
 
 def communicators(trace: Trace, rank: int) -> dict[int, Communicator]:

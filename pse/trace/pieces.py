@@ -3,7 +3,8 @@
 A mapped page counts as the process's memory once it was looked at.  Whoever goes once over a trace that is
 larger than memory says so here, and what was read is given back behind the reader.
 
-May touch: the residence of mapped pages, never what they hold.  Next rooms: what goes over whole files here, and ``pse/views/blocks.py``.
+May touch: the residence of mapped pages, never what they hold.  Next rooms: what goes over whole files
+here, and ``pse/views/blocks.py``.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from pse.trace.files import Array
+Array = npt.NDArray[Any]
 
 PIECE = 1 << 18
 """Records in a piece: 12 MiB."""

@@ -21,7 +21,7 @@ from pse.trace.clocks import RunClock
 from pse.trace.definitions import FILE_NAME, RANK_FILE, Definitions, read_definitions, read_program
 from pse.trace.errors import TraceError
 from pse.trace.events import EVENT_DTYPE, EventType
-from pse.trace.files import Array, RankFile, merge_rank_files, open_rank_file
+from pse.trace.files import MOST_TYPES, Array, RankFile, merge_rank_files, open_rank_file
 
 if TYPE_CHECKING:
     from pse.trace.selection import Selection
@@ -86,22 +86,11 @@ class Trace:
 
     def select(self, rank: int, *types: EventType) -> Array:
         """Copy of a rank's events of the given types, in the order of writing."""
-        column = self._types(rank)
-        chosen = np.logical_or.reduce([column == kind for kind in types])
-        words = (
-            self.events(rank).view("<u8").reshape(-1, EVENT_DTYPE.itemsize // 8)
-        )  # Copied faster than records.
-        return words.take(np.flatnonzero(chosen), axis=0).view(EVENT_DTYPE).reshape(-1)
-
-    @functools.cached_property
-    def _type_columns(self) -> dict[int, Array]:
-        return {}
-
-    def _types(self, rank: int) -> Array:
-        """The type column of a rank, contiguous: every table looks through it."""
-        if rank not in self._type_columns:
-            self._type_columns[rank] = np.ascontiguousarray(self.events(rank)["type"])
-        return self._type_columns[rank]
+        events, wanted = self.events(rank), np.zeros(MOST_TYPES, bool)
+        wanted[list(types)] = True
+        words = events.view("<u8").reshape(-1, EVENT_DTYPE.itemsize // 8)  # Copied faster than records.
+        chosen = np.flatnonzero(wanted[self.files[rank].types])
+        return words.take(chosen, axis=0).view(EVENT_DTYPE).reshape(-1)
 
     def texts(self, rank: int) -> dict[tuple[int, int], str]:
         """Names that a rank gave to things numbered by itself, by (`TextKind`, number)."""

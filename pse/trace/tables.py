@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pse.trace._reading import match
 from pse.trace.events import EVENT_DTYPE, EventType, MemoryFlag, ModuleFlag
+from pse.trace.extraction import Rows, counts_of
 from pse.trace.files import Array
 
 if TYPE_CHECKING:
@@ -88,6 +90,10 @@ RANKED_EVENT_DTYPE = np.dtype(
 )
 
 
+MOST_WAYS = 1 << 64
+LOOK = 4096  # Records that are looked through at once for the last of a type.
+
+
 def low(values: Array) -> Array:
     """Low 32 bits of a field that holds two numbers."""
     return (values & 0xFFFFFFFF).astype("<u4")
@@ -98,66 +104,93 @@ def high(values: Array) -> Array:
     return (values >> 32).astype("<u4")
 
 
-def _each_rank(trace: Trace, table: Callable[[Trace, int], Array], dtype: np.dtype[np.void]) -> Array:
-    parts = [np.empty(0, dtype), *(table(trace, rank) for rank in trace.ranks)]
-    return np.concatenate(parts)
-
-
 def _interrupted(trace: Trace, rank: int, begin: EventType, end: EventType) -> Array:
     """The last begin of a rank if nothing ended it, as an array of one event or none."""
-    last = trace.select(rank, begin, end)[-1:]
-    open_one: Array = last[last["type"] == begin]
-    return open_one
+    file = trace.files[rank]
+    if not file.counts[begin]:
+        return file.events[:0]
+    place = last_place(file.types, begin, end)
+    last: Array = file.events[place : place + 1][file.types[place : place + 1] == begin]
+    return last
 
 
-def _last_time(trace: Trace, rank: int) -> Array:
-    return trace.run_times(rank, trace.events(rank)["time"][-1:])
+def _with_interrupted(
+    trace: Trace, table: Array, begin: EventType, end: EventType, row: Callable[[int, Array, Array], Array]
+) -> Array:
+    """Put the rows of what the end of the trace interrupted behind each rank's others."""
+    places = np.cumsum(counts_of(trace, end))
+    rests = [(rank, _interrupted(trace, rank, begin, end)) for rank in trace.ranks]
+    found = [index for index, (_, event) in enumerate(rests) if len(event)]
+    if not found:
+        return table
+    rows = [row(rank, event, trace.run_times(rank, np.append(event["time"], trace.files[rank].times[1])))
+            for rank, event in (rests[index] for index in found)]  # fmt: skip
+    return np.insert(table, places[found], np.concatenate(rows))
+
+
+def last_place(types: Array, *wanted: EventType) -> int:
+    """Where the last record of one of these types is; there must be one."""
+    end = len(types)
+    while not (found := np.isin(types[max(end - LOOK, 0) : end], wanted)).any():
+        end -= LOOK
+    return max(end - LOOK, 0) + int(np.flatnonzero(found)[-1])
+
+
+_ENDED_CALLS = Rows(
+    MODULE_CALL_DTYPE,
+    site="site",
+    tph="tph",
+    partition="c.high",
+    enter="time(b)",
+    leave="time(time)",
+    cpu="a",
+    status="c.low",
+    failed=f"flags&{ModuleFlag.FAILED:d}",
+)
 
 
 def module_calls(trace: Trace) -> Array:
     """See `Trace.module_calls`."""
-    return _each_rank(trace, _rank_module_calls, MODULE_CALL_DTYPE)
+    ended = _ENDED_CALLS.of(trace, EventType.MODULE_LEAVE, complete=True)
+    return _with_interrupted(trace, ended, EventType.MODULE_ENTER, EventType.MODULE_LEAVE, _open_call)
 
 
-def _rank_module_calls(trace: Trace, rank: int) -> Array:
-    ended = trace.select(rank, EventType.MODULE_LEAVE)
-    open_call = _interrupted(trace, rank, EventType.MODULE_ENTER, EventType.MODULE_LEAVE)
-    calls = np.zeros(len(ended) + len(open_call), MODULE_CALL_DTYPE)
-    both = np.concatenate([ended, open_call])
-    calls["rank"], calls["site"], calls["tph"] = rank, both["site"], both["tph"]
-    done, rest = calls[: len(ended)], calls[len(ended) :]
-    done["enter"], done["leave"] = trace.run_times(rank, ended["b"]), trace.run_times(rank, ended["time"])
-    done["cpu"] = ended["a"]
-    done["status"], done["partition"] = low(ended["c"]).view("<i4"), high(ended["c"])
-    done["failed"], done["complete"] = ended["flags"] & ModuleFlag.FAILED != 0, True
-    if len(open_call):
-        rest["enter"], rest["leave"] = trace.run_times(rank, open_call["time"]), _last_time(trace, rank)
-        rest["partition"] = low(open_call["a"])
-    return calls
+def _open_call(rank: int, begun: Array, times: Array) -> Array:
+    row = np.zeros(1, MODULE_CALL_DTYPE)
+    row["rank"], row["site"], row["tph"], row["partition"] = (
+        rank,
+        begun["site"],
+        begun["tph"],
+        low(begun["a"]),
+    )
+    row["enter"], row["leave"] = times
+    return row
+
+
+_ENDED_WAITS = Rows(
+    WAIT_DTYPE,
+    site="site",
+    tph="tph",
+    reason="flags",
+    peer="a.low",
+    edge="a.high",
+    begin="time(b)",
+    end="time(time)",
+)
 
 
 def waits(trace: Trace) -> Array:
     """See `Trace.waits`."""
-    return _each_rank(trace, _rank_waits, WAIT_DTYPE)
+    ended = _ENDED_WAITS.of(trace, EventType.WAIT_END, complete=True)
+    return _with_interrupted(trace, ended, EventType.WAIT_BEGIN, EventType.WAIT_END, _open_wait)
 
 
-def _rank_waits(trace: Trace, rank: int) -> Array:
-    ended = trace.select(rank, EventType.WAIT_END)
-    open_wait = _interrupted(trace, rank, EventType.WAIT_BEGIN, EventType.WAIT_END)
-    both = np.concatenate([ended, open_wait])
-    found = np.zeros(len(both), WAIT_DTYPE)
-    found["rank"], found["site"], found["tph"], found["reason"] = (
-        rank,
-        both["site"],
-        both["tph"],
-        both["flags"],
-    )
-    found["peer"], found["edge"] = low(both["a"]), high(both["a"])
-    found["begin"], found["end"] = trace.run_times(rank, both["b"]), trace.run_times(rank, both["time"])
-    found["complete"][: len(ended)] = True
-    if len(open_wait):
-        found["begin"][-1:], found["end"][-1:] = found["end"][-1:], _last_time(trace, rank)
-    return found
+def _open_wait(rank: int, begun: Array, times: Array) -> Array:
+    row = np.zeros(1, WAIT_DTYPE)
+    row["rank"], row["site"], row["tph"], row["reason"] = rank, begun["site"], begun["tph"], begun["flags"]
+    row["peer"], row["edge"] = low(begun["a"]), high(begun["a"])
+    row["begin"], row["end"] = times
+    return row
 
 
 @dataclass(frozen=True)
@@ -171,7 +204,7 @@ class Messages:
 
 def message_ends(trace: Trace) -> tuple[Array, Array]:
     """All sends and all receives, by rank, then in order: arrays of `RANKED_EVENT_DTYPE`."""
-    return _ranked_events(trace, EventType.SEND), _ranked_events(trace, EventType.RECEIVE)
+    return _ENDS.of(trace, EventType.SEND), _ENDS.of(trace, EventType.RECEIVE)
 
 
 def match_messages(sends: Array, receives: Array) -> Messages:
@@ -180,76 +213,117 @@ def match_messages(sends: Array, receives: Array) -> Messages:
         (sends["rank"], low(sends["b"]), sends["c"]), (low(receives["b"]), receives["rank"], receives["c"])
     )
     matched = np.zeros(len(sent), MESSAGE_DTYPE)
-    out, back = sends[sent], receives[received]
-    matched["sender"], matched["receiver"], matched["edge"] = out["rank"], back["rank"], high(out["b"])
-    for name, column in (
-        ("sequence", "c"),
-        ("bytes", "a"),
-        ("flags", "flags"),
-        ("site", "site"),
-        ("tph", "tph"),
-    ):
-        matched[name] = out[column]
-    matched["sent"], matched["received"] = out["time"], back["time"]
-    return Messages(matched, np.delete(sends, sent), np.delete(receives, received))
+    for name, column in _OF_SENDS.items():
+        matched[name] = sends[column][sent]
+    to = sends["b"][sent]
+    matched["receiver"], matched["edge"] = low(to), high(to)
+    matched["received"] = receives["time"][received]
+    return Messages(matched, _without(sends, sent), _without(receives, received))
 
 
-def _ranked_events(trace: Trace, kind: EventType) -> Array:
-    def one(trace: Trace, rank: int) -> Array:
-        events = trace.select(rank, kind)
-        ranked = np.empty(len(events), RANKED_EVENT_DTYPE)
-        for name in EVENT_DTYPE.names or ():
-            ranked[name] = events[name]
-        ranked["time"], ranked["rank"] = trace.run_times(rank, events["time"]), rank
-        return ranked
+_OF_SENDS = {
+    "sender": "rank",
+    "sequence": "c",
+    "bytes": "a",
+    "flags": "flags",
+    "site": "site",
+    "tph": "tph",
+    "sent": "time",
+}
 
-    return _each_rank(trace, one, RANKED_EVENT_DTYPE)
+
+def _without(ends: Array, places: Array) -> Array:
+    return ends[:0] if len(places) == len(ends) else np.delete(ends, places)
+
+
+_ENDS = Rows(
+    RANKED_EVENT_DTYPE,
+    time="time(time)",
+    type="type",
+    flags="flags",
+    site="site",
+    tph="tph",
+    a="a",
+    b="b",
+    c="c",
+)
 
 
 def match_keys(sends: tuple[Array, ...], receives: tuple[Array, ...]) -> tuple[Array, Array]:
-    """Positions of the sends and of the receives that have equal keys."""
-    columns = [np.concatenate([left, right]) for left, right in zip(sends, receives, strict=True)]
-    is_receive = np.repeat([False, True], [len(sends[0]), len(receives[0])])
-    order = np.lexsort((is_receive, *columns))
-    if len(order) < 2:
-        return order[:0], order[:0]
-    same = np.logical_and.reduce([column[order[1:]] == column[order[:-1]] for column in columns])
-    pairs = np.flatnonzero(same & ~is_receive[order[:-1]] & is_receive[order[1:]])
-    by_send = np.argsort(order[pairs], kind="stable")
-    return order[pairs][by_send], (order[pairs + 1] - len(sends[0]))[by_send]
+    """Places of the sends, ascending, and of the receives that have equal keys.
+
+    Columns of a key are unsigned.  It is fastest where the last one ascends among those that are equal in all
+    others, as numbers of messages do.
+    """
+    ways = [np.zeros(len(ends[0]), "<u8") for ends in (sends, receives)]
+    size = 1
+    for columns in zip(sends[:-1], receives[:-1], strict=True):
+        more = 1 + max((int(column.max()) for column in columns if len(column)), default=0)
+        if size * more > MOST_WAYS:
+            both, size = (
+                np.unique(np.concatenate(ways), return_inverse=True)[1].astype("<u8"),
+                sum(map(len, ways)),
+            )
+            ways = np.split(both, [len(ways[0])])
+        ways = [way * np.uint64(more) + column for way, column in zip(ways, columns, strict=True)]
+        size *= more
+    out, back = (_in_order(way, ends[-1], size) for way, ends in zip(ways, (sends, receives), strict=True))
+    least = min(len(sends[0]), len(receives[0]))
+    left, right = np.empty(least, "<i8"), np.empty(least, "<i8")
+    found = match(*out[1:], *back[1:], left, right)
+    partners = np.full(len(sends[0]), -1, "<i8")
+    partners[out[0][left[:found]]] = back[0][right[:found]]
+    sent = np.flatnonzero(partners >= 0)
+    return sent, partners[sent]
+
+
+def _in_order(ways: Array, numbers: Array, size: int) -> tuple[Array, Array, Array]:
+    """The order of keys (way, number), and both in it; there are `size` ways."""
+    order = np.argsort(ways.astype("<u2") if size <= 1 << 16 else ways, kind="stable")  # Two bytes: faster.
+    way, number = ways[order], numbers[order].astype("<u8")
+    if ((way[1:] == way[:-1]) & (number[1:] < number[:-1])).any():
+        order = np.lexsort((numbers, ways))
+        way, number = ways[order], numbers[order].astype("<u8")
+    return order, way, number
+
+
+_CHANGES = Rows(
+    MEMORY_DTYPE,
+    time="time(time)",
+    rank="c.low",
+    site="site",
+    tph="tph",
+    handle="b",
+    bytes="a",
+    local=f"flags&{MemoryFlag.LOCAL:d}",
+)
 
 
 def memory(trace: Trace) -> Array:
     """See `Trace.memory`."""
-    changes = _each_rank(trace, _rank_memory, MEMORY_DTYPE)
+    kinds = (EventType.ALLOCATE, EventType.FREE)
+    changes = _CHANGES.of(trace, *kinds)
+    files = [trace.files[rank].types for rank in trace.ranks]
+    freed = np.concatenate([types[np.isin(types, kinds)] for types in files]) == EventType.FREE
+    owners = np.repeat(np.array(trace.ranks, "<u4"), counts_of(trace, *kinds))
+    np.copyto(changes["rank"], owners, where=~freed)
+    np.negative(changes["bytes"], out=changes["bytes"], where=freed)
     return changes[np.argsort(changes["time"], kind="stable")]
 
 
-def _rank_memory(trace: Trace, rank: int) -> Array:
-    events = trace.select(rank, EventType.ALLOCATE, EventType.FREE)
-    freed = events["type"] == EventType.FREE
-    changes = np.zeros(len(events), MEMORY_DTYPE)
-    changes["time"], changes["site"] = trace.run_times(rank, events["time"]), events["site"]
-    changes["tph"] = events["tph"]
-    changes["rank"] = np.where(freed, events["c"], rank)
-    changes["handle"] = events["b"]
-    changes["bytes"] = np.where(freed, -events["a"].astype("<i8"), events["a"].astype("<i8"))
-    changes["local"] = events["flags"] & MemoryFlag.LOCAL != 0
-    return changes
+_SAMPLES = Rows(
+    QUEUE_DTYPE,
+    time="time(time)",
+    edge="a.low",
+    sender="a.high",
+    depth="b",
+    limit="c",
+)
 
 
 def queue_depths(trace: Trace) -> Array:
     """See `Trace.queue_depths`."""
-    return _each_rank(trace, _rank_queue_depths, QUEUE_DTYPE)
-
-
-def _rank_queue_depths(trace: Trace, rank: int) -> Array:
-    events = trace.select(rank, EventType.QUEUE_DEPTH)
-    samples = np.zeros(len(events), QUEUE_DTYPE)
-    samples["time"], samples["rank"] = trace.run_times(rank, events["time"]), rank
-    samples["edge"], samples["sender"] = low(events["a"]), high(events["a"])
-    samples["depth"], samples["limit"] = events["b"], events["c"]
-    return samples
+    return _SAMPLES.of(trace, EventType.QUEUE_DEPTH)
 
 
 def texts(trace: Trace, rank: int) -> dict[tuple[int, int], str]:

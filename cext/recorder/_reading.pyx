@@ -1,0 +1,169 @@
+"""Python's door to the kernels that read records (one C file each): arrays in, arrays out, no copies.
+
+All arrays are contiguous and of bytes where they hold records or rows; numpy isn't needed.  May touch: the
+arrays that it is given.  Next room: ``pse/trace/files.py`` and ``extraction.py``.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
+
+from pse.trace._recorder cimport pse_event
+
+
+cdef extern from "scan_events.h" nogil:
+    enum: PSE_TYPES
+    ctypedef struct pse_events_scan:
+        pass
+    uint64_t pse_scan_events(
+        const pse_event *events, uint64_t room, uint64_t certain, uint8_t *types, pse_events_scan *scan
+    )
+
+cdef extern from "extract_events.h" nogil:
+    enum: PSE_MOVE_2, PSE_MOVE_4, PSE_MOVE_8, PSE_MOVE_TIME, PSE_MOVE_BITS
+    ctypedef struct pse_move:
+        uint16_t kind
+        uint16_t from_ "from"
+        uint16_t to
+        uint16_t mask
+    ctypedef struct pse_rows:
+        const uint8_t *row
+        size_t row_size
+        const pse_move *moves
+        size_t move_count
+        int64_t shift
+    uint64_t pse_extract_events(
+        const pse_event *events, const uint8_t *types, uint64_t count, const uint8_t *wanted,
+        const pse_rows *rows, uint8_t *out, uint64_t room,
+    )
+
+cdef extern from "match_ends.h" nogil:
+    ctypedef struct pse_ends:
+        const uint64_t *way
+        const uint64_t *number
+        uint64_t count
+    uint64_t pse_match_ends(const pse_ends *a, const pse_ends *b, int64_t *left, int64_t *right)
+
+cdef extern from "merge_events.h" nogil:
+    void pse_merge_events(
+        const pse_event *a, uint64_t a_count, const pse_event *b, uint64_t b_count, pse_event *out
+    )
+
+MOVE_TIME = PSE_MOVE_TIME
+MOVE_BITS = PSE_MOVE_BITS
+
+cdef size_t RECORD = sizeof(pse_event)
+
+
+def scan(const uint8_t[::1] records, uint64_t certain, uint8_t[::1] types, uint64_t[::1] found):
+    """Look through records; gives how many of them are complete.
+
+    Parameters
+    ----------
+    records : bytes, shape (48 * n,)
+        What is there, written or not.
+    certain : int
+        How many records of all are complete for certain; the others end at the first whose type is 0.
+    types : array of uint8, shape (n,)
+        Gets the type of each record; 0 for 256 and above.
+    found : array of uint64, shape (262,)
+        What was found so far, all 0 at first: complete records, least, greatest and last time, records with a
+        time before that of the record before them, by how much at most, how many there are of each type.
+    """
+    cdef uint64_t room = records.shape[0] // RECORD, complete
+    if <uint64_t>types.shape[0] < room or found.shape[0] * 8 != sizeof(pse_events_scan):
+        raise ValueError(f"room for {room} types and for what is found is expected")
+    if room == 0:
+        return 0
+    with nogil:
+        complete = pse_scan_events(
+            <const pse_event *>&records[0], room, certain, &types[0], <pse_events_scan *>&found[0]
+        )
+    return complete
+
+
+def extract(
+    const uint8_t[::1] records, const uint8_t[::1] types, const uint8_t[::1] wanted, const uint8_t[::1] row,
+    const uint16_t[:, ::1] moves, int64_t shift, uint8_t[::1] out,
+):
+    """Write a row for each record of the wanted types; gives how many.
+
+    Parameters
+    ----------
+    records, types : bytes, shapes (48 * n,) and (n,)
+        The records, and the types that `scan` found.
+    wanted : array of uint8, shape (256,)
+        Whether a type is wanted.
+    row : bytes, shape (size,)
+        What every row begins as.
+    moves : array of uint16, shape (m, 4)
+        Kind, offset in the record, offset in the row, mask.
+    shift : int
+        What is added to times.
+    out : bytes, shape (rows * size,)
+        Gets the rows, as many as it has room for.
+    """
+    cdef pse_rows rows
+    cdef uint64_t count = types.shape[0], room, made = 0
+    check_moves(moves, row.shape[0])
+    if records.shape[0] < <Py_ssize_t>(count * RECORD) or wanted.shape[0] != PSE_TYPES or row.shape[0] == 0:
+        raise ValueError("a record for each type, 256 flags, and rows of some bytes are expected")
+    room = out.shape[0] // row.shape[0]
+    if count == 0 or room == 0:
+        return 0
+    rows.row, rows.row_size = &row[0], row.shape[0]
+    rows.moves, rows.move_count = <const pse_move *>(&moves[0, 0] if moves.shape[0] else NULL), moves.shape[0]
+    rows.shift = shift
+    with nogil:
+        made = pse_extract_events(
+            <const pse_event *>&records[0], &types[0], count, &wanted[0], &rows, &out[0], room
+        )
+    return made
+
+
+cdef int check_moves(const uint16_t[:, ::1] moves, Py_ssize_t size) except -1:
+    """Make sure that no move leaves its record or its row."""
+    cdef Py_ssize_t i, width
+    if moves.shape[1] != 4:
+        raise ValueError("a move is four numbers")
+    for i in range(moves.shape[0]):
+        kind = moves[i, 0]
+        width = {PSE_MOVE_TIME: 8, PSE_MOVE_BITS: 2}.get(kind, kind)
+        if kind not in (PSE_MOVE_2, PSE_MOVE_4, PSE_MOVE_8, PSE_MOVE_TIME, PSE_MOVE_BITS):
+            raise ValueError(f"there is no move of kind {kind}")
+        if moves[i, 1] + width > <Py_ssize_t>RECORD or moves[i, 2] + width > size + (kind == PSE_MOVE_BITS):
+            raise ValueError(f"move {i} leaves its record or its row")
+    return 0
+
+
+def match(
+    const uint64_t[::1] ways, const uint64_t[::1] numbers, const uint64_t[::1] other_ways,
+    const uint64_t[::1] other_numbers, int64_t[::1] left, int64_t[::1] right,
+):
+    """Write the places of equal keys (way, number) in two ascending lists; gives how many there are."""
+    cdef pse_ends a, b
+    cdef uint64_t found = 0
+    cdef Py_ssize_t least = min(ways.shape[0], other_ways.shape[0])
+    if least == 0:
+        return 0
+    if numbers.shape[0] != ways.shape[0] or other_numbers.shape[0] != other_ways.shape[0]:
+        raise ValueError("a number for each way is expected")
+    if left.shape[0] < least or right.shape[0] < least:
+        raise ValueError(f"room for {least} places is expected")
+    a.way, a.number, a.count = &ways[0], &numbers[0], ways.shape[0]
+    b.way, b.number, b.count = &other_ways[0], &other_numbers[0], other_ways.shape[0]
+    with nogil:
+        found = pse_match_ends(&a, &b, &left[0], &right[0])
+    return found
+
+
+def merge(const uint8_t[::1] first, const uint8_t[::1] second, uint8_t[::1] out):
+    """Put the records of two writers into one order; at equal times the first one's go first."""
+    if out.shape[0] != first.shape[0] + second.shape[0] or out.shape[0] % RECORD:
+        raise ValueError("room for the records of both is expected")
+    if not first.shape[0] or not second.shape[0]:
+        out[:] = first if first.shape[0] else second
+        return
+    with nogil:
+        pse_merge_events(
+            <const pse_event *>&first[0], first.shape[0] // RECORD,
+            <const pse_event *>&second[0], second.shape[0] // RECORD, <pse_event *>&out[0],
+        )

@@ -1,0 +1,13 @@
+from pse.trace.files import Array
+
+MOVE_TIME: int
+MOVE_BITS: int
+
+def scan(records: Array, certain: int, types: Array, found: Array) -> int: ...
+def extract(
+    records: Array, types: Array, wanted: Array, row: Array, moves: Array, shift: int, out: Array
+) -> int: ...
+def match(
+    ways: Array, numbers: Array, other_ways: Array, other_numbers: Array, left: Array, right: Array
+) -> int: ...
+def merge(first: Array, second: Array, out: Array) -> None: ...
