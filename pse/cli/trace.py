@@ -5,7 +5,7 @@ import json
 import click
 
 from pse import trace
-from pse.cli import _following
+from pse.cli import _exports, _following
 from pse.language.errors import UsageError
 from pse.trace.text import print_summary
 
@@ -16,6 +16,9 @@ def command() -> None:
 
 
 command.add_command(_following.why)
+command.add_command(_following.follow)
+command.add_command(_exports.export_command)
+command.add_command(_exports.import_command)
 
 
 @command.command()

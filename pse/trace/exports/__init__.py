@@ -4,8 +4,9 @@ May touch: the output that it is told to write.  Next rooms: ``otf2_writer.py``,
 ``chrome.py``.
 """
 
+from pse.trace.exports.chrome import export_chrome
 from pse.trace.exports.otf2_reader import import_otf2
 from pse.trace.exports.otf2_writer import export_otf2
 from pse.trace.exports.progress import Progress
 
-__all__ = ["Progress", "export_otf2", "import_otf2"]
+__all__ = ["Progress", "export_chrome", "export_otf2", "import_otf2"]
