@@ -142,7 +142,7 @@ cdef class Collector:
 
     @property
     def picked(self):
-        """Texts, markers and messages that were picked, as bytes of records."""
+        """Texts, markers, messages and begins of contexts that were picked, as bytes of records."""
         return (<const char *>self.found.picked)[:self.found.picked_count * sizeof(pse_event)]
 
     @property

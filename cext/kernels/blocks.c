@@ -194,6 +194,10 @@ static void take_event(pse_blocks *found, const pse_event *event)
     case PSE_EVENT_MPI_SEND:
         found->mpi_sends++;
         break;
+    case PSE_EVENT_CONTEXT_BEGIN:
+        if (found->contexts++ < PSE_BLOCKS_CONTEXTS)
+            pick(found, event);
+        break;
     case PSE_EVENT_TEXT:
     case PSE_EVENT_MARKER:
         pick(found, event);

@@ -23,6 +23,7 @@ extern "C" {
 #define PSE_BLOCKS_DEPTH 8       /* Lanes of nested regions; what is nested deeper is only counted. */
 #define PSE_BLOCKS_CATEGORIES 32 /* Kept of a lane's current pixel before they go to `shares`. */
 #define PSE_BLOCKS_STACK 256     /* Open regions that are remembered. */
+#define PSE_BLOCKS_CONTEXTS 4096 /* Begins of contexts that are picked. */
 #define PSE_BLOCKS_TAIL 2048     /* Room for what comes at the end. */
 #define PSE_BLOCK_OPEN 0x8000    /* Flag: it was never left. */
 
@@ -77,10 +78,11 @@ typedef struct pse_blocks {
     uint64_t block_count, block_room;
     pse_share *shares;
     uint64_t share_count, share_room;
-    pse_event *picked; /* TEXT, MARKER, and sampled SEND and RECEIVE. */
+    pse_event *picked; /* TEXT, MARKER, sampled SEND and RECEIVE, the first CONTEXT_BEGIN. */
     uint64_t picked_count, picked_room;
     uint64_t sends;     /* All, picked or not. */
     uint64_t mpi_sends; /* Messages of MPI. */
+    uint64_t contexts;  /* Begins of contexts. */
     uint64_t merged;    /* Blocks that are in `shares`. */
     uint64_t deeper;    /* Regions that are nested too deep. */
     int64_t last;       /* Time of the last record. */

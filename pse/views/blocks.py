@@ -9,7 +9,7 @@ May touch: nothing.  Next rooms: ``gantt.py`` draws them, ``html.py`` lets one z
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +18,17 @@ from pse.trace import EVENT_DTYPE, EventType, Selection, TextKind, Trace, TraceE
 from pse.trace.files import Array
 from pse.trace.mpi_messages import mpi_messages
 from pse.trace.pieces import pieces
-from pse.trace.tables import MESSAGE_DTYPE, RANKED_EVENT_DTYPE, decode_texts, match_messages
+from pse.trace.tables import MESSAGE_DTYPE, RANKED_EVENT_DTYPE, decode_texts, low, match_messages
 from pse.views._blocks import Collector
-from pse.views.colours import OTHER, Style, module_styles, routine_family, routine_styles, wait_colours
+from pse.views.colours import (
+    OTHER,
+    Style,
+    lighter,
+    module_styles,
+    routine_family,
+    routine_styles,
+    wait_colours,
+)
 from pse.views.rows import Row, rows
 
 CALL, WAIT, REGION = 0, 1, 2
@@ -30,6 +38,7 @@ OPEN = 0x8000
 MOST_ENDS = 2_000_000
 """Ends of messages that are looked at; of more, a sample."""
 MOST_MPI_MESSAGES = 1_000_000
+ALL = 0xFFFFFFFF
 
 BLOCK_DTYPE = np.dtype(
     [
@@ -121,9 +130,13 @@ class Blocks:
     messages : array of MESSAGE_DTYPE
         Messages between these rows, all or a sample; those of MPI in a trace of MPI alone.
     message_count : int
-        How many messages were sent in all.
-    markers : array of RANKED_EVENT_DTYPE, shape (n,), and their texts
-        Marks that the program set.
+        How many messages these rows sent in all.
+    is_sampled : bool
+        Whether `messages` are a sample.
+    tph_names : mapping of int to str
+        What TPHs are by their loops, where that is known: ``k = 3``.
+    markers : tuple of (int, int, str)
+        Marks that the program set: rank, time, text.
     """
 
     begin: int
@@ -135,6 +148,8 @@ class Blocks:
     merged: int
     messages: Array
     message_count: int
+    is_sampled: bool
+    tph_names: Mapping[int, str]
     markers: tuple[tuple[int, int, str], ...]
 
 
@@ -166,16 +181,17 @@ class _Work:
         self.rows = rows(trace, selection)
         self.begin, self.end = window(trace, selection)
         self.edges = _edges(self.begin, self.end, pixels)
-        self.categories = [Category("other", "not selected", Style(OTHER))]
+        self.categories = [Category("other", "not selected", Style(lighter(OTHER)))]
         self.routines: dict[str, int] = {}
         self.ends: list[Array] = []
+        self.contexts: list[Array] = []
         self.markers: list[tuple[int, int, str]] = []
         self.merged = self.sends = self.mpi_sends = 0
         self._add_modules()
         self._add_waits()
         self.tphs = None if selection.tphs is None else np.array(sorted(selection.tphs), "<u8")
         total = sum(len(trace.events(row.rank)) for row in self.rows)
-        self.sample = min(0xFFFFFFFF, MOST_ENDS * 0xFFFFFFFF // max(1, total))
+        self.sample = min(ALL, MOST_ENDS * ALL // max(1, total))
 
     def run(self) -> Blocks:
         found = [self._row(row) for row in self.rows]
@@ -192,6 +208,8 @@ class _Work:
             merged=self.merged,
             messages=messages,
             message_count=count,
+            is_sampled=self.sample < ALL or (count > 0 and not self.sends and count > MOST_MPI_MESSAGES),
+            tph_names=tph_names(self.trace, np.concatenate(self.contexts)),
             markers=tuple(self.markers),
         )
 
@@ -276,12 +294,15 @@ class _Work:
         for name in EVENT_DTYPE.names or ():
             ranked[name] = picked[name]
         ranked["time"], ranked["rank"] = self.trace.run_times(rank, picked["time"]), rank
-        is_marker = ranked["type"] == EventType.MARKER
+        is_marker, is_context = (
+            ranked["type"] == kind for kind in (EventType.MARKER, EventType.CONTEXT_BEGIN)
+        )
+        self.contexts.append(ranked[is_context])
         self.markers += [
             (rank, int(marker["time"]), texts.get((TextKind.MARKER, int(marker["a"])), "marker"))
             for marker in ranked[is_marker]
         ]
-        self.ends.append(ranked[~is_marker])
+        self.ends.append(ranked[~is_marker & ~is_context])
 
     # ------------------------------------------------------------ the whole
 
@@ -339,6 +360,17 @@ def window(trace: Trace, selection: Selection) -> tuple[int, int]:
             f"nothing happened in that window of time: the run is from 0 to {trace.span / 1e9:.6g} s"
         )
     return begin, max(end, begin + 1)
+
+
+def tph_names(trace: Trace, begins: Array) -> dict[int, str]:
+    """Name TPHs by the counters of their loops, from their CONTEXT_BEGIN: ``i = 1, k = 3``."""
+    loops = {loop.id: loop.counter for loop in trace.definitions.loops} if trace.definitions else {}
+    found: dict[int, str] = {}
+    columns = (begins["tph"], begins["a"], begins["b"].view("<i8"), low(begins["c"]))
+    for tph, parent, value, loop in zip(*(column.tolist() for column in columns), strict=True):
+        own = f"{loops[loop] or 'round'} = {value}" if loop in loops else ""
+        found.setdefault(tph, ", ".join(filter(None, [found.get(parent), own])))
+    return {tph: name for tph, name in found.items() if name}
 
 
 def routine_look(name: str) -> str:

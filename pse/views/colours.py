@@ -44,7 +44,7 @@ FAMILIES = {
     "wait or test": "#999933",
     "collective": "#882255",
     "file or window": "#AA4499",
-    "other MPI": "#666666",
+    "other": "#666666",
 }
 """Families of MPI's routines."""
 _FAMILY = (
@@ -116,11 +116,11 @@ def routine_family(name: str) -> str:
     Examples
     --------
     >>> routine_family("MPI_Isend"), routine_family("MPI_Allreduce_c"), routine_family("MPI_Init_thread")
-    ('send', 'collective', 'other MPI')
+    ('send', 'collective', 'other')
     """
     plain = name.removeprefix("MPI_").removesuffix("_c")
     found = (family for family, pattern in _FAMILY if re.fullmatch(pattern, plain, re.IGNORECASE))
-    return next(found, "other MPI")
+    return next(found, "other")
 
 
 def wait_colours() -> dict[str, str]:

@@ -8,7 +8,7 @@ May touch: nothing.  Imports matplotlib, without pyplot.  Next room: ``saving.py
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
@@ -19,7 +19,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from pse.trace import Trace
+from pse.trace import Selection, Trace
 
 FONT = "DejaVu Sans"  # Comes with matplotlib, so that a picture is the same on every machine.
 INK = "#1A1A1A"
@@ -39,7 +39,9 @@ def text_width(text: str, size: float) -> float:
     return float(path.get_extents().x1) / 72 if path else 0.0
 
 
-def new_figure(trace: Trace, title: str, *, width: float, height: float) -> Figure:
+def new_figure(
+    trace: Trace, title: str, *, width: float, height: float, selection: Selection | None = None
+) -> Figure:
     """Make a figure with a head that says what is shown, and of which run.
 
     Parameters
@@ -48,13 +50,15 @@ def new_figure(trace: Trace, title: str, *, width: float, height: float) -> Figu
         What the picture shows: ``TPH lifetime``.
     width, height : float
         Inches, the head included.
+    selection : Selection, optional
+        What the picture shows of the run; the head says it.
     """
     figure = Figure(figsize=(width, height), facecolor="white")
     left, room = MARGIN / width, width - 2 * MARGIN
     name, about = describe(trace)
     style = {"family": FONT, "va": "top"}
     figure.text(left, 1 - 0.2 / height, f"{name} — {title}", size=TITLE, weight="bold", color=INK, **style)
-    line = shortened(about, SMALL + 0.5, room)
+    line = shortened(" · ".join(filter(None, [about, _selected(selection)])), SMALL + 0.5, room)
     figure.text(left, 1 - 0.45 / height, line, size=SMALL + 0.5, color=SOFT, **style)
     return figure
 
@@ -120,6 +124,13 @@ def duration_axis(axes: Axes, which: str, longest: float, label: str) -> None:
     axis.set_label_text(f"{label} ({name})", fontsize=BODY, color=INK, fontfamily=FONT)
 
 
+def duration_text(value: float) -> str:
+    """Write a time in ns: ``1.25 ms``."""
+    size, name = time_unit(2 * value)
+    number = value / size
+    return f"{number:.3g} {name}" if number < 999.5 else f"{number:,.0f} {name}"
+
+
 def bytes_text(value: float) -> str:
     """Write a number of bytes: ``1.5 MiB``."""
     for unit in ("B", "KiB", "MiB", "GiB"):
@@ -130,33 +141,51 @@ def bytes_text(value: float) -> str:
 
 
 def legend_below(figure: Figure, handles: Sequence[Any], *, top: float, width: float) -> None:
-    """Put a legend whose upper edge lies `top` inches above the figure's lower edge; see `legend_height`."""
+    """Put a legend whose upper edge lies `top` inches above the figure's lower edge; see `legend_height`.
+
+    Entries follow each other as words do in a text; each line is a legend of matplotlib.
+    """
     total, height = figure.get_size_inches()
     labels = [str(handle.get_label()) for handle in handles]
-    if not handles:
-        return
-    legend = figure.legend(
-        handles, labels, loc="upper left", bbox_to_anchor=(MARGIN / total, top / height),
-        ncols=legend_columns(labels, width), fontsize=SMALL + 0.5, frameon=False, handlelength=1.6,
-        handleheight=0.9, columnspacing=1.4, borderaxespad=0, borderpad=0, labelspacing=0.45,
-        prop=FontProperties(family=FONT, size=SMALL + 0.5), labelcolor=INK,
-    )  # fmt: skip
-    legend.set_zorder(10)
+    for line, (first, last) in enumerate(_legend_lines(labels, width)):
+        legend = figure.legend(
+            handles=list(handles[first:last]),
+            loc="upper left",
+            bbox_to_anchor=(MARGIN / total, (top - line * LEGEND_LINE) / height),
+            ncols=last - first,
+            prop=FontProperties(family=FONT, size=LEGEND_SIZE),
+            labelcolor=INK,
+            frameon=False,
+            handlelength=1.6,
+            handleheight=0.9,
+            handletextpad=0.6,
+            columnspacing=1.6,
+            borderaxespad=0,
+            borderpad=0,
+        )
+        legend.set_zorder(10)
 
 
-LEGEND_ROW = 0.175  # inches
-
-
-def legend_columns(labels: Sequence[str], width: float) -> int:
-    """How many columns of a legend fit side by side."""
-    widest = max((text_width(label, SMALL + 0.5) for label in labels), default=0) + 0.42
-    return max(1, min(len(labels), int(width / widest)))
+LEGEND_SIZE = SMALL + 0.5  # points
+LEGEND_LINE = 0.19  # inches
+_LEGEND_MARK = (1.6 + 0.6 + 1.6) * LEGEND_SIZE / 72  # inches that an entry takes beside its label
 
 
 def legend_height(labels: Sequence[str], width: float) -> float:
     """Height that a legend takes, inches."""
-    columns = legend_columns(labels, width)
-    return -(-len(labels) // columns) * LEGEND_ROW if labels else 0.0
+    return len(_legend_lines(labels, width)) * LEGEND_LINE
+
+
+def _legend_lines(labels: Sequence[str], width: float) -> list[tuple[int, int]]:
+    """First and past-the-last entry of each line."""
+    lines, first, used = [], 0, 0.0
+    for place, label in enumerate(labels):
+        needed = text_width(label, LEGEND_SIZE) * 1.06 + _LEGEND_MARK
+        if place > first and used + needed > width:
+            lines.append((first, place))
+            first, used = place, 0.0
+        used += needed
+    return [*lines, (first, len(labels))] if labels else []
 
 
 def caption_lines(text: str, width: float) -> list[str]:
@@ -186,3 +215,19 @@ def _count(number: int, noun: str) -> str:
 
 def _value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _selected(selection: Selection | None) -> str:
+    """Say what was selected: ``only processor 0, 1; TPH 3``."""
+    chosen = selection or Selection()
+    ranks = (("processor", chosen.processors), ("", chosen.threads), ("rank", chosen.ranks))
+    kinds: tuple[tuple[str, Any], ...] = (*ranks, ("", chosen.modules), ("TPH", chosen.tphs))
+    parts = [f"{kind} {_some(items)}".strip() for kind, items in kinds if items is not None]
+    return f"only {'; '.join(parts)}" if parts else ""
+
+
+def _some(items: Iterable[Any]) -> str:
+    names = [
+        "root" if item is None else str(item) for item in sorted(items, key=lambda i: (i is not None, i))
+    ]
+    return ", ".join(names[:6]) + (f", … ({len(names)})" if len(names) > 6 else "")

@@ -1,22 +1,201 @@
 """The Gantt of a run: threads are rows, module calls are blocks, lines follow TPHs from block to block.
 
-May touch: nothing.  Next room: ``blocks.py`` says what is to be drawn.
+The picture is made of parts, each with its marks, its entries of the legend and its words for the caption;
+they are gathered first, for the figure's height follows from them.
+
+May touch: nothing.  Next rooms: ``blocks.py`` says what is to be drawn, ``gantt_blocks.py`` fills the rows,
+``gantt_ways.py`` draws the lines, ``gantt_overlays.py`` what lies over them.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pse.trace import Trace
-from pse.trace.selection import Selection
-from pse.views.figure import WIDTH, add_axes, new_figure, time_axis
+from pse.language.errors import UsageError
+from pse.trace import Selection, Trace
+from pse.views.blocks import Blocks, blocks
+from pse.views.figure import (
+    BODY,
+    FONT,
+    HEAD,
+    MARGIN,
+    SMALL,
+    WIDTH,
+    add_axes,
+    caption,
+    caption_lines,
+    legend_below,
+    legend_height,
+    new_figure,
+    text_width,
+    time_axis,
+)
+from pse.views.gantt_blocks import Calls
+from pse.views.gantt_overlays import OVERLAYS, Markers
+from pse.views.gantt_ways import Ways
+from pse.views.rows import Row, rows
+from pse.views.saving import DPI
+
+PITCH = 0.40
+"""Height of a row, inches, if there is room."""
+TALLEST = 12.0
+"""Height of all rows together, inches, from which on rows become lower."""
+LOWEST = 0.014
+"""Height of a row, inches, below which the picture grows instead."""
+MOST_PIXELS = 1_500_000
+"""Of all rows together."""
+
+
+class Part(Protocol):
+    """Something that is drawn into the rows."""
+
+    @property
+    def handles(self) -> Sequence[Any]:
+        """Entries of the legend."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Sentences of the caption."""
+
+    def draw(self, axes: Axes, pitch: float) -> None:
+        """Draw it; a row is 1 high in the axes and `pitch` points in the picture."""
 
 
 def draw_gantt(
-    trace: Trace, selection: Selection, *, width: float | None = None, height: float | None = None
+    trace: Trace,
+    selection: Selection,
+    *,
+    width: float | None = None,
+    height: float | None = None,
+    overlays: Iterable[str] = (),
+    lines: bool = True,
 ) -> Figure:
-    """Draw the lives of TPHs."""
-    figure = new_figure(trace, "TPH lifetime", width=width or WIDTH, height=height or 4)
-    axes = add_axes(figure, left=1.2, top=0.8, right=0.3, bottom=0.8)
-    time_axis(axes, 0, trace.span)
+    """Draw the lives of TPHs.
+
+    Parameters
+    ----------
+    overlays : iterable of str
+        Of `OVERLAYS`: what else to draw over the rows.
+    lines : bool
+        Whether to draw the lines that follow TPHs.
+
+    Raises
+    ------
+    UsageError
+        There is no such overlay.
+    """
+    chosen = [_overlay(name) for name in dict.fromkeys(overlays)]
+    width = width or WIDTH
+    shown = rows(trace, selection)
+    left, right = _label_room(shown), MARGIN + 0.1
+    pixels = max(100, min(int((width - left - right) * DPI), MOST_PIXELS // len(shown)))
+    found = blocks(trace, selection, pixels=pixels)
+    parts: list[Part] = [Calls(trace, found)]
+    parts += [Ways(trace, found, selection)] if lines else []
+    parts += [Markers(found), *(overlay(trace, found, selection) for overlay in chosen)]
+    return _compose(trace, selection, found, parts, width=width, height=height, left=left, right=right)
+
+
+def _overlay(name: str) -> Any:
+    if name not in OVERLAYS:
+        raise UsageError(f"there is no overlay {name!r}", help=f"there are {', '.join(OVERLAYS)}")
+    return OVERLAYS[name]
+
+
+def _compose(
+    trace: Trace,
+    selection: Selection,
+    found: Blocks,
+    parts: Sequence[Part],
+    *,
+    width: float,
+    height: float | None,
+    left: float,
+    right: float,
+) -> Figure:
+    room = width - 2 * MARGIN
+    handles = [handle for part in parts for handle in part.handles]
+    notes = caption_lines(
+        " ".join([*(note for part in parts for note in part.notes), *_problems(trace)]), room
+    )
+    legend = legend_height([handle.get_label() for handle in handles], room)
+    foot = 0.62 + legend + 0.15 * (len(notes) + 1)
+    high = _rows_height(len(found.rows)) if height is None else max(0.5, height - HEAD - foot)
+    figure = new_figure(trace, "TPH lifetime", width=width, height=HEAD + high + foot, selection=selection)
+    axes = add_axes(figure, left=left, top=HEAD, right=right, bottom=foot)
+    pitch = 72 * high / len(found.rows)
+    _frame(axes, found, pitch)
+    for part in parts:
+        part.draw(axes, pitch)
+    legend_below(figure, handles, top=foot - 0.55, width=room)
+    caption(figure, notes)
     return figure
+
+
+def _frame(axes: Axes, found: Blocks, pitch: float) -> None:
+    axes.set_ylim(len(found.rows) - 0.45, -0.55)
+    time_axis(axes, found.begin, found.end)
+    axes.grid(axis="x", color="#E3E3E3", linewidth=0.5)
+    axes.tick_params(axis="y", length=0)
+    shown = [one.row for one in found.rows]
+    _bands(axes, shown, pitch)
+    ticks = _labels(shown, pitch)
+    axes.set_yticks(
+        [place for place, _ in ticks], [label for _, label in ticks], fontsize=_size(pitch), family=FONT
+    )
+
+
+def _bands(axes: Axes, shown: Sequence[Row], pitch: float) -> None:
+    """Set the processors apart, if there are several and they are high enough to tell."""
+    groups = _groups(shown)
+    if len(groups) < 2 or pitch * len(shown) / len(groups) < 3:
+        return
+    for index, (first, last, _) in enumerate(groups):
+        if index % 2:
+            axes.axhspan(first - 0.5, last + 0.5, color="#F4F5F7", linewidth=0, zorder=0)
+
+
+def _labels(shown: Sequence[Row], pitch: float) -> list[tuple[float, str]]:
+    """Labels that fit: of all rows, else of processors, else of every so manieth of them."""
+    if pitch >= 7.5:
+        return [(float(place), row.label) for place, row in enumerate(shown)]
+    groups = _groups(shown)
+    if len(groups) == 1:
+        groups = [(place, place, row.label) for place, row in enumerate(shown)]
+    step = next(step for step in _STEPS if step * pitch * len(shown) / len(groups) >= 9 or step == _STEPS[-1])
+    return [((first + last) / 2, label) for first, last, label in groups[::step]]
+
+
+_STEPS = tuple(base * 10**power for power in range(7) for base in (1, 2, 5))
+
+
+def _groups(shown: Sequence[Row]) -> list[tuple[int, int, str]]:
+    """First and last row and the name of each processor."""
+    groups = []
+    for name, members in itertools.groupby(enumerate(shown), key=lambda item: item[1].group):
+        places = [place for place, _ in members]
+        groups.append((places[0], places[-1], name or "ranks"))
+    return groups
+
+
+def _size(pitch: float) -> float:
+    return min(BODY, max(SMALL - 1, pitch * 0.8))
+
+
+def _label_room(shown: Sequence[Row]) -> float:
+    longest = max(shown, key=lambda row: len(row.label)).label
+    return MARGIN + text_width(longest, _size(72 * _rows_height(len(shown)) / len(shown))) + 0.12
+
+
+def _rows_height(count: int) -> float:
+    return max(0.55, min(PITCH * count, max(TALLEST, LOWEST * count)))
+
+
+def _problems(trace: Trace) -> list[str]:
+    more = [f"And {len(trace.problems) - 3} more problems."] if len(trace.problems) > 3 else []
+    return [f"{problem[:1].upper()}{problem[1:]}." for problem in trace.problems[:3]] + more

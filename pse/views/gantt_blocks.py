@@ -1,0 +1,273 @@
+"""The rows of the Gantt: calls, waits and routines as blocks, and what is merged as columns.
+
+A column of a pixel's width stands for blocks that are narrower; it is as high as the share of the pixel's
+time that they take, in a lighter colour and without outline.
+
+May touch: nothing.  Next room: ``gantt.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
+
+from pse.graph.palette import darker, ink
+from pse.trace import ModuleFlag, Trace
+from pse.trace.files import Array
+from pse.views.blocks import CALL, OPEN, REGION, WAIT, Blocks, Category, RowBlocks
+from pse.views.colours import lighter
+from pse.views.figure import FONT, SMALL, duration_text, text_width
+
+HALF = 0.39
+"""Half the height of a row's blocks; a row is 1 high."""
+WAIT_HALF = 0.17
+LEAST_SHARE = 0.06
+"""Lower columns are drawn as high as this, so that nothing is invisible."""
+PALER = 0.4
+MOST_LABELS = 600
+MOST_ENTRIES = 28
+"""Modules and routines in the legend."""
+HATCH = "/////"
+FAILED = "#B00020"
+
+
+class Calls:
+    """Everything that happens on the rows."""
+
+    def __init__(self, trace: Trace, found: Blocks) -> None:
+        self.found = found
+        self.labels = {site.id: site.label for site in trace.definitions.sites} if trace.definitions else {}
+        lanes = [
+            int(one[name]["lane"].max(initial=0))
+            for one in map(vars, found.rows)
+            for name in ("blocks", "shares")
+        ]
+        self.depths = max(1, max(lanes) - REGION + 1)
+        self.has_calls = any((table["lane"] == CALL).any() for table in self._tables())
+        self.pixel = (found.end - found.begin) / (len(found.edges) - 1)
+        self.handles = list(self._handles())
+        self.notes = list(self._notes())
+
+    # ------------------------------------------------------------ words
+
+    def _tables(self) -> Iterator[Array]:
+        for one in self.found.rows:
+            yield one.blocks
+            yield one.shares
+
+    def _totals(self) -> Array:
+        """Time of each category, and at least 1 for what occurs at all."""
+        totals = np.zeros(len(self.found.categories), "<f8")
+        for one in self.found.rows:
+            np.add.at(totals, one.blocks["category"], one.blocks["end"] - one.blocks["begin"] + 1.0)
+            np.add.at(totals, one.shares["category"], one.shares["time"] + 1.0)
+        return totals
+
+    def _handles(self) -> Iterator[Any]:
+        totals = self._totals()
+        there = [index for index in range(len(totals)) if totals[index] > 0]
+        kinds = {index: self.found.categories[index].kind for index in there}
+        work = [index for index in there if kinds[index] in ("module", "routine")]
+        longest = set(sorted(work, key=lambda index: -totals[index])[:MOST_ENTRIES])
+        yield from (_entry(self.found.categories[index]) for index in work if index in longest)
+        if len(work) > len(longest):
+            yield Patch(facecolor="none", label=f"and {len(work) - len(longest)} more")
+        waits = [index for index in there if kinds[index] == "wait"]
+        yield from (_entry(self.found.categories[index], "waits: ") for index in waits)
+        yield from (_entry(self.found.categories[index]) for index in there if kinds[index] == "other")
+        if self.found.merged:
+            yield Patch(
+                facecolor="#B8B8B8", label="paler: many in a pixel, as high as their share of its time"
+            )
+        flags = np.bitwise_or.reduce(
+            [
+                np.bitwise_or.reduce(one.blocks["flags"][one.blocks["lane"] != WAIT], initial=0)
+                for one in self.found.rows
+            ]
+            or [0]
+        )
+        if any((one.blocks["flags"] & OPEN).any() for one in self.found.rows):
+            yield Patch(
+                facecolor="white", edgecolor="#444444", hatch=HATCH, linewidth=0.5, label="never ended"
+            )
+        if flags & ModuleFlag.FAILED:
+            yield Patch(facecolor="white", edgecolor=FAILED, linewidth=1.4, label="failed call")
+
+    def _notes(self) -> Iterator[str]:
+        merged = self.found.merged
+        there = merged + sum(len(one.blocks) for one in self.found.rows)
+        yield "White: neither in a call nor waiting." if there else "Nothing happened here: no call, no wait."
+        if merged:
+            width = duration_text(self.pixel)
+            yield f"Of {there:,} blocks {merged:,} are narrower than a pixel ({width}) and merged into columns"
+            yield f"as high as their share of its time, at least {LEAST_SHARE:.0%}."
+
+    # ------------------------------------------------------------ places
+
+    def _span(self, lane: Array) -> tuple[Array, Array]:
+        """Upper and lower side of lanes, from the middle of the row."""
+        depth = np.maximum(lane.astype("<i4") - REGION, 0)
+        top = 0.06 if self.has_calls else -HALF
+        upper = np.where(lane == CALL, -HALF, top + (HALF - top) * depth / (self.depths + 0.5))
+        upper = np.where(lane == WAIT, -WAIT_HALF, upper)
+        return upper, np.where(lane == WAIT, WAIT_HALF, HALF)
+
+    # ------------------------------------------------------------ marks
+
+    def draw(self, axes: Axes, pitch: float) -> None:
+        """Draw columns, blocks and their labels."""
+        self._draw_shares(axes)
+        self._draw_blocks(axes)
+        if pitch >= 13:
+            self._draw_labels(axes, pitch)
+
+    def _draw_shares(self, axes: Axes) -> None:
+        outlines: dict[int, list[Array]] = {}
+        for place, one in enumerate(self.found.rows):
+            for category, outline in self._columns(place, one):
+                outlines.setdefault(category, []).append(outline)
+        for category, shapes in sorted(outlines.items()):
+            known = self.found.categories[category]
+            colour = known.style.colour if known.kind == "wait" else lighter(known.style.colour, PALER)
+            order = 2.0 if known.kind == "wait" else 2.5
+            filled = PolyCollection(shapes, facecolors=colour, edgecolors="none", linewidths=0, zorder=order)
+            filled.set_gid(f"merged {known.name}")
+            filled.set_hatch(known.style.hatch or None)
+            axes.add_collection(filled, autolim=False)
+
+    def _columns(self, place: int, one: RowBlocks) -> Iterator[tuple[int, Array]]:
+        """Outlines of the columns of a row by category, stacked in each lane."""
+        shares, widths = one.shares, np.diff(self.found.edges)
+        for lane in np.unique(shares["lane"]):
+            chosen = shares[shares["lane"] == lane]
+            upper, lower = (float(side) for side in self._span(lane))
+            level = np.full(len(widths), place + lower)
+            for category in np.unique(chosen["category"]):
+                part = chosen[chosen["category"] == category]
+                high = np.zeros(len(widths))
+                share = np.clip(part["time"] / widths[part["pixel"]], LEAST_SHARE, 1)
+                high[part["pixel"]] = share * (lower - upper)
+                for outline in _outlines(self.found.edges, level, level - high):
+                    yield int(category), outline
+                level = level - high
+
+    def _draw_blocks(self, axes: Axes) -> None:
+        """From back to front: waits, calls, routines by depth."""
+        for order, choose in enumerate((lambda lane: lane == WAIT, lambda lane: lane == CALL)):
+            self._draw_lane(axes, choose, 3 + order)
+        for depth in range(self.depths):
+            self._draw_lane(axes, lambda lane, depth=depth: lane == REGION + depth, 5 + depth / self.depths)
+
+    def _draw_lane(self, axes: Axes, choose: Any, order: float) -> None:
+        tables = [one.blocks[choose(one.blocks["lane"])] for one in self.found.rows]
+        places = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+        table = np.concatenate(tables)
+        for category in np.unique(table["category"]):
+            mine = table["category"] == category
+            for is_open in (False, True):
+                chosen = mine & ((table["flags"] & OPEN != 0) == is_open)
+                if chosen.any():
+                    self._fill(axes, table[chosen], places[chosen], is_open, order)
+        failed = (
+            (table["lane"] == CALL) & (table["flags"] & ModuleFlag.FAILED != 0) & (table["flags"] & OPEN == 0)
+        )
+        if failed.any():
+            shapes = self._shapes(table[failed], places[failed])
+            outline = PolyCollection(shapes, facecolors="none", edgecolors=FAILED, linewidths=1.4, zorder=6.5)
+            outline.set_gid("failed")
+            axes.add_collection(outline, autolim=False)
+
+    def _fill(self, axes: Axes, table: Array, places: Array, is_open: bool, order: float) -> None:
+        category = self.found.categories[int(table["category"][0])]
+        colour = category.style.colour
+        is_wide = table["end"] - table["begin"] > 4 * self.pixel
+        filled = PolyCollection(
+            self._shapes(table, places),
+            facecolors=colour,
+            edgecolors="none" if category.kind == "wait" and not is_open else darker(colour, 0.6),
+            linewidths=np.where(is_wide, 0.5, 0.15),
+            hatch=HATCH if is_open else category.style.hatch or None,
+            zorder=order,
+        )
+        filled.set_gid(f"{'open ' if is_open else ''}{category.kind} {category.name}")
+        axes.add_collection(filled, autolim=False)
+
+    def _shapes(self, table: Array, places: Array) -> Array:
+        """Rectangles, shape (n, 4, 2); none is narrower than a pixel, for it would not be seen."""
+        found = self.found
+        begin, end = np.maximum(table["begin"], found.begin), np.minimum(table["end"], found.end)
+        end = np.maximum(end, begin + 0.9 * self.pixel)
+        upper, lower = self._span(table["lane"])
+        x = np.stack([begin, end, end, begin], axis=1)
+        y = np.stack([places + upper, places + upper, places + lower, places + lower], axis=1)
+        return np.stack([x, y], axis=2).astype("<f8")
+
+    # ------------------------------------------------------------ labels
+
+    def _draw_labels(self, axes: Axes, pitch: float) -> None:
+        figure_width = axes.get_figure().get_size_inches()[0] * axes.get_position().width
+        inches = figure_width / (self.found.end - self.found.begin)
+        size = min(SMALL, pitch * 0.3)
+        written = 0
+        for place, one in enumerate(self.found.rows):
+            begin = np.maximum(one.blocks["begin"], self.found.begin)
+            width = (np.minimum(one.blocks["end"], self.found.end) - begin) * inches
+            for index in np.flatnonzero(width > 0.12)[: MOST_LABELS - written]:
+                block = one.blocks[index]
+                upper, lower = (float(side) for side in self._span(block["lane"]))
+                high = pitch * (lower - upper)
+                text = self._fitting(block, float(width[index]) - 0.05, min(size, high * 0.8))
+                if text and high >= 6:
+                    middle = float(begin[index]) + float(width[index]) / inches / 2
+                    self._write(axes, middle, place + (upper + lower) / 2, text, block, min(size, high * 0.8))
+                    written += 1
+
+    def _write(self, axes: Axes, x: float, y: float, text: str, block: Any, size: float) -> None:
+        category = self.found.categories[int(block["category"])]
+        colour = "#666666" if category.kind in ("wait", "other") else ink(category.style.colour)
+        written = axes.text(x, y, text, size=size, color=colour, family=FONT, zorder=7, clip_on=True)
+        written.set(ha="center", va="center_baseline")
+        if category.kind != "wait":  # Lines may cross it.
+            written.set_path_effects([withStroke(linewidth=1.6, foreground=category.style.colour)])
+
+    def _fitting(self, block: Any, width: float, size: float) -> str:
+        return next((text for text in self._texts(block) if text_width(text, size) <= width), "")
+
+    def _texts(self, block: Any) -> Sequence[str]:
+        """What may stand in a block, the longest first."""
+        category = self.found.categories[int(block["category"])]
+        if category.kind == "wait":
+            return (category.name,)
+        if block["lane"] >= REGION:
+            name = self.found.routines[int(block["detail"])]
+            return (name, name.removeprefix("MPI_"))
+        label = self.labels.get(int(block["site"]), category.name)
+        tph = self.found.tph_names.get(int(block["tph"]))
+        return (*([f"{label} · {tph}"] if tph else []), label, label.rpartition(".")[2])
+
+
+def _entry(category: Category, before: str = "") -> Patch:
+    style = category.style
+    return Patch(
+        facecolor=style.colour,
+        edgecolor=darker(style.colour, 0.6),
+        linewidth=0.4,
+        hatch=style.hatch or None,
+        label=before + category.name,
+    )
+
+
+def _outlines(edges: Array, lower: Array, upper: Array) -> Iterator[Array]:
+    """Outlines of all runs of columns that are not empty, each of shape (n, 2)."""
+    filled = np.concatenate([[False], lower != upper, [False]])
+    changes = np.flatnonzero(filled[1:] != filled[:-1])
+    for begin, end in zip(changes[::2], changes[1::2], strict=True):
+        x = np.repeat(edges[begin : end + 1], 2)[1:-1].astype("<f8")
+        top, bottom = np.repeat(upper[begin:end], 2), np.repeat(lower[begin:end], 2)
+        yield np.concatenate([np.stack([x, top], 1), np.stack([x, bottom], 1)[::-1]])
