@@ -12,9 +12,10 @@ import click
 
 from pse import trace
 from pse.language.errors import UsageError
+from pse.trace import follow_text, why_text
+from pse.trace.follow import follow as life_of
 from pse.trace.why import moment
 from pse.trace.why import why as ask
-from pse.trace.why_text import tell
 
 FORM = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
@@ -39,7 +40,24 @@ def why(directory: str, rank: int, time: str, form: str) -> None:
         chain = ask(opened, rank, moment(opened, time))
     except trace.TraceError as error:
         raise UsageError(error.message, help=error.help) from error
-    _print(opened, form, chain.to_json(), tell(chain))
+    _print(opened, form, chain.to_json(), why_text.tell(chain))
+
+
+@click.command()
+@click.argument("directory", metavar="DIR")
+@click.option("--tph", required=True, metavar="K", help="Its number, or its loop's counter: k=2.")
+@click.option("--from", "begin", type=float, metavar="S", help="Seconds since the run's first event.")
+@click.option("--until", "end", type=float, metavar="S", help="Seconds since the run's first event.")
+@click.option("--limit", type=click.IntRange(0), default=200, show_default=True, help="Steps; 0: all.")
+@FORM
+def follow(directory: str, tph: str, begin: float | None, end: float | None, limit: int, form: str) -> None:
+    """Tell the life of one TPH: its calls, waits and hand-overs on all ranks."""
+    try:
+        opened = trace.open(directory)
+        life = life_of(opened, tph, begin=begin, end=end, limit=limit)
+    except trace.TraceError as error:
+        raise UsageError(error.message, help=error.help) from error
+    _print(opened, form, life.to_json(), follow_text.tell(life))
 
 
 def _print(opened: trace.Trace, form: str, values: dict[str, Any], lines: Iterable[str]) -> None:

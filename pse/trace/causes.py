@@ -118,7 +118,8 @@ def _by_message(activity: Activity, messages: Array, found: Array) -> None:
         rows = by_receiver[slice(*np.searchsorted(receivers, [rank, rank + 1]))]
         if not len(waits):
             continue
-        place = np.searchsorted(blocks["begin"][waits], messages["received"][rows], side="right") - 1
+        slept = activity.waits["begin"][blocks["row"][waits]]  # The last time, of several.
+        place = np.searchsorted(slept, messages["received"][rows], side="right") - 1
         wait = waits[place]
         came = (place >= 0) & (messages["received"][rows] <= follows[wait])
         came &= (messages["sent"][rows] > blocks["begin"][wait]) & (messages["sender"][rows] != rank)

@@ -53,9 +53,9 @@ class Link:
     name : str
         The rank in words: ``rank 3 (p1 · thread_B)``.
     state : str
-        ``call``, ``wait``, ``mpi`` (within a routine of MPI), ``engine`` (between calls), ``start``, ``end``
-        (outside of the program), ``lost`` (the trace doesn't show this rank, or not any more), ``program``
-        (outside of MPI in a trace of MPI alone).
+        ``call``, ``wait``, ``mpi`` (within a routine of MPI), ``engine`` (between calls), ``done`` (with its
+        part of the program), ``start``, ``end`` (outside of the program), ``lost`` (the trace doesn't show
+        this rank, or not any more), ``program`` (outside of MPI in a trace of MPI alone).
     begin, end : int or None
         When it began and ended to do so.
     complete : bool
@@ -162,7 +162,7 @@ class _Asker:
             asked.add(rank)
             links.append(self._link(rank, until))
             after = links[-1].ended_by
-            if after is None:
+            if after is None or (after.certain and after.time <= self._time):
                 return Chain(self._time, tuple(links))
             rank, until = after.rank, after.time if after.certain else None
         return Chain(self._time, tuple(links), circle=rank in asked)
@@ -321,8 +321,16 @@ class _Asker:
         if time >= phases.get(Phase.DONE, last + 1):
             return Link(rank, name, "end", phases[Phase.DONE], last)
         begin = max(begin, phases.get(Phase.READY, begin))
+        if Phase.DONE in phases and len(own) and not len(after):
+            return Link(rank, name, "done", begin, phases[Phase.DONE], ended_by=self._last_done(rank))
         is_mpi = not len(own) or own["kind"][0] == Kind.ROUTINE
         return Link(rank, name, "program" if is_mpi else "engine", begin, end)
+
+    def _last_done(self, rank: int) -> Handover | None:
+        """The rank that was done last, if it still worked then: all wait for it."""
+        ends = {other: int(self._activity.of(other)["end"].max(initial=0)) for other in self._trace.ranks}
+        last = max(ends, key=lambda other: ends[other])
+        return Handover(last, ends[last]) if last != rank and ends[last] > self._time else None
 
     def _ends(self, rank: int) -> tuple[int, int]:
         times = self._trace.run_times(rank, self._trace.events(rank)["time"][[0, -1]])

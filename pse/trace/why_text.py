@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pse.trace.text import seconds, size
 from pse.trace.why import Chain, Handover, Link
 
+PROGRAM = "the program"
 REASONS = {
     "exclusive": "for the other readers of a tag that it changes in place",
     "space": "for room in the arena",
@@ -53,7 +54,7 @@ def _link(link: Link, chain: Chain) -> Iterator[str]:
 
 
 def _doing(link: Link) -> str:
-    where = f"{_site(link)}{f', {link.tph}' if link.tph else ''}"
+    where = f"{_site(link)}{f', {link.tph}' if link.tph not in ('', PROGRAM) else ''}"
     if link.state == "call":
         return f"executed {where}"
     if link.state == "wait":
@@ -63,6 +64,7 @@ def _doing(link: Link) -> str:
     return {
         "engine": "was between two calls, in the engine",
         "program": "was outside of MPI, in the program",
+        "done": "was done with its part of the program, and waited for the other ranks",
         "start": "was starting: it had not come to the program's first statement",
         "end": "was done with the program",
         "lost": "is not shown by the trace at this moment",
@@ -97,6 +99,8 @@ def _ended(link: Link, end: Handover) -> str:
     if end.tag:
         amount = f"{size(end.bytes)} {end.way}" if end.bytes else end.way
         return f"until rank {end.rank} handed over {end.tag} at {at} ({amount}){_late(link, end)}"
+    if link.state == "done":
+        return f"until rank {end.rank} was done, too, at {at}"
     if link.state == "mpi":
         return f"until rank {end.rank} came to it, at {at}"
     return f"until rank {end.rank} {DEEDS.get(link.reason, 'ended it')} at {at}"
@@ -114,6 +118,8 @@ def _end(chain: Chain) -> Iterator[str]:
         yield f"this closes a circle: rank {last.ended_by.rank} is named above"
     elif last.state in ("wait", "mpi") and last.ended_by is None:
         yield "the trace doesn't show who ended this" if last.state == "wait" else _nobody(last)
+    elif last.ended_by is not None:
+        yield f"so {_short(last)} had what it needed, but was not awake yet: it takes long where its core is busy"
     elif len(chain.links) > 1:
         yield f"so {_short(first)} waited for {_short(last)}, which {_what(last)}"
 

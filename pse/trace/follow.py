@@ -1,0 +1,243 @@
+"""The life of one TPH: where it came into being, every call and hand-over in it on all ranks, its end.
+
+May touch: nothing.  Next room: ``follow_text.py`` tells it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pse.trace.activity import Activity, Kind, activity
+from pse.trace.causes import all_messages
+from pse.trace.events import NONE, MessageFlag
+from pse.trace.files import Array
+from pse.trace.names import Names
+from pse.trace.reader import Trace
+from pse.trace.tphs import Tph, Tphs, lives
+from pse.trace.why import way
+
+
+@dataclass(frozen=True)
+class Waited:
+    """What a rank waited for before a call: for what, which tag, how long (ns)."""
+
+    reason: str
+    tag: str
+    time: int
+
+
+@dataclass(frozen=True)
+class CallStep:
+    """A module call in a TPH; times in ns."""
+
+    time: int
+    rank: int
+    thread: str
+    processor: int | None
+    label: str
+    place: str
+    partition: int | None
+    duration: int
+    cpu: int
+    failed: bool
+    complete: bool
+    waited: tuple[Waited, ...]
+    kind: str = "call"
+
+
+@dataclass(frozen=True)
+class HandoverStep:
+    """A tag that was handed over in a TPH; times in ns, None: not in the trace."""
+
+    time: int
+    sender: int
+    receiver: int
+    tag: str
+    source: str  # what defined it
+    bytes: int
+    way: str
+    arrived: int
+    read: int | None  # when the call began that read it
+    reader: str
+    kind: str = "hand-over"
+
+
+@dataclass(frozen=True)
+class Life:
+    """The life of a TPH.
+
+    Parameters
+    ----------
+    tph : Tph
+        Its loop, counter and parent.
+    name, parent : str
+        It and its parent in words.
+    ranks : tuple of (int, int or None, int or None)
+        On which ranks it lived, from when to when (ns; None: not in the trace).
+    calls, handovers : int
+        How many there were, those left out included.
+    module_time, moved, shared : int
+        ns in module calls; bytes handed over that moved and that didn't.
+    steps : tuple of CallStep or HandoverStep
+        What happened, in the order of time.
+    left_out : int
+        Steps that the limit left out, at the end.
+    """
+
+    tph: Tph
+    name: str
+    parent: str
+    ranks: tuple[tuple[int, int | None, int | None], ...]
+    calls: int
+    handovers: int
+    module_time: int
+    moved: int
+    shared: int
+    steps: tuple[CallStep | HandoverStep, ...]
+    left_out: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The life as JSON values."""
+        return dataclasses.asdict(self)
+
+
+def follow(
+    trace: Trace, which: str, *, begin: float | None = None, end: float | None = None, limit: int = 0
+) -> Life:
+    """Tell the life of one TPH.
+
+    Parameters
+    ----------
+    trace : Trace
+        The run.
+    which : str
+        Its number, or its loop's counter: ``65536``, ``k=2``, ``i=1,k=2``.
+    begin, end : float, optional
+        Tell only what began between these times, in s since the run's origin.
+    limit : int, optional
+        Tell at most so many steps; 0: all.
+
+    Raises
+    ------
+    TraceError
+        There is no such TPH.
+    """
+    tphs = Tphs(trace)
+    tph = tphs.find(which)
+    did = activity(trace)
+    messages = all_messages(trace)
+    messages = messages[messages["tph"] == tph.number]
+    places = np.flatnonzero((did.blocks["tph"] == tph.number) & (did.blocks["kind"] == Kind.CALL))
+    calls = did.calls[did.blocks["row"][places]]
+    teller = _Teller(trace, did)
+    chosen, left_out = _chosen(calls["enter"], messages["sent"], begin, end, limit)
+    steps = tuple(
+        teller.call(int(places[row])) if is_call else teller.handover(messages[row])
+        for is_call, row in chosen
+    )
+    by_descriptor = (
+        messages["flags"] & (MessageFlag.DESCRIPTOR | MessageFlag.REMOTE) == MessageFlag.DESCRIPTOR
+    )
+    return Life(
+        tph=tph,
+        name=tphs.short(tph.number),
+        parent=tphs.short(tph.parent) if tph.parent is not None else "",
+        ranks=tuple(lives(trace, tph.number)),
+        calls=len(calls),
+        handovers=len(messages),
+        module_time=int((calls["leave"] - calls["enter"]).sum()),
+        moved=int(messages["bytes"][~by_descriptor].sum()),
+        shared=int(messages["bytes"][by_descriptor].sum()),
+        steps=steps,
+        left_out=left_out,
+    )
+
+
+def _chosen(
+    entered: Array, sent: Array, begin: float | None, end: float | None, limit: int
+) -> tuple[list[tuple[bool, int]], int]:
+    """Whether it is a call, and its row, of each step in the order of time; and how many are left out."""
+    times = np.concatenate([entered, sent])
+    order = np.argsort(times, kind="stable")
+    first, last = (-np.inf if begin is None else begin * 1e9), (np.inf if end is None else end * 1e9)
+    order = order[(times[order] >= first) & (times[order] <= last)]
+    kept = order[: limit or None]
+    count = len(entered)
+    steps = [(place < count, place if place < count else place - count) for place in kept.tolist()]
+    return steps, len(order) - len(kept)
+
+
+class _Teller:
+    """Makes steps from rows of tables."""
+
+    def __init__(self, trace: Trace, did: Activity) -> None:
+        self._did, self._names = did, Names(trace)
+        edges = trace.definitions.edges if trace.definitions else ()
+        self._edges = {edge.id: edge for edge in edges}
+
+    def call(self, block: int) -> CallStep:
+        call = self._did.calls[self._did.blocks["row"][block]]
+        _, label, place = self._names.site(call["site"])
+        rank = int(call["rank"])
+        return CallStep(
+            time=int(call["enter"]),
+            rank=rank,
+            thread=self._names.thread(rank),
+            processor=self._names.processor(rank),
+            label=label,
+            place=place,
+            partition=None if call["partition"] == NONE else int(call["partition"]),
+            duration=int(call["leave"] - call["enter"]),
+            cpu=int(call["cpu"]),
+            failed=bool(call["failed"]),
+            complete=bool(call["complete"]),
+            waited=tuple(self._waited(block)),
+        )
+
+    def _waited(self, block: int) -> list[Waited]:
+        """The waits between the rank's call before and this one."""
+        blocks, found = self._did.blocks, []
+        place = block - 1
+        while place >= 0 and blocks["rank"][place] == blocks["rank"][block]:
+            if blocks["kind"][place] != Kind.WAIT:
+                break
+            wait = self._did.waits[blocks["row"][place]]
+            tag = self._names.tag(int(wait["edge"])) if wait["edge"] != NONE else ""
+            time = int(blocks["end"][place] - blocks["begin"][place])
+            found.append(Waited(self._names.reason(int(wait["reason"])), tag, time))
+            place -= 1
+        return found[::-1]
+
+    def handover(self, message: Any) -> HandoverStep:
+        edge = self._edges.get(int(message["edge"]))
+        reader = self._reader(message, edge.targets if edge else ())
+        blocks = self._did.blocks
+        return HandoverStep(
+            time=int(message["sent"]),
+            sender=int(message["sender"]),
+            receiver=int(message["receiver"]),
+            tag=self._names.tag(int(message["edge"])),
+            source=self._names.spoken_site(int(message["site"])),
+            bytes=int(message["bytes"]),
+            way=way(int(message["flags"])),
+            arrived=int(message["received"]),
+            read=int(blocks["begin"][reader]) if reader is not None else None,
+            reader=self._names.spoken_site(int(blocks["site"][reader])) if reader is not None else "",
+        )
+
+    def _reader(self, message: Any, targets: tuple[int, ...]) -> int | None:
+        """The receiver's first call after the arrival that reads the tag."""
+        first, last = self._did.bounds.get(int(message["receiver"]), (0, 0))
+        blocks = self._did.blocks[first:last]
+        start = int(np.searchsorted(blocks["begin"], message["received"], side="left"))
+        for begin in range(start, len(blocks), 4096):
+            part = blocks[begin : begin + 4096]
+            fits = (part["kind"] == Kind.CALL) & (part["tph"] == message["tph"])
+            fits &= np.isin(part["site"], targets)
+            if fits.any():
+                return first + begin + int(np.argmax(fits))
+        return None
