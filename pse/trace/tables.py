@@ -212,11 +212,11 @@ def match_messages(sends: Array, receives: Array) -> Messages:
     sent, received = match_keys(
         (sends["rank"], low(sends["b"]), sends["c"]), (low(receives["b"]), receives["rank"], receives["c"])
     )
-    matched = np.zeros(len(sent), MESSAGE_DTYPE)
+    out = sends if len(sent) == len(sends) else sends[sent]
+    matched = np.empty(len(sent), MESSAGE_DTYPE)
     for name, column in _OF_SENDS.items():
-        matched[name] = sends[column][sent]
-    to = sends["b"][sent]
-    matched["receiver"], matched["edge"] = low(to), high(to)
+        matched[name] = out[column]
+    matched["receiver"], matched["edge"] = low(out["b"]), high(out["b"])
     matched["received"] = receives["time"][received]
     return Messages(matched, _without(sends, sent), _without(receives, received))
 
