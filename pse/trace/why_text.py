@@ -119,7 +119,7 @@ def _end(chain: Chain) -> Iterator[str]:
     elif last.state in ("wait", "mpi") and last.ended_by is None:
         yield "the trace doesn't show who ended this" if last.state == "wait" else _nobody(last)
     elif last.ended_by is not None:
-        yield f"so {_short(last)} had what it needed, but was not awake yet: it takes long where its core is busy"
+        yield f"so {_short(last)} had what it needed but was not awake yet: on a busy core this takes long"
     elif len(chain.links) > 1:
         yield f"so {_short(first)} waited for {_short(last)}, which {_what(last)}"
 
