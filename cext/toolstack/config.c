@@ -41,10 +41,13 @@ static bool wrong(struct reader *reader, const char *format, ...)
     return false;
 }
 
+/* The next word, or what stands in quotes, and what follows; "" at the end. */
 static char *next_word(char **rest)
 {
     char *word = *rest + strspn(*rest, " \t");
-    *rest = word + strcspn(word, " \t");
+    const bool quoted = *word == '"' && strchr(word + 1, '"');
+    word += quoted;
+    *rest = word + strcspn(word, quoted ? "\"" : " \t");
     if (**rest)
         *(*rest)++ = '\0';
     return word;

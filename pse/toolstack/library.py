@@ -79,17 +79,16 @@ def _library(mpi: Mpi) -> Path:
     text = stubs.assembly(names, shared.machine, soname, str(mpi.path.absolute()), str(tools))
     sources = {"stubs.s": text}
     if mpi.include is not None:
-        sources |= _shims(mpi.include / "mpi.h", names, "mpi_abi" in soname)
+        try:
+            written = shims.source(mpi.include / "mpi.h", names, standard_abi="mpi_abi" in soname)
+            return _linked(sources | {"shims.c": written}, mpi)
+        except (SignatureError, _NotLinkedError) as error:
+            warnings.warn(f"tools that know no large counts will not see them: {error}", stacklevel=3)
     return _linked(sources, mpi)
 
 
-def _shims(header: Path, names: list[str], standard_abi: bool) -> dict[str, str]:
-    """Write the shims; without them the stack works, but tools see less."""
-    try:
-        return {"shims.c": shims.source(header, names, standard_abi=standard_abi)}
-    except SignatureError as error:
-        warnings.warn(f"tools that know no large counts will not see them: {error}", stacklevel=3)
-        return {}
+class _NotLinkedError(RunError):
+    """The compiler refuses; if that is for the shims, the stack works without, but tools see less."""
 
 
 def _linked(sources: dict[str, str], mpi: Mpi) -> Path:
@@ -127,8 +126,8 @@ def _make(sources: dict[str, str], compiler: list[str], mpi: Mpi, product: Path)
 
 
 def _compile(line: list[str]) -> None:
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    done = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
-        raise RunError(
+        raise _NotLinkedError(
             f"the tool stack can't be linked:\n{done.stderr.strip()}", help="run it: " + " ".join(line)
         )

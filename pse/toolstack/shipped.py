@@ -22,8 +22,10 @@ _HERE = Path(__file__).parent
 _CEXT = _HERE.parents[1] / "cext"
 BUILT = _HERE / "tools"
 """The tools that were built with pse."""
+_NONE = BUILT / "none"
 
 _FITTING = "libmpi.so.12"
+_RECORDER = ("recorder.c", "recorder.h", "events.def")
 _FLAGS = (
     "-std=gnu11",
     "-O2",
@@ -38,23 +40,31 @@ _FLAGS = (
 def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
     """Give the directory of the tools for an MPI library; compile them if that has not been done yet.
 
-    Where there is neither a header nor a fitting build, configurations can't name tools that come with pse:
-    then the directory is one that says so by being empty.
+    Where there is neither a header that can be read nor a fitting build, configurations can't name tools that
+    come with pse: then the directory is one that says so by being empty.
     """
     sources = _sources()
     if _fits(library):
         return BUILT
     if mpi.include is None or not sources:
-        return BUILT / "none"
+        return _NONE
     standard = ["-DMPI_ABI"] if "mpi_abi" in library.soname else []
     compiler = find_compiler("c", "the tools of pse")
-    parts = [compiler.identity, *standard, (mpi.include / "mpi.h").read_text(), *map(Path.read_text, sources)]
+    parts = [
+        compiler.identity,
+        *standard,
+        (mpi.include / "mpi.h").read_text(errors="replace"),
+        *map(Path.read_text, sources),
+    ]
     parts += sorted(library.functions)
     place = (
         directory() / "toolstack" / f"tools-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}"
     )
-    if not place.exists():
-        _build([*compiler.command, *standard, f"-I{mpi.include}"], sources, library.functions, place)
+    try:
+        if not place.exists():
+            _build([*compiler.command, *standard, f"-I{mpi.include}"], sources, library.functions, place)
+    except subprocess.CalledProcessError:
+        return _NONE
     return place
 
 
@@ -73,9 +83,10 @@ def _fits(library: elf.Shared) -> bool:
 def _sources() -> list[Path]:
     """List what tools are made of: beside the built ones in a wheel, in the source tree otherwise."""
     packed = BUILT / "source"
-    folders = [packed] if packed.exists() else [_CEXT / "toolstack" / "tools", _CEXT / "recorder"]
+    folder = packed if packed.exists() else _CEXT / "toolstack" / "tools"
+    recorder = [] if packed.exists() else [_CEXT / "recorder" / name for name in _RECORDER]
     kinds = ("*.c", "*.h", "*.def", "wrap.py")
-    return sorted(path for folder in folders for kind in kinds for path in folder.glob(kind))
+    return sorted([*recorder, *(path for kind in kinds for path in folder.glob(kind))])
 
 
 def _build(compiler: list[str], sources: list[Path], names: frozenset[str], place: Path) -> None:

@@ -130,7 +130,7 @@ def read(header: Path, compiler: str = "cc", *, standard_abi: bool = False) -> H
     abi = ["-DMPI_ABI"] if standard_abi else []
     command = [compiler, "-E", *abi, "-I", str(header.parent), str(header)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:
         raise SignatureError(f"{compiler} can't be run to read {header}: {error.strerror}") from None
     if done.returncode != 0:

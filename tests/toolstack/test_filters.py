@@ -121,6 +121,14 @@ def test_the_same_at_three_ranks(watch, stacked):
     assert seen(stacked(3, f"module {watch()}\ncommunicator other", "-c", PROGRAM)) == [*OTHER, *END]
 
 
+def test_names_with_blanks_stand_in_quotes(watch, stacked):
+    configuration = f'module "{watch()}" as watch\n  communicator self "the other one"'
+    program = PROGRAM.replace('Set_name("other")', 'Set_name("the other one")')
+    lines = seen(stacked(1, configuration, "-c", program))
+    assert [line.replace("the other one", "other") for line in lines] == [*SELF, *OTHER, *END]
+    assert lines[-1] == "Comm_free the other one"
+
+
 def test_each_communicator_has_a_stack_of_its_own(watch, stacked):
     configuration = f"""
     module {watch("first")}

@@ -216,3 +216,25 @@ def test_without_a_header_a_communicator_is_refused(tool, stacked_without_header
     assert finished.code == 2
     line = f"{tmp_path / 'tools.conf'}:1: tool `…`: telling communicators apart needs the mpi.h of this MPI"
     assert all(part in finished.err for part in line.split("…"))
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        (lambda good: bytes(range(256)), "declares no MPI routine"),
+        (lambda good: b"#include <there_is_no_such_file.h>", "can't read"),
+        (lambda good: good + b"\n#pragma GCC poison pse_narrow_end\n", "can't be linked"),
+    ],
+    ids=["no text", "not read", "not compiled"],
+)
+def test_with_a_header_of_no_use_the_stack_goes_on_with_one_warning(
+    header, reason, mpi, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PSE_CACHE", str(tmp_path / "cache"))
+    for path in mpi.include.glob("mpi*.h"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "mpi.h").write_bytes(header((mpi.include / "mpi.h").read_bytes()))
+    with pytest.warns(UserWarning, match="tools that know no large counts") as warned:
+        made = library.library(Mpi(mpi.path, tmp_path))
+    assert made.exists()
+    assert [reason in str(warning.message) for warning in warned] == [True]
