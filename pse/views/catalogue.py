@@ -44,6 +44,13 @@ VIEWS = {
     ),
 }
 
+OVERLAYS = {
+    "queues": "the length of each rank's longest queue",
+    "memory": "the memory that each rank holds for tags",
+    "events": "tags sent and received, memory allocated and freed",
+}
+"""What may be drawn over the rows of gantt."""
+
 
 def draw(
     trace: Trace,

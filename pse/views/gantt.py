@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from pse.language.errors import UsageError
 from pse.trace import Selection, Trace
 from pse.views.blocks import Blocks, blocks
+from pse.views.catalogue import OVERLAYS
 from pse.views.figure import (
     BODY,
     FONT,
@@ -36,7 +37,7 @@ from pse.views.figure import (
     time_axis,
 )
 from pse.views.gantt_blocks import Calls
-from pse.views.gantt_overlays import OVERLAYS, Markers
+from pse.views.gantt_overlays import MADE_BY, Markers
 from pse.views.gantt_ways import Ways
 from pse.views.rows import Row, rows
 from pse.views.saving import DPI
@@ -104,7 +105,7 @@ def draw_gantt(
 def _overlay(name: str) -> Any:
     if name not in OVERLAYS:
         raise UsageError(f"there is no overlay {name!r}", help=f"there are {', '.join(OVERLAYS)}")
-    return OVERLAYS[name]
+    return MADE_BY[name]
 
 
 def _compose(

@@ -105,8 +105,8 @@ class Calls:
         yield "White: neither in a call nor waiting." if there else "Nothing happened here: no call, no wait."
         if merged:
             width = duration_text(self.pixel)
-            yield f"Of {there:,} blocks {merged:,} are narrower than a pixel ({width}) and merged into columns"
-            yield f"as high as their share of its time, at least {LEAST_SHARE:.0%}."
+            yield f"Of {there:,} blocks {merged:,} are narrower than a pixel ({width}) and merged: columns are"
+            yield f"as high as their share of its time (at least {LEAST_SHARE:.0%}), waits from above."
 
     # ------------------------------------------------------------ places
 
@@ -142,11 +142,11 @@ class Calls:
             axes.add_collection(filled, autolim=False)
 
     def _columns(self, place: int, one: RowBlocks) -> Iterator[tuple[int, Array]]:
-        """Outlines of the columns of a row by category, stacked in each lane."""
+        """Outlines of the columns of a row by category, stacked in each lane; waits hang from above."""
         shares, widths = one.shares, np.diff(self.found.edges)
         for lane in np.unique(shares["lane"]):
             chosen = shares[shares["lane"] == lane]
-            upper, lower = (float(side) for side in self._span(lane))
+            upper, lower = (float(side) for side in self._span(lane)) if lane != WAIT else (HALF, -HALF)
             level = np.full(len(widths), place + lower)
             for category in np.unique(chosen["category"]):
                 part = chosen[chosen["category"] == category]

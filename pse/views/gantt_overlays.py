@@ -151,12 +151,12 @@ class Events:
             axes.scatter(x, y, marker=marker, s=min(14.0, pitch), c=colour, linewidths=0.5, zorder=8)
 
 
-OVERLAYS: dict[str, Callable[[Trace, Blocks, Selection], Any]] = {
+MADE_BY: dict[str, Callable[[Trace, Blocks, Selection], Any]] = {
     "queues": Queues,
     "memory": Memory,
     "events": Events,
 }
-"""By the names that ``pse view --overlay`` knows."""
+"""By their names in `catalogue.OVERLAYS`."""
 
 
 def _longest(samples: Array) -> tuple[Array, Array]:

@@ -73,7 +73,7 @@ class Ways:
         there, has_some = self.found.message_count, len(self.messages) > 0
         if self.parts and has_some:
             part = duration_text((self.found.end - self.found.begin) / self.parts)
-            yield f"Lines: {len(self.messages):,} of {there:,} messages, from row to row at most one each {part}."
+            yield f"Lines: {len(self.messages):,} of {there:,} messages, one from row to row in each {part}."
         elif there and not has_some:
             is_shown = len(self.found.messages) or not self.found.is_sampled
             yield (

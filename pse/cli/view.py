@@ -1,0 +1,85 @@
+"""``pse view``: pictures of what a run recorded.  They are drawn in ``pse.views``."""
+
+from pathlib import Path
+
+import click
+
+from pse import trace, views
+from pse.cli import _selection
+from pse.language.errors import UsageError
+from pse.trace import Selection, Trace
+from pse.views.catalogue import OVERLAYS, find
+from pse.views.saving import choose_format
+
+_LIST = "\b\nViews:\n" + "\n".join(f"  {name:<15}{view.description}" for name, view in views.VIEWS.items())
+
+
+@click.command("view", epilog=_LIST)
+@click.argument("directory", metavar="DIR")
+@click.option(
+    "--view", "names", metavar="VIEW", multiple=True, help="What to draw; may be repeated.  [gantt]"
+)
+@click.option("-o", "output", metavar="FILE", required=True, help="Where to: .png, .svg, .pdf or .html.")
+@click.option(
+    "--overlay",
+    "overlays",
+    type=click.Choice(list(OVERLAYS)),
+    multiple=True,
+    help="Draw this over the rows of gantt, too.",
+)
+@click.option("--no-lines", is_flag=True, help="Draw no lines that follow TPHs in gantt.")
+@click.option("--width", type=click.FloatRange(2, 200), metavar="INCHES", help="Of the picture.")
+@click.option("--height", type=click.FloatRange(1, 200), metavar="INCHES", help="Of the picture.")
+@_selection.options
+def command(
+    directory: str,
+    names: tuple[str, ...],
+    output: str,
+    overlays: tuple[str, ...],
+    no_lines: bool,
+    width: float | None,
+    height: float | None,
+    selection: Selection,
+) -> None:
+    """Draw pictures of what a run recorded (pse run PROGRAM --trace DIR).
+
+    Several views become pages of a .pdf; in other formats each has a file of its own: with -o run.png, the
+    view memory is run-memory.png.  A .html is a page to zoom and search in, with views of its own.
+    """
+    form = choose_format(output, more=["html"])
+    chosen = list(dict.fromkeys(names or ("gantt",)))
+    for name in chosen:
+        find(name)
+    try:
+        opened = trace.open(directory)
+        for problem in opened.problems:
+            click.echo(f"warning: {problem}", err=True)
+        if form == "html":
+            _write_page(opened, output, selection, names)
+            return
+        options = {"gantt": {"overlays": overlays, "lines": not no_lines}}
+        figures = [
+            views.draw(opened, name, selection, width=width, height=height, **options.get(name, {}))
+            for name in chosen
+        ]
+    except trace.TraceError as error:
+        raise UsageError(error.message, help=error.help) from error
+    if form == "pdf" or len(figures) == 1:
+        views.save(figures, output)
+        return
+    for name, figure in zip(chosen, figures, strict=True):
+        views.save(figure, beside(output, name))
+
+
+def beside(output: str, name: str) -> Path:
+    """Name the file of one view of several."""
+    path = Path(output)
+    return path.with_name(f"{path.stem}-{name}{path.suffix}")
+
+
+def _write_page(opened: Trace, output: str, selection: Selection, names: tuple[str, ...]) -> None:
+    if names:
+        raise UsageError("a .html page has views of its own: leave --view out", help="or write a .png")
+    from pse.views.html import write_html
+
+    write_html(opened, Path(output), selection)
