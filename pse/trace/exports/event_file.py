@@ -36,6 +36,7 @@ class EventFile:
     """
 
     def __init__(self, path: Path, rank: int, host: str, start_real: int, start_clock: int) -> None:
+        self.path = path
         self._file = path.open("wb+")
         self._header = np.zeros(1, HEADER_DTYPE)
         for name, value in (

@@ -90,6 +90,8 @@ class Archive:
 
     def __init__(self, library: Library, anchor: Path) -> None:
         _check_anchor(anchor)
+        if not (definitions := anchor.with_suffix(".def")).exists():
+            raise TraceError(f"{definitions} is missing: without it the archive says nothing", help=_WHOLE)
         self.library, self.anchor = library, anchor
         self.tables: dict[str, dict[Any, tuple[Any, ...]]] = {record: {} for record in DEFINITIONS}
         try:
@@ -254,6 +256,7 @@ class Archive:
         return 0
 
 
+_WHOLE = "copy all of the archive: traces.otf2, traces.def and the directory traces"
 _HELP = "is it whole, and no newer than the installed package otf2? (otf2-print -I says what it is)"
 
 

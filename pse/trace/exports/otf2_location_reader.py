@@ -121,7 +121,7 @@ class Callbacks:
 
     def finish(self) -> None:
         """Write the comparisons of clocks that come after the last event."""
-        while self._syncs:
+        while self._syncs and self.seen:
             self._sync(self._last, self._syncs.popleft()[1])
 
     def _sync(self, now: int, bound: int) -> None:

@@ -177,11 +177,12 @@ class _Import:
             whole = self._read_events(place, callbacks, progress)
             callbacks.finish()
             self._lost.update(location.lost)
-            count = file.count
             file.close(0 if whole else errno.ENODATA)
         finally:
             file.abandon()
-        return count
+        if not (whole or callbacks.seen):
+            file.path.unlink()
+        return callbacks.seen
 
     def _syncs(
         self, place: Place, local: _LocalDefinitions, time: Callable[[int], int]
@@ -209,12 +210,17 @@ class _Import:
                 progress.advance(more)
             self._archive.call("CloseEvtReader", reader)
         except Otf2Error as error:
-            self._problem(place, f"its events end after {callbacks.seen:,}: {error}")
-            return False
+            return self._incomplete(place, callbacks.seen, str(error))
         if place.events not in (read, UNDEFINED64):
-            self._problem(place, f"{read:,} of its {place.events:,} events are there")
-            return False
+            return self._incomplete(place, read, "the file ends")
         return True
+
+    def _incomplete(self, place: Place, seen: int, reason: str) -> bool:
+        path = self._path(place, "evt")
+        if not path.exists():
+            reason = "the file is missing"
+        self._problem(place, f"{path}: {seen:,} of {place.events:,} events can be read: {reason}")
+        return False
 
     def _batch(self, reader: int, callbacks: Callbacks, left: int) -> int:
         """Read some events; give their number.  The library takes it amiss if there are fewer."""
