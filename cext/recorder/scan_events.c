@@ -17,8 +17,6 @@ static void count_time(pse_events_scan *scan, uint64_t time)
 uint64_t pse_scan_events(const pse_event *events, uint64_t room, uint64_t certain, uint8_t *types,
                          pse_events_scan *scan)
 {
-    if (scan->count == 0 && room)
-        scan->earliest = scan->latest = scan->last = events[0].time;
     uint64_t i = 0, sure = certain > scan->count ? certain - scan->count : 0;
     for (; i < room; i++) {
         /* The writer may still be at work: its type is what makes a record whole. */
@@ -27,6 +25,8 @@ uint64_t pse_scan_events(const pse_event *events, uint64_t room, uint64_t certai
             break;
         types[i] = type < PSE_TYPES ? (uint8_t)type : 0;
         scan->of_type[types[i]]++;
+        if (scan->count + i == 0)
+            scan->earliest = scan->last = events[i].time;
         count_time(scan, events[i].time);
     }
     scan->count += i;

@@ -9,7 +9,7 @@ May touch: nothing.  Next room: ``summary.py`` counts, ``views`` draws.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -255,17 +255,13 @@ def match_keys(sends: tuple[Array, ...], receives: tuple[Array, ...]) -> tuple[A
     Columns of a key are unsigned.  It is fastest where the last one ascends among those that are equal in all
     others, as numbers of messages do.
     """
-    ways = [np.zeros(len(ends[0]), "<u8") for ends in (sends, receives)]
+    ways: list[Array] = [np.zeros(len(ends[0]), "<u8") for ends in (sends, receives)]
     size = 1
     for columns in zip(sends[:-1], receives[:-1], strict=True):
-        more = 1 + max((int(column.max()) for column in columns if len(column)), default=0)
+        values, more = _few(columns, MOST_WAYS // size)
         if size * more > MOST_WAYS:
-            both, size = (
-                np.unique(np.concatenate(ways), return_inverse=True)[1].astype("<u8"),
-                sum(map(len, ways)),
-            )
-            ways = np.split(both, [len(ways[0])])
-        ways = [way * np.uint64(more) + column for way, column in zip(ways, columns, strict=True)]
+            ways, size = _few(ways, 0)
+        ways = [way * np.uint64(more) + value for way, value in zip(ways, values, strict=True)]
         size *= more
     out, back = (_in_order(way, ends[-1], size) for way, ends in zip(ways, (sends, receives), strict=True))
     least = min(len(sends[0]), len(receives[0]))
@@ -275,6 +271,15 @@ def match_keys(sends: tuple[Array, ...], receives: tuple[Array, ...]) -> tuple[A
     partners[out[0][left[:found]]] = back[0][right[:found]]
     sent = np.flatnonzero(partners >= 0)
     return sent, partners[sent]
+
+
+def _few(columns: Sequence[Array], limit: int) -> tuple[list[Array], int]:
+    """Two columns with numbers below a bound, and the bound; over the limit, places among all values."""
+    bound = 1 + max((int(column.max()) for column in columns if len(column)), default=0)
+    if bound <= limit:
+        return list(columns), bound
+    places = np.unique(np.concatenate(columns), return_inverse=True)[1].astype("<u8")
+    return np.split(places, [len(columns[0])]), max(len(places), 1)
 
 
 def _in_order(ways: Array, numbers: Array, size: int) -> tuple[Array, Array, Array]:
