@@ -2,8 +2,8 @@
  * was complete.  `record` writes it, `replay` follows it.
  *
  * One file per rank, DIRECTORY/rank-RRRRR.order: the header, then entries in the order of the calls.  Numbers
- * are little-endian.  It is written as a whole (a temporary name, then rename) and bears a checksum, so what
- * a replay follows is all of it or nothing.
+ * are little-endian.  While the program runs it is mapped and called rank-RRRRR.order.part, so it survives
+ * the rank's death; at the end it gets a checksum and its name.
  *
  * May touch: the file that it is told to.
  */
@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -107,44 +108,72 @@ static inline void order_path(char *path, size_t room, const char *directory, in
     snprintf(path, room, "%s/rank-%05d.order", directory, rank);
 }
 
-static inline int order_write_all(int fd, const void *data, size_t bytes)
+/* A file that is being written. */
+struct order_file {
+    struct order_header *header; /* NULL: none; entries follow */
+    size_t bytes;                /* of the mapping, and of the file */
+    int fd;
+    char path[4200]; /* with .part */
+};
+
+static inline struct order_entry *order_entries(const struct order_file *file)
 {
-    const char *at = data;
-    while (bytes) {
-        ssize_t written = write(fd, at, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return errno;
-        at += written;
-        bytes -= (size_t)written;
-    }
+    return (struct order_entry *)(file->header + 1);
+}
+
+/* Whether there is room for one more. */
+static inline bool order_has_room(const struct order_file *file)
+{
+    return sizeof *file->header + (file->header->entries + 1) * sizeof(struct order_entry) <= file->bytes;
+}
+
+/* Make the file larger; 0 or an errno.  Its blocks are there before they are written to: a full disk is told
+ * here, and not by a signal. */
+static inline int order_grow(struct order_file *file, size_t bytes)
+{
+    int error = posix_fallocate(file->fd, 0, (off_t)bytes);
+    if (error)
+        return error;
+    void *map = file->header ? mremap(file->header, file->bytes, bytes, MREMAP_MAYMOVE)
+                             : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
+    if (map == MAP_FAILED)
+        return errno;
+    file->header = map;
+    file->bytes = bytes;
     return 0;
 }
 
-/* Write a rank's file in one step.  Returns 0 or an errno. */
-static inline int order_save(const char *path, struct order_header header, const struct order_entry *entries)
+/* Begin a rank's file; 0 or an errno. */
+static inline int order_open(struct order_file *file, const char *path, struct order_header header)
 {
-    char part[4200];
-    snprintf(part, sizeof part, "%s.part", path);
-    header.checksum = order_checksum(header, entries);
-    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
+    *file = (struct order_file){.fd = -1};
+    snprintf(file->path, sizeof file->path, "%s.part", path);
+    file->fd = open(file->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file->fd < 0)
         return errno;
-    int error = order_write_all(fd, &header, sizeof header);
+    int error = order_grow(file, 1 << 16);
     if (!error)
-        error = order_write_all(fd, entries, header.entries * sizeof *entries);
-    if (close(fd) != 0 && !error)
-        error = errno;
-    if (!error && rename(part, path) != 0)
-        error = errno;
-    if (error)
-        unlink(part);
+        *file->header = header;
+    return error;
+}
+
+/* End it: its own length, its checksum, its name.  Returns 0 or an errno. */
+static inline int order_close(struct order_file *file)
+{
+    char path[sizeof file->path];
+    const off_t length = (off_t)(sizeof *file->header + file->header->entries * sizeof(struct order_entry));
+    snprintf(path, sizeof path, "%.*s", (int)(strlen(file->path) - strlen(".part")), file->path);
+    file->header->checksum = order_checksum(*file->header, order_entries(file));
+    munmap(file->header, file->bytes);
+    file->header = NULL;
+    const int error = ftruncate(file->fd, length) != 0 || rename(file->path, path) != 0 ? errno : 0;
+    close(file->fd);
     return error;
 }
 
 /* What is wrong with a header, NULL if nothing. */
-static inline const char *order_refuse(const struct order_header *header, int rank, int ranks, uint64_t bytes)
+static inline const char *order_refuse(const struct order_header *header, int rank, int ranks, uint64_t bytes,
+                                       bool whole)
 {
     static char text[160];
     if (memcmp(header->magic, "PSEORDER", 8) != 0)
@@ -160,7 +189,8 @@ static inline const char *order_refuse(const struct order_header *header, int ra
                  header->ranks, rank, ranks);
         return text;
     }
-    if (bytes != header->entries * sizeof(struct order_entry)) {
+    if (whole ? bytes != header->entries * sizeof(struct order_entry)
+              : bytes < header->entries * sizeof(struct order_entry)) {
         snprintf(text, sizeof text, "it is cut: %llu entries were recorded, there is room for %llu",
                  (unsigned long long)header->entries,
                  (unsigned long long)(bytes / sizeof(struct order_entry)));
@@ -169,27 +199,42 @@ static inline const char *order_refuse(const struct order_header *header, int ra
     return NULL;
 }
 
-/* Read and check a rank's file; NULL and *problem if it can't be followed.  The caller frees the entries. */
+/* Open a rank's file, or what it has left if it was killed; `*whole` says which. */
+static inline FILE *order_find(const char *path, bool *whole)
+{
+    char part[4200];
+    FILE *file = fopen(path, "rb");
+    snprintf(part, sizeof part, "%s.part", path);
+    *whole = file || access(part, F_OK) != 0;
+    return *whole ? file : fopen(part, "rb");
+}
+
+/* Read and check a rank's file; NULL and *problem if it can't be followed.  The caller frees the entries.
+ * What a killed rank has left counts as aborted. */
 static inline struct order_entry *order_load(const char *path, int rank, int ranks,
                                              struct order_header *header, const char **problem)
 {
+    bool whole;
     struct stat about;
-    FILE *file = fopen(path, "rb");
+    FILE *file = order_find(path, &whole);
     if (!file || fstat(fileno(file), &about) != 0) {
         *problem = strerror(errno);
         return NULL;
     }
     struct order_entry *entries = NULL;
-    uint64_t bytes = (uint64_t)about.st_size - sizeof *header;
+    uint64_t room = (uint64_t)about.st_size - sizeof *header, bytes = 0;
     if ((uint64_t)about.st_size < sizeof *header || fread(header, sizeof *header, 1, file) != 1)
         *problem = "it is cut within its header, or no record of MPI's order";
-    else if (!(*problem = order_refuse(header, rank, ranks, bytes)) && !(entries = malloc(bytes ? bytes : 1)))
+    else if (!(*problem = order_refuse(header, rank, ranks, room, whole)))
+        bytes = header->entries * sizeof *entries;
+    if (!*problem && !(entries = malloc(bytes ? bytes : 1)))
         *problem = "there is no memory for it";
     else if (!*problem && bytes && fread(entries, bytes, 1, file) != 1)
         *problem = "it can't be read to its end";
-    else if (!*problem && order_checksum(*header, entries) != header->checksum)
+    else if (!*problem && whole && order_checksum(*header, entries) != header->checksum)
         *problem = "its checksum is wrong: it was changed or damaged";
     fclose(file);
+    header->aborted |= !whole;
     if (!*problem)
         return entries;
     free(entries);

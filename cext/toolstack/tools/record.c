@@ -7,7 +7,7 @@
  *
  * Not noted: one-sided operations, files, and which thread comes first (MPI_THREAD_MULTIPLE).
  *
- * Argument: directory.  May touch: rank-RRRRR.order in it.
+ * Argument: directory.  May touch: rank-RRRRR.order in it, whose name ends in .part until the rank has ended.
  */
 #define _GNU_SOURCE
 #define TOOL_NAME "record"
@@ -22,13 +22,7 @@
 #include "kept.h"
 #include "order.h"
 
-static struct order_entry *entries;
-static size_t entry_count, entry_room;
-static struct order_header header = {.magic = "PSEORDER",
-                                     .version = ORDER_VERSION,
-                                     .header_size = sizeof header,
-                                     .entry_size = sizeof *entries};
-static char path[4096];
+static struct order_file order;
 static bool recording;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -52,28 +46,29 @@ static bool may_repeat(const struct order_entry *entry)
 
 static void grow(void)
 {
-    entry_room = entry_room ? 2 * entry_room : 1024;
-    entries = realloc(entries, entry_room * sizeof *entries);
-    if (entries)
+    const int error = order_grow(&order, 2 * order.bytes);
+    if (!error)
         return;
-    tool_say("there is no memory for the order of this run");
+    tool_say("the order of this run can't be written to %s: %s", order.path, strerror(error));
     end_job(1);
 }
 
 /* Append an entry, or count it as one more of the last; returns its place. */
 static size_t note(struct order_entry entry)
 {
-    struct order_entry *last = entry_count ? &entries[entry_count - 1] : NULL;
+    const size_t count = order.header->entries;
+    struct order_entry *last = count ? &order_entries(&order)[count - 1] : NULL;
     entry.repeat = last ? last->repeat : 1;
     if (last && may_repeat(&entry) && last->repeat < UINT32_MAX && memcmp(last, &entry, sizeof entry) == 0) {
         last->repeat++;
-        return entry_count - 1;
+        return count - 1;
     }
-    if (entry_count == entry_room)
+    if (!order_has_room(&order))
         grow();
     entry.repeat = 1;
-    entries[entry_count] = entry;
-    return entry_count++;
+    order_entries(&order)[count] = entry;
+    __atomic_store_n(&order.header->entries, count + 1, __ATOMIC_RELEASE);
+    return count;
 }
 
 static void received(uint16_t call, int asked_tag, const MPI_Status *status)
@@ -138,8 +133,8 @@ static struct receive *matched(MPI_Request handle, const MPI_Status *status)
         return receive;
     PMPI_Test_cancelled(status, &cancelled);
     if (!cancelled) {
-        entries[receive->place].source = status->MPI_SOURCE;
-        entries[receive->place].tag = status->MPI_TAG;
+        order_entries(&order)[receive->place].source = status->MPI_SOURCE;
+        order_entries(&order)[receive->place].tag = status->MPI_TAG;
     }
     return receive;
 }
@@ -200,22 +195,31 @@ static void notice_threads(void)
 
 static void record_start(int returned)
 {
-    int rank, ranks;
+    int rank, ranks, error;
     MPI_Comm parent;
+    char path[4096];
     PMPI_Comm_get_parent(&parent);
     if (recording || returned != MPI_SUCCESS || !tool_argument("directory") || parent != MPI_COMM_NULL)
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    header.rank = (uint32_t)rank;
-    header.ranks = (uint32_t)ranks;
+    struct order_header header = {.magic = "PSEORDER",
+                                  .version = ORDER_VERSION,
+                                  .header_size = sizeof header,
+                                  .entry_size = sizeof(struct order_entry),
+                                  .rank = (uint32_t)rank,
+                                  .ranks = (uint32_t)ranks};
     header.run = (uint64_t)time(NULL) << 32 ^ (uint64_t)getpid() << 20 ^ (uint64_t)clock();
     PMPI_Bcast(&header.run, 8, MPI_BYTE, 0, MPI_COMM_WORLD);
     directory_make(tool_argument("directory"));
     directory_remove_older(tool_argument("directory"), ".order", ranks);
+    directory_remove_older(tool_argument("directory"), ".order.part", ranks);
     order_path(path, sizeof path, tool_argument("directory"), rank);
     unlink(path); /* An older run's: what is there after a crash would not be this one's. */
-    recording = true;
+    error = order_open(&order, path, header);
+    recording = !error;
+    if (error)
+        tool_say("the order of this run can't be written to %s: %s", order.path, strerror(error));
 }
 
 static void record_finish(int aborted)
@@ -223,11 +227,10 @@ static void record_finish(int aborted)
     if (!recording)
         return;
     recording = false;
-    header.aborted = (uint32_t)aborted;
-    header.entries = entry_count;
-    int error = order_save(path, header, entries);
+    order.header->aborted = (uint32_t)aborted;
+    int error = order_close(&order);
     if (error)
-        tool_say("the order of this run can't be written to %s: %s", path, strerror(error));
+        tool_say("the order of this run can't be written to %s: %s", order.path, strerror(error));
 }
 
 TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)

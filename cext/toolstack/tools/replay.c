@@ -70,11 +70,11 @@ static struct order_entry next(unsigned call, int asked_tag, int requests)
     return entry;
 }
 
-/* Where the recorded run was aborted, nothing is decided any more. */
+/* Where the recorded run was aborted or killed, nothing is decided any more. */
 static bool still_replaying(void)
 {
     if (replaying && header.aborted && place == header.entries) {
-        tool_say("here the recorded run was ended by MPI_Abort; nothing is decided from here on");
+        tool_say("here the recorded run was ended by MPI_Abort, or killed; nothing is decided from here on");
         replaying = false;
     }
     return replaying;
@@ -90,6 +90,8 @@ static void direct(unsigned call, int *source, int *tag, MPI_Comm *comm)
     struct order_entry entry = next(call, *tag, 0);
     pthread_mutex_unlock(&mutex);
     bool never = entry.source == ORDER_NONE;
+    if (never && header.aborted)
+        return; /* It waited for a message when the recorded run ended. */
     *source = never ? 0 : entry.source;
     *tag = never ? 0 : entry.tag;
     *comm = never ? nobody : *comm;

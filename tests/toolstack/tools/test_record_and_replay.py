@@ -134,3 +134,33 @@ def test_without_a_directory_it_does_not_start(stacked, tool):
     done = stacked(1, f"module {tool}\n", "-c", "from mpi4py import MPI")
     assert done.code == 2
     assert f"tool `{tool}`: no directory to " in done.err
+
+
+KILLED = """
+import os, signal, sys
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+if world.rank:
+    for i in range(20):
+        world.send(world.rank, 0)
+else:
+    order = [world.recv(source=MPI.ANY_SOURCE) for _ in range(20 * (world.size - 1))]
+    with open(sys.argv[1], "w") as file:
+        print(*order, file=file)
+world.Barrier()
+if world.rank == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+world.recv(source=MPI.ANY_SOURCE)
+"""
+
+
+def test_what_killed_ranks_have_recorded_is_replayed(stacked, tmp_path):
+    (tmp_path / "killed.py").write_text(KILLED)
+    directory = tmp_path / "order"
+    for tool, seen in ("record", "first"), ("replay", "again"):
+        conf = f"module {tool}\n  argument directory {directory}\n"
+        assert stacked(3, conf, tmp_path / "killed.py", tmp_path / seen).code != 0
+    assert sorted(path.name for path in directory.iterdir()) == [
+        f"rank-{rank:05}.order.part" for rank in range(3)
+    ]
+    assert (tmp_path / "first").read_text() == (tmp_path / "again").read_text()
