@@ -70,7 +70,7 @@ def describe(trace: Trace) -> tuple[str, str]:
     where = f" on {_count(len(hosts), 'host')}" if len(hosts) > 1 else ""
     known = trace.definitions
     if known is None:
-        return trace.path.resolve().name, ranks + where
+        return trace.path.resolve().name, f"{ranks}{where} · {duration_text(trace.span)}"
     values = ", ".join(f"{name} = {_value(value)}" for name, value in known.parameters.items())
     processors = {rank.processor for rank in known.ranks} - {None}
     started = known.started[:16].replace("T", " ")
@@ -78,6 +78,7 @@ def describe(trace: Trace) -> tuple[str, str]:
         values,
         _count(len(processors), "processor") if processors else "",
         ranks + where,
+        duration_text(trace.span),
         started,
     ]
     return PurePath(known.program).stem, " · ".join(filter(None, parts))

@@ -96,10 +96,14 @@ def draw_gantt(
     left, right = _label_room(shown), MARGIN + 0.1
     pixels = max(100, min(int((width - left - right) * DPI), MOST_PIXELS // len(shown)))
     found = blocks(trace, selection, pixels=pixels)
-    parts: list[Part] = [Calls(trace, found)]
+    calls = Calls(trace, found)
+    parts: list[Part] = [calls]
     parts += [Ways(trace, found, selection)] if lines else []
     parts += [Markers(found), *(overlay(trace, found, selection) for overlay in chosen)]
-    return _compose(trace, selection, found, parts, width=width, height=height, left=left, right=right)
+    high = _rows_height(len(shown), 1 + 0.25 * max(0, calls.depths - 2 + calls.has_calls))
+    title = "TPH lifetime" if calls.has_calls or trace.definitions else "routines"
+    sides = (left, right, high)
+    return _compose(trace, selection, title, found, parts, width=width, height=height, sides=sides)
 
 
 def _overlay(name: str) -> Any:
@@ -111,14 +115,15 @@ def _overlay(name: str) -> Any:
 def _compose(
     trace: Trace,
     selection: Selection,
+    title: str,
     found: Blocks,
     parts: Sequence[Part],
     *,
     width: float,
     height: float | None,
-    left: float,
-    right: float,
+    sides: tuple[float, float, float],
 ) -> Figure:
+    left, right, high = sides
     room = width - 2 * MARGIN
     handles = [handle for part in parts for handle in part.handles]
     notes = caption_lines(
@@ -126,8 +131,8 @@ def _compose(
     )
     legend = legend_height([handle.get_label() for handle in handles], room)
     foot = 0.62 + legend + 0.15 * (len(notes) + 1)
-    high = _rows_height(len(found.rows)) if height is None else max(0.5, height - HEAD - foot)
-    figure = new_figure(trace, "TPH lifetime", width=width, height=HEAD + high + foot, selection=selection)
+    high = high if height is None else max(0.5, height - HEAD - foot)
+    figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
     axes = add_axes(figure, left=left, top=HEAD, right=right, bottom=foot)
     pitch = 72 * high / len(found.rows)
     _frame(axes, found, pitch)
@@ -193,8 +198,8 @@ def _label_room(shown: Sequence[Row]) -> float:
     return MARGIN + text_width(longest, _size(72 * _rows_height(len(shown)) / len(shown))) + 0.12
 
 
-def _rows_height(count: int) -> float:
-    return max(0.55, min(PITCH * count, max(TALLEST, LOWEST * count)))
+def _rows_height(count: int, stretch: float = 1.0) -> float:
+    return max(0.55, min(PITCH * stretch * count, max(TALLEST, LOWEST * count)))
 
 
 def _problems(trace: Trace) -> list[str]:

@@ -48,7 +48,7 @@ class Calls:
             for one in map(vars, found.rows)
             for name in ("blocks", "shares")
         ]
-        self.depths = max(1, max(lanes) - REGION + 1)
+        self.depths = max(0, max(lanes) - REGION + 1)
         self.has_calls = any((table["lane"] == CALL).any() for table in self._tables())
         self.pixel = (found.end - found.begin) / (len(found.edges) - 1)
         self.handles = list(self._handles())
@@ -102,11 +102,12 @@ class Calls:
     def _notes(self) -> Iterator[str]:
         merged = self.found.merged
         there = merged + sum(len(one.blocks) for one in self.found.rows)
-        yield "White: neither in a call nor waiting." if there else "Nothing happened here: no call, no wait."
+        white = "White: neither in a call nor waiting." if self.has_calls else "White: in no routine."
+        yield white if there else "Nothing happened here: no call, no wait, no routine."
         if merged:
             width = duration_text(self.pixel)
-            yield f"Of {there:,} blocks {merged:,} are narrower than a pixel ({width}) and merged: columns are"
-            yield f"as high as their share of its time (at least {LEAST_SHARE:.0%}), waits from above."
+            yield f"Of {there:,} blocks {merged:,} are narrower than a pixel ({width}) and merged: columns"
+            yield f"are as high as their share of its time (at least {LEAST_SHARE:.0%}), waits from above."
 
     # ------------------------------------------------------------ places
 
@@ -114,14 +115,23 @@ class Calls:
         """Upper and lower side of lanes, from the middle of the row."""
         depth = np.maximum(lane.astype("<i4") - REGION, 0)
         top = 0.06 if self.has_calls else -HALF
-        upper = np.where(lane == CALL, -HALF, top + (HALF - top) * depth / (self.depths + 0.5))
+        upper = np.where(lane == CALL, -HALF, top + (HALF - top) * depth / max(1, self.depths))
         upper = np.where(lane == WAIT, -WAIT_HALF, upper)
         return upper, np.where(lane == WAIT, WAIT_HALF, HALF)
+
+    def _visible(self, lane: int) -> tuple[float, float]:
+        """Upper and lower side of what nested blocks leave of a lane."""
+        upper, lower = (float(side) for side in self._span(np.array(lane)))
+        nested = max(lane + 1, REGION) if lane != WAIT else lane
+        if nested < REGION or nested >= REGION + self.depths:
+            return upper, lower
+        return upper, float(self._span(np.array(nested))[0])
 
     # ------------------------------------------------------------ marks
 
     def draw(self, axes: Axes, pitch: float) -> None:
         """Draw columns, blocks and their labels."""
+        self.is_fine = pitch < 6  # Outlines and hatches would cover everything.
         self._draw_shares(axes)
         self._draw_blocks(axes)
         if pitch >= 13:
@@ -138,7 +148,7 @@ class Calls:
             order = 2.0 if known.kind == "wait" else 2.5
             filled = PolyCollection(shapes, facecolors=colour, edgecolors="none", linewidths=0, zorder=order)
             filled.set_gid(f"merged {known.name}")
-            filled.set_hatch(known.style.hatch or None)
+            filled.set_hatch(self._hatch(known, False))
             axes.add_collection(filled, autolim=False)
 
     def _columns(self, place: int, one: RowBlocks) -> Iterator[tuple[int, Array]]:
@@ -191,12 +201,15 @@ class Calls:
             self._shapes(table, places),
             facecolors=colour,
             edgecolors="none" if category.kind == "wait" and not is_open else darker(colour, 0.6),
-            linewidths=np.where(is_wide, 0.5, 0.15),
-            hatch=HATCH if is_open else category.style.hatch or None,
+            linewidths=0.0 if self.is_fine else np.where(is_wide, 0.5, 0.15),
+            hatch=self._hatch(category, is_open),
             zorder=order,
         )
         filled.set_gid(f"{'open ' if is_open else ''}{category.kind} {category.name}")
         axes.add_collection(filled, autolim=False)
+
+    def _hatch(self, category: Category, is_open: bool) -> str | None:
+        return HATCH if is_open else None if self.is_fine else category.style.hatch or None
 
     def _shapes(self, table: Array, places: Array) -> Array:
         """Rectangles, shape (n, 4, 2); none is narrower than a pixel, for it would not be seen."""
@@ -213,25 +226,25 @@ class Calls:
     def _draw_labels(self, axes: Axes, pitch: float) -> None:
         figure_width = axes.get_figure().get_size_inches()[0] * axes.get_position().width
         inches = figure_width / (self.found.end - self.found.begin)
-        size = min(SMALL, pitch * 0.3)
+        size = min(SMALL, pitch * 0.45)
         written = 0
         for place, one in enumerate(self.found.rows):
             begin = np.maximum(one.blocks["begin"], self.found.begin)
             width = (np.minimum(one.blocks["end"], self.found.end) - begin) * inches
             for index in np.flatnonzero(width > 0.12)[: MOST_LABELS - written]:
                 block = one.blocks[index]
-                upper, lower = (float(side) for side in self._span(block["lane"]))
-                high = pitch * (lower - upper)
-                text = self._fitting(block, float(width[index]) - 0.05, min(size, high * 0.8))
-                if text and high >= 6:
+                upper, lower = self._visible(int(block["lane"]))
+                fitted = min(size, pitch * (lower - upper) * 0.85)
+                text = self._fitting(block, float(width[index]) - 0.05, fitted) if fitted >= 5 else ""
+                if text:
                     middle = float(begin[index]) + float(width[index]) / inches / 2
-                    self._write(axes, middle, place + (upper + lower) / 2, text, block, min(size, high * 0.8))
+                    self._write(axes, middle, place + (upper + lower) / 2, text, block, fitted)
                     written += 1
 
     def _write(self, axes: Axes, x: float, y: float, text: str, block: Any, size: float) -> None:
         category = self.found.categories[int(block["category"])]
         colour = "#666666" if category.kind in ("wait", "other") else ink(category.style.colour)
-        written = axes.text(x, y, text, size=size, color=colour, family=FONT, zorder=7, clip_on=True)
+        written = axes.text(x, y, text, size=size, color=colour, family=FONT, zorder=9, clip_on=True)
         written.set(ha="center", va="center_baseline")
         if category.kind != "wait":  # Lines may cross it.
             written.set_path_effects([withStroke(linewidth=1.6, foreground=category.style.colour)])
