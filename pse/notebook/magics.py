@@ -14,9 +14,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class
 from IPython.core.magic_arguments import MagicArgumentParser
 
-from pse.notebook.errors import ProgramRejected, translated
+from pse.notebook.errors import NotebookError, ProgramRejected, translated
 from pse.notebook.programs import cell_file, checked, written
-from pse.notebook.running import run
+from pse.notebook.result import Result
+from pse.notebook.running import Job, chosen_processors, make_job
+from pse.notebook.screen import screen
 from pse.runtime.request import parse_defines
 
 _FIGURE = ("matplotlib.figure", "Figure")
@@ -32,6 +34,26 @@ def _parser() -> MagicArgumentParser:
     parser.add_argument("--tools", metavar="CONF")
     parser.add_argument("--name", default="result", metavar="VARIABLE")
     return parser
+
+
+def _parsed(line: str) -> Any:
+    """Take the line apart.
+
+    Raises
+    ------
+    NotebookError
+        If it is wrong.
+    """
+    try:
+        given = _parser().parse_args(shlex.split(line))
+    except (UsageError, ValueError) as error:
+        raise NotebookError(f"%%coven {line}: {error}", help="%%coven? says what it takes") from None
+    if not given.name.isidentifier():
+        raise NotebookError(f"--name {given.name}: that can't be a variable")
+    if str(given.trace or "").endswith(".coven"):
+        message = f"--trace {given.trace}: that would be the directory of the trace"
+        raise NotebookError(message, help="name the program's file first: %%coven FILE --trace")
+    return given
 
 
 @magics_class
@@ -51,25 +73,23 @@ class CovenMagics(Magics):
         modules that it imports; what was there is overwritten.  What is wrong with it is shown, with the
         lines.  The result is put into VARIABLE (``result``) and shown; see `pse.run`.
         """
-        given = _parser().parse_args(shlex.split(line))
-        if not given.name.isidentifier():
-            raise UsageError(f"--name {given.name}: that can't be a variable")
-        if given.trace is not True and str(given.trace or "").endswith(".coven"):
-            raise UsageError("write the file first, then --trace")
+        given = _parsed(line)
         path = written(cell, given.file or cell_file(cell))
+        with translated():
+            params, options = parse_defines(given.defines), parse_defines(given.options)
         try:
-            warnings = checked(path).warnings
-            if warnings:
-                _show(warnings)
-            with translated():
-                params, options = parse_defines(given.defines), parse_defines(given.options)
-            result = run(path, given.processors, params, options, given.trace, given.tools)
+            found = checked(path)
+            if found.warnings:
+                _show(found.warnings)
+            job = make_job(
+                found, chosen_processors(given.processors, None), params, options, given.trace, given.tools
+            )
         except ProgramRejected as error:
             _show(error.diagnostics)
             error.shown = True
             raise
         assert self.shell is not None
-        self.shell.user_ns[given.name] = result
+        self.shell.user_ns[given.name] = result = _run(job)
         _show(result)
 
 
@@ -80,6 +100,15 @@ def load(shell: InteractiveShell) -> None:
     png = shell.display_formatter.formatters["image/png"]
     if _FIGURE not in png.deferred_printers:
         png.for_type_by_name(*_FIGURE, _png)
+
+
+def _run(job: Job) -> Result:
+    """Run with progress that leaves nothing: the result will be shown."""
+    shown = screen()
+    try:
+        return job.run(shown)
+    finally:
+        shown.close()
 
 
 def _show(what: object) -> None:

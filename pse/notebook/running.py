@@ -95,16 +95,7 @@ def run(
     1.84
     """
     count = chosen_processors(processors, procs)
-    found = checked(program)
-    job = Job(
-        found,
-        count,
-        {name: spelled(value) for name, value in (params or {}).items()},
-        tuple(f"{name}={spelled(value)}" for name, value in (options or {}).items()),
-        trace_directory(trace),
-        None if tools is None else os.fspath(tools),
-    )
-    job.check()
+    job = make_job(checked(program), count, params, options, trace, tools)
     shown = screen(progress)
     try:
         result = job.run(shown)
@@ -113,6 +104,27 @@ def run(
         raise
     shown.close(result.headline)
     return result
+
+
+def make_job(
+    found: Checked,
+    processors: int,
+    params: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    trace: bool | str | os.PathLike[str] | None = None,
+    tools: str | os.PathLike[str] | None = None,
+) -> Job:
+    """Put a run together of what the caller gives, and check it; see `run`."""
+    job = Job(
+        found,
+        processors,
+        {name: spelled(value) for name, value in (params or {}).items()},
+        tuple(f"{name}={spelled(value)}" for name, value in (options or {}).items()),
+        trace_directory(trace),
+        None if tools is None else os.fspath(tools),
+    )
+    job.check()
+    return job
 
 
 def chosen_processors(processors: int | None, procs: int | None) -> int:
@@ -295,10 +307,13 @@ class _Child:
 
 
 def _failure(child: _Child) -> RunFailed:
-    """Make an exception of what `pse run` said: its first error, and its help."""
+    """Make an exception of what `pse run` said: its error, and its help."""
+    if child.code < 0:
+        how = f"the run was killed by {signal.Signals(-child.code).name}"
+        return RunFailed(how, 128 - child.code, child.said["printed"])
     words = child.said["words"].strip()
-    before, error, message = words.rpartition("error: ")
-    if not error or before.rstrip(" ").endswith("compiler:"):
-        message = words or f"pse run ended with code {child.code} and said nothing"
+    _, error, message = f"\n{words}".partition("\nerror: ")
+    if not error:
+        message = words or f"the run ended with code {child.code} and didn't say why"
     message, _, help_text = message.partition("\nhelp: ")
     return RunFailed(message.strip(), child.code, child.said["printed"], help=help_text.strip() or None)

@@ -93,10 +93,11 @@ def _dress(axes: Axes, done: Any, what: str, program: str) -> None:
     axes.set_ylim(0.0, 1.06 * highest)
     fewest, most = done["runs"].min(), done["runs"].max()
     runs = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-    confidence = 100 * done["confidence"].min()
+    # Both times of a ratio have to lie in their intervals.
+    confidence = 100 * max(0.0, 2 * done["confidence"].min() - 1)
     axes.set_title(f"{_TITLES[what]} of {program}", loc="left", fontsize=11, pad=20)
     axes.annotate(
-        f"medians of {runs} runs; bars: intervals of {confidence:.4g} % confidence at least",
+        f"medians of {runs} runs; bars: intervals of at least {confidence:.3g} % confidence",
         (0, 1),
         xytext=(0, 7),
         xycoords="axes fraction",

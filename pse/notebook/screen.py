@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import sys
 import time
+from html import escape
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -80,7 +81,7 @@ class CellScreen(Screen):
     def close(self, last: str = "") -> None:
         """Leave one line."""
         if self._handle is not None:
-            self._replace(f'<div style="opacity: 0.7">{last}</div>', last)
+            self._replace(f'<div style="opacity: 0.7">{escape(last)}</div>' if last else "", last)
 
     def _replace(self, html: str, text: str) -> None:
         from IPython.display import display

@@ -1,0 +1,137 @@
+"""``%%coven`` and `pse.run` in a real kernel: what a cell shows, and what it doesn't."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("ipykernel")
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+SQUARES = """\
+coven 1
+import "squares.py" { square }
+program cells {
+  thread_A square(3, 0, 0.0) -> x
+  thread_A print(x)
+}
+"""
+WRONG = SQUARES.replace("square(3", "sqare(3")
+
+CELLS = [
+    "%load_ext pse",
+    f"%%coven -p 2 --trace --name mine\n{SQUARES}",
+    "mine.view('gantt'), mine.output",
+    "mine.view('gantt')",
+    f"%%coven\n{WRONG}",
+    f"import pse\npse.run('''{WRONG}''')",
+    "%%coven squares.coven -D n=3 -D wrong=2\n" + "SQUARES",
+    "pse.run('nothing.coven')",
+    "%%coven -p none\ncoven 1\n",
+    "%%coven --name 3x\ncoven 1\n",
+    "%%coven -D n\nSQUARES",
+    "%%coven --trace x.coven\nSQUARES",
+    "%%coven -p '1\nSQUARES",
+    "result = pse.run('squares.coven', params={'n': 3, 'pause': 0.3})",
+    "import sys; 'mpi4py.MPI' in sys.modules",
+    f"%%coven\n{SQUARES.replace('thread_A print(x)', 'thread_A square(1, 0, 0.0) -> unused')}",
+]
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory, execute):
+    """What each of the cells shows, executed one after the other in one kernel."""
+    folder = tmp_path_factory.mktemp("cells")
+    shutil.copytree(PROGRAMS, folder, dirs_exist_ok=True)
+    squares = (PROGRAMS / "squares.coven").read_text()
+    return execute([cell.replace("SQUARES", squares) for cell in CELLS], folder)
+
+
+def texts(cell):
+    """Everything a cell shows as text."""
+    found = []
+    for output in cell["outputs"]:
+        if output["output_type"] == "stream":
+            found.append("".join(output["text"]))
+        elif output["output_type"] == "error":
+            found.append(re.sub(r"\x1b\[[\d;]*m", "", "\n".join(output["traceback"])))
+        else:
+            found.append("".join(output["data"].get("text/plain", "")))
+    return "\n".join(found)
+
+
+def html(cell):
+    return "".join("".join(o.get("data", {}).get("text/html", "")) for o in cell["outputs"])
+
+
+def failed(cell):
+    return any(output["output_type"] == "error" for output in cell["outputs"])
+
+
+@pytest.mark.mpi
+def test_a_program_in_a_cell_runs(shown):
+    assert not failed(shown[1]), texts(shown[1])
+    assert "9" in texts(shown[1])
+    assert "cell-cells.coven" in texts(shown[1])
+    assert "<table" in html(shown[1])
+
+
+@pytest.mark.mpi
+def test_its_result_is_in_a_variable_and_shows_pictures(shown):
+    assert "9\\n" in texts(shown[2])
+    assert any("image/png" in output["data"] for output in shown[3]["outputs"])
+
+
+@pytest.mark.mpi
+def test_diagnostics_are_shown_in_place_and_once(shown):
+    assert failed(shown[4])
+    assert texts(shown[4]).count("unknown module `sqare`") == 1
+    assert "^^^^^" in texts(shown[4])
+    assert "^^^^^" in html(shown[4])
+    assert "Traceback" not in texts(shown[4])
+
+
+@pytest.mark.mpi
+def test_exceptions_show_no_insides(shown):
+    for cell, words in ((5, "did you mean `square`?"), (6, "2 is not liked"), (7, "cannot be read")):
+        assert failed(shown[cell])
+        assert words in texts(shown[cell])
+        assert "running.py" not in texts(shown[cell])
+        assert "Traceback" not in texts(shown[cell])
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        (8, "-p"),
+        (9, "3x: that can't be a variable"),
+        (10, "-D n: expected"),
+        (11, "FILE --trace"),
+        (12, "quotation"),
+    ],
+)
+def test_a_wrong_line_is_refused(shown, cell, words):
+    assert failed(shown[cell])
+    assert words in texts(shown[cell])
+    assert "Traceback" not in texts(shown[cell])
+
+
+@pytest.mark.mpi
+def test_progress_gives_way_to_one_line(shown):
+    lines = texts(shown[13]).strip().splitlines()
+    assert [line for line in lines if line.startswith("squares.coven: ")]
+    assert not [line for line in lines if "call site" in line]
+
+
+@pytest.mark.mpi
+def test_no_mpi_in_the_kernel(shown):
+    assert texts(shown[14]) == "False"
+
+
+@pytest.mark.mpi
+def test_warnings_are_shown(shown):
+    assert not failed(shown[15])
+    assert "is written but never read" in texts(shown[15])

@@ -1,0 +1,34 @@
+"""The notebooks under notebooks/: no output is kept in them, and every cell does what it says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def test_there_are_some():
+    assert len(NOTEBOOKS) >= 3
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_no_output_is_kept(path):
+    cells = json.loads(path.read_text())["cells"]
+    assert not [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_cell_runs(path, execute, tmp_path):
+    place = tmp_path / "notebooks"
+    place.mkdir()
+    (tmp_path / "programs").symlink_to(ROOT / "programs")
+    cells = execute(path, place)
+    for cell in cells:
+        meant = "raises-exception" in cell["metadata"].get("tags", ())
+        failed = [output for output in cell["outputs"] if output["output_type"] == "error"]
+        assert bool(failed) == meant, json.dumps(failed, indent=1)
+    pictures = [o for cell in cells for o in cell["outputs"] if "image/png" in o.get("data", {})]
+    assert pictures, "no picture is shown"

@@ -1,0 +1,182 @@
+"""`pse.run`: what comes back, what is refused and in which words, and how a run is stopped."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import pse
+from pse.language.errors import PseError
+from pse.notebook import NotebookError, ProgramRejected, RunFailed, running
+from pse.notebook.diagnostics import Diagnostics
+from pse.notebook.errors import Interrupted, needed
+from pse.notebook.programs import checked
+from pse.notebook.running import make_job, trace_directory
+from pse.notebook.screen import Screen, screen
+from pse.runtime.processes import descendants
+
+
+@pytest.mark.mpi
+def test_a_run_gives_everything_back(recorded):
+    assert recorded.report.wall_seconds > 0
+    assert recorded.figures == {"last": 25.0}
+    assert recorded.output.splitlines() == ["0", "1", "4", "9", "16"]
+    assert recorded.program.name == "cell-squares.coven"
+    assert (recorded.directory / recorded.program).is_file()
+    assert (recorded.exit_code, recorded.processors, recorded.params) == (0, 1, {"n": "5"})
+    assert repr(recorded).startswith("cell-squares.coven: ")
+    assert "<table" in recorded._repr_html_()
+
+
+@pytest.mark.mpi
+def test_tables_and_pictures_of_a_run(recorded):
+    pytest.importorskip("pandas")
+    assert list(recorded.frame()["calls"]) == [5, 5, 1]
+    assert list(recorded.frame("threads")["thread"]) == ["root thread_A", "root thread_B"]
+    assert len(recorded.frame("module_calls")) == 11
+    figure = recorded.view("gantt", width=6)
+    assert figure.get_figwidth() == 6
+    with pytest.raises(NotebookError, match="there is no table 'nothing'"):
+        recorded.frame("nothing")
+    with pytest.raises(NotebookError, match="there is no view 'nothing'"):
+        recorded.view("nothing")
+
+
+@pytest.mark.mpi
+def test_three_processors_and_the_other_name_of_processors(folder):
+    text = "coven 1\npartition P = procs\nprogram three {\n  PARALLEL over P { thread_B print(1) }\n}\n"
+    result = pse.run(text, procs=3, progress=False)
+    assert (result.processors, result.output.split()) == (3, ["1", "1", "1"])
+    with pytest.raises(NotebookError, match="this run was not recorded"):
+        _ = result.trace
+
+
+@pytest.mark.mpi
+def test_a_module_that_fails_is_named(folder):
+    with pytest.raises(RunFailed) as caught:
+        pse.run("squares.coven", params={"wrong": 2}, progress=False)
+    error = caught.value
+    assert error.exit_code == 3
+    assert "2 is not liked" in error.message
+    assert "squares" in error.message
+    assert error.output.splitlines()[:1] == ["0"]
+    assert isinstance(error, NotebookError)
+
+
+def test_a_wrong_program_is_rejected_with_its_diagnostics(folder):
+    (folder / "squares.coven").write_text((folder / "squares.coven").read_text().replace("print", "prnt"))
+    with pytest.raises(ProgramRejected) as caught:
+        pse.run("squares.coven")
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.span.line) == ("E0202", 9)
+    assert "did you mean `print`?" in str(caught.value)
+    assert "^^^^" in "\n".join(caught.value._render_traceback_())
+    html = caught.value.diagnostics._repr_html_()
+    assert "<span" in html
+    assert "^^^^" in html
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"program": "nothing.coven"}, "nothing.coven cannot be read: No such file"),
+        ({"program": ""}, "the program's path is empty"),
+        ({"program": 3}, "a program is the path of a .coven file, or its text, not int"),
+        ({"procs": 0}, "processors must be a whole number from 1, not 0"),
+        ({"procs": 2, "processors": 1}, "two names of one thing"),
+        ({"processors": "two"}, "processors must be a whole number from 1, not 'two'"),
+        ({"params": {"m": 1}}, "the program has no parameter `m`"),
+        ({"params": {"n": "many"}}, "many"),
+        ({"options": {"queue_dept": 1}}, "did you mean queue_depth"),
+        ({"trace": "squares.py"}, "it is a file; expected a directory"),
+    ],
+)
+def test_what_is_asked_for_wrongly_is_refused_before_anything_starts(folder, arguments, words):
+    with pytest.raises(NotebookError) as caught:
+        pse.run(**({"program": "squares.coven"} | arguments))
+    assert isinstance(caught.value, PseError)
+    assert words in str(caught.value)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cant_be_written_to(folder):
+    folder.chmod(0o555)
+    with pytest.raises(NotebookError, match=r"the program can't be written to cell-x\.coven in"):
+        pse.run("coven 1\nprogram x { thread_A print(1) }\n")
+
+
+def test_a_program_that_cant_be_written(folder):
+    (folder / "cell-x.coven").mkdir()
+    with pytest.raises(NotebookError, match=r"the program can't be written to cell-x\.coven in .*: Is a dir"):
+        pse.run("coven 1\nprogram x { thread_A print(1) }\n")
+
+
+def test_what_pse_run_says_is_the_error(folder, monkeypatch):
+    says = "(echo 'warning: so it is'; echo 'error: there is no mpiexec'; echo 'help: get one') >&2; exit 3"
+    monkeypatch.setattr(running, "_COMMAND", ("sh", "-c", says))
+    with pytest.raises(RunFailed, match=r"^there is no mpiexec\nhelp: get one$") as caught:
+        pse.run("squares.coven", progress=False)
+    assert (caught.value.exit_code, caught.value.help) == (3, "get one")
+
+
+@pytest.mark.mpi
+def test_an_interrupt_ends_the_job(folder):
+    class Interrupting(Screen):
+        def write(self, text, *, error=False):
+            signal.raise_signal(signal.SIGINT)  # The program has begun: it prints.
+
+    begun = time.monotonic()
+    job = make_job(checked("squares.coven"), 1, {"n": 1000, "pause": 0.1})
+    with pytest.raises(Interrupted, match="the run has ended"):
+        job.run(Interrupting())
+    assert time.monotonic() - begun < 30
+    assert not list(descendants(os.getpid()))
+
+
+@pytest.mark.mpi
+def test_a_killed_run_is_an_error(folder):
+    class Killing(Screen):
+        def write(self, text, *, error=False):
+            os.kill(next(iter(descendants(os.getpid()))), signal.SIGKILL)
+
+    job = make_job(checked("squares.coven"), 1, {"n": 1000, "pause": 0.1})
+    with pytest.raises(RunFailed, match="the run was killed by SIGKILL"):
+        job.run(Killing())
+
+
+def test_what_is_not_installed_is_named():
+    with pytest.raises(NotebookError) as caught:
+        needed("pandas_of_tomorrow", "a data frame")
+    assert "a data frame needs pandas_of_tomorrow" in caught.value.message
+    assert caught.value.help == "pip install 'pse[notebook]'"
+
+
+def test_importing_pse_is_cheap_and_without_mpi():
+    code = (
+        "import sys, pse; assert 'pse.notebook' not in sys.modules; pse.run; pse.experiment; "
+        "assert not {'mpi4py.MPI', 'pandas', 'matplotlib', 'IPython'} & set(sys.modules), 'dear imports'"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_temporary_trace_is_a_folder_of_its_own():
+    first, second = trace_directory(True), trace_directory(True)
+    assert first != second
+    assert os.path.isdir(first)
+    assert trace_directory(None) is trace_directory(False) is None
+
+
+def test_nothing_is_shown_where_there_is_nothing_to_draw_on(capsys):
+    assert type(screen(False)) is Screen
+    Screen().write("hello\n")
+    assert capsys.readouterr().out == "hello\n"
+
+
+def test_diagnostics_are_a_sequence(folder):
+    empty = Diagnostics((), {})
+    assert len(empty) == 0
+    assert str(empty) == ""
