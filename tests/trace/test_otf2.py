@@ -1,217 +1,31 @@
-"""OTF2 can be had from the events without loss: every type is mapped to records of OTF2 and back.
+"""Traces go to OTF2 and come back as they were; other readers of OTF2 take what is written."""
 
-The rules here are what docs/trace.md promises.  `FIELDS` is what the records of OTF2 can hold; what they
-can't is in attributes, which OTF2 allows on every event but not on definitions.
-"""
-
-import itertools
-from dataclasses import dataclass, field
+import shutil
+import struct
+import subprocess
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pse.trace import NONE, EventType, Phase, pair
+from pse import trace
+from pse.trace import NONE, EventType, Phase, TextKind, pair
+from pse.trace.exports import rules
+from tests.trace.conftest import make_definitions
 
-TABLE = Path(__file__).parents[2] / "cext" / "recorder" / "events.def"
+pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
+from pse.trace.exports import export_otf2, import_otf2
 
-U32, U64, I64 = (0, 2**32 - 1), (0, 2**64 - 1), (-(2**63), 2**63 - 1)
-MESSAGE = {"communicator": U32, "msgTag": U32, "msgLength": U64}
-COLLECTIVE = {"collectiveOp": U32, "communicator": U32, "root": U32, "sizeSent": U64, "sizeReceived": U64}
-REQUEST = {"requestID": U64}
-FIELDS = {
-    "Enter": {"region": U32},
-    "Leave": {"region": U32},
-    "MpiSend": {"receiver": U32, **MESSAGE},
-    "MpiIsend": {"receiver": U32, **MESSAGE, **REQUEST},
-    "MpiIsendComplete": REQUEST,
-    "MpiIrecvRequest": REQUEST,
-    "MpiRecv": {"sender": U32, **MESSAGE},
-    "MpiIrecv": {"sender": U32, **MESSAGE, **REQUEST},
-    "MpiRequestTest": REQUEST,
-    "MpiRequestCancelled": REQUEST,
-    "MpiCollectiveBegin": {},
-    "MpiCollectiveEnd": COLLECTIVE,
-    "NonBlockingCollectiveRequest": REQUEST,
-    "NonBlockingCollectiveComplete": {**COLLECTIVE, **REQUEST},
-    "CommCreate": {"communicator": U32},
-    "CommDestroy": {"communicator": U32},
-    "Metric": {"metric": U32, "value": U64},
-    "ParameterUnsignedInt": {"parameter": U32, "value": U64},
-    "ProgramBegin": {},
-    "ProgramEnd": {"exitStatus": I64},
-    "ClockOffset": {"offset": I64, "deviation": (0, 2**53)},
-    "String": {},
-    "Group": {},
-}
-DEFINITIONS = {"ClockOffset": {"c"}, "String": {"flags", "a", "b", "c"}, "Group": {"a", "b", "c"}}
-"""Records without attributes, with the fields that the definition holds in a form of its own."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How events of one type (where `when` holds) become an OTF2 record.
-
-    `fields` gives the source of each OTF2 field; `named` is the field that refers to a definition (region,
-    metric, parameter, communicator), the kind of that definition, and the source of its number, if any.
-    """
-
-    type: EventType
-    record: str
-    fields: dict[str, str] = field(default_factory=dict)
-    named: tuple[str, str, str | None] | None = None
-    when: dict[str, int] = field(default_factory=dict)
-
-
-TAG = {"msgLength": "a", "msgTag": "b.high"}
-START = {"requestID": "c.high"}
-BLOCKING = {"c.high": 0}
-ENDED = {"collectiveOp": "flags", "root": "begin", "sizeSent": "a", "sizeReceived": "b"}
-WORLD, OWN = ("communicator", "world", None), ("communicator", "own", "c.low")
-MODULE, WAIT, REGION = ("region", "site", "site"), ("region", "wait", "flags"), ("region", "routine", "a")
 E = EventType
-RULES = (
-    Rule(E.PHASE, "ProgramBegin", when={"a": Phase.START}),
-    Rule(E.PHASE, "ProgramEnd", {"exitStatus": "b"}, when={"a": Phase.END}),
-    Rule(E.PHASE, "ParameterUnsignedInt", {"value": "a"}, ("parameter", "phase", None)),
-    Rule(E.CLOCK_SYNC, "ClockOffset", {"offset": "a", "deviation": "b"}),
-    Rule(E.TEXT, "String"),
-    Rule(E.MARKER, "ParameterUnsignedInt", {"value": "a"}, ("parameter", "marker", None)),
-    Rule(E.COUNTER, "Metric", {"value": "b"}, ("metric", "counter", "a")),
-    Rule(E.CONTEXT_BEGIN, "ParameterUnsignedInt", {"value": "tph"}, ("parameter", "TPH begins", None)),
-    Rule(E.CONTEXT_END, "ParameterUnsignedInt", {"value": "tph"}, ("parameter", "TPH ends", None)),
-    Rule(E.MODULE_ENTER, "Enter", named=MODULE),
-    Rule(E.MODULE_LEAVE, "Leave", named=MODULE),
-    Rule(E.SEND, "MpiSend", {**TAG, "receiver": "b.low"}, WORLD),
-    Rule(E.RECEIVE, "MpiRecv", {**TAG, "sender": "b.low"}, WORLD),
-    Rule(E.QUEUE_DEPTH, "Metric", {"value": "b"}, ("metric", "queue", "a")),
-    Rule(E.ALLOCATE, "Metric", {"value": "a"}, ("metric", "allocated", None)),
-    Rule(E.FREE, "Metric", {"value": "a"}, ("metric", "freed", None)),
-    Rule(E.WAIT_BEGIN, "Enter", named=WAIT),
-    Rule(E.WAIT_END, "Leave", named=WAIT),
-    Rule(E.REGION_ENTER, "Enter", named=REGION),
-    Rule(E.REGION_LEAVE, "Leave", named=REGION),
-    Rule(E.MPI_SEND, "MpiSend", {**TAG, "receiver": "b.low"}, OWN, when=BLOCKING),
-    Rule(E.MPI_SEND, "MpiIsend", {**TAG, **START, "receiver": "b.low"}, OWN),
-    Rule(E.MPI_SEND_COMPLETE, "MpiIsendComplete", START),
-    Rule(E.MPI_RECEIVE_POST, "MpiIrecvRequest", START),
-    Rule(E.MPI_RECEIVE, "MpiRecv", {**TAG, "sender": "b.low"}, OWN, when=BLOCKING),
-    Rule(E.MPI_RECEIVE, "MpiIrecv", {**TAG, **START, "sender": "b.low"}, OWN),
-    Rule(E.MPI_REQUEST_TEST, "MpiRequestTest", START),
-    Rule(E.MPI_REQUEST_CANCEL, "MpiRequestCancelled", START),
-    Rule(E.MPI_COLLECTIVE_BEGIN, "MpiCollectiveBegin", when=BLOCKING),
-    Rule(E.MPI_COLLECTIVE_BEGIN, "NonBlockingCollectiveRequest", START),
-    Rule(E.MPI_COLLECTIVE_END, "MpiCollectiveEnd", ENDED, OWN, when=BLOCKING),
-    Rule(E.MPI_COLLECTIVE_END, "NonBlockingCollectiveComplete", {**ENDED, **START}, OWN),
-    Rule(E.MPI_COMMUNICATOR, "CommCreate", named=("communicator", "own", "a.low")),
-    Rule(E.MPI_COMMUNICATOR_RANKS, "Group"),
-    Rule(E.MPI_COMMUNICATOR_FREE, "CommDestroy", named=("communicator", "own", "a.low")),
-)  # fmt: skip
-
-Event = dict[str, int]
-WHOLE = {name: (f"{name}.low", f"{name}.high") for name in "abc"}
-NOTHING = {"site": NONE}
-
-
-def get(event: Event, source: str) -> int:
-    """A field or one half of it."""
-    name, _, half = source.partition(".")
-    return event[name] if not half else event[name] & 0xFFFFFFFF if half == "low" else event[name] >> 32
-
-
-def put(event: Event, source: str, value: int) -> None:
-    name, _, half = source.partition(".")
-    event[name] |= value << (32 if half == "high" else 0)
-
-
-def parts(sources) -> set[str]:
-    return {part for source in sources for part in WHOLE.get(source, (source,))}
-
-
-def covered(rule: Rule) -> set[str]:
-    """Parts of an event that the record itself says."""
-    named = [rule.named[2]] if rule.named and rule.named[2] else []
-    return parts([*rule.fields.values(), *named, *rule.when, *DEFINITIONS.get(rule.record, ())])
-
-
-ALL_PARTS = sorted(parts(["flags", "site", "tph", "a", "b", "c"]))
-
-
-@dataclass
-class Archive:
-    """What an OTF2 archive of one location would hold."""
-
-    names: list[tuple[str, str, int | None]] = field(default_factory=list)
-    records: list[tuple[str, int, dict[str, int], dict[str, int]]] = field(default_factory=list)
-
-    def reference(self, name: tuple[str, str, int | None]) -> int:
-        if name not in self.names:
-            self.names.append(name)
-        return self.names.index(name)
-
-
-def to_otf2(events: list[Event]) -> Archive:
-    archive, roots = Archive(), {}
-    for event in events:
-        if event["type"] == E.MPI_COLLECTIVE_BEGIN:
-            roots[event["c"]] = event["a"]
-        rule = next(
-            r for r in RULES if r.type == event["type"] and all(get(event, k) == v for k, v in r.when.items())
-        )
-        values = {name: roots[event["c"]] if source == "begin" else get(event, source)
-                  for name, source in rule.fields.items()}  # fmt: skip
-        for name, value in values.items():
-            values[name] = value - 2**64 if FIELDS[rule.record][name] == I64 and value >= 2**63 else value
-        if rule.named:
-            target, kind, source = rule.named
-            values[target] = archive.reference((target, kind, get(event, source) if source else None))
-        if rule.record in DEFINITIONS:
-            values |= {f"own form of {name}": event[name] for name in DEFINITIONS[rule.record]}
-        rest = {part: get(event, part) for part in ALL_PARTS if part not in covered(rule)}
-        attributes = {part: value for part, value in rest.items() if value != NOTHING.get(part, 0)}
-        archive.records.append((rule.record, event["time"], values, attributes))
-    return archive
-
-
-def from_otf2(archive: Archive) -> list[Event]:
-    return [from_record(archive, *record) for record in archive.records]
-
-
-def from_record(
-    archive: Archive, record: str, time: int, values: dict[str, int], attributes: dict[str, int]
-) -> Event:
-    rule, number = find_rule(archive, record, values)
-    event = {
-        "time": time,
-        "type": int(rule.type),
-        **dict.fromkeys(["flags", "site", "tph", "a", "b", "c"], 0),
-    }
-    unsaid = {part: NOTHING.get(part, 0) for part in ALL_PARTS if part not in covered(rule)}
-    for part, value in (unsaid | attributes).items():
-        put(event, part, value)
-    for name, source in rule.fields.items():
-        if source != "begin":
-            put(event, source, values[name] % 2**64)
-    for source, value in rule.when.items():
-        put(event, source, value)
-    if number is not None:
-        put(event, rule.named[2], number)
-    for name in DEFINITIONS.get(record, ()):
-        event[name] = values[f"own form of {name}"]
-    return event
-
-
-def find_rule(archive: Archive, record: str, values: dict[str, int]) -> tuple[Rule, int | None]:
-    """Tell from a record alone what type its event had: by its name, and by the kind of what it refers to."""
-    candidates = [rule for rule in RULES if rule.record == record]
-    for rule in candidates:
-        if rule.named:
-            target, kind, number = archive.names[values[rule.named[0]]]
-            if (target, kind) == rule.named[:2]:
-                return rule, number
-    (unnamed,) = [rule for rule in candidates if not rule.named]
-    return unnamed, None
+TABLE = Path(__file__).parents[2] / "cext" / "recorder" / "events.def"
+DEFINITION_EVENTS = {E.TEXT, E.CLOCK_SYNC, E.MPI_COMMUNICATOR_RANKS}
+NAMED = {
+    E.REGION_ENTER: TextKind.REGION,
+    E.REGION_LEAVE: TextKind.REGION,
+    E.COUNTER: TextKind.COUNTER,
+    E.MARKER: TextKind.MARKER,
+}
 
 
 @pytest.fixture(scope="session")
@@ -219,98 +33,294 @@ def table(generate):
     return generate.read_table(TABLE.read_text())
 
 
-def test_every_type_has_a_rule():
-    assert {rule.type for rule in RULES} == set(EventType)
-
-
-def test_rules_use_only_what_otf2_has():
-    for rule in RULES:
-        targets = {*rule.fields, *([rule.named[0]] if rule.named else [])}
-        assert targets == set(FIELDS[rule.record]), rule
+def test_every_type_has_a_rule_or_is_a_definition():
+    assert {rule.type for rule in rules.RULES} == set(EventType) - DEFINITION_EVENTS
 
 
 def test_the_manual_names_the_same_records(table):
     for event in table.events:
-        for rule in RULES:
+        for rule in rules.RULES:
             if rule.type == event.number:
                 assert rule.record in event.otf2, event.name
 
 
-def event(kind: EventType, **fields: int) -> Event:
-    return {"time": 5, "type": kind, "flags": 0, "site": NONE, "tph": 0, "a": 0, "b": 0, "c": 0} | fields
+def named_events(read, rank):
+    """A rank's events with names in place of its own numbers; texts are told by what they name."""
+    texts = read.texts(rank)
+    for event in read.events(rank):
+        kind = EventType(int(event["type"]))
+        fields = [int(event[name]) for name in ("time", "flags", "site", "tph", "a", "b", "c")]
+        if kind in NAMED:
+            fields[4] = texts.get((NAMED[kind], fields[4]))
+        if kind not in DEFINITION_EVENTS:
+            yield kind.name, *fields
 
 
-def test_records_mean_what_otf2_means():
-    archive = to_otf2(
-        [
-            event(E.MODULE_LEAVE, site=3, tph=2, a=400, b=1),
-            event(E.SEND, site=3, a=4096, b=pair(1, 9), c=7, flags=2),
-            event(E.MPI_SEND, a=8, b=pair(1, 99), c=pair(1, 6)),
-            event(E.MPI_RECEIVE, a=8, b=pair(0, 99), c=pair(1, 0)),
-            event(E.MPI_COLLECTIVE_BEGIN, flags=2, a=4, c=pair(1, 0)),
-            event(E.MPI_COLLECTIVE_END, flags=2, a=10, b=20, c=pair(1, 0)),
-            event(E.PHASE, a=Phase.END, b=2**64 - 1),
-        ]
-    )
-    assert archive.names == [
-        ("region", "site", 3),
-        ("communicator", "world", None),
-        ("communicator", "own", 1),
+def round_trip(directory, to):
+    notes = export_otf2(trace.open(directory), to / "out")
+    return notes, import_otf2(to / "out" / "traces.otf2", to / "back")
+
+
+def assert_same(directory, back):
+    first, second = trace.open(directory), trace.open(back)
+    assert second.ranks == first.ranks
+    assert second.definitions == first.definitions
+    assert (second.origin, second.span) == (first.origin, first.span)
+    for rank in first.ranks:
+        assert list(named_events(second, rank)) == list(named_events(first, rank))
+        assert second.files[rank].host == first.files[rank].host
+
+
+WORLD = [
+    {"type": E.MPI_COMMUNICATOR, "a": pair(1, 0), "b": pair(0, 1), "c": pair(2, 0)},
+    {"type": E.MPI_COMMUNICATOR_RANKS, "a": pair(1, 0), "b": pair(0, 1), "c": pair(NONE, NONE)},
+]
+TEXTS = [
+    *((TextKind.REGION, 1, "MPI_Issend"), (TextKind.REGION, 2, "MPI_Waitall_c"), (TextKind.MARKER, 1, "half")),
+    *((TextKind.COUNTER, 1, "load, of all"), (TextKind.COUNTER_UNIT, 1, "%")),
+    (TextKind.COMMUNICATOR, 1, "MPI_COMM_WORLD"),
+]
+MPI_ROWS = [
+    {"type": E.REGION_ENTER, "a": 1},
+    {"type": E.MPI_SEND, "a": 8, "b": pair(1, 99), "c": pair(1, 6), "flags": 1},
+    {"type": E.MPI_RECEIVE_POST, "a": 64, "b": pair(NONE, 5), "c": pair(1, 7)},
+    {"type": E.REGION_LEAVE, "a": 1, "b": "begin", "c": 2**64 - 3},
+    {"type": E.REGION_ENTER, "a": 2},
+    {"type": E.MPI_REQUEST_TEST, "c": pair(1, 7)},
+    {"type": E.MPI_SEND_COMPLETE, "c": pair(1, 6)},
+    {"type": E.MPI_RECEIVE, "a": 8, "b": pair(1, 5), "c": pair(1, 7)},
+    {"type": E.MPI_COLLECTIVE_BEGIN, "flags": 2, "a": 1, "c": pair(1, 0)},
+    {"type": E.MPI_COLLECTIVE_END, "flags": 2, "a": 10, "b": 20, "c": pair(1, 0)},
+    {"type": E.MPI_COLLECTIVE_BEGIN, "flags": 20, "a": NONE, "c": pair(1, 8)},
+    {"type": E.MPI_COLLECTIVE_END, "flags": 20, "c": pair(1, 8)},
+    {"type": E.MPI_REQUEST_CANCEL, "c": pair(1, 9)},
+    {"type": E.REGION_LEAVE, "a": 2, "b": "begin"},
+    {"type": E.MPI_COMMUNICATOR, "a": pair(2, 1), "b": pair(0, 2), "c": pair(1, 0)},
+    {"type": E.MPI_COMMUNICATOR_RANKS, "a": pair(2, 0), "b": pair(0, NONE), "c": pair(NONE, NONE)},
+    {"type": E.COUNTER, "a": 1, "b": 0x4029000000000000, "flags": 2, "tph": 7},
+    {"type": E.MARKER, "a": 1, "b": 5, "c": 6, "site": 1},
+    {"type": E.MPI_COMMUNICATOR_FREE, "a": 2},
+]  # fmt: skip
+
+
+def text_row(text):
+    """The event for a name of at most 16 bytes."""
+    kind, number, name = text
+    b, c = struct.unpack("<QQ", name.encode().ljust(16, b"\0"))
+    return {"type": E.TEXT, "flags": kind, "a": pair(number, 0), "b": b, "c": c}
+
+
+def mpi_rows():
+    """Rows of an MPI program with times and with the times of their begins."""
+    time, begin = 5000, 0
+    for row in MPI_ROWS:
+        time += 10
+        begin = time if row["type"] == E.REGION_ENTER else begin
+        yield row | {"time": time} | ({"b": begin} if row.get("b") == "begin" else {})
+
+
+@pytest.fixture
+def mpi_trace(tmp_path):
+    """What one rank of two did in MPI; the events of the other are missing."""
+    directory = tmp_path / "mpi"
+    trace.create(directory)
+    with trace.Recorder(directory, 0) as recorder:
+        for row in (*map(text_row, TEXTS), *WORLD):
+            recorder.record_at(time=4500, **row)
+        for row in mpi_rows():
+            recorder.record_at(**row)
+    return (directory / "rank-00000.events").rename(directory / "rank-00000.mpi.events").parent
+
+
+def test_a_run_survives_the_way_there_and_back(small_trace, tmp_path):
+    """All but this: what a crash left open is ended in OTF2, so the marks of that are left out again."""
+    assert round_trip(small_trace, tmp_path) == ([], [])
+    assert_same(small_trace, tmp_path / "back")
+
+
+def test_mpi_survives_the_way_there_and_back(mpi_trace, tmp_path):
+    assert round_trip(mpi_trace, tmp_path) == ([], [])
+    assert_same(mpi_trace, tmp_path / "back")
+    back = trace.open(tmp_path / "back")
+    (world, _) = trace.mpi.communicators(back, 0).values()
+    assert (world.name, world.size) == ("MPI_COMM_WORLD", 2)
+    members = back.select(0, E.MPI_COMMUNICATOR_RANKS)
+    assert members["b"].tolist() == [pair(0, 1), pair(0, NONE)]
+
+
+OPEN_CLOSE = {E.MODULE_ENTER: E.MODULE_LEAVE, E.WAIT_BEGIN: E.WAIT_END, E.REGION_ENTER: E.REGION_LEAVE}
+SINGLE = [
+    *(E.PHASE, E.MARKER, E.COUNTER, E.CONTEXT_BEGIN, E.CONTEXT_END, E.SEND, E.RECEIVE, E.QUEUE_DEPTH, E.ALLOCATE),
+    *(E.FREE, E.MPI_SEND, E.MPI_RECEIVE_POST, E.MPI_RECEIVE, E.MPI_REQUEST_TEST, E.MPI_COLLECTIVE_BEGIN),
+]  # fmt: skip
+half = st.one_of(st.integers(0, 3), st.just(NONE), st.integers(0, NONE))
+whole = st.one_of(half, st.integers(0, 2**64 - 1))
+SCALAR_FIELDS = st.fixed_dictionaries(
+    {"a": whole, "b": whole, "c": whole, "flags": st.integers(0, 2**16 - 1), "tph": whole, "site": half}
+)
+USED = {
+    E.PHASE: ("a", "b"), E.MARKER: ("b", "c"), E.COUNTER: ("b",), E.CONTEXT_BEGIN: ("a", "b", "c"),
+    E.CONTEXT_END: (), E.SEND: ("flags", "a", "b", "c"), E.RECEIVE: ("flags", "a", "b", "c"),
+    E.QUEUE_DEPTH: ("a", "b", "c"), E.ALLOCATE: ("flags", "a", "b"), E.FREE: ("flags", "a", "b", "c"),
+    E.MPI_SEND: ("flags", "a", "b"), E.MPI_RECEIVE_POST: ("a", "b"), E.MPI_RECEIVE: ("a", "b"),
+    E.MPI_REQUEST_TEST: (), E.MPI_COLLECTIVE_BEGIN: ("flags",), E.MODULE_ENTER: ("a",), E.WAIT_BEGIN: ("flags", "a"),
+    E.REGION_ENTER: (),
+}  # fmt: skip
+"""Fields that mean something by themselves; others are numbers of texts, communicators and requests."""
+ENDING = {E.MODULE_LEAVE: ("flags", "a", "c"), E.WAIT_END: (), E.REGION_LEAVE: ("c",)}
+
+
+@st.composite
+def histories(draw):
+    """What a rank may have recorded: calls, waits and routines, one inside the other, other events between."""
+    rows, open_, time = [], [], 1000
+    for kind in draw(st.lists(st.sampled_from([*SINGLE, *OPEN_CLOSE, None, None, None]), max_size=25)):
+        time += draw(st.integers(0, 3))
+        values = draw(SCALAR_FIELDS)
+        if kind is None and open_:
+            rows.append(ended(open_.pop(), time, values))
+        elif kind is not None:
+            rows.append(begun(kind, time, values))
+            open_ += [rows[-1]] if kind in OPEN_CLOSE else []
+    return rows
+
+
+def begun(kind, time, values):
+    row = {"type": kind, "time": time, "site": values["site"], "tph": values["tph"]}
+    row |= {name: values[name] for name in USED[kind]}
+    if kind in (E.REGION_ENTER, E.COUNTER, E.MARKER):
+        row["a"] = 1
+    if kind == E.COUNTER:
+        row["flags"] = values["flags"] % 3
+    if kind in (E.MPI_SEND, E.MPI_RECEIVE, E.MPI_RECEIVE_POST, E.MPI_REQUEST_TEST, E.MPI_COLLECTIVE_BEGIN):
+        row["c"] = pair(1, 5 if kind in (E.MPI_RECEIVE_POST, E.MPI_REQUEST_TEST) else values["flags"] % 4)
+    if kind == E.MPI_COLLECTIVE_BEGIN:
+        row["a"] = values["a"] & NONE
+    return row
+
+
+def ended(begin, time, values):
+    kind = OPEN_CLOSE[begin["type"]]
+    row = {"type": kind, "time": time, "b": begin["time"], "site": begin["site"], "tph": values["tph"]}
+    row |= {name: values[name] for name in ENDING[kind]}
+    if kind != E.MODULE_LEAVE:
+        row |= {name: begin[name] for name in ("a", "flags") if name in begin}
+    return row
+
+
+@given(rows=histories())
+@settings(max_examples=150, deadline=None)
+def test_all_events_survive_the_way_there_and_back(tmp_path_factory, rows):
+    home = tmp_path_factory.mktemp("any")
+    directory = home / "trace"
+    trace.create(directory)
+    trace.write_definitions(directory, make_definitions(processors=0))
+    with trace.Recorder(directory, 0) as recorder:
+        for row in (*map(text_row, TEXTS), *WORLD):
+            recorder.record_at(time=990, **row)
+        for row in rows:
+            recorder.record_at(**row)
+    assert round_trip(directory, home) == ([], [])
+    assert_same(directory, home / "back")
+
+
+def test_a_selection_leaves_whole_calls(small_trace, tmp_path):
+    read = trace.open(small_trace)
+    export_otf2(read, tmp_path / "out", trace.Selection(ranks=frozenset({0}), begin=5.5e-7, end=6e-7))
+    import_otf2(tmp_path / "out" / "traces.otf2", tmp_path / "back")
+    back = trace.open(tmp_path / "back")
+    types = [EventType(kind).name for kind in back.events(0)["type"]]
+    assert types == ["MODULE_ENTER", "MODULE_LEAVE"]  # The second call, which the window is within.
+    assert [len(back.events(rank)) for rank in (1, 2)] == [0, 0]
+
+
+def test_ends_without_begins_are_told(tmp_path, write_rank):
+    trace.create(tmp_path / "trace")
+    trace.write_definitions(tmp_path / "trace", make_definitions(processors=0))
+    wait, call = {"a": pair(NONE, NONE), "flags": 1}, {"site": 0, "c": pair(0, NONE)}
+    write_rank(tmp_path / "trace", 0, [
+        {"time": 10, "type": E.WAIT_END, "b": 5, **wait},
+        {"time": 20, "type": E.MODULE_ENTER, "site": 0, "a": NONE},
+        {"time": 30, "type": E.WAIT_BEGIN, **wait},
+        {"time": 40, "type": E.MODULE_LEAVE, "b": 20, **call},
+        {"time": 50, "type": E.WAIT_END, "b": 30, **wait},
+    ])  # fmt: skip
+    notes, _ = round_trip(tmp_path / "trace", tmp_path)
+    assert notes == [
+        "3 ends of calls or waits don't fit to their begins; OTF2 wants them nested, "
+        "so they were left out or moved"
     ]
-    collective = {"collectiveOp": 2, "communicator": 2, "root": 4, "sizeSent": 10, "sizeReceived": 20}
-    assert archive.records == [
-        ("Leave", 5, {"region": 0}, {"tph": 2, "a.low": 400, "b.low": 1}),
-        ("MpiSend", 5, {"receiver": 1, "communicator": 1, "msgTag": 9, "msgLength": 4096},
-         {"flags": 2, "site": 3, "c.low": 7}),
-        ("MpiIsend", 5, {"receiver": 1, "communicator": 2, "msgTag": 99, "msgLength": 8, "requestID": 6}, {}),
-        ("MpiRecv", 5, {"sender": 0, "communicator": 2, "msgTag": 99, "msgLength": 8}, {}),
-        ("MpiCollectiveBegin", 5, {}, {"flags": 2, "a.low": 4, "c.low": 1}),
-        ("MpiCollectiveEnd", 5, collective, {}),
-        ("ProgramEnd", 5, {"exitStatus": -1}, {}),
-    ]  # fmt: skip
+    back = trace.open(tmp_path / "back")
+    assert [(call["enter"], call["leave"]) for call in back.module_calls()] == [(0, 20)]
 
 
-def limits(meaning: str) -> st.SearchStrategy[int]:
-    """Values that a field may have by its meaning in the table."""
-    if meaning == "-":
-        return st.just(0)
-    if meaning.startswith(("number of a text", "root", "low: its number, high: 0")):
-        return st.integers(*U32)
-    most = 2**53 if meaning.startswith("error bound") else 2**64 - 1
-    return st.one_of(st.integers(0, 3), st.integers(0, most))
+@pytest.fixture(scope="session")
+def otf2_print():
+    """Debian's otf2-tools: an older release of the library, so what it takes is in old readers' reach."""
+    program = shutil.which("otf2-print")
+    if program is None:
+        pytest.skip("otf2-print (otf2-tools) is not installed")
+
+    def run(*arguments):
+        done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    return run
 
 
-def event_strategy(entry) -> st.SearchStrategy[Event]:
-    nowhere = "no site, no TPH" in entry.meaning
-    return st.fixed_dictionaries(
-        {
-            "time": st.integers(*U64),
-            "type": st.just(entry.number),
-            "flags": st.just(0) if entry.flags == "-" else st.integers(0, 2**16 - 1),
-            "site": st.just(NONE) if nowhere else st.integers(*U32),
-            "tph": st.just(0) if nowhere else st.integers(*U64),
-            "a": st.sampled_from(list(Phase)).map(int) if entry.name == "PHASE" else limits(entry.a),
-            "b": limits(entry.b),
-            "c": st.one_of(limits(entry.c), limits(entry.c).map(lambda value: value & 0xFFFFFFFF)),
-        }
-    )
+def test_otf2_print_finds_no_fault(small_trace, mpi_trace, tmp_path, otf2_print):
+    for number, directory in enumerate((small_trace, mpi_trace)):
+        export_otf2(trace.open(directory), tmp_path / f"out{number}")
+        otf2_print("-Werror", "--silent", "-A", tmp_path / f"out{number}" / "traces.otf2")
 
 
-@given(data=st.data())
-@settings(max_examples=300, deadline=None)
-def test_events_survive_the_way_to_otf2_and_back(table, data):
-    entries = {entry.name: entry for entry in table.events}
-    events = data.draw(
-        st.lists(st.sampled_from(table.events).flatmap(event_strategy), min_size=1, max_size=12)
-    )
-    pairs = [[event] for event in events]
-    for group in pairs:
-        if group[0]["type"] == E.MPI_COLLECTIVE_END:  # It never stands alone.
-            begin = data.draw(event_strategy(entries["MPI_COLLECTIVE_BEGIN"]))
-            group.insert(0, begin | {"c": group[0]["c"]})
-    events = list(itertools.chain.from_iterable(pairs))
-    archive = to_otf2(events)
-    for record, _, values, attributes in archive.records:
-        assert all(low <= values[name] <= high for name, (low, high) in FIELDS[record].items())
-        assert record not in DEFINITIONS or not attributes
-    assert from_otf2(archive) == events
+def test_it_is_laid_out_as_analysers_want_it(small_trace, tmp_path, otf2_print):
+    export_otf2(trace.open(small_trace), tmp_path / "out")
+    shown = otf2_print("-A", tmp_path / "out" / "traces.otf2")
+    for part in (
+        'Name: "machine" <',
+        'Class: "node"',
+        'Name: "MPI Rank 1 (p0 thread_B)" <',
+        "Type: PROCESS",
+        'GROUP                                  0  Name: "" <0>, Type: COMM_LOCATIONS, Paradigm: "MPI"',
+        'Name: "tags"',
+        'Name: "MPI_COMM_WORLD"',
+        'Unit: "entries"',
+    ):
+        assert part in shown
+    (line,) = [line for line in shown.splitlines() if line.startswith("REGION") and '"MPI_Init"' in line]
+    assert 'Paradigm: "MPI"' in line
+    assert 'File: "MPI"' in line
+    (line,) = [line for line in shown.splitlines() if line.startswith("REGION") and '"fft.rows"' in line]
+    assert 'File: "programs/small.coven"' in line
+    assert "Begin: 12" in line
+    assert shown.count('Region: "MPI_Finalize"') == 2 * 3  # On every rank, entered and left.
+
+
+def balanced(shown):
+    """Whether calls are nested on every location of what otf2-print showed."""
+    stacks = {}
+    for line in shown.splitlines():
+        if line.startswith(("ENTER", "LEAVE")):
+            record, location, _, region = line.split(None, 3)
+            stack = stacks.setdefault(location, [])
+            if record == "ENTER":
+                stack.append(region)
+            elif not stack or stack.pop() != region:
+                return False
+    return not any(stacks.values())
+
+
+def test_what_a_crash_left_open_is_ended(small_trace, tmp_path, otf2_print):
+    """Rank 1 was killed within a module call, rank 2 within a wait."""
+    export_otf2(trace.open(small_trace), tmp_path / "out")
+    assert balanced(otf2_print(tmp_path / "out" / "traces.otf2"))
+
+
+def test_phases_are_the_program(small_trace, tmp_path, otf2_print):
+    export_otf2(trace.open(small_trace), tmp_path / "out")
+    shown = otf2_print("-L", 0, tmp_path / "out" / "traces.otf2")
+    records = [line.split()[0] for line in shown.splitlines() if line[:1].isupper() and " 0 " in line]
+    assert (records[0], records[-1]) == ("PROGRAM_BEGIN", "PROGRAM_END")
+    assert Phase.END  # Its exit status is the phase's.

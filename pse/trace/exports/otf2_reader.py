@@ -180,8 +180,8 @@ class _Import:
             file.close(0 if whole else errno.ENODATA)
         finally:
             file.abandon()
-        if not (whole or callbacks.seen):
-            file.path.unlink()
+        if not callbacks.seen and not (whole and (self._definitions or not self._own)):
+            file.path.unlink()  # Ranks whose events were not exported, or can't be read.
         return callbacks.seen
 
     def _syncs(
