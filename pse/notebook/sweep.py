@@ -159,6 +159,7 @@ class Notes:
         try:
             directory.mkdir(parents=True, exist_ok=True)
             self._begin(described)
+            _mend(directory / RUNS)
         except OSError as error:
             message = f"runs can't be written down in {directory}: {error.strerror}"
             raise NotebookError(message, help="name another directory=…") from None
@@ -186,7 +187,7 @@ class Notes:
     def runs(self) -> list[Run]:
         """Read what has been written down; of a run that was done again, the last."""
         file = self.directory / RUNS
-        lines = file.read_bytes().split(b"\n")[:-1] if file.exists() else []  # The last may be half a line.
+        lines = file.read_bytes().splitlines() if file.exists() else []
         found: dict[tuple[Point, int], Run] = {}
         for number, line in enumerate(lines, 1):
             if not line:
@@ -205,8 +206,6 @@ class Notes:
         line = json.dumps(asdict(run)).encode() + b"\n"
         try:
             with open(self.directory / RUNS, "ab") as file:
-                if file.tell() and not _ends_in_newline(self.directory / RUNS):
-                    line = b"\n" + line
                 file.write(line)
                 file.flush()
                 os.fsync(file.fileno())
@@ -215,7 +214,9 @@ class Notes:
             raise NotebookError(message, help="runs before it are kept; call it again to go on") from None
 
 
-def _ends_in_newline(path: Path) -> bool:
-    with open(path, "rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"
+def _mend(file: Path) -> None:
+    """Cut off half a line, which a crash has left."""
+    data = file.read_bytes() if file.exists() else b""
+    whole = data.rfind(b"\n") + 1
+    if whole < len(data):
+        os.truncate(file, whole)
