@@ -6,6 +6,7 @@ import click
 
 from pse import trace
 from pse.cli import _exports, _following
+from pse.cli._selection import options
 from pse.language.errors import UsageError
 from pse.trace.text import print_summary
 
@@ -26,10 +27,11 @@ command.add_command(_exports.import_command)
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
 )
-def summary(directory: str, form: str) -> None:
+@options
+def summary(directory: str, form: str, selection: trace.Selection) -> None:
     """Say where the time of a run went, what moved, and who waited for what."""
     try:
-        counted = trace.summarize(trace.open(directory))
+        counted = trace.summarize(trace.open(directory), selection)
     except trace.TraceError as error:
         raise UsageError(error.message, help=error.help) from error
     for problem in counted.problems:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LONGEST_RANGE = 1_000_000
 SHOWN = 12  # Names in a message.
+LAST = (1 << 63) - 1  # ns
 TIME_FIELDS = (("enter", "leave"), ("begin", "end"), ("sent", "received"), ("time", "time"))
 
 
@@ -169,6 +170,12 @@ class Selection:
         edges = trace.definitions.edges if trace.definitions else ()
         return np.array(chosen, "<u4"), np.array([e.id for e in edges if e.source in chosen], "<u4")
 
+    def window(self, trace: Trace) -> tuple[int, int]:
+        """The window of time, ns since the run's origin; all of the run where it has no begin or end."""
+        begin = 0 if self.begin is None else max(self.begin * 1e9, 0)
+        end = trace.span if self.end is None else min(self.end * 1e9, trace.span)
+        return min(int(begin), LAST), min(int(end), LAST)
+
     def _in_window(self, table: Array) -> Array:
         keep = np.ones(len(table), bool)
         first, last = next(pair for pair in TIME_FIELDS if pair[0] in (table.dtype.names or ()))
@@ -177,6 +184,9 @@ class Selection:
         if self.end is not None:
             keep &= table[first] <= self.end * 1e9
         return keep
+
+
+EVERYTHING = Selection()
 
 
 def _set(items: Iterable[str], values: Callable[[str], Iterable[Any]]) -> frozenset[Any] | None:

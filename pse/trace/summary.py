@@ -8,9 +8,9 @@ May touch: nothing.  Next room: ``text.py``.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,10 @@ from pse.trace.files import Array
 from pse.trace.grouping import Groups
 from pse.trace.names import Names
 from pse.trace.reader import Trace
+from pse.trace.selection import EVERYTHING, Selection
 from pse.trace.tables import match_messages, message_ends
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -157,31 +160,58 @@ class Summary:
         return dataclasses.asdict(self)
 
 
-def summarize(trace: Trace) -> Summary:
-    """Count everything in a trace that has a place in its summary."""
-    names = Names(trace)
-    calls, waits, memory = trace.module_calls(), trace.waits(), trace.memory()
+def summarize(trace: Trace, selection: Selection = EVERYTHING) -> Summary:
+    """Count everything in a trace that has a place in its summary.
+
+    Parameters
+    ----------
+    trace : Trace
+        What to count in.
+    selection : Selection, optional
+        What to count.  Shares of ranks' time are of the window of time and of all modules.
+
+    Raises
+    ------
+    TraceError
+        The selection leaves nothing, or names what isn't there.
+    """
+    selection.check(trace)
+    names, ranks, definitions = Names(trace), selection.ranks_of(trace), trace.definitions
+    calls, busy = _timed(trace, selection, trace.module_calls(), _call_rows, names)
+    waits, waiting = _timed(trace, selection, trace.waits(), _wait_rows, names)
+    memory = selection.of(trace, trace.memory())
     ends = message_ends(trace)
     messages = match_messages(*ends)
-    definitions = trace.definitions
+    routines = mpi.routine_calls(trace)
     return Summary(
         path=str(trace.path),
         program=definitions.program if definitions else "",
         started=definitions.started if definitions else "",
         span=trace.span,
-        events=sum(len(trace.events(rank)) for rank in trace.ranks),
+        events=sum(len(trace.events(rank)) for rank in ranks),
         arena_peak=_arena_peaks(trace, memory),
-        unmatched_sends=len(messages.sends),
-        unmatched_receives=len(messages.receives),
-        calls=_call_rows(names, calls),
-        traffic=_traffic_rows(names, *ends),
-        waits=_wait_rows(names, waits),
-        queues=_queue_rows(names, trace.queue_depths()),
-        routines=_routine_rows(*mpi.routine_calls(trace)),
-        communicators=tuple(map(_communicator_row, mpi.traffic(trace))),
-        ranks=_rank_rows(names, trace, calls, waits, memory),
+        unmatched_sends=len(selection.of(trace, messages.sends)),
+        unmatched_receives=len(selection.of(trace, messages.receives)),
+        calls=calls,
+        traffic=_traffic_rows(names, *(selection.of(trace, end) for end in ends)),
+        waits=waits,
+        queues=_queue_rows(names, selection.of(trace, trace.queue_depths())),
+        routines=_routine_rows(selection.of(trace, routines[0]), routines[1]),
+        communicators=tuple(_communicator_row(row) for row in mpi.traffic(trace) if row.rank in ranks),
+        ranks=_rank_rows(names, trace, selection, busy, waiting, memory),
         problems=trace.problems,
     )
+
+
+def _timed(
+    trace: Trace, selection: Selection, table: Array, rows: Callable[[Names, Array], Row], names: Names
+) -> tuple[Row, dict[int, int]]:
+    """Rows of what is selected of a table of blocks, and the time of each rank in any block in the window."""
+    begin, end = (name for name in table.dtype.names or () if name in ("enter", "leave", "begin", "end"))
+    first, last = selection.window(trace)
+    times = np.minimum(table[end], last) - np.maximum(table[begin], first)
+    spent = _time_by_rank(table["rank"], np.maximum(times, 0))
+    return rows(names, selection.of(trace, table)), spent
 
 
 def _call_rows(names: Names, calls: Array) -> tuple[CallRow, ...]:
@@ -288,20 +318,25 @@ def _communicator_row(row: mpi.MpiTraffic) -> CommunicatorRow:
     return CommunicatorRow(**fields | {"communicator": row.communicator.name, "size": row.communicator.size})
 
 
-def _rank_rows(names: Names, trace: Trace, calls: Array, waits: Array, memory: Array) -> tuple[RankRow, ...]:
-    busy = _time_by_rank(calls["rank"], calls["leave"] - calls["enter"])
-    waiting = _time_by_rank(waits["rank"], waits["end"] - waits["begin"])
+def _rank_rows(
+    names: Names,
+    trace: Trace,
+    selection: Selection,
+    busy: dict[int, int],
+    waiting: dict[int, int],
+    memory: Array,
+) -> tuple[RankRow, ...]:
     peaks = _peaks(memory["rank"], memory["bytes"])
     rows = []
-    for rank in trace.ranks:
-        times, span = trace.events(rank)["time"], _rank_span(trace, rank)
+    for rank in selection.ranks_of(trace):
+        span = _rank_span(trace, selection, rank)
         rows.append(
             RankRow(
                 rank=rank,
                 thread=names.thread(rank),
                 processor=names.processor(rank),
                 host=trace.files[rank].host,
-                events=len(times),
+                events=len(trace.events(rank)),
                 span=span,
                 busy=_share(busy.get(rank, 0), span),
                 waiting=_share(waiting.get(rank, 0), span),
@@ -333,9 +368,13 @@ def _arena_peaks(trace: Trace, memory: Array) -> dict[str, int]:
     return {hosts[number]: peak for number, peak in peaks.items()}
 
 
-def _rank_span(trace: Trace, rank: int) -> int:
-    ends = trace.run_times(rank, trace.events(rank)["time"][[0, -1]]) if len(trace.events(rank)) else (0, 0)
-    return int(ends[1]) - int(ends[0])
+def _rank_span(trace: Trace, selection: Selection, rank: int) -> int:
+    """How long a rank was there in the window of time."""
+    if not len(trace.events(rank)):
+        return 0
+    begin, end = trace.run_times(rank, np.array(trace.files[rank].times, "<u8")).tolist()
+    first, last = selection.window(trace)
+    return max(int(min(end, last)) - int(max(begin, first)), 0)
 
 
 def _share(part: Any, whole: Any) -> float:

@@ -178,3 +178,35 @@ def test_the_command_names_what_is_no_trace(pse, small_trace, name):
     assert done.err.startswith(f"error: {small_trace.parent / name}")
     assert "help: record one with: pse run PROGRAM -p P --trace DIR" in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_part_of_a_trace_is_counted(small_trace):
+    read = trace.open(small_trace)
+    counted = trace.summarize(read, trace.Selection.parse(thread=["B"], begin=500e-9))
+    assert picked(counted.calls, "label", "calls") == [("fft.rows", 1)]
+    assert picked(counted.waits, "count") == [(2,)]
+    assert picked(counted.ranks, "rank", "span", "waiting") == [
+        (1, 400, pytest.approx(100 / 400)),
+        (2, 400, 1),
+    ]
+    # What arrived isn't told to be lost because its sender is not selected.
+    assert (counted.unmatched_sends, counted.unmatched_receives) == (0, 0)
+
+
+def test_the_command_takes_a_selection(pse, small_trace):
+    done = pse("trace", "summary", small_trace, "--processor", "root", "--format", "json")
+    assert (done.code, done.err) == (0, "")
+    assert [row["rank"] for row in json.loads(done.out)["ranks"]] == [0]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--thread", "Z"], "error: there is no thread thread_Z; there are thread_A, thread_B\n"),
+        (["--rank", "x"], "error: rank 'x': expected a number or a range like 0-3\n"),
+        (["--from", "5"], "error: nothing happened in that window of time: the run is from 0 to 1e-06 s\n"),
+    ],
+)
+def test_the_command_says_what_there_is_to_select(pse, small_trace, words, message):
+    done = pse("trace", "summary", small_trace, *words)
+    assert (done.code, done.out, done.err) == (2, "", message)
