@@ -2,7 +2,7 @@
  *
  * Written is DIRECTORY/rank-RRRRR.mpi.events, beside the file of the runtime if there is one: pse.trace reads
  * both as one.  Wrappers come from trace.def; this file has what they call, trace_bytes.h what operations
- * move, and trace_communicators.h the communicators.
+ * move, trace_communicators.h the communicators, and trace_clocks.h compares the clocks of hosts.
  *
  * Argument: directory, else the variable PSE_TRACE_DIRECTORY (set by pse run --trace).
  *
@@ -48,6 +48,7 @@ static inline void put(uint64_t time, uint16_t type, uint16_t flags, uint64_t a,
 }
 
 #include "trace_bytes.h"
+#include "trace_clocks.h"
 #include "trace_communicators.h"
 #include "trace_requests.h"
 
@@ -140,6 +141,9 @@ static void trace_start(unsigned number, uint64_t entered, int returned)
     record_first(number, entered);
     if (recorder)
         put_first_communicators();
+    if (tool_argument("directory"))
+        find_hosts(ranks);
+    compare_clocks();
 }
 
 #if MPI_VERSION >= 4
@@ -171,6 +175,7 @@ static void trace_close(void)
 /* Before MPI goes: what needs MPI to be let go. */
 static void trace_finishes(void)
 {
+    end_clocks();
     if (job_group != MPI_GROUP_NULL)
         PMPI_Group_free(&job_group);
 }

@@ -182,3 +182,41 @@ def test_without_a_directory_it_does_not_start(stacked):
     done = stacked(1, "module trace\n", "-c", "from mpi4py import MPI")
     assert done.code == 2
     assert "tool `trace`: no directory to write to" in done.err
+
+
+HOSTS = """
+/* Two ranks on each host, whose clocks differ by 1000 s. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static int host(void) { return getenv("PMI_RANK") ? atoi(getenv("PMI_RANK")) / 2 : 0; }
+int gethostname(char *name, size_t room) { snprintf(name, room, "host%d", host()); return 0; }
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real)
+        real = dlsym(RTLD_NEXT, "clock_gettime");
+    const int failed = real(id, time);
+    if (id == CLOCK_MONOTONIC)
+        time->tv_sec += 1000 * host();
+    return failed;
+}
+"""
+
+
+def test_clocks_of_hosts_are_compared(stacked, tool, preload, tmp_path):
+    hosts = tool("hosts", HOSTS, "-ldl")
+    conf = f"module trace\n  argument directory {tmp_path}/trace\n"
+    done = stacked(5, conf, "-c", "from mpi4py import MPI", env={"LD_PRELOAD": f"{hosts} {preload}"})
+    assert (done.code, done.err) == (0, "")
+    trace = pse.trace.open(tmp_path / "trace")
+    assert trace.problems == ()
+    for rank in range(5):
+        syncs = trace.events(rank)[trace.events(rank)["type"] == EventType.CLOCK_SYNC]
+        compared = rank in (2, 4)  # The first of their hosts; rank 0's clock is the one that counts.
+        assert len(syncs) == 2 * compared
+        assert all(abs(offset + 1000e9 * (rank // 2)) < 1e7 for offset in syncs["a"].view("<i8"))
+        assert all(bound < 1e7 for bound in syncs["b"])
