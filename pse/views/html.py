@@ -17,13 +17,19 @@ from typing import Any
 
 from pse.trace import Trace
 from pse.trace.selection import Selection
-from pse.views.page_data import page_data
+from pse.views.page_data import MOST_ENTRIES, page_data
 from pse.views.saving import write
 
 SCRIPTS = ("words.js", "model.js", "view.js", "draw.js", "panel.js", "search.js", "input.js", "page.js")
 
 
-def write_html(trace: Trace, path: str | os.PathLike[str], selection: Selection | None = None) -> None:
+def write_html(
+    trace: Trace,
+    path: str | os.PathLike[str],
+    selection: Selection | None = None,
+    *,
+    most: int = MOST_ENTRIES,
+) -> None:
     """Write the interactive view of a trace: one HTML file.
 
     Parameters
@@ -34,6 +40,8 @@ def write_html(trace: Trace, path: str | os.PathLike[str], selection: Selection 
         The file to write; one that is there is replaced.
     selection : Selection, optional
         What to show; all by default.
+    most : int
+        How many blocks the page holds, about; of more, short neighbours are merged, and the page says so.
 
     Raises
     ------
@@ -48,7 +56,7 @@ def write_html(trace: Trace, path: str | os.PathLike[str], selection: Selection 
     """
     selection = selection or Selection()
     selection.check(trace)
-    write(_page(*page_data(trace, selection)).encode("utf-8", "replace"), path)
+    write(_page(*page_data(trace, selection, most)).encode("utf-8", "replace"), path)
 
 
 def _page(head: dict[str, Any], columns: str) -> str:

@@ -82,14 +82,14 @@ def lanes(
     events = {row.rank: len(trace.events(row.rank)) for row in rows}
     for index, row in enumerate(rows):
         alone = dataclasses.replace(trace, files={row.rank: trace.files[row.rank]})
-        room = max(2000, int(limit * events[row.rank] / max(1, sum(events.values()))))
+        room = max(400, int(limit * events[row.rank] / max(1, sum(events.values()))))
         found = [
             *_by_depth(_work(trace, alone, selection, kinds)),
             *_by_depth(_routines(trace, alone, selection, kinds)),
         ]
         total = sum(map(len, found))
         for depth, blocks in enumerate(found or [np.empty(0, BLOCK_DTYPE)]):
-            yield _lane(index, depth > 0, blocks, max(200, room * len(blocks) // max(1, total)))
+            yield _lane(index, depth > 0, blocks, max(100, room * len(blocks) // max(1, total)))
 
 
 def _work(trace: Trace, alone: Trace, selection: Selection, kinds: Kinds) -> Array:
@@ -124,11 +124,10 @@ def _plus_one(numbers: Array) -> Array:
 
 
 def _by_time(blocks: Array) -> Array:
-    """Sort by start; of those that start together, the longest first."""
-    start, end = blocks["start"], np.maximum(blocks["start"], blocks["end"])
-    blocks["end"] = end
-    order = np.lexsort((-end, start))
-    return blocks if (order[1:] > order[:-1]).all() else blocks[order]
+    """Sort by start; of those that start together, the one that ends last, which comes last, is the first."""
+    blocks["end"] = np.maximum(blocks["start"], blocks["end"])
+    backwards = blocks[::-1]
+    return backwards[np.argsort(backwards["start"], kind="stable")]
 
 
 def _by_depth(blocks: Array) -> list[Array]:

@@ -19,6 +19,7 @@ import numpy as np
 from pse.trace import Trace, WaitReason
 from pse.trace.events import EventType
 from pse.trace.files import Array
+from pse.trace.mpi_messages import mpi_messages
 from pse.trace.selection import Selection
 from pse.trace.tables import low
 from pse.trace.text import seconds
@@ -35,7 +36,7 @@ MOST_EVENTS = 4_000_000
 """Events of a trace whose hand-overs are looked for: matching them takes long."""
 
 
-def page_data(trace: Trace, selection: Selection, most: int = MOST_ENTRIES) -> tuple[dict[str, Any], str]:
+def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, Any], str]:
     """Give the head of the page's data, and its columns as text.
 
     Parameters
@@ -63,8 +64,9 @@ def page_data(trace: Trace, selection: Selection, most: int = MOST_ENTRIES) -> t
         "begin": begin, "end": max(end, begin + 1), "quantum": max(lane.bin for lane in found),
         "blocks": sum(lane.blocks for lane in found), "rows": [_row(row) for row in shown],
         "lanes": [{"row": lane.row, "nested": lane.nested, "count": len(lane.entries)} for lane in found],
-        "kinds": kinds.kinds, "groups": _groups(kinds),
+        "kinds": kinds.described(), "groups": _groups(kinds),
         "nested": "routines of MPI" if _only_mpi(kinds) else "what is nested",
+        "lines": "lines of hand-overs" if trace.definitions else "lines of messages",
         "partitions": len(np.unique(np.concatenate([lane.entries["partition"] for lane in found]))) - 1,
         "loops": _loops(trace), "series": sampled, "columns": described,
     }  # fmt: skip
@@ -133,7 +135,7 @@ def _tph_columns(trace: Trace, tphs: Array) -> dict[str, Array]:
 def _messages(trace: Trace, selection: Selection, shown: Sequence[Row]) -> tuple[Array | None, list[str]]:
     """Hand-overs between ranks that are shown, by time; None and a note if there are too many."""
     events = sum(len(trace.events(row.rank)) for row in shown)
-    messages = selection.of(trace, trace.messages()) if events <= MOST_EVENTS else None
+    messages = selection.of(trace, _all_messages(trace)) if events <= MOST_EVENTS else None
     if messages is None or len(messages) > MOST_MESSAGES:
         count = (
             f"{len(messages):,} hand-overs" if messages is not None else f"hand-overs among {events:,} events"
@@ -144,6 +146,19 @@ def _messages(trace: Trace, selection: Selection, shown: Sequence[Row]) -> tuple
     ranks = [row.rank for row in shown]
     kept = messages[np.isin(messages["sender"], ranks) & np.isin(messages["receiver"], ranks)]
     return kept[np.argsort(kept["sent"], kind="stable")], []
+
+
+def _all_messages(trace: Trace) -> Array:
+    """Hand-overs of tags; messages of MPI where there are none."""
+    messages = trace.messages()
+    if len(messages):
+        return messages
+    found = mpi_messages(trace)
+    found = found[(found["sent"] >= 0) & (found["received"] >= 0)]
+    messages = np.zeros(len(found), messages.dtype)
+    for name in ("sender", "receiver", "bytes", "sent", "received"):
+        messages[name] = found[name]
+    return messages
 
 
 def _message_columns(
@@ -193,9 +208,9 @@ def _merge_notes(found: Sequence[Lane]) -> list[str]:
     )
     longest = seconds(max(lane.bin for lane in merged))
     return [
-        f"Level of detail: {blocks:,} blocks are too many for one page, so neighbours shorter than {longest} "
-        f"are merged into {entries:,}. Sums of times stay exact. For each block, write a page of a shorter "
-        "time or of fewer ranks (--from, --until, --rank)."
+        f"Level of detail: {blocks:,} blocks are held as {entries:,}; neighbours shorter than {longest} are "
+        "merged, sums of times stay exact.",
+        "To see each block, write a page of a shorter time or of fewer ranks (--from, --until, --rank).",
     ]
 
 

@@ -14,7 +14,7 @@ from pse.graph.palette import ink
 from pse.trace import NONE, Trace, WaitReason
 from pse.trace.files import Array
 from pse.trace.names import Names
-from pse.views.colours import OTHER, Style, module_styles, routine_colours, routine_family, wait_colours
+from pse.views.colours import OTHER, Style, module_styles, routine_family, routine_styles, wait_colours
 
 HATCHES = ("", "..", "oo", "**")
 REASONS = {
@@ -39,8 +39,6 @@ class Kinds:
 
     Attributes
     ----------
-    kinds : list of dict
-        What the page says of each, ready for JSON.
     groups : dict of str to dict
         The legend's rows by their id.
     modules : dict of str to Style
@@ -48,7 +46,7 @@ class Kinds:
     """
 
     def __init__(self, trace: Trace) -> None:
-        self.kinds: list[dict[str, Any]] = []
+        self._kinds: list[dict[str, Any]] = []
         self.groups: dict[str, dict[str, Any]] = {}
         self._numbers: dict[Hashable, int] = {}
         self._names = Names(trace)
@@ -66,12 +64,18 @@ class Kinds:
 
     def routines(self, names: list[str]) -> Array:
         """The kind of each routine."""
-        colours = routine_colours(names)
-        numbers = [
-            self._number(("routine", name), lambda name=name: self._routine(name, colours[name]))
-            for name in names
+        return np.array([self._number(self._routine, name) for name in names], "<u4")
+
+    def described(self) -> list[dict[str, Any]]:
+        """What the page says of each kind, ready for JSON; when all routines are known, they have colours."""
+        routines = {key: row["name"] for key, row in self.groups.items() if row["category"] == "routine"}
+        styles = routine_styles(routines.values())
+        for key, name in routines.items():
+            self.groups[key] |= _look(styles[name])
+        return [
+            kind | {name: self.groups[kind["group"]][name] for name in ("colour", "ink", "hatch")}
+            for kind in self._kinds
         ]
-        return np.array(numbers, "<u4")
 
     def _each(self, columns: list[Array], make: Callable[..., dict[str, Any]]) -> Array:
         """Number rows by what they have in all columns."""
@@ -83,15 +87,15 @@ class Kinds:
             keys = keys.astype("<u8") << np.uint64(32) | column.astype("<u8")
         _, firsts, places = np.unique(keys, return_index=True, return_inverse=True)
         found = [tuple(int(column[first]) for column in columns) for first in firsts]
-        return np.array(
-            [self._number((make.__name__, *key), lambda key=key: make(*key)) for key in found], "<u4"
-        )[places]
+        return np.array([self._number(make, *key) for key in found], "<u4")[places]
 
-    def _number(self, key: Hashable, make: Callable[[], dict[str, Any]]) -> int:
-        if key not in self._numbers:
-            self._numbers[key] = len(self.kinds)
-            self.kinds.append(make())
-        return self._numbers[key]
+    def _number(self, make: Callable[..., dict[str, Any]], *key: Hashable) -> int:
+        """The number of the kind that is made of a key."""
+        known = (make.__name__, *key)
+        if known not in self._numbers:
+            self._numbers[known] = len(self._kinds)
+            self._kinds.append(make(*key))
+        return self._numbers[known]
 
     def _call(self, site: int) -> dict[str, Any]:
         number, label, place = self._names.site(site)
@@ -117,23 +121,24 @@ class Kinds:
             reason=words, call=call, short=f"wait: {name}",
         )  # fmt: skip
 
-    def _routine(self, name: str, colour: str) -> dict[str, Any]:
-        group = self._group("routine", name, name, Style(colour))
+    def _routine(self, name: str) -> dict[str, Any]:
+        group = self._group("routine", name, name, Style(OTHER))
         family = routine_family(name) if name.startswith("MPI_") else ""
         return self._kind("routine", group, name, module=family, short=name)
 
     def _kind(self, category: str, group: str, label: str, **more: str) -> dict[str, Any]:
-        style = self.groups[group]
         empty = dict.fromkeys(("module", "place", "reads", "defines", "tags", "tag", "reason", "call"), "")
-        look = {"colour": style["colour"], "ink": ink(style["colour"]), "hatch": style["hatch"]}
-        return {"category": category, "group": group, "label": label} | look | empty | more
+        return {"category": category, "group": group, "label": label} | empty | more
 
     def _group(self, category: str, name: str, label: str, style: Style) -> str:
         """Find or make a row of the legend; a module is called as its first call site does."""
         key = f"{category}:{name}"
-        look = {"colour": style.colour, "hatch": HATCHES.index(style.hatch)}
-        self.groups.setdefault(key, {"id": key, "category": category, "name": label} | look)
+        self.groups.setdefault(key, {"id": key, "category": category, "name": label} | _look(style))
         return key
+
+
+def _look(style: Style) -> dict[str, Any]:
+    return {"colour": style.colour, "ink": ink(style.colour), "hatch": HATCHES.index(style.hatch)}
 
 
 def _listed(tags: list[str], separator: str = ", ") -> str:

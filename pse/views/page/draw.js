@@ -4,7 +4,7 @@ function styles() {
   const css = getComputedStyle(document.documentElement);
   const pick = (name) => css.getPropertyValue(name).trim();
   return { paper: pick("--paper"), row: pick("--row"), line: pick("--line"), ink: pick("--ink"), soft: pick("--soft"),
-           accent: pick("--accent") };
+           accent: pick("--accent"), waits: Number(pick("--waits")) };
 }
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", "Liberation Sans", sans-serif';
@@ -58,20 +58,30 @@ function drawLane(model, view, pen, look, level, lane) {
   }
 }
 
+const WAIT_HEIGHT = 0.36; // Of a lane.
+
 // A wait is a narrow band: waiting should look like less than working.
 function drawBlock(model, view, pen, look, number, lane, left, right) {
-  const kind = model.kinds[number];
+  const kind = model.kinds[number], { y, height } = lane, width = Math.max(right - left, 1);
   if (!shown(view, kind)) return;
-  const inset = kind.category === "wait" ? lane.height * 0.32 : 0;
-  const y = lane.y + inset, height = lane.height - 2 * inset, width = Math.max(right - left, 1);
   pen.fillStyle = kind.colour;
+  if (kind.category === "wait") {
+    faded(pen, look.waits, () => pen.fillRect(left, y + 0.5 * (1 - WAIT_HEIGHT) * height, width, WAIT_HEIGHT * height));
+    return;
+  }
   pen.fillRect(left, y, width, height);
   if (width < 4) return;
   if (kind.hatch) hatch(pen, kind.hatch, left, y, width, height);
-  if (kind.category === "wait") return;
   pen.fillStyle = look.paper;
   pen.fillRect(left + width - 1, y, 1, height); // Blocks that touch are told apart.
   if (width > 30 && height >= 10) label(pen, kind, left, y, width, height);
+}
+
+function faded(pen, strength, paint) {
+  const before = pen.globalAlpha;
+  pen.globalAlpha = before * strength;
+  paint();
+  pen.globalAlpha = before;
 }
 
 function label(pen, kind, left, y, width, height) {
@@ -109,29 +119,20 @@ function hatch(pen, way, left, y, width, height) {
 // Merged blocks: each colour as high as its share of the time, waits as a band behind, a line below.
 function drawMerged(model, view, pen, look, level, i, lane, left, right) {
   const whole = Math.max(level.end[i] - level.start[i], 1), width = right - left;
-  let base = lane.y + lane.height, waiting = 0, colour = null;
-  for (let p = level.first[i]; p < level.first[i + 1]; p++) {
-    const kind = model.kinds[level.kind[p]];
-    if (kind.category !== "wait" || !shown(view, kind)) continue;
-    waiting += level.time[p];
-    colour = kind.colour;
-  }
-  if (colour) {
-    const height = lane.height * 0.36 * Math.min(1, waiting / whole);
-    pen.fillStyle = colour;
-    pen.fillRect(left, lane.y + (lane.height - height) / 2, width, height);
-  }
-  let any = colour !== null;
-  for (let p = level.first[i]; p < level.first[i + 1]; p++) {
-    const kind = model.kinds[level.kind[p]];
-    if (kind.category === "wait" || !shown(view, kind)) continue;
-    const height = Math.max(lane.height * Math.min(1, level.time[p] / whole), 0.5);
-    pen.fillStyle = kind.colour;
-    pen.fillRect(left, (base -= height), width, height);
-    any = true;
+  let band = lane.y + 0.68 * lane.height, base = lane.y + lane.height, any = false;
+  for (const waits of [true, false]) {
+    for (let p = level.first[i]; p < level.first[i + 1]; p++) {
+      const kind = model.kinds[level.kind[p]], share = Math.min(1, level.time[p] / whole);
+      if ((kind.category === "wait") !== waits || !shown(view, kind)) continue;
+      const height = waits ? WAIT_HEIGHT * lane.height * share : Math.max(lane.height * share, 0.5);
+      pen.fillStyle = kind.colour;
+      if (waits) faded(pen, look.waits, () => pen.fillRect(left, (band -= height), width, height));
+      else pen.fillRect(left, (base -= height), width, height);
+      any = true;
+    }
   }
   if (!any || lane.height < 9) return;
-  pen.fillStyle = look.ink;
+  pen.fillStyle = look.soft;
   pen.fillRect(left, lane.y + lane.height, width, 1);
 }
 

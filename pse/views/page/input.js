@@ -41,16 +41,18 @@ function onWheel(event) {
 // A drag, from press to release: `way` makes what it does at each move, and at its end.
 function drag(press, way) {
   if (press.button) return;
-  const target = press.currentTarget, acts = way(press);
-  const move = (event) => acts.move(event);
+  const target = press.currentTarget, acts = way(press), over = new AbortController();
   target.setPointerCapture(press.pointerId);
   showTip(null);
-  target.addEventListener("pointermove", move);
-  target.addEventListener("lostpointercapture", () => {
-    target.removeEventListener("pointermove", move);
-    target.classList.remove("moving");
-    acts.end?.();
-  }, { once: true });
+  document.addEventListener("pointermove", acts.move, { signal: over.signal });
+  for (const end of ["pointerup", "pointercancel"]) {
+    document.addEventListener(end, (event) => {
+      over.abort();
+      target.classList.remove("moving");
+      acts.move(event);
+      acts.end?.();
+    }, { signal: over.signal });
+  }
 }
 
 // Moves the picture; a press without a move selects.

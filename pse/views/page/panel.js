@@ -11,7 +11,7 @@ function buildHeading(model) {
 }
 
 const SECTIONS = [["call", "Modules"], ["wait", "Waits"], ["routine", "Routines"]];
-const FEW = 14;
+const FEW = 10;
 
 function buildLegend(model, view, changed) {
   const legend = byId("legend"), total = sumsBetween(model, model.begin, model.end);
@@ -32,7 +32,7 @@ function buildLegend(model, view, changed) {
 }
 
 function legendKey(group, view, changed) {
-  const key = element("label", undefined, { class: "key", title: group.name });
+  const key = element("label", undefined, { class: "key", title: group.name, "data-category": group.category });
   group.box = element("input", undefined, { type: "checkbox", "data-group": group.id });
   group.box.checked = true;
   group.box.style.setProperty("--swatch", group.colour);
@@ -70,7 +70,7 @@ function shorten(section, groups) {
 }
 
 function buildLayers(model, view, changed) {
-  const names = { lines: "lines of hand-overs", nested: model.nested, memory: "memory held", queues: "queue depths" };
+  const names = { lines: model.lines, nested: model.nested, memory: "memory held", queues: "queue depths" };
   const there = {
     lines: model.messages.sent.length, nested: model.lanes.some((lane) => lane.nested),
     memory: model.series.some((series) => series.name === "memory"),

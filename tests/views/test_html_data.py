@@ -1,0 +1,148 @@
+"""What the page embeds: every block with its numbers, and what becomes of too many of them."""
+
+import base64
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pse import trace
+from pse.language.errors import UsageError
+from pse.trace import NONE, EventType, Recorder, TraceError
+from pse.trace.selection import Selection
+from pse.views.html import write_html
+from pse.views.page_data import packed, signed
+
+Columns = dict[str, Any]
+
+
+def write_calls(directory: Path, ranks: int, calls: list[tuple[int, int, int]]) -> trace.Trace:
+    """A trace without definitions: on each rank calls of a site from a time to a time."""
+    directory.mkdir()
+    for rank in range(ranks):
+        with Recorder(directory, rank) as recorder:
+            recorder.record_at(0, EventType.PHASE, a=1)
+            for site, enter, leave in calls:
+                recorder.record_at(leave, EventType.MODULE_LEAVE, site=site, tph=7, b=enter, c=NONE << 32)
+    return trace.open(directory)
+
+
+def read(path: Path) -> tuple[dict[str, Any], Columns]:
+    """Head and columns of a page, read as its script reads them."""
+    text = path.read_text(encoding="utf-8")
+    part = lambda name: text.split(f'id="{name}">')[1].split("</script>")[0]  # noqa: E731
+    head, data, offset = json.loads(part("head")), zlib.decompress(base64.b64decode(part("columns"))), 0
+    columns = {}
+    for column in head["columns"]:
+        size = column["count"] * column["planes"]
+        planes = np.frombuffer(data, "u1", size, offset).reshape(column["planes"], column["count"])
+        shifted = [plane.astype("u8") << np.uint64(8 * n) for n, plane in enumerate(planes)]
+        columns[column["name"]] = np.sum([np.zeros(column["count"], "u8"), *shifted], axis=0, dtype="u8")
+        offset += size
+    assert offset == len(data)
+    return head, columns
+
+
+def of_both_signs(values: Any) -> Any:
+    values = values.astype("i8")
+    return np.where(values % 2, -(values + 1) // 2, values // 2)
+
+
+def entries(head: dict[str, Any], columns: Columns) -> list[tuple[Any, Any]]:
+    """Starts and ends of each lane's entries."""
+    found, at = [], 0
+    for lane in head["lanes"]:
+        gap = of_both_signs(columns["gap"][at : at + lane["count"]])
+        length = columns["length"][at : at + lane["count"]].astype("i8")
+        ends = head["begin"] + np.cumsum(gap + length)
+        found.append((ends - length, ends))
+        at += lane["count"]
+    return found
+
+
+@pytest.mark.parametrize("values", [[], [0], [0, 255], [256, 1], [2**53, 3, 2**40 - 1]])
+def test_columns_take_the_bytes_that_they_need(values: list[int]) -> None:
+    (described,), text = packed({"x": np.array(values, "<u8")})
+    assert described["planes"] == (max(values, default=0).bit_length() + 7) // 8
+    data = np.frombuffer(zlib.decompress(base64.b64decode(text)), "u1").reshape(-1, len(values) or 1)
+    assert [
+        sum(int(plane[at]) << 8 * n for n, plane in enumerate(data)) for at in range(len(values))
+    ] == values
+
+
+def test_numbers_of_both_signs_become_numbers_from_0() -> None:
+    values = np.array([0, -1, 1, -2, 2, 2**50, -(2**50)])
+    assert signed(values)[:5].tolist() == [0, 1, 2, 3, 4]
+    assert of_both_signs(signed(values)).tolist() == values.tolist()
+
+
+def test_every_call_is_there_to_the_nanosecond(tmp_path: Path) -> None:
+    calls = [(1, 1003, 2000), (2, 2000, 2001), (1, 5_000_000_007, 90_000_000_011)]
+    write_html(write_calls(tmp_path / "t", 2, calls), tmp_path / "t.html")
+    head, columns = read(tmp_path / "t.html")
+    assert [list(zip(*map(np.ndarray.tolist, lane), strict=True)) for lane in entries(head, columns)] == [
+        [(begin, end) for _, begin, end in calls]
+    ] * 2
+    assert [head["kinds"][kind]["label"] for kind in columns["kind"]] == ["site 1", "site 2", "site 1"] * 2
+    assert head["notes"] == list(trace.open(tmp_path / "t").problems)
+
+
+def test_what_is_nested_lies_in_lanes_below(tmp_path: Path) -> None:
+    calls = [(3, 20, 30), (3, 40, 50), (2, 15, 60), (1, 10, 100), (1, 100, 120)]
+    write_html(write_calls(tmp_path / "t", 1, calls), tmp_path / "t.html")
+    head, columns = read(tmp_path / "t.html")
+    assert [lane["nested"] for lane in head["lanes"]] == [False, True, True]
+    assert [begin.tolist() for begin, _ in entries(head, columns)] == [[10, 100], [15], [20, 40]]
+
+
+def test_merging_keeps_number_and_time_of_each_kind(tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
+    lengths, gaps = random.integers(1, 4000, 30_000), random.integers(0, 300, 30_000)
+    lengths[::5000] *= 10_000
+    ends = np.cumsum(lengths + gaps)
+    sites = random.integers(0, 4, len(ends))
+    calls = list(zip(sites.tolist(), (ends - lengths).tolist(), ends.tolist(), strict=True))
+    write_html(write_calls(tmp_path / "t", 2, calls), tmp_path / "t.html", most=2000)
+    head, columns = read(tmp_path / "t.html")
+    assert sum(lane["count"] for lane in head["lanes"]) <= 2000
+    assert head["blocks"] == 60_000
+    assert "60,000 blocks are held as" in head["notes"][0]
+    pieces = columns["extra"].astype("i8") + 1
+    time = np.repeat(columns["length"].astype("i8"), pieces) - of_both_signs(columns["less"])
+    for site in range(4):
+        mine = np.array([kind["label"] == f"site {site}" for kind in head["kinds"]])[
+            columns["kind"].astype("i8")
+        ]
+        assert time[mine].sum() == 2 * lengths[sites == site].sum()
+        assert (columns["count"][mine] + 1).sum() == 2 * (sites == site).sum()
+    for begin, end in entries(head, columns):
+        assert (begin[1:] >= end[:-1]).all()
+    assert (columns["length"] >= lengths.max()).any()  # The long ones are still themselves.
+
+
+def test_a_selection_is_all_that_the_page_has(tmp_path: Path) -> None:
+    opened = write_calls(tmp_path / "t", 3, [(1, 10, 1000), (2, 1000, 3000), (1, 3000, 9000)])
+    selection = Selection(ranks=frozenset({1, 2}), begin=1.5e-6, end=2.5e-6)
+    write_html(opened, tmp_path / "t.html", selection)
+    head, columns = read(tmp_path / "t.html")
+    assert [row["rank"] for row in head["rows"]] == [1, 2]
+    assert (head["begin"], head["end"]) == (1500, 2500)
+    assert [(begin.tolist(), end.tolist()) for begin, end in entries(head, columns)] == [([1000], [3000])] * 2
+
+
+def test_a_selection_of_nothing_and_a_file_that_cannot_be(tmp_path: Path) -> None:
+    opened = write_calls(tmp_path / "t", 1, [(1, 10, 1000)])
+    with pytest.raises(TraceError, match="no rank 5"):
+        write_html(opened, tmp_path / "t.html", Selection(ranks=frozenset({5})))
+    with pytest.raises(UsageError, match=r"cannot write .*no/where\.html"):
+        write_html(opened, tmp_path / "no" / "where.html")
+    assert not (tmp_path / "t.html").exists()
+
+
+def test_a_trace_without_any_block_is_a_page_all_the_same(tmp_path: Path) -> None:
+    write_html(write_calls(tmp_path / "t", 1, []), tmp_path / "t.html")
+    head, columns = read(tmp_path / "t.html")
+    assert (head["blocks"], len(head["rows"]), len(columns["gap"])) == (0, 1, 0)
