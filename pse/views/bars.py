@@ -1,0 +1,201 @@
+"""Two kinds of bar charts: a stacked bar for each processor, and a bar for each kind in total.
+
+May touch: nothing.  Next rooms: ``module_bars.py`` and ``event_bars.py`` say what is in the bars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from pse.trace import Selection, Trace
+from pse.trace.errors import TraceError
+from pse.trace.text import seconds, share
+from pse.views.figure import (
+    BODY,
+    FONT,
+    HEAD,
+    INK,
+    MARGIN,
+    SMALL,
+    SOFT,
+    WIDTH,
+    add_axes,
+    caption,
+    caption_lines,
+    duration_axis,
+    legend_below,
+    legend_height,
+    new_figure,
+    text_width,
+)
+from pse.views.shares import Bars, Share
+
+HEIGHT = 3.2
+"""Of the bars for processors, inches."""
+PITCH = 0.34
+"""Of a bar in total, inches."""
+BROADEST = 1.3
+"""Of a bar for a processor, inches."""
+MOST_TOTALS = 60
+"""Bars in total; the rest is summed up in one."""
+EDGED = 200
+"""Bars from which on their parts have no edges: these would hide them."""
+
+
+def draw_by_processor(
+    trace: Trace,
+    selection: Selection,
+    bars: Bars,
+    *,
+    title: str,
+    label: str,
+    notes: str,
+    width: float | None,
+    height: float | None,
+) -> Figure:
+    """Draw a stacked bar for each processor.
+
+    Parameters
+    ----------
+    title, label, notes : str
+        What the picture shows, what its y axis is, and the words below it.
+    """
+    shown = _any(bars)
+    width = width or WIDTH
+    room = width - 2 * MARGIN
+    handles = [_patch(share) for share in shown]
+    lines = caption_lines(notes, room)
+    legend = legend_height([share.label for share in shown], room)
+    foot = 0.75 + legend + 0.15 * (len(lines) + 1)
+    high = HEIGHT if height is None else max(0.5, height - HEAD - foot)
+    figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
+    axes = add_axes(figure, left=0.95, top=HEAD, right=MARGIN + 0.1, bottom=foot)
+    _stack(axes, shown, len(bars.groups), width - 0.95 - MARGIN - 0.1)
+    tops = np.sum([share.times for share in shown], axis=0)
+    axes.set_ylim(0, 1.12 * tops.max())
+    duration_axis(axes, "y", 1.12 * tops.max(), label)
+    axes.grid(axis="y", color="#E3E3E3", linewidth=0.5)
+    _group_labels(axes, bars.groups, width - 0.95 - MARGIN)
+    _top_labels(axes, tops, width - 0.95 - MARGIN)
+    legend_below(figure, handles, top=foot - 0.68, width=room)
+    caption(figure, lines)
+    return figure
+
+
+def draw_totals(
+    trace: Trace,
+    selection: Selection,
+    bars: Bars,
+    *,
+    title: str,
+    label: str,
+    notes: str,
+    width: float | None,
+    height: float | None,
+) -> Figure:
+    """Draw a bar for each kind, the longest first; see `draw_by_processor`."""
+    shown = sorted(_any(bars), key=lambda one: -one.total)
+    shown, rest = shown[:MOST_TOTALS], shown[MOST_TOTALS:]
+    more = f" {len(rest)} kinds with {seconds(sum(one.total for one in rest))} are left out." if rest else ""
+    width = width or WIDTH
+    lines = caption_lines(notes + more, width - 2 * MARGIN)
+    left = MARGIN + max(text_width(one.label, BODY) for one in shown) + 0.15
+    foot = 0.62 + 0.15 * (len(lines) + 1)
+    high = max(0.7, PITCH * len(shown)) if height is None else max(0.5, height - HEAD - foot)
+    figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
+    axes = add_axes(figure, left=left, top=HEAD, right=MARGIN + 1.9, bottom=foot)
+    times = [one.total for one in shown]
+    for place, one in enumerate(shown):
+        style = one.style
+        axes.barh(place, one.total, 0.7, color=style.colour, hatch=style.hatch, edgecolor="#444444", lw=0.5)
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    axes.set_yticks(range(len(shown)), [one.label for one in shown], fontsize=BODY, family=FONT)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlim(0, 1.005 * max(times))
+    duration_axis(axes, "x", max(times), label)
+    axes.grid(axis="x", color="#E3E3E3", linewidth=0.5)
+    _numbers(axes, shown)
+    caption(figure, lines)
+    return figure
+
+
+def _any(bars: Bars) -> list[Share]:
+    shown = bars.shown()
+    if not shown:
+        raise TraceError("nothing to show: the selected ranks spent no time in anything of this kind")
+    return shown
+
+
+def _patch(share: Share) -> Patch:
+    style = share.style
+    return Patch(facecolor=style.colour, hatch=style.hatch, edgecolor="#444444", lw=0.5, label=share.label)
+
+
+def _stack(axes: Axes, shown: Sequence[Share], count: int, room: float) -> None:
+    """Draw the parts as polygons: a collection for each kind is fast with thousands of bars."""
+    half = min(0.36, BROADEST / 2 * count / room) if count <= EDGED else 0.5
+    left, right = np.arange(count) - half, np.arange(count) + half
+    floor = np.zeros(count)
+    for share_ in shown:
+        top = floor + share_.times
+        corners = np.stack(
+            [np.stack([left, right, right, left], 1), np.stack([floor, floor, top, top], 1)], axis=2
+        )
+        parts = PolyCollection(
+            list(corners[share_.times > 0]),
+            facecolor=share_.style.colour,
+            edgecolor="#444444" if count <= EDGED else "none",
+            linewidth=0.5 if count <= EDGED else 0,
+            hatch=share_.style.hatch or None,
+            label=share_.label,
+            gid=share_.label,
+        )
+        axes.add_collection(parts, autolim=False)
+        floor = top
+    axes.set_xlim(-0.5, count - 0.5)
+
+
+def _group_labels(axes: Axes, groups: Sequence[str], room: float) -> None:
+    """Name all bars, else every second, fifth, tenth and so on, as many as fit."""
+    needed = (max(text_width(group, BODY) for group in groups) + 0.08) * len(groups)
+    step = next(step for step in _steps() if needed / step <= room)
+    places = list(range(0, len(groups), step))
+    axes.set_xticks(places, [groups[place] for place in places], fontsize=BODY, family=FONT)
+    axes.tick_params(axis="x", length=0 if step == 1 else 3)
+    named = groups[0] == "root" or groups[0][:1] == "p"
+    axes.set_xlabel("processor" if named else "rank", fontsize=BODY, color=INK, fontfamily=FONT)
+
+
+def _steps() -> list[int]:
+    return [base * 10**power for power in range(8) for base in (1, 2, 5)]
+
+
+def _top_labels(axes: Axes, tops: Sequence[float], room: float) -> None:
+    """Write each bar's height above it, where all of these fit."""
+    texts = [seconds(top) for top in tops]
+    if max(text_width(text, SMALL) for text in texts) + 0.06 > room / len(tops):
+        return
+    for place, (top, text) in enumerate(zip(tops, texts, strict=True)):
+        axes.annotate(
+            text, (place, top), (0, 2), textcoords="offset points", ha="center", va="bottom",
+            fontsize=SMALL, color=SOFT, family=FONT,
+        )  # fmt: skip
+
+
+def _numbers(axes: Axes, shown: Sequence[Share]) -> None:
+    """Write at each bar's end what it is in numbers."""
+    everything = sum(one.total for one in shown)
+    for place, one in enumerate(shown):
+        count = f" · {one.count:,} ×" if one.count else ""
+        part = one.total / everything
+        axes.annotate(
+            f"{seconds(one.total)} · {share(part) if part >= 0.005 else '< 1 %'}{count}",
+            (one.total, place), (4, 0), textcoords="offset points", va="center",
+            fontsize=SMALL, color=SOFT, family=FONT, annotation_clip=False,
+        )  # fmt: skip

@@ -1,0 +1,39 @@
+"""Bar charts of auxiliary events, all that isn't module run time: for each processor, and in total.
+
+May touch: nothing.  Next rooms: ``shares.py`` counts, ``bars.py`` draws.
+"""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from pse.trace import Selection, Trace
+from pse.views.bars import draw_by_processor, draw_totals
+from pse.views.shares import event_bars
+
+ABOUT = (
+    "Waits by reason; hand-over: giving and taking tags; memory: finding and freeing it; rest of the engine: "
+    "choosing what to do next, and time without a core."
+)
+
+
+def draw_event_time(
+    trace: Trace, selection: Selection, *, width: float | None = None, height: float | None = None
+) -> Figure:
+    """Draw for each processor how long its threads waited, handed over, and were in the engine."""
+    return draw_by_processor(
+        trace, selection, event_bars(trace, selection), title="auxiliary event time of each processor",
+        label="time", notes=f"Time is summed up over all threads of a processor. {ABOUT}",
+        width=width, height=height,
+    )  # fmt: skip
+
+
+def draw_event_total(
+    trace: Trace, selection: Selection, *, width: float | None = None, height: float | None = None
+) -> Figure:
+    """Draw how long all ranks together waited, handed over, and were in the engine."""
+    return draw_totals(
+        trace, selection, event_bars(trace, selection), title="auxiliary event time in total",
+        label="time, all ranks", notes=f"At each bar: time, share, how often. {ABOUT}",
+        width=width, height=height,
+    )  # fmt: skip
