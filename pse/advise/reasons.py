@@ -1,0 +1,127 @@
+"""Why: a few sentences with numbers, for people.
+
+Next room: `advice` puts them beside the proposal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pse.advise.assignment import Machine
+from pse.advise.measured import Measured
+from pse.advise.search import Candidate, Study
+from pse.advise.texts import Subject
+from pse.advise.units import Unit
+from pse.language.resolved import For
+
+BUSY = 0.9
+"""From this part of its time on, a core or a link counts as busy."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What reasons are made from."""
+
+    measured: Measured
+    subject: Subject
+    study: Study
+    machine: Machine
+    units: list[Unit]
+
+    def places(self, parallel: bool) -> int:
+        """How many processors share the time of a call site's executions."""
+        return self.measured.processors if parallel else 1
+
+
+def for_change(told: Told, now: Candidate, chosen: Candidate) -> list[str]:
+    """Say why an assignment is better than the present one."""
+    found = []
+    for label in dict.fromkeys(chosen.assignment.threads.values()):
+        for parallel in (True, False):
+            moved = [u for u in told.units if u.parallel == parallel and _moved(u, label, now, chosen)]
+            found += [_thread(told, moved, label, chosen)] if moved else []
+    for step, window in chosen.assignment.inflight.items():
+        if window is not None and window != now.assignment.inflight.get(step):
+            loop = told.subject.walk.steps[step].statement
+            assert isinstance(loop, For)
+            found.append(
+                f"up to {window} iterations of the loop in line {loop.span.line} at once: while one waits for"
+                " what it needs, another goes on"
+            )
+    if chosen.assignment.depth != now.assignment.depth:
+        found.append(
+            f"queues of {chosen.assignment.depth} places: who is ahead waits less often for who comes behind"
+        )
+    return found
+
+
+def _moved(unit: Unit, label: str, now: Candidate, chosen: Candidate) -> bool:
+    site = unit.sites[0]
+    return chosen.assignment.threads[site] == label != now.assignment.threads[site]
+
+
+def _thread(told: Told, moved: list[Unit], label: str, chosen: Candidate) -> str:
+    """Say why some calls have a thread of their own, or one with others."""
+    parallel = moved[0].parallel
+    name = " and ".join(dict.fromkeys(name for unit in moved for name in unit.names))
+    weight, cpu = sum(unit.weight for unit in moved), sum(unit.cpu for unit in moved)
+    threads = chosen.assignment.threads
+    there = [
+        u for u in told.units if u.parallel == parallel and threads[u.sites[0]] == label and u not in moved
+    ]
+    with_others = [name for unit in there if unit.weight > 0.01 * weight for name in unit.names]
+    share = f"{name} loads the CPU {100 * cpu / weight if weight else 0:.0f} %"
+    time = f"of the {weight / told.places(parallel):.3g} s it takes"
+    on = " on each processor" if parallel and told.measured.processors > 1 else ""
+    where = f"give it a thread of its own, {label}"
+    if with_others:
+        where = f"put it on {label}, with {' and '.join(dict.fromkeys(with_others))}"
+    ends = "others compute while it waits" if cpu < 0.5 * weight else "it computes while others wait"
+    return f"{share} {time}{on}: {where}, and {ends}"
+
+
+def for_none(told: Told, now: Candidate) -> list[str]:
+    """Say why a program should be left as it is."""
+    return [f"leave it as it is: {reason}" for reason in list(_obstacles(told, now))[:1]]
+
+
+def _obstacles(told: Told, now: Candidate) -> Iterator[str]:
+    movable = [unit for unit in told.units if unit.weight > 0]
+    busy = _cpu(told) / now.seconds
+    link = _link(told) / now.seconds
+    if len(movable) == 1:
+        names = " and ".join(movable[0].names)
+        yield f"{names} is all that it does, or has to stay together: there is nothing to part"
+    if busy >= BUSY:
+        yield f"the cores are busy {100 * min(busy, 1):.0f} % of the time; threads would only take turns"
+    if link >= BUSY:
+        yield f"the links are busy {100 * min(link, 1):.0f} % of the time, whatever threads do"
+    if len(set(now.assignment.threads.values())) > 1:
+        yield "no other assignment of its calls to threads is faster by more than noise"
+    yield (
+        "its calls need each other's results one after the other (cores busy"
+        f" {100 * min(busy, 1):.0f} %, links {100 * min(link, 1):.0f} %): other threads would wait, too"
+    )
+
+
+def _cpu(told: Told) -> float:
+    """Seconds for which the busiest cores have work."""
+    totals: dict[str, float] = {}
+    for operation in told.study.unrolled.operations:
+        cores = told.study.machine.cores[operation.processor]
+        totals[cores.name] = totals.get(cores.name, 0.0) + operation.cpu / max(cores.amount, 1e-9)
+    return max(totals.values(), default=0.0)
+
+
+def _link(told: Told) -> float:
+    """Seconds for which the busiest link has work."""
+    machine, operations = told.study.machine, told.study.unrolled.operations
+    totals: dict[str, float] = {}
+    for operation in operations:
+        for needed in operation.inputs:
+            sender = operations[needed.source].processor
+            if machine.is_remote(sender, operation.processor):
+                host = machine.hosts[sender]
+                totals[host] = totals.get(host, 0.0) + needed.size / machine.link.rate
+    return max(totals.values(), default=0.0)

@@ -1,0 +1,60 @@
+"""``pse advise``: a better thread assignment from one trace, what it is going to bring, and what-if."""
+
+import json
+import sys
+
+import click
+
+from pse.cli.run import Processors
+from pse.language.errors import UsageError
+from pse.trace import TraceError
+
+
+@click.command("advise")
+@click.argument("directory", metavar="DIR")
+@click.option("--apply", "write", is_flag=True, help="Write the proposal into the program.")
+@click.option("--program", metavar="PATH", help="The program, if it isn't where it was when it ran.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("-p", "--processors", metavar="P", type=Processors(), help="What if there were P processors?")
+@click.option("--link", metavar="RATE|FACTOR", help="What if links had this rate: 100Mbit, 2x?")
+@click.option("--speed", "speeds", metavar="MODULE=2x", multiple=True, help="What if a module were so fast?")
+@click.option(
+    "-o", "--option", "options", metavar="queue_depth=N", multiple=True, help="What if queues had N?"
+)
+@click.option(
+    "--threads",
+    metavar="SITE=THREAD",
+    multiple=True,
+    help="What if this call (shift, or shift:42) were there?",
+)
+def command(
+    directory: str,
+    write: bool,
+    program: str | None,
+    as_json: bool,
+    processors: int | None,
+    link: str | None,
+    speeds: tuple[str, ...],
+    options: tuple[str, ...],
+    threads: tuple[str, ...],
+) -> None:
+    """Propose threads for a program from a trace of one run (pse run PROGRAM --trace DIR).
+
+    Says why, predicts the run time, and shows the change; --apply writes it.  Best from a run on one thread.
+    """
+    from pse.advise import advise, parse_whatif
+    from pse.advise.show import show
+
+    whatif = parse_whatif(processors, link, speeds, options, threads)
+    try:
+        found = advise(directory, program=program, whatif=whatif)
+    except TraceError as error:
+        raise UsageError(error.message, help=error.help) from error
+    if as_json:
+        click.echo(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
+    else:
+        show(found, sys.stdout, applying=write)
+    if write:
+        found.apply()
+        if found.proposal:
+            click.echo(f"{found.program}: written", err=as_json)
