@@ -1,7 +1,10 @@
 """Fixtures of the tool stack: an MPI, the object to preload, tools compiled for it, runs in a stack."""
 
+import contextlib
+import os
 import subprocess
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,31 @@ from pse.toolstack.mpi import Mpi, find_mpi
 
 SOURCES = Path(__file__).parent / "sources"
 TOOLS = ("plain.c", "old.c", "looking.c", "others.c", "classy.cpp")
+
+
+MAPPED_SECONDS = 10
+"""After so long whoever has made shared memory has mapped it."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def aborted_jobs_leave_nothing() -> Iterator[None]:
+    """Remove what MPICH leaves in /dev/shm of jobs that end early, as some of these tests want them to."""
+    before = set(Path("/dev/shm").glob("mpich_shm_*"))
+    yield
+    left = [path for path in set(Path("/dev/shm").glob("mpich_shm_*")) - before if _is_ours_and_old(path)]
+    for maps in Path("/proc").glob("[0-9]*/maps") if left else ():
+        with contextlib.suppress(OSError):
+            text = maps.read_text(errors="replace")
+            left = [path for path in left if str(path) not in text]
+    for path in left:
+        path.unlink(missing_ok=True)
+
+
+def _is_ours_and_old(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        found = path.stat()
+        return found.st_uid == os.getuid() and time.time() - found.st_mtime > MAPPED_SECONDS
+    return False
 
 
 @pytest.fixture(scope="session")
