@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -23,6 +22,7 @@ from pse.notebook.programs import Checked, checked, spelled
 from pse.notebook.running import Job
 from pse.notebook.screen import Screen, screen
 from pse.notebook.sweep import Notes, Point, Run, Sweep, fingerprint, make_sweep
+from pse.runtime.live import share_bar
 
 if TYPE_CHECKING:
     from pse.notebook.tidy import Experiment
@@ -145,7 +145,7 @@ class _Runs:
     def _drawn(self, number: int, count: int, point: Point, repeat: int) -> RenderableType:
         done, whole = self._before + number, self._before + count
         table = Table.grid(padding=(0, 2, 0, 0))
-        bar = ProgressBar(total=whole, completed=done, width=30)
+        bar = share_bar(done / whole, 30)
         elapsed = time.monotonic() - self._began
         rest = f"about {_duration(elapsed / number * (count - number))} left" if number else ""
         failed = Text(f"{self._failed} failed", "red") if self._failed else ""

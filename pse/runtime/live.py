@@ -12,7 +12,6 @@ from typing import TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -25,7 +24,9 @@ from pse.runtime.request import Prepared
 LIVE_INTERVAL = 0.25
 """Seconds between two updates of live lines."""
 
-_BAR, _LEAST_SITES = 24, 3
+_BAR = 24
+_HEAD = 2  # lines above the rows of a table
+_LEAST = 3  # rows that there is always room for
 
 
 class LiveProgress(Progress):
@@ -87,21 +88,23 @@ def drawn(overview: Overview, height: int | None = None) -> RenderableType:
     overview : Overview
         How it stands.
     height : int, optional
-        Lines that there are; call sites that have the least to tell are left out to fit.
+        Lines that there are; call sites and queues that have the least to tell are left out to fit.
     """
-    parts: list[RenderableType] = [_head(overview)]
-    parts += [_loops(overview.loops)] if overview.loops else []
-    below: list[RenderableType] = ["", _threads(overview)]
-    below += ["", _queues(overview.queues)] if overview.queues else []
+    queues = _fullest(overview.queues, height // 4) if height else overview.queues
     notes = [*_memory(overview), *([Text(hidden_text(overview.hidden), "yellow")] if overview.hidden else [])]
-    below += ["", *notes] if notes else []
-    used = 4 + len(overview.loops) + len(overview.threads) + len(notes) + 2 * bool(notes)
-    used += len(overview.queues) + 2 * bool(overview.queues)
-    shown = _chosen(overview.sites, max(_LEAST_SITES, height - used - 3)) if height else overview.sites
-    parts += ["", _sites(shown)]
-    if len(shown) < len(overview.sites):
-        parts.append(Text(f"… and {len(overview.sites) - len(shown)} call sites with less to do", "dim"))
-    return Group(*parts, *below)
+    heights = [_HEAD + len(rows) for rows in (overview.loops, overview.threads, queues) if rows]
+    taken = 1 + sum(heights) + (1 + len(notes) if notes else 0)
+    room = max(_LEAST, height - taken - _HEAD - 2) if height else len(overview.sites)
+    sites = _busiest(overview.sites, room)
+    parts: list[RenderableType] = [_head(overview)]
+    parts += ["", _loops(overview.loops)] if overview.loops else []
+    parts += ["", _sites(sites)]
+    if len(sites) < len(overview.sites):
+        parts.append(Text(f"… and {len(overview.sites) - len(sites)} call sites with less to do", "dim"))
+    parts += ["", _threads(overview)]
+    parts += ["", _queues(queues)] if queues else []
+    parts += ["", *notes] if notes else []
+    return Group(*parts)
 
 
 def _head(overview: Overview) -> Text:
@@ -123,17 +126,22 @@ def _loops(loops: Sequence[LoopLine]) -> Table:
     table = _table("loop", "iterations complete", "")
     for loop in loops:
         known = loop.total is not None and not loop.bound
-        bar = ProgressBar(total=max(1, loop.total or 0), completed=loop.done, width=_BAR) if known else ""
+        bar = share_bar(loop.done / loop.total if loop.total else 1.0, _BAR) if known else ""
         table.add_row(Text(loop.name), Text(loop_text(loop)), bar)
     return table
 
 
-def _chosen(sites: Sequence[Line], count: int) -> Sequence[Line]:
+def _busiest(sites: Sequence[Line], count: int) -> Sequence[Line]:
     """Keep the call sites on which most time went, in the program's order."""
     if len(sites) <= count:
         return sites
     busiest = sorted(range(len(sites)), key=lambda number: -sites[number].seconds)
     return [sites[number] for number in sorted(busiest[:count])]
+
+
+def _fullest(queues: Sequence[QueueLine], count: int) -> Sequence[QueueLine]:
+    """Keep the queues that became longest."""
+    return sorted(queues, key=lambda queue: -queue.longest)[: max(_LEAST, count)]
 
 
 def _sites(sites: Sequence[Line]) -> Table:
@@ -152,8 +160,7 @@ def _threads(overview: Overview) -> Table:
         "thread", "ranks", "in modules", "", "CPU", "state", numbers=("ranks", "in modules", "CPU")
     )
     for line in overview.threads:
-        bar = ProgressBar(total=1.0, completed=line.busy, width=10)
-        shares = (_percent(line.busy), bar, _percent(line.cpu))
+        shares = (_percent(line.busy), share_bar(line.busy, 10), _percent(line.cpu))
         table.add_row(Text(line.thread), str(line.ranks), *shares, Text(line.state or "out of sight"))
     return table
 
@@ -180,6 +187,12 @@ def _memory(overview: Overview) -> list[Text]:
         )
         for line in overview.memory
     ]
+
+
+def share_bar(share: float, width: int) -> Text:
+    """Draw a share as a bar that can be read without colours, on dark and on light ground."""
+    filled = round(min(1.0, max(0.0, share)) * width)
+    return Text.assemble(("━" * filled, "cyan"), ("╌" * (width - filled), "dim"))
 
 
 def _percent(share: float) -> str:
