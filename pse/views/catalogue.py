@@ -45,6 +45,7 @@ VIEWS = {
     "module-time": View("run time of modules, a bar per processor", "module_bars", "draw_module_time"),
     "module-total": View("run time of modules on all ranks", "module_bars", "draw_module_total"),
     "event-time": View("waits, hand-overs, engine: a bar per processor", "event_bars", "draw_event_time"),
+    "messages": View("bytes and messages from rank to rank", "messages", "draw_messages"),
     "event-total": View("waits, hand-overs, engine on all ranks", "event_bars", "draw_event_total"),
 }
 
