@@ -56,7 +56,7 @@ _FAMILY = (
         r"I?(neighbor_)?(barrier|bcast|gather|scatter|allgather|alltoall|allreduce|reduce|reduce_scatter"
         r"(_block)?|scan|exscan)[vw]?(_init)?",
     ),
-    ("file or window", r"(File|Win|R?put|R?get|R?accumulate|Fetch|Compare)\w*"),
+    ("file or window", r"(File|Win)_\w+|R?(put|get|(get_)?accumulate)|Fetch_and_op|Compare_and_swap"),
 )
 
 

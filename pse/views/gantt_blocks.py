@@ -15,7 +15,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
-from matplotlib.patheffects import withStroke
 
 from pse.graph.palette import darker, ink
 from pse.trace import ModuleFlag, Trace
@@ -247,7 +246,7 @@ class Calls:
         written = axes.text(x, y, text, size=size, color=colour, family=FONT, zorder=9, clip_on=True)
         written.set(ha="center", va="center_baseline")
         if category.kind != "wait":  # Lines may cross it.
-            written.set_path_effects([withStroke(linewidth=1.6, foreground=category.style.colour)])
+            written.set_bbox({"facecolor": category.style.colour, "edgecolor": "none", "pad": 0.8})
 
     def _fitting(self, block: Any, width: float, size: float) -> str:
         return next((text for text in self._texts(block) if text_width(text, size) <= width), "")

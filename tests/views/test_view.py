@@ -1,0 +1,141 @@
+"""``pse view``: files, formats and words for what can't be drawn."""
+
+import builtins
+import os
+
+import pytest
+from click.testing import CliRunner
+
+from pse import views
+from pse.cli import main
+from pse.language.errors import UsageError
+
+
+def view(*arguments):
+    return CliRunner().invoke(main, ["view", *map(str, arguments)])
+
+
+BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize("form", BEGINS)
+def test_formats(small_trace, tmp_path, form):
+    output = tmp_path / f"run.{form}"
+    result = view(small_trace.path, "-o", output)
+    assert result.exit_code == 0, result.output
+    assert output.read_bytes().startswith(BEGINS[form])
+
+
+def test_svg_has_texts_as_texts(small_trace, tmp_path):
+    assert view(small_trace.path, "--view", "gantt", "-o", tmp_path / "run.SVG").exit_code == 0
+    text = (tmp_path / "run.SVG").read_text()
+    for word in (
+        "small — TPH lifetime",
+        "root · thread_A",
+        "lib.load · k = 0",
+        "waits: input",
+        "never ended",
+    ):
+        assert f">{word}<" in text
+
+
+def test_same_picture_same_bytes(small_trace, tmp_path):
+    for form in BEGINS:
+        for name in "ab":
+            assert view(small_trace.path, "-o", tmp_path / f"{name}.{form}").exit_code == 0
+        assert (tmp_path / f"a.{form}").read_bytes() == (tmp_path / f"b.{form}").read_bytes()
+
+
+def test_several_views_are_pages_or_files(small_trace, tmp_path, monkeypatch):
+    monkeypatch.setitem(views.VIEWS, "again", views.VIEWS["gantt"])
+    both = ("--view", "gantt", "--view", "again", "--view", "gantt")
+    assert view(small_trace.path, *both, "-o", tmp_path / "run.pdf").exit_code == 0
+    assert (tmp_path / "run.pdf").read_bytes().count(b"/Type /Page ") == 2
+    assert view(small_trace.path, *both, "-o", tmp_path / "run.png").exit_code == 0
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == ["run-again.png", "run-gantt.png"]
+
+
+def test_selection_and_size(small_trace, tmp_path):
+    output = tmp_path / "run.svg"
+    chosen = ("--thread", "B", "--tph", "7", "--from", "0.0001", "--until", "0.0009")
+    assert view(small_trace.path, *chosen, "--width", "5", "--height", "4", "-o", output).exit_code == 0
+    text = output.read_text()
+    assert 'width="360pt" height="288pt"' in text
+    assert ">p0 · thread_B<" in text
+    assert ">root · thread_A<" not in text
+
+
+def test_help_lists_views():
+    text = view("--help").output
+    assert all(name in text and view.description[:20] in text for name, view in views.VIEWS.items())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--view", "gant", "-o", "run.png"], "there is no view 'gant', perhaps 'gantt' is meant"),
+        (["-o", "run.jpg"], "known suffixes are .png, .svg, .pdf, .html"),
+        (["-o", "run"], "known suffixes"),
+        (["-o", "no/where/run.png"], "there is no directory no/where"),
+        (["-o", "folder.png"], "it is a directory"),
+        (["--overlay", "lines", "-o", "run.png"], "'lines' is not one of"),
+        (["--tph", "99", "-o", "run.png"], "there is no TPH 99; there are 1, 7, 8"),
+        (["--module", "nix", "-o", "run.png"], "there is no module nix"),
+        (["--from", "5", "-o", "run.png"], "nothing happened in that window of time: the run is from 0 to"),
+        (["--module", "save", "--thread", "B", "-o", "run.png"], "no module call is left by this selection"),
+        (["--view", "gantt", "-o", "run.html"], "a .html page has views of its own"),
+    ],
+)  # fmt: skip
+def test_what_can_t_be_drawn(small_trace, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.png").mkdir()
+    result = view(small_trace.path, *arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+    assert not list(tmp_path.glob("run*"))
+
+
+def test_no_trace(tmp_path):
+    result = view(tmp_path / "nix", "-o", tmp_path / "run.png")
+    assert result.exit_code == 2
+    assert "there is no such directory" in result.output
+
+
+def test_damaged_trace_is_drawn_with_warnings(small_trace, tmp_path):
+    (small_trace.path / "rank-00001.events").write_bytes(b"nonsense")
+    result = view(small_trace.path, "-o", tmp_path / "run.svg")
+    assert result.exit_code == 0
+    assert "warning: rank 1:" in result.output
+    assert ">root · thread_A<" in (tmp_path / "run.svg").read_text()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_full_disk(small_trace, tmp_path):
+    (tmp_path / "run.png").symlink_to("/dev/full")
+    with pytest.raises(UsageError, match=r"cannot write .*: No space left on device"):
+        views.save(views.draw(small_trace, "gantt"), tmp_path / "run.png")
+
+
+def test_several_figures_need_a_pdf(small_trace, tmp_path):
+    figure = views.draw(small_trace, "gantt")
+    with pytest.raises(UsageError, match="a png file holds one picture, not 2"):
+        views.save([figure, figure], tmp_path / "run.png")
+
+
+def test_missing_matplotlib_names_the_extra(small_trace, monkeypatch):
+    import sys
+
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name.partition(".")[0] == "matplotlib":
+            raise ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
+        return real(name, *rest)
+
+    for name in [name for name in sys.modules if name.startswith(("matplotlib", "pse.views."))]:
+        if name not in ("pse.views.catalogue", "pse.views._blocks"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(UsageError, match="pictures need matplotlib") as caught:
+        views.draw(small_trace, "gantt")
+    assert "pse[views]" in caught.value.help
