@@ -42,6 +42,8 @@ VIEWS = {
     "gantt": View(
         "module calls, waits and the ways of TPHs over time, a row per thread", "gantt", "draw_gantt"
     ),
+    "memory": View("memory of the arena and of each thread over time", "memory", "draw_memory"),
+    "load": View("CPU load of each module call, and of modules", "load", "draw_load"),
     "module-time": View("run time of modules, a bar per processor", "module_bars", "draw_module_time"),
     "module-total": View("run time of modules on all ranks", "module_bars", "draw_module_total"),
     "event-time": View("waits, hand-overs, engine: a bar per processor", "event_bars", "draw_event_time"),
