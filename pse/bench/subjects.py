@@ -39,7 +39,10 @@ SUBJECTS = (
     Subject("tools", "a call of MPI through stubs, and through 1, 10 and 100 empty layers of the tool stack"),
     Subject("tracing", "what the tools trace and profile add to calls and programs, alone and together"),
     Subject("coopwait", "operations of MPI that wait, with the tool coopwait and by MPI's own means"),
+    Subject("recording", "how much longer programs run when they are recorded"),
+    Subject("reading", "50 million events into tables, and their summary"),
     Subject("control", "what it costs that all processors go on together, and how that grows"),
+    Subject("advise", "the advisor: its predictions against runs, its proposals against the best by hand"),
 )
 
 

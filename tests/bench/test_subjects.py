@@ -17,6 +17,8 @@ from pse.bench import (
     overhead,
     oversubscribe,
     pingpong,
+    reading,
+    recording,
     synthetic,
     tools,
     tracing,
@@ -49,6 +51,12 @@ SMALL = {
         3,
     ),
     "coopwait": (coopwait, coopwait.Sizes(batches=1, rounds=20, crowded=3), 3),
+    "recording": (
+        recording,
+        recording.Sizes(n=64, frames=3, units=2, seconds=0.01, emulated=False),
+        2,
+    ),
+    "reading": (reading, reading.Sizes(events=20_000), 3),
     "control": (
         control,
         control.Sizes((1, 3), rounds=30, rounds_by_hand=6, free=10, hop_bytes=(64, 4096), hops=5),
