@@ -135,7 +135,7 @@ def _compose(
     figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
     axes = add_axes(figure, left=left, top=HEAD, right=right, bottom=foot)
     pitch = 72 * high / len(found.rows)
-    _frame(axes, found, pitch)
+    _frame(axes, found, pitch, found.end if selection.end is not None else _last(found))
     for part in parts:
         part.draw(axes, pitch)
     legend_below(figure, handles, top=foot - 0.55, width=room)
@@ -143,9 +143,19 @@ def _compose(
     return figure
 
 
-def _frame(axes: Axes, found: Blocks, pitch: float) -> None:
+def _last(found: Blocks) -> int:
+    """Where the last block ends, and a little more: what comes after it is only the end of processes."""
+    ends = [found.begin]
+    for one in found.rows:
+        ends.append(int(one.blocks["end"].max(initial=found.begin)))
+        ends.append(int(found.edges[int(one.shares["pixel"].max()) + 1]) if len(one.shares) else found.begin)
+    last = max(ends) + (max(ends) - found.begin) // 100
+    return min(found.end, last) if last > found.begin else found.end
+
+
+def _frame(axes: Axes, found: Blocks, pitch: float, end: int) -> None:
     axes.set_ylim(len(found.rows) - 0.45, -0.55)
-    time_axis(axes, found.begin, found.end)
+    time_axis(axes, found.begin, end)
     axes.grid(axis="x", color="#E3E3E3", linewidth=0.5)
     axes.tick_params(axis="y", length=0)
     shown = [one.row for one in found.rows]

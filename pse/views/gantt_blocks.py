@@ -224,7 +224,8 @@ class Calls:
 
     def _draw_labels(self, axes: Axes, pitch: float) -> None:
         figure_width = axes.get_figure().get_size_inches()[0] * axes.get_position().width
-        inches = figure_width / (self.found.end - self.found.begin)
+        left, right = axes.get_xlim()
+        inches = figure_width / (right - left)
         size = min(SMALL, pitch * 0.45)
         written = 0
         for place, one in enumerate(self.found.rows):

@@ -19,6 +19,7 @@ from matplotlib.lines import Line2D
 
 from pse.trace import Selection, Trace
 from pse.trace.files import Array
+from pse.trace.tphs import PROGRAM
 from pse.views.blocks import CALL, Blocks, RowBlocks
 from pse.views.figure import duration_text
 from pse.views.gantt_blocks import HALF
@@ -66,8 +67,8 @@ class Ways:
             yield Line2D([], [], color=MANY, linewidth=0.9, label="way of a TPH")
 
     def _name(self, tph: int) -> str:
-        known = self.found.tph_names.get(tph)
-        return f"TPH {tph} ({known})" if known else f"TPH {tph}"
+        known = "the program" if tph == PROGRAM else self.found.tph_names.get(tph)
+        return f"{known} (TPH {tph})" if known else f"TPH {tph}"
 
     def _notes(self) -> Iterator[str]:
         there, has_some = self.found.message_count, len(self.messages) > 0

@@ -89,7 +89,7 @@ def test_lines_lead_from_block_to_block(small_trace):
 
 
 def test_legend_names_tphs_by_their_loop_while_they_are_few(small_trace):
-    assert {"TPH 7 (k = 0)", "TPH 8 (k = 1)"} <= set(words(views.draw(small_trace, "gantt"))[2])
+    assert {"k = 0 (TPH 7)", "k = 1 (TPH 8)"} <= set(words(views.draw(small_trace, "gantt"))[2])
 
 
 def test_lines_can_be_left_out(small_trace):
@@ -214,6 +214,13 @@ def test_nothing_happened(write_trace, make, rows):
     figure = views.draw(write_trace([rows], make.definitions(1)), "gantt")
     assert "Nothing happened here" in words(figure)[0][-1]
     figure.draw_without_rendering()
+
+
+def test_time_ends_with_the_last_block(write_trace, make):
+    rows = [*make.call(0, 0, 1000), {"time": 2000, "type": EventType.PHASE, "a": 4}]
+    opened = write_trace([rows], make.definitions(1))
+    assert views.draw(opened, "gantt").axes[0].get_xlim() == (0, 1010)
+    assert views.draw(opened, "gantt", Selection(end=1.5e-6)).axes[0].get_xlim() == (0, 1500)
 
 
 def test_one_call_of_no_length(write_trace, make):
