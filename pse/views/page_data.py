@@ -17,15 +17,14 @@ from typing import Any
 import numpy as np
 
 from pse.trace import Trace, WaitReason
-from pse.trace.events import EventType
 from pse.trace.files import Array
 from pse.trace.mpi_messages import mpi_messages
 from pse.trace.selection import Selection
-from pse.trace.tables import low
 from pse.trace.text import seconds
 from pse.views.page_blocks import BLOCK_DTYPE, Lane, lanes
 from pse.views.page_kinds import Kinds
 from pse.views.page_series import series
+from pse.views.page_tphs import TphTable
 from pse.views.rows import Row, rows
 
 MOST_ENTRIES = 1_000_000
@@ -51,11 +50,10 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
     shown, kinds = rows(trace, selection), Kinds(trace)
     found = list(lanes(trace, selection, shown, kinds, most))
     begin, end = _window(trace, selection)
-    tphs = np.unique(np.concatenate([lane.entries["tph"] for lane in found]))
-    tphs = tphs[tphs > 0]
+    tphs = TphTable(trace, np.concatenate([lane.entries["tph"] for lane in found]))
     messages, notes = _messages(trace, selection, shown)
     sampled, samples = series(trace, selection, shown, begin, end)
-    columns = _entry_columns(found, tphs, begin) | _tph_columns(trace, tphs)
+    columns = _entry_columns(found, tphs, begin) | _tph_columns(tphs)
     columns |= _message_columns(messages, shown, tphs, begin) | samples
     described, text = packed(columns)
     head = {
@@ -90,7 +88,7 @@ def signed(values: Array) -> Array:
     return np.where(values < 0, -2 * values - 1, 2 * values)
 
 
-def _entry_columns(found: Sequence[Lane], tphs: Array, begin: int) -> dict[str, Array]:
+def _entry_columns(found: Sequence[Lane], tphs: TphTable, begin: int) -> dict[str, Array]:
     entries = np.concatenate([np.empty(0, BLOCK_DTYPE), *(lane.entries for lane in found)])
     before = np.concatenate([np.append(begin, lane.entries["end"])[:-1] for lane in found])
     length = entries["end"] - entries["start"]
@@ -101,35 +99,13 @@ def _entry_columns(found: Sequence[Lane], tphs: Array, begin: int) -> dict[str, 
     return {
         "gap": signed(entries["start"] - before), "length": length, "extra": extra,
         "kind": kind, "less": signed(of_piece - time), "count": count - 1,
-        "tph": _index(tphs, entries["tph"]), "cpu": entries["cpu"],
+        "tph": tphs.places(entries["tph"]), "cpu": entries["cpu"],
     } | {name: entries[name] for name in ("peer", "partition", "state")}  # fmt: skip
 
 
-def _index(tphs: Array, numbers: Array) -> Array:
-    """Place of each TPH in the table, from 1; 0 for none and for those that no block has."""
-    if not len(tphs):
-        return np.zeros(len(numbers), "<i8")
-    places = np.minimum(np.searchsorted(tphs, numbers), len(tphs) - 1)
-    return np.where(tphs[places] == numbers, places + 1, 0)
-
-
-def _tph_columns(trace: Trace, tphs: Array) -> dict[str, Array]:
-    """Numbers of TPHs, their loops from 1, and the values of their counters."""
-    loop, counter = np.zeros(len(tphs), "<i8"), np.zeros(len(tphs), "<i8")
-    for rank in trace.ranks if len(tphs) else ():
-        if loop.all():
-            break
-        begun = trace.select(rank, EventType.CONTEXT_BEGIN)
-        place = _index(tphs, begun["tph"])
-        known = place > 0
-        loop[place[known] - 1] = low(begun["c"])[known].astype("<i8") + 1
-        counter[place[known] - 1] = begun["b"].view("<i8")[known]
-    return {
-        "tph_high": tphs >> np.uint64(32),
-        "tph_low": low(tphs),
-        "tph_loop": loop,
-        "tph_counter": signed(counter),
-    }
+def _tph_columns(tphs: TphTable) -> dict[str, Array]:
+    columns = tphs.columns()
+    return columns | {"tph_counter": signed(columns["tph_counter"])}
 
 
 def _messages(trace: Trace, selection: Selection, shown: Sequence[Row]) -> tuple[Array | None, list[str]]:
@@ -162,7 +138,7 @@ def _all_messages(trace: Trace) -> Array:
 
 
 def _message_columns(
-    messages: Array | None, shown: Sequence[Row], tphs: Array, begin: int
+    messages: Array | None, shown: Sequence[Row], tphs: TphTable, begin: int
 ) -> dict[str, Array]:
     names = ("sent", "took", "sender", "receiver", "message_tph", "bytes")
     if messages is None or not len(messages):
@@ -172,7 +148,7 @@ def _message_columns(
     gaps = np.diff(messages["sent"], prepend=begin)
     columns = (
         signed(gaps), signed(messages["received"] - messages["sent"]), places[messages["sender"]],
-        places[messages["receiver"]], _index(tphs, messages["tph"]), messages["bytes"],
+        places[messages["receiver"]], tphs.places(messages["tph"]), messages["bytes"],
     )  # fmt: skip
     return dict(zip(names, columns, strict=True))
 

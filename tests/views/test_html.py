@@ -281,7 +281,7 @@ def test_pointing_at_a_call_tells_all_about_it(page: Page) -> None:
     assert page.tip(1, 140).startswith("fft.rows\n")
     assert told["place"].endswith(".coven:11:5")
     assert told["row"].startswith("processor 0 · thread_B · rank 1 · ")
-    assert told["TPH"] == "131072 (k = 1)"
+    assert told["TPH"] == "k = 1 (TPH 131072)"
     assert told["start"] == "132.0 ms"
     assert told["duration"] == "16.0 ms"
     assert told["CPU"] == "50 % of it"
@@ -392,7 +392,7 @@ def test_a_click_follows_the_tph_on_all_threads(page: Page, made: tuple[trace.Tr
     assert page.colour(0, 110) == colours["load_frame"]
     assert page.colour(4, 60) != colours["transpose"]
     assert page.js("return gantt.view.lines.drawn") == 4
-    assert "131072 (k = 1)" in page.find("#selected").text
+    assert "k = 1 (TPH 131072)" in page.find("#selected").text
     page.type(".")
     assert "wait: input" in page.find("#selected").text
     page.type(Keys.ESCAPE)
@@ -418,6 +418,13 @@ def test_layers_and_folded_processors(page: Page) -> None:
         False,
         False,
     ]
+
+
+def test_rows_are_made_lower_until_all_are_in_view(page: Page) -> None:
+    page.type(*"]]]]]]")
+    assert page.js("return gantt.view.total > gantt.view.height")
+    page.type("f")
+    assert page.js("return gantt.view.total <= gantt.view.height")
 
 
 def test_help_is_a_key_away(page: Page) -> None:

@@ -142,6 +142,26 @@ def test_a_selection_of_nothing_and_a_file_that_cannot_be(tmp_path: Path) -> Non
     assert not (tmp_path / "t.html").exists()
 
 
+def test_tphs_are_named_with_those_around_them(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    with Recorder(tmp_path / "t", 0) as recorder:
+        for tph, parent, value, loop in ((1 << 40, 1, -4, 0), (1 << 63, 1 << 40, 9, 2), (1 << 50, 1, 5, 0)):
+            recorder.record_at(
+                0, EventType.CONTEXT_BEGIN, tph=tph, a=parent, b=value & (2**64 - 1), c=trace.pair(loop, NONE)
+            )
+        recorder.record_at(9, EventType.MODULE_LEAVE, site=1, tph=1 << 63, b=3)
+    write_html(trace.open(tmp_path / "t"), tmp_path / "t.html")
+    _, columns = read(tmp_path / "t.html")
+    numbers = [
+        int(high) << 32 | int(low) for high, low in zip(columns["tph_high"], columns["tph_low"], strict=True)
+    ]
+    assert numbers == [1, 1 << 40, 1 << 63]
+    assert columns["tph_parent"].tolist() == [0, 1, 2]
+    assert columns["tph_loop"].tolist() == [0, 1, 3]
+    assert of_both_signs(columns["tph_counter"]).tolist() == [0, -4, 9]
+    assert columns["tph"].tolist() == [3]
+
+
 def test_a_trace_without_any_block_is_a_page_all_the_same(tmp_path: Path) -> None:
     write_html(write_calls(tmp_path / "t", 1, []), tmp_path / "t.html")
     head, columns = read(tmp_path / "t.html")

@@ -94,6 +94,10 @@ function label(pen, kind, left, y, width, height) {
   const needed = pen.measureText(text).width;
   if (needed > room) text = text.slice(0, Math.floor((text.length * room) / needed) - 1) + "…";
   if (text.length < 3 && kind.label.length > 2) return;
+  if (kind.hatch) {
+    pen.fillStyle = kind.colour;
+    pen.fillRect(from + 2, y + 1, Math.min(needed, room) + 4, height - 2);
+  }
   pen.fillStyle = kind.ink;
   pen.fillText(text, from + 4, y + height / 2 + 0.5);
 }

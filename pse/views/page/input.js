@@ -128,7 +128,7 @@ const KEYS = {
   "+": () => zoom(model, view, 0.7), "=": () => zoom(model, view, 0.7), "-": () => zoom(model, view, 1 / 0.7),
   ArrowLeft: () => pan(-0.15), ArrowRight: () => pan(0.15),
   ArrowUp: () => (byId("rows").scrollTop -= 60), ArrowDown: () => (byId("rows").scrollTop += 60),
-  "[": () => taller(1 / 1.25), "]": () => taller(1.25),
+  "[": () => taller(1 / 1.25), "]": () => taller(1.25), f: () => (fitRows(model, view), arrange()),
   0: whole, n: () => jump(1), N: () => jump(-1), ",": () => neighbour(-1), ".": () => neighbour(1),
   "/": () => byId("query").focus(), "?": () => byId("help").showModal(),
   Escape: () => select(null), Enter: () => view.selected !== null && reveal(view.selected, true),
@@ -140,7 +140,7 @@ function pan(share) {
 }
 
 function taller(factor) {
-  view.scale = Math.min(4, Math.max(0.4, view.scale * factor));
+  view.scale = Math.min(4, Math.max(0.02, view.scale * factor));
   arrange();
 }
 

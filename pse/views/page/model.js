@@ -80,10 +80,16 @@ function readMessages(model) {
 
 // Numbers of TPHs are beyond what a double holds exactly, so they are text.
 function readTphs(model) {
-  const [high, low, loop, counter] = ["tph_high", "tph_low", "tph_loop", "tph_counter"].map(model.column);
+  const [high, low, parent, loop, counter] =
+    ["tph_high", "tph_low", "tph_parent", "tph_loop", "tph_counter"].map(model.column);
+  const named = (i) => { // As the program counts: from the outermost loop in.
+    const name = loop[i] && loop[i] <= model.loops.length ? model.loops[loop[i] - 1] || "round" : "";
+    const around = parent[i] && parent[i] - 1 < i ? named(parent[i] - 1) : "";
+    return [around, name && `${name} = ${signed(counter[i])}`].filter(Boolean).join(", ");
+  };
   return Array.from(low, (_, i) => {
-    const name = loop[i] ? model.loops[loop[i] - 1] : "";
-    return { number: String((BigInt(high[i]) << 32n) + BigInt(low[i])), text: name ? `${name} = ${signed(counter[i])}` : "" };
+    const number = String((BigInt(high[i]) << 32n) + BigInt(low[i]));
+    return { number, text: named(i) || (number === "1" ? "the program" : "") };
   });
 }
 

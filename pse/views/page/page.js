@@ -37,12 +37,18 @@ function resize() {
 // Names of the rows; a processor's name folds its rows.
 function fillGutter() {
   const parts = [];
-  let before;
+  let before, free = 0;
   model.rows.forEach((row, index) => {
     const place = view.places[index];
-    if (row.group && row.group !== before) parts.push(processorName(row, place));
+    if (row.group && row.group !== before && place.y >= free) {
+      parts.push(processorName(row, place));
+      free = place.y + 14;
+    }
     before = row.group;
-    if (!place.folded) parts.push(at(element("span", row.name, { class: "thread", title: row.where }), place.y, place.main));
+    if (place.main >= 11 || (!row.group && place.y >= free)) {
+      if (!row.group) free = place.y + 14;
+      parts.push(at(element("span", row.name, { class: "thread", title: row.where }), place.y, Math.max(12, place.main)));
+    }
     for (const { series, y, height } of place.series) {
       const text = series.name === "memory" ? `memory ≤ ${bytes(series.peak)}` : `queues ≤ ${series.peak}`;
       parts.push(at(element("span", text, { class: "lane" }), y, height));

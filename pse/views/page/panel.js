@@ -127,7 +127,7 @@ function describeBlock(model, entry, rowNumber) {
   const facts = [["place", kind.place], ["row", row.where], ["TPH", tphText(model, model.tph[entry])]];
   if (model.partition[entry] && model.partitions > 1) facts.push(["partition", `${model.partition[entry] - 1}`]);
   facts.push(["start", moment(base.start[entry], Math.max(1, length / 100))], ["duration", duration(length)]);
-  if (kind.category === "call") facts.push(["CPU", length > 0 ? `${percent(model.cpu[entry] / length)} of it` : ""]);
+  if (kind.category === "call" && model.state[entry] < 2) facts.push(["CPU", length > 0 ? `${percent(model.cpu[entry] / length)} of it` : ""]);
   if (kind.category === "wait") facts.push(["waits", kind.reason], ["call", kind.call], ["tag", kind.tag]);
   if (model.peer[entry]) facts.push(["from rank", `${model.peer[entry] - 1}`]);
   facts.push(["reads", kind.reads], ["defines", kind.defines], ["note", STATES[model.state[entry]]]);
@@ -137,7 +137,7 @@ function describeBlock(model, entry, rowNumber) {
 function tphText(model, number) {
   if (!number) return "";
   const { number: name, text } = model.tphs[number - 1];
-  return text ? `${name} (${text})` : name;
+  return text ? `${text} (TPH ${name})` : name;
 }
 
 function describeMerged(model, found) {

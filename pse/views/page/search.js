@@ -19,8 +19,8 @@ function fits(model, { where, word }) {
   const rowFits = (row) => any && row.label.toLowerCase().includes(word) || where === "rank" && String(row.rank) === word
     || where === "thread" && row.thread.toLowerCase().replace("thread_", "") === word.replace("thread_", "")
     || where === "processor" && [row.group, row.group.slice(1)].includes(word);
-  const tphFits = (tph) => where === "tph" && (tph.number === word || tph.text.toLowerCase() === word)
-    || any && (tph.number === word || tph.text.replace(/\s/g, "").toLowerCase() === word);
+  const tphFits = ({ number, text }) => (any || where === "tph")
+    && (number === word || text.toLowerCase().replaceAll(" ", "").split(",").includes(word));
   return {
     kinds: Uint8Array.from(model.kinds, kindFits), rows: Uint8Array.from(model.rows, rowFits),
     tphs: Uint8Array.from([{ number: "", text: "" }, ...model.tphs], (tph) => tph.number !== "" && tphFits(tph)),

@@ -53,18 +53,19 @@ function shown(view, kind) {
 // Puts rows one below the other: their main lane, lanes of what is nested, lanes of series.
 function layOut(model, view) {
   const fit = (view.height - 2 * TOP) / Math.max(1, model.rows.length) / (MAIN + SPACE);
-  const main = Math.max(12, MAIN * view.scale * Math.min(1.5, Math.max(0.6, fit)));
+  const main = Math.max(1, MAIN * view.scale * Math.min(1.5, Math.max(0.6, fit)));
+  const thin = main < 3, space = thin ? 0 : Math.min(SPACE, 0.3 * main), between = Math.min(PROCESSOR_SPACE, 0.4 * main);
   let y = TOP, before = null;
   view.places = model.rows.map((row, index) => {
-    if (index && row.group !== before) y += PROCESSOR_SPACE;
+    if (index && row.group !== before) y += between;
     before = row.group;
     const folded = view.folded.has(row.group);
-    const place = { y, folded, lanes: [], series: [], main: folded ? THIN : main };
+    const place = { y, folded, lanes: [], series: [], main: folded ? Math.min(THIN, main) : main };
     row.lanes.forEach((lane, depth) => {
       if (depth && (folded || !view.layers.nested)) return;
-      const height = depth ? NESTED * Math.min(2, Math.max(0.8, view.scale)) : place.main;
+      const height = depth ? NESTED * Math.min(2, view.scale < 1 ? main / MAIN : view.scale) : place.main;
       place.lanes.push({ lane, y, height, nested: depth > 0 });
-      y += height + (depth ? 1 : 2);
+      y += height + (depth ? 1 : (thin ? 0 : 2));
     });
     for (const series of folded ? [] : model.series) {
       if (series.row !== index || !view.layers[series.name]) continue;
@@ -72,10 +73,21 @@ function layOut(model, view) {
       y += SERIES;
     }
     place.height = y - place.y;
-    y += folded ? 1 : SPACE;
+    y += folded ? Math.min(1, space) : space;
     return place;
   });
   view.total = y + TOP;
+}
+
+// All rows at once, or as high as usual.
+function fitRows(model, view) {
+  const all = view.total > view.height;
+  view.scale = 1;
+  layOut(model, view);
+  while (all && view.total > view.height && view.scale > 0.01) {
+    view.scale *= 0.95;
+    layOut(model, view);
+  }
 }
 
 // What lies at a point of the picture: the lane and the row.
