@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pse.cli import _under as under
-from pse.cli.run import Processors
+from pse.cli.run import Processors, live_option
 from pse.runtime.request import Request, parse_defines
 
 _OPTIONS = (
@@ -58,7 +58,8 @@ def rank_command(**given: Any) -> Request:
 @click.option("--hosts", metavar="A,B", help="The machines to run on.")
 @click.option("-f", "--hostfile", metavar="FILE", help="A file that names the machines, one on each line.")
 @under.option
-def command(hosts: str | None, hostfile: str | None, tools: str | None, **given: Any) -> None:
+@live_option
+def command(hosts: str | None, hostfile: str | None, tools: str | None, live: bool, **given: Any) -> None:
     """Go on from the checkpoint in DIR, which `pse run --checkpoint DIR` wrote.
 
     Program, parameters and options are those that the run was begun with; the number of processors may be
@@ -68,4 +69,4 @@ def command(hosts: str | None, hostfile: str | None, tools: str | None, **given:
     from pse.runtime.mpi import Hosts
 
     where = Hosts.chosen(hosts, hostfile, os.environ)
-    sys.exit(launch(_make_request(**given), where, under.put_under(tools, given["trace"])))
+    sys.exit(launch(_make_request(**given), where, under.put_under(tools, given["trace"]), live=live))

@@ -40,6 +40,11 @@ _OPTIONS = (
 )
 
 
+live_option = click.option(
+    "--live", is_flag=True, help="Show loops, threads, queues and memory while it runs."
+)
+
+
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command what `pse run` and `python -m pse` have in common."""
     for option in reversed(_OPTIONS):
@@ -73,7 +78,7 @@ def rank_command(**given: Any) -> Request:
 @click.option("--hosts", metavar="A,B", help="The machines to run on.")
 @click.option("-f", "--hostfile", metavar="FILE", help="A file that names the machines, one on each line.")
 @under.option
-@click.option("--live", is_flag=True, help="Show loops, threads, queues and memory while it runs.")
+@live_option
 def command(hosts: str | None, hostfile: str | None, tools: str | None, live: bool, **given: Any) -> None:
     """Run PROGRAM and report where its time went.
 

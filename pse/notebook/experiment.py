@@ -148,8 +148,8 @@ class _Runs:
         bar = share_bar(done / whole, 30)
         elapsed = time.monotonic() - self._began
         rest = f"about {_duration(elapsed / number * (count - number))} left" if number else ""
-        failed = Text(f"{self._failed} failed", "red") if self._failed else ""
-        table.add_row(f"{done} of {whole} runs", bar, failed, rest)
+        failed = [Text(f"{self._failed} failed", "red")] if self._failed else []
+        table.add_row(f"{done} of {whole} runs", bar, *failed, rest)
         values = ", ".join(f"{name} = {value}" for name, value in point)
         return Group(table, Text(f"{values}; repeat {repeat + 1} of {self.sweep.repeats}", "dim"))
 

@@ -25,6 +25,7 @@ LIVE_INTERVAL = 0.25
 """Seconds between two updates of live lines."""
 
 _BAR = 24
+_TELLING = 0.01  # seconds; below that, the share of the CPU is noise
 _HEAD = 2  # lines above the rows of a table
 _LEAST = 3  # rows that there is always room for
 
@@ -149,7 +150,8 @@ def _sites(sites: Sequence[Line]) -> Table:
         "call site", "thread", "calls", "seconds", "CPU", "state", numbers=("calls", "seconds", "CPU")
     )
     for line in sites:
-        numbers = (str(line.calls), f"{line.seconds:.1f}", _percent(line.share))
+        share = _percent(line.share) if line.seconds >= _TELLING else "–"
+        numbers = (str(line.calls), f"{line.seconds:.1f}", share)
         style = "bold" if line.state.startswith("running") else "dim"
         table.add_row(Text(line.name), Text(line.thread), *numbers, Text(line.state), style=style)
     return table
