@@ -1,4 +1,4 @@
-"""``pse bench reading``: how fast a trace of many events becomes tables, and its summary.
+"""``pse bench reading``: how fast a trace of many events becomes tables, its summary, its Gantt.
 
 The trace is made (``traces.py``) and lies in the page cache.  Each reading is a process of its own on one
 core, timed from opening the trace to having all its tables, one after the other.  Beside it, the floor: a sum
@@ -38,7 +38,7 @@ class Sizes:
 
 
 def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
-    """Measure tables, summary and floor, in turn."""
+    """Measure tables, summary, Gantt and floor, in turn."""
     with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory:
         events = _made(directory, sizes.events)
         measurers = [functools.partial(_apart, what, directory) for what in READINGS]
@@ -49,12 +49,16 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
     passed = Against("a sum over the same bytes", "s", tuple(samples["floor"]))
     peaks = tuple(peak / 1e9 for peak in samples["summary memory"])
     whole = Against("the trace", "GB", (size / 1e9,) * repeats, peaks)
+    drawn = tuple(peak / (1 << 20) for peak in samples["gantt memory"])
+    file = Against("the trace", "MiB", (size / (1 << 20),) * repeats)
     held = tuple(peak / whole.value for peak in peaks)
     of = f"of {million:.3g} million events"
     return [
         Figure(f"a trace {of} into tables", "M events/s", ">=", 20.0, rates["tables"], floor),
         Figure(f"summary {of}", "s", "<=", 10.0, tuple(samples["summary"]), passed),
         Figure(f"memory of the summary {of}, of the trace's size", "×", "<=", 1.5, held, whole),
+        Figure(f"Gantt {of}", "s", "<=", 5.0, tuple(samples["gantt"]), passed),
+        Figure(f"memory of the Gantt {of}", "MiB", "<=", 2048.0, drawn, file),
     ]
 
 
@@ -99,10 +103,22 @@ def _summary(directory: str) -> None:
     trace.summarize(trace.open(directory))
 
 
+def _gantt(directory: str) -> None:
+    """What ``pse view`` does, its imports included."""
+    from pse import views
+
+    views.save(views.draw(trace.open(directory), "gantt"), Path(directory) / "gantt.png")
+
+
 def _floor(directory: str) -> None:
     for name in os.listdir(directory):
         if name.endswith(".events"):
             np.memmap(Path(directory) / name, "<u8", mode="r").sum()
 
 
-READINGS: Mapping[str, Callable[[str], None]] = {"tables": _tables, "summary": _summary, "floor": _floor}
+READINGS: Mapping[str, Callable[[str], None]] = {
+    "tables": _tables,
+    "summary": _summary,
+    "gantt": _gantt,
+    "floor": _floor,
+}

@@ -56,7 +56,7 @@ SMALL = {
         recording.Sizes(n=64, frames=3, units=2, seconds=0.01, emulated=False),
         2,
     ),
-    "reading": (reading, reading.Sizes(events=20_000), 3),
+    "reading": (reading, reading.Sizes(events=20_000), 5),
     "control": (
         control,
         control.Sizes((1, 3), rounds=30, rounds_by_hand=6, free=10, hop_bytes=(64, 4096), hops=5),
