@@ -147,7 +147,7 @@ class Calls:
             order = 2.0 if known.kind == "wait" else 2.5
             filled = PolyCollection(shapes, facecolors=colour, edgecolors="none", linewidths=0, zorder=order)
             filled.set_gid(f"merged {known.name}")
-            filled.set_hatch(self._hatch(known, False))
+            filled.set_hatch(self._hatch(known, False) or "")
             axes.add_collection(filled, autolim=False)
 
     def _columns(self, place: int, one: RowBlocks) -> Iterator[tuple[int, Array]]:
@@ -210,7 +210,7 @@ class Calls:
     def _hatch(self, category: Category, is_open: bool) -> str | None:
         return HATCH if is_open else None if self.is_fine else category.style.hatch or None
 
-    def _shapes(self, table: Array, places: Array) -> Array:
+    def _shapes(self, table: Array, places: Array) -> Any:
         """Rectangles, shape (n, 4, 2); none is narrower than a pixel, for it would not be seen."""
         found = self.found
         begin, end = np.maximum(table["begin"], found.begin), np.minimum(table["end"], found.end)
@@ -223,9 +223,8 @@ class Calls:
     # ------------------------------------------------------------ labels
 
     def _draw_labels(self, axes: Axes, pitch: float) -> None:
-        figure_width = axes.get_figure().get_size_inches()[0] * axes.get_position().width
         left, right = axes.get_xlim()
-        inches = figure_width / (right - left)
+        inches = axes.get_window_extent().width / axes.figure.dpi / (right - left)
         size = min(SMALL, pitch * 0.45)
         written = 0
         for place, one in enumerate(self.found.rows):

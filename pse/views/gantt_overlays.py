@@ -23,7 +23,7 @@ MOST_MARKS = 20_000
 MOST_STEPS = 4_000
 """Of a curve on one row."""
 LINE = "#000000"
-EVENTS = {
+EVENTS: dict[str, tuple[tuple[EventType, ...], Any, str]] = {
     "tag sent": ((EventType.SEND, EventType.MPI_SEND), 6, "#111111"),
     "tag received": ((EventType.RECEIVE, EventType.MPI_RECEIVE), 7, "#1F3A93"),
     "memory allocated": ((EventType.ALLOCATE,), 2, "#14532D"),
@@ -44,7 +44,7 @@ class Markers:
             for rank, time, text in found.markers[:MOST_MARKS]
             if found.begin <= time <= found.end
         ]
-        style = {"marker": "v", "color": "#111111", "linestyle": "none", "markersize": 4.5}
+        style: dict[str, Any] = {"marker": "v", "color": "#111111", "linestyle": "none", "markersize": 4.5}
         self.handles = [Line2D([], [], **style, label="mark")] if self.marks else []
 
     def draw(self, axes: Axes, pitch: float) -> None:
