@@ -17,7 +17,7 @@ SOURCES = Path(__file__).parent / "sources"
 TOOLS = ("plain.c", "old.c", "looking.c", "others.c", "classy.cpp")
 
 
-MAPPED_SECONDS = 10
+MAPPED_SECONDS = 1
 """After so long whoever has made shared memory has mapped it."""
 
 

@@ -7,8 +7,8 @@
  * them, check_collectives.h compares collective operations, check_wait.h finds deadlocks, check_leaks.h what
  * is left over.  Wrappers come from check.def.
  *
- * Not checked: communicators with two groups or with processes from outside of MPI_COMM_WORLD, one-sided
- * operations, files, partitioned messages, counts of the v and w forms of collective operations.
+ * Not checked: communicators with processes from outside of MPI_COMM_WORLD, collective operations on those of
+ * two groups, what one-sided operations move, files, partitioned messages.
  *
  * The lock is held by all that is in the tool, and never while MPI or the program may wait.
  *
@@ -52,6 +52,7 @@ static void unlock(void)
 #include "check_requests.h"
 #include "check_types.h"
 #include "check_wait.h"
+#include "check_windows.h"
 
 static void handle_send(const struct letter *letter)
 {
@@ -176,6 +177,45 @@ static void communicator_result(MPI_Comm handle, const char *routine)
 #define I_ALL(op, signature) CHECK(collective(comm, routine_here, NO_ROOT, op, signature, false))
 #define I_ROOTED(op, signature) CHECK(collective(comm, routine_here, root, op, signature, false))
 #define REQUEST AFTER(enter_request(comm, *request, routine_here)->active = true)
+#define PERSISTENT AFTER(enter_request(comm, *request, routine_here)->persistent = true)
+/* The same for operations with counts for each rank: bytes that this one gives and takes. */
+#define V_ALL(out, into, waits)                                                                              \
+    CHECK(next_flow = ((struct flow){out, into, true});                                                      \
+          collective(comm, routine_here, NO_ROOT, NO_OP, UNKNOWN, waits))
+#define V_ROOTED(out, into, waits)                                                                           \
+    CHECK(next_flow = ((struct flow){out, into, true});                                                      \
+          collective(comm, routine_here, root, NO_OP, UNKNOWN, waits))
+#define MEMBERS (communicator_of(comm) && !communicator_of(comm)->inter ? communicator_of(comm)->size : 0)
+#define OWN_RANK (MEMBERS ? communicator_of(comm)->rank : 0)
+#define BYTES(count, type) (signature_of(count, type).bytes)
+#define TOTAL(counts)                                                                                        \
+    ({                                                                                                       \
+        MPI_Count total = 0;                                                                                 \
+        for (int i = 0; i < MEMBERS; i++)                                                                    \
+            total += counts[i];                                                                              \
+        total;                                                                                               \
+    })
+#define TOTAL_OF(counts, types)                                                                              \
+    ({                                                                                                       \
+        uint64_t total = 0;                                                                                  \
+        for (int i = 0; i < MEMBERS; i++)                                                                    \
+            total += BYTES(counts[i], types[i]);                                                             \
+        total;                                                                                               \
+    })
+#define OWN_OF(counts, type) (MEMBERS ? BYTES(counts[OWN_RANK], type) : 0)
+#define GATHERV_OUT (IN_PLACE(sendbuf) ? OWN_OF(recvcounts, recvtype) : BYTES(sendcount, sendtype))
+#define GATHERV_INTO (IS_ROOT ? BYTES(TOTAL(recvcounts), recvtype) : 0)
+#define SCATTERV_OUT (IS_ROOT ? BYTES(TOTAL(sendcounts), sendtype) : 0)
+#define SCATTERV_INTO (IN_PLACE(recvbuf) ? OWN_OF(sendcounts, sendtype) : BYTES(recvcount, recvtype))
+#define ALLTOALLV_INTO BYTES(TOTAL(recvcounts), recvtype)
+#define ALLTOALLV_OUT (IN_PLACE(sendbuf) ? ALLTOALLV_INTO : BYTES(TOTAL(sendcounts), sendtype))
+#define ALLTOALLW_INTO TOTAL_OF(recvcounts, recvtypes)
+#define ALLTOALLW_OUT (IN_PLACE(sendbuf) ? ALLTOALLW_INTO : TOTAL_OF(sendcounts, sendtypes))
+#define V_GATHERED(waits)                                                                                    \
+    CHECK(next_flow = ((struct flow){GATHERV_OUT, OWN_OF(recvcounts, recvtype), true});                      \
+          collective(comm, routine_here, NO_ROOT, NO_OP, signature_of(TOTAL(recvcounts), recvtype), waits))
+#define REDUCED signature_of(TOTAL(recvcounts), datatype)
+#define WINDOW_MADE AFTER(window_made(*win, routine_here))
 #define DATA signature_of(count, datatype)
 #define OP operation_number(op)
 #define NO_OP NO_OPERATION

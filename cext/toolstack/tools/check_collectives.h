@@ -63,6 +63,15 @@ static void describe_collective(const struct letter *letter, char *text, size_t 
     snprintf(text + length, room - length, ", %s", elements);
 }
 
+static void describe_flow(const struct letter *letter, char *text, size_t room)
+{
+    char root[32] = "";
+    if (letter->root >= 0)
+        snprintf(root, sizeof root, ", root %d", letter->root);
+    snprintf(text, room, "%s, gives %llu bytes, takes %llu", root, (unsigned long long)letter->flow.out,
+             (unsigned long long)letter->flow.into);
+}
+
 static const char *collective_mismatch(const struct letter *a, const struct letter *b)
 {
     if (strcmp(a->routine, b->routine) != 0)
@@ -91,6 +100,34 @@ static void end_mismatch(struct communicator *comm, const struct letter *a, cons
     end_job(1);
 }
 
+/* All are there: what they give in all is what they take. */
+static void compare_flows(struct communicator *comm, uint64_t sequence)
+{
+    struct report report = {.length = 0};
+    char text[120];
+    uint64_t out = 0, into = 0;
+    int shown = 0;
+    for (struct waiting_letter *at = comm->collectives; at; at = at->next) {
+        if (at->letter.sequence != sequence)
+            continue;
+        if (!at->letter.flow.known)
+            return;
+        out += at->letter.flow.out;
+        into += at->letter.flow.into;
+    }
+    if (out == into)
+        return;
+    add(&report, "pse check: a collective operation's counts don't fit together on %s (number %llu there)\n",
+        communicator_name(comm), (unsigned long long)sequence);
+    for (struct waiting_letter *at = comm->collectives; at; at = at->next)
+        if (at->letter.sequence == sequence && shown++ < SHOWN_RANKS) {
+            describe_flow(&at->letter, text, sizeof text);
+            add_place(&report, comm->ranks[at->letter.from], at->letter.routine, text, at->letter.where);
+        }
+    tell(&report, "what a rank sends to another is as much as the other says that it receives from it");
+    end_job(1);
+}
+
 /* Rank 0 of a communicator hears of one; when all are there, they may go. */
 static void take_collective(struct communicator *comm, const struct letter *letter)
 {
@@ -108,6 +145,7 @@ static void take_collective(struct communicator *comm, const struct letter *lett
     append_letter(&comm->collectives, letter);
     if (begun < comm->size)
         return;
+    compare_flows(comm, letter->sequence);
     struct letter go = {.kind = LETTER_GO, .sequence = letter->sequence};
     memcpy(go.communicator, comm->id, sizeof go.communicator);
     for (struct waiting_letter **at = &comm->collectives; *at;)
@@ -136,15 +174,21 @@ static bool may_go(void *data)
     return going->comm->gone_ahead >= going->sequence;
 }
 
+static struct flow next_flow; /* of the operation that is about to begin, if it has counts for each rank */
+
 /* `waits`: a blocking operation. */
 static void collective(MPI_Comm handle, const char *routine, int root, int operation,
                        struct signature signature, bool waits)
 {
     struct communicator *comm = communicator_of(handle);
-    struct letter letter = {
-        .kind = LETTER_COLLECTIVE, .root = root, .operation = operation, .signature = signature};
+    struct letter letter = {.kind = LETTER_COLLECTIVE,
+                            .root = root,
+                            .operation = operation,
+                            .signature = signature,
+                            .flow = next_flow};
     char text[MPI_MAX_OBJECT_NAME + 8];
-    if (!comm)
+    next_flow.known = false;
+    if (!comm || comm->inter)
         return;
     memcpy(letter.communicator, comm->id, sizeof letter.communicator);
     letter.from = comm->rank;

@@ -1,7 +1,8 @@
-/* The communicators that are checked: those of one group, all of whose members are in MPI_COMM_WORLD.
+/* The communicators that are checked: those all of whose members are in MPI_COMM_WORLD.
  *
  * All members know a communicator by its rank 0: that rank of the job, and its number there.  Rank 0 tells
- * the number by a broadcast when the communicator is made.
+ * the number by a broadcast when the communicator is made; of MPI_Comm_idup, which must not wait, by one that
+ * is started with it.  Of two groups, the first rank of the union is that.
  *
  * May touch: talks on the communicators that the program makes, when it makes them.
  */
@@ -24,11 +25,12 @@ struct communicator {
     struct communicator *next; /* of all */
     MPI_Comm handle;
     uint32_t id[2];
-    int rank, size;
+    int rank, size, peer_count;
     int *ranks; /* in the job, by rank here */
+    int *peers; /* the same of those who get and send messages: the other group, or the only one */
     char name[MPI_MAX_OBJECT_NAME];
     char where[SITE_TEXT], routine[40]; /* that made it */
-    bool checked, predefined;
+    bool checked, predefined, inter;
     bool freed;                         /* by the program; kept until its requests are done */
     int users;                          /* requests on it */
     uint64_t operations, gone_ahead;    /* collective operations begun here, and known to fit */
@@ -81,24 +83,38 @@ static struct communicator *communicator_of(MPI_Comm comm)
     return found && found->checked ? found : NULL;
 }
 
-/* The members' ranks in the job; false if one isn't in it. */
-static bool find_ranks(MPI_Comm comm, struct communicator *made)
+/* The ranks in the job of a group's members; false if one isn't in it. */
+static bool find_ranks(MPI_Group group, int size, int **ranks)
 {
-    MPI_Group group, all;
-    int *here = malloc(sizeof *here * (size_t)made->size);
+    MPI_Group all;
+    int *here = malloc(sizeof *here * (size_t)size);
     bool found = true;
-    made->ranks = malloc(sizeof *here * (size_t)made->size);
-    PMPI_Comm_group(comm, &group);
+    *ranks = malloc(sizeof *here * (size_t)size);
     PMPI_Comm_group(mail, &all);
-    for (int i = 0; i < made->size; i++)
+    for (int i = 0; i < size; i++)
         here[i] = i;
-    PMPI_Group_translate_ranks(group, made->size, here, all, made->ranks);
-    for (int i = 0; i < made->size; i++)
-        found = found && made->ranks[i] >= 0;
-    PMPI_Group_free(&group);
+    PMPI_Group_translate_ranks(group, size, here, all, *ranks);
+    for (int i = 0; i < size; i++)
+        found = found && (*ranks)[i] >= 0;
     PMPI_Group_free(&all);
+    PMPI_Group_free(&group);
     free(here);
     return found;
+}
+
+/* Both groups' members; false if one isn't in the job. */
+static bool find_members(MPI_Comm comm, struct communicator *made)
+{
+    MPI_Group group;
+    PMPI_Comm_group(comm, &group);
+    const bool found = find_ranks(group, made->size, &made->ranks);
+    made->peers = made->ranks;
+    made->peer_count = made->size;
+    if (!made->inter)
+        return found;
+    PMPI_Comm_remote_size(comm, &made->peer_count);
+    PMPI_Comm_remote_group(comm, &group);
+    return find_ranks(group, made->peer_count, &made->peers) && found;
 }
 
 /* Letters that came before their communicator was known here. */
@@ -121,12 +137,13 @@ static struct communicator *enter_communicator(MPI_Comm comm, const char *routin
     int inter = 0, length;
     made->handle = comm;
     PMPI_Comm_test_inter(comm, &inter);
+    made->inter = inter;
     PMPI_Comm_rank(comm, &made->rank);
     PMPI_Comm_size(comm, &made->size);
     PMPI_Comm_get_name(comm, made->name, &length);
     snprintf(made->routine, sizeof made->routine, "%s", routine);
     snprintf(made->where, sizeof made->where, "%s", where);
-    made->checked = !inter && find_ranks(comm, made);
+    made->checked = find_members(comm, made);
     made->id[0] = (uint32_t)job_rank;
     made->id[1] = ++communicator_count;
     made->next = all_communicators;
@@ -140,8 +157,37 @@ static void communicator_made(MPI_Comm comm, const char *routine, const char *wh
     if (comm == MPI_COMM_NULL)
         return;
     struct communicator *made = enter_communicator(comm, routine, where);
+    MPI_Comm all = comm;
+    if (made->checked && made->inter)
+        PMPI_Intercomm_merge(comm, 0, &all);
     if (made->checked)
-        PMPI_Bcast(made->id, 2, MPI_UINT32_T, 0, comm);
+        PMPI_Bcast(made->id, 2, MPI_UINT32_T, 0, all);
+    if (all != comm)
+        PMPI_Comm_free(&all);
+    handle_early(made);
+}
+
+/* MPI_Comm_idup: what is known of the new communicator until it is there. */
+struct coming {
+    MPI_Comm *made;
+    MPI_Request told; /* of the identity */
+    uint32_t id[2];
+};
+
+static struct coming *communicator_comes(MPI_Comm *made, MPI_Comm parent)
+{
+    struct coming *coming = malloc(sizeof *coming);
+    *coming = (struct coming){.made = made, .id = {(uint32_t)job_rank, ++communicator_count}};
+    PMPI_Ibcast(coming->id, 2, MPI_UINT32_T, 0, parent, &coming->told);
+    return coming;
+}
+
+static void communicator_came(struct coming *coming, const char *routine, const char *where)
+{
+    struct communicator *made = enter_communicator(*coming->made, routine, where);
+    PMPI_Wait(&coming->told, MPI_STATUS_IGNORE);
+    memcpy(made->id, coming->id, sizeof made->id);
+    free(coming);
     handle_early(made);
 }
 
@@ -156,6 +202,8 @@ static void communicator_unused(struct communicator *gone)
     *at = gone->next;
     while (gone->arrived)
         drop_letter(&gone->arrived);
+    if (gone->peers != gone->ranks)
+        free(gone->peers);
     free(gone->ranks);
     free(gone);
 }

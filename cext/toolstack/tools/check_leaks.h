@@ -1,5 +1,5 @@
 /* What is left at MPI_Finalize: requests, communicators and datatypes that were not given back, messages that
- * nobody received.
+ * nobody received, windows.
  *
  * May touch: nothing.
  */
@@ -7,6 +7,7 @@
 #define PSE_CHECK_LEAKS_H
 
 #include "check_requests.h"
+#include "check_windows.h"
 
 static void type_made(MPI_Datatype datatype, const char *routine)
 {
@@ -55,7 +56,7 @@ static void report_unreceived(const struct communicator *comm, const struct lett
     snprintf(details, sizeof details, " to rank %d, tag %d of %.60s", comm->rank, letter->tag,
              communicator_name(comm));
     add(&report, "pse check: a message was never received\n");
-    add_place(&report, comm->ranks[letter->from], letter->routine, details, letter->where);
+    add_place(&report, comm->peers[letter->from], letter->routine, details, letter->where);
     tell(&report, "each message is received before MPI_Finalize");
 }
 
@@ -67,6 +68,10 @@ static void report_leaks(void)
         if (!left->predefined && !left->freed)
             report_left("a communicator was never freed", left->routine, "", left->where,
                         "MPI_Comm_free (mpi4py: comm.Free()) before MPI_Finalize");
+    EACH_OF(windows, struct window, left)
+    report_left("a window was never freed", left->routine,
+                left->locks ? ", with a lock that was never unlocked" : "", left->where,
+                "MPI_Win_free (mpi4py: window.Free()) before MPI_Finalize");
     EACH_OF(types, struct type, left)
     if (left->routine[0])
         report_left("a datatype was never freed", left->routine, "", left->where,

@@ -27,6 +27,12 @@ struct signature {
     uint32_t given; /* 0: not to be compared */
 };
 
+/* What a rank gives to and takes from a collective operation with counts for each rank, in bytes. */
+struct flow {
+    uint64_t out, into;
+    bool known;
+};
+
 struct letter {
     uint32_t kind;
     uint32_t communicator[2];
@@ -35,6 +41,7 @@ struct letter {
     int32_t blocked, releasable;
     uint64_t sequence, sent, received;
     struct signature signature;
+    struct flow flow;
     char routine[40];
     char where[SITE_TEXT];
     char text[120];

@@ -35,7 +35,7 @@ static void report_mismatch(const struct receive *receive, const char *what, con
     signature_text(letter->signature, elements, sizeof elements);
     snprintf(details, sizeof details, " sends %s to rank %d of %.60s, tag %d", elements, receive->comm->rank,
              communicator_name(receive->comm), letter->tag);
-    add_place(&report, receive->comm->ranks[letter->from], letter->routine, details, letter->where);
+    add_place(&report, receive->comm->peers[letter->from], letter->routine, details, letter->where);
     signature_text(receive->buffer, elements, sizeof elements);
     snprintf(details, sizeof details, " has room for %s", elements);
     add_place(&report, job_rank, receive->routine, details, receive->where);
@@ -72,7 +72,7 @@ static void match(struct receive *receive, const struct letter *letter)
     struct letter answer = {.kind = LETTER_MATCHED, .sequence = letter->sequence};
     receive->matched = true;
     receive->letter = *letter;
-    mail_send(receive->comm->ranks[letter->from], &answer);
+    mail_send(receive->comm->peers[letter->from], &answer);
     if (receive->buffer_known)
         compare_message(receive);
 }

@@ -28,7 +28,8 @@ struct operation {
     MPI_Count count; /* of the receive's buffer */
     MPI_Datatype datatype;
     struct receive *receive;
-    bool told; /* complete, as MPI has said of a persistent one */
+    struct coming *coming; /* MPI_Comm_idup */
+    bool told;             /* complete, as MPI has said of a persistent one */
     MPI_Status status;
     char routine[40], where[SITE_TEXT];
 };
@@ -57,7 +58,7 @@ static void set_send(struct operation *made, enum mode mode, MPI_Count count, MP
     made->mode = mode;
     made->to = to;
     made->tag = tag;
-    if (made->comm && to >= 0 && to < made->comm->size) {
+    if (made->comm && to >= 0 && to < made->comm->peer_count) {
         made->kind |= SENDS;
         made->sent = signature_of(count, datatype);
     }
@@ -87,7 +88,7 @@ static void announce_send(struct operation *made)
     made->matched = false;
     made->next_sent = sends;
     sends = made;
-    mail_send(made->comm->ranks[made->to], &letter);
+    mail_send(made->comm->peers[made->to], &letter);
 }
 
 static void start(struct operation *made)
@@ -215,7 +216,7 @@ static void resolve_waiting_receives(void)
 /* Both sides are known, so it will be complete soon, and MPI need not be asked. */
 static bool is_persistent_and_matched(const struct operation *made)
 {
-    return made && made->persistent && !(made->kind & SENDS && !made->matched) &&
+    return made && made->persistent && made->kind && !(made->kind & SENDS && !made->matched) &&
            !(made->kind & RECEIVES && !made->receive->matched);
 }
 

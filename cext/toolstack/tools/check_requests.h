@@ -19,6 +19,15 @@ static struct operation *enter_request(MPI_Comm comm, MPI_Request handle, const 
     return made;
 }
 
+/* MPI_Comm_idup has been called. */
+static void idup_starts(MPI_Comm *newcomm, MPI_Comm comm, MPI_Request handle, const char *routine)
+{
+    struct operation *made = enter_request(comm, handle, routine);
+    made->active = true;
+    if (made->comm && !made->comm->inter)
+        made->coming = communicator_comes(newcomm, comm);
+}
+
 static struct operation *request_of(MPI_Request handle)
 {
     return handle == MPI_REQUEST_NULL ? NULL : handles_find(&requests, PSE_HANDLE(handle));
@@ -50,6 +59,8 @@ static void request_done(MPI_Request handle, MPI_Status *status)
         *status = done->status;
     done->told = false;
     settle(done, status);
+    if (done->coming)
+        communicator_came(done->coming, done->routine, done->where);
     if (!done->persistent)
         drop_request(handle);
 }

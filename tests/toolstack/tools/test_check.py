@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
-LEFT = ("request", "persistent", "communicator", "datatype")
+LEFT = ("request", "persistent", "communicator", "datatype", "window")
 
 pytestmark = pytest.mark.mpi
 
@@ -52,6 +52,7 @@ def test_what_is_left_at_the_end_is_named_with_the_place_that_made_it(check, ran
         left = (rank + ranks - 1) % ranks
         assert f"rank {rank}: MPI_Irecv from rank {left}, tag 1 of MPI_COMM_WORLD, at {posted}" in said
         assert f"rank {rank}: MPI_Comm_dup, at {line_of('Comm_dup', 'communicator_left')}" in said
+        assert f"rank {rank}: MPI_Win_create, at {line_of('Win_create', 'window_left')}" in said
         assert f"rank {rank}: MPI_Type_contiguous, at {line_of('contiguous', 'datatype_left')}" in said
     for what in ("a request was never completed", "a persistent request was never freed"):
         assert said.count(what) == ranks
@@ -68,6 +69,7 @@ COLLECTIVES = {
     "reduction": ("MPI_Allreduce, MPI_MAX", "MPI_Allreduce, MPI_SUM", "the same reduction operation"),
     "count": ("2 integers of 4 bytes", "1 integers of 4 bytes", "as many elements of the same datatypes"),
     "nonblocking": ("MPI_Ibcast, root 1", "MPI_Ibcast, root 0", "all ranks name the same root"),
+    "prepared": ("MPI_Bcast_init, root 1", "MPI_Bcast_init, root 0", "all ranks name the same root"),
     "missing": ("MPI_Finalize", "MPI_Barrier", "the same collective operations in the same order"),
 }
 
@@ -83,6 +85,26 @@ def test_collective_operations_that_do_not_fit(check, case):
         done.err,
     )
     assert re.search(rf"right: [^\n]*{right}", done.err)
+
+
+def test_counts_for_each_rank_that_do_not_fit(check):
+    done = check(3, "gathered")
+    assert done.code != 0
+    assert "a collective operation's counts don't fit together on MPI_COMM_WORLD" in done.err
+    where = line_of("MPI_Gatherv", "gathered")
+    for rank, (gives, takes) in enumerate([(4, 12), (4, 0), (8, 0)]):
+        assert f"rank {rank}: MPI_Gatherv, root 0, gives {gives} bytes, takes {takes}, at {where}" in done.err
+    done = check(3, "exchanged")
+    assert "MPI_Ireduce_scatter, MPI_SUM, 3 integers" in done.err
+    assert "MPI_Ireduce_scatter, MPI_SUM, 4 integers" in done.err
+
+
+@pytest.mark.parametrize(("case", "count"), [("duplicated", 3), ("between", 1)])
+def test_messages_on_communicators_of_all_kinds(check, case, count):
+    done = check(3, case)
+    assert done.code == 0
+    assert done.err.count("a message is received as another datatype than it was sent") == count
+    assert "MPI_Send sends 8 floating-point numbers of 4 bytes to rank" in done.err
 
 
 def test_messages_that_are_received_as_something_else(check):

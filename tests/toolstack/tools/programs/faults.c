@@ -169,6 +169,102 @@ static void mixed_receives(int right)
     }
 }
 
+static int counts_of[64], places[64];
+static MPI_Datatype types_of[64];
+
+static void count_one_each(void)
+{
+    for (int i = 0; i < size; i++) {
+        counts_of[i] = 1;
+        places[i] = 16 * i;
+        types_of[i] = MPI_INT;
+    }
+}
+
+/* The last rank sends two elements, and rank 0 has room for one of each. */
+static void gathered(int right)
+{
+    count_one_each();
+    MPI_Gatherv(ints, right || rank < size - 1 ? 1 : 2, MPI_INT, ints + 100, counts_of, places, MPI_INT, 0,
+                all);
+}
+
+static void exchanged(int right)
+{
+    count_one_each();
+    MPI_Alltoallv(ints, counts_of, places, MPI_INT, ints + 1000, counts_of, places, MPI_INT, all);
+    MPI_Alltoallw(ints, counts_of, places, types_of, ints + 1000, counts_of, places, types_of, all);
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_INT, ints + 1000, counts_of, places, MPI_INT, all);
+    MPI_Allgatherv(ints, 1, MPI_INT, ints + 1000, counts_of, places, MPI_INT, all);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_INT, ints + 1000, counts_of, places, MPI_INT, all);
+    MPI_Scatterv(ints, counts_of, places, MPI_INT, ints + 1000, 1, MPI_INT, size - 1, all);
+    MPI_Scatterv(ints, counts_of, places, MPI_INT, rank ? ints + 1000 : MPI_IN_PLACE, 1, MPI_INT, 0, all);
+    MPI_Gatherv(rank ? ints + 1000 : MPI_IN_PLACE, 1, MPI_INT, ints, counts_of, places, MPI_INT, 0, all);
+    MPI_Reduce_scatter(ints, ints + 1000, counts_of, MPI_INT, MPI_SUM, all);
+    types_of[0] = rank || right ? MPI_INT : MPI_DOUBLE;
+    MPI_Ialltoallw(ints, counts_of, places, types_of, ints + 1000, counts_of, places, types_of, all,
+                   &request);
+    wait_request();
+    counts_of[size - 1] += rank && !right;
+    MPI_Ireduce_scatter(ints, ints + 1000, counts_of, MPI_INT, MPI_SUM, all, &request);
+    wait_request();
+}
+
+/* A root that differs among persistent broadcasts. */
+static void prepared(int right)
+{
+    MPI_Bcast_init(ints, 1, MPI_INT, rank || right ? 0 : 1, all, MPI_INFO_NULL, &request);
+    for (int i = 0; i < 2; i++) {
+        MPI_Start(&request);
+        wait_request();
+    }
+    MPI_Start(&request);
+    int index;
+    MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+}
+
+/* Messages on a communicator that was made without waiting. */
+static void duplicated(int right)
+{
+    MPI_Comm made;
+    MPI_Comm_idup(all, &made, &request);
+    MPI_Barrier(all);
+    wait_request();
+    MPI_Irecv(ints, 8, right ? MPI_FLOAT : MPI_INT, last, 1, made, &request);
+    MPI_Send(reals, 8, MPI_FLOAT, next, 1, made);
+    wait_request();
+    if (right)
+        MPI_Comm_free(&made);
+}
+
+/* Messages between two groups: rank 0, and all others. */
+static void between(int right)
+{
+    MPI_Comm half, made;
+    if (size < 2)
+        return;
+    MPI_Comm_split(all, rank > 0, rank, &half);
+    MPI_Intercomm_create(half, 0, all, rank ? 0 : 1, 9, &made);
+    MPI_Barrier(made);
+    if (rank)
+        MPI_Send(reals, 8, MPI_FLOAT, 0, 1, made);
+    for (int i = 1; !rank && i < size; i++)
+        MPI_Recv(ints, 8, right ? MPI_FLOAT : MPI_INT, MPI_ANY_SOURCE, 1, made, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&half);
+    MPI_Comm_free(&made);
+}
+
+static void window_left(int right)
+{
+    MPI_Win made;
+    MPI_Win_create(ints, sizeof ints, 1, MPI_INFO_NULL, all, &made);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, made);
+    MPI_Win_unlock(rank, made);
+    if (right)
+        MPI_Win_free(&made);
+}
+
 static const struct {
     const char *name;
     void (*run)(int right);
@@ -191,6 +287,12 @@ static const struct {
     {"unreceived", unreceived},
     {"mixed", mixed_receives},
     {"early", freed_early},
+    {"gathered", gathered},
+    {"exchanged", exchanged},
+    {"prepared", prepared},
+    {"duplicated", duplicated},
+    {"between", between},
+    {"window", window_left},
 };
 
 /* Several cases may be named: the right ones are run together. */
