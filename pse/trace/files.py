@@ -25,6 +25,7 @@ from pse.trace.pieces import PIECE, pieces
 Array = npt.NDArray[Any]
 
 BYTE_ORDER = 0x01020304
+MOST_RANKS = 1 << 22  # Tables by rank stay small.
 MOST_TYPES = 256  # Types that are told apart.
 FOUND = 6  # Numbers that a scan finds, before those for each type.
 
@@ -118,6 +119,8 @@ def _open(path: Path, rank: int) -> RankFile:
     header = _read_header(path, size)
     if header["rank"] != rank:
         raise TraceError(f"{path} holds the events of rank {header['rank']}, by its name it is rank {rank}'s")
+    if rank >= MOST_RANKS:
+        raise TraceError(f"{path}: ranks below {MOST_RANKS:,} are expected")
     records = _map_records(path, size, int(header["header_size"]))
     events, types, counts, times, backwards = _looked_through(rank, records, int(header["records"]))
     return RankFile(
