@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.trace import NONE, Trace
+from pse.trace import NONE, EventType, Trace
 from pse.trace.files import Array
 from pse.trace.selection import Selection
 from pse.views.page_kinds import Kinds
@@ -72,17 +72,20 @@ class Lane:
         return int(self.count.sum())
 
 
+_ENDS = (EventType.MODULE_LEAVE, EventType.WAIT_END, EventType.REGION_LEAVE)
+
+
 def lanes(
     trace: Trace, selection: Selection, rows: Sequence[Row], kinds: Kinds, limit: int
 ) -> Iterator[Lane]:
     """Give all lanes from top to bottom, of about `limit` entries in all.
 
-    A rank may have as many entries as its share of all events.
+    A rank may have as many entries as its share of all blocks.
     """
-    events = {row.rank: len(trace.events(row.rank)) for row in rows}
+    there = [sum(trace.files[row.rank].counts[kind] for kind in _ENDS) for row in rows]
     for index, row in enumerate(rows):
         alone = dataclasses.replace(trace, files={row.rank: trace.files[row.rank]})
-        room = max(400, int(limit * events[row.rank] / max(1, sum(events.values()))))
+        room = max(400, limit * there[index] // max(1, sum(there)))
         found = [
             *_by_depth(_work(trace, alone, selection, kinds)),
             *_by_depth(_routines(trace, alone, selection, kinds)),

@@ -49,7 +49,7 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
     """
     shown, kinds = rows(trace, selection), Kinds(trace)
     found = list(lanes(trace, selection, shown, kinds, most))
-    begin, end = _window(trace, selection)
+    begin, end = _window(trace, selection, found)
     tphs = TphTable(trace, np.concatenate([lane.entries["tph"] for lane in found]))
     messages, notes = _messages(trace, selection, shown)
     sampled, samples = series(trace, selection, shown, begin, end)
@@ -65,7 +65,7 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
         "kinds": kinds.described(), "groups": _groups(kinds),
         "nested": "routines of MPI" if _only_mpi(kinds) else "what is nested",
         "lines": "lines of hand-overs" if trace.definitions else "lines of messages",
-        "partitions": len(np.unique(np.concatenate([lane.entries["partition"] for lane in found]))) - 1,
+        "partitions": _partitions(found),
         "loops": _loops(trace), "series": sampled, "columns": described,
     }  # fmt: skip
     return head, text
@@ -86,6 +86,11 @@ def signed(values: Array) -> Array:
     """Numbers of both signs as numbers from 0: 0, -1, 1, -2, … become 0, 1, 2, 3, …."""
     values = values.astype("<i8")
     return np.where(values < 0, -2 * values - 1, 2 * values)
+
+
+def _partitions(found: Sequence[Lane]) -> int:
+    numbers = np.unique(np.concatenate([lane.entries["partition"] for lane in found]))
+    return int(np.count_nonzero(numbers))
 
 
 def _entry_columns(found: Sequence[Lane], tphs: TphTable, begin: int) -> dict[str, Array]:
@@ -153,9 +158,13 @@ def _message_columns(
     return dict(zip(names, columns, strict=True))
 
 
-def _window(trace: Trace, selection: Selection) -> tuple[int, int]:
+def _window(trace: Trace, selection: Selection, found: Sequence[Lane]) -> tuple[int, int]:
+    """What was selected; else all up to the last block: what comes after it is only the end of processes."""
     begin = int(max(0, (selection.begin or 0) * 1e9))
-    return begin, int(min(trace.span, trace.span if selection.end is None else selection.end * 1e9))
+    if selection.end is not None:
+        return begin, int(min(trace.span, selection.end * 1e9))
+    last = max(int(lane.entries["end"].max(initial=begin)) for lane in found)
+    return begin, min(trace.span, last + (last - begin) // 100) if last > begin else trace.span
 
 
 def _title(trace: Trace) -> str:
