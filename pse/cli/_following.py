@@ -1,7 +1,7 @@
-"""``pse trace why`` and ``pse trace follow``: the debugger's view of a recorded run.
+"""``pse trace why``, ``follow`` and ``critical``: the debugger's view of a recorded run.
 
-May touch: nothing.  Next rooms: ``pse/trace/why.py`` and ``follow.py`` find it out, ``why_text.py`` and
-``follow_text.py`` word it.
+May touch: nothing.  Next rooms: ``pse/trace/why.py`` and its neighbours find it out, ``why_text.py`` and its
+word it.
 """
 
 import json
@@ -12,7 +12,8 @@ import click
 
 from pse import trace
 from pse.language.errors import UsageError
-from pse.trace import follow_text, why_text
+from pse.trace import critical_text, follow_text, why_text
+from pse.trace.critical import critical_path, shares
 from pse.trace.follow import follow as life_of
 from pse.trace.why import moment
 from pse.trace.why import why as ask
@@ -58,6 +59,22 @@ def follow(directory: str, tph: str, begin: float | None, end: float | None, lim
     except trace.TraceError as error:
         raise UsageError(error.message, help=error.help) from error
     _print(opened, form, life.to_json(), follow_text.tell(life))
+
+
+@click.command()
+@click.argument("directory", metavar="DIR")
+@FORM
+def critical(directory: str, form: str) -> None:
+    """Say what the end of a run waited for, back to its begin, and where that time went."""
+    try:
+        opened = trace.open(directory)
+        path = critical_path(opened)
+        counted = shares(opened, path)
+    except trace.TraceError as error:
+        raise UsageError(error.message, help=error.help) from error
+    _print(
+        opened, form, critical_text.to_json(opened, path, counted), critical_text.tell(opened, path, counted)
+    )
 
 
 def _print(opened: trace.Trace, form: str, values: dict[str, Any], lines: Iterable[str]) -> None:

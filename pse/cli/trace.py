@@ -18,6 +18,7 @@ def command() -> None:
 
 command.add_command(_following.why)
 command.add_command(_following.follow)
+command.add_command(_following.critical)
 command.add_command(_exports.export_command)
 command.add_command(_exports.import_command)
 

@@ -20,6 +20,7 @@ from pse.trace.causes import all_messages, causes
 from pse.trace.events import NONE
 from pse.trace.files import Array
 from pse.trace.mpi_causes import mpi_causes
+from pse.trace.names import Names
 from pse.trace.reader import Trace
 
 
@@ -156,3 +157,58 @@ def _steps(did: Activity, ended: Array, messages: Array, span: int) -> Array:
     steps = np.concatenate([ends_of_run[:1], steps, ends_of_run[1:]])
     kept: Array = steps[steps["end"] > steps["begin"]]
     return kept
+
+
+def shares(trace: Trace, path: CriticalPath, steps: Array | None = None) -> list[tuple[str, str, int, int]]:
+    """Where the time of the path went: name, kind, ns and number of pieces, the most first.
+
+    The name is that of a call site and its thread; the kind its module, or what else the piece is.  `steps`
+    may be a part of the path's.
+    """
+    steps = path.steps if steps is None else steps
+    names = Names(trace)
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    keys = steps[["kind", "site", "rank"]].copy()
+    keys["rank"] = np.where(steps["kind"] == Step.CALL, _thread_ranks(trace, names)[steps["rank"]], 0)
+    keys["site"] = np.where(steps["kind"] == Step.CALL, steps["site"], _routines(path, steps))
+    unique, index = np.unique(keys, return_inverse=True)
+    times = np.bincount(index, steps["end"] - steps["begin"]).astype("<i8").tolist()
+    counts = np.bincount(index).tolist()
+    for key, time, count in zip(unique, times, counts, strict=True):
+        name = _named(trace, path, names, Step(key["kind"]), int(key["site"]), int(key["rank"]))
+        before = found.get(name, (0, 0))
+        found[name] = (before[0] + time, before[1] + count)
+    ordered = sorted(found.items(), key=lambda item: -item[1][0])
+    return [(label, kind, *numbers) for (label, kind), numbers in ordered]
+
+
+def _thread_ranks(trace: Trace, names: Names) -> Array:
+    """For each rank the lowest one of the same thread."""
+    lowest: dict[str, int] = {}
+    ranks = np.zeros(max(trace.ranks) + 1, "<u4")
+    for rank in trace.ranks:
+        ranks[rank] = lowest.setdefault(names.thread(rank), rank)
+    return ranks
+
+
+def _routines(path: CriticalPath, steps: Array) -> Array:
+    """Number of the routine of each step that is a call of MPI, else NONE."""
+    found = np.full(len(steps), NONE, "<u4")
+    chosen = np.flatnonzero(steps["kind"] == Step.ROUTINE)
+    blocks = path.activity.blocks[steps["block"][chosen]]
+    found[chosen] = path.activity.routines["routine"][blocks["row"]]
+    return found
+
+
+def _named(
+    trace: Trace, path: CriticalPath, names: Names, step: Step, number: int, rank: int
+) -> tuple[str, str]:
+    if step == Step.CALL:
+        module = names.module(number) or names.site(number)[1]
+        return f"{names.spoken_site(number)} · {names.thread(rank)}", module
+    if step == Step.ROUTINE:
+        return (path.activity.routine_names[number],) * 2
+    if step == Step.ENGINE and trace.definitions is None:
+        return ("program",) * 2
+    words = {Step.HANDOVER: "hand-over", Step.WAIT: "waits"}
+    return (words.get(step, step.name.lower()),) * 2

@@ -48,6 +48,9 @@ VIEWS = {
     "module-total": View("run time of modules on all ranks", "module_bars", "draw_module_total"),
     "event-time": View("waits, hand-overs, engine: a bar per processor", "event_bars", "draw_event_time"),
     "messages": View("bytes and messages from rank to rank", "messages", "draw_messages"),
+    "critical-path": View(
+        "what the end of the run waited for, back to its begin", "critical_path", "draw_critical_path"
+    ),
     "event-total": View("waits, hand-overs, engine on all ranks", "event_bars", "draw_event_total"),
 }
 

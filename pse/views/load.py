@@ -80,15 +80,17 @@ def loads(trace: Trace, selection: Selection) -> list[Load]:
     calls = selection.of(trace, trace.module_calls())
     calls = calls[calls["complete"] & (calls["leave"] > calls["enter"])]
     names, styles = Names(trace), module_styles(trace)
-    order = np.argsort(calls["site"], kind="stable")
-    calls = calls[order]
-    sites, first = np.unique(calls["site"], return_index=True)
+    sites, index = np.unique(calls["site"], return_inverse=True)
+    places = [names.spoken_site(site) for site in sites]  # A segment's calls stand for all its uses.
+    known = list(dict.fromkeys(places))
+    group = np.array([known.index(place) for place in places], "<i8")[index]
     found = []
-    for site, part in zip(sites, np.split(calls, first[1:]), strict=True) if len(calls) else ():
+    for number, place in enumerate(known):
+        part = calls[group == number]
         times, cpu = (part["leave"] - part["enter"]).astype(float), part["cpu"].astype(float)
-        thread = names.thread(int(part["rank"][0]))
+        site = int(part["site"][0])
         style = styles.get(names.module(site) or names.site(site)[1], Style("#999999"))
-        label = f"{names.spoken_site(site)} · {thread}"
+        label = f"{place} · {names.thread(int(part['rank'][0]))}"
         found.append(Load(label, style, cpu / times, times, float(cpu.sum() / times.sum())))
     return sorted(found, key=lambda one: -one.times.sum())
 
