@@ -76,7 +76,11 @@ WORLD = [
     {"type": E.MPI_COMMUNICATOR_RANKS, "a": pair(1, 0), "b": pair(0, 1), "c": pair(NONE, NONE)},
 ]
 TEXTS = [
-    *((TextKind.REGION, 1, "MPI_Issend"), (TextKind.REGION, 2, "MPI_Waitall_c"), (TextKind.MARKER, 1, "half")),
+    *(
+        (TextKind.REGION, 1, "MPI_Issend"),
+        (TextKind.REGION, 2, "MPI_Waitall_c"),
+        (TextKind.MARKER, 1, "half"),
+    ),
     *((TextKind.COUNTER, 1, "load, of all"), (TextKind.COUNTER_UNIT, 1, "%")),
     (TextKind.COMMUNICATOR, 1, "MPI_COMM_WORLD"),
 ]
@@ -150,8 +154,8 @@ def test_mpi_survives_the_way_there_and_back(mpi_trace, tmp_path):
 
 OPEN_CLOSE = {E.MODULE_ENTER: E.MODULE_LEAVE, E.WAIT_BEGIN: E.WAIT_END, E.REGION_ENTER: E.REGION_LEAVE}
 SINGLE = [
-    *(E.PHASE, E.MARKER, E.COUNTER, E.CONTEXT_BEGIN, E.CONTEXT_END, E.SEND, E.RECEIVE, E.QUEUE_DEPTH, E.ALLOCATE),
-    *(E.FREE, E.MPI_SEND, E.MPI_RECEIVE_POST, E.MPI_RECEIVE, E.MPI_REQUEST_TEST, E.MPI_COLLECTIVE_BEGIN),
+    *(E.PHASE, E.MARKER, E.COUNTER, E.CONTEXT_BEGIN, E.CONTEXT_END, E.SEND, E.RECEIVE, E.QUEUE_DEPTH),
+    *(E.ALLOCATE, E.FREE, E.MPI_SEND, E.MPI_RECEIVE_POST, E.MPI_RECEIVE, E.MPI_REQUEST_TEST, E.MPI_COLLECTIVE_BEGIN),
 ]  # fmt: skip
 half = st.one_of(st.integers(0, 3), st.just(NONE), st.integers(0, NONE))
 whole = st.one_of(half, st.integers(0, 2**64 - 1))
@@ -163,8 +167,8 @@ USED = {
     E.CONTEXT_END: (), E.SEND: ("flags", "a", "b", "c"), E.RECEIVE: ("flags", "a", "b", "c"),
     E.QUEUE_DEPTH: ("a", "b", "c"), E.ALLOCATE: ("flags", "a", "b"), E.FREE: ("flags", "a", "b", "c"),
     E.MPI_SEND: ("flags", "a", "b"), E.MPI_RECEIVE_POST: ("a", "b"), E.MPI_RECEIVE: ("a", "b"),
-    E.MPI_REQUEST_TEST: (), E.MPI_COLLECTIVE_BEGIN: ("flags",), E.MODULE_ENTER: ("a",), E.WAIT_BEGIN: ("flags", "a"),
-    E.REGION_ENTER: (),
+    E.MPI_REQUEST_TEST: (), E.MPI_COLLECTIVE_BEGIN: ("flags",), E.MODULE_ENTER: ("a",),
+    E.WAIT_BEGIN: ("flags", "a"), E.REGION_ENTER: (),
 }  # fmt: skip
 """Fields that mean something by themselves; others are numbers of texts, communicators and requests."""
 ENDING = {E.MODULE_LEAVE: ("flags", "a", "c"), E.WAIT_END: (), E.REGION_LEAVE: ("c",)}
@@ -172,7 +176,7 @@ ENDING = {E.MODULE_LEAVE: ("flags", "a", "c"), E.WAIT_END: (), E.REGION_LEAVE: (
 
 @st.composite
 def histories(draw):
-    """What a rank may have recorded: calls, waits and routines, one inside the other, other events between."""
+    """What a rank may have recorded: calls, waits and routines, nested, and other events between."""
     rows, open_, time = [], [], 1000
     for kind in draw(st.lists(st.sampled_from([*SINGLE, *OPEN_CLOSE, None, None, None]), max_size=25)):
         time += draw(st.integers(0, 3))

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from pse.trace.errors import TraceError
+from pse.trace.exports.otf2_files import is_whole
 from pse.trace.exports.otf2_glossary import COMM_GROUP, COMM_LOCATIONS, COMM_SELF, MPI
 from pse.trace.exports.otf2_records import (
     DEFINITIONS,
     POINTER,
     TEXT,
+    U8,
     U32,
     U64,
     UNDEFINED,
@@ -30,6 +32,7 @@ from pse.trace.exports.otf2_records import (
 )
 
 METRIC_LOCATION = 3
+PLAIN = POSIX = 1
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,8 @@ class Archive:
         Definitions: record, then number, then the fields that follow the number.
     creator : str
         What wrote the archive.
+    chunk_size : int
+        Bytes of a chunk of events.
 
     Raises
     ------
@@ -98,6 +103,9 @@ class Archive:
             self.handle = library.make("Reader_Open", str(anchor).encode(), types=(TEXT,))
             self.call("SetSerialCollectiveCallbacks")
             self.creator = self._creator()
+            self.chunk_size, self.marks_ends = self._layout()
+            if self.is_cut(definitions):
+                raise TraceError(f"{definitions} is cut off", help=_WHOLE)
             self._read_definitions()
         except Otf2Error as error:
             raise TraceError(f"{anchor} can't be read: {error}", help=_HELP) from error
@@ -217,6 +225,21 @@ class Archive:
             if self.string(key[1]) == name:
                 return self.string(value[1] & UNDEFINED)  # A union: a string is half of it.
         return None
+
+    def is_cut(self, path: Path) -> bool:
+        """Whether a file of the archive lacks its end."""
+        return self.marks_ends and not is_whole(path)
+
+    def _layout(self) -> tuple[int, bool]:
+        """Bytes of a chunk of events; whether files end with a mark that can be looked for."""
+        events, definitions, version = U64(), U64(), (U8(), U8(), U8())
+        compression, substrate = U8(), U8()
+        self.call("GetChunkSize", ctypes.byref(events), ctypes.byref(definitions))
+        self.call("GetVersion", *map(ctypes.byref, version))
+        self.call("GetCompression", ctypes.byref(compression))
+        self.call("GetFileSubstrate", ctypes.byref(substrate))
+        plain = (compression.value, substrate.value) == (PLAIN, POSIX)
+        return max(events.value, 1), plain and version[0].value >= 2
 
     def _creator(self) -> str:
         text = POINTER()

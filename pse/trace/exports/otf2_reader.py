@@ -25,6 +25,7 @@ from pse.trace.errors import TraceError
 from pse.trace.exports.event_file import EventFile
 from pse.trace.exports.otf2_archive import Archive, Place, opened
 from pse.trace.exports.otf2_clock import NS, converter
+from pse.trace.exports.otf2_files import whole_events
 from pse.trace.exports.otf2_location_reader import Callbacks
 from pse.trace.exports.otf2_records import (
     I64,
@@ -137,6 +138,9 @@ class _Import:
                 )
                 return None
             return _LocalDefinitions()
+        if self._archive.is_cut(self._path(place, "def")):
+            self._problem(place, f"{self._path(place, 'def')} is cut off, so its events can't be understood")
+            return None
         try:
             return self._read_local(place)
         except Otf2Error as error:
@@ -197,7 +201,11 @@ class _Import:
 
     def _read_events(self, place: Place, callbacks: Callbacks, progress: Progress) -> bool:
         """Read a location's events; whether all of them could be read."""
-        read = 0
+        read, path = 0, self._path(place, "evt")
+        if not path.exists():
+            return self._incomplete(place, 0, "the file is missing")
+        is_cut = self._archive.is_cut(path)
+        readable = whole_events(path, self._archive.chunk_size) if is_cut else place.events
         self._library.complaint()
         try:
             reader = self._library.make(
@@ -205,20 +213,18 @@ class _Import:
             )
             self._library.function("EvtReader_ApplyClockOffsets", POINTER, ctypes.c_int)(reader, 0)
             self._archive.call("RegisterEvtCallbacks", reader, callbacks.register(), None)
-            while read < place.events and (more := self._batch(reader, callbacks, place.events - read)):
+            while read < readable and (more := self._batch(reader, callbacks, readable - read)):
                 read += more
                 progress.advance(more)
             self._archive.call("CloseEvtReader", reader)
         except Otf2Error as error:
             return self._incomplete(place, callbacks.seen, str(error))
         if place.events not in (read, UNDEFINED64):
-            return self._incomplete(place, read, "the file ends")
+            return self._incomplete(place, read, "it is cut off" if is_cut else "it ends")
         return True
 
     def _incomplete(self, place: Place, seen: int, reason: str) -> bool:
         path = self._path(place, "evt")
-        if not path.exists():
-            reason = "the file is missing"
         self._problem(place, f"{path}: {seen:,} of {place.events:,} events can be read: {reason}")
         return False
 

@@ -87,7 +87,7 @@ class Location:
         shown = archive.string(canonical if self.own else name) or f"region {number}"
         place = archive.string(description) if self.own else ""
         if not self.own and paradigm != MPI and archive.string(file):
-            place = f"{archive.string(file)}:{line}:1"
+            place = archive.string(file) + (f":{line}:1" if line else "")
         texts = ((TextKind.REGION, shown), (TextKind.REGION_PLACE, place))
         return self.number(now, TextKind.REGION, number, *texts)
 
