@@ -44,9 +44,7 @@ def slices(found):
 def test_processors_are_processes_and_threads_threads(small_trace, tmp_path):
     found = events(small_trace, tmp_path / "out.json")
     names = {(e["pid"], e["tid"], e["name"]): e["args"] for e in of(found, "M")}
-    assert names[1, 1, "process_name"] == {"name": "root (node0)"} or names[1, 1, "process_name"][
-        "name"
-    ].startswith("root (")
+    assert names[1, 1, "process_name"]["name"].startswith("root (")
     assert names[2, 2, "process_name"]["name"].startswith("p0 (")
     assert names[2, 2, "thread_name"] == {"name": "thread_B (rank 1)"}
     assert names[2, 2, "process_sort_index"] == {"sort_index": 2}
@@ -146,7 +144,7 @@ def test_names_of_any_kind_are_valid_json(tmp_path):
 
 def test_a_selection_leaves_whole_calls(small_trace, tmp_path):
     found = events(small_trace, tmp_path / "out.json", ranks=frozenset({0}), begin=5.5e-7, end=6e-7)
-    assert [(name, end - begin) for name, begin, end, _ in slices(found)[1, 1]] == [("load_frame", 0.2)]
+    assert [made[:3] for made in slices(found)[1, 1]] == [("load_frame", 0.5, 0.7)]
 
 
 def test_a_selection_of_modules(small_trace, tmp_path):
