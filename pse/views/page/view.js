@@ -1,6 +1,6 @@
 // What is looked at: the window in time, the rows' places, what is hidden, chosen, found.
 
-const MAIN = 30, NESTED = 13, SERIES = 26, THIN = 7, SPACE = 5, PROCESSOR_SPACE = 7, TOP = 6;
+const LEAST_MAIN = 18, MOST_MAIN = 45, NESTED = 13, SERIES = 26, THIN = 7, SPACE = 5, PROCESSOR_SPACE = 7, TOP = 6;
 
 function viewOf(model) {
   return {
@@ -52,8 +52,7 @@ function shown(view, kind) {
 
 // Puts rows one below the other: their main lane, lanes of what is nested, lanes of series.
 function layOut(model, view) {
-  const fit = (view.height - 2 * TOP) / Math.max(1, model.rows.length) / (MAIN + SPACE);
-  const main = Math.max(1, MAIN * view.scale * Math.min(1.5, Math.max(0.6, fit)));
+  const main = Math.max(1, view.scale * mainHeight(model, view));
   const thin = main < 3, space = thin ? 0 : Math.min(SPACE, 0.3 * main), between = Math.min(PROCESSOR_SPACE, 0.4 * main);
   let y = TOP, before = null;
   view.places = model.rows.map((row, index) => {
@@ -63,7 +62,7 @@ function layOut(model, view) {
     const place = { y, folded, lanes: [], series: [], main: folded ? Math.min(THIN, main) : main };
     row.lanes.forEach((lane, depth) => {
       if (depth && (folded || !view.layers.nested)) return;
-      const height = depth ? NESTED * Math.min(2, view.scale < 1 ? main / MAIN : view.scale) : place.main;
+      const height = depth ? NESTED * Math.min(2, view.scale < 1 ? Math.min(1, main / LEAST_MAIN) : view.scale) : place.main;
       place.lanes.push({ lane, y, height, nested: depth > 0 });
       y += height + (depth ? 1 : (thin ? 0 : 2));
     });
@@ -77,6 +76,15 @@ function layOut(model, view) {
     return place;
   });
   view.total = y + TOP;
+}
+
+// As high as the window has room for, within what is easy to read.
+function mainHeight(model, view) {
+  const rows = model.rows.length, groups = new Set(model.rows.map((row) => row.group)).size;
+  const nested = view.layers.nested ? model.lanes.filter((lane) => lane.nested).length : 0;
+  const series = model.series.filter((series) => view.layers[series.name]).length;
+  const others = rows * (SPACE + 2) + (groups - 1) * PROCESSOR_SPACE + nested * (NESTED + 1) + series * SERIES;
+  return Math.min(MOST_MAIN, Math.max(LEAST_MAIN, (view.height - 2 * TOP - others) / Math.max(1, rows)));
 }
 
 // All rows at once, or as high as usual.
