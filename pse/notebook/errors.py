@@ -74,11 +74,21 @@ class RunFailed(NotebookError):
         As `pse run` gives it: 2 what was asked for is wrong, 3 a module or rank failed, 128 + n a signal.
     output : str
         What its modules had printed.
+    trace_directory : str or None
+        Where it was recorded up to then, for `pse.trace.open`.
     """
 
-    def __init__(self, message: str, exit_code: int, output: str, *, help: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        exit_code: int,
+        output: str,
+        trace_directory: str | None = None,
+        *,
+        help: str | None = None,
+    ) -> None:
         super().__init__(message, help=help)
-        self.exit_code, self.output = exit_code, output
+        self.exit_code, self.output, self.trace_directory = exit_code, output, trace_directory
 
 
 class Interrupted(KeyboardInterrupt):

@@ -5,7 +5,6 @@ Needs IPython, so nothing imports this file but ``%load_ext pse``.  Next room: `
 
 from __future__ import annotations
 
-import io
 import shlex
 from typing import Any
 
@@ -20,8 +19,6 @@ from pse.notebook.result import Result
 from pse.notebook.running import Job, chosen_processors, make_job
 from pse.notebook.screen import screen
 from pse.runtime.request import parse_defines
-
-_FIGURE = ("matplotlib.figure", "Figure")
 
 
 def _parser() -> MagicArgumentParser:
@@ -94,12 +91,8 @@ class CovenMagics(Magics):
 
 
 def load(shell: InteractiveShell) -> None:
-    """Register the magic, and how figures are shown where pyplot was never imported."""
+    """Register the magic."""
     shell.register_magics(CovenMagics)
-    assert shell.display_formatter is not None
-    png = shell.display_formatter.formatters["image/png"]
-    if _FIGURE not in png.deferred_printers:
-        png.for_type_by_name(*_FIGURE, _png)
 
 
 def _run(job: Job) -> Result:
@@ -115,9 +108,3 @@ def _show(what: object) -> None:
     from IPython.display import display
 
     display(what)  # type: ignore[no-untyped-call]
-
-
-def _png(figure: Any) -> bytes:
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=figure.dpi)
-    return file.getvalue()

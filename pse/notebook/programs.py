@@ -60,8 +60,8 @@ def _sources(found: Sequence[Diagnostic], path: str, text: str) -> Mapping[str, 
 
 
 def located(program: str | os.PathLike[str]) -> str:
-    """Give the path of a program; a text (it has more than one line) is written into a file first."""
-    if isinstance(program, str) and "\n" in program:
+    """Give the path of a program; a text (it has lines, or braces) is written into a file first."""
+    if isinstance(program, str) and ("\n" in program or "{" in program):
         return written(program, cell_file(program))
     try:
         path = os.fspath(program)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pse.notebook.diagnostics import Diagnostics
 from pse.notebook.errors import NotebookError, needed, translated
+from pse.notebook.screen import show_figures
 from pse.runtime.report import Report, size_text, to_text
 from pse.trace import Selection, Trace, TraceError
 from pse.trace import open as open_trace
@@ -132,6 +133,7 @@ class Result:
         needed("matplotlib", "a picture")
         from pse import views
 
+        show_figures()
         with translated():
             return views.draw(self.trace, name, selection, **how)
 

@@ -30,7 +30,6 @@ from pse.notebook.programs import Checked, checked, spelled
 from pse.notebook.result import Result
 from pse.notebook.screen import Screen, screen
 from pse.runtime.overview import Overview
-from pse.runtime.processes import die_with_parent
 from pse.runtime.progress import WATCHER
 from pse.runtime.report import from_json
 from pse.runtime.request import Request, prepare
@@ -38,7 +37,13 @@ from pse.runtime.request import Request, prepare
 STOP_PATIENCE = 5.0
 """Seconds that an interrupted run gets to end; the product promises two."""
 
-_COMMAND = (sys.executable, "-P", "-c", "from pse.cli import main; main()", "run")
+_CHILD = """
+from pse.runtime.processes import die_with_parent
+die_with_parent()
+from pse.cli import main
+main()
+"""
+_COMMAND = (sys.executable, "-P", "-c", _CHILD, "run")
 
 
 def run(
@@ -190,13 +195,13 @@ class Job:
         child = _Child(self._command(), shown)
         child.watch()
         if child.code != 0:
-            raise _failure(child)
+            raise _failure(child, self.trace)
         return Result(
             program=Path(self.found.path),
             processors=self.processors,
             params=dict(self.defines),
-            report=from_json(child.said["report"]),
-            output=child.said["printed"],
+            report=from_json(child.report.decode()),
+            output=child.printed,
             directory=Path.cwd(),
             warnings=self.found.warnings,
             trace_directory=Path(self.trace) if self.trace else None,
@@ -213,14 +218,11 @@ class Job:
 
 
 class _Child:
-    """The process `pse run`, and what it says.
-
-    `said` has what came on each pipe: the ``report``, its own ``words`` (errors), what modules ``printed``.
-    """
+    """The process `pse run`, and what it says: the report, its own words (errors), what modules printed."""
 
     def __init__(self, command: Sequence[str], shown: Screen) -> None:
         self.shown = shown
-        self.said = {"report": "", "words": "", "printed": ""}
+        self.report, self.words, self.printed = bytearray(), bytearray(), ""
         self.code = 0
         self._tail = b""
         reading, writing = os.pipe()
@@ -233,7 +235,6 @@ class _Child:
                 stderr=subprocess.PIPE,
                 pass_fds=(writing,),
                 start_new_session=True,  # An interrupt of the kernel is for this process, which passes it on.
-                preexec_fn=die_with_parent,
             )
         except OSError as error:
             os.close(reading)
@@ -273,11 +274,8 @@ class _Child:
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         yield self._told, self._take
-        yield self._process.stdout.fileno(), lambda data: self._keep("report", data)
-        yield self._process.stderr.fileno(), lambda data: self._keep("words", data)
-
-    def _keep(self, kind: str, data: bytes) -> None:
-        self.said[kind] += data.decode(errors="replace")
+        yield self._process.stdout.fileno(), self.report.extend
+        yield self._process.stderr.fileno(), self.words.extend
 
     def _take(self, data: bytes) -> None:
         """Understand what `Told` writes: a JSON object on each line."""
@@ -288,7 +286,7 @@ class _Child:
                 if kind == "overview":
                     drawing = content
                 else:
-                    self.said["printed"] += content
+                    self.printed += content
                     self.shown.write(content, error=kind == "stderr")
         if drawing:
             from pse.runtime.live import drawn
@@ -306,14 +304,14 @@ class _Child:
             self._process.wait()
 
 
-def _failure(child: _Child) -> RunFailed:
+def _failure(child: _Child, trace: str | None) -> RunFailed:
     """Make an exception of what `pse run` said: its error, and its help."""
     if child.code < 0:
         how = f"the run was killed by {signal.Signals(-child.code).name}"
-        return RunFailed(how, 128 - child.code, child.said["printed"])
-    words = child.said["words"].strip()
+        return RunFailed(how, 128 - child.code, child.printed, trace)
+    words = child.words.decode(errors="replace").strip()
     _, error, message = f"\n{words}".partition("\nerror: ")
     if not error:
         message = words or f"the run ended with code {child.code} and didn't say why"
     message, _, help_text = message.partition("\nhelp: ")
-    return RunFailed(message.strip(), child.code, child.said["printed"], help=help_text.strip() or None)
+    return RunFailed(message.strip(), child.code, child.printed, trace, help=help_text.strip() or None)

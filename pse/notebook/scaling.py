@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pse.notebook.errors import NotebookError, needed
+from pse.notebook.screen import show_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +38,7 @@ def draw(frame: Experiment, what: str) -> Figure:
     needed("matplotlib", "a picture")
     from matplotlib.figure import Figure
 
+    show_figures()
     done = frame[frame["median"].notna()].sort_values("procs")
     if done.empty:
         raise NotebookError(

@@ -10,10 +10,13 @@ import io
 import sys
 import time
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
 from rich.live import Live
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _INTERVAL = 0.25
 _WIDTH = 100
@@ -104,14 +107,31 @@ def _drawn(drawing: RenderableType) -> tuple[str, str]:
     return console.export_html(inline_styles=True, code_format=form), text
 
 
-def in_notebook() -> bool:
-    """Say whether this is a Jupyter kernel: then and only then there is a cell to draw into."""
+def kernel_shell() -> Any:
+    """Give IPython's shell if this is a Jupyter kernel, else None: then there is no cell to draw into."""
     if "IPython" not in sys.modules:
-        return False
+        return None
     from IPython.core.getipython import get_ipython
 
     shell = get_ipython()
-    return shell is not None and hasattr(shell, "kernel")
+    return shell if hasattr(shell, "kernel") else None
+
+
+def show_figures() -> None:
+    """Have a notebook show matplotlib's figures as pictures also where pyplot was never imported."""
+    shell = kernel_shell()
+    if shell is not None:
+        from matplotlib.figure import Figure
+
+        png = shell.display_formatter.formatters["image/png"]
+        if Figure not in png.type_printers:
+            png.for_type(Figure, _png)
+
+
+def _png(figure: Figure) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=figure.dpi)
+    return file.getvalue()
 
 
 def screen(wanted: bool | None = None) -> Screen:
@@ -124,6 +144,6 @@ def screen(wanted: bool | None = None) -> Screen:
     """
     if wanted is False:
         return Screen()
-    if in_notebook():
+    if kernel_shell() is not None:
         return CellScreen()
     return TerminalScreen() if sys.stderr.isatty() else Screen()

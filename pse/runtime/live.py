@@ -35,8 +35,10 @@ class LiveProgress(Progress):
 
     interval = LIVE_INTERVAL
 
-    def __init__(self, board: Board, prepared: Prepared, out: TextIO = sys.stderr) -> None:
-        super().__init__(board, prepared, out)
+    def __init__(
+        self, board: Board, prepared: Prepared, out: TextIO = sys.stderr, *, everything: bool = False
+    ) -> None:
+        super().__init__(board, prepared, out, everything=everything)
         self._console = Console(file=out)
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
 

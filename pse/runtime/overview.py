@@ -150,10 +150,12 @@ class Observer:
         The board that the watcher holds.
     prepared : Prepared
         The run.
+    memory : bool, optional
+        Whether to look at arenas, for which they are mapped.
     """
 
-    def __init__(self, board: Board, prepared: Prepared) -> None:
-        self.prepared, self.sight = prepared, Sight(board)
+    def __init__(self, board: Board, prepared: Prepared, *, memory: bool = True) -> None:
+        self.prepared, self.sight = prepared, Sight(board, arenas=memory)
         self._began, self._first_seen = time.monotonic(), 0.0
         self._keys = [prepared.placement.seat(rank).key for rank in range(prepared.ranks)]
         self._counts = LoopCounts(prepared)

@@ -32,7 +32,7 @@ WATCHER_INTERVAL = 0.25
 
 def look(board: Board, prepared: Prepared) -> list[Line]:
     """Read how every call site stands."""
-    return list(Observer(board, prepared).observe().sites)
+    return list(Observer(board, prepared, memory=False).observe().sites)
 
 
 class Progress:
@@ -49,7 +49,8 @@ class Progress:
     def __init__(
         self, board: Board, prepared: Prepared, out: TextIO = sys.stderr, *, everything: bool = False
     ) -> None:
-        self.observer, self.prepared, self.out = Observer(board, prepared), prepared, out
+        self.observer = Observer(board, prepared, memory=everything)
+        self.prepared, self.out = prepared, out
         self._everything = everything
         self._said: dict[int, Line] = {}
 
@@ -108,7 +109,7 @@ class Told(Progress):
     interval = WATCHER_INTERVAL
 
     def __init__(self, board: Board, prepared: Prepared, descriptor: int) -> None:
-        super().__init__(board, prepared)
+        super().__init__(board, prepared, everything=True)
         self._descriptor = descriptor
 
     def start(self) -> None:
@@ -216,4 +217,5 @@ def progress(board: Board, prepared: Prepared, *, everything: bool = False) -> P
         return Progress(board, prepared, everything=everything)
     from pse.runtime.live import Dashboard, LiveProgress
 
-    return Dashboard(board, prepared) if everything else LiveProgress(board, prepared)
+    form = Dashboard if everything else LiveProgress
+    return form(board, prepared, everything=everything)

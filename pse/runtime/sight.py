@@ -59,10 +59,12 @@ class Sight:
     ----------
     board : Board
         The board that the watcher holds.
+    arenas : bool, optional
+        Whether to look for arenas, too.
     """
 
-    def __init__(self, board: Board) -> None:
-        self.ranks = board.ranks
+    def __init__(self, board: Board, *, arenas: bool = True) -> None:
+        self.ranks, self._arenas = board.ranks, arenas
         self.nodes = [SeenNode(board)]
         self._known = {_identity(os.getpid(), board.fd)}
         self._looked = float("-inf")
@@ -76,7 +78,7 @@ class Sight:
         self._looked = time.monotonic()
         if self.hidden():
             self._find_boards()
-        for node in self.nodes:
+        for node in self.nodes if self._arenas else ():
             node.find_arena()
 
     def hidden(self) -> tuple[int, ...]:

@@ -20,6 +20,19 @@ program cells {
 """
 WRONG = SQUARES.replace("square(3", "sqare(3")
 
+INTERRUPTED = """\
+import os, signal, threading, time
+from pse.runtime.processes import descendants
+
+def interrupt():
+    while len(list(descendants(os.getpid()))) < 4:  # pse run, mpiexec, its proxy, a rank
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+pse.run("squares.coven", params={"n": 1000, "pause": 0.1})
+"""
+
 CELLS = [
     "%load_ext pse",
     f"%%coven -p 2 --trace --name mine\n{SQUARES}",
@@ -36,6 +49,7 @@ CELLS = [
     "%%coven -p '1\nSQUARES",
     "result = pse.run('squares.coven', params={'n': 3, 'pause': 0.3})",
     "import sys; 'mpi4py.MPI' in sys.modules",
+    INTERRUPTED,
     f"%%coven\n{SQUARES.replace('thread_A print(x)', 'thread_A square(1, 0, 0.0) -> unused')}",
 ]
 
@@ -132,6 +146,13 @@ def test_no_mpi_in_the_kernel(shown):
 
 
 @pytest.mark.mpi
+def test_the_stop_button_ends_a_run(shown):
+    assert failed(shown[15])
+    assert texts(shown[15]).endswith("stopped: the run has ended")
+    assert "Traceback" not in texts(shown[15])
+
+
+@pytest.mark.mpi
 def test_warnings_are_shown(shown):
-    assert not failed(shown[15])
-    assert "is written but never read" in texts(shown[15])
+    assert not failed(shown[16])
+    assert "is written but never read" in texts(shown[16])

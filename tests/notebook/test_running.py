@@ -84,6 +84,7 @@ def test_a_wrong_program_is_rejected_with_its_diagnostics(folder):
     [
         ({"program": "nothing.coven"}, "nothing.coven cannot be read: No such file"),
         ({"program": ""}, "the program's path is empty"),
+        ({"program": "coven 1 program one { thread_A prnt(1) }"}, "did you mean `print`?"),
         ({"program": 3}, "a program is the path of a .coven file, or its text, not int"),
         ({"procs": 0}, "processors must be a whole number from 1, not 0"),
         ({"procs": 2, "processors": 1}, "two names of one thing"),
