@@ -23,6 +23,7 @@ from pse.trace.selection import Selection
 from pse.trace.text import seconds
 from pse.views.page_blocks import BLOCK_DTYPE, Lane, lanes
 from pse.views.page_kinds import Kinds
+from pse.views.page_marks import marks
 from pse.views.page_series import series
 from pse.views.page_tphs import TphTable
 from pse.views.rows import Row, rows
@@ -55,10 +56,11 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
     sampled, samples = series(trace, selection, shown, begin, end)
     columns = _entry_columns(found, tphs, begin) | _tph_columns(tphs)
     columns |= _message_columns(messages, shown, tphs, begin) | samples
+    marked, more = marks(trace, shown, begin, end)
     described, text = packed(columns)
     head = {
         "title": _title(trace), "facts": _facts(trace, shown, found),
-        "notes": [*_merge_notes(found), *notes, *trace.problems],
+        "notes": [*_merge_notes(found), *notes, *more, *trace.problems],
         "begin": begin, "end": max(end, begin + 1), "quantum": max(lane.bin for lane in found),
         "blocks": sum(lane.blocks for lane in found), "rows": [_row(row) for row in shown],
         "lanes": [{"row": lane.row, "nested": lane.nested, "count": len(lane.entries)} for lane in found],
@@ -66,7 +68,7 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
         "nested": "routines of MPI" if _only_mpi(kinds) else "what is nested",
         "lines": "lines of hand-overs" if trace.definitions else "lines of messages",
         "partitions": _partitions(found),
-        "loops": _loops(trace), "series": sampled, "columns": described,
+        "loops": _loops(trace), "series": sampled, "marks": marked, "columns": described,
     }  # fmt: skip
     return head, text
 

@@ -87,10 +87,10 @@ def write_rank(recorder: Recorder, rank: int) -> None:
             call(recorder, 2, tph, base + 52, base + 70)
 
 
-def name(recorder: Recorder, number: int, text: str) -> None:
-    """Name a routine in at most 16 bytes; `Recorder.text` would do it now, not at the time 0."""
+def name(recorder: Recorder, number: int, text: str, kind: TextKind = TextKind.REGION) -> None:
+    """Name something in at most 16 bytes; `Recorder.text` would do it now, not at the time 0."""
     first, second = struct.unpack("<QQ", text.encode().ljust(16, b"\0"))
-    recorder.record_at(0, EventType.TEXT, a=pair(number, 0), b=first, c=second, flags=TextKind.REGION)
+    recorder.record_at(0, EventType.TEXT, a=pair(number, 0), b=first, c=second, flags=kind)
 
 
 def call(recorder: Recorder, site: int, tph: int, begin: int, end: int, inside: bool = False) -> None:
@@ -458,6 +458,27 @@ def test_merged_blocks_say_so_and_keep_their_times(load: Callable[[Path], Page],
     assert "site 1" in told
     assert "60 %" in page.find("#legend").text.replace("20 %", "60 %")
     assert (tmp_path / "many.html").stat().st_size < 120_000
+
+
+def test_failures_open_calls_and_marks_show(load: Callable[[Path], Page], tmp_path: Path) -> None:
+    directory = tmp_path / "odd"
+    directory.mkdir()
+    with Recorder(directory, 0) as recorder:
+        name(recorder, 7, "<b>here", TextKind.MARKER)
+        recorder.record_at(3 * MS, EventType.MODULE_LEAVE, site=1, b=1 * MS, flags=1)
+        recorder.record_at(4 * MS, EventType.MARKER, a=7)
+        recorder.record_at(5 * MS, EventType.MODULE_ENTER, site=2, tph=2**63)
+        recorder.record_at(9 * MS, EventType.PHASE, a=4)
+    write_html(trace.open(directory), tmp_path / "odd.html")
+    page = load(tmp_path / "odd.html")
+    assert "it failed" in page.tip(0, 2)
+    assert "not finished" in page.tip(0, 8)
+    assert str(2**63) in page.tip(0, 8)
+    x, y = page.js("return [gantt.xOf(4e6), gantt.view.places[0].y + 3]")
+    canvas = page.find("#blocks")
+    offset = (round(x - canvas.size["width"] / 2), round(y - canvas.size["height"] / 2))
+    ActionChains(page.driver, 0).move_to_element_with_offset(canvas, *offset).perform()
+    page.wait("document.getElementById('tip').innerText.startsWith('<b>here')")
 
 
 def test_routines_alone_nest_and_have_messages(load: Callable[[Path], Page], tmp_path: Path) -> None:

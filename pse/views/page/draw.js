@@ -4,7 +4,7 @@ function styles() {
   const css = getComputedStyle(document.documentElement);
   const pick = (name) => css.getPropertyValue(name).trim();
   return { paper: pick("--paper"), row: pick("--row"), line: pick("--line"), ink: pick("--ink"), soft: pick("--soft"),
-           accent: pick("--accent"), waits: Number(pick("--waits")) };
+           accent: pick("--accent"), failed: pick("--failed"), waits: Number(pick("--waits")) };
 }
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", "Liberation Sans", sans-serif';
@@ -37,7 +37,8 @@ function drawBlocks(model, view, scroll) {
   for (const place of rows) for (const series of place.series) drawSeries(view, pen, look, series);
   if (view.tph) drawSome(model, view, pen, look, view.tphEntries, scroll);
   drawLines(model, view, pen, look);
-  drawFound(model, view, pen, look, scroll);
+  drawOutlines(model, view, pen, look, scroll);
+  drawMarks(model, view, pen, look);
 }
 
 function drawTicks(model, view, pen, look, scroll) {
@@ -221,13 +222,18 @@ function drawSeries(view, pen, look, place) {
   pen.fillRect(0, y + height, view.width, 1);
 }
 
-function drawFound(model, view, pen, look, scroll) {
+// Around calls that failed or never ended, around hits of the search, around what is selected.
+function drawOutlines(model, view, pen, look, scroll) {
   const lanes = visibleLanes(model, view, scroll);
   const chosen = view.selected === null ? [] : [view.selected];
-  const marks = [[view.found, look.accent, 1.5], [chosen, look.ink, 2]];
-  for (const [entries, colour, width] of marks) {
+  const outlines = [
+    [view.unfinished, look.ink, 1.5, [4, 3]], [view.failed, look.failed, 2.5, []],
+    [view.found, look.accent, 1.5, []], [chosen, look.ink, 2, []],
+  ];
+  for (const [entries, colour, width, dashes] of outlines) {
     pen.strokeStyle = colour;
     pen.lineWidth = width;
+    pen.setLineDash(dashes);
     let drawn = 0;
     for (const entry of entries) {
       const x0 = xOf(view, model.base.start[entry]), x1 = xOf(view, model.base.end[entry]);
@@ -238,6 +244,20 @@ function drawFound(model, view, pen, look, scroll) {
       const left = Math.max(x0, -4), right = Math.min(Math.max(x1, x0 + 2), view.width + 4);
       pen.strokeRect(left - 0.5, lane.y - 0.5, right - left + 1, lane.height + 1);
     }
+  }
+}
+
+function drawMarks(model, view, pen, look) {
+  if (!view.layers.marks) return;
+  pen.fillStyle = look.ink;
+  for (const { row, time } of model.marks) {
+    const x = xOf(view, time), y = view.places[row].y;
+    if (x < -5 || x > view.width + 5) continue;
+    pen.beginPath();
+    pen.moveTo(x - 4, y - 1);
+    pen.lineTo(x + 4, y - 1);
+    pen.lineTo(x, y + 7);
+    pen.fill();
   }
 }
 

@@ -118,7 +118,8 @@ function overviewed(press) {
 }
 
 function tipFor(event) {
-  const y = event.offsetY + byId("rows").scrollTop, at = laneAt(view, y);
+  const y = event.offsetY + byId("rows").scrollTop, at = laneAt(view, y), mark = markAt(model, view, event.offsetX, y);
+  if (mark) return describeMark(model, mark);
   if (at?.series) return describeSeries(model, view, at.series.series, event.offsetX);
   const found = entryAt(model, view, event.offsetX, y);
   return found && describe(model, view, found);

@@ -70,10 +70,10 @@ function shorten(section, groups) {
 }
 
 function buildLayers(model, view, changed) {
-  const names = { lines: model.lines, nested: model.nested, memory: "memory held", queues: "queue depths" };
+  const names = { lines: model.lines, nested: model.nested, memory: "memory held", queues: "queue depths", marks: "marks" };
   const there = {
     lines: model.messages.sent.length, nested: model.lanes.some((lane) => lane.nested),
-    memory: model.series.some((series) => series.name === "memory"),
+    marks: model.marks.length, memory: model.series.some((series) => series.name === "memory"),
     queues: model.series.some((series) => series.name === "queues"),
   };
   for (const [layer, name] of Object.entries(names)) {
@@ -169,6 +169,11 @@ function describeSeries(model, view, series, x) {
   const facts = [["now", shown(low ? series.value[low - 1] : 0)], ["peak", shown(series.peak)], ["row", model.rows[series.row].where],
                  ["time", moment(time, 1 / pixels(view))], ["note", series.note]];
   return article(series.name === "memory" ? "memory held" : "queue depths, all queues", styles().soft, facts);
+}
+
+function describeMark(model, mark) {
+  return article(mark.text, styles().ink, [["mark", "set by the program or a tool"], ["row", model.rows[mark.row].where],
+                                           ["time", moment(mark.time, 1000)]]);
 }
 
 function article(title, colour, facts) {

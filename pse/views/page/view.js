@@ -9,14 +9,21 @@ function viewOf(model) {
     width: 0, height: 0, // of the picture of blocks, CSS pixels
     hidden: new Set(), // groups of the legend
     folded: new Set(), // processors
-    layers: { lines: model.messages.sent.length <= 400, memory: false, queues: false, nested: true },
+    layers: { lines: model.messages.sent.length <= 400, memory: false, queues: false, nested: true, marks: true },
     selected: null, // an entry of the base level
     tph: 0, // number in model.tphs, from 1
     tphEntries: [],
     found: [], // entries, by time
     current: -1, // of found
+    failed: entriesOf(model, 1), unfinished: entriesOf(model, 2),
     places: [], // of rows, see layOut
   };
+}
+
+function entriesOf(model, state) {
+  const found = [];
+  model.state.forEach((value, entry) => value === state && found.push(entry));
+  return found;
 }
 
 function pixels(view) {
@@ -108,6 +115,15 @@ function laneAt(view, y) {
     return { row, lane, series };
   }
   return null;
+}
+
+// The mark at a point, if any.
+function markAt(model, view, x, y) {
+  if (!view.layers.marks) return undefined;
+  return model.marks.find((mark) => {
+    const top = view.places[mark.row].y;
+    return y >= top - 2 && y <= top + 9 && Math.abs(xOf(view, mark.time) - x) <= 5;
+  });
 }
 
 // The entry at a point, of the level that is drawn; blocks thinner than the pointer are met 3 pixels around.
