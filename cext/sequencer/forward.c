@@ -61,12 +61,7 @@ static pse_block *copy_for_node(pse_sequencer *s, const pse_block *block)
     uint64_t bytes = layout_bytes(&block->layout);
     if (pse_arena_allocate(s->arena, bytes, &handle) != 0)
         return NULL;
-    pse_block *copy = block_at(s, handle);
-    copy->layout = block->layout;
-    copy->owner = s->plan->rank;
-    copy->site = block->site;
-    copy->tph = block->tph;
-    atomic_store_explicit(&copy->waiter, -1, memory_order_relaxed);
+    pse_block *copy = begin_block(s, block_at(s, handle), &block->layout, block->site, block->tph);
     memcpy(buffer_data(s, copy), buffer_data(s, block), bytes);
     count_up(&pse_board_statistics(s->board, s->plan->rank, block->site)->copied, bytes);
     return copy;

@@ -48,12 +48,7 @@ static pse_block *pack(void *engine, const pse_message *message, const void *dat
     uint64_t bytes = layout_bytes(layout);
     if (pse_arena_allocate(s->arena, bytes, &handle) != 0)
         return NULL;
-    pse_block *block = block_at(s, handle);
-    block->layout = *layout;
-    block->owner = s->plan->rank;
-    block->site = message->site;
-    block->tph = message->tph;
-    atomic_store_explicit(&block->waiter, -1, memory_order_relaxed);
+    pse_block *block = begin_block(s, block_at(s, handle), layout, message->site, message->tph);
     memcpy(buffer_data(s, block), data, bytes);
     count_up(&pse_board_statistics(s->board, s->plan->rank, message->site)->copied, bytes);
     return block;

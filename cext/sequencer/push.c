@@ -127,13 +127,7 @@ static pse_block *viewed(pse_sequencer *s, const pse_context *context, const pse
     *code = pse_arena_view(s->arena, buffer_handle(s, block), offset, part->bytes, &handle);
     if (*code != 0)
         return NULL;
-    pse_block *view = block_at(s, handle);
-    view->layout = part->layout;
-    view->owner = s->plan->rank;
-    view->site = call->site;
-    view->tph = context->tph;
-    atomic_store_explicit(&view->waiter, -1, memory_order_relaxed);
-    return view;
+    return begin_block(s, block_at(s, handle), &part->layout, call->site, context->tph);
 }
 
 /* Whether the part, whose pushes follow each other, also goes to another node: it is sent from where it lies,
@@ -366,10 +360,6 @@ pse_block *pse_sequencer_receive_buffer(pse_sequencer *s, const pse_layout *layo
         block = buffer_make_private(s, bytes);
     if (block == NULL)
         return NULL;
-    block->layout = *layout;
-    block->owner = s->plan->rank;
-    block->site = message->kind == PSE_CARRIES_POINTER ? s->plan->edge_sites[message->edge] : message->site;
-    block->tph = message->tph;
-    atomic_store_explicit(&block->waiter, -1, memory_order_relaxed);
-    return block;
+    uint32_t site = message->kind == PSE_CARRIES_POINTER ? s->plan->edge_sites[message->edge] : message->site;
+    return begin_block(s, block, layout, site, message->tph);
 }

@@ -252,6 +252,18 @@ static inline pse_block *block_at(const pse_sequencer *s, pse_handle handle)
     return (pse_block *)(s->arena_base + handle);
 }
 
+/* Write the head of a block that this rank has just been given. */
+static inline pse_block *begin_block(const pse_sequencer *s, pse_block *block, const pse_layout *layout,
+                                     uint32_t site, uint64_t tph)
+{
+    block->layout = *layout;
+    block->owner = s->plan->rank;
+    block->site = site;
+    block->tph = tph;
+    atomic_store_explicit(&block->waiter, -1, memory_order_relaxed);
+    return block;
+}
+
 static inline pse_handle buffer_handle(const pse_sequencer *s, const pse_block *block)
 {
     return (pse_handle)((const char *)block - s->arena_base);
