@@ -149,14 +149,25 @@ static void leave_region(pse_blocks *found, const pse_event *event)
         found->deeper++;
 }
 
-static bool is_sampled(const pse_blocks *found, uint64_t sequence)
+static bool is_in_window(const pse_blocks *found, int64_t time, int64_t margin)
 {
-    return (uint32_t)(sequence * 0x9E3779B97F4A7C15u >> 32) <= found->sample;
+    return time >= found->edges[0] - margin && time <= found->edges[found->pixels] + margin;
 }
 
 static void pick(pse_blocks *found, const pse_event *event)
 {
     found->picked[found->picked_count++] = *event;
+}
+
+/* One end of a message; the other may lie outside of the window. */
+static void take_message(pse_blocks *found, const pse_event *event)
+{
+    int64_t time = (int64_t)event->time, margin = found->edges[found->pixels] - found->edges[0];
+    if (!is_in_window(found, time, margin) || !is_asked_for(found, event->tph))
+        return;
+    found->sends += event->type == PSE_EVENT_SEND && is_in_window(found, time, 0);
+    if ((uint32_t)(event->c * 0x9E3779B97F4A7C15u >> 32) <= found->sample)
+        pick(found, event);
 }
 
 static void take_event(pse_blocks *found, const pse_event *event)
@@ -185,14 +196,11 @@ static void take_event(pse_blocks *found, const pse_event *event)
         leave_region(found, event);
         break;
     case PSE_EVENT_SEND:
-        found->sends++;
-        /* fall through */
     case PSE_EVENT_RECEIVE:
-        if (is_sampled(found, event->c))
-            pick(found, event);
+        take_message(found, event);
         break;
     case PSE_EVENT_MPI_SEND:
-        found->mpi_sends++;
+        found->mpi_sends += is_in_window(found, (int64_t)event->time, 0);
         break;
     case PSE_EVENT_CONTEXT_BEGIN:
         if (found->contexts++ < PSE_BLOCKS_CONTEXTS)

@@ -71,7 +71,8 @@ typedef struct pse_blocks {
     uint32_t other;       /* Category of calls of sites past `sites`, and of calls that are not in `tphs`. */
     const uint64_t *tphs; /* Ascending; NULL: all. */
     uint64_t tph_count;
-    uint32_t sample; /* Messages are picked whose sequence number, mixed, is at most this; UINT32_MAX: all. */
+    uint32_t sample; /* Messages are picked whose sequence number, mixed, is at most this; UINT32_MAX: all.
+                      * Those that begin or end further off the window than it is long are left out. */
 
     /* What is found; the caller makes room and empties. */
     pse_block *blocks;
@@ -80,8 +81,8 @@ typedef struct pse_blocks {
     uint64_t share_count, share_room;
     pse_event *picked; /* TEXT, MARKER, sampled SEND and RECEIVE, the first CONTEXT_BEGIN. */
     uint64_t picked_count, picked_room;
-    uint64_t sends;     /* All, picked or not. */
-    uint64_t mpi_sends; /* Messages of MPI. */
+    uint64_t sends;     /* In the window, of the TPHs asked for, picked or not. */
+    uint64_t mpi_sends; /* Messages of MPI, in the window. */
     uint64_t contexts;  /* Begins of contexts. */
     uint64_t merged;    /* Blocks that are in `shares`. */
     uint64_t deeper;    /* Regions that are nested too deep. */

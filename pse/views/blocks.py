@@ -19,6 +19,7 @@ from pse.trace.files import Array
 from pse.trace.mpi_messages import mpi_messages
 from pse.trace.pieces import pieces
 from pse.trace.tables import MESSAGE_DTYPE, RANKED_EVENT_DTYPE, decode_texts, low, match_messages
+from pse.trace.tphs import PROGRAM
 from pse.views._blocks import Collector
 from pse.views.colours import (
     OTHER,
@@ -190,14 +191,13 @@ class _Work:
         self._add_modules()
         self._add_waits()
         self.tphs = None if selection.tphs is None else np.array(sorted(selection.tphs), "<u8")
-        total = sum(len(trace.events(row.rank)) for row in self.rows)
-        self.sample = min(ALL, MOST_ENDS * ALL // max(1, total))
+        self.sample = self._sample()
 
     def run(self) -> Blocks:
         found = [self._row(row) for row in self.rows]
         found = self._name_routines(found)
         self._check(found)
-        messages, count = self._messages()
+        messages, count, is_sampled = self._messages()
         return Blocks(
             begin=self.begin,
             end=self.end,
@@ -208,10 +208,18 @@ class _Work:
             merged=self.merged,
             messages=messages,
             message_count=count,
-            is_sampled=self.sample < ALL or (count > 0 and not self.sends and count > MOST_MPI_MESSAGES),
+            is_sampled=is_sampled,
             tph_names=tph_names(self.trace, np.concatenate(self.contexts)),
             markers=tuple(self.markers),
         )
+
+    def _sample(self) -> int:
+        """What share of the messages to look at, of `ALL`."""
+        if self.tphs is not None and PROGRAM not in self.tphs:
+            return ALL
+        total = sum(len(self.trace.events(row.rank)) for row in self.rows)
+        here = total * min(1.0, 3 * (self.end - self.begin) / max(1, self.trace.span))
+        return min(ALL, int(MOST_ENDS * ALL / max(1.0, here)))
 
     # ------------------------------------------------------------ categories
 
@@ -306,16 +314,20 @@ class _Work:
 
     # ------------------------------------------------------------ the whole
 
-    def _messages(self) -> tuple[Array, int]:
-        if not self.sends and self.mpi_sends:
-            return self._mpi_messages(), self.mpi_sends
+    def _messages(self) -> tuple[Array, int, bool]:
+        """Messages, how many there are, and whether these are only some."""
+        if not self.sends and self.mpi_sends > MOST_MPI_MESSAGES:
+            return np.empty(0, MESSAGE_DTYPE), self.mpi_sends, True
+        messages = self._tag_messages() if self.sends or not self.mpi_sends else self._mpi_messages()
+        is_sampled = self.sample < ALL and self.sends > 0
+        return messages, self.sends if is_sampled else len(messages), is_sampled
+
+    def _tag_messages(self) -> Array:
         ends = np.concatenate([np.empty(0, RANKED_EVENT_DTYPE), *self.ends])
         is_send = ends["type"] == EventType.SEND
-        return self._shown(match_messages(ends[is_send], ends[~is_send]).matched), self.sends
+        return self._shown(match_messages(ends[is_send], ends[~is_send]).matched)
 
     def _mpi_messages(self) -> Array:
-        if self.mpi_sends > MOST_MPI_MESSAGES:
-            return np.empty(0, MESSAGE_DTYPE)
         found = mpi_messages(self.trace)
         found = found[(found["sent"] >= 0) & (found["received"] >= 0)]
         messages = np.zeros(len(found), MESSAGE_DTYPE)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
@@ -56,7 +57,7 @@ def new_figure(
     figure = Figure(figsize=(width, height), facecolor="white")
     left, room = MARGIN / width, width - 2 * MARGIN
     name, about = describe(trace)
-    style = {"family": FONT, "va": "top"}
+    style: dict[str, Any] = {"family": FONT, "va": "top"}
     figure.text(left, 1 - 0.2 / height, f"{name} — {title}", size=TITLE, weight="bold", color=INK, **style)
     line = shortened(" · ".join(filter(None, [about, _selected(selection)])), SMALL + 0.5, room)
     figure.text(left, 1 - 0.45 / height, line, size=SMALL + 0.5, color=SOFT, **style)
@@ -113,15 +114,21 @@ def time_axis(axes: Axes, begin: float, end: float, label: str = "time since the
     """Let x be time in ns from `begin` to `end`, shown in the unit that suits."""
     end = max(end, begin + 1)
     axes.set_xlim(begin, end)
-    duration_axis(axes, "x", end - begin if begin < end - begin else end, label)
+    if begin < 5 * (end - begin):
+        duration_axis(axes, "x", end - begin if begin < end - begin else end, label)
+    else:  # Ticks like 10.00025 s say little.
+        duration_axis(axes, "x", end - begin, f"{label}, after {begin / 1e9:.10g} s", since=begin)
 
 
-def duration_axis(axes: Axes, which: str, longest: float, label: str) -> None:
-    """Let one axis (``x`` or ``y``) be ns, in the unit that suits the longest; leaves limits alone."""
+def duration_axis(axes: Axes, which: str, longest: float, label: str, since: float = 0.0) -> None:
+    """Let one axis (``x`` or ``y``) be ns, in the unit that suits the longest; leaves limits alone.
+
+    Ticks are numbers from `since` on.
+    """
     size, name = time_unit(longest)
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / size:.10g}"))
+    axis.set_major_locator(_Ticks(since))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{round((value - since) / size, 6):.10g}"))
     axis.set_label_text(f"{label} ({name})", fontsize=BODY, color=INK, fontfamily=FONT)
 
 
@@ -130,6 +137,17 @@ def duration_text(value: float) -> str:
     size, name = time_unit(2 * value)
     number = value / size
     return f"{number:.3g} {name}" if number < 999.5 else f"{number:,.0f} {name}"
+
+
+class _Ticks(MaxNLocator):
+    """Round numbers from a time on."""
+
+    def __init__(self, since: float) -> None:
+        super().__init__(nbins=8, steps=[1, 2, 2.5, 5, 10])
+        self.since = since
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        return np.asarray(super().tick_values(vmin - self.since, vmax - self.since)) + self.since
 
 
 def bytes_text(value: float) -> str:

@@ -162,9 +162,10 @@ class Calls:
                 high = np.zeros(len(widths))
                 share = np.clip(part["time"] / widths[part["pixel"]], LEAST_SHARE, 1)
                 high[part["pixel"]] = share * (lower - upper)
-                for outline in _outlines(self.found.edges, level, level - high):
+                after = np.clip(level - high, place + min(upper, lower), place + max(upper, lower))
+                for outline in _outlines(self.found.edges, level, after):
                     yield int(category), outline
-                level = level - high
+                level = after
 
     def _draw_blocks(self, axes: Axes) -> None:
         """From back to front: waits, calls, routines by depth."""
@@ -195,12 +196,13 @@ class Calls:
     def _fill(self, axes: Axes, table: Array, places: Array, is_open: bool, order: float) -> None:
         category = self.found.categories[int(table["category"][0])]
         colour = category.style.colour
-        is_wide = table["end"] - table["begin"] > 4 * self.pixel
+        pixels = (table["end"] - table["begin"]) / self.pixel
+        has_no_outline = self.is_fine or category.kind == "other" or (category.kind == "wait" and not is_open)
         filled = PolyCollection(
             self._shapes(table, places),
             facecolors=colour,
-            edgecolors="none" if category.kind == "wait" and not is_open else darker(colour, 0.6),
-            linewidths=0.0 if self.is_fine else np.where(is_wide, 0.5, 0.15),
+            edgecolors="none" if has_no_outline and not is_open else darker(colour, 0.6),
+            linewidths=0.0 if has_no_outline else 0.5 * np.clip((pixels - 3) / 12, 0.1, 1),
             hatch=self._hatch(category, is_open),
             zorder=order,
         )

@@ -76,10 +76,7 @@ class Ways:
             part = duration_text((self.found.end - self.found.begin) / self.parts)
             yield f"Lines: {len(self.messages):,} of {there:,} messages, one from row to row in each {part}."
         elif there and not has_some:
-            is_shown = len(self.found.messages) or not self.found.is_sampled
-            yield (
-                "No message goes between these rows." if is_shown else f"None of {there:,} messages is shown."
-            )
+            yield f"None of {there:,} messages is shown: they are too many."
 
     # ------------------------------------------------------------ marks
 
@@ -114,7 +111,7 @@ class Ways:
         rests.set_gid("rests")
         axes.add_collection(rests, autolim=False)
 
-    def _segments(self) -> Array:
+    def _segments(self) -> Any:
         """Shape (n, 2, 2): from the side of one row that faces the other to the side of that."""
         sent, received = self.messages["sent"].astype("<f8"), self.messages["received"].astype("<f8")
         place = {one.row.rank: index for index, one in enumerate(self.found.rows)}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FORMATS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 DPI = 150
-LARGEST = 30_000  # pixels of a png's side
+MOST_PIXELS = 100_000_000  # of a png
 _METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": "pse"},
@@ -85,7 +85,8 @@ def _picture(figure: Figure, form: str) -> bytes:
     from matplotlib import rc_context
 
     data = io.BytesIO()
-    resolution = min(DPI, LARGEST / max(figure.get_size_inches()))
+    width, height = figure.get_size_inches()
+    resolution = min(DPI, (MOST_PIXELS / (width * height)) ** 0.5)
     # Text stays text, so that it can be searched and copied.
     with rc_context({"svg.hashsalt": "pse", "svg.fonttype": "none"}):
         figure.savefig(data, format=form, dpi=resolution, metadata=_METADATA[form])

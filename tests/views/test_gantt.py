@@ -276,3 +276,29 @@ def test_times_have_the_unit_that_suits(write_trace, make):
     for span, unit in ((900, "ns"), (900_000, "µs"), (9_000_000, "ms"), (9_000_000_000, "s")):
         opened = write_trace([make.call(0, 0, span)], make.definitions(1), name=unit)
         assert views.draw(opened, "gantt").axes[0].get_xlabel().endswith(f"({unit})")
+
+
+def test_times_of_a_short_window_are_counted_from_its_begin(write_trace, make):
+    opened = write_trace([make.call(0, 0, 9_000_000_000)], make.definitions(1))
+    axes = views.draw(opened, "gantt", Selection(begin=8.5, end=8.502)).axes[0]
+    assert axes.get_xlabel() == "time since the start of the run, after 8.5 s (ms)"
+    axes.figure.draw_without_rendering()
+    assert [label.get_text() for label in axes.get_xticklabels()][:3] == ["0", "0.25", "0.5"]
+
+
+@pytest.mark.parametrize("is_selected", [False, True])
+def test_of_a_sampled_trace_the_messages_of_a_selected_tph_are_all_there(
+    write_trace, make, monkeypatch, is_selected
+):
+    sends, receives = [], []
+    for index in range(400):
+        head = {"site": 0, "tph": 2 + index // 40, "c": index}
+        sends.append({"time": 1000 * index, "type": EventType.SEND, "b": pair(1, 0), **head})
+        receives.append({"time": 1000 * index + 9, "type": EventType.RECEIVE, "b": pair(0, 0), **head})
+    sends += make.call(0, 400_000, 401_000, 3)
+    opened = write_trace([sends, receives], make.definitions(2))
+    monkeypatch.setattr("pse.views.blocks.MOST_ENDS", 100)
+    selection = Selection(tphs=frozenset({3})) if is_selected else None
+    figure = views.draw(opened, "gantt", selection)
+    assert len(lines(figure)) == 40 if is_selected else 10 < len(lines(figure)) < 60
+    assert ("of 400 messages" in words(figure)[0][-1]) != is_selected
