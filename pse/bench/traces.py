@@ -98,14 +98,14 @@ def _steps(rank: trace.RankDefinition, processors: int) -> list[Step]:
     if rank.thread == "thread_B":
         return [*_await(LOAD, 0, 0.40), *_compute(handle), _send(0.82, COMPUTE, rank.rank + 1)]
     passed = [
-        *_call(0.87, 0.97, PASS_ON, cpu=0.01),
+        *_call(0.87, 0.97, PASS_ON, cpu=0.001),
         Step(0.98, EventType.FREE, 0, PASS_ON, BYTES, handle, rank.rank - 1),
     ]
     return [*_await(COMPUTE, rank.rank - 1, 0.85), *passed]
 
 
 def _load(processors: int) -> list[Step]:
-    enter, leave = _call(0.01, 0.30, LOAD, cpu=0.2)
+    enter, leave = _call(0.01, 0.30, LOAD, cpu=0.15)
     sends = [_send(0.31 + 0.0001 * number, LOAD, 1 + 2 * number) for number in range(processors)]
     wait = Step(0.42, EventType.WAIT_BEGIN, WaitReason.CREDIT, LOAD, pair(NONE, LOAD))
     done = Step(0.95, EventType.WAIT_END, WaitReason.CREDIT, LOAD, pair(NONE, LOAD), begins=1)
@@ -114,7 +114,7 @@ def _load(processors: int) -> list[Step]:
 
 
 def _compute(handle: int) -> list[Step]:
-    enter, leave = _call(0.41, 0.80, COMPUTE, cpu=0.39)
+    enter, leave = _call(0.41, 0.80, COMPUTE, cpu=0.3)
     allocate = Step(0.415, EventType.ALLOCATE, MemoryFlag.RECYCLED, COMPUTE, BYTES, handle)
     return [enter, allocate, Step(**(vars(leave) | {"begins": 2}))]
 

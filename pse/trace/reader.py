@@ -22,6 +22,7 @@ from pse.trace.definitions import FILE_NAME, RANK_FILE, Definitions, read_defini
 from pse.trace.errors import TraceError
 from pse.trace.events import EVENT_DTYPE, EventType
 from pse.trace.files import MOST_TYPES, Array, RankFile, merge_rank_files, open_rank_file
+from pse.trace.pieces import pieces
 
 if TYPE_CHECKING:
     from pse.trace.selection import Selection
@@ -86,11 +87,17 @@ class Trace:
 
     def select(self, rank: int, *types: EventType) -> Array:
         """Copy of a rank's events of the given types, in the order of writing."""
-        events, wanted = self.events(rank), np.zeros(MOST_TYPES, bool)
+        events, file, wanted = self.events(rank), self.files[rank], np.zeros(MOST_TYPES, bool)
         wanted[list(types)] = True
-        words = events.view("<u8").reshape(-1, EVENT_DTYPE.itemsize // 8)  # Copied faster than records.
-        chosen = np.flatnonzero(wanted[self.files[rank].types])
-        return words.take(chosen, axis=0).view(EVENT_DTYPE).reshape(-1)
+        width = EVENT_DTYPE.itemsize // 8
+        chosen = np.empty((sum(file.counts[kind] for kind in types), width), "<u8")
+        at = made = 0
+        for piece in pieces(events) if len(chosen) else ():
+            places = np.flatnonzero(wanted[file.types[at : at + len(piece)]])
+            words = piece.view("<u8").reshape(-1, width)  # Copied faster than records.
+            words.take(places, axis=0, out=chosen[made : made + len(places)], mode="clip")
+            at, made = at + len(piece), made + len(places)
+        return chosen.view(EVENT_DTYPE).reshape(-1)
 
     def texts(self, rank: int) -> dict[tuple[int, int], str]:
         """Names that a rank gave to things numbered by itself, by (`TextKind`, number)."""

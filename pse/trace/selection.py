@@ -15,6 +15,7 @@ import numpy as np
 
 from pse.trace.errors import TraceError
 from pse.trace.files import Array
+from pse.trace.pieces import pieces
 
 if TYPE_CHECKING:
     from pse.trace.definitions import RankDefinition
@@ -109,9 +110,11 @@ class Selection:
         span = trace.span / 1e9
         if (self.begin or 0) > span or (self.end is not None and self.end < 0):
             raise TraceError(f"nothing happened in that window of time: the run is from 0 to {span:.6g} s")
-        if self.tphs is not None:
-            there = {int(tph) for rank in trace.ranks for tph in np.unique(trace.events(rank)["tph"])}
-            _check_known("TPH", self.tphs, there - {0})
+        if self.tphs is not None and not self._has_tph(trace):
+            parts = (part for rank in trace.ranks for part in pieces(trace.events(rank)))
+            _check_known(
+                "TPH", self.tphs, {int(tph) for part in parts for tph in np.unique(part["tph"])} - {0}
+            )
 
     def ranks_of(self, trace: Trace) -> tuple[int, ...]:
         """Ranks of a trace that the selection leaves, ascending.
@@ -159,6 +162,11 @@ class Selection:
             and (self.processors is None or (known is not None and known.processor in self.processors))
             and (self.threads is None or (known is not None and known.thread in self.threads))
         )
+
+    def _has_tph(self, trace: Trace) -> bool:
+        wanted = np.array(sorted(self.tphs or ()), "<u8")
+        parts = (part for rank in trace.ranks for part in pieces(trace.events(rank)))
+        return any(np.isin(part["tph"], wanted).any() for part in parts)
 
     def _sites(self, trace: Trace) -> tuple[Array | None, Array | None]:
         """Call sites of the modules, and edges that these define."""

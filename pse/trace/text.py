@@ -157,7 +157,7 @@ def _ranks(rows: Sequence[RankRow], mpi_only: bool) -> Table:
     for row in rows:
         engine = max(0.0, 1 - row.busy - row.waiting) if row.span else 0.0
         shares = ("–",) * 3 if mpi_only else (share(row.busy), share(row.waiting), share(engine))
-        processor = "root" if row.processor is None else str(row.processor)
+        processor = str(row.processor) if row.processor is not None else "–" if mpi_only else "root"
         values = (seconds(row.span), *shares, size(row.peak_memory), f"{row.events:,}")
         _add(table, row.host, str(row.rank), row.thread, processor, *values)
     return table
