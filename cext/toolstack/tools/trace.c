@@ -49,6 +49,7 @@ static inline void put(uint64_t time, uint16_t type, uint16_t flags, uint64_t a,
 
 #include "trace_bytes.h"
 #include "trace_clocks.h"
+#include "trace_collectives.h"
 #include "trace_communicators.h"
 #include "trace_requests.h"
 

@@ -70,11 +70,11 @@ void pse_tool_end(void);                           /* at exit of the process */
 
 /* Piggyback: bytes that ride along with every message from process to process.
  *
- * The tool `piggyback`, below in the stack, publishes `int ride(const struct pse_rider *)` under this name and
- * signature; it is to be called in pse_tool_start and returns nonzero if there is no room left.  All processes
- * that send each other messages must have the same riders.  A rider's functions are called by the thread that
- * calls MPI: `leave` before a send or an active persistent send begins, `arrive` before the call returns that
- * completes the receive.  A receive that fails or was cancelled brings nothing. */
+ * The tool `piggyback`, below in the stack, publishes `int ride(const struct pse_rider *)` under this name
+ * and signature; it is to be called in pse_tool_start and returns nonzero if there is no room left.  All
+ * processes that send each other messages must have the same riders.  A rider's functions are called by the
+ * thread that calls MPI: `leave` before a send or an active persistent send begins, `arrive` before the call
+ * returns that completes the receive.  A receive that fails or was cancelled brings nothing. */
 #define PSE_PIGGYBACK "piggyback"
 #define PSE_PIGGYBACK_SIGNATURE "int (*)(const struct pse_rider *)"
 #define PSE_PIGGYBACK_MOST 256 /* bytes, of all riders together */
