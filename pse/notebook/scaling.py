@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 _APART = 5.0  # points
+_ENOUGH = 6  # runs, for an interval with 95 %
 _TITLES = {"speedup": "Speedup", "efficiency": "Efficiency"}
 
 
@@ -96,10 +97,11 @@ def _dress(axes: Axes, done: Any, what: str, program: str) -> None:
     fewest, most = done["runs"].min(), done["runs"].max()
     runs = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     # Both times of a ratio have to lie in their intervals.
-    confidence = 100 * max(0.0, 2 * done["confidence"].min() - 1)
+    confidence = 100 * (2 * done["confidence"].min() - 1)
+    bars = f"intervals of at least {confidence:.3g} % confidence" if fewest >= _ENOUGH else "fastest to slowest"
     axes.set_title(f"{_TITLES[what]} of {program}", loc="left", fontsize=11, pad=20)
     axes.annotate(
-        f"medians of {runs} runs; bars: intervals of at least {confidence:.3g} % confidence",
+        f"medians of {runs} runs; bars: {bars}",
         (0, 1),
         xytext=(0, 7),
         xycoords="axes fraction",
