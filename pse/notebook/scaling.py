@@ -98,7 +98,9 @@ def _dress(axes: Axes, done: Any, what: str, program: str) -> None:
     runs = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     # Both times of a ratio have to lie in their intervals.
     confidence = 100 * (2 * done["confidence"].min() - 1)
-    bars = f"intervals of at least {confidence:.3g} % confidence" if fewest >= _ENOUGH else "fastest to slowest"
+    bars = (
+        f"intervals of at least {confidence:.3g} % confidence" if fewest >= _ENOUGH else "fastest to slowest"
+    )
     axes.set_title(f"{_TITLES[what]} of {program}", loc="left", fontsize=11, pad=20)
     axes.annotate(
         f"medians of {runs} runs; bars: {bars}",
