@@ -77,6 +77,24 @@ def test_a_trace_has_times_that_can_be_compared_between_nodes(cluster, tmp_path)
     assert (messages["received"] > messages["sent"] - int(compared[asked]["b"].max())).all()
 
 
+def test_a_node_whose_clock_is_off_is_put_right(cluster, tmp_path):
+    ahead = ["unshare", "--time", "--fork", "--monotonic", "1000"]
+    if subprocess.run([*ahead, "true"], capture_output=True).returncode:
+        pytest.skip("no time namespaces here")
+    wrapper = f'if [ "$(hostname)" = n1 ]; then exec {" ".join(ahead)} "$@"; else exec "$@"; fi'
+    ranks = ["mpiexec", "-n", "5", "-ppn", "3", "sh", "-c", wrapper, "sh", sys.executable, "-m", "pse"]
+    program = ["programs/fft2d.coven", "-p", "2", "-D", "N=128", "--trace", str(tmp_path)]
+    done = run(cluster, *ranks, *program, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    read = trace.open(tmp_path)
+    assert read.problems == ()
+    asked = next(rank for rank in read.ranks if read.files[rank].host == "n1")
+    compared = read.select(asked, EventType.CLOCK_SYNC)
+    off = compared["a"].view("<i8") + 1_000_000_000_000
+    assert (abs(off) <= compared["b"].view("<i8")).all()
+    assert read.span < 100e9
+
+
 def test_hosts_may_be_named_by_name_or_by_address(cluster):
     code = "import socket; print(socket.gethostname())"
     command = ["mpiexec", "-hosts", cluster.addresses[1], "-n", "1", sys.executable, "-c", code]
