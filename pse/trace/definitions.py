@@ -30,6 +30,7 @@ from pse.trace.events import NONE
 
 FILE_NAME = "definitions.json"
 PROGRAM_NAME = "program.coven"
+RESIDUALS = ".residuals"  # What imported times lack (``residuals.py``).
 FORMAT = "pse-trace"
 FORMAT_VERSION = 1
 RANK_FILE = re.compile(r"rank-(\d{5,})(\.mpi)?\.events")  # The runtime's, and the tool `trace`'s.
@@ -240,7 +241,8 @@ def create(directory: str | os.PathLike[str]) -> None:
         path.mkdir(parents=True, exist_ok=True)
         for old in path.iterdir():
             found = RANK_FILE.fullmatch(old.name)
-            if old.name in (FILE_NAME, PROGRAM_NAME) or (found and not (found[2] and _is_tools(path))):
+            ours = old.name in (FILE_NAME, PROGRAM_NAME) or old.suffix == RESIDUALS
+            if ours or (found and not (found[2] and _is_tools(path))):
                 old.unlink(missing_ok=True)  # Hosts may share the directory.
         tempfile.TemporaryFile(dir=path).close()
     except OSError as error:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pse import trace
 from pse.trace import NONE, EventType, Phase, TextKind, pair
+from pse.trace.definitions import digest, write_program
 from pse.trace.exports import rules
 from tests.trace.conftest import make_definitions
 
@@ -140,6 +141,19 @@ def test_a_run_survives_the_way_there_and_back(small_trace, tmp_path):
     """All but this: what a crash left open is ended in OTF2, so the marks of that are left out again."""
     assert round_trip(small_trace, tmp_path) == ([], [])
     assert_same(small_trace, tmp_path / "back")
+
+
+def test_the_program_travels_along(tmp_path, write_rank):
+    """In parts: a text of any length and any letters."""
+    text = "# \N{GREEK SMALL LETTER PI} \n" * 50_000
+    trace.create(tmp_path / "trace")
+    definitions = make_definitions(processors=0, text_sha256=digest(text))
+    trace.write_definitions(tmp_path / "trace", definitions)
+    write_program(tmp_path / "trace", text)
+    write_rank(tmp_path / "trace", 0, [{"time": 1, "type": E.PHASE, "a": Phase.START}])
+    assert round_trip(tmp_path / "trace", tmp_path) == ([], [])
+    back = trace.open(tmp_path / "back")
+    assert (back.program_text, back.definitions, back.problems) == (text, definitions, ())
 
 
 def test_mpi_survives_the_way_there_and_back(mpi_trace, tmp_path):

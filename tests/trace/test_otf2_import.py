@@ -21,7 +21,8 @@ import otf2
 from otf2.enums import MeasurementMode, Type
 
 from pse.trace.exports import export_otf2, import_otf2
-from pse.trace.exports.otf2_clock import converter
+from pse.trace.exports.otf2_clock import PARTS, Clock
+from pse.trace.residuals import residuals
 from tests.trace.otf2_archives import Builder, CollectiveOp
 
 E = EventType
@@ -82,6 +83,46 @@ def test_times_agree_with_otf2s_own_correction(tmp_path):
         )
 
 
+def test_waits_agree_with_scalasca_to_2_ns(tmp_path):
+    """Its figures: late senders 11.836 and 33.288 µs, late receivers 602.735 and 17.826 µs."""
+    import_otf2(PINGPONG, tmp_path / "trace")
+    read = trace.open(tmp_path / "trace")
+    kinds = (E.MPI_SEND, E.MPI_RECEIVE)
+    sends, receives = ([calls_around(read, rank, kind) for rank in (0, 1)] for kind in kinds)
+    late_senders = [
+        sum(max(min(sent[0], received[1]) - received[0], 0) for sent, received in pairs)
+        for pairs in (zip(sends[1], receives[0], strict=True), zip(sends[0], receives[1], strict=True))
+    ]
+    late_receivers = [
+        sum(max(received[0] - sent[0], 0) for sent, received in pairs if sent[1] > received[0])
+        for pairs in (zip(sends[0], receives[1], strict=True), zip(sends[1], receives[0], strict=True))
+    ]
+    assert late_senders == pytest.approx([11836, 33288], abs=2)
+    assert late_receivers == pytest.approx([602735, 17826], abs=2)
+
+
+def calls_around(read, rank, kind):
+    """Enter and leave of the calls in which a rank sent or received, ns with all their parts."""
+    times = read.run_times(rank, read.events(rank)["time"]) + residuals(read, rank)
+    found, stack = [], []
+    for number, time in zip(read.events(rank)["type"], times, strict=True):
+        if number == E.REGION_ENTER:
+            stack.append([time, None])
+        elif number == E.REGION_LEAVE:
+            stack.pop()[1] = time
+        elif number == kind:
+            found.append(stack[-1])
+    return found
+
+
+def test_exact_times_have_no_residuals(tmp_path):
+    builder = Builder(tmp_path / "archive")
+    (writer,) = builder.process("m", "n")
+    writer.enter(1, builder.region("main"))
+    _, read = imported(builder, tmp_path / "archive")
+    assert residuals(read, 0) is None
+
+
 @given(
     ticks=st.integers(0, 2**63),
     offsets=st.lists(st.tuples(st.integers(0, 2**50), st.integers(-99, 99)), max_size=4),
@@ -97,7 +138,11 @@ def test_a_time_is_rounded_once(ticks, offsets, resolution):
         (end, last) = points[index + 1]
         exact += Fraction(last - offset, end - time) * (ticks - time)
     exact = exact * NS / resolution
-    assert converter(resolution, offsets)(ticks) == math.floor(exact + Fraction(1, 2)) % 2**64
+    clock = Clock(resolution, offsets)
+    nearest = math.floor(exact + Fraction(1, 2))
+    assert clock.ns(ticks) == nearest % 2**64
+    assert 0 <= exact - nearest - Fraction(clock.residual(ticks), PARTS) < Fraction(1, PARTS)
+    assert not clock.is_exact or exact == nearest
 
 
 def test_calls_nest_and_know_their_begins_and_places(tmp_path):

@@ -1,10 +1,13 @@
 """Writes one rank's file of events, as the recorder does, but from another tool's trace: any host, any clock.
 
-May touch: the file that it is told to write.  Next room: ``otf2_location_reader.py`` fills it.
+May touch: the file that it is told to write, and the one for parts of a ns beside it.  Next room:
+``otf2_location_reader.py`` fills it.
 """
 
 from __future__ import annotations
 
+import array
+import contextlib
 import os
 import struct
 from pathlib import Path
@@ -13,6 +16,7 @@ import numpy as np
 
 from pse.trace.events import EVENT_DTYPE, HEADER_DTYPE, NONE, SCHEMA_VERSION, EventType, State, TextKind
 from pse.trace.files import BYTE_ORDER
+from pse.trace.residuals import RESIDUAL_DTYPE, residuals_path
 
 HEADER_SIZE = 4096
 BUFFER_RECORDS = 16384
@@ -33,9 +37,24 @@ class EventFile:
         Where it ran.
     start_real, start_clock : int
         One moment by the wall clock (ns since 1970, UTC) and by the clock of the events.
+    with_residuals : bool
+        Whether parts of a ns are written too, to a file beside (`pse.trace.residuals`).
+
+    Attributes
+    ----------
+    residual : int
+        Part of a ns that the times of the next events lack, in 65,536ths.
     """
 
-    def __init__(self, path: Path, rank: int, host: str, start_real: int, start_clock: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        rank: int,
+        host: str,
+        start_real: int,
+        start_clock: int,
+        with_residuals: bool = False,
+    ) -> None:
         self.path = path
         self._file = path.open("wb+")
         self._header = np.zeros(1, HEADER_DTYPE)
@@ -47,7 +66,9 @@ class EventFile:
         ):
             self._header[name] = value
         self._buffer = bytearray(BUFFER_RECORDS * _RECORD.size)
-        self._flushed = self.count = 0
+        self._flushed = self.count = self.residual = 0
+        self._residuals = array.array("h")
+        self._beside = residuals_path(path).open("wb") if with_residuals else None
         self._file.write(self._header.tobytes().ljust(HEADER_SIZE, b"\0"))
 
     def append(
@@ -67,6 +88,8 @@ class EventFile:
             self._flush()
         place = (position - self._flushed) * _RECORD.size
         _RECORD.pack_into(self._buffer, place, time, kind, flags, site, tph, a, b, c)
+        if self._beside is not None:
+            self._residuals.append(self.residual)
         self.count = position + 1
         return position
 
@@ -97,11 +120,26 @@ class EventFile:
         os.pwrite(self._file.fileno(), self._header.tobytes(), 0)
         self._file.close()
 
+        if self._beside is not None:
+            self._beside.close()
+
     def abandon(self) -> None:
-        """Give it up: somebody removes it."""
-        self._file.close()
+        """Let go of the files, written or not."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+        if self._beside is not None:
+            with contextlib.suppress(OSError):
+                self._beside.close()
+
+    def remove(self) -> None:
+        """Remove the files again."""
+        self.path.unlink()
+        residuals_path(self.path).unlink(missing_ok=True)
 
     def _flush(self) -> None:
         self._file.write(memoryview(self._buffer)[: (self.count - self._flushed) * _RECORD.size])
         self._file.flush()
         self._flushed = self.count
+        if self._beside is not None:
+            self._beside.write(np.array(self._residuals, RESIDUAL_DTYPE).tobytes())
+            self._residuals = array.array("h")

@@ -220,11 +220,13 @@ class Archive:
         return {number: self._ranks(fields[1]) for number, fields in self.tables["InterComm"].items()}
 
     def property(self, name: str) -> str | None:
-        """Value of a property of a system-tree node that is a text."""
-        for key, value in self.tables["SystemTreeNodeProperty"].items():
-            if self.string(key[1]) == name:
-                return self.string(value[1] & UNDEFINED)  # A union: a string is half of it.
-        return None
+        """A text that pse keeps in properties of a system-tree node, in parts."""
+        parts = {}
+        for (_, key), (_, value) in self.tables["SystemTreeNodeProperty"].items():
+            of, _, part = self.string(key).rpartition("/")
+            if of == name and part.isdigit():
+                parts[int(part)] = self.string(value & UNDEFINED)  # A union: a string is half of it.
+        return "".join(parts[part] for part in sorted(parts)) if parts else None
 
     def is_cut(self, path: Path) -> bool:
         """Whether a file of the archive lacks its end."""

@@ -93,14 +93,17 @@ class Callbacks:
         return table
 
     def _guarded(self, handler: Callable[..., None]) -> Callable[..., int]:
-        time = self._at.time
+        ns, residual, file = self._at.clock.ns, self._at.clock.residual, self._file
+        exact = self._at.clock.is_exact
 
         def callback(
             _location: int, ticks: int, _position: int, _data: int, attributes: int | None, *fields: Any
         ) -> int:
             try:
                 self.seen += 1
-                now = self._last = time(ticks)
+                now = self._last = ns(ticks)
+                if not exact:
+                    file.residual = residual(ticks)
                 if now >= self._due:
                     self._catch_up(now)
                 handler(now, attributes, *fields)
@@ -335,7 +338,7 @@ class Callbacks:
         texts = (TextKind.REGION, "TRACE BUFFER FLUSH")
         number = self._at.number(now, TextKind.REGION, "flush", texts)
         self._file.append(now, E.REGION_ENTER, a=number)
-        self._file.append(max(now, self._at.time(stop)), E.REGION_LEAVE, a=number, b=now)
+        self._file.append(max(now, self._at.clock.ns(stop)), E.REGION_LEAVE, a=number, b=now)
 
     def _of(self, context: int) -> int:
         """Region of a calling context."""

@@ -15,16 +15,16 @@ import contextlib
 import ctypes
 import errno
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pse.trace.definitions import Definitions, RankDefinition, write_definitions
+from pse.trace.definitions import Definitions, RankDefinition, write_definitions, write_program
 from pse.trace.errors import TraceError
 from pse.trace.exports.event_file import EventFile
 from pse.trace.exports.otf2_archive import Archive, Place, opened
-from pse.trace.exports.otf2_clock import NS, converter
+from pse.trace.exports.otf2_clock import NS, Clock
 from pse.trace.exports.otf2_files import whole_events
 from pse.trace.exports.otf2_location_reader import Callbacks
 from pse.trace.exports.otf2_records import (
@@ -38,7 +38,7 @@ from pse.trace.exports.otf2_records import (
     definition_callback,
 )
 from pse.trace.exports.otf2_state import Location
-from pse.trace.exports.otf2_writer import DEFINITIONS
+from pse.trace.exports.otf2_writer import DEFINITIONS, PROGRAM
 from pse.trace.exports.output import new_directory
 from pse.trace.exports.progress import Progress
 
@@ -104,6 +104,8 @@ class _Import:
             raise TraceError(f"{self._archive.anchor}: nothing of this archive can be imported: {reasons}")
         if self._definitions is not None:
             write_definitions(self._out, self._definitions)
+        if self._own and (program := self._archive.property(PROGRAM)) is not None:
+            write_program(self._out, program)
         return [*self._problems, *self._lost_ones()]
 
     def _lost_ones(self) -> Iterator[str]:
@@ -169,15 +171,16 @@ class _Import:
     def _read(self, place: Place, local: _LocalDefinitions, progress: Progress) -> int:
         """Read the events of a location; give their number in the trace."""
         resolution, first, _, real = self._archive.clock
-        time = converter(resolution, local.offsets)
+        clock = Clock(resolution, local.offsets)
         suffix = ".mpi.events" if self._definitions is None else ".events"
         file = EventFile(
             self._out / f"rank-{place.rank:05}{suffix}",
-            *(place.rank, place.host, 0 if real == UNDEFINED64 else real, converter(resolution)(first)),
+            *(place.rank, place.host, 0 if real == UNDEFINED64 else real, Clock(resolution).ns(first)),
+            with_residuals=not clock.is_exact,
         )
         try:
-            location = Location(self._archive, place, file, time, self._own)
-            callbacks = Callbacks(self._library, location, self._syncs(place, local, time))
+            location = Location(self._archive, place, file, clock, self._own)
+            callbacks = Callbacks(self._library, location, self._syncs(place, local, clock))
             whole = self._read_events(place, callbacks, progress)
             callbacks.finish()
             self._lost.update(location.lost)
@@ -185,17 +188,15 @@ class _Import:
         finally:
             file.abandon()
         if not callbacks.seen and not (whole and (self._definitions or not self._own)):
-            file.path.unlink()  # Ranks whose events were not exported, or can't be read.
+            file.remove()  # Ranks whose events were not exported, or can't be read.
         return callbacks.seen
 
-    def _syncs(
-        self, place: Place, local: _LocalDefinitions, time: Callable[[int], int]
-    ) -> list[tuple[int, int]]:
+    def _syncs(self, place: Place, local: _LocalDefinitions, clock: Clock) -> list[tuple[int, int]]:
         """When the location's clock was compared, and how well; an archive without that has one clock."""
         resolution = self._archive.clock[0]
         if local.offsets:
             bounds = (round(bound * NS / resolution) for bound in local.bounds)
-            return [(time(ticks), bound) for (ticks, _), bound in zip(local.offsets, bounds, strict=True)]
+            return [(clock.ns(ticks), bound) for (ticks, _), bound in zip(local.offsets, bounds, strict=True)]
         several = len({other.host for other in self._archive.places}) > 1
         return [(0, 0), (UNDEFINED64, 0)] if several and not self._own else []
 

@@ -6,13 +6,13 @@ May touch: the file of events of the rank that it becomes.  Next room:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pse.trace.events import NONE, EventType, TextKind
 from pse.trace.exports.event_file import EventFile
 from pse.trace.exports.otf2_archive import Archive, Place
+from pse.trace.exports.otf2_clock import Clock
 from pse.trace.exports.otf2_glossary import CREATE_DESTROY_EVENTS, MPI
 from pse.trace.exports.otf2_records import UNDEFINED
 
@@ -40,7 +40,7 @@ class Location:
         What it becomes.
     file : EventFile
         Where its events go.
-    time : callable
+    clock : Clock
         From ticks to ns.
     own : bool
         Whether pse wrote the archive.
@@ -49,7 +49,7 @@ class Location:
     archive: Archive
     place: Place
     file: EventFile
-    time: Callable[[int], int]
+    clock: Clock
     own: bool
     stack: list[tuple[int, int]] = field(default_factory=list)  # Regions and when they were entered.
     named: dict[tuple[TextKind, Any], int] = field(default_factory=dict)

@@ -47,7 +47,8 @@ from pse.trace.reader import Trace
 from pse.trace.selection import Selection
 
 CREATOR = f"pse {__version__}"
-DEFINITIONS = "PSE::definitions"
+DEFINITIONS, PROGRAM = "PSE::definitions", "PSE::program"
+PART = 1 << 16
 CHUNK_SIZE = 1 << 20
 WRITE, POSIX, PLAIN = 0, 1, 1
 _FLUSH = ctypes.CFUNCTYPE(U8, POINTER, U8, U64, POINTER, ctypes.c_bool)
@@ -213,11 +214,18 @@ class _Archive:
         return self.glossary.string(name), self.glossary.string(kind), parent
 
     def _keep_definitions(self, node: int) -> None:
-        """The trace's own definitions travel along as a property: an import has them again."""
-        if self.trace.definitions is not None:
-            text = self.glossary.string(json.dumps(json.loads(self.trace.definitions.to_json())))
-            name = self.glossary.string(DEFINITIONS)
-            self.glossary.add("SystemTreeNodeProperty", node, name, TYPE_STRING, text)
+        """The trace's own definitions and its program travel along: an import has them again."""
+        definitions = self.trace.definitions
+        if definitions is not None:
+            self._keep(node, DEFINITIONS, json.dumps(json.loads(definitions.to_json())))
+        if self.trace.program_text is not None:
+            self._keep(node, PROGRAM, self.trace.program_text)
+
+    def _keep(self, node: int, name: str, text: str) -> None:
+        """Add a property, in parts: a record must fit into a chunk."""
+        for part, begin in enumerate(range(0, len(text), PART)):
+            numbers = self.glossary.string(f"{name}/{part}"), self.glossary.string(text[begin : begin + PART])
+            self.glossary.add("SystemTreeNodeProperty", node, numbers[0], TYPE_STRING, numbers[1])
 
     @contextlib.contextmanager
     def _files(self, kind: str) -> Iterator[None]:
