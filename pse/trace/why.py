@@ -308,6 +308,8 @@ class _Asker:
     def _between(self, rank: int, name: str) -> Link:
         """In no block: in the engine, or before or after the program."""
         time, own = self._time, self._activity.of(rank)
+        if not len(self._trace.events(rank)):
+            return Link(rank, name, "lost")
         first, last = self._ends(rank)
         before = own["end"][own["begin"] <= time]
         after = own["begin"][own["begin"] > time]
@@ -323,7 +325,7 @@ class _Asker:
         begin = max(begin, phases.get(Phase.READY, begin))
         if Phase.DONE in phases and len(own) and not len(after):
             return Link(rank, name, "done", begin, phases[Phase.DONE], ended_by=self._last_done(rank))
-        is_mpi = not len(own) or own["kind"][0] == Kind.ROUTINE
+        is_mpi = self._trace.definitions is None and (not len(own) or own["kind"][0] == Kind.ROUTINE)
         return Link(rank, name, "program" if is_mpi else "engine", begin, end)
 
     def _last_done(self, rank: int) -> Handover | None:

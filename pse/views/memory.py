@@ -66,7 +66,7 @@ def draw_memory(
     edges = np.linspace(begin, end, max(100, int((width - left - MARGIN) * DPI)) + 1)
     arenas = _arenas(trace, changes, {row.host for row in shown}, edges)
     held = [_most(changes[changes["rank"] == row.rank], edges) for row in shown]
-    lines = caption_lines(_notes(arenas), width - 2 * MARGIN)
+    lines = caption_lines(_notes(arenas, len(shown) <= HEIGHTS), width - 2 * MARGIN)
     foot = 0.6 + 0.15 * (len(lines) + 1)
     room = ARENA * len(arenas) + 0.35
     high = min(PITCH * len(shown), max(TALLEST, 0.014 * len(shown)))
@@ -186,13 +186,14 @@ def _shades(figure: Figure, axes: Axes, held: Sequence[Array], edges: Array, mos
     own.tick_params(labelsize=SMALL, length=2, labelfontfamily=FONT)
 
 
-def _notes(arenas: Sequence[tuple[str, Array]]) -> str:
+def _notes(arenas: Sequence[tuple[str, Array]], peaks: bool) -> str:
     hosts = (
         f" Of more than {MOST_HOSTS} hosts those with the most are shown."
         if len(arenas) == MOST_HOSTS
         else ""
     )
+    peak = "At the right: its peak. " if peaks else ""
     return (
-        "A thread has what it allocated until it is freed, wherever that is; at the right: its peak. "
+        f"A thread has what it allocated until it is freed, wherever that is. {peak}"
         f"The arena is shared by all threads of a host.{hosts}"
     )

@@ -41,8 +41,8 @@ from pse.views.figure import (
 )
 from pse.views.rows import Row, rows
 
-MOST_CELLS = 1024
-"""Along a side; more ranks than this share cells."""
+MOST_CELLS = 240
+"""Along a side, which has twice as many pixels: more ranks than this share cells, so that none is lost."""
 GAP = 1.35
 """Beside each square, for its scale of colours, inches."""
 SPAN = 10.0
