@@ -20,7 +20,17 @@ from pse.trace.selection import Selection
 from pse.views.page_data import MOST_ENTRIES, page_data
 from pse.views.saving import write
 
-SCRIPTS = ("words.js", "model.js", "view.js", "draw.js", "panel.js", "search.js", "input.js", "page.js")
+SCRIPTS = (
+    "words.js",
+    "model.js",
+    "view.js",
+    "draw.js",
+    "axis.js",
+    "panel.js",
+    "search.js",
+    "input.js",
+    "page.js",
+)
 
 
 def write_html(

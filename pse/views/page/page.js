@@ -20,7 +20,7 @@ function draw() {
 }
 
 function arrange() {
-  view.shares = null;
+  view.shares = view.hitPlaces = null;
   layOut(model, view);
   byId("sheet").style.height = `${Math.max(view.total, view.height)}px`;
   fillGutter();
@@ -117,6 +117,8 @@ function reveal(entry, always = false) {
 
 function search() {
   view.found = findEntries(model, byId("query").value);
+  view.hits = outlined(model, view.found);
+  view.hitPlaces = null;
   view.current = -1;
   showHits();
   changed();

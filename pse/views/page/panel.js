@@ -6,6 +6,7 @@ function buildHeading(model) {
   const notes = byId("notes"), lines = model.notes;
   notes.hidden = !lines.length;
   if (!lines.length) return;
+  notes.classList.toggle("short", lines.length === 1);
   notes.querySelector("summary").textContent = lines.length === 1 ? lines[0] : `${lines[0]} (${lines.length - 1} more)`;
   notes.querySelector("ul").replaceChildren(...lines.slice(1).map((line) => element("li", line)));
 }

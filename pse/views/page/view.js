@@ -15,7 +15,8 @@ function viewOf(model) {
     tphEntries: [],
     found: [], // entries, by time
     current: -1, // of found
-    failed: entriesOf(model, 1), unfinished: entriesOf(model, 2),
+    failed: outlined(model, entriesOf(model, 1)), unfinished: outlined(model, entriesOf(model, 2)),
+    hits: outlined(model, []), // The found ones, to draw.
     places: [], // of rows, see layOut
   };
 }
@@ -23,7 +24,7 @@ function viewOf(model) {
 function entriesOf(model, state) {
   const found = [];
   model.state.forEach((value, entry) => value === state && found.push(entry));
-  return found;
+  return found.sort((a, b) => model.base.start[a] - model.base.start[b]);
 }
 
 function pixels(view) {

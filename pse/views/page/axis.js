@@ -1,0 +1,99 @@
+// The time axis, and the overview of the whole trace above it.
+
+// Ticks at 1, 2 or 5 of a power of ten, 70 pixels apart or more.
+function ticksOf(view) {
+  const least = 90 / pixels(view), power = 10 ** Math.floor(Math.log10(least));
+  const step = Math.max(1, [1, 2, 5, 10].map((n) => n * power).find((step) => step >= least));
+  const at = [];
+  for (let n = Math.ceil(view.begin / step); n * step <= view.end; n++) at.push(n * step);
+  return { step, at };
+}
+
+// Far from the origin and at fine steps, ticks are counted from a round time before the window.
+function drawRuler(model, view) {
+  const pen = prepared(byId("ruler"), view.width, 28), look = styles(), { step, at } = ticksOf(view);
+  const far = view.begin > 1e4 * step;
+  const origin = far ? Math.floor(view.begin / (100 * step)) * 100 * step : 0;
+  const [unit, factor] = unitFor(far ? Math.max(step * 10, 1) : Math.max(view.end, 10 * step));
+  const digits = Math.max(0, Math.ceil(Math.log10(factor / step) - 1e-9));
+  pen.font = `11px ${FONT}`;
+  pen.textBaseline = "middle";
+  let free = 0;
+  if (far) {
+    const text = `${moment(origin, step)} `;
+    pen.fillStyle = look.ink;
+    pen.fillText(text, 4, 13);
+    free = pen.measureText(text).width + 8;
+  }
+  for (const tick of at) {
+    const x = Math.round(xOf(view, tick));
+    pen.fillStyle = look.line;
+    pen.fillRect(x, 20, 1, 8);
+    const text = `${far ? "+" : ""}${((tick - origin) / factor).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${unit}`;
+    const width = pen.measureText(text).width, left = Math.max(2, x - width / 2);
+    if (left < free || left + width > view.width) continue;
+    pen.fillStyle = look.soft;
+    pen.fillText(text, left, 13);
+    free = left + width + 6;
+  }
+}
+
+// How many ranks are in each module, pixel by pixel, over the whole trace.
+function overviewShares(model, view, width) {
+  const shares = new Map();
+  const level = levelFor(model, (model.end - model.begin) / width);
+  const cell = (model.end - model.begin) / width;
+  model.lanes.forEach((lane, number) => {
+    if (lane.nested) return;
+    for (let i = level.from[number]; i < level.from[number + 1]; i++) {
+      const from = (level.start[i] - model.begin) / cell, to = (level.end[i] - model.begin) / cell;
+      for (let p = level.first[i]; p < level.first[i + 1]; p++) {
+        const kind = model.kinds[level.kind[p]];
+        if (kind.category === "wait" || !shown(view, kind)) continue;
+        if (!shares.has(kind.group)) shares.set(kind.group, new Float64Array(width + 1));
+        spread(shares.get(kind.group), from, to, level.time[p] / cell);
+      }
+    }
+  });
+  return shares;
+}
+
+function spread(cells, from, to, amount) {
+  const first = Math.min(Math.floor(from), cells.length - 1), last = Math.min(Math.floor(to), cells.length - 1);
+  if (first === last) cells[first] += amount;
+  else for (let x = first; x <= last; x++) cells[x] += (amount * (Math.min(to, x + 1) - Math.max(from, x))) / (to - from);
+}
+
+function drawOverview(model, view) {
+  const height = 46, pen = prepared(byId("overview"), view.width, height), look = styles();
+  const width = Math.max(1, Math.floor(view.width)), base = new Float64Array(width + 1).fill(height - 3);
+  view.shares ||= overviewShares(model, view, width);
+  const sums = base.map((_, x) => [...view.shares.values()].reduce((sum, cells) => sum + cells[x], 0));
+  const most = Math.max(1e-9, Math.min(model.rows.length, Math.max(...sums)));
+  byId("overview").title = `Ranks in modules, up to ${threeDigits(most)} of ${model.rows.length}: drag to move`;
+  for (const group of model.groups) {
+    const cells = view.shares.get(group.id);
+    if (!cells) continue;
+    pen.fillStyle = group.colour;
+    cells.forEach((share, x) => {
+      const part = (share / most) * (height - 9);
+      if (part > 0) pen.fillRect(x, (base[x] -= part), 1, part);
+    });
+  }
+  pen.fillStyle = look.accent;
+  view.hitPlaces ||= new Set(view.found.map((entry) => Math.round(placeIn(model, view, model.base.start[entry]))));
+  for (const x of view.hitPlaces) pen.fillRect(x, 0, 1, 6);
+  const left = placeIn(model, view, view.begin), right = Math.max(placeIn(model, view, view.end), left + 2);
+  pen.fillStyle = look.paper;
+  pen.globalAlpha = 0.65;
+  pen.fillRect(0, 0, left, height);
+  pen.fillRect(right, 0, view.width - right, height);
+  pen.globalAlpha = 1;
+  pen.strokeStyle = look.accent;
+  pen.lineWidth = 1.5;
+  pen.strokeRect(left + 0.75, 1.5, right - left - 1.5, height - 3);
+}
+
+function placeIn(model, view, time) {
+  return ((time - model.begin) / (model.end - model.begin)) * view.width;
+}
