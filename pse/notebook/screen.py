@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, RenderableType
 from rich.live import Live
 
+from pse.runtime.progress import can_draw
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -146,4 +148,4 @@ def screen(wanted: bool | None = None) -> Screen:
         return Screen()
     if kernel_shell() is not None:
         return CellScreen()
-    return TerminalScreen() if sys.stderr.isatty() else Screen()
+    return TerminalScreen() if can_draw(sys.stderr) else Screen()

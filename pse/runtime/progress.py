@@ -202,6 +202,11 @@ def in_background(board: Board, prepared: Prepared) -> Iterator[None]:
         over.set()
 
 
+def can_draw(stream: TextIO) -> bool:
+    """Say whether a stream is a terminal on which lines can be drawn anew."""
+    return stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
 def progress(board: Board, prepared: Prepared, *, everything: bool = False) -> Progress:
     """Choose the form for whoever watches: a process that started this one, a terminal, or a file.
 
@@ -213,7 +218,7 @@ def progress(board: Board, prepared: Prepared, *, everything: bool = False) -> P
     watcher = os.environ.pop(WATCHER, "")
     if watcher.isdecimal():
         return Told(board, prepared, int(watcher))
-    if not sys.stderr.isatty():
+    if not can_draw(sys.stderr):
         return Progress(board, prepared, everything=everything)
     from pse.runtime.live import Dashboard, LiveProgress
 

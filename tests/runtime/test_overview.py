@@ -189,6 +189,23 @@ def test_a_terminal_shows_everything_while_a_program_runs(processors):
 
 
 @pytest.mark.mpi
+def test_a_terminal_that_cant_be_drawn_on_gets_plain_lines():
+    code, written = on_a_terminal(beside_python("pse"), "run", "loops.coven", cwd=PROGRAMS, TERM="dumb")
+    assert code == 0, written
+    assert "running loops.coven on 1 processor" in written
+    assert "\x1b" not in written
+
+
+@pytest.mark.mpi
+def test_errors_come_below_what_was_shown():
+    code, written = on_a_terminal(
+        *(beside_python("pse"), "run", "loops.coven", "--live", "-D", "n=1000"), cwd=PROGRAMS, PAUSE="none"
+    )
+    assert code == 3, written
+    assert "could not convert string to float: 'none'" in written.rpartition("iterations complete")[2]
+
+
+@pytest.mark.mpi
 def test_without_a_terminal_plain_lines_come(pse):
     done = pse("run", "loops.coven", "--live", cwd=PROGRAMS, env={"PAUSE": "0"})
     assert done.code == 0, done.err
