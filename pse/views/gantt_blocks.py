@@ -137,21 +137,25 @@ class Calls:
             self._draw_labels(axes, pitch)
 
     def _draw_shares(self, axes: Axes) -> None:
-        outlines: dict[int, list[Array]] = {}
+        outlines: dict[tuple[int, int], list[Array]] = {}
         for place, one in enumerate(self.found.rows):
-            for category, outline in self._columns(place, one):
-                outlines.setdefault(category, []).append(outline)
-        for category, shapes in sorted(outlines.items()):
+            for lane, category, outline in self._columns(place, one):
+                outlines.setdefault((lane, category), []).append(outline)
+        for (lane, category), shapes in sorted(outlines.items()):
             known = self.found.categories[category]
             colour = known.style.colour if known.kind == "wait" else lighter(known.style.colour, PALER)
-            order = 2.0 if known.kind == "wait" else 2.5
-            filled = PolyCollection(shapes, facecolors=colour, edgecolors="none", linewidths=0, zorder=order)
+            filled = PolyCollection(shapes, facecolors=colour, edgecolors="none", linewidths=0)
+            filled.set_zorder(self._order(lane) - 0.5 / max(1, self.depths))  # Before what it is nested in.
             filled.set_gid(f"merged {known.name}")
             filled.set_hatch(self._hatch(known, False) or "")
             axes.add_collection(filled, autolim=False)
 
-    def _columns(self, place: int, one: RowBlocks) -> Iterator[tuple[int, Array]]:
-        """Outlines of the columns of a row by category, stacked in each lane; waits hang from above."""
+    def _order(self, lane: int) -> float:
+        """From back to front: waits, calls, routines by depth."""
+        return {WAIT: 3.0, CALL: 4.0}.get(lane, 5 + (lane - REGION) / max(1, self.depths))
+
+    def _columns(self, place: int, one: RowBlocks) -> Iterator[tuple[int, int, Array]]:
+        """Outlines of the columns of a row by lane and category, stacked; waits hang from above."""
         shares, widths = one.shares, np.diff(self.found.edges)
         for lane in np.unique(shares["lane"]):
             chosen = shares[shares["lane"] == lane]
@@ -164,18 +168,15 @@ class Calls:
                 high[part["pixel"]] = share * (lower - upper)
                 after = np.clip(level - high, place + min(upper, lower), place + max(upper, lower))
                 for outline in _outlines(self.found.edges, level, after):
-                    yield int(category), outline
+                    yield int(lane), int(category), outline
                 level = after
 
     def _draw_blocks(self, axes: Axes) -> None:
-        """From back to front: waits, calls, routines by depth."""
-        for order, choose in enumerate((lambda lane: lane == WAIT, lambda lane: lane == CALL)):
-            self._draw_lane(axes, choose, 3 + order)
-        for depth in range(self.depths):
-            self._draw_lane(axes, lambda lane, depth=depth: lane == REGION + depth, 5 + depth / self.depths)
+        for lane in (WAIT, CALL, *range(REGION, REGION + self.depths)):
+            self._draw_lane(axes, lane)
 
-    def _draw_lane(self, axes: Axes, choose: Any, order: float) -> None:
-        tables = [one.blocks[choose(one.blocks["lane"])] for one in self.found.rows]
+    def _draw_lane(self, axes: Axes, lane: int) -> None:
+        tables = [one.blocks[one.blocks["lane"] == lane] for one in self.found.rows]
         places = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         table = np.concatenate(tables)
         for category in np.unique(table["category"]):
@@ -183,7 +184,7 @@ class Calls:
             for is_open in (False, True):
                 chosen = mine & ((table["flags"] & OPEN != 0) == is_open)
                 if chosen.any():
-                    self._fill(axes, table[chosen], places[chosen], is_open, order)
+                    self._fill(axes, table[chosen], places[chosen], is_open)
         failed = (
             (table["lane"] == CALL) & (table["flags"] & ModuleFlag.FAILED != 0) & (table["flags"] & OPEN == 0)
         )
@@ -193,7 +194,7 @@ class Calls:
             outline.set_gid("failed")
             axes.add_collection(outline, autolim=False)
 
-    def _fill(self, axes: Axes, table: Array, places: Array, is_open: bool, order: float) -> None:
+    def _fill(self, axes: Axes, table: Array, places: Array, is_open: bool) -> None:
         category = self.found.categories[int(table["category"][0])]
         colour = category.style.colour
         pixels = (table["end"] - table["begin"]) / self.pixel
@@ -204,7 +205,7 @@ class Calls:
             edgecolors="none" if has_no_outline and not is_open else darker(colour, 0.6),
             linewidths=0.0 if has_no_outline else 0.5 * np.clip((pixels - 3) / 12, 0.1, 1),
             hatch=self._hatch(category, is_open),
-            zorder=order,
+            zorder=self._order(int(table["lane"][0])),
         )
         filled.set_gid(f"{'open ' if is_open else ''}{category.kind} {category.name}")
         axes.add_collection(filled, autolim=False)

@@ -89,6 +89,7 @@ class Ways:
         segments = self._segments()
         colours = [self._colour(tph) for tph in self.messages["tph"].tolist()]
         alpha = 0.9 if self.is_chosen else float(np.clip(20 / len(segments) ** 0.6, 0.22, 0.75))
+        alpha = min(alpha, 0.35) if self.parts else alpha
         width = (1.4 if self.is_chosen else 0.8 if len(segments) < 200 else 0.6) * (1 if pitch > 8 else 0.7)
         lines = LineCollection(segments, colors=colours, linewidths=width, alpha=alpha, zorder=6)
         lines.set_gid("ways")

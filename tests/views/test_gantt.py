@@ -302,3 +302,10 @@ def test_of_a_sampled_trace_the_messages_of_a_selected_tph_are_all_there(
     figure = views.draw(opened, "gantt", selection)
     assert len(lines(figure)) == 40 if is_selected else 10 < len(lines(figure)) < 60
     assert ("of 400 messages" in words(figure)[0][-1]) != is_selected
+
+
+def test_merged_routines_lie_over_the_one_that_calls_them(write_trace, make):
+    inner = [row for index in range(5000) for row in make.region(1, 100 * index, 100 * index + 50)]
+    opened = write_trace([make.region(0, 0, 500_000, inner)], None, ["main", "MPI_Send"])
+    found = {one.get_gid(): one for one in views.draw(opened, "gantt").axes[0].collections}
+    assert found["merged MPI: send"].get_zorder() > found["routine main"].get_zorder()
