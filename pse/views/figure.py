@@ -30,6 +30,8 @@ WIDTH = 11.0  # inches
 MARGIN = 0.25
 HEAD = 0.75
 """Height of title and subtitle, inches."""
+LEAST = 0.3
+"""Of axes, inches: a figure that is asked to be too small is cut rather than refused."""
 TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
 
@@ -88,7 +90,8 @@ def describe(trace: Trace) -> tuple[str, str]:
 def add_axes(figure: Figure, *, left: float, top: float, right: float, bottom: float) -> Axes:
     """Add axes with these margins in inches, in the house's plain style."""
     width, height = figure.get_size_inches()
-    box = (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
+    wide, high = max(LEAST, width - left - right), max(LEAST, height - top - bottom)
+    box = (left / width, bottom / height, wide / width, high / height)
     axes = figure.add_axes(box)
     axes.tick_params(labelsize=BODY - 0.5, colors=INK, length=3, width=0.6, labelfontfamily=FONT)
     for name, spine in axes.spines.items():
