@@ -149,6 +149,8 @@ def trace_directory(trace: bool | str | os.PathLike[str] | None) -> str | None:
     if trace is None or trace is False:
         return None
     if trace is not True:
+        if not os.fspath(trace):
+            raise NotebookError("the trace's directory has no name", help="trace=True takes a temporary one")
         return os.path.abspath(os.fspath(trace))
     directory = tempfile.mkdtemp(prefix="pse-trace-")
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
@@ -222,7 +224,8 @@ class _Child:
 
     def __init__(self, command: Sequence[str], shown: Screen) -> None:
         self.shown = shown
-        self.report, self.words, self.printed = bytearray(), bytearray(), ""
+        self.report, self.words = bytearray(), bytearray()
+        self._printed: list[str] = []
         self.code = 0
         self._tail = b""
         reading, writing = os.pipe()
@@ -286,12 +289,17 @@ class _Child:
                 if kind == "overview":
                     drawing = content
                 else:
-                    self.printed += content
+                    self._printed.append(content)
                     self.shown.write(content, error=kind == "stderr")
         if drawing:
             from pse.runtime.live import drawn
 
             self.shown.show(drawn(Overview.from_json(drawing)))
+
+    @property
+    def printed(self) -> str:
+        """What modules have printed."""
+        return "".join(self._printed)
 
     def _stop(self) -> None:
         self._process.send_signal(signal.SIGINT)

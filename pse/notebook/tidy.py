@@ -101,10 +101,9 @@ def _ratios(found: Interval, base: Interval) -> tuple[float, float, float]:
 
 def _raw(sweep: Sweep, runs: Sequence[Run]) -> pd.DataFrame:
     order = {key: number for number, key in enumerate(sweep.order())}
-    rows = [
-        dict(run.point)
-        | {"repeat": run.repeat, "seconds": run.seconds, "error": run.error}
-        | dict(run.figures)
-        for run in sorted(runs, key=lambda run: order[run.key])
-    ]
+    rows = []
+    for run in sorted(runs, key=lambda run: order[run.key]):
+        row = dict(run.point) | {"repeat": run.repeat, "seconds": run.seconds, "error": run.error}
+        figures = {name if name not in row else f"figure {name}": x for name, x in run.figures.items()}
+        rows.append(row | figures)
     return pd.DataFrame(rows, columns=None if rows else [*sweep.names, "repeat", "seconds", "error"])

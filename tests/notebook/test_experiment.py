@@ -177,6 +177,12 @@ def test_a_row_for_each_point(scaling):
     assert {"procs", "N", "repeat", "seconds", "error", "e"} <= set(scaling.raw)
 
 
+def test_a_figure_may_have_the_name_of_a_column():
+    sweep = make_sweep([1], {}, 1, [])
+    (row,) = tidy(sweep, [Run(sweep.points[0], 0, 1.5, {"seconds": 9.0})], "p").raw.to_dict("records")
+    assert (row["seconds"], row["figure seconds"]) == (1.5, 9.0)
+
+
 def test_pictures_of_speedup_and_efficiency(scaling):
     for draw, ideal in ((scaling.draw_speedup, [1, 2, 4]), (scaling.draw_efficiency, [1, 1, 1])):
         axes = draw().axes[0]

@@ -93,6 +93,7 @@ def test_a_wrong_program_is_rejected_with_its_diagnostics(folder):
         ({"params": {"n": "many"}}, "many"),
         ({"options": {"queue_dept": 1}}, "did you mean queue_depth"),
         ({"trace": "squares.py"}, "it is a file; expected a directory"),
+        ({"trace": ""}, "the trace's directory has no name"),
     ],
 )
 def test_what_is_asked_for_wrongly_is_refused_before_anything_starts(folder, arguments, words):
