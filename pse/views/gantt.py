@@ -26,6 +26,7 @@ from pse.views.figure import (
     HEAD,
     MARGIN,
     SMALL,
+    SOFT,
     WIDTH,
     add_axes,
     caption,
@@ -33,6 +34,7 @@ from pse.views.figure import (
     legend_below,
     legend_height,
     new_figure,
+    shortened,
     text_width,
     time_axis,
 )
@@ -48,6 +50,8 @@ TALLEST = 12.0
 """Height of all rows together, inches, from which on rows become lower."""
 LOWEST = 0.014
 """Height of a row, inches, below which the picture grows instead."""
+HOSTS = 1.2
+"""Longest name of a host, inches."""
 MOST_PIXELS = 1_500_000
 """Of all rows together."""
 
@@ -93,7 +97,7 @@ def draw_gantt(
     chosen = [_overlay(name) for name in dict.fromkeys(overlays)]
     width = width or WIDTH
     shown = rows(trace, selection)
-    left, right = _label_room(shown), MARGIN + 0.1
+    left, right = _label_room(shown), MARGIN + 0.1 + _host_room(shown)
     pixels = max(100, min(int((width - left - right) * DPI), MOST_PIXELS // len(shown)))
     found = blocks(trace, selection, pixels=pixels)
     calls = Calls(trace, found)
@@ -160,6 +164,7 @@ def _frame(axes: Axes, found: Blocks, pitch: float, end: int) -> None:
     axes.tick_params(axis="y", length=0)
     shown = [one.row for one in found.rows]
     _bands(axes, shown, pitch)
+    _name_hosts(axes, shown, pitch)
     ticks = _labels(shown, pitch)
     axes.set_yticks(
         [place for place, _ in ticks], [label for _, label in ticks], fontsize=_size(pitch), family=FONT
@@ -174,6 +179,26 @@ def _bands(axes: Axes, shown: Sequence[Row], pitch: float) -> None:
     for index, (first, last, _) in enumerate(groups):
         if index % 2:
             axes.axhspan(first - 0.5, last + 0.5, color="#F4F5F7", linewidth=0, zorder=0)
+
+
+def _host_room(shown: Sequence[Row]) -> float:
+    hosts = {row.host for row in shown}
+    return 0.1 + min(HOSTS, max(text_width(host, SMALL) for host in hosts)) if len(hosts) > 1 else 0.0
+
+
+def _name_hosts(axes: Axes, shown: Sequence[Row], pitch: float) -> None:
+    """Say at the right on which host rows are, if there are several and there is room."""
+    runs = [list(run) for _, run in itertools.groupby(enumerate(shown), key=lambda item: item[1].host)]
+    if len(runs) < 2 or pitch * len(shown) / len(runs) < SMALL:
+        return
+    for run in runs:
+        first, last, host = run[0][0], run[-1][0], run[0][1].host
+        style: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
+        axes.annotate("", (1.006, first - 0.42), (1.006, last + 0.42), textcoords=style["xycoords"],
+                      arrowprops={"arrowstyle": "-", "color": SOFT, "linewidth": 0.8}, **style)  # fmt: skip
+        name = shortened(host, SMALL, HOSTS)
+        axes.annotate(name, (1.006, (first + last) / 2), (4, 0), textcoords="offset points", size=SMALL,
+                      family=FONT, color=SOFT, va="center", **style)  # fmt: skip
 
 
 def _labels(shown: Sequence[Row], pitch: float) -> list[tuple[float, str]]:

@@ -248,8 +248,8 @@ class Calls:
         colour = "#666666" if category.kind in ("wait", "other") else ink(category.style.colour)
         written = axes.text(x, y, text, size=size, color=colour, family=FONT, zorder=9, clip_on=True)
         written.set(ha="center", va="center_baseline")
-        if category.kind != "wait":  # Lines may cross it.
-            written.set_bbox({"facecolor": category.style.colour, "edgecolor": "none", "pad": 0.8})
+        if block["lane"] == CALL:  # Lines may cross it.
+            written.set_bbox({"facecolor": category.style.colour, "edgecolor": "none", "pad": 0.5})
 
     def _fitting(self, block: Any, width: float, size: float) -> str:
         return next((text for text in self._texts(block) if text_width(text, size) <= width), "")

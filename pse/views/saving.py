@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FORMATS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 DPI = 150
 MOST_PIXELS = 100_000_000  # of a png
+_FONTS = (b"'DejaVu Sans'", b"'DejaVu Sans', Verdana, sans-serif")
+"""In an .svg, what may stand in for a font that its reader hasn't got."""
 _METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": "pse"},
@@ -90,7 +92,7 @@ def _picture(figure: Figure, form: str) -> bytes:
     # Text stays text, so that it can be searched and copied.
     with rc_context({"svg.hashsalt": "pse", "svg.fonttype": "none"}):
         figure.savefig(data, format=form, dpi=resolution, metadata=_METADATA[form])
-    return data.getvalue()
+    return data.getvalue().replace(*_FONTS) if form == "svg" else data.getvalue()
 
 
 def _pdf(figures: Sequence[Figure]) -> bytes:

@@ -1,6 +1,6 @@
 """Traces for the tests of pictures: written by the real recorder, with numbers that are known."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,6 +8,7 @@ import pytest
 
 from pse import trace
 from pse.trace import NONE, EventType, ModuleFlag, Phase, WaitReason, pair
+from pse.trace.events import HEADER_DTYPE
 
 Row = dict[str, int]
 MODULES = ("load", "rows", "save")
@@ -85,13 +86,14 @@ WriteTrace = Callable[..., trace.Trace]
 
 @pytest.fixture
 def write_trace(tmp_path: Path) -> WriteTrace:
-    """Write a trace and open it: rows of each rank, definitions or None, names of routines."""
+    """Write a trace and open it: rows of each rank, definitions or None, names of routines, hosts."""
 
     def write(
         ranks: Iterable[Iterable[Row]],
         known: trace.Definitions | None,
         routines: Iterable[str] = (),
         name: str = "trace",
+        hosts: Sequence[str] = (),
     ) -> trace.Trace:
         directory = tmp_path / name
         trace.create(directory)
@@ -102,6 +104,10 @@ def write_trace(tmp_path: Path) -> WriteTrace:
                 names = [row for number, name in enumerate(routines) for row in text(number, name)]
                 for row in [*names, *rows]:
                     recorder.record_at(**row)
+        for rank, host in enumerate(hosts):
+            with (directory / f"rank-{rank:05}.events").open("r+b") as file:
+                file.seek(HEADER_DTYPE.fields["host"][1])
+                file.write(host.encode().ljust(256, b"\0"))
         if known is None:
             for path in directory.glob("rank-*.events"):  # As the tool `trace` names them.
                 path.rename(path.with_suffix(".mpi.events"))

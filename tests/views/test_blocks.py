@@ -226,3 +226,22 @@ def test_what_was_read_is_given_back(tmp_path):
     most = max(resident_mib() for piece in pieces(records) if not piece["type"].any())
     assert 4 < most - before < 40
     assert resident_mib() - before < 4
+
+
+def test_clocks_of_hosts_are_corrected(write_trace, make):
+    """The second host's clock goes 1 % too fast and is an hour ahead."""
+    other = [int(3.6e12 + 1.01 * time) for time in (0, 4_000_000, 6_000_000, 10_000_000)]
+    offsets = [(time - back) & (2**64 - 1) for time, back in ((0, other[0]), (10_000_000, other[3]))]
+    syncs = [
+        {"time": other[end], "type": EventType.CLOCK_SYNC, "a": offsets[index], "c": 0}
+        for index, end in enumerate((0, 3))
+    ]
+    ranks = [make.call(0, 0, 10_000_000), [syncs[0], *make.call(1, other[1], other[2]), syncs[1]]]
+    opened = write_trace(ranks, make.definitions(2), hosts=["here", "there"])
+    found = blocks(opened)
+    block = found.rows[1].blocks[0]
+    calls = opened.module_calls()
+    assert (int(block["begin"]), int(block["end"])) == (int(calls[1]["enter"]), int(calls[1]["leave"]))
+    assert int(block["begin"]) - int(found.rows[0].blocks[0]["begin"]) == pytest.approx(4_000_000, abs=2)
+    merged = blocks(opened, pixels=1)
+    assert merged.rows[1].blocks["end"].tolist() == [] or merged.rows[1].blocks["end"][0] == block["end"]

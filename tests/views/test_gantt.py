@@ -309,3 +309,13 @@ def test_merged_routines_lie_over_the_one_that_calls_them(write_trace, make):
     opened = write_trace([make.region(0, 0, 500_000, inner)], None, ["main", "MPI_Send"])
     found = {one.get_gid(): one for one in views.draw(opened, "gantt").axes[0].collections}
     assert found["merged MPI: send"].get_zorder() > found["routine main"].get_zorder()
+
+
+def test_hosts_are_named_if_there_are_several(write_trace, make):
+    ranks = [make.call(0, 0, 1000)] * 3
+    one = views.draw(write_trace(ranks, make.definitions(3)), "gantt")
+    hosts = ["a.example", "a.example", "b.example"]
+    several = views.draw(write_trace(ranks, make.definitions(3), hosts=hosts, name="hosts"), "gantt")
+    assert [text for text in words(several)[1] if text.endswith("example")] == ["a.example", "b.example"]
+    assert " on 2 hosts" in words(several)[0][1]
+    assert not [text for text in words(one)[1] if text.endswith("example")]
