@@ -83,6 +83,18 @@ static void *open_copy(struct pse_layer *layer, const struct pse_image *image)
     return handle;
 }
 
+/* Why the linker refuses, and what helps where there is a remedy. */
+static const char *linker_error(void)
+{
+    static char words[1024];
+    const char *why = dlerror();
+    if (!why || !strstr(why, "static TLS"))
+        return why;
+    snprintf(words, sizeof words,
+             "%s: set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536 for the program", why);
+    return words;
+}
+
 const char *pse_load(struct pse_layer *layer)
 {
     struct pse_image image;
@@ -96,7 +108,7 @@ const char *pse_load(struct pse_layer *layer)
         layer->last = before->l_next ? last_map() : layer->map;
         layer->device = image.device;
         layer->inode = image.inode;
-        if (!layer->handle && !(why = dlerror()))
+        if (!layer->handle && !(why = linker_error()))
             why = "it can't be copied into memory";
     }
     pse_image_close(&image);

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -178,8 +179,12 @@ static void start_layers(void)
         pse_layer_bind(pse_stack[i], entry);
 }
 
+static pid_t owner; /* children that the program forks end too, but they aren't the process of the tools */
+
 static void end_layers(void)
 {
+    if (getpid() != owner)
+        return;
     for (int i = 0; i < pse_layers; i++) {
         struct pse_module module;
         const pse_function end =
@@ -234,6 +239,7 @@ static void begin(const char *configuration)
     if (configuration) {
         load_layers(configuration);
         start_layers();
+        owner = getpid();
         atexit(end_layers);
     }
     fill_table();

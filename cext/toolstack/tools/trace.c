@@ -28,6 +28,7 @@
 
 static pse_recorder *recorder; /* NULL: not recording */
 static bool threads;           /* MPI_THREAD_MULTIPLE */
+static pid_t owner;            /* who records; not a child that the program forks */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static inline void lock(void)
@@ -117,6 +118,7 @@ static void open_recorder(int rank, int ranks, const char *path)
     if (error)
         tool_say("nothing is recorded: %s: %s", path, strerror(-error));
     job_rank = (uint32_t)rank;
+    owner = getpid();
 }
 
 static void record_first(unsigned number, uint64_t entered)
@@ -192,7 +194,8 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
 
 TOOL_PUBLIC __attribute__((destructor)) void pse_tool_end(void)
 {
-    trace_close();
+    if (getpid() == owner)
+        trace_close();
 }
 
 #define TOOL_ENTER(name) uint64_t entered = enter(NUMBER_##name);
