@@ -195,6 +195,48 @@ def test_every_large_count_call_of_mpi4py_is_seen_and_works(mpi, tool, stacked, 
     assert [name for name, calls in counts.items() if calls == "0"] == []
 
 
+OPERATION = """
+#include <mpi.h>
+#include <stdio.h>
+static void add(void *in, void *inout, MPI_Count *count, MPI_Datatype *type)
+{
+    for (MPI_Count i = 0; i < *count; i++)
+        ((int *)inout)[i] += ((int *)in)[i];
+}
+int main(void)
+{
+    int rank, size, sum[2];
+    MPI_Op op;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int mine[2] = {rank, 1};
+    MPI_Op_create_c(add, 1, &op);
+    MPI_Allreduce_c(mine, sum, 2, MPI_INT, op, MPI_COMM_WORLD);
+    MPI_Op_free(&op);
+    MPI_Finalize();
+    return sum[0] != size * (size - 1) / 2 || sum[1] != size;
+}
+"""
+
+
+def test_what_will_be_given_counts_goes_past_a_tool_of_the_int_time(tool, program, stacked_program):
+    """An operation made for large counts must not become one for int: no count of its calls is known yet."""
+    making = tool(
+        "making",
+        """
+        #include <mpi.h>
+        #include <stdio.h>
+        static int made, freed;
+        int MPI_Op_create(MPI_User_function *f, int c, MPI_Op *op) { made++; return PMPI_Op_create(f, c, op); }
+        int MPI_Op_free(MPI_Op *op) { freed++; return PMPI_Op_free(op); }
+        int MPI_Finalize(void) { fprintf(stderr, "%d %d\\n", made, freed); return PMPI_Finalize(); }
+        """,
+    )
+    done = stacked_program(3, f"module {making}", program("operation", OPERATION))
+    assert (done.code, done.err) == (0, "0 1\n" * 3)
+
+
 # Without a header -------------------------------------------------------------------------------------------
 
 
