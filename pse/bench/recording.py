@@ -1,15 +1,14 @@
 """``pse bench recording``: how much longer a program runs when it is recorded.
 
-Pairs of runs, one with ``--trace`` and one without, in turn, each pair the other way round: what both take is
-the programs' own time, from their first frame or unit to their last.  An FFT of frame after frame, and the
-synthetic application, which computes and communicates on emulated nodes.  Next rooms: ``programs/fft.coven``,
+Pairs of runs, one with ``--trace`` and one without, each second pair the other way round: what both take is the
+programs' own time, from their first frame or unit to their last.  An FFT of frame after frame, and the synthetic
+application, which computes and communicates on emulated nodes.  Next rooms: ``programs/fft.coven``,
 ``programs/synthetic_2.coven``.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -67,17 +66,17 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
 
 
 def _pairs(name: str, run: Callable[[bool], float]) -> Callable[[], dict[str, float]]:
-    """Give what measures a pair of runs, with and without recording; each pair the other way round."""
-    orders = itertools.cycle([(False, True), (True, False)])
+    """Give what measures two pairs of runs: without, with, with, without, so that a steady drift cancels out."""
 
     def measurer() -> dict[str, float]:
-        return {f"{name}, {traced}": run(traced) for traced in next(orders)}
+        off, on, on_again, off_again = (run(traced) for traced in (False, True, True, False))
+        return {f"{name}, off": (off + off_again) / 2, f"{name}, on": (on + on_again) / 2}
 
     return measurer
 
 
 def _figure(words: str, name: str, samples: Samples) -> Figure:
-    off, on = samples[f"{name}, False"], samples[f"{name}, True"]
+    off, on = samples[f"{name}, off"], samples[f"{name}, on"]
     longer = tuple(100 * (ratio - 1) for ratio in ratios(on, off))
     against = Against("not recorded", "s", tuple(off), tuple(on))
     return Figure(f"{words}: longer when recorded", "%", "<=", MOST, longer, against)
