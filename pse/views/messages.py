@@ -77,7 +77,7 @@ def draw_messages(
     width = width or WIDTH
     labels = _labels(shown, step)
     left = MARGIN + 0.45 + max(text_width(label, SMALL) for _, label in labels)
-    side = (width - 2 * left - 2 * GAP) / 2
+    side = max(0.8, (width - 2 * left - 2 * GAP) / 2)
     if height is not None:
         side = min(side, max(0.8, (height - HEAD - 0.6) / len(matrices) - 1.35))
     lines = caption_lines(_notes(len(shown), step), width - 2 * MARGIN)

@@ -1,0 +1,315 @@
+"""Bar charts, CPU load, memory, message matrix, critical path: numbers in the figures, not their pixels."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_hex
+
+from pse import trace, views
+from pse.trace import NONE, EventType, MemoryFlag, MessageFlag, Selection, WaitReason, pair
+from pse.trace.critical import critical_path
+from pse.trace.follow import follow
+from pse.trace.why import why
+from pse.views.load import loads
+from pse.views.shares import event_bars, module_bars
+
+ALL = Selection()
+PROGRAM = Path(__file__).parents[2] / "programs" / "fft2d.coven"
+CHARTS = (
+    "memory", "load", "module-time", "module-total", "event-time", "event-total", "messages", "critical-path",
+)  # fmt: skip
+
+
+def parts(figure, axes=0):
+    """Parts of stacked bars: by name and column their heights."""
+    found = {}
+    for one in figure.axes[axes].collections:
+        if isinstance(one, PolyCollection) and one.get_gid():
+            boxes = [path.get_extents() for path in one.get_paths()]
+            found[one.get_gid()] = {round((box.x0 + box.x1) / 2): round(box.height) for box in boxes}
+    return found
+
+
+def totals(figure, axes=0):
+    """Horizontal bars: names and lengths."""
+    names = [label.get_text() for label in figure.axes[axes].get_yticklabels()]
+    return {name: round(bar.get_width()) for name, bar in zip(names, figure.axes[axes].patches, strict=True)}
+
+
+def words(figure):
+    return " ".join(text.get_text() for text in figure.findobj(match=lambda one: hasattr(one, "get_text")))
+
+
+def test_modules_of_a_processor_are_stacked(small_trace):
+    figure = views.draw(small_trace, "module-time")
+    assert parts(figure) == {"load": {0: 400_000}, "rows": {1: 560_000}, "save": {0: 50_000}}
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["root", "p0"]
+    assert figure.axes[0].get_ylabel() == "run time (µs)"
+
+
+def test_bars_have_their_module_s_colour(small_trace):
+    figure = views.draw(small_trace, "module-time")
+    colours = views.module_colours(small_trace)
+    for one in figure.axes[0].collections:
+        assert to_hex(one.get_facecolor()[0]).upper() == colours[one.get_gid()].upper()
+
+
+def test_modules_in_total_are_sorted_by_time(small_trace):
+    figure = views.draw(small_trace, "module-total")
+    assert list(totals(figure).items()) == [("rows", 560_000), ("load", 400_000), ("save", 50_000)]
+    assert "560 µs · 55 % · 2 ×" in words(figure)
+
+
+def test_what_is_no_module_is_a_wait_or_the_engine(small_trace):
+    figure = views.draw(small_trace, "event-time")
+    assert parts(figure) == {
+        "waits: input": {1: 410_000},
+        "start and end": {0: 50_000},
+        "rest of the engine": {0: 500_000, 1: 20_000},
+    }
+    assert totals(views.draw(small_trace, "event-total")) == {
+        "rest of the engine": 520_000, "waits: input": 410_000, "start and end": 50_000,
+    }  # fmt: skip
+
+
+def test_modules_and_events_together_are_all_of_the_time(small_trace):
+    both = [*module_bars(small_trace, ALL).shares, *event_bars(small_trace, ALL).shares]
+    spans = {}
+    for rank in small_trace.ranks:
+        times = small_trace.events(rank)["time"].astype("<i8")
+        spans[min(rank, 1)] = spans.get(min(rank, 1), 0) + int(times[-1] - times[0])
+    assert np.sum([share.times for share in both], axis=0).tolist() == list(spans.values())
+
+
+def test_charts_obey_a_selection(small_trace):
+    chosen = Selection(processors=frozenset({0}))
+    assert parts(views.draw(small_trace, "module-time", chosen)) == {"rows": {0: 560_000}}
+    assert totals(views.draw(small_trace, "module-total", Selection(end=0.0002))) == {"load": 100_000}
+    assert [one.label for one in loads(small_trace, Selection(modules=frozenset({"load"})))] == [
+        "lib.load (line 1) · thread_A"
+    ]
+    with pytest.raises(trace.TraceError, match="no time in modules"):
+        views.draw(small_trace, "module-time", Selection(ranks=frozenset({2})))
+
+
+def test_hand_overs_and_memory_are_told_from_the_rest(write_trace, make):
+    rows = [
+        *make.call(0, 100, 200),
+        {"time": 230, "type": EventType.SEND, "site": 0, "tph": 1, "a": 64, "b": pair(0, 0), "c": 1},
+        {"time": 235, "type": EventType.QUEUE_DEPTH, "a": pair(0, 0), "b": 1, "c": 2},
+        {"time": 335, "type": EventType.ALLOCATE, "a": 4096, "b": 64},
+        *make.wait(340, 400, WaitReason.CREDIT),
+    ]
+    bars = event_bars(write_trace([rows], make.definitions(1)), ALL)
+    assert {share.label: share.total for share in bars.shown()} == {
+        "waits: credit": 60, "hand-over": 35, "memory": 100, "rest of the engine": 5,
+    }  # fmt: skip
+
+
+def test_cpu_load_is_cpu_time_over_run_time(write_trace, make):
+    rows = [*make.call(0, 0, 100), *make.call(0, 100, 400), *make.call(1, 400, 500)]
+    rows[1]["a"], rows[3]["a"], rows[5]["a"] = 100, 60, 90
+    opened = write_trace([rows], make.definitions(1))
+    first, second = loads(opened, ALL)
+    assert (first.label, first.mean, first.loads.tolist()) == (
+        "lib.load (line 1) · thread_A",
+        0.4,
+        [1.0, 0.2],
+    )
+    assert (second.label, second.mean) == ("lib.rows (line 2) · thread_A", 0.9)
+    figure = views.draw(opened, "load")
+    lines = {one.get_gid(): one for one in figure.axes[0].lines if one.get_gid()}
+    assert lines["limit"].get_xdata() == [0.6, 0.6]
+    means = [one.get_xdata()[0] for one in figure.axes[0].lines if one.get_gid() == "mean"]
+    assert means == [0.4, 0.9]
+    dots = {one.get_gid(): np.asarray(one.get_offsets())[:, 0] for one in figure.axes[0].collections}
+    assert sorted(dots["lib.load (line 1) · thread_A"]) == pytest.approx([0.2, 1.0])
+
+
+def memory(time, size, handle, owner=None, local=False):
+    kind = EventType.ALLOCATE if owner is None else EventType.FREE
+    return {"time": time, "type": kind, "a": size, "b": handle, "c": owner or 0,
+            "flags": MemoryFlag.LOCAL if local else 0}  # fmt: skip
+
+
+def test_memory_belongs_to_whoever_allocated_it(write_trace, make):
+    first = [memory(0, 1000, 1), memory(100, 500, 2, local=True), memory(1000, 500, 2, 0, local=True)]
+    second = [memory(500, 1000, 1, 0), memory(600, 300, 3)]
+    opened = write_trace([first, second], make.definitions(2))
+    figure = views.draw(opened, "memory")
+    arena = [one.get_data() for one in figure.axes[0].patches if one.get_gid() == "arena"]
+    values = arena[0].values
+    assert values.max() == 1000
+    assert values[-1] == 300
+    assert values[int(0.55 * len(values))] == 0
+    assert "arena: at most 1,000 B" in figure.axes[0].get_title(loc="left")
+    tops = {one.get_gid(): one.get_paths()[0].get_extents() for one in figure.axes[1].collections
+            if isinstance(one, PolyCollection)}  # fmt: skip
+    assert tops["row 0"].height == pytest.approx(0.84)
+    assert tops["row 1"].height == pytest.approx(0.84 * 300 / 1500)
+
+
+def test_a_pixel_shows_the_most_memory_within_it(write_trace, make):
+    """A peak that is shorter than a pixel isn't lost."""
+    rows = [memory(0, 100, 1), memory(500_000, 10**6, 2), memory(500_001, 10**6, 2, 0), memory(10**6, 1, 3)]
+    figure = views.draw(write_trace([rows], make.definitions(1)), "memory")
+    arena = next(one.get_data() for one in figure.axes[0].patches if one.get_gid() == "arena")
+    assert arena.values.max() == 10**6 + 100
+
+
+def test_many_threads_have_shades(write_trace, make):
+    ranks = [[memory(0, 100 + rank, 1), {"time": 10, "type": EventType.PHASE}] for rank in range(61)]
+    figure = views.draw(write_trace(ranks, make.definitions(61)), "memory")
+    shades = figure.axes[1].images[0].get_array()
+    assert shades.shape[0] == 61
+    assert shades.max(axis=1).tolist() == [100 + rank for rank in range(61)]
+
+
+def sends(time, to, size, count=1):
+    return [
+        {"time": time + number, "type": EventType.SEND, "site": 0, "tph": 1, "a": size, "b": pair(to, 0),
+         "c": number, "flags": MessageFlag.DESCRIPTOR}
+        for number in range(count)
+    ]  # fmt: skip
+
+
+def receives(time, of, size, count=1):
+    return [{**row, "type": EventType.RECEIVE} for row in sends(time, of, size, count)]
+
+
+def squares(figure):
+    return {one.get_gid(): one.get_array() for axes in figure.axes for one in axes.images if one.get_gid()}
+
+
+def test_the_message_matrix_has_senders_in_rows(write_trace, make):
+    opened = write_trace(
+        [[*sends(0, 1, 100, 3), *sends(10, 2, 50)], receives(5, 0, 100, 3), receives(20, 0, 50)],
+        make.definitions(3),
+    )
+    found = squares(views.draw(opened, "messages"))
+    assert set(found) == {"tags: bytes", "tags: messages"}
+    assert found["tags: bytes"].filled(0).tolist() == [[0, 300, 50], [0, 0, 0], [0, 0, 0]]
+    assert found["tags: messages"].filled(0).tolist() == [[0, 3, 1], [0, 0, 0], [0, 0, 0]]
+    assert found["tags: bytes"].mask.sum() == 7  # What nobody sent is empty, not the smallest.
+    only = squares(views.draw(opened, "messages", Selection(ranks=frozenset({0, 2}))))
+    assert only["tags: bytes"].filled(0).tolist() == [[0, 50], [0, 0]]
+
+
+def test_many_ranks_share_cells_of_the_matrix(write_trace, make):
+    ranks = [[{"time": 0, "type": EventType.PHASE}] for _ in range(481)]
+    ranks[0] += sends(1, 480, 7, 5)
+    ranks[480] += receives(9, 0, 7, 5)
+    figure = views.draw(write_trace(ranks, make.definitions(481)), "messages")
+    cells = squares(figure)["tags: messages"]
+    assert cells.shape == (161, 161)
+    assert cells[0, 160] == 5
+    assert "Each cell sums up 3 × 3 of the 481 ranks." in words(figure)
+
+
+def mpi_run(write_trace, make):
+    """Two ranks; rank 0 sends one message, and rank 1 was there before."""
+
+    def world(rank):
+        return {"time": 1, "type": EventType.MPI_COMMUNICATOR, "a": 1, "b": pair(0, 1), "c": pair(2, rank)}
+
+    members = {"time": 2, "type": EventType.MPI_COMMUNICATOR_RANKS, "a": 1, "b": pair(0, 1),
+               "c": pair(NONE, NONE)}  # fmt: skip
+    sent = {"time": 400, "type": EventType.MPI_SEND, "a": 80, "b": pair(1, 5), "c": 1}
+    got = {"time": 450, "type": EventType.MPI_RECEIVE, "a": 80, "b": pair(0, 5), "c": 1}
+    return write_trace(
+        [[world(0), members, *make.region(0, 10, 600, make.region(1, 400, 410, [sent]))],
+         [world(1), *make.region(2, 100, 460, [got]), {"time": 600, "type": EventType.PHASE}]],
+        None, ("main", "MPI_Send", "MPI_Recv"),
+    )  # fmt: skip
+
+
+def test_a_trace_of_mpi_shows_what_it_has(write_trace, make):
+    opened = mpi_run(write_trace, make)
+    assert squares(views.draw(opened, "messages"))["MPI: bytes"].filled(0).tolist() == [[0, 80], [0, 0]]
+    assert parts(views.draw(opened, "module-time")) == {"main": {0: 580}}
+    assert parts(views.draw(opened, "event-time")) == {"MPI: send": {0: 10}, "MPI: receive": {1: 360}}
+    for name, message in (("load", "CPU load is that of module calls"), ("memory", "")):
+        with pytest.raises(trace.TraceError, match="nothing to show") as caught:
+            views.draw(opened, name)
+        assert message in (caught.value.help or "")
+
+
+def test_the_critical_path_of_mpi_comes_from_the_late_sender(write_trace, make):
+    figure = views.draw(mpi_run(write_trace, make), "critical-path")
+    found = totals(figure, 1)
+    assert found["hand-over"] == 60
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["rank 0", "rank 1"]
+    lines = next(one for one in figure.axes[0].collections if one.get_gid() == "hand-overs")
+    assert [segment.tolist() for segment in lines.get_segments()] == [[[400, 0], [460, 1]]]
+
+
+def test_the_critical_path_is_drawn_in_modules_colours(small_trace):
+    figure = views.draw(small_trace, "critical-path")
+    blocks = {one.get_gid(): one for one in figure.axes[0].collections if isinstance(one, PolyCollection)}
+    colours = views.module_colours(small_trace)
+    assert to_hex(blocks["rows"].get_facecolor()[0]).upper() == colours["rows"].upper()
+    assert sum(totals(figure, 1).values()) == small_trace.span
+    with pytest.raises(trace.TraceError, match="doesn't come through"):
+        views.draw(small_trace, "critical-path", Selection(ranks=frozenset({2})))
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_trace_without_events_says_so(write_trace, make, name):
+    with pytest.raises(trace.TraceError, match=r"nothing to show|no time in modules"):
+        views.draw(write_trace([[], []], make.definitions(2)), name)
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_missing_rank_leaves_the_rest(write_trace, make, small_trace, name):
+    (small_trace.path / "rank-00000.events").unlink()
+    opened = trace.open(small_trace.path)
+    if name in ("messages",):
+        with pytest.raises(trace.TraceError, match="sent nothing to each other"):
+            views.draw(opened, name)
+    else:
+        assert views.draw(opened, name).axes
+
+
+@pytest.mark.parametrize("width", [3.0, 6.0, 16.0])
+@pytest.mark.parametrize("name", CHARTS)
+def test_charts_have_the_width_that_is_asked_for(small_trace, tmp_path, name, width):
+    figure = views.draw(small_trace, name, width=width, height=4.0)
+    assert figure.get_size_inches()[0] == pytest.approx(width)
+    views.save(figure, tmp_path / "chart.svg")
+
+
+@pytest.mark.mpi
+def test_charts_of_a_run_agree_with_its_summary(pse, tmp_path):
+    """A real run, with MPI's events beside the runtime's: every chart is drawn, and sums are the same."""
+    (tmp_path / "trace.conf").write_text("module trace\n")
+    done = pse("run", PROGRAM, "-p", 1, "-D", "N=32", "-D", f"results={tmp_path}",
+               "--trace", tmp_path / "run", "--tools", tmp_path / "trace.conf")  # fmt: skip
+    assert done.code == 0, done.err
+    opened = trace.open(tmp_path / "run")
+    rows = trace.summarize(opened)
+    modules = module_bars(opened, ALL)
+    assert sum(one.total for one in modules.shares) == sum(row.total for row in rows.calls)
+    waits = {one.label: one.total for one in event_bars(opened, ALL).shown() if "waits" in one.label}
+    expected = {}
+    for row in rows.waits:
+        expected[f"waits: {row.reason}"] = expected.get(f"waits: {row.reason}", 0) + row.total
+    assert waits == expected
+    for name in CHARTS:
+        views.save(views.draw(opened, name), tmp_path / f"{name}.png")
+    tags = squares(views.draw(opened, "messages"))["tags: bytes"]
+    assert tags.sum() == sum(row.sent_descriptor + row.sent_copied for row in rows.traffic)
+    steps = critical_path(opened).steps
+    assert int((steps["end"] - steps["begin"]).sum()) == opened.span
+    waited = [
+        row
+        for row in opened.waits()
+        if row["reason"] == WaitReason.INPUT and row["end"] - row["begin"] > 1000
+    ]
+    for row in waited:
+        assert why(opened, int(row["rank"]), int(row["begin"]) + 1).links[0].ended_by is not None
+    life = follow(opened, "k=1")
+    assert life.calls == len([row for row in opened.module_calls() if row["tph"] == life.tph.number]) == 10
+    assert life.handovers == len([row for row in opened.messages() if row["tph"] == life.tph.number])
+    assert [rank for rank, *_ in sorted(life.ranks)] == [0, 1, 2]
