@@ -1,8 +1,8 @@
 """``pse bench recording``: how much longer a program runs when it is recorded.
 
-Pairs of runs, one with ``--trace`` and one without, each second pair the other way round: what both take is the
-programs' own time, from their first frame or unit to their last.  An FFT of frame after frame, and the synthetic
-application, which computes and communicates on emulated nodes.  Next rooms: ``programs/fft.coven``,
+Pairs of runs, one with ``--trace`` and one without, each second pair the other way round: what both take is
+the programs' own time, from their first frame or unit to their last.  An FFT of frame after frame, and the
+synthetic application, which computes and communicates on emulated nodes.  Next rooms: ``programs/fft.coven``,
 ``programs/synthetic_2.coven``.
 """
 
@@ -66,7 +66,7 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
 
 
 def _pairs(name: str, run: Callable[[bool], float]) -> Callable[[], dict[str, float]]:
-    """Give what measures two pairs of runs: without, with, with, without, so that a steady drift cancels out."""
+    """Give what measures two pairs of runs, forth and back, so that a steady drift cancels out."""
 
     def measurer() -> dict[str, float]:
         off, on, on_again, off_again = (run(traced) for traced in (False, True, True, False))
