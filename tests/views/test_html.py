@@ -493,6 +493,8 @@ def test_routines_alone_nest_and_have_messages(load: Callable[[Path], Page], tmp
     write_html(trace.open(directory), tmp_path / "alone.html")
     page = load(tmp_path / "alone.html")
     assert [lane["nested"] for lane in page.js("return gantt.model.lanes")] == [False, True, False, True]
+    heights = page.js("return gantt.view.places[0].lanes.map((lane) => lane.height)")
+    assert heights[0] == heights[1]
     assert page.tip(1, 6).startswith("main <i>")
     assert page.find("h1").text == "alone"
 

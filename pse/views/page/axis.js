@@ -43,19 +43,34 @@ function overviewShares(model, view, width) {
   const shares = new Map();
   const level = levelFor(model, (model.end - model.begin) / width);
   const cell = (model.end - model.begin) / width;
+  const add = (kind, from, to, amount) => {
+    if (kind.category === "wait" || !shown(view, kind)) return;
+    if (!shares.has(kind.group)) shares.set(kind.group, new Float64Array(width + 1));
+    spread(shares.get(kind.group), from, to, amount);
+  };
   model.lanes.forEach((lane, number) => {
-    if (lane.nested) return;
+    if (lane.nested && !model.stacked) return;
     for (let i = level.from[number]; i < level.from[number + 1]; i++) {
       const from = (level.start[i] - model.begin) / cell, to = (level.end[i] - model.begin) / cell;
       for (let p = level.first[i]; p < level.first[i + 1]; p++) {
-        const kind = model.kinds[level.kind[p]];
-        if (kind.category === "wait" || !shown(view, kind)) continue;
-        if (!shares.has(kind.group)) shares.set(kind.group, new Float64Array(width + 1));
-        spread(shares.get(kind.group), from, to, level.time[p] / cell);
+        const kind = model.kinds[level.kind[p]], amount = level.time[p] / cell;
+        add(kind, from, to, amount);
+        if (lane.nested && shown(view, kind)) caller(model, level, number, i, (outer, share) => add(outer, from, to, -share * amount));
       }
     }
   });
   return shares;
+}
+
+// What is nested takes its time from the routine around it, of which `take` gets the kinds and their shares.
+function caller(model, level, lane, entry, take) {
+  const around = firstAfter(level, lane - 1, level.start[entry]);
+  if (around >= level.from[lane] || level.start[around] > level.start[entry]) return;
+  let whole = 0;
+  for (let p = level.first[around]; p < level.first[around + 1]; p++) whole += level.time[p];
+  for (let p = level.first[around]; whole && p < level.first[around + 1]; p++) {
+    take(model.kinds[level.kind[p]], level.time[p] / whole);
+  }
 }
 
 function spread(cells, from, to, amount) {
@@ -68,9 +83,9 @@ function drawOverview(model, view) {
   const height = 46, pen = prepared(byId("overview"), view.width, height), look = styles();
   const width = Math.max(1, Math.floor(view.width)), base = new Float64Array(width + 1).fill(height - 3);
   view.shares ||= overviewShares(model, view, width);
-  const sums = base.map((_, x) => [...view.shares.values()].reduce((sum, cells) => sum + cells[x], 0));
+  const sums = base.map((_, x) => [...view.shares.values()].reduce((sum, cells) => sum + Math.max(0, cells[x]), 0));
   const most = Math.max(1e-9, Math.min(model.rows.length, Math.max(...sums)));
-  byId("overview").title = `Ranks in modules, up to ${threeDigits(most)} of ${model.rows.length}: drag to move`;
+  byId("overview").title = `Ranks in ${model.stacked ? "routines" : "modules"}, up to ${threeDigits(most)} of ${model.rows.length}: drag to move`;
   for (const group of model.groups) {
     const cells = view.shares.get(group.id);
     if (!cells) continue;

@@ -51,11 +51,11 @@ function drawTicks(model, view, pen, look, scroll) {
 function drawLane(model, view, pen, look, level, lane) {
   const to = level.from[lane.lane + 1], factor = pixels(view);
   for (let i = firstAfter(level, lane.lane, view.begin); i < to && level.start[i] < view.end; i++) {
-    const left = Math.round(Math.max(-2, (level.start[i] - view.begin) * factor));
-    const right = Math.round(Math.min(view.width + 2, (level.end[i] - view.begin) * factor));
+    const left = Math.max(-2, (level.start[i] - view.begin) * factor);
+    const right = Math.min(view.width + 2, (level.end[i] - view.begin) * factor);
     const single = level.first[i + 1] - level.first[i] === 1 && level.count[level.first[i]] === 1;
-    if (single) drawBlock(model, view, pen, look, level.kind[level.first[i]], lane, left, right);
-    else drawMerged(model, view, pen, look, level, i, lane, left, Math.max(right, left + 1));
+    if (single) drawBlock(model, view, pen, look, level.kind[level.first[i]], lane, Math.round(left), Math.round(right));
+    else drawMerged(model, view, pen, look, level, i, lane, Math.floor(left), Math.ceil(right));
   }
 }
 
@@ -241,14 +241,15 @@ function outlined(model, entries) {
 
 function drawOutline(model, view, pen, lanes, { entries, lanes: numbers, longest }, colour, width, dashes) {
   const { start, end } = model.base, drawn = new Map(); // Up to which pixel, lane by lane.
-  pen.strokeStyle = colour;
+  pen.strokeStyle = pen.fillStyle = colour;
   pen.lineWidth = width;
   pen.setLineDash(dashes);
   for (let n = firstFrom(entries, start, view.begin - longest); n < entries.length && start[entries[n]] <= view.end; n++) {
     const lane = lanes.get(numbers[n]), right = xOf(view, end[entries[n]]);
     if (!lane || right < 0 || right < (drawn.get(numbers[n]) ?? -9) + 1) continue;
     const left = Math.max(xOf(view, start[entries[n]]), -4), last = Math.min(Math.max(right, left + 2), view.width + 4);
-    pen.strokeRect(left - 0.5, lane.y - 0.5, last - left + 1, lane.height + 1);
+    if (last - left < 4 && entries.length > 1) pen.fillRect(left, lane.y - 3, last - left, 3); // Many outlines would hide all.
+    else pen.strokeRect(left - 0.5, lane.y - 0.5, last - left + 1, lane.height + 1);
     drawn.set(numbers[n], last);
   }
   pen.setLineDash([]);

@@ -14,6 +14,7 @@ async function readModel() {
   readMessages(model);
   readSeries(model);
   model.levels = levelsOf(model);
+  model.stacked = model.kinds.length > 0 && model.kinds.every((kind) => kind.category === "routine"); // No module calls.
   return model;
 }
 

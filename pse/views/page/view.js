@@ -1,6 +1,6 @@
 // What is looked at: the window in time, the rows' places, what is hidden, chosen, found.
 
-const LEAST_MAIN = 18, MOST_MAIN = 45, NESTED = 13, SERIES = 26, THIN = 7, SPACE = 5, PROCESSOR_SPACE = 7, TOP = 6;
+const LEAST_MAIN = 18, MOST_MAIN = 45, MOST_STACKED = 30, NESTED = 13, SERIES = 26, THIN = 7, SPACE = 5, PROCESSOR_SPACE = 7, TOP = 6;
 
 function viewOf(model) {
   return {
@@ -60,7 +60,7 @@ function shown(view, kind) {
 
 // Puts rows one below the other: their main lane, lanes of what is nested, lanes of series.
 function layOut(model, view) {
-  const main = Math.max(1, view.scale * mainHeight(model, view));
+  const { main, below } = laneHeights(model, view);
   const thin = main < 3, space = thin ? 0 : Math.min(SPACE, 0.3 * main), between = Math.min(PROCESSOR_SPACE, 0.4 * main);
   let y = TOP, before = null;
   view.places = model.rows.map((row, index) => {
@@ -70,7 +70,7 @@ function layOut(model, view) {
     const place = { y, folded, lanes: [], series: [], main: folded ? Math.min(THIN, main) : main };
     row.lanes.forEach((lane, depth) => {
       if (depth && (folded || !view.layers.nested)) return;
-      const height = depth ? NESTED * Math.min(2, view.scale < 1 ? Math.min(1, main / LEAST_MAIN) : view.scale) : place.main;
+      const height = depth ? below : place.main;
       place.lanes.push({ lane, y, height, nested: depth > 0 });
       y += height + (depth ? 1 : (thin ? 0 : 2));
     });
@@ -86,13 +86,18 @@ function layOut(model, view) {
   view.total = y + TOP;
 }
 
-// As high as the window has room for, within what is easy to read.
-function mainHeight(model, view) {
+// As high as the window has room for, within what is easy to read; routines alone have lanes of one height.
+function laneHeights(model, view) {
   const rows = model.rows.length, groups = new Set(model.rows.map((row) => row.group)).size;
-  const nested = view.layers.nested ? model.lanes.filter((lane) => lane.nested).length : 0;
+  const nested = view.layers.nested ? model.lanes.length - rows : 0;
   const series = model.series.filter((series) => view.layers[series.name]).length;
-  const others = rows * (SPACE + 2) + (groups - 1) * PROCESSOR_SPACE + nested * (NESTED + 1) + series * SERIES;
-  return Math.min(MOST_MAIN, Math.max(LEAST_MAIN, (view.height - 2 * TOP - others) / Math.max(1, rows)));
+  const room = view.height - 2 * TOP - rows * (SPACE + 2) - (groups - 1) * PROCESSOR_SPACE - nested - series * SERIES;
+  if (model.stacked) {
+    const height = view.scale * Math.min(MOST_STACKED, Math.max(NESTED, room / Math.max(1, rows + nested)));
+    return { main: height, below: height };
+  }
+  const main = view.scale * Math.min(MOST_MAIN, Math.max(LEAST_MAIN, (room - nested * NESTED) / Math.max(1, rows)));
+  return { main: Math.max(1, main), below: NESTED * Math.min(2, view.scale < 1 ? Math.min(1, main / LEAST_MAIN) : view.scale) };
 }
 
 // All rows at once, or as high as usual.
