@@ -1,8 +1,10 @@
 """Traces go to OTF2 and come back as they were; other readers of OTF2 take what is written."""
 
+import re
 import shutil
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from tests.trace.conftest import make_definitions
 
 pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
 from pse.trace.exports import export_otf2, import_otf2
+from pse.trace.exports.event_file import EventFile
 
 E = EventType
 TABLE = Path(__file__).parents[2] / "cext" / "recorder" / "events.def"
@@ -251,6 +254,63 @@ def test_a_selection_leaves_whole_calls(small_trace, tmp_path):
     types = [EventType(kind).name for kind in back.events(0)["type"]]
     assert types == ["MODULE_ENTER", "MODULE_LEAVE"]  # The second call, which the window is within.
     assert [len(back.events(rank)) for rank in (1, 2)] == [0, 0]
+
+
+@pytest.fixture
+def two_hosts(tmp_path):
+    """Rank 1's clock is 500 ns behind that of rank 0 at its time 1,000, and 520 ns at 2,000."""
+    directory = tmp_path / "hosts"
+    trace.create(directory)
+    for rank, host, syncs in ((0, "node0", ()), (1, "node1", ((1000, 500), (2000, 520)))):
+        path = directory / f"rank-{rank:05}.mpi.events"
+        file = EventFile(path, rank, host, start_real=10**18, start_clock=1000)
+        for time, offset in syncs[:1]:
+            file.append(time, E.CLOCK_SYNC, a=offset, b=7)
+        file.text(1500, TextKind.REGION, 1, "work")
+        file.append(1500, E.REGION_ENTER, a=1)
+        file.append(1600, E.REGION_LEAVE, a=1, b=1500)
+        for time, offset in syncs[1:]:
+            file.append(time, E.CLOCK_SYNC, a=offset, b=8)
+        file.close()
+    return directory
+
+
+def test_times_of_several_hosts_are_corrected(two_hosts, tmp_path):
+    assert round_trip(two_hosts, tmp_path) == ([], [])
+    first, back = trace.open(two_hosts), trace.open(tmp_path / "back")
+    assert back.problems == first.problems == ()
+    calls = [read.routine_calls()[0][["rank", "enter", "leave"]].tolist() for read in (first, back)]
+    assert calls[0] == calls[1] == [(0, 0, 100), (1, 510, 612)]
+    syncs = back.select(1, E.CLOCK_SYNC)
+    assert syncs[["a", "b"]].tolist() == [(0, 7), (0, 8)]  # No offset is left, but its error bounds are.
+
+
+def test_a_full_disk_leaves_nothing(small_trace, tmp_path, command):
+    """A limit on the size of files stands for it."""
+    anchor = tmp_path / "whole" / "traces.otf2"
+    export_otf2(trace.open(small_trace), anchor.parent)
+    for words in (
+        ["export", small_trace, "--to", "otf2"],
+        ["export", small_trace, "--to", "chrome"],
+        ["import", anchor],
+    ):
+        code, said = command(*words, "-o", tmp_path / "out")
+        assert code == 2
+        assert re.fullmatch(r"error: \S*/out can't be written: .*(\nhelp: is the disk full.*)?\n", said)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["trace", "whole"]
+
+
+@pytest.fixture
+def command():
+    """Run ``pse trace`` where no file may be longer than a KiB; give its exit code and what it said."""
+
+    def run(*words):
+        limited = ["sh", "-c", 'ulimit -f 2; exec "$@"', "sh"]
+        line = [sys.executable, "-B", "-m", "pse", "trace", *words]  # -B: bytecode would be cut, too.
+        done = subprocess.run([*limited, *map(str, line)], capture_output=True, text=True)
+        return done.returncode, done.stderr
+
+    return run
 
 
 def test_ends_without_begins_are_told(tmp_path, write_rank):

@@ -117,6 +117,8 @@ class _Rank:
         places = zip(low(numbered["a"]).tolist(), high(numbered["c"]).tolist(), strict=True)
         self._places = dict(places)  # This rank in each of its communicators.
         self._counts: collections.Counter[str] = collections.Counter()
+        loops = trace.definitions.loops if trace.definitions else ()
+        self._counters = {loop.id: loop.counter for loop in loops}
         self._stack: list[tuple[str, int]] = []
         self._held = self._dropped = 0
         self._makers: dict[int, Callable[[float, Event], Iterable[Json]]] = {
@@ -261,15 +263,16 @@ class _Rank:
         return (self._json("C", now, name=f"{name} · {self._thread}", args={unit: value}),)
 
     def _context_begin(self, now: float, event: Event) -> Iterable[Json]:
-        args = {"parent": event[5], "counter": _signed(event[6], 64)}
-        return (self._context("b", now, event[4], args=args),)
+        counter, value = self._counters.get(event[7] & NONE, ""), _signed(event[6], 64)
+        name = f"{counter} = {value}" if counter else f"TPH {event[4]}"
+        args = {"TPH": event[4], "parent": event[5], "counter": value}
+        return (self._context("b", now, event[4], name=f"{name} · {self._thread}", args=args),)
 
     def _context_end(self, now: float, event: Event) -> Iterable[Json]:
-        return (self._context("e", now, event[4]),)
+        return (self._context("e", now, event[4], name=""),)
 
     def _context(self, phase: str, now: float, tph: int, **rest: Any) -> Json:
-        name = f"TPH {tph} · {self._thread}"
-        return self._json(phase, now, name=name, cat="TPH", id2={"local": f"{self._rank}.{tph}"}, **rest)
+        return self._json(phase, now, cat="TPH", id2={"local": f"{self._rank}.{tph}"}, **rest)
 
     def _marker(self, now: float, event: Event) -> Iterable[Json]:
         name = self._name(TextKind.MARKER, event[5], "marker")

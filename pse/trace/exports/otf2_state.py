@@ -6,6 +6,7 @@ May touch: the file of events of the rank that it becomes.  Next room:
 
 from __future__ import annotations
 
+import collections
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +54,7 @@ class Location:
     own: bool
     stack: list[tuple[int, int]] = field(default_factory=list)  # Regions and when they were entered.
     named: dict[tuple[TextKind, Any], int] = field(default_factory=dict)
+    counts: collections.Counter[TextKind] = field(default_factory=collections.Counter)
     communicators: dict[int, int] = field(default_factory=dict)  # Number in the archive, number in the trace.
     requests: dict[int, Request] = field(default_factory=dict)
     begun: list[int] = field(default_factory=list)  # Positions of the begins of collective operations.
@@ -68,7 +70,7 @@ class Location:
         """Number of something with a name; at first use its texts are written."""
         found = self.named.get((kind, key))
         if found is None:
-            found = self.named[kind, key] = sum(known == kind for known, _ in self.named) + 1
+            found = self.named[kind, key] = self.counts[kind] = self.counts[kind] + 1
             for text, name in texts:
                 if name or text == kind:
                     self.file.text(now, text, found, name)

@@ -90,7 +90,8 @@ def export_otf2(
         try:
             return _Archive(library, directory, trace).write(chosen, progress or Progress())
         except Otf2Error as error:
-            raise TraceError(f"{out} can't be written: {error}") from error
+            help_ = "is the disk full, or a limit on the size of files reached?"
+            raise TraceError(f"{out} can't be written: {error}", help=help_) from error
 
 
 class _Archive:
