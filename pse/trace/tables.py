@@ -90,7 +90,7 @@ RANKED_EVENT_DTYPE = np.dtype(
 )
 
 
-MOST_WAYS = 1 << 64
+MOST_WAYS = (1 << 64) - 1
 LOOK = 4096  # Records that are looked through at once for the last of a type.
 
 
