@@ -112,7 +112,12 @@ class LoopCounts:
         return self._partitions.get(site.partition or "", 1) if site.parallel else 1
 
     def _total(self, loop: int) -> tuple[int | None, bool]:
-        """Multiply the extents of a loop and of those around it; None if that can't be known beforehand."""
+        """Multiply the extents of a loop and of those around it; None if that can't be known beforehand.
+
+        A run that goes on from a checkpoint counts from there, and nobody here knows how far that was.
+        """
+        if self.prepared.resumed:
+            return None, False
         around = [loop, *self.walk.ancestors(loop)]
         statements = [self.walk.steps[step].statement for step in around]
         if any(isinstance(statement, If) for statement in statements):

@@ -30,11 +30,6 @@ WATCHER_INTERVAL = 0.25
 """Seconds between two overviews that it is told."""
 
 
-def look(board: Board, prepared: Prepared) -> list[Line]:
-    """Read how every call site stands."""
-    return list(Observer(board, prepared, memory=False).observe().sites)
-
-
 class Progress:
     """Plain lines: what changed, every few seconds.
 

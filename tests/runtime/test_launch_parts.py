@@ -20,9 +20,10 @@ from pse.runtime import _faults, leftovers, messages, report
 from pse.runtime._channel import DONE, LEFT, RUNNING, Board
 from pse.runtime.options import Options, resolve
 from pse.runtime.outcome import Launcher, Record, Records, find_launcher
+from pse.runtime.overview import Observer
 from pse.runtime.pipes import Pipe
 from pse.runtime.processes import descendants, find_ranks, is_dead
-from pse.runtime.progress import Progress, look
+from pse.runtime.progress import Progress
 from pse.runtime.request import Request, parse_defines, prepare
 from pse.runtime.verdict import Suspect, judge
 
@@ -203,15 +204,19 @@ def test_a_report_survives_json(prepared):
 # Progress
 
 
+def sites(board, prepared):
+    return Observer(board, prepared).observe().sites
+
+
 def test_progress_tells_how_every_call_site_stands(prepared):
     board = Board.create(*prepared.board_size)
-    assert {line.state for line in look(board, prepared)} == {"starting"}
+    assert {line.state for line in sites(board, prepared)} == {"starting"}
     board.start(0, os.getpid())
     board.set_state(0, RUNNING)
-    assert look(board, prepared)[0].state == "to come"
+    assert sites(board, prepared)[0].state == "to come"
     for rank in range(prepared.ranks):
         board.set_state(rank, DONE)
-    assert {line.state for line in look(board, prepared)} == {"done"}
+    assert {line.state for line in sites(board, prepared)} == {"done"}
 
 
 def test_plain_progress_repeats_nothing_and_is_never_silent(prepared):

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import subprocess
+import sys
 import time
 
 import pytest
@@ -113,6 +114,34 @@ def test_the_arena_of_a_rank_is_found(prepared):
     again.look()
     assert again.nodes[0].memory().in_use == arena.statistics().in_use > 0
     del block
+
+
+NODE = """
+import os, sys
+from pse.memory import Arena
+from pse.runtime._channel import RUNNING, Board
+board, arena = Board.create(*map(int, sys.argv[1:])), Arena.create(1 << 24)
+board.start(2, os.getpid())
+board.set_state(2, RUNNING)
+print("here", flush=True)
+input()
+"""
+
+
+def test_a_node_whose_ranks_are_processes_of_this_machine_is_seen(prepared):
+    """As emulated nodes are: each has a board and an arena of its own."""
+    board = Board.create(*prepared.board_size)
+    board.start(0, os.getpid())
+    command = [sys.executable, "-c", NODE, *map(str, prepared.board_size)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "here\n"
+        sight = Sight(board)
+        sight.look()
+        assert [node.ranks for node in sight.nodes] == [(0,), (2,)]
+        assert sight.hidden() == (1,)
+        assert sight.board_of(2).slot(2)["pid"] == other.pid
+        assert sight.nodes[1].memory().capacity == 1 << 24
+        other.communicate("\n")
 
 
 def test_plain_lines_never_say_nothing(prepared):
