@@ -228,7 +228,7 @@ def test_what_will_be_given_counts_goes_past_a_tool_of_the_int_time(tool, progra
         #include <mpi.h>
         #include <stdio.h>
         static int made, freed;
-        int MPI_Op_create(MPI_User_function *f, int c, MPI_Op *op) { made++; return PMPI_Op_create(f, c, op); }
+        int MPI_Op_create(MPI_User_function *f, int c, MPI_Op *o) { made++; return PMPI_Op_create(f, c, o); }
         int MPI_Op_free(MPI_Op *op) { freed++; return PMPI_Op_free(op); }
         int MPI_Finalize(void) { fprintf(stderr, "%d %d\\n", made, freed); return PMPI_Finalize(); }
         """,
