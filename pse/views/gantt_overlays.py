@@ -161,7 +161,8 @@ MADE_BY: dict[str, Callable[[Trace, Blocks, Selection], Any]] = {
 
 def _longest(samples: Array) -> tuple[Array, Array]:
     """The longest of all queues of a rank after each sample."""
-    queues, which = np.unique(samples[["edge", "sender"]], return_inverse=True)
+    keys = (samples["edge"].astype("<u8") << np.uint64(32)) | samples["sender"]
+    queues, which = np.unique(keys, return_inverse=True)
     longest = np.zeros(len(samples), "<i8")
     for queue in range(len(queues)):
         mine = np.flatnonzero(which == queue)
