@@ -8,8 +8,8 @@ May touch: reads the trace, the program and its modules' sources; `Advice.apply`
 ``modules``, ``trace``, ``graph``, ``language``.
 """
 
-from pse.advise.advice import Advice, Edit, Prediction, advise
+from pse.advise.advice import Advice, Edit, Prediction, advise, run_time
 from pse.advise.errors import AdviceError
 from pse.advise.whatif import WhatIf, parse_whatif
 
-__all__ = ["Advice", "AdviceError", "Edit", "Prediction", "WhatIf", "advise", "parse_whatif"]
+__all__ = ["Advice", "AdviceError", "Edit", "Prediction", "WhatIf", "advise", "parse_whatif", "run_time"]

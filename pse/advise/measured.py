@@ -10,7 +10,6 @@ May touch: nothing.  Next rooms: `unrolling` asks for durations, `simulation` fo
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,6 +32,8 @@ HOP = 30e-6
 """Seconds from one rank to another of its node where the trace doesn't tell."""
 SMALL = 4096
 """Bytes up to which a message tells what a message costs, rather than a byte."""
+CLEAN, ENOUGH = 0.9, 0.05
+"""A transfer tells a link's rate if its ends were in no call for this part of it, and if there are enough."""
 DEFAULT_RATE = 2e9
 """Bytes a second of a link that the trace says nothing of."""
 
@@ -55,12 +56,15 @@ class Link:
         Bytes a second, in each direction of a node.
     latency : float
         Seconds of a message.
+    queueing : float
+        Seconds that a message may stand behind others at most.
     cpu : float
         CPU seconds that a byte takes at either end.
     """
 
     rate: float
     latency: float
+    queueing: float
     cpu: float
 
 
@@ -219,16 +223,29 @@ class Measured:
 
     @cached_property
     def overhead(self) -> float:
-        """Seconds that the engine takes for a call, itself."""
+        """Seconds that the engine takes for a call, itself: what is neither a call nor a wait."""
         waits = self.trace.waits()
         found = []
         for rank in np.unique(self.calls["rank"]):
             mine = self.calls[self.calls["rank"] == rank]
-            gaps = (mine["enter"][1:].astype(float) - mine["leave"][:-1].astype(float)) / 1e9
             theirs = waits[waits["rank"] == rank]
-            found.append(gaps[~_interrupted(mine, theirs)] if len(mine) > 1 else gaps)
-        gaps = np.concatenate([np.empty(0), *found])
-        return float(np.clip(np.median(gaps), 0, 50e-6)) if len(gaps) else 1e-6
+            if len(mine) > 1:
+                found += list(self._gaps(mine, theirs))
+        return float(np.clip(np.mean(found), 1e-7, 2e-4)) if found else 1e-6
+
+    def _gaps(self, calls: NDArray[np.void], waits: NDArray[np.void]) -> Floats:
+        """Seconds between calls, less waits.
+
+        Between nodes the engine looks for messages again and again while it waits: there only gaps count in
+        which it did not wait.
+        """
+        gaps = (calls["enter"][1:].astype(float) - calls["leave"][:-1].astype(float)) / 1e9
+        if len(self.remote):
+            return np.asarray(gaps[~_interrupted(calls, waits)])
+        first, last = calls["leave"][0], calls["enter"][-1]
+        inside = (waits["begin"] >= first) & (waits["end"] <= last)
+        waited = (waits["end"].astype(float) - waits["begin"].astype(float))[inside].sum() / 1e9
+        return np.full(len(gaps), max(0.0, gaps.sum() - waited) / len(gaps))
 
     @cached_property
     def hop(self) -> float:
@@ -282,43 +299,50 @@ def _interrupted(calls: NDArray[np.void], waits: NDArray[np.void]) -> NDArray[np
     return np.diff(np.append(before, len(waits)))[: len(calls) - 1] > 0
 
 
-def _rate_and_latency(messages: NDArray[np.void], calls: NDArray[np.void]) -> tuple[float, float]:
-    """Fit a link's rate and latency to messages: bytes over the time in which they were under way."""
+def _rate_and_latency(messages: NDArray[np.void], calls: NDArray[np.void]) -> tuple[float, float, float]:
+    """Fit a link's rate, latency and queueing to messages: bytes over the time they were under way."""
     times = (messages["received"].astype(float) - messages["sent"].astype(float)) / 1e9
     small = times[(messages["bytes"] <= SMALL) & (times > 0)]
     latency = float(np.clip(np.quantile(small, 0.25), 1e-6, 5e-2)) if len(small) else 1e-4
+    queueing = float(max(np.quantile(small, 0.9) - latency, 0.0)) if len(small) else 0.0
     large = messages[(messages["bytes"] > SMALL) & (times > 0)]
     if not len(large):
-        return DEFAULT_RATE, latency
-    rates, weights = [], []
-    for column in ("sender", "receiver"):
-        for rank in np.unique(large[column]):
-            mine = large[large[column] == rank]
-            for moved, seconds in _stretches(mine, calls):
-                rates.append(moved / max(seconds - latency, 1e-6))
-                weights.append(moved)
-    return _weighted_quantile(np.array(rates), np.array(weights), 0.5), latency
+        return DEFAULT_RATE, latency, queueing
+    found = [
+        stretch
+        for column in ("sender", "receiver")
+        for rank in np.unique(large[column])
+        for stretch in _stretches(large[large[column] == rank], calls)
+    ]
+    table = np.array(found)
+    clean = table[table[:, 2] >= CLEAN * table[:, 1]]
+    chosen = clean if clean[:, 0].sum() >= ENOUGH * table[:, 0].sum() else table
+    rates = chosen[:, 0] / np.maximum(chosen[:, 2] - latency, 1e-6)
+    return _weighted_quantile(rates, chosen[:, 0], 0.5), latency, queueing
 
 
-def _stretches(messages: NDArray[np.void], calls: NDArray[np.void]) -> Sequence[tuple[float, float]]:
-    """Bytes and seconds of each stretch of time in which some message was under way.
+def _stretches(messages: NDArray[np.void], calls: NDArray[np.void]) -> list[tuple[float, float, float]]:
+    """Bytes and seconds of each stretch of time in which some message was under way, and those without calls.
 
-    Neither end looks after its messages while it is in a call: that time does not count.
+    An end that is in a call does not look after its messages, so those seconds may not count.
     """
     order = np.argsort(messages["sent"])
-    found: list[tuple[float, float]] = []
+    found: list[tuple[float, float, float]] = []
     begin, end, moved = 0, -1, 0.0
     ends: set[int] = set()
+
+    def close() -> None:
+        if moved:
+            found.append((moved, (end - begin) / 1e9, _idle(begin, end, ends, calls)))
+
     for message in messages[order]:
         if message["sent"] > end:
-            if moved:
-                found.append((moved, _idle(begin, end, ends, calls)))
+            close()
             begin, end, moved, ends = int(message["sent"]), -1, 0.0, set()
         end = max(end, int(message["received"]))
         moved += float(message["bytes"])
         ends |= {int(message["sender"]), int(message["receiver"])}
-    if moved:
-        found.append((moved, _idle(begin, end, ends, calls)))
+    close()
     return found
 
 

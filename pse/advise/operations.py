@@ -27,6 +27,14 @@ class Input(NamedTuple):
     size: float
 
 
+class Push(NamedTuple):
+    """Something that an operation hands to the root in any case: who may read it, its queue, its bytes."""
+
+    readers: tuple[int, ...]
+    queue: str
+    size: float
+
+
 @dataclass(slots=True)
 class Operation:
     """One execution of a call site, for one partition or at the root.
@@ -39,6 +47,8 @@ class Operation:
         Seconds of CPU time, and seconds in which it leaves the CPU to others.
     inputs : list of Input
         What it needs.
+    pushes : list of Push
+        What it hands over in any case.
     after : list of int
         Operations that read what it is going to change in place.
     group : int or None
@@ -52,6 +62,7 @@ class Operation:
     cpu: float = 0.0
     rest: float = 0.0
     inputs: list[Input] = field(default_factory=list)
+    pushes: list[Push] = field(default_factory=list)
     after: list[int] = field(default_factory=list)
     group: int | None = None
 
@@ -87,11 +98,15 @@ Node = Calls | Decision | Loop
 
 @dataclass(frozen=True)
 class Unrolled:
-    """A run's operations by number, and their order; `groups` tells how many calls each group has."""
+    """A run's operations by number, and their order.
+
+    `groups` tells how many calls each group has, `places` for how many partitions each call site is executed.
+    """
 
     operations: list[Operation]
     body: list[Node]
     groups: list[int]
+    places: dict[int, int]
 
     def loops(self) -> Iterator[Loop]:
         """Give every loop, outer ones first."""

@@ -88,8 +88,7 @@ def for_none(told: Told, now: Candidate) -> list[str]:
 
 def _obstacles(told: Told, now: Candidate) -> Iterator[str]:
     movable = [unit for unit in told.units if unit.weight > 0]
-    busy = _cpu(told) / now.seconds
-    link = _link(told) / now.seconds
+    busy, link = _cpu(told), _link(told)
     if len(movable) == 1:
         names = " and ".join(movable[0].names)
         yield f"{names} is all that it does, or has to stay together: there is nothing to part"
@@ -97,7 +96,7 @@ def _obstacles(told: Told, now: Candidate) -> Iterator[str]:
         yield f"the cores are busy {100 * min(busy, 1):.0f} % of the time; threads would only take turns"
     if link >= BUSY:
         yield f"the links are busy {100 * min(link, 1):.0f} % of the time, whatever threads do"
-    if len(set(now.assignment.threads.values())) > 1:
+    if told.measured.threads > 1:
         yield "no other assignment of its calls to threads is faster by more than noise"
     yield (
         "its calls need each other's results one after the other (cores busy"
@@ -106,22 +105,21 @@ def _obstacles(told: Told, now: Candidate) -> Iterator[str]:
 
 
 def _cpu(told: Told) -> float:
-    """Seconds for which the busiest cores have work."""
-    totals: dict[str, float] = {}
-    for operation in told.study.unrolled.operations:
-        cores = told.study.machine.cores[operation.processor]
-        totals[cores.name] = totals.get(cores.name, 0.0) + operation.cpu / max(cores.amount, 1e-9)
-    return max(totals.values(), default=0.0)
+    """The part of the run in which its busiest cores had work."""
+    measured, totals = told.measured, dict[str, float]()
+    for rank in measured.definitions.ranks:
+        mine = measured.calls["rank"] == rank.rank
+        cores = measured.cores(rank.processor)
+        seconds = float(measured.split[0][mine].sum()) + measured.overhead * int(mine.sum())
+        totals[cores.name] = totals.get(cores.name, 0.0) + seconds / max(cores.amount, 1e-9)
+    return max(totals.values(), default=0.0) / measured.run_time
 
 
 def _link(told: Told) -> float:
-    """Seconds for which the busiest link has work."""
-    machine, operations = told.study.machine, told.study.unrolled.operations
+    """The part of the run in which its busiest link had work."""
+    messages, seats = told.measured.remote, told.measured.definitions.ranks
     totals: dict[str, float] = {}
-    for operation in operations:
-        for needed in operation.inputs:
-            sender = operations[needed.source].processor
-            if machine.is_remote(sender, operation.processor):
-                host = machine.hosts[sender]
-                totals[host] = totals.get(host, 0.0) + needed.size / machine.link.rate
-    return max(totals.values(), default=0.0)
+    for rank in seats:
+        sent = float(messages["bytes"][messages["sender"] == rank.rank].sum())
+        totals[rank.host] = totals.get(rank.host, 0.0) + sent / told.machine.link.rate
+    return max(totals.values(), default=0.0) / told.measured.run_time

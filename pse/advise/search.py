@@ -27,7 +27,7 @@ WINDOWS = (2, 3, 4)
 DEPTHS = (4, 8)
 MOST_CHECKED = 24
 """Assignments that are checked at most to find some that may be."""
-PATIENCE = 20.0
+PATIENCE = 10.0
 """Seconds after which the search makes do with what it has."""
 
 

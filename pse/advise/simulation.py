@@ -150,12 +150,12 @@ class _Simulation:
         self.now = 0.0
         self.timers: list[tuple[float, int, Callable[[], None]]] = []
         self.ticks = 0
+        self.changed = True  # Whether rates are to be worked out anew.
         processors = sum(1 for place in machine.hosts if place is not None)
         self.streams = distribute(unrolled, assignment, processors)
         self.pools = {c.name: _Pool(c.amount) for c in machine.cores.values()}
         self.ranks = {seat: _Rank(seat, self._pool(seat)) for seat in self.streams.of}
         self.flows: list[_Flow] = []
-        self.groups = [0] * len(unrolled.groups)
         self.group_sizes = unrolled.groups
         self.standing: dict[int, list[tuple[_Rank, _Strand, Operation]]] = {}
         self.finished = [False] * len(self.operations)
@@ -165,6 +165,8 @@ class _Simulation:
         self.frees: list[list[int]] = [[] for _ in self.operations]
         self.arrived: set[tuple[int, Seat]] = set()
         self.queued: dict[tuple[str, Seat], int] = {}
+        self.places = unrolled.places
+        self.starved: set[_Rank] = set()
         self.taken: set[tuple[int, Seat]] = set()
         self.complete: dict[int, list[int]] = {}
         self._connect()
@@ -182,10 +184,19 @@ class _Simulation:
             for needed in operation.inputs:
                 self.missing[operation.number] += 1
                 self._send(needed, rank, operation.number)
+            self._push(operation)
             for reader in operation.after:
                 self.frees[reader].append(operation.number)
         for seat, stream in self.streams.of.items():
             self._announce(stream, self.ranks[seat])
+
+    def _push(self, operation: Operation) -> None:
+        """What the root may read goes there in any case."""
+        for push in operation.pushes:
+            for label in {self.assignment.threads[site] for site in push.readers}:
+                rank = self.ranks.get(Seat(None, label))
+                if rank is not None and rank not in self.sends[operation.number]:
+                    self.sends[operation.number][rank] = (push.queue, push.size, [])
 
     def _announce(self, stream: Stream, rank: _Rank) -> None:
         """What bounds and conditions read has to be sent too."""
@@ -226,7 +237,12 @@ class _Simulation:
 
     def _advance(self) -> bool:
         """Go to the next event; False if there is none."""
-        self._set_rates()
+        if self.timers and self.timers[0][0] <= self.now:
+            heapq.heappop(self.timers)[2]()
+            return True
+        if self.changed:
+            self._set_rates()
+            self.changed = False
         step = self.timers[0][0] - self.now if self.timers else float("inf")
         for pool in self.pools.values():
             for job in pool.jobs:
@@ -248,13 +264,16 @@ class _Simulation:
             if any(job.left <= EPSILON for job in pool.jobs):
                 done += [job.done for job in pool.jobs if job.left <= EPSILON]
                 pool.jobs = [job for job in pool.jobs if job.left > EPSILON]
+                self.changed = True
         for flow in self.flows:
             flow.left -= step * flow.rate
-            if flow.stalled:
+            if flow.stalled and flow.rate > 0:
                 flow.slack -= step * flow.rate
+                self.changed |= flow.slack <= 1e-6
         if any(flow.left <= 1e-6 for flow in self.flows):
             done += [flow.done for flow in self.flows if flow.left <= 1e-6]
             self.flows = [flow for flow in self.flows if flow.left > 1e-6]
+            self.changed = True
         while self.timers and self.timers[0][0] <= self.now + EPSILON:
             done.append(heapq.heappop(self.timers)[2])
         for then in done:
@@ -288,6 +307,10 @@ class _Simulation:
             flow.rate = link.rate / max(out[sender], into[receiver])
             flow.sender.pool.load += flow.rate * link.cpu
             flow.receiver.pool.load += flow.rate * link.cpu
+        for flow in moving:
+            flow.rate *= min(_granted(flow.sender.pool), _granted(flow.receiver.pool))
+        for pool in self.pools.values():
+            pool.load *= _granted(pool)
 
     def _moves(self, flow: _Flow) -> bool:
         """Whether bytes move: a rank in a call looks after none, but some are in the system's hands."""
@@ -400,11 +423,11 @@ class _Simulation:
             self._after(0.0, lambda: self._look(rank))
 
     def _begin(self, rank: _Rank, strand: _Strand, operation: Operation) -> None:
-        rank.busy, began = True, self.now
+        rank.busy, self.changed, began = True, True, self.now
         cpu, rest = self.durations[operation.number] if self.durations else (operation.cpu, operation.rest)
 
         def done() -> None:
-            rank.busy = False
+            rank.busy, self.changed = False, True
             rank.seconds += self.now - began
             strand.place += 1
             self._finish(operation)
@@ -435,6 +458,9 @@ class _Simulation:
     def _deliver(self, number: int, sender: _Rank, rank: _Rank, size: float, readers: list[int]) -> None:
         def there() -> None:
             self.arrived.add((number, rank.seat))
+            queue = self.sends[number][rank][0]
+            if queue is not None and not readers:  # Nobody reads it: it is let go at once.
+                self._release(queue, rank.seat)
             for reader in readers:
                 self._arrive(reader, rank)
             self._look(rank)
@@ -442,10 +468,20 @@ class _Simulation:
         if not self.machine.is_remote(sender.seat.processor, rank.seat.processor):
             self._after(self.machine.hop, there)
         elif size <= SMALL:
-            self._after(self.machine.link.latency, there)
+            self._after(self.machine.link.latency + self._backlog(sender), there)
         else:
             flow = _Flow(sender, rank, size, there)
-            self._after(self.machine.link.latency, lambda: self.flows.append(flow))
+            self._after(self.machine.link.latency, lambda: self._flow(flow))
+
+    def _flow(self, flow: _Flow) -> None:
+        self.flows.append(flow)
+        self.changed = True
+
+    def _backlog(self, sender: _Rank) -> float:
+        """Seconds that a small message stands behind what its node is sending already."""
+        host, link = self.machine.hosts[sender.seat.processor], self.machine.link
+        ahead = sum(f.left for f in self.flows if self.machine.hosts[f.sender.seat.processor] == host)
+        return min(ahead / link.rate, link.queueing)
 
     def _arrive(self, reader: int, rank: _Rank) -> None:
         """One of the things that an operation needs is there."""
@@ -467,8 +503,7 @@ class _Simulation:
             sender = self._rank(self.operations[needed.source])
             if sender is not rank and (needed.source, rank.seat) in self.arrived:
                 self.taken.add((needed.source, rank.seat))
-                self.queued[needed.queue, rank.seat] -= 1
-                self._after(0.0, lambda sender=sender: self._look(sender))  # type: ignore[misc]
+                self._release(needed.queue, rank.seat)
 
     def _has_places(self, operation: Operation, context: _Context) -> bool:
         """Whether each queue that an operation feeds has a place left; the oldest iteration needs none."""
@@ -476,16 +511,20 @@ class _Simulation:
             return True
         for rank, (queue, _, _) in self.sends[operation.number].items():
             if queue is not None:
-                pieces = (
-                    1
-                    if rank.seat.processor is not None or operation.processor is None
-                    else len(self.machine.hosts)
-                )
-                if self.queued.get((queue, rank.seat), 0) >= pieces * self.assignment.depth_of(
-                    rank.seat.label
-                ):
+                to_root = rank.seat.processor is None and operation.processor is not None
+                pieces = self.places[operation.site] if to_root else 1
+                depth = self.assignment.depth_of(rank.seat.label)
+                if self.queued.get((queue, rank.seat), 0) >= pieces * depth:
+                    self.starved.add(self._rank(operation))
                     return False
         return True
+
+    def _release(self, queue: str, seat: Seat) -> None:
+        """A place in a queue gets free: who waits for one looks again."""
+        self.queued[queue, seat] -= 1
+        starved, self.starved = self.starved, set()
+        for rank in starved:
+            self._after(0.0, lambda rank=rank: self._look(rank))  # type: ignore[misc]
 
     def _is_oldest(self, context: _Context) -> bool:
         while context.parent is not None:
@@ -536,6 +575,12 @@ class _Simulation:
             other = self.ranks[seat]
             if other is not rank:
                 self._after(0.0, lambda other=other: self._look(other))  # type: ignore[misc]
+
+
+def _granted(pool: _Pool) -> float:
+    """The part of what transfers want of some cores that they get beside calls, which want all of them."""
+    fair = pool.amount / 2 if pool.jobs else pool.amount
+    return min(1.0, fair / pool.load) if pool.load > 0 else 1.0
 
 
 def _pace(marks: list[float]) -> float:

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pse.advise.measured import Measured
-from pse.advise.operations import Calls, Decision, Input, Kind, Loop, Node, Operation, Unrolled
+from pse.advise.operations import Calls, Decision, Input, Kind, Loop, Node, Operation, Push, Unrolled
 from pse.advise.sizes import exchanges, number, pieces, whole
-from pse.graph import Walk
+from pse.graph import Walk, analyse
 from pse.graph.walk import condition_names, entry_names, inouts_of, outputs_of, read_names
 from pse.language.errors import EvaluationError
 from pse.language.evaluation import evaluate
@@ -28,7 +28,7 @@ from pse.language.types import Element
 from pse.trace import NONE, EventType
 
 ROOT = -1
-BUDGET = 4000
+BUDGET = 1500
 """Calls that are simulated; longer runs are simulated in part."""
 LEAST_ROUNDS = 8
 """Rounds of a loop that are simulated at least, if it has as many."""
@@ -100,6 +100,7 @@ class _Unrolling:
         self.environment: dict[str, Value] = dict(setting.environment)
         self.operations: list[Operation] = []
         self.groups: list[int] = []
+        self.places: dict[int, int] = {}
         self.made: dict[str, Made] = {}
         self.readers: dict[tuple[str, int], list[int]] = {}
         self.counts: dict[tuple[int, int, int], int] = {}
@@ -115,10 +116,11 @@ class _Unrolling:
         self.loop_numbers = {step: index for index, step in enumerate(loops)}
         self.threads = {site.id: site.thread for site in observed.measured.definitions.sites}
         self.old_counts = {site.id: observed.has_partition(site.id) for site in walk.sites if site.parallel}
+        self.pushed = self._pushed()
         self.sites_in: dict[int, frozenset[int]] = self._sites_in()
 
     def run(self) -> Unrolled:
-        return Unrolled(self.operations, self._block(0), self.groups)
+        return Unrolled(self.operations, self._block(0), self.groups, self.places)
 
     def _sites_in(self) -> dict[int, frozenset[int]]:
         """The call sites in every block."""
@@ -358,6 +360,7 @@ class _Unrolling:
         durations = [self._duration(site, place, len(places)) for place in places]
         if self.dry:
             return
+        self.places[site.id] = len(places)
         made = [
             self._new(Kind.CALL, site, place, len(places), *d)
             for place, d in zip(places, durations, strict=True)
@@ -371,7 +374,39 @@ class _Unrolling:
             strands.setdefault(place, []).append(operation.number)
         for place, operation in zip(places, made, strict=True):
             self._change(site, place, operation)
+            operation.pushes = self._pushes(site, len(places)) if site.parallel else []
         self._define(site, places, made)
+
+    def _pushes(self, site: CallSite, count: int) -> list[Push]:
+        """What the root may read is handed to it whenever it is made, whether it reads it or not."""
+        return [
+            Push(readers, f"{site.id} {tag}", whole(self.program.tags[tag].type, self.environment) / count)
+            for tag, readers in self.pushed.get(site.id, ())
+        ]
+
+    def _pushed(self) -> dict[int, list[tuple[str, tuple[int, ...]]]]:
+        """Find the arrays made in PARALLEL that root threads may read, and the call sites that do."""
+        live = analyse(self.program)
+        at_root = [site for site in self.walk.sites if not site.parallel]
+        found: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
+        for site in self.walk.sites:
+            for tag in sorted(outputs_of(site) | inouts_of(site)) if site.parallel else ():
+                if self.program.tags[tag].type.scalar:
+                    continue
+                if any(key.region == "root" for key in live.readers(site, tag)):
+                    readers = tuple(other.id for other in at_root if self._names_of(tag) & read_names(other))
+                    found.setdefault(site.id, []).append((tag, readers))
+        return found
+
+    def _names_of(self, tag: str) -> set[str]:
+        """The names under which a tag's array may be read: its own, and those it is swapped with."""
+        known = {tag}
+        swaps = [s.statement for s in self.walk.steps if isinstance(s.statement, Swap)]
+        for _ in swaps:
+            for swap in swaps:
+                if known & {swap.left, swap.right}:
+                    known |= {swap.left, swap.right}
+        return known
 
     def _count(self, site: CallSite) -> int:
         value = self.environment.get(site.partition or "procs", self.setting.processors)

@@ -1,0 +1,106 @@
+"""What can't be advised on is said, with what to do."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pse.advise import AdviceError, advise, parse_whatif
+from pse.trace import Phase
+from tests.advise.conftest import PIPELINE
+
+Record = Callable[..., Path]
+CALLS = [(0, 0.25, 0.0), (1, 0.0, 0.25)] * 8
+
+
+def test_a_trace_without_definitions(pipeline: Path) -> None:
+    (pipeline / "definitions.json").unlink()
+    with pytest.raises(AdviceError, match=r"no definitions.*nothing to advise on"):
+        advise(pipeline)
+
+
+def test_a_rank_that_was_killed(recorded: Record) -> None:
+    directory = recorded(PIPELINE, CALLS, phases=(Phase.READY,))
+    with pytest.raises(AdviceError, match=r"not complete: rank 0 \(thread_A, root, host here\)"):
+        advise(directory)
+
+
+def test_the_file_of_a_rank_that_is_missing(recorded: Record, pipeline: Path) -> None:
+    text = PIPELINE.replace("thread_A transfer", "thread_B transfer")
+    directory = recorded(text, CALLS)
+    (directory / "rank-00001.events").unlink()
+    with pytest.raises(AdviceError, match="not complete: rank 1"):
+        advise(directory)
+
+
+def test_no_calls_at_all(recorded: Record) -> None:
+    with pytest.raises(AdviceError, match="no calls of modules"):
+        advise(recorded(PIPELINE, []))
+
+
+def test_one_call_site_only(recorded: Record) -> None:
+    text = 'coven 1\nimport "stages.py" { compute }\nprogram p {\n  for k in 0 .. 4 { compute(k) -> x }\n}\n'
+    advice = advise(recorded(text, [(0, 0.25, 0.25)] * 4))
+    assert not advice.proposal
+    assert "compute is all that it does" in advice.reasons[0]
+
+
+def test_a_program_that_is_gone(pipeline: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    shutil.copy(tmp_path / "stages.py", moved)
+    (tmp_path / "program.coven").rename(moved / "renamed.coven")
+    with pytest.raises(AdviceError, match="isn't there") as caught:
+        advise(pipeline)
+    assert "--program" in str(caught.value.help)
+    assert advise(pipeline, program=str(moved / "renamed.coven")).proposal
+
+
+def test_a_program_that_changed_and_has_no_copy(pipeline: Path, tmp_path: Path) -> None:
+    path = tmp_path / "program.coven"
+    path.write_text(path.read_text() + "// more\n")
+    with pytest.raises(AdviceError, match="not the program that ran"):
+        advise(pipeline)
+
+
+def test_modules_that_are_gone(pipeline: Path, tmp_path: Path) -> None:
+    (tmp_path / "stages.py").unlink()
+    with pytest.raises(AdviceError, match="does not pass `pse check`"):
+        advise(pipeline)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"link": "fast"}, "--link fast: expected a rate as 100Mbit"),
+        ({"link": "0x"}, "--link 0x"),
+        ({"speeds": ["compute"]}, "expected MODULE=2x"),
+        ({"speeds": ["compute=quick"]}, "how many times as fast"),
+        ({"threads": ["compute=7"]}, "no label of a thread"),
+        ({"options": ["queue_depth=0"]}, "an integer from 1"),
+        ({"options": ["arena=4GiB"]}, "what-if knows queue_depth"),
+    ],
+)
+def test_what_if_words_that_make_no_sense(words: dict[str, object], message: str) -> None:
+    with pytest.raises(AdviceError, match=message):
+        parse_whatif(**words)
+
+
+def test_names_that_the_program_has_not(pipeline: Path) -> None:
+    with pytest.raises(AdviceError, match="no such call") as caught:
+        advise(pipeline, whatif=parse_whatif(speeds=["transpose=2x"]))
+    assert "compute, transfer" in str(caught.value.help)
+
+
+def test_processors_that_the_program_can_not_have(recorded: Record) -> None:
+    text = PIPELINE.replace("units = 8", "units = 8 where units % procs == 0")
+    with pytest.raises(AdviceError, match="can't run on 3 processors"):
+        advise(recorded(text, CALLS), whatif=parse_whatif(processors=3))
+
+
+@pytest.mark.parametrize(
+    ("words", "factor"), [("100Mbit", None), ("2x", 2.0), ("×0.5", 0.5), ("1.5Gbit/s", None)]
+)
+def test_links_are_rates_or_factors(words: str, factor: float | None) -> None:
+    assert parse_whatif(link=words).link == words
