@@ -1,7 +1,7 @@
 """What every rank did, block after block: module calls and waits as one table, in the order of time.
 
 A rank that is woken for something else goes on waiting: waits for the same thing, with nothing but the engine
-between them, are one block here.
+between them, are blocks of one run.
 Where a rank has neither (a trace of MPI alone), its blocks are the outermost calls of MPI routines.  Between
 two blocks is the engine's time, or the program's where nothing but MPI was recorded.
 
@@ -39,7 +39,9 @@ BLOCK_DTYPE = np.dtype(
         ("end", "<i8"),  # ns
         ("site", "<u4"),
         ("tph", "<u8"),
-        ("row", "<i8"),  # of several waits the last one's
+        ("row", "<i8"),
+        ("since", "<i8"),  # ns: begin of the first wait of its run; of other blocks their own
+        ("last", "<i8"),  # index of the last wait of its run; of other blocks their own
     ]
 )
 
@@ -82,9 +84,10 @@ class Activity:
         return found if found >= first else -1
 
     def at(self, rank: int, time: int) -> int:
-        """Index of the block that a rank was in at a time; -1: it was in none."""
+        """Index of the block that a rank was in at a time, of a run of waits the last; -1: it was in none."""
         found = self.begun(rank, time)
-        return found if found >= 0 and time < self.blocks["end"][found] else -1
+        last = int(self.blocks["last"][found]) if found >= 0 else -1
+        return last if found >= 0 and time < self.blocks["end"][last] else -1
 
     def next_begins(self) -> Array:
         """For each block when the rank's next one begins, or a time after all others, shape (n,)."""
@@ -107,7 +110,8 @@ def activity(trace: Trace) -> Activity:
         found["row"] = outermost
         parts.append(found)
     blocks = np.concatenate(parts)
-    blocks = _joined(blocks[np.lexsort((blocks["end"], blocks["begin"], blocks["rank"]))], waits)
+    blocks = blocks[np.lexsort((blocks["end"], blocks["begin"], blocks["rank"]))]
+    _find_runs(blocks, waits)
     starts = np.searchsorted(blocks["rank"], trace.ranks, side="left").tolist()
     ends = np.searchsorted(blocks["rank"], trace.ranks, side="right").tolist()
     bounds = dict(zip(trace.ranks, zip(starts, ends, strict=True), strict=True))
@@ -125,18 +129,18 @@ def _blocks(table: Array, kind: Kind, begin: str, end: str) -> Array:
     return blocks
 
 
-def _joined(blocks: Array, waits: Array) -> Array:
-    """Make one block of waits for the same thing that follow one another."""
+def _find_runs(blocks: Array, waits: Array) -> None:
+    """Say of each wait when its run began, and which wait is the last of it."""
     is_wait = blocks["kind"] == Kind.WAIT
     same = is_wait[1:] & is_wait[:-1]
     places = np.flatnonzero(same)
     before, after = waits[blocks["row"][places]], waits[blocks["row"][places + 1]]
     same[places] = np.logical_and.reduce([before[name] == after[name] for name in WAITS_FOR])
-    is_first = np.append(True, ~same)[: len(blocks)]
-    is_last = np.append(~same, True)[: len(blocks)]
-    joined: Array = blocks[is_last]
-    joined["begin"] = blocks["begin"][is_first]
-    return joined
+    same[places] &= before["site"] != NONE  # Else it may be a loop that goes on, round by round.
+    firsts = np.flatnonzero(np.append(True, ~same)[: len(blocks)])
+    lasts = np.flatnonzero(np.append(~same, True)[: len(blocks)])
+    blocks["since"] = np.repeat(blocks["begin"][firsts], lasts - firsts + 1)
+    blocks["last"] = np.repeat(lasts, lasts - firsts + 1)
 
 
 def _outermost(routines: Array, chosen: Array) -> Array:

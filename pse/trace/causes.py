@@ -97,12 +97,13 @@ def causes(activity: Activity, messages: Array) -> Array:
         (WaitReason.CREDIT, _taken),
         (WaitReason.ITERATION, _ended_iterations),
         (WaitReason.SPACE, _freed),
+        (WaitReason.EXCLUSIVE, _looked),
         (WaitReason.EXCLUSIVE, _read),
         (WaitReason.ORDER, _called),
     ):
         chosen = places[(waits["reason"][rows] == reason) & waits["complete"][rows]]
         if len(chosen):
-            _by_doing(activity, found, chosen, *doings(activity, chosen))
+            _by_doing(activity, found, chosen, *doings(activity, chosen, messages))
     return found
 
 
@@ -118,11 +119,10 @@ def _by_message(activity: Activity, messages: Array, found: Array) -> None:
         rows = by_receiver[slice(*np.searchsorted(receivers, [rank, rank + 1]))]
         if not len(waits):
             continue
-        slept = activity.waits["begin"][blocks["row"][waits]]  # The last time, of several.
-        place = np.searchsorted(slept, messages["received"][rows], side="right") - 1
+        place = np.searchsorted(blocks["begin"][waits], messages["received"][rows], side="right") - 1
         wait = waits[place]
         came = (place >= 0) & (messages["received"][rows] <= follows[wait])
-        came &= (messages["sent"][rows] > blocks["begin"][wait]) & (messages["sender"][rows] != rank)
+        came &= (messages["sent"][rows] > blocks["since"][wait]) & (messages["sender"][rows] != rank)
         rows, wait = rows[came], wait[came]
         chosen = _last_needed(needs(rows, wait, messages), messages["sent"][rows], wait)
         target = wait[chosen]
@@ -165,13 +165,14 @@ def _by_doing(activity: Activity, found: Array, places: Array, keys: Array, doin
     blocks = activity.blocks[places]
     last = doings.last_before(keys, blocks["end"])
     there = last >= 0
-    there[there] = doings.time[last[there]] > blocks["begin"][there]
+    there[there] = doings.time[last[there]] > blocks["since"][there]
+    there[there] = doings.rank[last[there]] != blocks["rank"][there]
     found["rank"][places[there]] = doings.rank[last[there]]
     found["time"][places[there]] = doings.time[last[there]]
     found["message"][places[there]] = -1
 
 
-def _taken(activity: Activity, places: Array) -> tuple[Array, Doings]:
+def _taken(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
     """Whoever took something that the waiting rank had sent."""
     samples = activity.trace.queue_depths()
     order = np.lexsort((np.arange(len(samples)), samples["sender"], samples["edge"], samples["rank"]))
@@ -183,13 +184,13 @@ def _taken(activity: Activity, places: Array) -> tuple[Array, Doings]:
     return activity.blocks["rank"][places], Doings(taken["sender"], taken["rank"], taken["time"])
 
 
-def _ended_iterations(activity: Activity, places: Array) -> tuple[Array, Doings]:
+def _ended_iterations(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
     """Whoever completed an iteration."""
     rank, time = _events(activity, EventType.CONTEXT_END)
     return np.zeros(len(places), "<u8"), Doings(np.zeros(len(time), "<u8"), rank, time)
 
 
-def _freed(activity: Activity, places: Array) -> tuple[Array, Doings]:
+def _freed(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
     """Whoever freed memory on the same host."""
     rank, time = _events(activity, EventType.FREE)
     hosts = sorted({file.host for file in activity.trace.files.values()})
@@ -199,13 +200,30 @@ def _freed(activity: Activity, places: Array) -> tuple[Array, Doings]:
     return number[activity.blocks["rank"][places]], Doings(number[rank], rank, time)
 
 
-def _read(activity: Activity, places: Array) -> tuple[Array, Doings]:
-    """Whoever ended a call in the same TPH: it read the tag that the waiting rank wants for itself."""
-    calls = activity.calls
-    return activity.blocks["tph"][places], Doings(calls["tph"], calls["rank"], calls["leave"])
+def _read(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
+    """Whoever was done with the tag that the waiting rank wants for itself.
+
+    It ended a call in the same TPH; or it took the tag out of its inbox, and may not have needed it.
+    """
+    calls, definitions = activity.calls, activity.trace.definitions
+    sites = set(np.unique(activity.blocks["site"][places]).tolist())
+    edges = [edge.id for edge in (definitions.edges if definitions else ()) if sites & set(edge.targets)]
+    took = messages[np.isin(messages["edge"], edges)]
+    done = Doings(
+        np.concatenate([calls["tph"], took["tph"]]),
+        np.concatenate([calls["rank"], took["receiver"]]),
+        np.concatenate([calls["leave"], took["received"]]),
+    )
+    return activity.blocks["tph"][places], done
 
 
-def _called(activity: Activity, places: Array) -> tuple[Array, Doings]:
+def _looked(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
+    """Whoever looked into its inbox in the same TPH: it may have given up what it had kept until then."""
+    looked = Doings(messages["tph"], messages["receiver"], messages["received"])
+    return activity.blocks["tph"][places], looked
+
+
+def _called(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
     """Whoever of the same thread ended a call, and so could come to the one in turn."""
     calls, definitions = activity.calls, activity.trace.definitions
     thread = np.zeros(max(activity.trace.ranks) + 1, "<u8")

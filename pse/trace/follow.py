@@ -207,9 +207,11 @@ class _Teller:
                 break
             wait = self._did.waits[blocks["row"][place]]
             tag = self._names.tag(int(wait["edge"])) if wait["edge"] != NONE else ""
-            time = int(blocks["end"][place] - blocks["begin"][place])
+            time = int(blocks["end"][place] - blocks["since"][place])
             found.append(Waited(self._names.reason(int(wait["reason"])), tag, time))
-            place -= 1
+            run = blocks["last"][place]
+            while place >= 0 and blocks["last"][place] == run:
+                place -= 1
         return found[::-1]
 
     def handover(self, message: Any) -> HandoverStep:

@@ -201,7 +201,7 @@ class _Asker:
         _, label, place = self._names.site(row["site"])
         known = row["site"] != NONE
         return {
-            "begin": int(row["begin"]),
+            "begin": int(row["since"]),
             "end": int(row["end"]),
             "complete": self._complete(block),
             "label": label if known else "",
