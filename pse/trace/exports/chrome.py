@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import collections
 import gzip
+import hashlib
 import json
 import math
 import struct
@@ -82,12 +83,12 @@ def export_chrome(
 
 def _open(path: Path, compressed: bool) -> IO[str]:
     if compressed:
-        return cast(IO[str], gzip.open(path, "wt", encoding="ascii", compresslevel=3))
-    return path.open("w", encoding="ascii")
+        return cast(IO[str], gzip.open(path, "wt", 3, "utf-8", "replace"))
+    return path.open("w", encoding="utf-8", errors="replace")
 
 
 def _text(value: Json) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _program(trace: Trace) -> str:
@@ -239,8 +240,10 @@ class _Rank:
         return (self._flow(phase, now, "message", f"{kind} {self._counts[phase + kind]}"),)
 
     def _flow(self, phase: str, now: float, name: str, key: str) -> Json:
+        """One end of an arrow; Perfetto wants its id to be a number of 64 bits, as text."""
         rest = {"bp": "e"} if phase == "f" else {}
-        return self._json(phase, now, name=name, cat="flow", id=key, **rest)
+        number = hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
+        return self._json(phase, now, name=name, cat="flow", id=f"0x{number}", **rest)
 
     def _queue(self, now: float, event: Event) -> Iterable[Json]:
         edge, sender = event[5] & NONE, event[5] >> 32
