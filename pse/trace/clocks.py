@@ -41,15 +41,23 @@ class Comparison:
 
     def convert(self, times: Array) -> Array:
         """Times of this host by the other's clock, int64."""
-        offset = np.full(len(times), self.offsets[0], "<i8")
-        for index in range(len(self.times) - 1):
-            (l1, l2), (o1, o2) = self.times[index : index + 2], self.offsets[index : index + 2]
-            since = times - np.int64(l1)
-            here = slice(None) if index == 0 else since >= 0
+        offset = np.empty(len(times), "<i8")
+        for begin, at_begin, slope in self._pieces():
+            here = times >= begin if begin is not None else slice(None)
+            since = times[here] - np.int64(self.times[0] if begin is None else begin)
             with np.errstate(invalid="ignore"):  # Damaged times may be anything.
-                offset[here] = o1 + np.rint((o2 - o1) / (l2 - l1) * since[here]).astype("<i8")
+                offset[here] = at_begin + np.rint(slope * since).astype("<i8")
         converted: Array = times + offset
         return converted
+
+    def _pieces(self) -> Iterator[tuple[int | None, int, float]]:
+        """From when on (None: always), the offset then, and its slope: before and after all, the mean one."""
+        points = list(zip(self.times, self.offsets, strict=True))
+        mean = _slope(points[0], points[-1])
+        yield None, self.offsets[0], mean
+        for one, other in itertools.pairwise(points):
+            yield *one, _slope(one, other)
+        yield *points[-1], mean
 
     def runs_backwards(self) -> bool:
         """Whether a later time of this host would be an earlier one of the other's."""
@@ -64,6 +72,8 @@ class RunClock:
     ----------
     files : mapping of int to RankFile
         The usable files by rank.
+    named : mapping of int to str
+        Hosts of ranks, also of those whose files are missing.
 
     Attributes
     ----------
@@ -75,8 +85,8 @@ class RunClock:
         What makes times of different hosts hard to compare, a sentence each.
     """
 
-    def __init__(self, files: Mapping[int, RankFile]) -> None:
-        self._hosts = {rank: file.host for rank, file in files.items()}
+    def __init__(self, files: Mapping[int, RankFile], named: Mapping[int, str]) -> None:
+        self._hosts = {**named, **{rank: file.host for rank, file in files.items()}}
         self._anchors = _anchors(files)
         problems: list[str] = []
         self._comparisons = _comparisons(files, self._hosts, problems) if len(self._anchors) > 1 else {}
@@ -132,6 +142,10 @@ class RunClock:
                 yield f"the clock of {host} was compared only once: how much it drifted later is not known"
 
 
+def _slope(one: tuple[int, int], other: tuple[int, int]) -> float:
+    return (other[1] - one[1]) / (other[0] - one[0]) if other != one else 0.0
+
+
 def _anchors(files: Mapping[int, RankFile]) -> dict[str, int]:
     """What to add to each host's clock to have its wall clock, by its lowest rank."""
     anchors: dict[str, int] = {}
@@ -156,9 +170,8 @@ def _comparisons(
 
 
 def _comparison(reference: str, syncs: Array) -> Comparison:
-    points = {
-        int(time): int(offset) for time, offset in zip(syncs["time"], syncs["a"].view("<i8"), strict=True)
-    }
+    columns = syncs["time"].astype("<i8"), syncs["a"].astype("<i8")
+    points = dict(zip(*(column.tolist() for column in columns), strict=True))
     return Comparison(reference, tuple(sorted(points)), tuple(points[time] for time in sorted(points)))
 
 

@@ -190,7 +190,7 @@ def open_trace(directory: str | os.PathLike[str]) -> Trace:
         raise TraceError(f"{path}: nothing of this trace can be read: {'; '.join(problems)}")
     for rank in sorted(files):
         problems += files[rank].problems
-    clock = RunClock(files)
+    clock = RunClock(files, {rank.rank: rank.host for rank in definitions.ranks} if definitions else {})
     text = _program(path, definitions, problems)
     return Trace(path, definitions, files, (*problems, *clock.problems), clock, text)
 

@@ -1,6 +1,7 @@
 """Times of several hosts: comparisons of clocks, chains of them, and what can't be believed."""
 
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -152,6 +153,29 @@ def test_hosts_stay_comparable_where_the_reference_is_lost(tmp_path, write_on):
     calls = trace.open(tmp_path).module_calls()
     assert calls["enter"].tolist() == [0, 0]
     assert calls["leave"].tolist() == [END - BEGIN] * 2
+
+
+def test_the_definitions_tell_the_host_of_a_lost_rank(tmp_path, write_on, definitions):
+    clock = Clock(10**12, 0)
+    hosts = ["a", "a", "b"]
+    ranks = [replace(rank, host=host) for rank, host in zip(definitions().ranks, hosts, strict=True)]
+    trace.write_definitions(tmp_path, definitions(ranks=tuple(ranks)))
+    write_on(tmp_path, 1, "a", [BORN, call(BEGIN, END)])
+    write_on(tmp_path, 2, "b", [clock.sync(BEGIN, TRUE), call(clock.show(BEGIN), clock.show(END))])
+    read = trace.open(tmp_path)
+    assert "not compared" not in "".join(read.problems)
+    assert read.module_calls()["enter"].tolist() == [BEGIN, BEGIN]
+
+
+def test_between_comparisons_offsets_are_interpolated_and_beyond_them_the_mean_drift_goes_on(
+    tmp_path, write_on
+):
+    write_on(tmp_path, 0, "a", [BORN])
+    points = {1000: 0, 2000: 40, 5000: 40}
+    write_on(tmp_path, 1, "b", [sync(time, offset) for time, offset in points.items()])
+    times = np.array([0, 1000, 1500, 2000, 3000, 9000], "<u8")
+    shown = trace.open(tmp_path).run_times(1, times) - times.astype("<i8")
+    assert shown.tolist() == [-10, 0, 20, 40, 40, 80]
 
 
 @given(
