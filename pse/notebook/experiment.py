@@ -20,7 +20,7 @@ from rich.text import Text
 from pse.notebook.errors import NotebookError, needed
 from pse.notebook.programs import Checked, checked, spelled
 from pse.notebook.running import Job
-from pse.notebook.screen import Screen, screen
+from pse.notebook.screen import Screen, screen, tell
 from pse.notebook.sweep import Notes, Point, Run, Sweep, fingerprint, make_sweep
 from pse.runtime.live import share_bar
 
@@ -89,6 +89,8 @@ def experiment(
     from pse.notebook.tidy import tidy
 
     found = checked(program)
+    if found.warnings:
+        tell(found.warnings)
     known = [parameter.name for parameter in found.program.parameters]
     sweep = make_sweep(procs, dict(params or {}) | parameters, repeats, known)
     said = {name: spelled(value) for name, value in (options or {}).items()}

@@ -17,7 +17,7 @@ from pse.notebook.errors import NotebookError, ProgramRejected, translated
 from pse.notebook.programs import cell_file, checked, written
 from pse.notebook.result import Result
 from pse.notebook.running import Job, chosen_processors, make_job
-from pse.notebook.screen import screen
+from pse.notebook.screen import screen, tell
 from pse.runtime.request import parse_defines
 
 
@@ -77,17 +77,17 @@ class CovenMagics(Magics):
         try:
             found = checked(path)
             if found.warnings:
-                _show(found.warnings)
+                tell(found.warnings)
             job = make_job(
                 found, chosen_processors(given.processors, None), params, options, given.trace, given.tools
             )
         except ProgramRejected as error:
-            _show(error.diagnostics)
+            tell(error.diagnostics)
             error.shown = True
             raise
         assert self.shell is not None
         self.shell.user_ns[given.name] = result = _run(job)
-        _show(result)
+        tell(result)
 
 
 def load(shell: InteractiveShell) -> None:
@@ -102,9 +102,3 @@ def _run(job: Job) -> Result:
         return job.run(shown)
     finally:
         shown.close()
-
-
-def _show(what: object) -> None:
-    from IPython.display import display
-
-    display(what)  # type: ignore[no-untyped-call]

@@ -28,7 +28,7 @@ from pse.language.diagnostics import has_errors
 from pse.notebook.errors import Interrupted, NotebookError, ProgramRejected, RunFailed, translated
 from pse.notebook.programs import Checked, checked, spelled
 from pse.notebook.result import Result
-from pse.notebook.screen import Screen, screen
+from pse.notebook.screen import Screen, screen, tell
 from pse.runtime.overview import Overview
 from pse.runtime.progress import WATCHER
 from pse.runtime.report import from_json
@@ -100,7 +100,10 @@ def run(
     1.84
     """
     count = chosen_processors(processors, procs)
-    job = make_job(checked(program), count, params, options, trace, tools)
+    found = checked(program)
+    if found.warnings:
+        tell(found.warnings)
+    job = make_job(found, count, params, options, trace, tools)
     shown = screen(progress)
     try:
         result = job.run(shown)
@@ -198,6 +201,9 @@ class Job:
         child.watch()
         if child.code != 0:
             raise _failure(child, self.trace)
+        remarks = child.words.decode(errors="replace").replace(str(self.found.warnings), "").strip()
+        if remarks:
+            shown.write(f"{remarks}\n", error=True)
         return Result(
             program=Path(self.found.path),
             processors=self.processors,

@@ -119,6 +119,16 @@ def kernel_shell() -> Any:
     return shell if hasattr(shell, "kernel") else None
 
 
+def tell(what: object) -> None:
+    """Show something once: in a notebook as it shows itself there, else as text on standard error."""
+    if kernel_shell() is None:
+        sys.stderr.write(str(what))
+        return
+    from IPython.display import display
+
+    display(what)  # type: ignore[no-untyped-call]
+
+
 def show_figures() -> None:
     """Have a notebook show matplotlib's figures as pictures also where pyplot was never imported."""
     shell = kernel_shell()

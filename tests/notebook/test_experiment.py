@@ -4,6 +4,7 @@ import json
 import math
 import os
 import random
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,9 +12,11 @@ pd = pytest.importorskip("pandas")
 
 import pse  # noqa: E402
 from pse.notebook import NotebookError  # noqa: E402
+from pse.notebook.errors import Interrupted  # noqa: E402
 from pse.notebook.experiment import _duration  # noqa: E402
 from pse.notebook.medians import median  # noqa: E402
 from pse.notebook.programs import checked  # noqa: E402
+from pse.notebook.running import Job  # noqa: E402
 from pse.notebook.sweep import RUNS, SWEEP, Notes, Run, fingerprint, make_sweep  # noqa: E402
 from pse.notebook.tidy import Experiment, tidy  # noqa: E402
 
@@ -229,6 +232,31 @@ def test_an_experiment_survives_a_failed_point_and_goes_on(folder, capsys):
     (folder / "squares.coven").write_text("// new\n" + (folder / "squares.coven").read_text())
     with pytest.raises(NotebookError, match="the program's text has changed"):
         pse.experiment("squares.coven", procs=[1], n=[2, 4], wrong=[0, 3])
+
+
+def test_an_interrupted_experiment_goes_on(folder, monkeypatch):
+    done = []
+
+    def run(job, shown):
+        if len(done) == 4:
+            raise Interrupted
+        done.append((job.processors, job.defines["n"]))
+        return SimpleNamespace(report=SimpleNamespace(wall_seconds=float(len(done)), figures={"last": 1.0}))
+
+    monkeypatch.setattr(Job, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        pse.experiment("squares.coven", procs=[1, 2], n=[2, 3, 4], repeats=2)
+    assert len(done) == 4
+    done.append(())  # It goes on without an interruption now.
+    frame = pse.experiment("squares.coven", procs=[1, 2], n=[2, 3, 4], repeats=2)
+    del done[4]
+    assert len(done) == 12
+    assert len(set(done[:6])) == 6, "every point once"
+    assert sorted(done[:6]) == sorted(done[6:])
+    assert list(frame["runs"]) == [2] * 6
+    more = pse.experiment("squares.coven", procs=[1, 2, 4], n=[2, 3, 4], repeats=3)
+    assert len(done) == 27, "only what is new"
+    assert list(more["runs"]) == [3] * 9
 
 
 def test_an_impossible_point_is_a_failed_one(folder):

@@ -33,6 +33,15 @@ threading.Thread(target=interrupt).start()
 pse.run("squares.coven", params={"n": 1000, "pause": 0.1})
 """
 
+WATCHED = """\
+from pse.notebook.screen import CellScreen
+
+drawn, replace = [], CellScreen._replace
+CellScreen._replace = lambda self, html, text: (drawn.append(text), replace(self, html, text))
+result = pse.run('squares.coven', params={'n': 3, 'pause': 0.3})
+assert any("iterations complete" in text and "thread_B" in text for text in drawn)
+"""
+
 CELLS = [
     "%load_ext pse",
     f"%%coven -p 2 --trace --name mine\n{SQUARES}",
@@ -47,7 +56,7 @@ CELLS = [
     "%%coven -D n\nSQUARES",
     "%%coven --trace x.coven\nSQUARES",
     "%%coven -p '1\nSQUARES",
-    "result = pse.run('squares.coven', params={'n': 3, 'pause': 0.3})",
+    WATCHED,
     "import sys; 'mpi4py.MPI' in sys.modules",
     INTERRUPTED,
     f"%%coven\n{SQUARES.replace('thread_A print(x)', 'thread_A square(1, 0, 0.0) -> unused')}",
@@ -135,6 +144,7 @@ def test_a_wrong_line_is_refused(shown, cell, words):
 
 @pytest.mark.mpi
 def test_progress_gives_way_to_one_line(shown):
+    assert not failed(shown[13]), texts(shown[13])
     lines = texts(shown[13]).strip().splitlines()
     assert [line for line in lines if line.startswith("squares.coven: ")]
     assert not [line for line in lines if "call site" in line]

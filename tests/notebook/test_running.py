@@ -55,6 +55,14 @@ def test_three_processors_and_the_other_name_of_processors(folder):
 
 
 @pytest.mark.mpi
+def test_warnings_and_remarks_are_passed_on(folder, capsys, monkeypatch):
+    text = "coven 1\noptions { queue_depth thread_Z = 3 }\nprogram one { thread_A print(1) }\n"
+    result = pse.run(text, progress=False)
+    assert [warning.code for warning in result.warnings] == ["W0601"]
+    assert capsys.readouterr().err.count("W0601") == 1
+
+
+@pytest.mark.mpi
 def test_a_module_that_fails_is_named(folder):
     with pytest.raises(RunFailed) as caught:
         pse.run("squares.coven", params={"wrong": 2}, progress=False)
