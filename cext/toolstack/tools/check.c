@@ -165,11 +165,7 @@ static void communicator_result(MPI_Comm handle, const char *routine)
     set_send(made, STANDARD, out_count, out_type, dest, sendtag);                                            \
     set_receive(made, in_count, in_type, source, recvtag);                                                   \
     start(made)
-#if MPI_VERSION >= 4
 #define CHECKED_SENDRECV(call, checked) checking &&communicator_of(comm) ? checked : call
-#else
-#define CHECKED_SENDRECV(call, checked) call
-#endif
 #define IN_PLACE(buffer) ((buffer) == MPI_IN_PLACE)
 #define UNKNOWN ((struct signature){0})
 #define ALL(op, signature) CHECK(collective(comm, routine_here, NO_ROOT, op, signature, true))

@@ -23,13 +23,7 @@ static int finish(struct operation *made, MPI_Request *handle, MPI_Status *statu
     return error;
 }
 
-#if MPI_VERSION >= 4
-typedef MPI_Count call_count;
-#define NONBLOCKING(name) PMPI_##name##_c
-#else
-typedef int call_count;
-#define NONBLOCKING(name) PMPI_##name
-#endif
+#define NONBLOCKING(name) PACKED_FORM(PMPI_##name)
 
 static int checked_send(enum mode mode, const void *buffer, MPI_Count count, MPI_Datatype datatype, int to,
                         int tag, MPI_Comm comm, const char *routine)
@@ -42,13 +36,13 @@ static int checked_send(enum mode mode, const void *buffer, MPI_Count count, MPI
     set_send(&made, mode, count, datatype, to, tag);
     start(&made);
     if (mode == SYNCHRONOUS)
-        error = NONBLOCKING(Issend)(buffer, (call_count)count, datatype, to, tag, comm, &handle);
+        error = NONBLOCKING(Issend)(buffer, (packed_count)count, datatype, to, tag, comm, &handle);
     else if (mode == BUFFERED)
-        error = NONBLOCKING(Ibsend)(buffer, (call_count)count, datatype, to, tag, comm, &handle);
+        error = NONBLOCKING(Ibsend)(buffer, (packed_count)count, datatype, to, tag, comm, &handle);
     else if (mode == READY)
-        error = NONBLOCKING(Irsend)(buffer, (call_count)count, datatype, to, tag, comm, &handle);
+        error = NONBLOCKING(Irsend)(buffer, (packed_count)count, datatype, to, tag, comm, &handle);
     else
-        error = NONBLOCKING(Isend)(buffer, (call_count)count, datatype, to, tag, comm, &handle);
+        error = NONBLOCKING(Isend)(buffer, (packed_count)count, datatype, to, tag, comm, &handle);
     error = error == MPI_SUCCESS ? finish(&made, &handle, MPI_STATUS_IGNORE) : error;
     unlock();
     return error;
@@ -62,7 +56,7 @@ static int checked_receive(void *buffer, MPI_Count count, MPI_Datatype datatype,
     lock();
     init_operation(&made, comm, routine);
     set_receive(&made, count, datatype, source, tag);
-    int error = NONBLOCKING(Irecv)(buffer, (call_count)count, datatype, source, tag, comm, &handle);
+    int error = NONBLOCKING(Irecv)(buffer, (packed_count)count, datatype, source, tag, comm, &handle);
     if (error == MPI_SUCCESS) {
         start(&made);
         error = finish(&made, &handle, status);
@@ -71,7 +65,6 @@ static int checked_receive(void *buffer, MPI_Count count, MPI_Datatype datatype,
     return error;
 }
 
-#if MPI_VERSION >= 4
 /* Wait for both ways of MPI_Sendrecv: one operation for the words, since it is one call. */
 static int finish_both(struct operation *out, struct operation *in, MPI_Request handles[2],
                        MPI_Status *status)
@@ -99,7 +92,7 @@ static int checked_sendrecv(const void *out, MPI_Count out_count, MPI_Datatype o
 {
     struct operation sent, got;
     MPI_Request handles[] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    MPI_Count bytes;
+    packed_count bytes;
     int error = MPI_SUCCESS;
     void *copy = out ? NULL : packed_copy(in, in_count, in_type, comm, &bytes, &error);
     lock();
@@ -108,10 +101,11 @@ static int checked_sendrecv(const void *out, MPI_Count out_count, MPI_Datatype o
     set_send(&sent, STANDARD, out_count, out_type, to, tag);
     set_receive(&got, in_count, in_type, source, receive_tag);
     if (error == MPI_SUCCESS)
-        error = PMPI_Irecv_c(in, in_count, in_type, source, receive_tag, comm, &handles[1]);
+        error =
+            NONBLOCKING(Irecv)(in, (packed_count)in_count, in_type, source, receive_tag, comm, &handles[1]);
     if (error == MPI_SUCCESS)
-        error = copy ? PMPI_Isend_c(copy, bytes, MPI_PACKED, to, tag, comm, &handles[0])
-                     : PMPI_Isend_c(out, out_count, out_type, to, tag, comm, &handles[0]);
+        error = copy ? NONBLOCKING(Isend)(copy, bytes, MPI_PACKED, to, tag, comm, &handles[0])
+                     : NONBLOCKING(Isend)(out, (packed_count)out_count, out_type, to, tag, comm, &handles[0]);
     if (error == MPI_SUCCESS) {
         start(&got);
         start(&sent);
@@ -124,7 +118,6 @@ static int checked_sendrecv(const void *out, MPI_Count out_count, MPI_Datatype o
     free(copy);
     return error;
 }
-#endif
 
 /* Probes. */
 

@@ -44,20 +44,18 @@ TOOL_PUBLIC int FORM(MPI_Sendrecv)(SENDING, int dest, int sendtag, RECEIVING, in
     return error != MPI_SUCCESS ? error : other;
 }
 
-#if MPI_VERSION >= 4
 TOOL_PUBLIC int FORM(MPI_Sendrecv_replace)(void *buf, MESSAGE, int dest, int sendtag, int source, int recvtag,
                                            MPI_Comm comm, MPI_Status *status)
 {
     int error;
-    MPI_Count bytes;
+    packed_count bytes;
     void *out = packed_copy(buf, count, datatype, comm, &bytes, &error);
     if (out)
-        error = MPI_Sendrecv_c(out, bytes, MPI_PACKED, dest, sendtag, buf, count, datatype, source, recvtag,
-                               comm, status);
+        error = PACKED_FORM(MPI_Sendrecv)(out, bytes, MPI_PACKED, dest, sendtag, buf, count, datatype, source,
+                                          recvtag, comm, status);
     free(out);
     return error;
 }
-#endif
 
 /* Collective */
 

@@ -125,12 +125,11 @@ static bool comes_in(struct parcel *parcel, void *buffer, MPI_Count count, MPI_D
     return parcel->receives;
 }
 
-#if MPI_VERSION >= 4
 /* The same for a buffer that MPI_Isendrecv_replace uses for both ways; false if nothing rides. */
-static bool is_exchanged(struct parcel *parcel, void *buffer, MPI_Count count, MPI_Datatype type, int to,
-                         int tag, int from, int from_tag)
+static inline bool is_exchanged(struct parcel *parcel, void *buffer, MPI_Count count, MPI_Datatype type,
+                                int to, int tag, int from, int from_tag)
 {
-    MPI_Count bytes;
+    packed_count bytes;
     int error;
     if (is_carried(parcel, to, count, type) &&
         (parcel->packed = packed_copy(buffer, count, type, parcel->comm, &bytes, &error)))
@@ -138,7 +137,6 @@ static bool is_exchanged(struct parcel *parcel, void *buffer, MPI_Count count, M
     comes_in(parcel, buffer, count, type, from, from_tag);
     return parcel->sends || parcel->receives;
 }
-#endif
 
 /* One buffer for both ways: riders that come take the places of those that have left. */
 static bool is_replaced(struct parcel *parcel, void *buffer, MPI_Count count, MPI_Datatype type, int to,

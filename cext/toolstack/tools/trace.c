@@ -149,7 +149,7 @@ static void trace_start(unsigned number, uint64_t entered, int returned)
     compare_clocks();
 }
 
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
 /* A program of sessions only has no MPI_COMM_WORLD; the set of that name tells the rank. */
 static void trace_start_session(unsigned number, uint64_t entered, MPI_Session session)
 {

@@ -37,8 +37,19 @@ TWIN = re.compile(r"\bP(MPIX?_\w+)\s*\(")
 PARAMETER_NAME = re.compile(r"(\w+)\s*(?:\[[^]]*\]\s*)*$")
 FUNCTION_POINTER = re.compile(r"\(\s*\*\s*(\w+)\s*\)")
 # Parameters whose names differ between MPI libraries.
-SPELLINGS = {"index": "indx", "newtype_p": "newtype"}
-SPELLINGS_OF = {"MPI_Precv_init": {"dest": "source"}}
+SPELLINGS = {
+    "index": "indx",
+    "newtype_p": "newtype",
+    "type": "datatype",
+    "old_comm": "comm_old",
+    "new_comm": "newcomm",
+    "ibuf": "buf",
+}
+SPELLINGS_OF = {
+    "MPI_Precv_init": {"dest": "source"},
+    "MPI_Buffer_detach": {"buffer": "buffer_addr"},
+    "MPI_Dist_graph_create": {"newcomm": "comm_dist_graph"},
+}
 
 
 @dataclass(frozen=True)
