@@ -40,6 +40,8 @@ MOST_ENDS = 2_000_000
 """Ends of messages that are looked at; of more, a sample."""
 MOST_MPI_MESSAGES = 1_000_000
 ALL = 0xFFFFFFFF
+LONGEST = 1 << 60
+"""Longest window of time, ns: 36 years; only damaged clocks say more."""
 
 BLOCK_DTYPE = np.dtype(
     [
@@ -371,7 +373,8 @@ def window(trace: Trace, selection: Selection) -> tuple[int, int]:
         raise TraceError(
             f"nothing happened in that window of time: the run is from 0 to {trace.span / 1e9:.6g} s"
         )
-    return begin, max(end, begin + 1)
+    begin = min(begin, LONGEST)
+    return begin, max(min(end, begin + LONGEST), begin + 1)
 
 
 def tph_names(trace: Trace, begins: Array) -> dict[int, str]:

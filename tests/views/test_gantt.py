@@ -319,3 +319,11 @@ def test_hosts_are_named_if_there_are_several(write_trace, make):
     assert [text for text in words(several)[1] if text.endswith("example")] == ["a.example", "b.example"]
     assert " on 2 hosts" in words(several)[0][1]
     assert not [text for text in words(one)[1] if text.endswith("example")]
+
+
+def test_damaged_times_don_t_end_the_drawing(write_trace, make):
+    rows = [*make.call(0, 5, 900), *make.call(1, 2**63 + 5, 2**64 - 2), *make.wait(2**40, 3)]
+    figure = views.draw(
+        write_trace([rows], make.definitions(1)), "gantt", overlays=["queues", "memory", "events"]
+    )
+    figure.draw_without_rendering()
