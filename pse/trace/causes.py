@@ -28,6 +28,10 @@ CAUSE_DTYPE = np.dtype(
 )
 
 
+JUST = 100_000
+"""ns: within them a rank awakes where its core is free; longer ago, somebody else is the likelier cause."""
+
+
 @dataclass(frozen=True)
 class Doings:
     """Moments at which ranks did something that others may have waited for.
@@ -167,6 +171,9 @@ def _by_doing(activity: Activity, found: Array, places: Array, keys: Array, doin
     there = last >= 0
     there[there] = doings.time[last[there]] > blocks["since"][there]
     there[there] = doings.rank[last[there]] != blocks["rank"][there]
+    before = found[places]
+    just = (before["rank"] != NONE) & (before["message"] < 0) & (blocks["end"] - before["time"] <= JUST)
+    there[there] &= ~just[there] | (blocks["end"][there] - doings.time[last[there]] <= JUST)
     found["rank"][places[there]] = doings.rank[last[there]]
     found["time"][places[there]] = doings.time[last[there]]
     found["message"][places[there]] = -1
@@ -205,10 +212,7 @@ def _read(activity: Activity, places: Array, messages: Array) -> tuple[Array, Do
 
     It ended a call in the same TPH; or it took the tag out of its inbox, and may not have needed it.
     """
-    calls, definitions = activity.calls, activity.trace.definitions
-    sites = set(np.unique(activity.blocks["site"][places]).tolist())
-    edges = [edge.id for edge in (definitions.edges if definitions else ()) if sites & set(edge.targets)]
-    took = messages[np.isin(messages["edge"], edges)]
+    calls, took = activity.calls, _taking(activity, places, messages)
     done = Doings(
         np.concatenate([calls["tph"], took["tph"]]),
         np.concatenate([calls["rank"], took["receiver"]]),
@@ -218,9 +222,19 @@ def _read(activity: Activity, places: Array, messages: Array) -> tuple[Array, Do
 
 
 def _looked(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
-    """Whoever looked into its inbox in the same TPH: it may have given up what it had kept until then."""
-    looked = Doings(messages["tph"], messages["receiver"], messages["received"])
-    return activity.blocks["tph"][places], looked
+    """Whoever gets the tag and looked into its inbox: it may have given up what it had kept until then."""
+    readers = np.unique(_taking(activity, places, messages)["receiver"])
+    looked = messages[np.isin(messages["receiver"], readers)]
+    return activity.blocks["tph"][places], Doings(looked["tph"], looked["receiver"], looked["received"])
+
+
+def _taking(activity: Activity, places: Array, messages: Array) -> Array:
+    """The messages that bring what the waiting call sites read."""
+    definitions = activity.trace.definitions
+    sites = set(np.unique(activity.blocks["site"][places]).tolist())
+    edges = [edge.id for edge in (definitions.edges if definitions else ()) if sites & set(edge.targets)]
+    taking: Array = messages[np.isin(messages["edge"], edges)]
+    return taking
 
 
 def _called(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:

@@ -11,6 +11,8 @@ from pse.trace.text import seconds, size
 from pse.trace.why import Chain, Handover, Link
 
 PROGRAM = "the program"
+LONG = 1_000_000
+"""ns that the engine hardly ever needs between two calls."""
 REASONS = {
     "exclusive": "for the other readers of a tag that it changes in place",
     "space": "for room in the arena",
@@ -61,8 +63,9 @@ def _doing(link: Link) -> str:
         return f"waited {_reason(link)}{f', to execute {where}' if link.label else ''}"
     if link.state == "mpi":
         return f"was in {link.routine}{f', called by {where}' if link.label else ''}"
+    idle = (link.end or 0) - (link.begin or 0) > LONG
     return {
-        "engine": "was between two calls, in the engine",
+        "engine": f"was between two calls, in the engine{' or without a core' * idle}",
         "program": "was outside of MPI, in the program",
         "done": "was done with its part of the program, and waited for the other ranks",
         "start": "was starting: it had not come to the program's first statement",

@@ -54,8 +54,8 @@ def ends(time):
 
 LOADER = [
     *phase(0, Phase.START), *phase(100, Phase.READY), *begins(200), *call(0, 1000, 5000),
-    *send(5100, 0, 0, 1), *wait(2, 5200, 9300, edge=1), *receive(9310, 1, 1, 1), *call(2, 9400, 9900), *ends(9950),
-    *phase(9960, Phase.DONE), *phase(10000, Phase.END),
+    *send(5100, 0, 0, 1), *wait(2, 5200, 9300, edge=1), *receive(9310, 1, 1, 1), *call(2, 9400, 9900),
+    *ends(9950), *phase(9960, Phase.DONE), *phase(10000, Phase.END),
 ]  # fmt: skip
 ROWS = [
     *phase(0, Phase.START), *phase(100, Phase.READY), *begins(300), *wait(1, 500, 3000, edge=0),
@@ -158,6 +158,17 @@ def test_other_waits_lead_to_whoever_ended_them(written, reason, deed):
     link = why(opened, 0, 300).links[0]
     assert link.reason == reason.name.lower()
     assert (link.ended_by.rank, link.ended_by.time) == (1, 400)
+
+
+def test_whoever_gave_a_tag_up_late_is_the_likelier_cause(written):
+    """Rank 1 was done with the tag long before; rank 2 had it, too, and looked into its inbox just now."""
+    reader = [*phase(0, 2), *receive(60, 0, 0, 0), *call(1, 70, 100_400), *phase(900_000, 3)]
+    holder = [*phase(0, 2), *receive(60, 0, 0, 0), *receive(800_000, 0, 1, 1), *phase(900_000, 3)]
+    opened = written(
+        [*phase(0, 2), *send(50, 0, 0, 1), *send(50, 0, 0, 2),
+         *wait(1, 70_000, 800_020, reason=WaitReason.EXCLUSIVE)], reader, holder,
+    )  # fmt: skip
+    assert why(opened, 0, 90_000).links[0].ended_by.rank == 2
 
 
 def test_a_turn_in_the_common_order_comes_with_the_last_of_the_thread(written):
