@@ -51,6 +51,7 @@ class Progress:
 
     def start(self) -> None:
         """Say what is going to run."""
+        self.observer.observe()  # Shares are of the time since the last look.
         keys = self.prepared.placement.keys
         root = ", ".join(key.label for key in keys if key.region == "root")
         inner = ", ".join(key.label for key in keys if key.region != "root")
