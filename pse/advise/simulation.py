@@ -90,18 +90,20 @@ class _Context:
     parent: _Context | None = None
     place: int = 0
     strands: list[_Strand] | None = None
-    waiting: bool = False
     children: int = 0
 
 
 @dataclass(slots=True, eq=False)
 class _Rank:
+    """A rank; `skipped` are the seconds of rounds that are not simulated."""
+
     seat: Seat
     pool: _Pool
     contexts: list[_Context] = field(default_factory=list)
     busy: bool = False
     called: list[tuple[_Strand, Operation]] = field(default_factory=list)
     seconds: float = 0.0
+    skipped: float = 0.0
     marks: dict[int, list[float]] = field(default_factory=dict)
 
 
@@ -229,7 +231,8 @@ class _Simulation:
             pass
         if any(rank.contexts for rank in self.ranks.values()):
             raise Stuck
-        return Outcome(self.now, {seat: rank.seconds for seat, rank in self.ranks.items()})
+        skipped = max((rank.skipped for rank in self.ranks.values()), default=0.0)
+        return Outcome(self.now + skipped, {seat: rank.seconds for seat, rank in self.ranks.items()})
 
     def _after(self, seconds: float, then: Callable[[], None]) -> None:
         self.ticks += 1
@@ -335,8 +338,6 @@ class _Simulation:
     def _try(self, rank: _Rank, context: _Context) -> bool:
         """Bring a context as far as it goes; True if a call began, or other contexts may go on by it."""
         while True:
-            if context.waiting:
-                return False
             if context.strands is not None:
                 if self._strands(rank, context):
                     return True
@@ -361,10 +362,10 @@ class _Simulation:
                 if not all(self._is_here(needed.source, rank) for needed in inputs):
                     return False
             case Mark(loop):
-                rank.marks.setdefault(loop, []).append(self.now)
+                rank.marks.setdefault(loop, []).append(self.now + rank.skipped)
             case Rest(loop, simulated, total):
-                marks = [*rank.marks.pop(loop), self.now]
-                return self._skip(rank, context, _pace(marks) * (total - simulated))
+                marks = [*rank.marks.pop(loop), self.now + rank.skipped]
+                rank.skipped += _pace(marks) * (total - simulated)
             case Fork() as fork:
                 return self._fork(rank, context, fork)
         context.place += 1
@@ -374,18 +375,6 @@ class _Simulation:
         if self._rank(self.operations[source]) is rank:
             return self.finished[source]
         return (source, rank.seat) in self.arrived
-
-    def _skip(self, rank: _Rank, context: _Context, seconds: float) -> bool:
-        """Let the rounds pass that are not simulated."""
-        context.waiting = True
-
-        def go_on() -> None:
-            context.waiting = False
-            context.place += 1
-            self._look(rank)
-
-        self._after(seconds, go_on)
-        return False
 
     def _strands(self, rank: _Rank, context: _Context) -> bool:
         """Begin the first operation of a context that can; True if one began."""
@@ -538,7 +527,7 @@ class _Simulation:
     def _fork(self, rank: _Rank, context: _Context, fork: Fork) -> bool:
         """Start iterations as the window lets; the context goes on when all are done."""
         self.complete.setdefault(fork.loop, [0] * len(fork.rounds))
-        rank.marks.setdefault(fork.loop, [self.now])
+        rank.marks.setdefault(fork.loop, [self.now + rank.skipped])
         while (
             context.children < len(fork.rounds)
             and context.children < self._all_complete(fork.loop) + fork.window
@@ -552,8 +541,7 @@ class _Simulation:
         if any(child.parent is context for child in rank.contexts) or context.children < len(fork.rounds):
             return False
         marks = rank.marks.pop(fork.loop)
-        if fork.total > len(fork.rounds):
-            return self._skip(rank, context, _pace(marks) * (fork.total - len(fork.rounds)))
+        rank.skipped += _pace(marks) * (fork.total - len(fork.rounds))
         context.place += 1
         context.children = 0
         return True
@@ -570,7 +558,7 @@ class _Simulation:
         if context.parent is None:
             return
         self.complete[context.loop][context.round] += 1
-        rank.marks[context.loop].append(self.now)
+        rank.marks[context.loop].append(self.now + rank.skipped)
         for seat in self.streams.shares[context.loop]:
             other = self.ranks[seat]
             if other is not rank:

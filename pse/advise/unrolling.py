@@ -28,7 +28,7 @@ from pse.language.types import Element
 from pse.trace import NONE, EventType
 
 ROOT = -1
-BUDGET = 1500
+BUDGET = 2000
 """Calls that are simulated; longer runs are simulated in part."""
 LEAST_ROUNDS = 8
 """Rounds of a loop that are simulated at least, if it has as many."""

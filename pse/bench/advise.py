@@ -42,6 +42,7 @@ class Sizes:
     side: int = 512
     tolerance: float = 1e-3
     emulated: bool = True
+    applications: tuple[str, ...] = ("synthetic", "fft", "heat")
     megabits: Mapping[str, float] = field(
         default_factory=lambda: {"synthetic": 100.0, "fft": 4000.0, "heat": 1000.0}
     )
@@ -70,6 +71,8 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
     """Measure one application after the other."""
     figures = []
     for application in _applications(sizes):
+        if application.name not in sizes.applications:
+            continue
         rate = f"{sizes.rate(application.name):.3f}mbit"
         with (
             nodes(sizes.processors, rate, emulated=sizes.emulated) as place,
@@ -125,7 +128,6 @@ def _study(
         if beside.suffix in (".c", ".h", ".py"):
             shutil.copy(beside, directory)
     texts = application.texts()
-    say(f"{application.name}, a run on one thread")
     _run(application, texts["one thread"], place, directory)  # Builds modules, too.
     _run(application, texts["one thread"], place, directory)
     advice = advise(directory / "trace", program=str(directory / "program.coven"))

@@ -7,6 +7,7 @@ import pytest
 
 from pse.bench import (
     SUBJECTS,
+    advise,
     control,
     coopwait,
     fft,
@@ -61,6 +62,11 @@ SMALL = {
         control,
         control.Sizes((1, 3), rounds=30, rounds_by_hand=6, free=10, hop_bytes=(64, 4096), hops=5),
         5,
+    ),
+    "advise": (
+        advise,
+        advise.Sizes(units=3, seconds=0.01, emulated=False, applications=("synthetic",)),
+        3,
     ),
 }
 KEYS = {
