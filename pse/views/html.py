@@ -25,6 +25,7 @@ SCRIPTS = (
     "model.js",
     "view.js",
     "draw.js",
+    "overlays.js",
     "axis.js",
     "panel.js",
     "search.js",

@@ -159,7 +159,7 @@ class Page:
 
     def wait(self, text: str, *values: Any) -> None:
         """Wait until an expression is true."""
-        WebDriverWait(self.driver, 20, 0.02).until(lambda _: self.js(f"return {text}", *values), text)
+        WebDriverWait(self.driver, 10, 0.02).until(lambda _: self.js(f"return {text}", *values), text)
 
     def settled(self) -> None:
         """Wait until what was asked for is drawn."""

@@ -2,8 +2,12 @@
 
 // Ticks at 1, 2 or 5 of a power of ten, 70 pixels apart or more.
 function ticksOf(view) {
-  const least = 90 / pixels(view), power = 10 ** Math.floor(Math.log10(least));
-  const step = Math.max(1, [1, 2, 5, 10].map((n) => n * power).find((step) => step >= least));
+  const least = 90 / pixels(view),
+    power = 10 ** Math.floor(Math.log10(least));
+  const step = Math.max(
+    1,
+    [1, 2, 5, 10].map((n) => n * power).find((step) => step >= least),
+  );
   const at = [];
   for (let n = Math.ceil(view.begin / step); n * step <= view.end; n++) at.push(n * step);
   return { step, at };
@@ -11,7 +15,9 @@ function ticksOf(view) {
 
 // Far from the origin and at fine steps, ticks are counted from a round time before the window.
 function drawRuler(model, view) {
-  const pen = prepared(byId("ruler"), view.width, 28), look = styles(), { step, at } = ticksOf(view);
+  const pen = prepared(byId("ruler"), view.width, 28),
+    look = styles(),
+    { step, at } = ticksOf(view);
   const far = view.begin > 1e4 * step;
   const origin = far ? Math.floor(view.begin / (100 * step)) * 100 * step : 0;
   const [unit, factor] = unitFor(far ? Math.max(step * 10, 1) : Math.max(view.end, 10 * step));
@@ -29,8 +35,9 @@ function drawRuler(model, view) {
     const x = Math.round(xOf(view, tick));
     pen.fillStyle = look.line;
     pen.fillRect(x, 20, 1, 8);
-    const text = `${far ? "+" : ""}${((tick - origin) / factor).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${unit}`;
-    const width = pen.measureText(text).width, left = Math.max(2, x - width / 2);
+    const text = `${far ? "+" : ""}${decimal((tick - origin) / factor, digits)} ${unit}`;
+    const width = pen.measureText(text).width,
+      left = Math.max(2, x - width / 2);
     if (left < free || left + width > view.width) continue;
     pen.fillStyle = look.soft;
     pen.fillText(text, left, 13);
@@ -51,11 +58,14 @@ function overviewShares(model, view, width) {
   model.lanes.forEach((lane, number) => {
     if (lane.nested && !model.stacked) return;
     for (let i = level.from[number]; i < level.from[number + 1]; i++) {
-      const from = (level.start[i] - model.begin) / cell, to = (level.end[i] - model.begin) / cell;
+      const from = (level.start[i] - model.begin) / cell,
+        to = (level.end[i] - model.begin) / cell;
       for (let p = level.first[i]; p < level.first[i + 1]; p++) {
-        const kind = model.kinds[level.kind[p]], amount = level.time[p] / cell;
+        const kind = model.kinds[level.kind[p]],
+          amount = level.time[p] / cell;
         add(kind, from, to, amount);
-        if (lane.nested && shown(view, kind)) caller(model, level, number, i, (outer, share) => add(outer, from, to, -share * amount));
+        if (lane.nested && shown(view, kind))
+          caller(model, level, number, i, (outer, share) => add(outer, from, to, -share * amount));
       }
     }
   });
@@ -74,18 +84,28 @@ function caller(model, level, lane, entry, take) {
 }
 
 function spread(cells, from, to, amount) {
-  const first = Math.min(Math.floor(from), cells.length - 1), last = Math.min(Math.floor(to), cells.length - 1);
+  const first = Math.min(Math.floor(from), cells.length - 1),
+    last = Math.min(Math.floor(to), cells.length - 1);
   if (first === last) cells[first] += amount;
-  else for (let x = first; x <= last; x++) cells[x] += (amount * (Math.min(to, x + 1) - Math.max(from, x))) / (to - from);
+  else
+    for (let x = first; x <= last; x++)
+      cells[x] += (amount * (Math.min(to, x + 1) - Math.max(from, x))) / (to - from);
 }
 
 function drawOverview(model, view) {
-  const height = 46, pen = prepared(byId("overview"), view.width, height), look = styles();
-  const width = Math.max(1, Math.floor(view.width)), base = new Float64Array(width + 1).fill(height - 3);
+  const height = 46,
+    pen = prepared(byId("overview"), view.width, height),
+    look = styles();
+  const width = Math.max(1, Math.floor(view.width)),
+    base = new Float64Array(width + 1).fill(height - 3);
   view.shares ||= overviewShares(model, view, width);
-  const sums = base.map((_, x) => [...view.shares.values()].reduce((sum, cells) => sum + Math.max(0, cells[x]), 0));
+  const sums = base.map((_, x) =>
+    [...view.shares.values()].reduce((sum, cells) => sum + Math.max(0, cells[x]), 0),
+  );
   const most = Math.max(1e-9, Math.min(model.rows.length, Math.max(...sums)));
-  byId("overview").title = `Ranks in ${model.stacked ? "routines" : "modules"}, up to ${threeDigits(most)} of ${model.rows.length}: drag to move`;
+  const what = model.stacked ? "routines" : "modules";
+  byId("overview").title =
+    `Ranks in ${what}, up to ${threeDigits(most)} of ${model.rows.length}: drag to move`;
   for (const group of model.groups) {
     const cells = view.shares.get(group.id);
     if (!cells) continue;
@@ -96,9 +116,12 @@ function drawOverview(model, view) {
     });
   }
   pen.fillStyle = look.accent;
-  view.hitPlaces ||= new Set(view.found.map((entry) => Math.round(placeIn(model, view, model.base.start[entry]))));
+  view.hitPlaces ||= new Set(
+    view.found.map((entry) => Math.round(placeIn(model, view, model.base.start[entry]))),
+  );
   for (const x of view.hitPlaces) pen.fillRect(x, 0, 1, 6);
-  const left = placeIn(model, view, view.begin), right = Math.max(placeIn(model, view, view.end), left + 2);
+  const left = placeIn(model, view, view.begin),
+    right = Math.max(placeIn(model, view, view.end), left + 2);
   pen.fillStyle = look.paper;
   pen.globalAlpha = 0.65;
   pen.fillRect(0, 0, left, height);

@@ -4,9 +4,14 @@ function listen() {
   const blocks = byId("blocks");
   blocks.addEventListener("wheel", onWheel, { passive: false });
   byId("ruler").addEventListener("wheel", onWheel, { passive: false });
-  blocks.addEventListener("pointermove", (event) => event.buttons || showTip(tipFor(event), event.clientX, event.clientY));
+  blocks.addEventListener(
+    "pointermove",
+    (event) => event.buttons || showTip(tipFor(event), event.clientX, event.clientY),
+  );
   blocks.addEventListener("pointerleave", () => showTip(null));
-  blocks.addEventListener("pointerdown", (event) => (event.shiftKey ? drag(event, boxed) : drag(event, moved)));
+  blocks.addEventListener("pointerdown", (event) =>
+    event.shiftKey ? drag(event, boxed) : drag(event, moved),
+  );
   blocks.addEventListener("dblclick", () => view.selected !== null && reveal(view.selected, true));
   byId("ruler").addEventListener("pointerdown", (event) => drag(event, boxed));
   byId("overview").addEventListener("pointerdown", (event) => drag(event, overviewed));
@@ -30,7 +35,8 @@ function onWheel(event) {
   if (event.altKey) return; // The rows scroll.
   event.preventDefault();
   showTip(null);
-  const step = event.deltaMode === 1 ? 16 : 1, across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+  const step = event.deltaMode === 1 ? 16 : 1,
+    across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
   if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
     const time = (across * step) / pixels(view);
     look(model, view, view.begin + time, view.end + time);
@@ -41,27 +47,36 @@ function onWheel(event) {
 // A drag, from press to release: `way` makes what it does at each move, and at its end.
 function drag(press, way) {
   if (press.button) return;
-  const target = press.currentTarget, acts = way(press), over = new AbortController();
+  const target = press.currentTarget,
+    acts = way(press),
+    over = new AbortController();
   target.setPointerCapture(press.pointerId);
   showTip(null);
   document.addEventListener("pointermove", acts.move, { signal: over.signal });
   for (const end of ["pointerup", "pointercancel"]) {
-    document.addEventListener(end, (event) => {
-      over.abort();
-      target.classList.remove("moving");
-      acts.move(event);
-      acts.end?.();
-    }, { signal: over.signal });
+    document.addEventListener(
+      end,
+      (event) => {
+        over.abort();
+        target.classList.remove("moving");
+        acts.move(event);
+        acts.end?.();
+      },
+      { signal: over.signal },
+    );
   }
 }
 
 // Moves the picture; a press without a move selects.
 function moved(press) {
-  const { begin, end } = view, rows = byId("rows"), scroll = rows.scrollTop;
+  const { begin, end } = view,
+    rows = byId("rows"),
+    scroll = rows.scrollTop;
   let far = false;
   return {
     move(event) {
-      const across = event.clientX - press.clientX, down = event.clientY - press.clientY;
+      const across = event.clientX - press.clientX,
+        down = event.clientY - press.clientY;
       far ||= Math.hypot(across, down) > 4;
       if (!far) return;
       byId("blocks").classList.add("moving");
@@ -72,7 +87,8 @@ function moved(press) {
     },
     end() {
       if (far) return;
-      const found = entryAt(model, view, press.offsetX, press.offsetY + scroll), entry = found ? baseEntry(model, found) : -1;
+      const found = entryAt(model, view, press.offsetX, press.offsetY + scroll),
+        entry = found ? baseEntry(model, found) : -1;
       select(entry >= 0 ? entry : null);
     },
   };
@@ -80,13 +96,15 @@ function moved(press) {
 
 // Zooms to the range of time that was drawn.
 function boxed(press) {
-  const first = timeAt(view, press.offsetX), left = press.currentTarget.getBoundingClientRect().left;
+  const first = timeAt(view, press.offsetX),
+    left = press.currentTarget.getBoundingClientRect().left;
   let last = first;
   return {
     move(event) {
       last = timeAt(view, event.clientX - left);
       draw();
-      const pen = byId("blocks").getContext("2d"), look = styles();
+      const pen = byId("blocks").getContext("2d"),
+        look = styles();
       pen.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
       pen.globalAlpha = 0.25;
       pen.fillStyle = look.accent;
@@ -96,7 +114,8 @@ function boxed(press) {
     },
     end() {
       showTip(null);
-      if (Math.abs(last - first) * pixels(view) > 4) look(model, view, Math.min(first, last), Math.max(first, last));
+      if (Math.abs(last - first) * pixels(view) > 4)
+        look(model, view, Math.min(first, last), Math.max(first, last));
       changed();
     },
   };
@@ -104,8 +123,10 @@ function boxed(press) {
 
 // Moves the window by its picture in the overview.
 function overviewed(press) {
-  const left = press.currentTarget.getBoundingClientRect().left, perPixel = (model.end - model.begin) / view.width;
-  const pressed = model.begin + press.offsetX * perPixel, length = view.end - view.begin;
+  const left = press.currentTarget.getBoundingClientRect().left,
+    perPixel = (model.end - model.begin) / view.width;
+  const pressed = model.begin + press.offsetX * perPixel,
+    length = view.end - view.begin;
   const inside = pressed >= view.begin && pressed <= view.end && length < 0.98 * (model.end - model.begin);
   const held = inside ? pressed - view.begin : length / 2;
   const go = (event) => {
@@ -118,7 +139,9 @@ function overviewed(press) {
 }
 
 function tipFor(event) {
-  const y = event.offsetY + byId("rows").scrollTop, at = laneAt(view, y), mark = markAt(model, view, event.offsetX, y);
+  const y = event.offsetY + byId("rows").scrollTop,
+    at = laneAt(view, y),
+    mark = markAt(model, view, event.offsetX, y);
   if (mark) return describeMark(model, mark);
   if (at?.series) return describeSeries(model, view, at.series.series, event.offsetX);
   const found = entryAt(model, view, event.offsetX, y);
@@ -126,13 +149,25 @@ function tipFor(event) {
 }
 
 const KEYS = {
-  "+": () => zoom(model, view, 0.7), "=": () => zoom(model, view, 0.7), "-": () => zoom(model, view, 1 / 0.7),
-  ArrowLeft: () => pan(-0.15), ArrowRight: () => pan(0.15),
-  ArrowUp: () => (byId("rows").scrollTop -= 60), ArrowDown: () => (byId("rows").scrollTop += 60),
-  "[": () => taller(1 / 1.25), "]": () => taller(1.25), f: () => (fitRows(model, view), arrange()),
-  0: whole, n: () => jump(1), N: () => jump(-1), ",": () => neighbour(-1), ".": () => neighbour(1),
-  "/": () => byId("query").focus(), "?": () => byId("help").showModal(),
-  Escape: () => select(null), Enter: () => view.selected !== null && reveal(view.selected, true),
+  "+": () => zoom(model, view, 0.7),
+  "=": () => zoom(model, view, 0.7),
+  "-": () => zoom(model, view, 1 / 0.7),
+  ArrowLeft: () => pan(-0.15),
+  ArrowRight: () => pan(0.15),
+  ArrowUp: () => (byId("rows").scrollTop -= 60),
+  ArrowDown: () => (byId("rows").scrollTop += 60),
+  "[": () => taller(1 / 1.25),
+  "]": () => taller(1.25),
+  f: () => (fitRows(model, view), arrange()),
+  0: whole,
+  n: () => jump(1),
+  N: () => jump(-1),
+  ",": () => neighbour(-1),
+  ".": () => neighbour(1),
+  "/": () => byId("query").focus(),
+  "?": () => byId("help").showModal(),
+  Escape: () => select(null),
+  Enter: () => view.selected !== null && reveal(view.selected, true),
 };
 
 function pan(share) {
@@ -147,7 +182,8 @@ function taller(factor) {
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || byId("help").open) return;
-  const inField = event.target.matches("input[type=search]"), onControl = event.target.matches("button, input, summary");
+  const inField = event.target.matches("input[type=search]"),
+    onControl = event.target.matches("button, input, summary");
   if (inField && event.key === "Escape") return event.target.blur();
   if (inField || (onControl && ["Enter", " "].includes(event.key)) || !Object.hasOwn(KEYS, event.key)) return;
   event.preventDefault();

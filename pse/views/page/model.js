@@ -1,7 +1,7 @@
 // The trace in memory: columns from the file, lanes of blocks, and coarser levels of them.
 //
-// A lane is a sequence of entries that don't overlap, by time.  An entry has one piece if it is one block; where
-// blocks are merged it has one for each kind of them, with their number and the sum of their times.
+// A lane is a sequence of entries that don't overlap, by time.  An entry has one piece if it is one block;
+// where blocks are merged it has one for each kind of them, with their number and the sum of their times.
 
 async function readModel() {
   const head = JSON.parse(document.getElementById("head").textContent);
@@ -14,7 +14,8 @@ async function readModel() {
   readMessages(model);
   readSeries(model);
   model.levels = levelsOf(model);
-  model.stacked = model.kinds.length > 0 && model.kinds.every((kind) => kind.category === "routine"); // No module calls.
+  // Routines alone, without module calls.
+  model.stacked = model.kinds.length > 0 && model.kinds.every((kind) => kind.category === "routine");
   return model;
 }
 
@@ -48,9 +49,13 @@ function columnReader(columns, bytes) {
 const signed = (value) => (value % 2 ? -(value + 1) / 2 : value / 2);
 
 function readEntries(model) {
-  const gap = model.column("gap"), length = model.column("length"), extra = model.column("extra");
-  const start = new Float64Array(gap.length), end = new Float64Array(gap.length);
-  const first = new Uint32Array(gap.length + 1), from = new Uint32Array(model.lanes.length + 1);
+  const gap = model.column("gap"),
+    length = model.column("length"),
+    extra = model.column("extra");
+  const start = new Float64Array(gap.length),
+    end = new Float64Array(gap.length);
+  const first = new Uint32Array(gap.length + 1),
+    from = new Uint32Array(model.lanes.length + 1);
   let entry = 0;
   model.lanes.forEach((lane, index) => {
     from[index] = entry;
@@ -61,18 +66,21 @@ function readEntries(model) {
     }
   });
   from[model.lanes.length] = entry;
-  const kind = Uint32Array.from(model.column("kind")), count = Uint32Array.from(model.column("count"), (n) => n + 1);
+  const kind = Uint32Array.from(model.column("kind")),
+    count = Uint32Array.from(model.column("count"), (n) => n + 1);
   const time = model.column("less");
   for (let i = 0; i < entry; i++) {
     for (let p = first[i]; p < first[i + 1]; p++) time[p] = length[i] - signed(time[p]);
   }
   model.base = { bin: model.quantum, start, end, first, from, kind, time, count };
-  for (const name of ["tph", "peer", "partition", "state"]) model[name] = Uint32Array.from(model.column(name));
+  for (const name of ["tph", "peer", "partition", "state"])
+    model[name] = Uint32Array.from(model.column(name));
   model.cpu = model.column("cpu");
 }
 
 function readMessages(model) {
-  const sent = model.column("sent"), took = model.column("took");
+  const sent = model.column("sent"),
+    took = model.column("took");
   for (let i = 0, clock = model.begin; i < sent.length; i++) sent[i] = clock += signed(sent[i]);
   const received = took.map((value, i) => sent[i] + signed(value));
   const [sender, receiver, tph] = ["sender", "receiver", "message_tph"].map(model.column);
@@ -81,9 +89,15 @@ function readMessages(model) {
 
 // Numbers of TPHs are beyond what a double holds exactly, so they are text.
 function readTphs(model) {
-  const [high, low, parent, loop, counter] =
-    ["tph_high", "tph_low", "tph_parent", "tph_loop", "tph_counter"].map(model.column);
-  const named = (i) => { // As the program counts: from the outermost loop in.
+  const [high, low, parent, loop, counter] = [
+    "tph_high",
+    "tph_low",
+    "tph_parent",
+    "tph_loop",
+    "tph_counter",
+  ].map(model.column);
+  const named = (i) => {
+    // As the program counts: from the outermost loop in.
     const name = loop[i] && loop[i] <= model.loops.length ? model.loops[loop[i] - 1] || "round" : "";
     const around = parent[i] && parent[i] - 1 < i ? named(parent[i] - 1) : "";
     return [around, name && `${name} = ${signed(counter[i])}`].filter(Boolean).join(", ");
@@ -95,7 +109,8 @@ function readTphs(model) {
 }
 
 function readSeries(model) {
-  const gap = model.column("series_gap"), value = model.column("series_value");
+  const gap = model.column("series_gap"),
+    value = model.column("series_value");
   let next = 0;
   for (const series of model.series) {
     series.time = gap.slice(next, next + series.count);
@@ -130,23 +145,31 @@ function groupEnd(level, i, to, bin) {
 function groupsOf(level, bin) {
   let groups = 0;
   for (let lane = 0; lane + 1 < level.from.length; lane++) {
-    for (let i = level.from[lane]; i < level.from[lane + 1]; groups++) i = groupEnd(level, i, level.from[lane + 1], bin);
+    for (let i = level.from[lane]; i < level.from[lane + 1]; groups++)
+      i = groupEnd(level, i, level.from[lane + 1], bin);
   }
   return groups;
 }
 
 function coarser(level, bin, model) {
-  const groups = groupsOf(level, bin), pieces = level.kind.length;
+  const groups = groupsOf(level, bin),
+    pieces = level.kind.length;
   const made = {
-    bin, start: new Float64Array(groups), end: new Float64Array(groups), first: new Uint32Array(groups + 1),
-    from: new Uint32Array(level.from.length), kind: new Uint32Array(pieces), time: new Float64Array(pieces),
+    bin,
+    start: new Float64Array(groups),
+    end: new Float64Array(groups),
+    first: new Uint32Array(groups + 1),
+    from: new Uint32Array(level.from.length),
+    kind: new Uint32Array(pieces),
+    time: new Float64Array(pieces),
     count: new Uint32Array(pieces),
   };
   const place = new Int32Array(model.kinds.length).fill(-1);
-  let group = 0, next = 0;
+  let group = 0,
+    next = 0;
   for (let lane = 0; lane + 1 < level.from.length; lane++) {
     made.from[lane] = group;
-    for (let i = level.from[lane], to = level.from[lane + 1]; i < to; ) {
+    for (let i = level.from[lane], to = level.from[lane + 1]; i < to;) {
       const stop = groupEnd(level, i, to, bin);
       next = merged(level, i, stop, made, group++, next, place);
       i = stop;
@@ -175,7 +198,8 @@ function merged(level, i, stop, made, group, next, place) {
 
 // The first entry of a lane that ends after a time.
 function firstAfter(level, lane, time) {
-  let low = level.from[lane], high = level.from[lane + 1];
+  let low = level.from[lane],
+    high = level.from[lane + 1];
   while (low < high) {
     const middle = (low + high) >> 1;
     if (level.end[middle] > time) high = middle;
@@ -192,7 +216,8 @@ function levelFor(model, bin) {
 }
 
 function laneOf(model, entry) {
-  let low = 0, high = model.lanes.length;
+  let low = 0,
+    high = model.lanes.length;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (model.base.from[middle] <= entry) low = middle;

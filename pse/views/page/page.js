@@ -2,7 +2,8 @@
 
 const model = await readModel();
 const view = viewOf(model);
-let scheduled = false, numbers = 0;
+let scheduled = false,
+  numbers = 0;
 
 function changed() {
   if (scheduled) return;
@@ -28,7 +29,8 @@ function arrange() {
 }
 
 function resize() {
-  const rows = byId("rows"), gutter = byId("gutter").offsetWidth;
+  const rows = byId("rows"),
+    gutter = byId("gutter").offsetWidth;
   view.width = Math.max(80, rows.clientWidth - gutter);
   view.height = Math.max(60, rows.clientHeight);
   arrange();
@@ -37,7 +39,8 @@ function resize() {
 // Names of the rows; a processor's name folds its rows.
 function fillGutter() {
   const parts = [];
-  let before, free = 0;
+  let before,
+    free = 0;
   model.rows.forEach((row, index) => {
     const place = view.places[index];
     if (row.group && row.group !== before && place.y >= free) {
@@ -47,7 +50,13 @@ function fillGutter() {
     before = row.group;
     if (place.main >= 11 || (!row.group && place.y >= free)) {
       if (!row.group) free = place.y + 14;
-      parts.push(at(element("span", row.name, { class: "thread", title: row.where }), place.y, Math.max(12, place.main)));
+      parts.push(
+        at(
+          element("span", row.name, { class: "thread", title: row.where }),
+          place.y,
+          Math.max(12, place.main),
+        ),
+      );
     }
     for (const { series, y, height } of place.series) {
       const text = series.name === "memory" ? `memory ≤ ${bytes(series.peak)}` : `queues ≤ ${series.peak}`;
@@ -59,7 +68,12 @@ function fillGutter() {
 
 function processorName(row, place) {
   const open = !view.folded.has(row.group);
-  const made = element("button", row.group, { type: "button", class: "processor", "aria-expanded": open, title: "Fold or unfold its rows" });
+  const made = element("button", row.group, {
+    type: "button",
+    class: "processor",
+    "aria-expanded": open,
+    title: "Fold or unfold its rows",
+  });
   made.onclick = () => {
     if (open) view.folded.add(row.group);
     else view.folded.delete(row.group);
@@ -81,7 +95,9 @@ function select(entry) {
   view.tphEntries = [];
   if (view.tph) collectTph();
   const card = byId("selected");
-  card.replaceChildren(...(entry === null ? [] : [element("h3", "Selected"), describe(model, view, inBase(entry))]));
+  card.replaceChildren(
+    ...(entry === null ? [] : [element("h3", "Selected"), describe(model, view, inBase(entry))]),
+  );
   changed();
 }
 
@@ -103,12 +119,16 @@ function collectTph() {
 
 // Puts a block into the middle of the window, long enough to be seen.
 function reveal(entry, always = false) {
-  const begin = model.base.start[entry], end = model.base.end[entry], length = end - begin;
-  const width = length * pixels(view), middle = (begin + end) / 2;
+  const begin = model.base.start[entry],
+    end = model.base.end[entry],
+    length = end - begin;
+  const width = length * pixels(view),
+    middle = (begin + end) / 2;
   let shown = view.end - view.begin;
   if (always || width < 6 || width > view.width * 0.6) shown = Math.max(length * (always ? 1.6 : 12), 200);
   look(model, view, middle - shown / 2, middle + shown / 2);
-  const place = view.places[inBase(entry).row], rows = byId("rows");
+  const place = view.places[inBase(entry).row],
+    rows = byId("rows");
   if (place.y < rows.scrollTop || place.y + place.height > rows.scrollTop + view.height) {
     rows.scrollTop = place.y - view.height / 2;
   }
@@ -125,8 +145,15 @@ function search() {
 }
 
 function showHits() {
-  const empty = !byId("query").value.trim(), hits = view.found.length;
-  byId("hits").textContent = empty ? "" : !hits ? "no hit" : view.current < 0 ? counted(hits, "hit") : `${view.current + 1} of ${hits.toLocaleString("en")}`;
+  const empty = !byId("query").value.trim(),
+    hits = view.found.length;
+  byId("hits").textContent = empty
+    ? ""
+    : !hits
+      ? "no hit"
+      : view.current < 0
+        ? counted(hits, "hit")
+        : `${view.current + 1} of ${hits.toLocaleString("en")}`;
 }
 
 // From hit to hit; the first one is the next after the window's begin.
@@ -144,14 +171,18 @@ function jump(step) {
 
 function neighbour(step) {
   if (view.selected === null) return;
-  const lane = laneOf(model, view.selected), next = view.selected + step;
+  const lane = laneOf(model, view.selected),
+    next = view.selected + step;
   if (next < model.base.from[lane] || next >= model.base.from[lane + 1]) return;
   select(next);
   reveal(next);
 }
 
 buildHeading(model);
-buildLegend(model, view, () => { view.shares = null; changed(); });
+buildLegend(model, view, () => {
+  view.shares = null;
+  changed();
+});
 buildLayers(model, view, arrange);
 listen();
 new ResizeObserver(resize).observe(byId("rows"));

@@ -1,10 +1,14 @@
-// Search: words that must all fit a block; `rank 3`, `tph 7`, `tag x`, `module x`, `thread x`, `processor 1` say where.
+// Search: words that must all fit a block.  `rank 3`, `tph 7`, `tag x`, `module x`, `thread x` and
+// `processor 1` say where a word stands.
 
 const WHERE = /\b(rank|tph|tag|module|thread|processor)\s*[:= ]\s*(\S+)/gi;
 
 function terms(query) {
   const made = [];
-  const rest = query.replace(WHERE, (_, where, word) => (made.push({ where: where.toLowerCase(), word: word.toLowerCase() }), " "));
+  const rest = query.replace(
+    WHERE,
+    (_, where, word) => (made.push({ where: where.toLowerCase(), word: word.toLowerCase() }), " "),
+  );
   for (const word of rest.toLowerCase().split(/\s+/)) if (word) made.push({ where: "any", word });
   return made;
 }
@@ -12,28 +16,38 @@ function terms(query) {
 // For a term: which kinds, rows and TPHs have it.
 function fits(model, { where, word }) {
   const any = where === "any";
-  const kindText = (kind) =>
-    where === "tag" ? ` ${kind.tags} ` : where === "module" ? `${kind.label}\n${kind.module}` : `${kind.label}\n${kind.module}\n${kind.place}\n${kind.tags}`;
-  const kindFits = (kind) => (any || where === "module") && kindText(kind).toLowerCase().includes(word)
-    || where === "tag" && kindText(kind).toLowerCase().includes(` ${word} `);
-  const rowFits = (row) => any && row.label.toLowerCase().includes(word) || where === "rank" && String(row.rank) === word
-    || where === "thread" && row.thread.toLowerCase().replace("thread_", "") === word.replace("thread_", "")
-    || where === "processor" && [row.group, row.group.slice(1)].includes(word);
-  const tphFits = ({ number, text }) => (any || where === "tph")
-    && (number === word || text.toLowerCase().replaceAll(" ", "").split(",").includes(word));
+  const within = (text) => text.toLowerCase().includes(word);
+  const ofKind = ({ label, module, place, tags }) => {
+    if (where === "module") return within(`${label}\n${module}`);
+    if (where === "tag") return tags.toLowerCase().split(" ").includes(word);
+    return any && within([label, module, place, tags].join("\n"));
+  };
+  const ofRow = ({ rank, label, thread, group }) => {
+    if (where === "rank") return String(rank) === word;
+    if (where === "thread")
+      return thread.replace("thread_", "").toLowerCase() === word.replace("thread_", "");
+    if (where === "processor") return [group, group.slice(1)].includes(word);
+    return any && within(label);
+  };
+  const ofTph = ({ number, text }) =>
+    (any || where === "tph") && [number, ...text.toLowerCase().replaceAll(" ", "").split(",")].includes(word);
   return {
-    kinds: Uint8Array.from(model.kinds, kindFits), rows: Uint8Array.from(model.rows, rowFits),
-    tphs: Uint8Array.from([{ number: "", text: "" }, ...model.tphs], (tph) => tph.number !== "" && tphFits(tph)),
+    kinds: Uint8Array.from(model.kinds, ofKind),
+    rows: Uint8Array.from(model.rows, ofRow),
+    tphs: Uint8Array.from([false, ...model.tphs.map(ofTph)]), // Number 0 is none.
   };
 }
 
 // The entries of the base level that fit, by time.
 function findEntries(model, query) {
-  const wanted = terms(query).map((term) => fits(model, term)), { base } = model, found = [];
+  const wanted = terms(query).map((term) => fits(model, term)),
+    { base } = model,
+    found = [];
   if (!wanted.length) return found;
   model.lanes.forEach((lane, number) => {
     for (let i = base.from[number]; i < base.from[number + 1]; i++) {
-      if (wanted.every((term) => term.rows[lane.row] || term.tphs[model.tph[i]] || anyPiece(base, i, term.kinds))) found.push(i);
+      const fit = (term) => term.rows[lane.row] || term.tphs[model.tph[i]] || anyPiece(base, i, term.kinds);
+      if (wanted.every(fit)) found.push(i);
     }
   });
   return found.sort((a, b) => base.start[a] - base.start[b] || a - b);

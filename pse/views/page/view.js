@@ -1,21 +1,38 @@
 // What is looked at: the window in time, the rows' places, what is hidden, chosen, found.
 
-const LEAST_MAIN = 18, MOST_MAIN = 45, MOST_STACKED = 30, NESTED = 13, SERIES = 26, THIN = 7, SPACE = 5, PROCESSOR_SPACE = 7, TOP = 6;
+const LEAST_MAIN = 18,
+  MOST_MAIN = 45,
+  MOST_STACKED = 30,
+  NESTED = 13,
+  SERIES = 26,
+  THIN = 7,
+  SPACE = 5,
+  PROCESSOR_SPACE = 7,
+  TOP = 6;
 
 function viewOf(model) {
   return {
-    begin: model.begin, end: model.end,
+    begin: model.begin,
+    end: model.end,
     scale: 1, // of the rows' heights
-    width: 0, height: 0, // of the picture of blocks, CSS pixels
+    width: 0,
+    height: 0, // of the picture of blocks, CSS pixels
     hidden: new Set(), // groups of the legend
     folded: new Set(), // processors
-    layers: { lines: model.messages.sent.length <= 400, memory: false, queues: false, nested: true, marks: true },
+    layers: {
+      lines: model.messages.sent.length <= 400,
+      memory: false,
+      queues: false,
+      nested: true,
+      marks: true,
+    },
     selected: null, // an entry of the base level
     tph: 0, // number in model.tphs, from 1
     tphEntries: [],
     found: [], // entries, by time
     current: -1, // of found
-    failed: outlined(model, entriesOf(model, 1)), unfinished: outlined(model, entriesOf(model, 2)),
+    failed: outlined(model, entriesOf(model, 1)),
+    unfinished: outlined(model, entriesOf(model, 2)),
     hits: outlined(model, []), // The found ones, to draw.
     places: [], // of rows, see layOut
   };
@@ -61,8 +78,11 @@ function shown(view, kind) {
 // Puts rows one below the other: their main lane, lanes of what is nested, lanes of series.
 function layOut(model, view) {
   const { main, below } = laneHeights(model, view);
-  const thin = main < 3, space = thin ? 0 : Math.min(SPACE, 0.3 * main), between = Math.min(PROCESSOR_SPACE, 0.4 * main);
-  let y = TOP, before = null;
+  const thin = main < 3,
+    space = thin ? 0 : Math.min(SPACE, 0.3 * main),
+    between = Math.min(PROCESSOR_SPACE, 0.4 * main);
+  let y = TOP,
+    before = null;
   view.places = model.rows.map((row, index) => {
     if (index && row.group !== before) y += between;
     before = row.group;
@@ -72,7 +92,7 @@ function layOut(model, view) {
       if (depth && (folded || !view.layers.nested)) return;
       const height = depth ? below : place.main;
       place.lanes.push({ lane, y, height, nested: depth > 0 });
-      y += height + (depth ? 1 : (thin ? 0 : 2));
+      y += height + (depth ? 1 : thin ? 0 : 2);
     });
     for (const series of folded ? [] : model.series) {
       if (series.row !== index || !view.layers[series.name]) continue;
@@ -88,16 +108,22 @@ function layOut(model, view) {
 
 // As high as the window has room for, within what is easy to read; routines alone have lanes of one height.
 function laneHeights(model, view) {
-  const rows = model.rows.length, groups = new Set(model.rows.map((row) => row.group)).size;
+  const rows = model.rows.length,
+    groups = new Set(model.rows.map((row) => row.group)).size;
   const nested = view.layers.nested ? model.lanes.length - rows : 0;
   const series = model.series.filter((series) => view.layers[series.name]).length;
-  const room = view.height - 2 * TOP - rows * (SPACE + 2) - (groups - 1) * PROCESSOR_SPACE - nested - series * SERIES;
+  const room =
+    view.height - 2 * TOP - rows * (SPACE + 2) - (groups - 1) * PROCESSOR_SPACE - nested - series * SERIES;
   if (model.stacked) {
     const height = view.scale * Math.min(MOST_STACKED, Math.max(NESTED, room / Math.max(1, rows + nested)));
     return { main: height, below: height };
   }
-  const main = view.scale * Math.min(MOST_MAIN, Math.max(LEAST_MAIN, (room - nested * NESTED) / Math.max(1, rows)));
-  return { main: Math.max(1, main), below: NESTED * Math.min(2, view.scale < 1 ? Math.min(1, main / LEAST_MAIN) : view.scale) };
+  const main =
+    view.scale * Math.min(MOST_MAIN, Math.max(LEAST_MAIN, (room - nested * NESTED) / Math.max(1, rows)));
+  return {
+    main: Math.max(1, main),
+    below: NESTED * Math.min(2, view.scale < 1 ? Math.min(1, main / LEAST_MAIN) : view.scale),
+  };
 }
 
 // All rows at once, or as high as usual.
@@ -137,11 +163,14 @@ function entryAt(model, view, x, y) {
   const at = laneAt(view, y);
   if (!at || !at.lane) return null;
   const level = drawnLevel(model, view);
-  const near = 3 / pixels(view), time = timeAt(view, x), to = level.from[at.lane.lane + 1];
-  let best = null, distance = Infinity;
+  const near = 3 / pixels(view),
+    time = timeAt(view, x),
+    to = level.from[at.lane.lane + 1];
+  let best = null,
+    distance = Infinity;
   for (let i = firstAfter(level, at.lane.lane, time - near); i < to && level.start[i] <= time + near; i++) {
     const away = Math.max(level.start[i] - time, time - level.end[i], 0);
-    if (away <= distance && visible(model, view, level, i)) (best = i), (distance = away);
+    if (away <= distance && visible(model, view, level, i)) ((best = i), (distance = away));
   }
   return best === null ? null : { level, entry: best, row: at.row, lane: at.lane.lane };
 }
@@ -151,7 +180,8 @@ function drawnLevel(model, view) {
 }
 
 function visible(model, view, level, i) {
-  for (let p = level.first[i]; p < level.first[i + 1]; p++) if (shown(view, model.kinds[level.kind[p]])) return true;
+  for (let p = level.first[i]; p < level.first[i + 1]; p++)
+    if (shown(view, model.kinds[level.kind[p]])) return true;
   return false;
 }
 

@@ -1,14 +1,22 @@
 // Numbers and names as people read them.
 
-const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
+const UNITS = [
+  ["s", 1e9],
+  ["ms", 1e6],
+  ["µs", 1e3],
+  ["ns", 1],
+];
 
 function unitFor(ns) {
   return UNITS.find(([, factor]) => ns >= 0.9995 * factor) || UNITS[3];
 }
 
-function threeDigits(value) {
-  const digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+function decimal(value, digits) {
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+function threeDigits(value) {
+  return decimal(value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
 }
 
 function duration(ns) {
@@ -20,12 +28,12 @@ function duration(ns) {
 function moment(ns, resolution, like = ns) {
   const [unit, factor] = unitFor(Math.max(Math.abs(like), resolution));
   const digits = Math.max(0, Math.min(9, Math.ceil(Math.log10(factor / Math.max(resolution, 1)))));
-  return `${(ns / factor).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${unit}`;
+  return `${decimal(ns / factor, digits)} ${unit}`;
 }
 
 function bytes(count) {
   let power = 0;
-  while (count >= 1024 && power < 5) (count /= 1024), power++;
+  while (count >= 1024 && power < 5) [count, power] = [count / 1024, power + 1];
   return power ? `${threeDigits(count)} ${"KMGTP"[power - 1]}iB` : `${count} B`;
 }
 
