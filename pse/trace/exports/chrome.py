@@ -37,7 +37,7 @@ from pse.trace.tables import high, low
 E = EventType
 Event = tuple[int, int, int, int, int, int, int, int]  # The fields of EVENT_DTYPE.
 Json = dict[str, Any]
-INSTANT = 0.001  # µs that a hand-over lasts: flows begin and end at slices, and a slice lasts.
+INSTANT = 0.001  # µs that a hand-over or message lasts: flows begin and end at slices, and a slice lasts.
 
 
 def export_chrome(
@@ -227,7 +227,11 @@ class _Rank:
         return (slice_, self._flow(phase, now, tag, f"tag {pair[0]} {pair[1]} {sequence}"))
 
     def _message(self, now: float, event: Event, phase: str) -> Iterable[Json]:
-        """A message of MPI; its slice is the routine around it."""
+        """A message of MPI.
+
+        Its slice is not the routine around it: Perfetto draws arrows from the slice that begins first, and
+        whoever receives may have waited since long before the message was sent.
+        """
         partner, tag, number = event[6] & NONE, event[6] >> 32, event[7] & NONE
         known = self._communicators.get(number)
         if known is None:
@@ -237,7 +241,10 @@ class _Rank:
         pair = (own, partner) if phase == "s" else (partner, own)
         kind = f"message {known.leader} {known.number} {pair[0]} {pair[1]} {tag}"
         self._counts[phase + kind] += 1
-        return (self._flow(phase, now, "message", f"{kind} {self._counts[phase + kind]}"),)
+        way, args = "to" if phase == "s" else "from", {"bytes": event[5], "tag": tag, "on": known.name}
+        name = f"message {way} {partner}"
+        slice_ = self._json("X", now, dur=INSTANT, name=name, cat="message", args=args)
+        return (slice_, self._flow(phase, now, "message", f"{kind} {self._counts[phase + kind]}"))
 
     def _flow(self, phase: str, now: float, name: str, key: str) -> Json:
         """One end of an arrow; Perfetto wants its id to be a number of 64 bits, as text."""
