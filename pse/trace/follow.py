@@ -13,12 +13,12 @@ import numpy as np
 
 from pse.trace.activity import Activity, Kind, activity
 from pse.trace.causes import all_messages
+from pse.trace.chain import way
 from pse.trace.events import NONE, MessageFlag
 from pse.trace.files import Array
 from pse.trace.names import Names
 from pse.trace.reader import Trace
 from pse.trace.tphs import Tph, Tphs, lives
-from pse.trace.why import way
 
 
 @dataclass(frozen=True)

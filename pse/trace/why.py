@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pse.trace.activity import Activity, Kind, activity
 from pse.trace.causes import all_messages, causes
+from pse.trace.chain import Chain, Handover, Link, way
 from pse.trace.errors import TraceError
-from pse.trace.events import NONE, EventType, MessageFlag, Phase, WaitReason
+from pse.trace.events import NONE, EventType, Phase, WaitReason
 from pse.trace.files import Array
 from pse.trace.mpi_causes import mpi_causes
 from pse.trace.names import Names
@@ -28,78 +28,6 @@ from pse.trace.tphs import Tphs
 
 LONGEST = 64
 """Links after which a chain ends in any case."""
-
-
-@dataclass(frozen=True)
-class Handover:
-    """How a wait ended: who did it, when (ns), and with which tag if it was one."""
-
-    rank: int
-    time: int
-    tag: str = ""
-    bytes: int = 0
-    way: str = ""  # by descriptor, copied, between nodes
-    certain: bool = True  # False: it is only the rank that should have
-
-
-@dataclass(frozen=True)
-class Link:
-    """What one rank did at the moment; times in ns since the run's origin.
-
-    Parameters
-    ----------
-    rank : int
-        The rank.
-    name : str
-        The rank in words: ``rank 3 (p1 · thread_B)``.
-    state : str
-        ``call``, ``wait``, ``mpi`` (within a routine of MPI), ``engine`` (between calls), ``done`` (with its
-        part of the program), ``start``, ``end`` (outside of the program), ``lost`` (the trace doesn't show
-        this rank, or not any more), ``program`` (outside of MPI in a trace of MPI alone).
-    begin, end : int or None
-        When it began and ended to do so.
-    complete : bool
-        Whether the trace shows the end.
-    label, place, tph : str
-        Call site that it executed or waited to execute, and in which TPH.
-    reason, tag, source : str
-        What it waited for: reason (`WaitReason` in lower case), tag, and what defines the tag.
-    routine : str
-        The routine of MPI that it was in.
-    ended_by : Handover or None
-        How the wait ended.
-    meanwhile : tuple of (str, int)
-        What the rank did from the moment until it handed over: names and times in ns.
-    """
-
-    rank: int
-    name: str
-    state: str
-    begin: int | None = None
-    end: int | None = None
-    complete: bool = True
-    label: str = ""
-    place: str = ""
-    tph: str = ""
-    reason: str = ""
-    tag: str = ""
-    source: str = ""
-    routine: str = ""
-    ended_by: Handover | None = None
-    meanwhile: tuple[tuple[str, int], ...] = ()
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Links from the rank that was asked about to one that nobody kept waiting; `circle`: there is none."""
-
-    time: int
-    links: tuple[Link, ...]
-    circle: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """The chain as JSON values."""
-        return dataclasses.asdict(self)
 
 
 def moment(trace: Trace, text: str) -> int:
@@ -361,12 +289,3 @@ class _Asker:
         between = "program" if len(own) and own["kind"][0] == Kind.ROUTINE else "engine"
         times |= {between: rest} if rest > 0 else {}
         return tuple(sorted(times.items(), key=lambda item: -item[1]))
-
-
-def way(flags: int) -> str:
-    """How a tag went: ``by descriptor``, ``copied``, ``between nodes``, ``in the message``."""
-    if flags & MessageFlag.REMOTE:
-        return "between nodes"
-    if flags & MessageFlag.DESCRIPTOR:
-        return "by descriptor"
-    return "in the message" if flags & MessageFlag.SCALAR else "copied"

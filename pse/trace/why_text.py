@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pse.trace.chain import Chain, Handover, Link
 from pse.trace.text import seconds, size
-from pse.trace.why import Chain, Handover, Link
 
 PROGRAM = "the program"
 LONG = 1_000_000
