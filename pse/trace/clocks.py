@@ -20,6 +20,8 @@ from pse.trace.events import EventType
 from pse.trace.files import Array, RankFile
 from pse.trace.tables import low
 
+ONE_CLOCK = 1_000_000  # ns; what is more isn't the error of a comparison with itself.
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -89,7 +91,7 @@ class RunClock:
         self._hosts = {**named, **{rank: file.host for rank, file in files.items()}}
         self._anchors = _anchors(files)
         problems: list[str] = []
-        self._comparisons = _comparisons(files, self._hosts, problems) if len(self._anchors) > 1 else {}
+        self._comparisons = _comparisons(files, self._hosts, problems)
         self.origin = 0
         ends = [end for rank, file in files.items() if len(file.events) for end in self._ends(rank, file)]
         self.origin = min(ends, default=0)
@@ -160,13 +162,27 @@ def _comparisons(
     """How each host's clock compares with another's; hosts that were compared with none are left out."""
     found: dict[str, Comparison] = {}
     for rank in sorted(files):
-        host, syncs = hosts[rank], files[rank].events[files[rank].types == EventType.CLOCK_SYNC]
-        for reference in np.unique(low(syncs["c"])):
-            other = hosts.get(int(reference), f"the host of rank {reference}")
-            if other != host and host not in found:
-                made = _comparison(other, syncs[low(syncs["c"]) == reference])
+        for reference, made in _compared(files[rank], hosts):
+            host = hosts[rank]
+            if made.reference != host and host not in found:
                 _keep(host, made, found, problems)
+            elif made.reference == host and (off := max(map(abs, made.offsets))) > ONE_CLOCK:
+                problems.append(
+                    f"ranks {reference} and {rank} both call their host {host}, but its clock differs by "
+                    f"{off / 1e9:.3g} s: times of its ranks can't be compared"
+                )
     return found
+
+
+def _compared(file: RankFile, hosts: Mapping[int, str]) -> Iterator[tuple[int, Comparison]]:
+    """The ranks that one has compared its clock with."""
+    if not file.counts[EventType.CLOCK_SYNC]:
+        return
+    syncs = file.events[file.types == EventType.CLOCK_SYNC]
+    references = low(syncs["c"])
+    for reference in np.unique(references).tolist():
+        host = hosts.get(reference, f"the host of rank {reference}")
+        yield reference, _comparison(host, syncs[references == reference])
 
 
 def _comparison(reference: str, syncs: Array) -> Comparison:

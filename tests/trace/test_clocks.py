@@ -145,6 +145,17 @@ def test_comparisons_in_a_circle_are_left_out(tmp_path, write_on):
     assert "the clock of b was compared in a circle; that comparison is left out" in read.problems
 
 
+def test_two_hosts_of_one_name_are_told(tmp_path, write_on):
+    write_on(tmp_path, 0, "node", [BORN])
+    write_on(tmp_path, 1, "node", [sync(10**9, -4000)])
+    assert trace.open(tmp_path).clock.problems == ()
+    write_on(tmp_path, 1, "node", [sync(10**9, 5 * 10**9)])
+    assert trace.open(tmp_path).clock.problems == (
+        "ranks 0 and 1 both call their host node, but its clock differs by 5 s: "
+        "times of its ranks can't be compared",
+    )
+
+
 def test_hosts_stay_comparable_where_the_reference_is_lost(tmp_path, write_on):
     ahead = {1: Clock(10**12, 0), 2: Clock(7 * 10**12, 0)}
     for rank, clock in ahead.items():
