@@ -18,8 +18,9 @@ from matplotlib.figure import Figure
 
 from pse.language.errors import UsageError
 from pse.trace import Selection, Trace
-from pse.views.blocks import Blocks, blocks
+from pse.views.blocks import blocks
 from pse.views.catalogue import OVERLAYS
+from pse.views.detail import Blocks
 from pse.views.figure import (
     BODY,
     FONT,

@@ -19,8 +19,8 @@ from matplotlib.patches import Patch
 from pse.graph.palette import darker, ink
 from pse.trace import ModuleFlag, Trace
 from pse.trace.files import Array
-from pse.views.blocks import CALL, OPEN, REGION, WAIT, Blocks, Category, RowBlocks
 from pse.views.colours import lighter
+from pse.views.detail import CALL, OPEN, REGION, WAIT, Blocks, Category, RowBlocks
 from pse.views.figure import FONT, SMALL, duration_text, text_width
 
 HALF = 0.39

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 
 from pse.trace import EventType, Selection, Trace
 from pse.trace.files import Array
-from pse.views.blocks import Blocks
+from pse.views.detail import Blocks
 from pse.views.figure import FONT, SMALL, bytes_text
 from pse.views.gantt_blocks import HALF
 

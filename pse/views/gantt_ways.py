@@ -20,7 +20,7 @@ from matplotlib.lines import Line2D
 from pse.trace import Selection, Trace
 from pse.trace.files import Array
 from pse.trace.tphs import PROGRAM
-from pse.views.blocks import CALL, Blocks, RowBlocks
+from pse.views.detail import CALL, Blocks, RowBlocks
 from pse.views.figure import duration_text
 from pse.views.gantt_blocks import HALF
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pse.trace import EVENT_DTYPE, EventType, Selection, TraceError, WaitReason
 from pse.trace.pieces import pieces
 from pse.views._blocks import Collector
-from pse.views.blocks import _KERNEL_SHARE_DTYPE, BLOCK_DTYPE, CALL, OPEN, REGION, WAIT, blocks
+from pse.views.blocks import blocks
+from pse.views.detail import BLOCK_DTYPE, CALL, KERNEL_SHARE_DTYPE, OPEN, REGION, WAIT
 
 SITE_CATEGORIES = np.array([3, 4, 4], "<u4")
 OTHER = 9
@@ -34,7 +35,7 @@ def collect(records, edges, narrow, tphs=None, cut=None):
         collector.take(np.ascontiguousarray(piece))
     collector.finish()
     shares = Counter(), Counter()
-    for share in np.frombuffer(collector.shares, _KERNEL_SHARE_DTYPE):
+    for share in np.frombuffer(collector.shares, KERNEL_SHARE_DTYPE):
         key = int(share["pixel"]), int(share["last"]["lane"]), int(share["last"]["category"])
         shares[0][key] += int(share["time"])
         shares[1][key] += int(share["count"])
@@ -93,7 +94,7 @@ def test_more_categories_than_a_lane_remembers_and_more_blocks_than_fit_at_first
     collector.take(leaves(rows))
     collector.take(leaves([(begin, begin + 5, 0, 1) for begin in range(0, 200_000, 10)]))
     collector.finish()
-    shares = np.frombuffer(collector.shares, _KERNEL_SHARE_DTYPE)
+    shares = np.frombuffer(collector.shares, KERNEL_SHARE_DTYPE)
     assert shares["time"].sum() == 60_000
     assert shares["count"].sum() == 20_000
     assert len(np.frombuffer(collector.blocks, BLOCK_DTYPE)) == 20_000
