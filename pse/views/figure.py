@@ -8,7 +8,7 @@ May touch: nothing.  Imports matplotlib, without pyplot.  Next room: ``saving.py
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
@@ -21,6 +21,7 @@ from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pse.trace import Selection, Trace
+from pse.views.selected import selected_text
 
 FONT = "DejaVu Sans"  # Comes with matplotlib, so that a picture is the same on every machine.
 INK = "#1A1A1A"
@@ -61,7 +62,7 @@ def new_figure(
     name, about = describe(trace)
     style: dict[str, Any] = {"family": FONT, "va": "top"}
     figure.text(left, 1 - 0.2 / height, f"{name} — {title}", size=TITLE, weight="bold", color=INK, **style)
-    line = shortened(" · ".join(filter(None, [about, _selected(selection)])), SMALL + 0.5, room)
+    line = shortened(" · ".join(filter(None, [about, selected_text(selection)])), SMALL + 0.5, room)
     figure.text(left, 1 - 0.45 / height, line, size=SMALL + 0.5, color=SOFT, **style)
     return figure
 
@@ -237,19 +238,3 @@ def _count(number: int, noun: str) -> str:
 
 def _value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _selected(selection: Selection | None) -> str:
-    """Say what was selected: ``only processor 0, 1; TPH 3``."""
-    chosen = selection or Selection()
-    ranks = (("processor", chosen.processors), ("", chosen.threads), ("rank", chosen.ranks))
-    kinds: tuple[tuple[str, Any], ...] = (*ranks, ("", chosen.modules), ("TPH", chosen.tphs))
-    parts = [f"{kind} {_some(items)}".strip() for kind, items in kinds if items is not None]
-    return f"only {'; '.join(parts)}" if parts else ""
-
-
-def _some(items: Iterable[Any]) -> str:
-    names = [
-        "root" if item is None else str(item) for item in sorted(items, key=lambda i: (i is not None, i))
-    ]
-    return ", ".join(names[:6]) + (f", … ({len(names)})" if len(names) > 6 else "")

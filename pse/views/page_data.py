@@ -27,6 +27,7 @@ from pse.views.page_marks import marks
 from pse.views.page_series import series
 from pse.views.page_tphs import TphTable
 from pse.views.rows import Row, rows
+from pse.views.selected import selected_text
 
 MOST_ENTRIES = 1_000_000
 """Blocks that the page holds; of more, short ones are merged."""
@@ -59,7 +60,7 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
     marked, more = marks(trace, shown, begin, end)
     described, text = packed(columns)
     head = {
-        "title": _title(trace), "facts": _facts(trace, shown, found),
+        "title": _title(trace), "facts": _facts(trace, selection, shown, found),
         "notes": [*_merge_notes(found), *notes, *more, *trace.problems],
         "begin": begin, "end": max(end, begin + 1), "quantum": max(lane.bin for lane in found),
         "blocks": sum(lane.blocks for lane in found), "rows": [_row(row) for row in shown],
@@ -173,13 +174,14 @@ def _title(trace: Trace) -> str:
     return trace.definitions.program if trace.definitions else trace.path.resolve().name
 
 
-def _facts(trace: Trace, shown: Sequence[Row], found: Sequence[Lane]) -> list[str]:
+def _facts(trace: Trace, selection: Selection, shown: Sequence[Row], found: Sequence[Lane]) -> list[str]:
     hosts = len({row.host for row in shown})
     part = f" of {len(trace.ranks):,}" if len(shown) < len(trace.ranks) else ""
     facts = [
         f"{len(shown):,}{part} rank{'s' * (len(trace.ranks) != 1)} on {hosts} host{'s' * (hosts != 1)}",
         seconds(trace.span), f"{sum(lane.blocks for lane in found):,} blocks",
     ]  # fmt: skip
+    facts += filter(None, [selected_text(selection)])
     if trace.definitions:
         facts += [f"{name} = {value}" for name, value in trace.definitions.parameters.items() if name != "P"]
         facts.append(datetime.fromisoformat(trace.definitions.started).strftime("%Y-%m-%d %H:%M"))

@@ -130,6 +130,7 @@ def test_a_selection_is_all_that_the_page_has(tmp_path: Path) -> None:
     head, columns = read(tmp_path / "t.html")
     assert [row["rank"] for row in head["rows"]] == [1, 2]
     assert (head["begin"], head["end"]) == (1500, 2500)
+    assert "only rank 1, 2" in head["facts"]
     assert [(begin.tolist(), end.tolist()) for begin, end in entries(head, columns)] == [([1000], [3000])] * 2
 
 
