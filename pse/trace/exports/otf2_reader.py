@@ -68,8 +68,7 @@ def import_otf2(anchor: Path, directory: Path, progress: Progress | None = None)
         The package otf2 is missing, it is no archive, nothing in it can be read, or `directory` can't be
         written.
     """
-    library = Library()
-    with opened(library, anchor) as archive, new_directory(directory) as out:
+    with Library() as library, opened(library, anchor) as archive, new_directory(directory) as out:
         return _Import(library, archive, out).run(progress or Progress())
 
 
@@ -213,7 +212,9 @@ class _Import:
                 "Reader_GetEvtReader", self._archive.handle, place.location, types=(U64,)
             )
             self._library.function("EvtReader_ApplyClockOffsets", POINTER, ctypes.c_int)(reader, 0)
-            self._archive.call("RegisterEvtCallbacks", reader, callbacks.register(), None)
+            table = callbacks.register()
+            self._archive.call("RegisterEvtCallbacks", reader, table, None)  # It is copied.
+            self._library.function("EvtReaderCallbacks_Delete", POINTER, result=None)(table)
             while read < readable and (more := self._batch(reader, callbacks, readable - read)):
                 read += more
                 progress.advance(more)

@@ -106,7 +106,7 @@ class Otf2Error(Exception):
 
 
 class Library:
-    """The C library of the package ``otf2``.
+    """The C library of the package ``otf2``; a context within which its complaints are kept, not printed.
 
     Raises
     ------
@@ -125,7 +125,22 @@ class Library:
         self._c = ctypes.CDLL(conf.lib._name)
         self._complaints: list[str] = []
         self._listener = _COMPLAINT(self._listen)
-        self._c.OTF2_Error_RegisterCallback(self._listener, None)
+        self._before: int | None = None
+
+    def __enter__(self) -> Library:
+        listener = ctypes.cast(self._listener, POINTER)
+        self._before = self._register(listener)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._register(self._before)
+
+    def _register(self, listener: Any) -> int | None:
+        """Say who is told of errors; give who was told before."""
+        before: int | None = self.function("Error_RegisterCallback", POINTER, POINTER, result=POINTER)(
+            listener, None
+        )
+        return before
 
     def function(self, name: str, *types: Any, result: Any = ctypes.c_int) -> Any:
         """A function of the library, unchecked: ``name`` without ``OTF2_``."""

@@ -85,13 +85,14 @@ def export_otf2(
     TraceError
         The package otf2 is missing, the selection leaves nothing, or `out` can't be written.
     """
-    library, chosen = Library(), streams(trace, selection)
-    with new_directory(out) as directory:
-        try:
-            return _Archive(library, directory, trace).write(chosen, progress or Progress())
-        except Otf2Error as error:
-            help_ = "is the disk full, or a limit on the size of files reached?"
-            raise TraceError(f"{out} can't be written: {error}", help=help_) from error
+    with Library() as library:
+        chosen = streams(trace, selection)
+        with new_directory(out) as directory:
+            try:
+                return _Archive(library, directory, trace).write(chosen, progress or Progress())
+            except Otf2Error as error:
+                help_ = "is the disk full, or a limit on the size of files reached?"
+                raise TraceError(f"{out} can't be written: {error}", help=help_) from error
 
 
 class _Archive:
