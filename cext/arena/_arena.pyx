@@ -212,6 +212,12 @@ cdef class Arena:
         pse_arena_read_statistics(self.handle, &counts)
         return ArenaStatistics(**counts)
 
+    def glance(self):
+        """The same without taking the arena's lock: for watchers, who must never wait for a rank."""
+        cdef pse_arena_statistics counts
+        pse_arena_glance(self.handle, &counts)
+        return ArenaStatistics(**counts)
+
     def live(self, size_t limit=100):
         """The `limit` largest live blocks and views, largest first, as a list of `LiveBlock`."""
         cdef pse_handle *handles = <pse_handle *>PyMem_Malloc(max(limit, 1) * sizeof(pse_handle))

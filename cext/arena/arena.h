@@ -148,6 +148,10 @@ uint64_t pse_arena_frees(const pse_arena *arena);
 
 void pse_arena_read_statistics(pse_arena *arena, pse_arena_statistics *out);
 
+/* The same without the lock, for whoever only watches: it never waits for a rank, but the counts may be of
+ * different moments. */
+void pse_arena_glance(const pse_arena *arena, pse_arena_statistics *out);
+
 /* Live blocks, largest first, at most `limit`; returns how many were written.  For the report of who holds
  * what. */
 size_t pse_arena_live(pse_arena *arena, pse_handle *out, size_t limit);

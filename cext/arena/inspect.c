@@ -1,22 +1,32 @@
 /* Looking at the arena: counts, live blocks, and whether everything is as it should be. */
 #include "internal.h"
 
-void pse_arena_read_statistics(pse_arena *arena, pse_arena_statistics *out)
+static uint64_t seen(const uint64_t *counter)
 {
-    pse_control *control = arena->control;
-    pse_lock(control);
+    return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+void pse_arena_glance(const pse_arena *arena, pse_arena_statistics *out)
+{
+    const pse_control *control = arena->control;
     *out = (pse_arena_statistics){
-        .capacity = control->capacity,
-        .in_use = control->in_use,
-        .peak = control->peak,
-        .allocations = control->allocations,
-        .recycled = control->recycled,
-        .live_blocks = control->live_blocks,
-        .recoveries = control->recoveries,
+        .capacity = seen(&control->capacity),
+        .in_use = seen(&control->in_use),
+        .peak = seen(&control->peak),
+        .allocations = seen(&control->allocations),
+        .recycled = seen(&control->recycled),
+        .live_blocks = seen(&control->live_blocks),
+        .recoveries = seen(&control->recoveries),
     };
     for (int i = 0; i < PSE_ZONE_COUNT; i++)
-        out->grown += control->zones[i].high - control->zones[i].begin;
-    pse_unlock(control);
+        out->grown += seen(&control->zones[i].high) - seen(&control->zones[i].begin);
+}
+
+void pse_arena_read_statistics(pse_arena *arena, pse_arena_statistics *out)
+{
+    pse_lock(arena->control);
+    pse_arena_glance(arena, out);
+    pse_unlock(arena->control);
 }
 
 /* Insert a block into a list that is sorted by size; the smallest falls off a full list. */

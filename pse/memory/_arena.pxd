@@ -64,6 +64,7 @@ cdef extern from "arena.h" nogil:
     uint64_t pse_arena_prefault(pse_arena *arena, uint64_t limit)
     uint64_t pse_arena_frees(const pse_arena *arena)
     void pse_arena_read_statistics(pse_arena *arena, pse_arena_statistics *out)
+    void pse_arena_glance(const pse_arena *arena, pse_arena_statistics *out)
     size_t pse_arena_live(pse_arena *arena, pse_handle *out, size_t limit)
     bint pse_arena_is_valid(pse_arena *arena)
     void pse_arena_poison(pse_arena *arena, bint on)

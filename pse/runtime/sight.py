@@ -49,7 +49,7 @@ class SeenNode:
 
     def memory(self) -> ArenaStatistics | None:
         """Count what the arena holds; None if there is none in sight."""
-        return self._arena.statistics() if self._arena else None
+        return self._arena.glance() if self._arena else None
 
 
 class Sight:

@@ -312,3 +312,10 @@ def test_a_process_that_is_gone_has_no_arena():
         ArenaSystemError, match=rf"process {child} \(descriptor 3\) can't be mapped: No such file"
     ):
         Arena.attach(child, 3)
+
+
+def test_a_glance_shows_what_statistics_do():
+    arena = Arena.create(1 << 20)
+    blocks = [arena.allocate(1000) for _ in range(3)]
+    assert arena.glance() == arena.statistics()
+    assert arena.glance().live_blocks == len(blocks)
