@@ -33,6 +33,7 @@ from pse.views.detail import (
     BLOCK_DTYPE,
     CALL,
     KERNEL_SHARE_DTYPE,
+    OPEN,
     REGION,
     SHARE_DTYPE,
     WAIT,
@@ -179,6 +180,7 @@ class _Work:
         self.merged -= len(alone)
         kept = np.concatenate([kept, alone])
         kept["begin"], kept["end"] = trace.run_times(rank, kept["begin"]), trace.run_times(rank, kept["end"])
+        kept["end"][kept["flags"] & OPEN != 0] = trace.span  # Nothing was recorded since: it went on.
         return RowBlocks(row, self._categorised(kept, texts), self._categorised(_plain(shares), texts))
 
     def _categorised(self, found: Array, texts: dict[tuple[int, int], str]) -> Array:

@@ -17,7 +17,7 @@ from pse.views.rows import Row
 CALL, WAIT, REGION = 0, 1, 2
 """Lanes: module calls, waits, regions (MPI routines and others); deeper regions have the next lanes."""
 OPEN = 0x8000
-"""Flag of a block that was never left."""
+"""Flag of a block that was never left: it goes on to the end of the run."""
 
 BLOCK_DTYPE = np.dtype(
     [

@@ -139,10 +139,11 @@ def test_small_trace_has_all_its_blocks_one_by_one(small_trace):
     assert found.tph_names == {7: "k = 0", 8: "k = 1"}
 
 
-def test_what_never_ended_goes_on_to_the_rank_s_last_event(small_trace):
+def test_what_never_ended_goes_on_to_the_end_of_the_run(small_trace):
     calls = [block for block in blocks(small_trace).rows[1].blocks if block["lane"] == CALL]
     assert [bool(block["flags"] & OPEN) for block in calls] == [False, True]
-    assert int(calls[1]["end"]) == 990_000
+    assert int(calls[1]["end"]) == 1_000_000
+    assert int(blocks(small_trace).rows[2].blocks[0]["end"]) == 1_000_000
 
 
 def test_calls_that_are_not_selected_are_there_as_others(small_trace):
