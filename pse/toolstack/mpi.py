@@ -98,7 +98,7 @@ def _beside(launchers: Iterable[str]) -> list[Path]:
 def _headers(library: Path) -> Iterator[Path]:
     """Yield the directories near a library that have an mpi.h."""
     for folder in (library.parent, library.resolve().parent):
-        debian = [Path("/usr/include") / folder.name / kind for kind in ("mpich", "openmpi")]
+        debian = [folder.parents[1] / "include" / folder.name / kind for kind in ("mpich", "openmpi")]
         chosen = [path for path in debian if path.name in library.resolve().name]
         for include in (
             *chosen,

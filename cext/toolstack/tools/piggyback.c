@@ -101,13 +101,11 @@ static struct parcel *new_parcel(MPI_Comm comm)
     return parcel;
 }
 
-/* Ends a call that has made a request.  MPI keeps a datatype as long as a communication uses it. */
+/* Ends a call that has made a request. */
 static void remember(struct parcel *parcel, MPI_Request handle, bool persistent, int error)
 {
     if (!parcel)
         return;
-    if (!persistent)
-        free_types(parcel);
     if (error != MPI_SUCCESS) {
         free_parcel(parcel);
         return;
