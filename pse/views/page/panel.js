@@ -37,7 +37,7 @@ function buildLegend(model, view, changed) {
     if (!legend.children.length)
       head.append(
         element("span", "time", { class: "time" }),
-        element("span", "of all ranks", { class: "whole" }),
+        element("span", "share", { class: "share", title: "Of the time of all ranks that are shown" }),
       );
     section.append(head, ...groups.map((group) => legendKey(group, view, changed)));
     all.onclick = () => toggleAll(groups, view, changed);
