@@ -32,7 +32,7 @@ def print_summary(summary: Summary, console: Console | None = None) -> None:
     if console.is_terminal:
         console.print(render(summary))
         return
-    plain = Console(width=PLAIN_WIDTH, color_system=None)
+    plain = Console(width=PLAIN_WIDTH, color_system=None, force_jupyter=False)
     with plain.capture() as captured:
         plain.print(render(summary))
     for line in captured.get().splitlines():
