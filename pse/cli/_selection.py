@@ -17,7 +17,7 @@ _OPTIONS = (
     click.option("--thread", multiple=True, metavar="T", help="Threads: B stands for thread_B."),
     click.option("--rank", multiple=True, metavar="R", help="Ranks: 0-3,7."),
     click.option("--module", multiple=True, metavar="M", help="Modules or labels of call sites."),
-    click.option("--tph", multiple=True, metavar="K", help="TPHs: 0-3,7."),
+    click.option("--tph", multiple=True, metavar="K", help="TPHs: 65536, or by their loop's counter: k=0-3."),
     click.option("--from", "begin", type=float, metavar="S", help="Seconds since the run's first event."),
     click.option("--until", "end", type=float, metavar="S", help="Seconds since the run's first event."),
 )

@@ -16,6 +16,7 @@ import numpy as np
 from pse.trace.errors import TraceError
 from pse.trace.files import Array
 from pse.trace.pieces import pieces
+from pse.trace.tphs import Tphs
 
 if TYPE_CHECKING:
     from pse.trace.definitions import RankDefinition
@@ -41,8 +42,8 @@ class Selection:
         Ranks of the job.
     modules : frozenset of str, optional
         Names of modules or labels of call sites.
-    tphs : frozenset of int, optional
-        TPHs.
+    tphs : frozenset of int or str, optional
+        TPHs: their numbers, or what their loop's counter is in them: ``k=2``.
     begin, end : float, optional
         Seconds since the run's origin; what overlaps the time between stays whole.
 
@@ -56,7 +57,7 @@ class Selection:
     threads: frozenset[str] | None = None
     ranks: frozenset[int] | None = None
     modules: frozenset[str] | None = None
-    tphs: frozenset[int] | None = None
+    tphs: frozenset[int | str] | None = None
     begin: float | None = None
     end: float | None = None
 
@@ -91,7 +92,7 @@ class Selection:
             threads=_set(thread, lambda item: {item if "thread_" in item else f"thread_{item}"}),
             ranks=_set(rank, lambda item: _numbers("rank", item)),
             modules=_set(module, lambda item: {item}),
-            tphs=_set(tph, lambda item: _numbers("TPH", item)),
+            tphs=_set(tph, _tphs),
             begin=begin,
             end=end,
         )
@@ -110,11 +111,23 @@ class Selection:
         span = trace.span / 1e9
         if (self.begin or 0) > span or (self.end is not None and self.end < 0):
             raise TraceError(f"nothing happened in that window of time: the run is from 0 to {span:.6g} s")
-        if self.tphs is not None and not self._has_tph(trace):
-            parts = (part for rank in trace.ranks for part in pieces(trace.events(rank)))
-            _check_known(
-                "TPH", self.tphs, {int(tph) for part in parts for tph in np.unique(part["tph"])} - {0}
-            )
+        numbers = self.tph_numbers(trace)
+        if numbers is not None and not _have_tph(trace, numbers):
+            Tphs(trace).find(str(min(numbers, default=0)))  # Says what there is.
+
+    def tph_numbers(self, trace: Trace) -> frozenset[int] | None:
+        """Numbers of the TPHs that are selected; None for all.
+
+        Raises
+        ------
+        TraceError
+            There is no TPH whose counter has a value that is asked for.
+        """
+        if self.tphs is None:
+            return None
+        numbers = {item for item in self.tphs if isinstance(item, int)}
+        named = sorted(item for item in self.tphs if isinstance(item, str))
+        return frozenset(numbers | _named_tphs(Tphs(trace), named) if named else numbers)
 
     def ranks_of(self, trace: Trace) -> tuple[int, ...]:
         """Ranks of a trace that the selection leaves, ascending.
@@ -151,8 +164,9 @@ class Selection:
             keep &= np.isin(table["site"], sites)
         elif edges is not None and "edge" in fields:
             keep &= np.isin(table["edge"], edges)
-        if self.tphs is not None and "tph" in fields:
-            keep &= np.isin(table["tph"], np.array(sorted(self.tphs), "<u8"))
+        tphs = self.tph_numbers(trace) if "tph" in fields else None
+        if tphs is not None:
+            keep &= np.isin(table["tph"], np.array(sorted(tphs), "<u8"))
         keep &= self._in_window(table)
         return table if keep.all() else table[keep]
 
@@ -162,11 +176,6 @@ class Selection:
             and (self.processors is None or (known is not None and known.processor in self.processors))
             and (self.threads is None or (known is not None and known.thread in self.threads))
         )
-
-    def _has_tph(self, trace: Trace) -> bool:
-        wanted = np.array(sorted(self.tphs or ()), "<u8")
-        parts = (part for rank in trace.ranks for part in pieces(trace.events(rank)))
-        return any(np.isin(part["tph"], wanted).any() for part in parts)
 
     def _sites(self, trace: Trace) -> tuple[Array | None, Array | None]:
         """Call sites of the modules, and edges that these define."""
@@ -199,7 +208,9 @@ EVERYTHING = Selection()
 
 def _set(items: Iterable[str], values: Callable[[str], Iterable[Any]]) -> frozenset[Any] | None:
     parts = [part.strip() for item in items for part in item.split(",")]
-    return frozenset(value for part in parts if part for value in values(part)) if parts else None
+    if parts and not any(parts):
+        raise TraceError("what is selected has a name or a number")
+    return frozenset(value for part in parts if part for value in values(part)) or None
 
 
 def _numbers(what: str, text: str) -> Iterable[int]:
@@ -209,9 +220,36 @@ def _numbers(what: str, text: str) -> Iterable[int]:
         choice = ", or root" if what == "processor" else ""
         raise TraceError(f"{what} {text!r}: expected a number or a range like 0-3{choice}")
     first, last = int(found[1]), int(found[2] or found[1])
+    if last >= 1 << 64:
+        raise TraceError(f"{what} {text!r}: numbers have at most 64 bits")
     if not 0 <= last - first < LONGEST_RANGE:
         raise TraceError(f"{what} {text!r}: a range goes up, by less than {LONGEST_RANGE:,}")
     return range(first, last + 1)
+
+
+def _tphs(text: str) -> Iterable[int | str]:
+    """The TPHs of ``7``, ``0-3``, ``k=2`` or ``k=0-3``."""
+    found = re.fullmatch(r"\s*([^\W\d]\w*)\s*=\s*(.*)", text)
+    if not found:
+        return _numbers("TPH", text)
+    if re.fullmatch(r"-\d{1,18}", found[2], re.ASCII):
+        return [f"{found[1]}={int(found[2])}"]
+    return [f"{found[1]}={value}" for value in _numbers(f"TPH {found[1]} =", found[2])]
+
+
+def _named_tphs(tphs: Tphs, named: Iterable[str]) -> set[int]:
+    """Numbers of the TPHs that are called ``k=2`` and so on."""
+    found: set[int] = set()
+    for text in named:
+        counter, _, value = text.partition("=")
+        found |= tphs.numbers_of(counter, int(value)) or {tphs.find(text).number}
+    return found
+
+
+def _have_tph(trace: Trace, numbers: Iterable[int]) -> bool:
+    wanted = np.array(sorted(numbers), "<u8")
+    parts = (part for rank in trace.ranks for part in pieces(trace.events(rank)))
+    return any(np.isin(part["tph"], wanted).any() for part in parts)
 
 
 def _check_known(what: str, asked: frozenset[Any] | None, there: Iterable[Any]) -> None:

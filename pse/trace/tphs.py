@@ -117,6 +117,12 @@ class Tphs:
             )
         return self._by_counters([(part[1], int(part[2])) for part in wanted if part], text)
 
+    def numbers_of(self, counter: str, value: int) -> set[int]:
+        """Numbers of all TPHs in which the counter of their loop has a value."""
+        loops = [loop.id for loop in self._known.values() if loop.counter == counter]
+        found: list[int] = self._numbers[np.isin(self._loops, loops) & (self._values == value)].tolist()
+        return set(found)
+
     def _by_counters(self, wanted: list[tuple[str, int]], text: str) -> Tph:
         name, value = wanted[-1]
         loops = [loop.id for loop in self._known.values() if loop.counter == name]

@@ -27,7 +27,6 @@ def selected_text(selection: Selection | None) -> str:
 
 
 def _some(items: Iterable[Any]) -> str:
-    names = [
-        "root" if item is None else str(item) for item in sorted(items, key=lambda i: (i is not None, i))
-    ]
+    ordered = sorted(items, key=lambda item: (item is not None, str(type(item)), item))
+    names = ["root" if item is None else str(item) for item in ordered]
     return ", ".join(names[:6]) + (f", … ({len(names)})" if len(names) > 6 else "")

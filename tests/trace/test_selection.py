@@ -32,6 +32,9 @@ def test_words_become_a_selection():
         ({"rank": ["3-1"]}, "rank '3-1': a range goes up"),
         ({"tph": ["0-99999999999"]}, "a range goes up, by less than 1,000,000"),
         ({"rank": ["²"]}, "expected a number"),
+        ({"rank": [" ,"]}, "what is selected has a name or a number"),
+        ({"tph": ["99999999999999999999"]}, "numbers have at most 64 bits"),
+        ({"tph": ["k=x"]}, "TPH k = 'x': expected a number or a range like 0-3"),
         ({"begin": 2, "end": 1}, r"the window of time ends \(1 s\) before it begins \(2 s\)"),
         ({"end": float("nan")}, "not at nan"),
     ],
@@ -62,7 +65,8 @@ def test_ranks_that_are_left(read, words, ranks):
         ({"processor": ["5"]}, "there is no processor 5; there are root, 0, 1"),
         ({"thread": ["B,Z"]}, "there is no thread thread_Z; there are thread_A, thread_B"),
         ({"module": ["fft"]}, "there is no module fft; there are fft.rows, load_frame, rows"),
-        ({"tph": ["9"]}, "there is no TPH 9; there are 1, 2"),
+        ({"tph": ["9"]}, "there is no TPH 9"),
+        ({"tph": ["k=9"]}, "there is no TPH of k=9"),
         ({"rank": ["0"], "thread": ["B"]}, "no rank is selected by all of it; there are 0, 1, 2"),
         ({"begin": 1.0}, "nothing happened in that window of time: the run is from 0 to 1e-06 s"),
     ],
@@ -100,3 +104,19 @@ def test_without_definitions_only_ranks_can_be_selected(small_trace):
 def test_rows_that_are_left(read, words, name, left):
     table = getattr(read, name)()
     assert len(Selection.parse(**words).of(read, table)) == left
+
+
+def test_tphs_are_known_by_their_counters(tmp_path, write_rank, definitions):
+    trace.write_definitions(tmp_path, definitions(processors=0))
+    rows = [
+        {"time": 10 * value, "type": trace.EventType.CONTEXT_BEGIN, "tph": 70 + value, "b": value % 2**64}
+        for value in (-1, 0, 1, 2)
+    ]
+    leave = trace.EventType.MODULE_LEAVE
+    rows += [{"time": 50 + tph, "type": leave, "site": 0, "tph": tph, "b": 50} for tph in (69, 70, 71, 72)]
+    write_rank(tmp_path, 0, [{**row, "time": row["time"] + 100} for row in rows])
+    read = trace.open(tmp_path)
+    for words, numbers in ((["k=0-1"], [70, 71]), (["k=-1,72"], [69, 72])):
+        selection = Selection.parse(tph=words)
+        assert selection.of(read, read.module_calls())["tph"].tolist() == numbers
+        selection.check(read)

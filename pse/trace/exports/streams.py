@@ -94,8 +94,9 @@ def _chosen(trace: Trace, rank: int, selection: Selection, sites: Array | None) 
     keep = np.ones(len(events), bool)
     if sites is not None:
         keep &= np.isin(events["site"], sites) | (events["site"] == NONE)
-    if selection.tphs is not None:
-        keep &= np.isin(events["tph"], np.array(sorted(selection.tphs), "<u8")) | (events["tph"] == 0)
+    tphs = selection.tph_numbers(trace)
+    if tphs is not None:
+        keep &= np.isin(events["tph"], np.array(sorted(tphs), "<u8")) | (events["tph"] == 0)
     keep |= np.isin(events["type"], ALWAYS)
     positions = positions[keep[positions]]
     if selection.begin is None and selection.end is None:
