@@ -289,6 +289,33 @@ def test_metrics_are_counters_and_parameters_are_marks(tmp_path):
     assert read.events(0)["time"].tolist()[-1] == 20
 
 
+@pytest.mark.skipif(shutil.which("otf2-marker") is None, reason="otf2-marker (otf2-tools) is not installed")
+def test_marks_that_somebody_set_are_there(archive, tmp_path):
+    anchor = archive / "traces.otf2"
+    begin = 7397466977040830
+    for words in (
+        ["--add-def", "notes", "look", "LOW"],
+        ["--add", "notes", "look", f"{begin + 2095197216 // 10}+2095197", "LOCATION:1", "here"],
+        ["--add", "notes", "look", f"{begin}", "GLOBAL", "begin"],
+    ):
+        subprocess.run(["otf2-marker", *words, anchor], check=True)
+    assert import_otf2(anchor, tmp_path / "trace") == []
+    read = trace.open(tmp_path / "trace")
+    for rank, text, duration in ((0, "look: begin", 0), (1, "look: here", 999_999)):
+        (mark,) = read.select(rank, E.MARKER)
+        assert read.texts(rank)[TextKind.MARKER, int(mark["a"])] == text
+        assert abs(int(mark["b"]) - duration) <= 1
+        times = read.events(rank)["time"]
+        assert (times[1:] >= times[:-1]).all()
+
+
+def test_marks_that_can_not_be_read_are_told(archive, tmp_path):
+    (archive / "traces.marker").write_bytes(b"nothing of the kind")
+    (note,) = import_otf2(archive / "traces.otf2", tmp_path / "trace")
+    assert "traces.marker can't be read, so its marks are left out" in note
+    assert trace.open(tmp_path / "trace").ranks == (0, 1)
+
+
 def test_threads_beside_mpi_are_ranks_with_names(tmp_path):
     """Locations begin at 100, and the archive's last process is MPI's rank 1."""
     builder = Builder(tmp_path / "archive", first_location=100)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 from pse.trace.events import NONE, Collective, EventType, SendMode, TextKind, ValueKind
 from pse.trace.exports import rules
 from pse.trace.exports.otf2_glossary import TYPE_DOUBLE, TYPE_INT64
+from pse.trace.exports.otf2_markers import Mark
 from pse.trace.exports.otf2_records import (
     EVENTS,
     OTHER_EVENTS,
@@ -56,11 +58,23 @@ class Callbacks:
         Takes the events.
     syncs : sequence of (int, int)
         When the location's clock was compared with the archive's, ns, and the error bounds, ns.
+    marks : sequence of Mark
+        Marks that somebody set in the archive.
     """
 
-    def __init__(self, library: Library, location: Location, syncs: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        library: Library,
+        location: Location,
+        syncs: Sequence[tuple[int, int]],
+        marks: Sequence[Mark] = (),
+    ) -> None:
         self._library, self._at = library, location
-        self._syncs = collections.deque(sorted(syncs))
+        pending: list[tuple[int, Callable[[int, int], None]]] = [
+            *((time, functools.partial(self._sync, bound)) for time, bound in syncs),
+            *((mark.time, functools.partial(self._set_mark, mark)) for mark in marks),
+        ]
+        self._pending = collections.deque(sorted(pending, key=lambda item: item[0]))
         self._due: float = -1  # The next time at which there is something to write before an event.
         self._last = self.seen = 0
         self._file, self._own = location.file, location.own
@@ -101,11 +115,12 @@ class Callbacks:
         ) -> int:
             try:
                 self.seen += 1
-                now = self._last = ns(ticks)
+                now = ns(ticks)
                 if not exact:
                     file.residual = residual(ticks)
                 if now >= self._due:
                     self._catch_up(now)
+                self._last = now
                 handler(now, attributes, *fields)
             except BaseException as error:  # It may not pass through C.
                 self.failure = error
@@ -115,21 +130,26 @@ class Callbacks:
         return callback
 
     def _catch_up(self, now: int) -> None:
-        """Write what comes before an event: at first the communicators, then comparisons of clocks."""
+        """Write what comes before an event: marks, comparisons of clocks, at first the communicators."""
+        while self._pending and self._pending[0][0] <= now:
+            self._pending.popleft()[1](self._last, now)
         if self._due < 0 and not self._own:
             self._at.join(now)
-        while self._syncs and self._syncs[0][0] <= now:
-            self._sync(now, self._syncs.popleft()[1])
-        self._due = self._syncs[0][0] if self._syncs else math.inf
+        self._due = self._pending[0][0] if self._pending else math.inf
 
     def finish(self) -> None:
-        """Write the comparisons of clocks that come after the last event."""
-        while self._syncs and self.seen:
-            self._sync(self._last, self._syncs.popleft()[1])
+        """Write what comes after the last event."""
+        while self._pending and self.seen:
+            self._pending.popleft()[1](self._last, self._last)
 
-    def _sync(self, now: int, bound: int) -> None:
-        """The times are corrected already, so the offset is none."""
-        self._file.append(now, E.CLOCK_SYNC, b=bound)
+    def _sync(self, bound: int, last: int, now: int) -> None:
+        """The times are corrected already, so the offset is none, and the time of any event near will do."""
+        self._last = last or now
+        self._file.append(self._last, E.CLOCK_SYNC, b=bound)
+
+    def _set_mark(self, mark: Mark, last: int, _now: int) -> None:
+        self._last = max(mark.time, last)
+        self._mark(self._last, mark.text, mark.duration)
 
     def _handler(self, record: str) -> Callable[..., None]:
         special: dict[str, Callable[..., None]] = {

@@ -27,6 +27,7 @@ from pse.trace.exports.otf2_archive import Archive, Place, opened
 from pse.trace.exports.otf2_clock import NS, Clock
 from pse.trace.exports.otf2_files import whole_events
 from pse.trace.exports.otf2_location_reader import Callbacks
+from pse.trace.exports.otf2_markers import Mark, read_marks
 from pse.trace.exports.otf2_records import (
     I64,
     POINTER,
@@ -89,6 +90,7 @@ class _Import:
         self._definitions = _kept_definitions(archive) if self._own else _thread_names(archive)
         self._problems: list[str] = []
         self._lost: collections.Counter[str] = collections.Counter()
+        self._marks = self._read_marks()
 
     def run(self, progress: Progress) -> list[str]:
         """Read all locations; give what could not be taken over."""
@@ -106,6 +108,14 @@ class _Import:
         if self._own and (program := self._archive.property(PROGRAM)) is not None:
             write_program(self._out, program)
         return [*self._problems, *self._lost_ones()]
+
+    def _read_marks(self) -> dict[int, list[Mark]]:
+        try:
+            return read_marks(self._archive)
+        except Otf2Error as error:
+            path = self._archive.anchor.with_suffix(".marker")
+            self._problems.append(f"{path} can't be read, so its marks are left out: {error}")
+            return {}
 
     def _lost_ones(self) -> Iterator[str]:
         if self._lost:
@@ -179,7 +189,8 @@ class _Import:
         )
         try:
             location = Location(self._archive, place, file, clock, self._own)
-            callbacks = Callbacks(self._library, location, self._syncs(place, local, clock))
+            syncs, marks = self._syncs(place, local, clock), self._marks.get(place.rank, ())
+            callbacks = Callbacks(self._library, location, syncs, marks)
             whole = self._read_events(place, callbacks, progress)
             callbacks.finish()
             self._lost.update(location.lost)
