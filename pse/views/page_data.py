@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pse.trace import Trace, WaitReason
+from pse.trace import EventType, Trace, WaitReason
 from pse.trace.files import Array
 from pse.trace.mpi_messages import mpi_messages
 from pse.trace.selection import Selection
@@ -33,8 +33,8 @@ MOST_ENTRIES = 1_000_000
 """Blocks that the page holds; of more, short ones are merged."""
 MOST_MESSAGES = 200_000
 """Hand-overs that the page holds; of more, none."""
-MOST_EVENTS = 4_000_000
-"""Events of a trace whose hand-overs are looked for: matching them takes long."""
+MOST_SENDS = 2_000_000
+"""Of ranks of which a part is shown: to find those of the part, all are matched."""
 
 
 def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, Any], str]:
@@ -118,18 +118,17 @@ def _tph_columns(tphs: TphTable) -> dict[str, Array]:
 
 def _messages(trace: Trace, selection: Selection, shown: Sequence[Row]) -> tuple[Array | None, list[str]]:
     """Hand-overs between ranks that are shown, by time; None and a note if there are too many."""
-    events = sum(len(trace.events(row.rank)) for row in shown)
-    messages = selection.of(trace, _all_messages(trace)) if events <= MOST_EVENTS else None
-    if messages is None or len(messages) > MOST_MESSAGES:
-        count = (
-            f"{len(messages):,} hand-overs" if messages is not None else f"hand-overs among {events:,} events"
-        )
-        return None, [
-            f"{count} are too many for the page: it draws no lines. Select a part of the trace to see them."
-        ]
-    ranks = [row.rank for row in shown]
-    kept = messages[np.isin(messages["sender"], ranks) & np.isin(messages["receiver"], ranks)]
-    return kept[np.argsort(kept["sent"], kind="stable")], []
+    sent = [trace.files[row.rank].counts for row in shown]
+    count = sum(each[EventType.SEND] for each in sent) or sum(each[EventType.MPI_SEND] for each in sent)
+    if count <= (MOST_MESSAGES if selection == Selection() else MOST_SENDS):
+        ranks, messages = [row.rank for row in shown], selection.of(trace, _all_messages(trace))
+        kept = messages[np.isin(messages["sender"], ranks) & np.isin(messages["receiver"], ranks)]
+        count = len(kept)
+        if count <= MOST_MESSAGES:
+            return kept[np.argsort(kept["sent"], kind="stable")], []
+    return None, [
+        f"{count:,} hand-overs are too many for one page, so it draws no lines. A page of a part has them."
+    ]
 
 
 def _all_messages(trace: Trace) -> Array:

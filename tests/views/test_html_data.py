@@ -163,6 +163,28 @@ def test_tphs_are_named_with_those_around_them(tmp_path: Path) -> None:
     assert columns["tph"].tolist() == [3]
 
 
+def test_too_many_hand_overs_are_left_out_and_the_page_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t").mkdir()
+    for rank, kind in enumerate((EventType.SEND, EventType.RECEIVE)):
+        with Recorder(tmp_path / "t", rank) as recorder:
+            for number in range(6):
+                time = 100 * number + 10 * rank
+                recorder.record_at(time, kind, tph=1, a=8, b=trace.pair(1 - rank, 0), c=number)
+    opened = trace.open(tmp_path / "t")
+    monkeypatch.setattr("pse.views.page_data.MOST_MESSAGES", 5)
+    write_html(opened, tmp_path / "all.html")
+    head, columns = read(tmp_path / "all.html")
+    assert head["notes"][0].startswith("6 hand-overs are too many for one page")
+    assert len(columns["sent"]) == 0
+    write_html(opened, tmp_path / "part.html", Selection(end=350e-9))
+    head, columns = read(tmp_path / "part.html")
+    assert of_both_signs(columns["sent"]).cumsum().tolist() == [0, 100, 200, 300]
+    assert of_both_signs(columns["took"]).tolist() == [10] * 4
+    assert columns["receiver"].tolist() == [1] * 4
+
+
 def test_a_trace_without_any_block_is_a_page_all_the_same(tmp_path: Path) -> None:
     write_html(write_calls(tmp_path / "t", 1, []), tmp_path / "t.html")
     head, columns = read(tmp_path / "t.html")
