@@ -87,7 +87,8 @@ class _Work:
         self.merged = self.sends = self.mpi_sends = 0
         self._add_modules()
         self._add_waits()
-        self.tphs = None if selection.tphs is None else np.array(sorted(selection.tphs), "<u8")
+        numbers = selection.tph_numbers(trace)
+        self.tphs = None if numbers is None else np.array(sorted(numbers), "<u8")
         self.sample = self._sample()
 
     def run(self) -> Blocks:
