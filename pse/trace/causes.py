@@ -108,6 +108,7 @@ def causes(activity: Activity, messages: Array) -> Array:
         chosen = places[(waits["reason"][rows] == reason) & waits["complete"][rows]]
         if len(chosen):
             _by_doing(activity, found, chosen, *doings(activity, chosen, messages))
+    _by_chance(activity, messages, found, places[waits["complete"][rows]])
     return found
 
 
@@ -126,7 +127,7 @@ def _by_message(activity: Activity, messages: Array, found: Array) -> None:
         place = np.searchsorted(blocks["begin"][waits], messages["received"][rows], side="right") - 1
         wait = waits[place]
         came = (place >= 0) & (messages["received"][rows] <= follows[wait])
-        came &= (messages["sent"][rows] > blocks["since"][wait]) & (messages["sender"][rows] != rank)
+        came &= messages["sender"][rows] != rank
         rows, wait = rows[came], wait[came]
         chosen = _last_needed(needs(rows, wait, messages), messages["sent"][rows], wait)
         target = wait[chosen]
@@ -177,6 +178,15 @@ def _by_doing(activity: Activity, found: Array, places: Array, keys: Array, doin
     found["rank"][places[there]] = doings.rank[last[there]]
     found["time"][places[there]] = doings.time[last[there]]
     found["message"][places[there]] = -1
+
+
+def _by_chance(activity: Activity, messages: Array, found: Array, places: Array) -> None:
+    """Of waits that nothing else ended: a place in a queue got free, and let a younger TPH go on."""
+    rest = places[found["rank"][places] == NONE]
+    if len(rest):
+        _by_doing(activity, found, rest, *_taken(activity, rest, messages))
+        late = rest[activity.blocks["end"][rest] - found["time"][rest] > JUST]
+        found["rank"][late], found["time"][late] = NONE, 0
 
 
 def _taken(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:

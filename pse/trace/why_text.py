@@ -106,7 +106,7 @@ def _ended(link: Link, end: Handover) -> str:
         return f"until rank {end.rank} was done, too, at {at}"
     if link.state == "mpi":
         return f"until rank {end.rank} came to it, at {at}"
-    return f"until rank {end.rank} {DEEDS.get(link.reason, 'ended it')} at {at}"
+    return f"until rank {end.rank} {DEEDS.get(link.reason, 'woke it')} at {at}"
 
 
 def _late(link: Link, end: Handover) -> str:
@@ -128,7 +128,7 @@ def _end(chain: Chain) -> Iterator[str]:
 
 
 def _nobody(last: Link) -> str:
-    return f"nobody came late to this {last.routine}: its time is that of the transfer"
+    return f"the trace shows nobody who came late to this {last.routine}"
 
 
 def _short(link: Link) -> str:

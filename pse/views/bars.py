@@ -81,7 +81,7 @@ def draw_by_processor(
     axes.set_ylim(0, 1.12 * tops.max())
     duration_axis(axes, "y", 1.12 * tops.max(), label)
     axes.grid(axis="y", color="#E3E3E3", linewidth=0.5)
-    _group_labels(axes, bars.groups, width - 0.95 - MARGIN)
+    _group_labels(axes, bars.groups, bars.row, width - 0.95 - MARGIN)
     _top_labels(axes, tops, width - 0.95 - MARGIN)
     legend_below(figure, handles, top=foot - 0.68, width=room)
     caption(figure, lines)
@@ -161,15 +161,14 @@ def _stack(axes: Axes, shown: Sequence[Share], count: int, room: float) -> None:
     axes.set_xlim(-0.5, count - 0.5)
 
 
-def _group_labels(axes: Axes, groups: Sequence[str], room: float) -> None:
+def _group_labels(axes: Axes, groups: Sequence[str], what: str, room: float) -> None:
     """Name all bars, else every second, fifth, tenth and so on, as many as fit."""
     needed = (max(text_width(group, BODY) for group in groups) + 0.08) * len(groups)
     step = next(step for step in _steps() if needed / step <= room)
     places = list(range(0, len(groups), step))
     axes.set_xticks(places, [groups[place] for place in places], fontsize=BODY, family=FONT)
     axes.tick_params(axis="x", length=0 if step == 1 else 3)
-    named = groups[0] == "root" or groups[0][:1] == "p"
-    axes.set_xlabel("processor" if named else "rank", fontsize=BODY, color=INK, fontfamily=FONT)
+    axes.set_xlabel(what, fontsize=BODY, color=INK, fontfamily=FONT)
 
 
 def _steps() -> list[int]:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from pse.trace import Selection, Trace
 from pse.views.bars import draw_by_processor, draw_totals
-from pse.views.shares import event_bars
+from pse.views.shares import Bars, event_bars
 
 ABOUT = (
     "Waits by reason; hand-over: giving and taking tags; memory: finding and freeing it; rest of the engine: "
@@ -21,9 +21,10 @@ def draw_event_time(
     trace: Trace, selection: Selection, *, width: float | None = None, height: float | None = None
 ) -> Figure:
     """Draw for each processor how long its threads waited, handed over, and were in the engine."""
+    bars = event_bars(trace, selection)
     return draw_by_processor(
-        trace, selection, event_bars(trace, selection), title="auxiliary event time of each processor",
-        label="time", notes=f"Time is summed up over all threads of a processor. {ABOUT}",
+        trace, selection, bars, title=f"{_what(bars)} of each {bars.row}", label="time",
+        notes="" if bars.mpi else f"Time is summed up over all threads of a processor. {ABOUT}",
         width=width, height=height,
     )  # fmt: skip
 
@@ -32,8 +33,13 @@ def draw_event_total(
     trace: Trace, selection: Selection, *, width: float | None = None, height: float | None = None
 ) -> Figure:
     """Draw how long all ranks together waited, handed over, and were in the engine."""
+    bars = event_bars(trace, selection)
     return draw_totals(
-        trace, selection, event_bars(trace, selection), title="auxiliary event time in total",
-        label="time, all ranks", notes=f"At each bar: time, share, how often. {ABOUT}",
+        trace, selection, bars, title=f"{_what(bars)} in total", label="time, all ranks",
+        notes=f"At each bar: time, share, how often. {'' if bars.mpi else ABOUT}".strip(),
         width=width, height=height,
     )  # fmt: skip
+
+
+def _what(bars: Bars) -> str:
+    return "time in MPI" if bars.mpi else "auxiliary event time"

@@ -177,7 +177,7 @@ def _scale(figure: Figure, axes: Axes, image: Any, what: str) -> None:
     bar = figure.colorbar(image, cax=own)
     low, high = image.norm.vmin, image.norm.vmax
     ticks = [low, *_powers(low, high, 1024 if what == "bytes" else 10), high]
-    bar.set_ticks(ticks)
+    bar.set_ticks([tick for tick in ticks if tick >= 1])
     own.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _text(value, what)))
     own.yaxis.set_minor_formatter(NullFormatter())
     own.minorticks_off()

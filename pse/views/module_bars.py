@@ -17,9 +17,10 @@ def draw_module_time(
     trace: Trace, selection: Selection, *, width: float | None = None, height: float | None = None
 ) -> Figure:
     """Draw for each processor how long its threads were in which module."""
+    bars = _bars(trace, selection)
     return draw_by_processor(
-        trace, selection, _bars(trace, selection), title="module run time of each processor",
-        label="run time", notes="Run time is summed up over all threads of a processor.",
+        trace, selection, bars, title=f"{_what(bars)} of each {bars.row}", label="run time",
+        notes="" if bars.mpi else "Run time is summed up over all threads of a processor.",
         width=width, height=height,
     )  # fmt: skip
 
@@ -28,11 +29,15 @@ def draw_module_total(
     trace: Trace, selection: Selection, *, width: float | None = None, height: float | None = None
 ) -> Figure:
     """Draw how long all ranks together were in which module."""
+    bars = _bars(trace, selection)
     return draw_totals(
-        trace, selection, _bars(trace, selection), title="module run time in total",
-        label="run time, all ranks", notes="At each bar: time, share of all modules' time, number of calls.",
-        width=width, height=height,
+        trace, selection, bars, title=f"{_what(bars)} in total", label="run time, all ranks",
+        notes="At each bar: time, share of the time of all, number of calls.", width=width, height=height,
     )  # fmt: skip
+
+
+def _what(bars: Bars) -> str:
+    return "run time of regions outside of MPI" if bars.mpi else "module run time"
 
 
 def _bars(trace: Trace, selection: Selection) -> Bars:

@@ -9,12 +9,13 @@ May touch: nothing.  Next rooms: ``module_bars.py`` and ``event_bars.py`` draw t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from pse.trace import EventType, Selection, Trace, WaitReason
+from pse.trace import EventType, Phase, Selection, Trace, WaitReason
 from pse.trace.files import Array
 from pse.trace.names import Names
 from pse.views.colours import Style, module_styles, routine_family, routine_styles, wait_colours
@@ -60,10 +61,26 @@ class Share:
 
 @dataclass(frozen=True)
 class Bars:
-    """Shares of the rows' times; `groups` names the rows: processors, or ranks where none are known."""
+    """Shares of the rows' times.
+
+    Parameters
+    ----------
+    groups : list of str
+        Names of the rows: processors, or ranks where none are known.
+    shares : list of Share
+        What their time went to.
+    mpi : bool
+        Whether these are regions or routines of a trace of MPI alone.
+    """
 
     groups: list[str]
     shares: list[Share]
+    mpi: bool = False
+
+    @property
+    def row(self) -> str:
+        """What a row is: ``processor`` or ``rank``."""
+        return "processor" if re.fullmatch(r"root|p\d+", self.groups[0]) else "rank"
 
     def shown(self) -> list[Share]:
         """Shares that have any time."""
@@ -75,7 +92,7 @@ def module_bars(trace: Trace, selection: Selection) -> Bars:
     groups, place = _places(trace, selection)
     calls = selection.of(trace, trace.module_calls())
     if not len(calls):
-        return Bars(groups, list(_regions(trace, selection, groups, place)))
+        return Bars(groups, list(_regions(trace, selection, groups, place)), mpi=True)
     names, styles = Names(trace), module_styles(trace)
     sites, index = np.unique(calls["site"], return_inverse=True)
     modules = [names.module(site) or names.site(site)[1] for site in sites]
@@ -109,8 +126,9 @@ def event_bars(trace: Trace, selection: Selection) -> Bars:
     shown = selection.ranks_of(trace)
     waits = selection.of(trace, trace.waits())
     engine = list(_engine(trace, selection, shown, groups, place)) if _has_engine(trace) else []
-    shares = [*_reasons(waits, selection, groups, place), *engine]
-    return Bars(groups, shares if engine else list(_families(trace, selection, groups, place)))
+    if not engine:
+        return Bars(groups, list(_families(trace, selection, groups, place)), mpi=True)
+    return Bars(groups, [*_reasons(waits, selection, groups, place), *engine])
 
 
 def _has_engine(trace: Trace) -> bool:
@@ -157,7 +175,20 @@ def _pieces(trace: Trace, rank: int, selection: Selection) -> tuple[Array, Array
     if selection.end is not None:
         end = np.minimum(end, round(selection.end * 1e9))
     spent = np.where(inside[:-1], 0, np.maximum(end - begin, 0))
-    return kind[1:], spent
+    return _with_ends(trace, rank, kind)[1:], spent
+
+
+def _with_ends(trace: Trace, rank: int, kind: Array) -> Array:
+    """Types of events, with all that happened outside of the program taken for its start and end."""
+    phases, numbers = np.flatnonzero(kind == EventType.PHASE), trace.select(rank, EventType.PHASE)["a"]
+    ready, done = phases[numbers == Phase.READY], phases[numbers == Phase.DONE]
+    if not len(ready):
+        return kind
+    kind = kind.copy()
+    kind[: ready[0] + 1] = EventType.PHASE
+    if len(done):
+        kind[done[0] :] = EventType.PHASE
+    return kind
 
 
 _OPEN = (EventType.MODULE_ENTER, EventType.WAIT_BEGIN)

@@ -171,6 +171,15 @@ def test_whoever_gave_a_tag_up_late_is_the_likelier_cause(written):
     assert why(opened, 0, 90_000).links[0].ended_by.rank == 2
 
 
+def test_a_free_place_in_a_queue_may_wake_a_rank_that_waits_for_a_tag(written):
+    """Its oldest TPH waits for the tag, and a younger one can go on."""
+    taken = [{"time": time, "type": EventType.QUEUE_DEPTH, "a": pair(0, 0), "b": depth, "c": 2}
+             for time, depth in ((100, 2), (400, 1))]  # fmt: skip
+    opened = written([*phase(0, 2), *wait(2, 200, 420, edge=1)], [*phase(0, 2), *taken, *phase(900, 3)])
+    link = why(opened, 0, 300).links[0]
+    assert (link.tag, link.ended_by.rank, link.ended_by.time) == ("result", 1, 400)
+
+
 def test_a_turn_in_the_common_order_comes_with_the_last_of_the_thread(written):
     idle = [*phase(0, 2), *phase(900, 3)]
     opened = written(idle, [*phase(0, 2), *wait(1, 200, 420, reason=WaitReason.ORDER)],
