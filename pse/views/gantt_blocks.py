@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.patches import Patch
+from matplotlib.path import Path
 
 from pse.graph.palette import darker, ink
 from pse.trace import ModuleFlag, Trace
@@ -137,14 +138,14 @@ class Calls:
             self._draw_labels(axes, pitch)
 
     def _draw_shares(self, axes: Axes) -> None:
-        outlines: dict[tuple[int, int], list[Array]] = {}
+        paths: dict[tuple[int, int], list[Path]] = {}
         for place, one in enumerate(self.found.rows):
-            for lane, category, outline in self._columns(place, one):
-                outlines.setdefault((lane, category), []).append(outline)
-        for (lane, category), shapes in sorted(outlines.items()):
+            for lane, category, path in self._columns(place, one):
+                paths.setdefault((lane, category), []).append(path)
+        for (lane, category), shapes in sorted(paths.items()):
             known = self.found.categories[category]
             colour = known.style.colour if known.kind == "wait" else lighter(known.style.colour, PALER)
-            filled = PolyCollection(shapes, facecolors=colour, edgecolors="none", linewidths=0)
+            filled = PathCollection(shapes, facecolors=colour, edgecolors="none", linewidths=0)
             filled.set_zorder(self._order(lane) - 0.5 / max(1, self.depths))  # Before what it is nested in.
             filled.set_gid(f"merged {known.name}")
             filled.set_hatch(self._hatch(known, False) or "")
@@ -154,8 +155,8 @@ class Calls:
         """From back to front: waits, calls, routines by depth."""
         return {WAIT: 3.0, CALL: 4.0}.get(lane, 5 + (lane - REGION) / max(1, self.depths))
 
-    def _columns(self, place: int, one: RowBlocks) -> Iterator[tuple[int, int, Array]]:
-        """Outlines of the columns of a row by lane and category, stacked; waits hang from above."""
+    def _columns(self, place: int, one: RowBlocks) -> Iterator[tuple[int, int, Path]]:
+        """The columns of a row by lane and category, stacked; waits hang from above."""
         shares, widths = one.shares, np.diff(self.found.edges)
         for lane in np.unique(shares["lane"]):
             chosen = shares[shares["lane"] == lane]
@@ -167,8 +168,9 @@ class Calls:
                 share = np.clip(part["time"] / widths[part["pixel"]], LEAST_SHARE, 1)
                 high[part["pixel"]] = share * (lower - upper)
                 after = np.clip(level - high, place + min(upper, lower), place + max(upper, lower))
-                for outline in _outlines(self.found.edges, level, after):
-                    yield int(lane), int(category), outline
+                path = _columns_path(self.found.edges, level, after)
+                if path is not None:
+                    yield int(lane), int(category), path
                 level = after
 
     def _draw_blocks(self, axes: Axes) -> None:
@@ -278,11 +280,17 @@ def _entry(category: Category, before: str = "") -> Patch:
     )
 
 
-def _outlines(edges: Array, lower: Array, upper: Array) -> Iterator[Array]:
-    """Outlines of all runs of columns that are not empty, each of shape (n, 2)."""
-    filled = np.concatenate([[False], lower != upper, [False]])
-    changes = np.flatnonzero(filled[1:] != filled[:-1])
-    for begin, end in zip(changes[::2], changes[1::2], strict=True):
-        x = np.repeat(edges[begin : end + 1], 2)[1:-1].astype("<f8")
-        top, bottom = np.repeat(upper[begin:end], 2), np.repeat(lower[begin:end], 2)
-        yield np.concatenate([np.stack([x, top], 1), np.stack([x, bottom], 1)[::-1]])
+def _columns_path(edges: Array, lower: Array, upper: Array) -> Path | None:
+    """All columns that are not empty as one path: neighbours of equal sides are one rectangle."""
+    same = (lower[1:] == lower[:-1]) & (upper[1:] == upper[:-1])
+    begins = np.flatnonzero(np.concatenate([[True], ~same]))
+    ends = np.append(begins[1:], len(lower))
+    is_filled = lower[begins] != upper[begins]
+    begins, ends = begins[is_filled], ends[is_filled]
+    if not len(begins):
+        return None
+    x = edges[np.stack([begins, begins, ends, ends, begins], axis=1)].astype("<f8")
+    foot, head = lower[begins], upper[begins]
+    y = np.stack([foot, head, head, foot, foot], axis=1)
+    codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(begins))
+    return Path(np.stack([x.reshape(-1), y.reshape(-1)], axis=1), codes)

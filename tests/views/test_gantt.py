@@ -4,7 +4,7 @@ import itertools
 import re
 
 import pytest
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 
 from pse import trace, views
@@ -17,7 +17,7 @@ def drawn(figure):
     return {
         one.get_gid(): (len(one.get_paths()), to_hex(one.get_facecolor()[0]).upper())
         for one in figure.axes[0].collections
-        if isinstance(one, PolyCollection) and one.get_gid() not in (None, "failed")
+        if isinstance(one, PolyCollection | PathCollection) and one.get_gid() not in (None, "failed")
     }
 
 
@@ -131,7 +131,7 @@ def test_caption_says_how_many_blocks_are_merged(write_trace, make):
 def test_columns_are_as_high_as_shares(write_trace, make):
     figure = views.draw(write_trace([many_calls(make, 5000, 100, 50)], make.definitions(1)), "gantt")
     merged = [one for one in figure.axes[0].collections if str(one.get_gid()).startswith("merged")]
-    areas = [abs(area(path.vertices)) for one in merged for path in one.get_paths()]
+    areas = [abs(area(shape)) for one in merged for path in one.get_paths() for shape in path.to_polygons()]
     row = 0.78 * (figure.axes[0].get_xlim()[1] - figure.axes[0].get_xlim()[0])
     assert sum(areas) / row == pytest.approx(0.5, abs=0.01)
 
