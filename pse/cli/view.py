@@ -50,12 +50,17 @@ def command(
     chosen = list(dict.fromkeys(names or ("gantt",)))
     for name in chosen:
         find(name)
+    if form == "html" and (names or overlays or no_lines or width or height):
+        message = "a .html page has views and a size of its own: leave such options out"
+        raise UsageError(message, help="or write a .png, .svg or .pdf")
+    if "gantt" not in chosen and (overlays or no_lines):
+        raise UsageError("overlays and lines belong to the view gantt, which isn't asked for")
     try:
         opened = trace.open(directory)
         for problem in opened.problems:
             click.echo(f"warning: {problem}", err=True)
         if form == "html":
-            _write_page(opened, output, selection, names)
+            _write_page(opened, output, selection)
             return
         options = {"gantt": {"overlays": overlays, "lines": not no_lines}}
         figures = [
@@ -77,9 +82,7 @@ def beside(output: str, name: str) -> Path:
     return path.with_name(f"{path.stem}-{name}{path.suffix}")
 
 
-def _write_page(opened: Trace, output: str, selection: Selection, names: tuple[str, ...]) -> None:
-    if names:
-        raise UsageError("a .html page has views of its own: leave --view out", help="or write a .png")
+def _write_page(opened: Trace, output: str, selection: Selection) -> None:
     from pse.views.html import write_html
 
     write_html(opened, Path(output), selection)

@@ -79,11 +79,13 @@ def test_help_lists_views():
         (["-o", "no/where/run.png"], "there is no directory no/where"),
         (["-o", "folder.png"], "it is a directory"),
         (["--overlay", "lines", "-o", "run.png"], "'lines' is not one of"),
-        (["--tph", "99", "-o", "run.png"], "there is no TPH 99; there are 1, 7, 8"),
+        (["--tph", "99", "-o", "run.png"], "there is no TPH 99"),
         (["--module", "nix", "-o", "run.png"], "there is no module nix"),
         (["--from", "5", "-o", "run.png"], "nothing happened in that window of time: the run is from 0 to"),
         (["--module", "save", "--thread", "B", "-o", "run.png"], "no module call is left by this selection"),
-        (["--view", "gantt", "-o", "run.html"], "a .html page has views of its own"),
+        (["--view", "gantt", "-o", "run.html"], "a .html page has views and a size of its own"),
+        (["--no-lines", "-o", "run.html"], "a .html page has views and a size of its own"),
+        (["--view", "load", "--overlay", "queues", "-o", "run.png"], "belong to the view gantt"),
     ],
 )  # fmt: skip
 def test_what_can_t_be_drawn(small_trace, tmp_path, monkeypatch, arguments, message):
