@@ -109,19 +109,24 @@ def _drawn(drawing: RenderableType) -> tuple[str, str]:
     return console.export_html(inline_styles=True, code_format=form), text
 
 
-def kernel_shell() -> Any:
-    """Give IPython's shell if this is a Jupyter kernel, else None: then there is no cell to draw into."""
+def ipython() -> Any:
+    """Give IPython's shell, in a terminal or a notebook; None in plain Python."""
     if "IPython" not in sys.modules:
         return None
     from IPython.core.getipython import get_ipython
 
-    shell = get_ipython()
+    return get_ipython()
+
+
+def kernel_shell() -> Any:
+    """Give IPython's shell if this is a Jupyter kernel, else None: then there is no cell to draw into."""
+    shell = ipython()
     return shell if hasattr(shell, "kernel") else None
 
 
 def tell(what: object) -> None:
-    """Show something once: in a notebook as it shows itself there, else as text on standard error."""
-    if kernel_shell() is None:
+    """Show something once: in IPython as it shows itself there, else as text on standard error."""
+    if ipython() is None:
         sys.stderr.write(str(what))
         return
     from IPython.display import display

@@ -1,7 +1,10 @@
 """``%%coven`` and `pse.run` in a real kernel: what a cell shows, and what it doesn't."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -153,6 +156,30 @@ def test_progress_gives_way_to_one_line(shown):
 @pytest.mark.mpi
 def test_no_mpi_in_the_kernel(shown):
     assert texts(shown[14]) == "False"
+
+
+SHELL = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance()
+for cell in sys.argv[1:]:
+    shell.run_cell(cell)
+"""
+
+
+@pytest.mark.mpi
+def test_a_terminal_shows_the_same_as_text(tmp_path):
+    shutil.copytree(PROGRAMS, tmp_path, dirs_exist_ok=True)
+    cells = ["%load_ext pse", f"%%coven\n{SQUARES}", f"%%coven\n{WRONG}"]
+    environment = os.environ | {"IPYTHONDIR": str(tmp_path / "ipython")}
+    done = subprocess.run(
+        [sys.executable, "-c", SHELL, *cells], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "wall time" in done.stdout
+    assert "unknown module `sqare`" in done.stdout
+    assert "Traceback" not in done.stdout
 
 
 @pytest.mark.mpi
