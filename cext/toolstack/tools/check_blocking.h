@@ -5,8 +5,8 @@
 #ifndef PSE_CHECK_BLOCKING_H
 #define PSE_CHECK_BLOCKING_H
 
+#include "blocking.h"
 #include "check_operations.h"
-#include "replaced.h"
 
 /* Wait for a blocking call that was started as `handle`, and complete it. */
 static int finish(struct operation *made, MPI_Request *handle, MPI_Status *status)
@@ -60,6 +60,7 @@ static int checked_receive(void *buffer, MPI_Count count, MPI_Datatype datatype,
     if (error == MPI_SUCCESS) {
         start(&made);
         error = finish(&made, &handle, status);
+        nobody_status(source, comm, status);
     }
     unlock();
     return error;
@@ -110,6 +111,7 @@ static int checked_sendrecv(const void *out, MPI_Count out_count, MPI_Datatype o
         start(&got);
         start(&sent);
         error = finish_both(&sent, &got, handles, status);
+        nobody_status(source, comm, status);
     } else if (handles[1] != MPI_REQUEST_NULL) {
         PMPI_Cancel(&handles[1]);
         PMPI_Wait(&handles[1], MPI_STATUS_IGNORE);

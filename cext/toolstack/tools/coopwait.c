@@ -18,7 +18,7 @@
  * does. */
 #define _GNU_SOURCE
 #define TOOL_NAME "coopwait"
-#include "replaced.h"
+#include "blocking.h"
 #include "tool.h"
 
 #include "coopwait_rest.h"

@@ -18,7 +18,10 @@ SENT(Rsend, Irsend)
 TOOL_PUBLIC int FORM(MPI_Recv)(void *buf, MESSAGE, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     MPI_Request request = MPI_REQUEST_NULL;
-    return finish(FORM(PMPI_Irecv)(buf, count, datatype, source, tag, comm, &request), &request, status);
+    const int error =
+        finish(FORM(PMPI_Irecv)(buf, count, datatype, source, tag, comm, &request), &request, status);
+    nobody_status(source, comm, status);
+    return error;
 }
 
 TOOL_PUBLIC int FORM(MPI_Mrecv)(void *buf, MESSAGE, MPI_Message *message, MPI_Status *status)
@@ -40,6 +43,7 @@ TOOL_PUBLIC int FORM(MPI_Sendrecv)(SENDING, int dest, int sendtag, RECEIVING, in
         return error;
     }
     error = MPI_Wait(&received, status);
+    nobody_status(source, comm, status);
     int other = MPI_Wait(&sent, MPI_STATUS_IGNORE);
     return error != MPI_SUCCESS ? error : other;
 }

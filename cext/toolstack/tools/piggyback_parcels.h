@@ -7,9 +7,9 @@
 
 #include <limits.h>
 
+#include "blocking.h"
 #include "handles.h"
 #include "piggyback_riders.h"
-#include "replaced.h"
 
 /* One message, or both of MPI_Sendrecv: what rides with it, and what the communication is made with. */
 struct parcel {
