@@ -192,7 +192,7 @@ class _Advising:
         now = self.study.candidate(self.study.present)
         chosen, change = self._given(now) if self.whatif.threads else self._found(now)
         text = rewrite(self.subject, change) if change.size else self.subject.text
-        told = why.Told(self.measured, self.subject, self.study, self.machine, self.units)
+        told = why.Told(self.measured, self.subject, self.study, self.machine, self.units, 1 - self.ratio)
         sentences = why.for_change(told, now, chosen) if change.size else why.for_none(told, now)
         study = self.partitioned if change.partitions else self.study
         return Advice(
@@ -238,20 +238,19 @@ class _Advising:
             {place: measured.cores(place) for place in places},
             measured.link,
             measured.hop,
-            measured.overhead,
             bool(measured.definitions.options.get("shared_memory", True)),
         )
 
     def _unrolled(self, processors: int, subject: Subject) -> Unrolled:
         environment = bind(subject.program, self.parameters, processors)
         setting = Setting(environment, processors, factors(subject, self.whatif))
-        return unroll(subject.program, subject.walk, self.measured, setting)
+        return unroll(subject, self.measured, setting)
 
     def _calibrated(self) -> tuple[Machine, float]:
         """Simulate the run that was traced, with the machine that brings it nearest to what it took."""
         processors = self.measured.processors
         setting = Setting(bind(self.subject.program, self.parameters, processors), processors)
-        unrolled = unroll(self.subject.program, self.subject.walk, self.measured, setting)
+        unrolled = unroll(self.subject, self.measured, setting)
         found = []
         for slack in SLACKS if len(self.measured.remote) else SLACKS[:1]:
             machine = dataclasses.replace(self._machine(), slack=slack)
@@ -295,7 +294,8 @@ class _Advising:
         finer = self._finer(best)
         if finer and finer[0].seconds < best.seconds * (1 - LEAST_GAIN):
             best, change = finer[0], dataclasses.replace(change, partitions=finer[1])
-        if self._seconds(best) > self._seconds(now) * (1 - LEAST_GAIN):
+        least = max(LEAST_GAIN, abs(1 - self.ratio) / 2)
+        if self._seconds(best) > self._seconds(now) * (1 - least):
             return now, Change()
         return best, change
 

@@ -49,8 +49,8 @@ class Machine:
         The cores that each has; those of one name are shared.
     link : Link
         What connects nodes.
-    hop, overhead : float
-        Seconds from rank to rank of a node, and seconds that the engine takes for a call.
+    hop : float
+        Seconds from rank to rank of a node.
     shared_memory : bool
         Whether ranks of a node hand over descriptors.
     slack : float
@@ -61,7 +61,6 @@ class Machine:
     cores: Mapping[int | None, Cores]
     link: Link
     hop: float
-    overhead: float
     shared_memory: bool = True
     slack: float = 0.0
 

@@ -176,21 +176,29 @@ class Measured:
         rest = np.zeros_like(cpu)
         for rank in np.unique(self.calls["rank"]):
             mine = self.calls["rank"] == rank
-            alone = cpu[mine] / min(1.0, self._cores_of(int(rank)).amount)
-            rest[mine] = np.maximum(walls[mine] - alone - self._crowded(int(rank), mine), 0.0)
+            rest[mine] = self._left_alone(int(rank), mine, walls[mine], cpu[mine])
         return cpu, rest
 
-    def _crowded(self, rank: int, mine: NDArray[np.bool_]) -> Floats:
-        """CPU seconds of others on the same core while each of a rank's calls ran, stretched as its own."""
-        cores = self._cores_of(rank)
-        if cores.amount > 1:
-            return np.zeros(int(mine.sum()))
-        others = [r for r in self.trace.ranks if r != rank and self._cores_of(r).name == cores.name]
+    def _left_alone(self, rank: int, mine: NDArray[np.bool_], walls: Floats, cpu: Floats) -> Floats:
+        """Seconds in which each of a rank's calls left the CPU to others.
+
+        On one core that is what neither it nor the others there used.  With more cores, a call that the CPU
+        was there for, and that did not use it, did something else.
+        """
+        amount, others = self._cores_of(rank).amount, self._used_beside(rank, mine)
+        if amount <= 1:
+            return np.maximum(walls - (cpu + others) / amount, 0.0)
+        return np.clip(amount * walls - cpu - others, 0.0, walls - cpu)
+
+    def _used_beside(self, rank: int, mine: NDArray[np.bool_]) -> Floats:
+        """CPU seconds that others on the same cores used while each of a rank's calls ran."""
+        name = self._cores_of(rank).name
+        others = (r for r in self.trace.ranks if r != rank and self._cores_of(r).name == name)
         total = np.zeros(int(mine.sum()))
         for other in others:
             theirs = self.calls[self.calls["rank"] == other]
             if len(theirs):
-                total += _used(theirs, self.calls[mine]) / cores.amount
+                total += _used(theirs, self.calls[mine])
         return total
 
     @cached_property
@@ -219,33 +227,32 @@ class Measured:
             return 0.0
         mine = self.calls["rank"] == rank
         modules = float(self.calls["cpu"][mine].sum())
-        return (times[-1] - times[0] - modules) / 1e9 - self.overhead * int(mine.sum())
+        return (times[-1] - times[0] - modules) / 1e9 - float(self.engine[mine].sum())
 
     @cached_property
-    def overhead(self) -> float:
-        """Seconds that the engine takes for a call, itself: what is neither a call nor a wait."""
+    def engine(self) -> Floats:
+        """CPU seconds that the engine took for each call: from the last wait before it to the next after."""
         waits = self.trace.waits()
-        found = []
+        found = np.zeros(len(self.calls))
         for rank in np.unique(self.calls["rank"]):
-            mine = self.calls[self.calls["rank"] == rank]
+            mine = np.flatnonzero(self.calls["rank"] == rank)
             theirs = waits[waits["rank"] == rank]
-            if len(mine) > 1:
-                found += list(self._gaps(mine, theirs))
-        return float(np.clip(np.mean(found), 1e-7, 2e-4)) if found else 1e-6
+            found[mine] = _beside(self.calls[mine], theirs, self.begins[int(rank)])
+        return found
 
-    def _gaps(self, calls: NDArray[np.void], waits: NDArray[np.void]) -> Floats:
-        """Seconds between calls, less waits.
-
-        Between nodes the engine looks for messages again and again while it waits: there only gaps count in
-        which it did not wait.
-        """
-        gaps = (calls["enter"][1:].astype(float) - calls["leave"][:-1].astype(float)) / 1e9
-        if len(self.remote):
-            return np.asarray(gaps[~_interrupted(calls, waits)])
-        first, last = calls["leave"][0], calls["enter"][-1]
-        inside = (waits["begin"] >= first) & (waits["end"] <= last)
-        waited = (waits["end"].astype(float) - waits["begin"].astype(float))[inside].sum() / 1e9
-        return np.full(len(gaps), max(0.0, gaps.sum() - waited) / len(gaps))
+    def parked(self, sites: set[int]) -> Floats:
+        """Seconds that each call of some sites waited for messages, after its module had returned."""
+        waits = self.trace.waits()
+        waits = waits[np.isin(waits["site"], list(sites))]
+        found = np.zeros(len(self.calls))
+        for rank in np.unique(waits["rank"]):
+            mine = np.flatnonzero(self.calls["rank"] == rank)
+            theirs = waits[waits["rank"] == rank]
+            before = np.searchsorted(self.calls["leave"][mine], theirs["begin"], side="right") - 1
+            posted = (before >= 0) & (self.calls["site"][mine][before] == theirs["site"])
+            seconds = (theirs["end"].astype(float) - theirs["begin"].astype(float)) / 1e9
+            np.add.at(found, mine[before[posted]], seconds[posted])
+        return found
 
     @cached_property
     def hop(self) -> float:
@@ -293,10 +300,20 @@ def _used(theirs: NDArray[np.void], mine: NDArray[np.void]) -> Floats:
     return np.asarray(used - np.interp(mine["enter"].astype(float), times, steps), dtype=float)
 
 
-def _interrupted(calls: NDArray[np.void], waits: NDArray[np.void]) -> NDArray[np.bool_]:
-    """Whether a wait began between each call and the next."""
-    before = np.searchsorted(np.sort(waits["begin"]), calls["leave"])
-    return np.diff(np.append(before, len(waits)))[: len(calls) - 1] > 0
+def _beside(calls: NDArray[np.void], waits: NDArray[np.void], begin: int) -> Floats:
+    """Seconds before and after each call of a rank in which it neither waited nor was in another."""
+    starts = np.concatenate([[begin], calls["leave"][:-1]]).astype(float)
+    ends = calls["enter"].astype(float)
+    first = np.searchsorted(waits["begin"], starts)
+    after = np.searchsorted(waits["begin"], ends)
+    waited = after > first
+    found = np.where(waited, 0.0, ends - starts)
+    where = np.flatnonzero(waited)
+    found[where] = ends[where] - waits["end"][after[where] - 1]
+    tails = np.zeros(len(calls))
+    behind = where[where > 0]
+    tails[behind - 1] = waits["begin"][first[behind]] - starts[behind]
+    return np.maximum(found + tails, 0.0) / 1e9
 
 
 def _rate_and_latency(messages: NDArray[np.void], calls: NDArray[np.void]) -> tuple[float, float, float]:

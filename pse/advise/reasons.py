@@ -15,6 +15,8 @@ from pse.advise.texts import Subject
 from pse.advise.units import Unit
 from pse.language.resolved import For
 
+TRUSTED = 0.3
+"""A model that is off by more is no ground for a proposal, unless that brings much more."""
 BUSY = 0.9
 """From this part of its time on, a core or a link counts as busy."""
 
@@ -28,6 +30,7 @@ class Told:
     study: Study
     machine: Machine
     units: list[Unit]
+    missed: float
 
     def places(self, parallel: bool) -> int:
         """How many processors share the time of a call site's executions."""
@@ -83,6 +86,9 @@ def _thread(told: Told, moved: list[Unit], label: str, chosen: Candidate) -> str
 
 def for_none(told: Told, now: Candidate) -> list[str]:
     """Say why a program should be left as it is."""
+    off = abs(told.missed)
+    if off > TRUSTED:
+        return [f"leave it as it is: the model misses too much of this run ({100 * off:.0f} %) to be trusted"]
     return [f"leave it as it is: {reason}" for reason in list(_obstacles(told, now))[:1]]
 
 
@@ -110,7 +116,7 @@ def _cpu(told: Told) -> float:
     for rank in measured.definitions.ranks:
         mine = measured.calls["rank"] == rank.rank
         cores = measured.cores(rank.processor)
-        seconds = float(measured.split[0][mine].sum()) + measured.overhead * int(mine.sum())
+        seconds = float(measured.split[0][mine].sum() + measured.engine[mine].sum())
         totals[cores.name] = totals.get(cores.name, 0.0) + seconds / max(cores.amount, 1e-9)
     return max(totals.values(), default=0.0) / measured.run_time
 

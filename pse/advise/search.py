@@ -11,6 +11,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from pse.advise.assignment import Assignment, Machine
 from pse.advise.operations import Unrolled
@@ -33,11 +34,15 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True)
 class Candidate:
-    """An assignment that was simulated; `cost` is how much it asks of a reader: threads, and changes."""
+    """An assignment that was simulated; `cost` is how much it asks of a reader.
+
+    That is threads and other changes, calls that move, and how much these compute: to part what waits from
+    what computes, the former moves.
+    """
 
     assignment: Assignment
     seconds: float
-    cost: tuple[int, int]
+    cost: tuple[int, int, float]
 
 
 @dataclass
@@ -59,6 +64,14 @@ class Study:
     present: Assignment
     known: dict[object, Candidate] = field(default_factory=dict)
 
+    @cached_property
+    def cpu(self) -> dict[int, float]:
+        """CPU seconds of every call site."""
+        totals: dict[int, float] = {}
+        for operation in self.unrolled.operations:
+            totals[operation.site] = totals.get(operation.site, 0.0) + operation.cpu
+        return totals
+
     def candidate(self, assignment: Assignment) -> Candidate:
         """Simulate an assignment."""
         key = (
@@ -75,11 +88,16 @@ class Study:
             self.known[key] = Candidate(assignment, seconds, self._cost(assignment))
         return self.known[key]
 
-    def _cost(self, assignment: Assignment) -> tuple[int, int]:
+    def _cost(self, assignment: Assignment) -> tuple[int, int, float]:
         now = self.present
-        moved = sum(now.threads[site] != label for site, label in assignment.threads.items())
+        moved = [site for site, label in assignment.threads.items() if now.threads[site] != label]
+        computing = sum(self.cpu.get(site, 0.0) for site in moved)
         others = sum(now.inflight.get(step) != window for step, window in assignment.inflight.items())
-        return len(set(assignment.threads.values())) + others + (assignment.depth != now.depth), moved
+        return (
+            len(set(assignment.threads.values())) + others + (assignment.depth != now.depth),
+            len(moved),
+            computing,
+        )
 
 
 def search(

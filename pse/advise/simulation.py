@@ -139,6 +139,14 @@ class _Flow:
     stalled: bool = False
 
 
+@dataclass(slots=True, eq=False)
+class _Message:
+    """What goes to a rank: its bytes, and the operations there that need it."""
+
+    size: float
+    readers: list[int] = field(default_factory=list)
+
+
 class _Simulation:
     def __init__(
         self,
@@ -162,14 +170,14 @@ class _Simulation:
         self.standing: dict[int, list[tuple[_Rank, _Strand, Operation]]] = {}
         self.finished = [False] * len(self.operations)
         self.missing = [len(op.after) for op in self.operations]
-        self.sends: list[dict[_Rank, tuple[str | None, float, list[int]]]] = [{} for _ in self.operations]
+        self.sends: list[dict[tuple[_Rank, str | None], _Message]] = [{} for _ in self.operations]
         self.here: list[list[int]] = [[] for _ in self.operations]
         self.frees: list[list[int]] = [[] for _ in self.operations]
         self.arrived: set[tuple[int, Seat]] = set()
         self.queued: dict[tuple[str, Seat], int] = {}
         self.places = unrolled.places
         self.starved: set[_Rank] = set()
-        self.taken: set[tuple[int, Seat]] = set()
+        self.taken: set[tuple[int, str, Seat]] = set()
         self.complete: dict[int, list[int]] = {}
         self._connect()
 
@@ -197,8 +205,8 @@ class _Simulation:
         for push in operation.pushes:
             for label in {self.assignment.threads[site] for site in push.readers}:
                 rank = self.ranks.get(Seat(None, label))
-                if rank is not None and rank not in self.sends[operation.number]:
-                    self.sends[operation.number][rank] = (push.queue, push.size, [])
+                if rank is not None and all(rank is not other for other, _ in self.sends[operation.number]):
+                    self.sends[operation.number][rank, push.queue] = _Message(push.size)
 
     def _announce(self, stream: Stream, rank: _Rank) -> None:
         """What bounds and conditions read has to be sent too."""
@@ -215,10 +223,9 @@ class _Simulation:
             if reader is not None:
                 self.here[needed.source].append(reader)
             return
-        _, size, readers = self.sends[needed.source].get(rank, (None, 0.0, []))
-        self.sends[needed.source][rank] = (needed.queue, max(size, needed.size), readers)
+        message = self.sends[needed.source].setdefault((rank, needed.queue), _Message(needed.size))
         if reader is not None:
-            readers.append(reader)
+            message.readers.append(reader)
 
     # The clock.
 
@@ -428,7 +435,7 @@ class _Simulation:
             else:
                 done()
 
-        rank.pool.jobs.append(_Job(rank, max(cpu + self.machine.overhead, 1e-9), pause))
+        rank.pool.jobs.append(_Job(rank, max(cpu, 1e-9), pause))
 
     def _finish(self, operation: Operation) -> None:
         """An operation is done: hand over what it made."""
@@ -439,27 +446,26 @@ class _Simulation:
             self._arrive(reader, sender)
         for writer in self.frees[number]:
             self._arrive(writer, self._rank(self.operations[writer]))
-        for rank, (queue, size, readers) in self.sends[number].items():
+        for (rank, queue), message in self.sends[number].items():
             if queue is not None:
                 self.queued[queue, rank.seat] = self.queued.get((queue, rank.seat), 0) + 1
-            self._deliver(number, sender, rank, size, readers)
+            self._deliver(number, sender, rank, queue, message)
 
-    def _deliver(self, number: int, sender: _Rank, rank: _Rank, size: float, readers: list[int]) -> None:
+    def _deliver(self, number: int, sender: _Rank, rank: _Rank, queue: str | None, message: _Message) -> None:
         def there() -> None:
             self.arrived.add((number, rank.seat))
-            queue = self.sends[number][rank][0]
-            if queue is not None and not readers:  # Nobody reads it: it is let go at once.
+            if queue is not None and not message.readers:  # Nobody reads it: it is let go at once.
                 self._release(queue, rank.seat)
-            for reader in readers:
+            for reader in message.readers:
                 self._arrive(reader, rank)
             self._look(rank)
 
         if not self.machine.is_remote(sender.seat.processor, rank.seat.processor):
             self._after(self.machine.hop, there)
-        elif size <= SMALL:
+        elif message.size <= SMALL:
             self._after(self.machine.link.latency + self._backlog(sender), there)
         else:
-            flow = _Flow(sender, rank, size, there)
+            flow = _Flow(sender, rank, message.size, there)
             self._after(self.machine.link.latency, lambda: self._flow(flow))
 
     def _flow(self, flow: _Flow) -> None:
@@ -487,18 +493,18 @@ class _Simulation:
     def _take(self, rank: _Rank, operation: Operation) -> None:
         """What an operation reads leaves its queue when the operation is next."""
         for needed in operation.inputs:
-            if needed.queue is None or (needed.source, rank.seat) in self.taken:
+            if needed.queue is None or (needed.source, needed.queue, rank.seat) in self.taken:
                 continue
             sender = self._rank(self.operations[needed.source])
             if sender is not rank and (needed.source, rank.seat) in self.arrived:
-                self.taken.add((needed.source, rank.seat))
+                self.taken.add((needed.source, needed.queue, rank.seat))
                 self._release(needed.queue, rank.seat)
 
     def _has_places(self, operation: Operation, context: _Context) -> bool:
         """Whether each queue that an operation feeds has a place left; the oldest iteration needs none."""
         if self._is_oldest(context):
             return True
-        for rank, (queue, _, _) in self.sends[operation.number].items():
+        for rank, queue in self.sends[operation.number]:
             if queue is not None:
                 to_root = rank.seat.processor is None and operation.processor is not None
                 pieces = self.places[operation.site] if to_root else 1

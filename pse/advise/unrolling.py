@@ -18,6 +18,7 @@ import numpy as np
 from pse.advise.measured import Measured
 from pse.advise.operations import Calls, Decision, Input, Kind, Loop, Node, Operation, Push, Unrolled
 from pse.advise.sizes import exchanges, number, pieces, whole
+from pse.advise.texts import Subject
 from pse.graph import Walk, analyse
 from pse.graph.walk import condition_names, entry_names, inouts_of, outputs_of, read_names
 from pse.language.errors import EvaluationError
@@ -46,17 +47,21 @@ class Setting:
     factors: Mapping[int, float] = field(default_factory=dict)
 
 
-def unroll(program: ResolvedProgram, walk: Walk, measured: Measured, setting: Setting) -> Unrolled:
+def unroll(subject: Subject, measured: Measured, setting: Setting) -> Unrolled:
     """Walk a program as a run of it did, in a setting that may be another one."""
-    return _Unrolling(program, walk, Observed(measured), setting).run()
+    posting = {site.id for site in subject.walk.sites if subject.sends_mail(site)}
+    return _Unrolling(subject.program, subject.walk, Observed(measured, posting), setting).run()
 
 
 class Observed:
     """A trace's calls, by TPH, call site and partition; and their order on each thread, for decisions."""
 
-    def __init__(self, measured: Measured) -> None:
+    def __init__(self, measured: Measured, posting: set[int]) -> None:
         self.measured = measured
         self.cpu, self.rest = measured.split
+        self.rest = self.rest + measured.parked(posting)
+        self.engine = measured.engine
+        self.processors = [measured.definitions.ranks[int(rank)].processor for rank in measured.calls["rank"]]
         calls = measured.calls
         self.procs = measured.processors
         self.partitions = np.where(calls["partition"] == NONE, ROOT, calls["partition"].astype(np.int64))
@@ -116,6 +121,7 @@ class _Unrolling:
         self.loop_numbers = {step: index for index, step in enumerate(loops)}
         self.threads = {site.id: site.thread for site in observed.measured.definitions.sites}
         self.old_counts = {site.id: observed.has_partition(site.id) for site in walk.sites if site.parallel}
+        self.owners: dict[tuple[int, int], int | None] = {}
         self.pushed = self._pushed()
         self.sites_in: dict[int, frozenset[int]] = self._sites_in()
 
@@ -425,7 +431,18 @@ class _Unrolling:
             return 0.0, 0.0
         index = there[(occurrence - 1) % len(there)]
         factor = self.setting.factors.get(site.id, 1.0) * (then / count if place != ROOT else 1.0)
-        return float(self.observed.cpu[index]) * factor, float(self.observed.rest[index]) * factor
+        self.owners[site.id, place] = self._owner(site, place, count, index)
+        cpu = float(self.observed.cpu[index]) * factor + float(self.observed.engine[index])
+        return cpu, float(self.observed.rest[index]) * factor
+
+    def _owner(self, site: CallSite, place: int, count: int, index: int) -> int | None:
+        """Where a partition is: where it was, or in blocks if there are other numbers of them now."""
+        processor = self.observed.processors[index]
+        if place == ROOT or (
+            count == self.old_counts[site.id] and self.setting.processors == self.observed.procs
+        ):
+            return processor
+        return place * self.setting.processors // count
 
     def _pass_by(self, site: CallSite) -> None:
         region, label = self._thread(site)
@@ -438,7 +455,8 @@ class _Unrolling:
     def _new(
         self, kind: Kind, site: CallSite, place: int, count: int, cpu: float = 0.0, rest: float = 0.0
     ) -> Operation:
-        processor = None if place == ROOT else place * self.setting.processors // count
+        blocks = None if place == ROOT else place * self.setting.processors // count
+        processor = self.owners.get((site.id, place), blocks)
         operation = Operation(len(self.operations), kind, site.id, processor, cpu, rest)
         self.operations.append(operation)
         return operation
