@@ -50,7 +50,7 @@ class Communicators:
 
     def __init__(self, trace: Trace) -> None:
         self._numbers: dict[tuple[int, int], int] = {}
-        self._own: dict[int, Array] = {}
+        self._own: dict[int, tuple[Array, Array]] = {}
         members: dict[tuple[int, int], int] = {}
         for rank in trace.ranks:
             made = trace.select(rank, EventType.MPI_COMMUNICATOR)
@@ -67,8 +67,11 @@ class Communicators:
 
     def number(self, rank: int, own: Array) -> Array:
         """For a rank's own numbers the common ones, NONE for unknown ones."""
-        known = self._own[rank]
-        return np.where(own < len(known), known[np.minimum(own, len(known) - 1)], NONE).astype("<u4")
+        owns, numbers = self._own[rank]
+        if not len(owns):
+            return np.full(len(own), NONE, "<u4")
+        found = np.minimum(np.searchsorted(owns, own), len(owns) - 1)
+        return np.where(owns[found] == own, numbers[found], NONE).astype("<u4")
 
     def job_rank(self, numbers: Array, places: Array) -> Array:
         """For ranks of communicators those of the job, NONE for unknown ones."""
@@ -78,12 +81,14 @@ class Communicators:
         found = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[found] == keys, self._ranks[found], NONE).astype("<u4")
 
-    def _numbered(self, made: Array) -> Array:
+    def _numbered(self, made: Array) -> tuple[Array, Array]:
+        """A rank's own numbers, ascending, and the common ones."""
         owns, leaders, its, *_ = _fields(made)
-        numbers = np.full(max(owns, default=0) + 1, NONE, "<u4")
+        found = {}
         for own, leader, number in zip(owns, leaders, its, strict=True):
-            numbers[own] = self._numbers.setdefault((leader, number), len(self._numbers))
-        return numbers
+            found[own] = self._numbers.setdefault((leader, number), len(self._numbers))
+        ordered = sorted(found)
+        return np.array(ordered, "<u4"), np.array([found[own] for own in ordered], "<u4")
 
 
 def _fields(made: Array) -> tuple[Any, ...]:

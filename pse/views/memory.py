@@ -94,9 +94,8 @@ def _window(trace: Trace, selection: Selection) -> tuple[float, float]:
 def _arenas(trace: Trace, changes: Array, hosts: set[str], edges: Array) -> list[tuple[str, Array]]:
     """The most that each host's arena held, by pixel; the hosts with the highest peaks."""
     shared = changes[~changes["local"]]
-    files, count = trace.files, int(changes["rank"].max()) + 1
-    names = np.array([files[rank].host if rank in files else "" for rank in range(count)])
-    found = [(host, _most(shared[names[shared["rank"]] == host], edges)) for host in sorted(hosts)]
+    ranks = {host: [rank for rank in trace.ranks if trace.files[rank].host == host] for host in hosts}
+    found = [(host, _most(shared[np.isin(shared["rank"], ranks[host])], edges)) for host in sorted(hosts)]
     highest = sorted(found, key=lambda item: -float(item[1].max(initial=0)))[:MOST_HOSTS]
     return sorted(highest)
 
