@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import struct
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,10 +140,12 @@ def browser() -> Iterator[Any]:
     ):
         options.add_argument(f"--{argument}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(executable_path=DRIVER, env=os.environ | {"NO_PROXY": "*"})
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
+    with tempfile.TemporaryDirectory(prefix="pse-", ignore_cleanup_errors=True) as folder:
+        environment = os.environ | {"NO_PROXY": "*", "TMPDIR": folder}  # It leaves files in the latter.
+        service = webdriver.ChromeService(executable_path=DRIVER, env=environment)
+        driver = webdriver.Chrome(options=options, service=service)
+        yield driver
+        driver.quit()
 
 
 @dataclass
