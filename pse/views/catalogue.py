@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pse.language.errors import UsageError
 from pse.trace import Trace
 from pse.trace.selection import Selection
+from pse.views.plain import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -105,7 +106,8 @@ def draw(
     selection = selection or Selection()
     selection.check(trace)
     function = getattr(_module(find(view)), find(view).function)
-    figure: Figure = function(trace, selection, width=width, height=height, **options)
+    with plain():
+        figure: Figure = function(trace, selection, width=width, height=height, **options)
     return figure
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pse.language.errors import UsageError
+from pse.views.plain import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,23 +85,19 @@ def write(data: bytes, output: str | os.PathLike[str]) -> None:
 
 
 def _picture(figure: Figure, form: str) -> bytes:
-    from matplotlib import rc_context
-
     data = io.BytesIO()
     width, height = figure.get_size_inches()
     resolution = min(DPI, (MOST_PIXELS / (width * height)) ** 0.5)
-    # Text stays text, so that it can be searched and copied.
-    with rc_context({"svg.hashsalt": "pse", "svg.fonttype": "none"}):
+    with plain():
         figure.savefig(data, format=form, dpi=resolution, metadata=_METADATA[form])
     return data.getvalue().replace(*_FONTS) if form == "svg" else data.getvalue()
 
 
 def _pdf(figures: Sequence[Figure]) -> bytes:
-    from matplotlib import rc_context
     from matplotlib.backends.backend_pdf import PdfPages
 
     data = io.BytesIO()
-    with rc_context({"pdf.fonttype": 42}), PdfPages(data, metadata=_METADATA["pdf"]) as pages:
+    with plain(), PdfPages(data, metadata=_METADATA["pdf"]) as pages:
         for figure in figures:
             figure.savefig(pages, format="pdf", dpi=DPI)
     return data.getvalue()

@@ -1,6 +1,7 @@
 """``pse view``: files, formats and words for what can't be drawn."""
 
 import builtins
+import dataclasses
 import os
 
 import pytest
@@ -141,3 +142,20 @@ def test_missing_matplotlib_names_the_extra(small_trace, monkeypatch):
     with pytest.raises(UsageError, match="pictures need matplotlib") as caught:
         views.draw(small_trace, "gantt")
     assert "pse[views]" in caught.value.help
+
+
+@pytest.mark.parametrize("name", ["模块", "a$b", "$x_{$", "_hidden", "x" * 300, "<&>", "%s{}"])
+def test_any_name_can_be_drawn(write_trace, make, tmp_path, name):
+    rows = [*make.call(0, 0, 1000), *make.call(1, 1000, 1400), *make.wait(1500, 1600)]
+    known = dataclasses.replace(
+        make.definitions(1, [name, "other"]), parameters={"where": name}, program=name
+    )
+    opened = write_trace([rows], known)
+    for form in BEGINS:
+        result = view(opened.path, "-o", tmp_path / f"run.{form}")
+        assert result.exit_code == 0, result.output
+        assert "Warning" not in result.output
+    legends = [
+        text.get_text() for legend in views.draw(opened, "gantt").legends for text in legend.get_texts()
+    ]
+    assert legends[0].startswith(name[:20])
