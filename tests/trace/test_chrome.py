@@ -177,6 +177,8 @@ def test_ends_that_fit_to_nothing_are_told(tmp_path, pse):
 
 @pytest.mark.parametrize("form", ["otf2", "chrome"])
 def test_an_output_that_is_there_is_left_alone(small_trace, tmp_path, pse, form):
+    if form == "otf2":
+        pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
     kept = tmp_path / "kept"
     kept.write_text("precious")
     done = pse("export", small_trace, "--to", form, "-o", kept)
@@ -188,6 +190,8 @@ def test_an_output_that_is_there_is_left_alone(small_trace, tmp_path, pse, form)
 
 @pytest.mark.parametrize("form", ["otf2", "chrome"])
 def test_what_selects_nothing_writes_nothing(small_trace, tmp_path, pse, form):
+    if form == "otf2":
+        pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
     done = pse("export", small_trace, "--to", form, "-o", tmp_path / "out", "--rank", "9")
     assert done.exit_code == 2
     assert "there is no rank 9; there are 0, 1, 2" in done.stderr

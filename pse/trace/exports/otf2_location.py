@@ -80,6 +80,7 @@ class LocationWriter:
         self._functions = {
             name: library.function(f"EvtWriter_{name}", POINTER, POINTER, U64, *types)
             for name, types in EVENTS.items()
+            if name in {rule.record for rule in rules.RULES}
         }
         self._kind, self._value = U8(4), U64()
         self._stack: list[int] = []

@@ -94,17 +94,19 @@ class Callbacks:
         self._keep: list[Any] = []
 
     def register(self) -> int:
-        """Make the library's table of callbacks."""
+        """Make the library's table of callbacks; older releases don't know all events."""
         table = self._library.make("EvtReaderCallbacks_New")
-        for record, types in EVENTS.items():
-            callback = event_callback(types)(self._guarded(self._handler(record)))
-            self._keep.append(callback)
-            self._library.call(f"EvtReaderCallbacks_Set{record}Callback", table, callback)
-        for record in OTHER_EVENTS:
-            callback = event_callback(())(self._guarded(lambda *_, record=record: self._at.lose(record)))
-            self._keep.append(callback)
-            self._library.call(f"EvtReaderCallbacks_Set{record}Callback", table, callback)
+        handlers = [(record, types, self._handler(record)) for record, types in EVENTS.items()]
+        handlers += [(record, (), functools.partial(self._lose, record)) for record in OTHER_EVENTS]
+        for record, types, handler in handlers:
+            setter = f"EvtReaderCallbacks_Set{record}Callback"
+            if self._library.has(setter):
+                self._keep.append(event_callback(types)(self._guarded(handler)))
+                self._library.call(setter, table, self._keep[-1])
         return table
+
+    def _lose(self, record: str, *_: Any) -> None:
+        self._at.lose(record)
 
     def _guarded(self, handler: Callable[..., None]) -> Callable[..., int]:
         ns, residual, file = self._at.clock.ns, self._at.clock.residual, self._file

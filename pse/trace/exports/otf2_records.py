@@ -148,6 +148,10 @@ class Library:
         function.argtypes, function.restype = types, result
         return function
 
+    def has(self, name: str) -> bool:
+        """Whether this release of the library has a function."""
+        return hasattr(self._c, f"OTF2_{name}")
+
     def call(self, name: str, *arguments: Any, types: Iterable[Any] = ()) -> None:
         """Call a function that returns an error code; handles come first, then values of `types`.
 
