@@ -225,10 +225,12 @@ def caption(figure: Figure, lines: Sequence[str]) -> None:
 
 def shortened(text: str, size: float, room: float) -> str:
     """Cut a text at its end so that it fits into a width in inches."""
-    if text_width(text, size) <= room:
+    width = text_width(text, size)
+    if width <= room:
         return text
+    text = text[: int(1.3 * len(text) * room / width) + 1]
     while text and text_width(text + "…", size) > room:
-        text = text[: -max(1, len(text) // 40)]
+        text = text[:-1]
     return text + "…"
 
 

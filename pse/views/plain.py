@@ -14,8 +14,8 @@ from collections.abc import Iterator
 def plain() -> Iterator[None]:
     """Draw alike on every machine, whatever its matplotlibrc says.
 
-    A ``$`` in a name begins no formula, and a letter that the font hasn't got is a box without a warning.  Text
-    in files stays text, so that it can be searched and copied.
+    A ``$`` in a name begins no formula, and a letter that the font hasn't got is a box without a warning.
+    Text in files stays text, so that it can be searched and copied.
     """
     import matplotlib as mpl
 
