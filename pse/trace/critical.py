@@ -36,6 +36,8 @@ class Step(enum.IntEnum):
     END = 6  # after the last one
 
 
+LATEST = 2**62
+"""ns: later times are damaged."""
 STEP_DTYPE = np.dtype(
     [
         ("kind", "u1"),  # Step
@@ -75,7 +77,7 @@ def critical_path(trace: Trace) -> CriticalPath:
     _with_mpi(did, ended)
     if not len(did.blocks):
         return CriticalPath(np.empty(0, STEP_DTYPE), did)
-    return CriticalPath(_steps(did, ended, messages, trace.span), did)
+    return CriticalPath(_steps(did, ended, messages, min(trace.span, LATEST)), did)
 
 
 def _with_mpi(did: Activity, ended: Array) -> None:

@@ -24,6 +24,8 @@ from pse.views.rows import Row, rows
 HAND_OVER = (EventType.SEND, EventType.RECEIVE, EventType.QUEUE_DEPTH)
 MEMORY = (EventType.ALLOCATE, EventType.FREE)
 ENDS = (EventType.PHASE, EventType.TEXT, EventType.COUNTER, EventType.CLOCK_SYNC)
+LATEST = 2**53
+"""ns: later times are damaged, and sums of them would not fit."""
 ENGINE_STYLES = {
     "hand-over": Style("#0072B2"),
     "memory": Style("#56B4E9"),
@@ -167,7 +169,7 @@ def _engine(
 def _pieces(trace: Trace, rank: int, selection: Selection) -> tuple[Array, Array]:
     """Types of a rank's events, and the ns of engine that each ends."""
     kind = trace.files[rank].events["type"]
-    times = trace.run_times(rank, trace.files[rank].events["time"])
+    times = np.clip(trace.run_times(rank, trace.files[rank].events["time"]), 0, LATEST)
     inside = np.cumsum(np.isin(kind, _OPEN).astype("i1") - np.isin(kind, _CLOSE), dtype="i4") > 0
     begin, end = times[:-1], times[1:]
     if selection.begin is not None:
