@@ -32,8 +32,9 @@ from pse.language.resolved import For
 from pse.trace import Trace
 from pse.trace import open as open_trace
 
-SLACKS = (0.0, 64e3, 256e3, float("inf"))
-"""Bytes that may be in the system's hands: what fits the trace best is taken."""
+LATE = ((0.0, False), (64e3, False), (256e3, False))
+EAGER = ((256e3, True), (1e6, True), (4e6, True), (16e6, True), (float("inf"), True))
+"""Bytes that the system moves while ranks are in calls, from the beginning or not: the best fit is taken."""
 RESAMPLES = 12
 LEAST_GAIN = 0.03
 """What brings less than this part of the run time isn't worth a change."""
@@ -252,8 +253,8 @@ class _Advising:
         setting = Setting(bind(self.subject.program, self.parameters, processors), processors)
         unrolled = unroll(self.subject, self.measured, setting)
         found = []
-        for slack in SLACKS if len(self.measured.remote) else SLACKS[:1]:
-            machine = dataclasses.replace(self._machine(), slack=slack)
+        for slack, eager in (*LATE, *EAGER) if len(self.measured.remote) else LATE[:1]:
+            machine = dataclasses.replace(self._machine(), slack=slack, eager=eager)
             try:
                 found.append((simulate(unrolled, self._present(), machine).seconds, machine))
             except Stuck:

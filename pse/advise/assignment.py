@@ -55,6 +55,8 @@ class Machine:
         Whether ranks of a node hand over descriptors.
     slack : float
         Bytes of a transfer that go on moving while a rank at one of its ends is in a call; infinite: all.
+    eager : bool
+        Whether a transfer can begin while a rank at one of its ends is in a call.
     """
 
     hosts: Mapping[int | None, str]
@@ -63,6 +65,7 @@ class Machine:
     hop: float
     shared_memory: bool = True
     slack: float = 0.0
+    eager: bool = False
 
     def is_remote(self, one: int | None, other: int | None) -> bool:
         """Whether what goes from one processor to another goes through MPI."""

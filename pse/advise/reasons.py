@@ -67,21 +67,33 @@ def _moved(unit: Unit, label: str, now: Candidate, chosen: Candidate) -> bool:
 def _thread(told: Told, moved: list[Unit], label: str, chosen: Candidate) -> str:
     """Say why some calls have a thread of their own, or one with others."""
     parallel = moved[0].parallel
-    name = " and ".join(dict.fromkeys(name for unit in moved for name in unit.names))
+    names = list(dict.fromkeys(name for unit in moved for name in unit.names))
+    it = "it" if len(names) == 1 else "they"
+    verbs = (
+        ("loads", "takes", "computes", "waits") if len(names) == 1 else ("load", "take", "compute", "wait")
+    )
     weight, cpu = sum(unit.weight for unit in moved), sum(unit.cpu for unit in moved)
     threads = chosen.assignment.threads
     there = [
         u for u in told.units if u.parallel == parallel and threads[u.sites[0]] == label and u not in moved
     ]
     with_others = [name for unit in there if unit.weight > 0.01 * weight for name in unit.names]
-    share = f"{name} loads the CPU {100 * cpu / weight if weight else 0:.0f} %"
-    time = f"of the {weight / told.places(parallel):.3g} s it takes"
+    share = f"{_listed(names)} {verbs[0]} the CPU {100 * cpu / weight if weight else 0:.0f} %"
+    time = f"of the {weight / told.places(parallel):.3g} s {it} {verbs[1]}"
     on = " on each processor" if parallel and told.measured.processors > 1 else ""
-    where = f"give it a thread of its own, {label}"
+    them, their = ("it", "its") if len(names) == 1 else ("them", "their")
+    where = f"give {them} a thread of {their} own, {label}"
     if with_others:
-        where = f"put it on {label}, with {' and '.join(dict.fromkeys(with_others))}"
-    ends = "others compute while it waits" if cpu < 0.5 * weight else "it computes while others wait"
+        where = f"put {them} on {label}, with {_listed(list(dict.fromkeys(with_others)))}"
+    ends = f"others compute while {it} {verbs[3]}"
+    if cpu >= 0.5 * weight:
+        ends = f"{it} {verbs[2]} while others wait"
     return f"{share} {time}{on}: {where}, and {ends}"
+
+
+def _listed(names: list[str]) -> str:
+    """Write a list as people do: a, b and c."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def for_none(told: Told, now: Candidate) -> list[str]:
@@ -96,7 +108,7 @@ def _obstacles(told: Told, now: Candidate) -> Iterator[str]:
     movable = [unit for unit in told.units if unit.weight > 0]
     busy, link = _cpu(told), _link(told)
     if len(movable) == 1:
-        names = " and ".join(movable[0].names)
+        names = _listed(list(movable[0].names))
         yield f"{names} is all that it does, or has to stay together: there is nothing to part"
     if busy >= BUSY:
         yield f"the cores are busy {100 * min(busy, 1):.0f} % of the time; threads would only take turns"

@@ -193,8 +193,8 @@ def _parted(
 
 
 def _subsets(units: list[Unit]) -> Iterable[tuple[Unit, ...]]:
-    """Ways to choose what moves to another thread: never the first unit, for that would be the same again."""
-    rest = units[1:]
+    """Ways to choose what moves to another thread: never what computes most: it would be the same."""
+    rest = sorted(units, key=lambda unit: -unit.cpu)[1:]
     most = len(rest) if len(units) <= MOST_SUBSETS else 2
     for size in range(1, most + 1):
         yield from itertools.combinations(rest, size)

@@ -466,6 +466,7 @@ class _Simulation:
             self._after(self.machine.link.latency + self._backlog(sender), there)
         else:
             flow = _Flow(sender, rank, message.size, there)
+            flow.slack = self.machine.slack if self.machine.eager else 0.0
             self._after(self.machine.link.latency, lambda: self._flow(flow))
 
     def _flow(self, flow: _Flow) -> None:
