@@ -26,6 +26,7 @@ def mpip() -> Path:
 def counts(tmp_path, monkeypatch):
     """Give a function that reads what mpiP has counted: calls of a routine by a rank."""
     monkeypatch.setenv("MPIP", f"-f {tmp_path}")
+    monkeypatch.setenv("TALLY_DIRECTORY", str(tmp_path))
 
     def read() -> Counter[tuple[str, str]]:
         [report] = tmp_path.glob("*.mpiP")

@@ -38,9 +38,9 @@ def test_nothing_is_said_of_right_programs(check):
     assert (done.code, done.err) == (0, "")
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_nothing_is_said_of_right_programs_in_python(stacked, ranks):
-    done = stacked(ranks, "module check\n", PROGRAMS / "correct.py")
+@pytest.mark.parametrize(("ranks", "below"), [(1, ""), (3, ""), (3, "module coopwait\n")])
+def test_nothing_is_said_of_right_programs_in_python(stacked, ranks, below):
+    done = stacked(ranks, f"module check\n{below}", PROGRAMS / "correct.py")
     assert (done.code, done.err) == (0, "")
 
 

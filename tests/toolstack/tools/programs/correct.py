@@ -1,5 +1,7 @@
 """Many right uses of MPI, at any number of ranks: nothing for `check` to say, much for `trace` to record."""
 
+import tempfile
+
 import numpy as np
 from mpi4py import MPI
 
@@ -105,9 +107,19 @@ def windows():
     window.Free()
 
 
+def files():
+    """Requests of files, which are not checked."""
+    with tempfile.NamedTemporaryFile() as own:
+        file = MPI.File.Open(MPI.COMM_SELF, own.name, MPI.MODE_RDWR)
+        for _ in range(20):
+            file.Iwrite(np.zeros(100)).Wait()
+        file.Close()
+
+
 objects(world)
 from_anybody()
 derived_types()
 communicators()
 requests()
 windows()
+files()
