@@ -106,7 +106,8 @@ def draw_gantt(
     parts += [Ways(trace, found, selection)] if lines else []
     parts += [Markers(found), *(overlay(trace, found, selection) for overlay in chosen)]
     high = _rows_height(len(shown), 1 + 0.25 * max(0, calls.depths - 2 + calls.has_calls))
-    title = "TPH lifetime" if calls.has_calls or trace.definitions else "routines"
+    is_program = calls.has_calls or (trace.definitions is not None and trace.definitions.sites)
+    title = "TPH lifetime" if is_program else "routines"
     sides = (left, right, high)
     return _compose(trace, selection, title, found, parts, width=width, height=height, sides=sides)
 

@@ -1,5 +1,6 @@
 """The Gantt: what is in the figure, not its pixels."""
 
+import dataclasses
 import itertools
 import re
 
@@ -327,3 +328,11 @@ def test_damaged_times_don_t_end_the_drawing(write_trace, make):
         write_trace([rows], make.definitions(1)), "gantt", overlays=["queues", "memory", "events"]
     )
     figure.draw_without_rendering()
+
+
+def test_imported_threads_have_definitions_without_call_sites(write_trace, make):
+    known = dataclasses.replace(make.definitions(2, []), edges=(), loops=())
+    opened = write_trace([make.region(0, 0, 900), make.region(0, 100, 800)], known, ["solve"])
+    figure = views.draw(opened, "gantt")
+    assert words(figure)[0][0] == "small — routines"
+    assert drawn(figure)["routine solve"][0] == 2
