@@ -9,6 +9,7 @@ of the run to its begin.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,18 +98,20 @@ def causes(activity: Activity, messages: Array) -> Array:
     rows = blocks["row"][places]
     if len(places) and len(messages):
         _by_message(activity, messages, found)
-    for reason, doings in (
-        (WaitReason.CREDIT, _taken),
-        (WaitReason.ITERATION, _ended_iterations),
-        (WaitReason.SPACE, _freed),
-        (WaitReason.EXCLUSIVE, _looked),
-        (WaitReason.EXCLUSIVE, _read),
-        (WaitReason.ORDER, _called),
-    ):
+    taken = _taken(activity)
+    by_reason: tuple[tuple[WaitReason, Callable[[Array], tuple[Array, Doings]]], ...] = (
+        (WaitReason.CREDIT, lambda chosen: (blocks["rank"][chosen], taken)),
+        (WaitReason.ITERATION, lambda chosen: _ended_iterations(activity, chosen)),
+        (WaitReason.SPACE, lambda chosen: _freed(activity, chosen)),
+        (WaitReason.EXCLUSIVE, lambda chosen: _looked(activity, chosen, messages)),
+        (WaitReason.EXCLUSIVE, lambda chosen: _read(activity, chosen, messages)),
+        (WaitReason.ORDER, lambda chosen: _called(activity, chosen)),
+    )
+    for reason, doings in by_reason:
         chosen = places[(waits["reason"][rows] == reason) & waits["complete"][rows]]
         if len(chosen):
-            _by_doing(activity, found, chosen, *doings(activity, chosen, messages))
-    _by_chance(activity, messages, found, places[waits["complete"][rows]])
+            _by_doing(activity, found, chosen, *doings(chosen))
+    _by_chance(activity, taken, found, places[waits["complete"][rows]])
     return found
 
 
@@ -180,34 +183,33 @@ def _by_doing(activity: Activity, found: Array, places: Array, keys: Array, doin
     found["message"][places[there]] = -1
 
 
-def _by_chance(activity: Activity, messages: Array, found: Array, places: Array) -> None:
+def _by_chance(activity: Activity, taken: Doings, found: Array, places: Array) -> None:
     """Of waits that nothing else ended: a place in a queue got free, and let a younger TPH go on."""
     rest = places[found["rank"][places] == NONE]
-    if len(rest):
-        _by_doing(activity, found, rest, *_taken(activity, rest, messages))
-        late = rest[activity.blocks["end"][rest] - found["time"][rest] > JUST]
-        found["rank"][late], found["time"][late] = NONE, 0
+    _by_doing(activity, found, rest, activity.blocks["rank"][rest], taken)
+    late = rest[activity.blocks["end"][rest] - found["time"][rest] > JUST]
+    found["rank"][late], found["time"][late] = NONE, 0
 
 
-def _taken(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
-    """Whoever took something that the waiting rank had sent."""
+def _taken(activity: Activity) -> Doings:
+    """Whoever took something out of a queue, for the rank that had sent it."""
     samples = activity.trace.queue_depths()
-    order = np.lexsort((np.arange(len(samples)), samples["sender"], samples["edge"], samples["rank"]))
-    samples = samples[order]
-    keys = samples[["rank", "edge", "sender"]]
+    samples = samples[np.lexsort((samples["sender"], samples["edge"], samples["rank"]))]
     fewer = np.zeros(len(samples), bool)
-    fewer[1:] = (keys[1:] == keys[:-1]) & (samples["depth"][1:] < samples["depth"][:-1])
+    fewer[1:] = samples["depth"][1:] < samples["depth"][:-1]
+    for name in ("sender", "edge", "rank"):
+        fewer[1:] &= samples[name][1:] == samples[name][:-1]
     taken = samples[fewer]
-    return activity.blocks["rank"][places], Doings(taken["sender"], taken["rank"], taken["time"])
+    return Doings(taken["sender"], taken["rank"], taken["time"])
 
 
-def _ended_iterations(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
+def _ended_iterations(activity: Activity, places: Array) -> tuple[Array, Doings]:
     """Whoever completed an iteration."""
     rank, time = _events(activity, EventType.CONTEXT_END)
     return np.zeros(len(places), "<u8"), Doings(np.zeros(len(time), "<u8"), rank, time)
 
 
-def _freed(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
+def _freed(activity: Activity, places: Array) -> tuple[Array, Doings]:
     """Whoever freed memory on the same host."""
     rank, time = _events(activity, EventType.FREE)
     hosts = sorted({file.host for file in activity.trace.files.values()})
@@ -247,7 +249,7 @@ def _taking(activity: Activity, places: Array, messages: Array) -> Array:
     return taking
 
 
-def _called(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
+def _called(activity: Activity, places: Array) -> tuple[Array, Doings]:
     """Whoever of the same thread ended a call, and so could come to the one in turn."""
     calls, definitions = activity.calls, activity.trace.definitions
     thread = np.zeros(max(activity.trace.ranks) + 1, "<u8")

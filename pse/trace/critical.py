@@ -119,15 +119,13 @@ def _last(did: Activity) -> int:
 def _before(did: Activity, ended: Array) -> list[int]:
     """For each block that another rank ended, that rank's block at the time, else -1."""
     asked = np.flatnonzero(ended["rank"] != NONE)
-    every_rank = np.concatenate([did.blocks["rank"], ended["rank"][asked]])
-    every_time = np.concatenate([did.blocks["begin"], ended["time"][asked]])
-    is_asked = np.repeat([False, True], [len(did.blocks), len(asked)])
-    order = np.lexsort((is_asked, every_time, every_rank))
-    seen = np.maximum.accumulate(np.where(is_asked[order], -1, np.arange(len(order))))
-    block = np.where(seen >= 0, order[seen], -1)
-    block[every_rank[block] != every_rank[order]] = -1
+    asked = asked[np.argsort(ended["rank"][asked], kind="stable")]
+    ranks, first = np.unique(ended["rank"][asked], return_index=True)
     found = np.full(len(did.blocks), -1)
-    found[asked[order[is_asked[order]] - len(did.blocks)]] = block[is_asked[order]]
+    for rank, places in zip(ranks.tolist(), np.split(asked, first[1:]), strict=True) if len(asked) else ():
+        begin, _ = did.bounds.get(rank, (0, 0))
+        last = np.searchsorted(did.of(rank)["begin"], ended["time"][places], side="right") - 1
+        found[places] = np.where(last >= 0, last + begin, -1)
     before: list[int] = found.tolist()
     return before
 
@@ -170,14 +168,16 @@ def shares(trace: Trace, path: CriticalPath, steps: Array | None = None) -> list
     steps = path.steps if steps is None else steps
     names = Names(trace)
     found: dict[tuple[str, str], tuple[int, int]] = {}
-    keys = steps[["kind", "site", "rank"]].copy()
-    keys["rank"] = np.where(steps["kind"] == Step.CALL, _thread_ranks(trace, names)[steps["rank"]], 0)
-    keys["site"] = np.where(steps["kind"] == Step.CALL, steps["site"], _routines(path, steps))
-    unique, index = np.unique(keys, return_inverse=True)
+    is_call = steps["kind"] == Step.CALL
+    threads = np.where(is_call, _thread_ranks(trace, names)[steps["rank"]], 0)
+    numbers, number = np.unique(np.where(is_call, steps["site"], _routines(path, steps)), return_inverse=True)
+    keys = (steps["kind"].astype("<i8") * len(numbers) + number) * (max(trace.ranks) + 1) + threads
+    _, first, index = np.unique(keys, return_index=True, return_inverse=True)
     times = np.bincount(index, steps["end"] - steps["begin"]).astype("<i8").tolist()
     counts = np.bincount(index).tolist()
-    for key, time, count in zip(unique, times, counts, strict=True):
-        name = _named(trace, path, names, Step(key["kind"]), int(key["site"]), int(key["rank"]))
+    for row, time, count in zip(first.tolist(), times, counts, strict=True):
+        step, site = Step(steps["kind"][row]), int(numbers[number[row]])
+        name = _named(trace, path, names, step, site, int(threads[row]))
         before = found.get(name, (0, 0))
         found[name] = (before[0] + time, before[1] + count)
     ordered = sorted(found.items(), key=lambda item: -item[1][0])

@@ -88,11 +88,12 @@ def _last_to_enter(operations: Array, within: _Within, found: Array) -> None:
     operations = operations[operations["communicator"] != NONE]
     order = np.lexsort((operations["begin"], operations["ordinal"], operations["communicator"]))
     operations = operations[order]
-    keys = operations[["communicator", "ordinal"]]
-    is_last = np.ones(len(keys), bool)
-    is_last[:-1] = keys[1:] != keys[:-1]
+    is_last = np.ones(len(operations), bool)
+    is_last[:-1] = (operations["communicator"][1:] != operations["communicator"][:-1]) | (
+        operations["ordinal"][1:] != operations["ordinal"][:-1]
+    )
     ends = np.flatnonzero(is_last)
-    last = operations[ends[np.searchsorted(ends, np.arange(len(keys)))]]
+    last = operations[ends[np.searchsorted(ends, np.arange(len(operations)))]]
     rows = within(operations["rank"], operations["begin"])
     late = (rows >= 0) & (last["begin"] > within.entered(rows)) & (last["begin"] < within.left(rows))
     late &= last["rank"] != operations["rank"]
