@@ -331,7 +331,7 @@ def test_damaged_times_don_t_end_the_drawing(write_trace, make):
 
 
 def test_imported_threads_have_definitions_without_call_sites(write_trace, make):
-    known = dataclasses.replace(make.definitions(2, []), edges=(), loops=())
+    known = dataclasses.replace(make.definitions(2), sites=(), edges=())
     opened = write_trace([make.region(0, 0, 900), make.region(0, 100, 800)], known, ["solve"])
     figure = views.draw(opened, "gantt")
     assert words(figure)[0][0] == "small — routines"
