@@ -97,7 +97,7 @@ def draw_critical_path(
     drawn, merged = _merged(pieces, begin, end, pixels)
     counted = shares(trace, path, steps)
     below, handles = _bars_room(counted), _handles(pieces)
-    lines = caption_lines(_notes(trace, path, shown, merged), width - 2 * MARGIN)
+    lines = caption_lines(_notes(trace, steps, shown, merged), width - 2 * MARGIN)
     legend = legend_height([handle.get_label() for handle in handles], width - 2 * MARGIN)
     foot = below + 0.95 + legend + 0.15 * (len(lines) + 1)
     high = max(0.6, min(PITCH * len(shown), max(TALLEST, 0.014 * len(shown))))
@@ -279,9 +279,9 @@ def _bars(
     axes.tick_params(axis="y", length=0, colors=INK)
 
 
-def _notes(trace: Trace, path: CriticalPath, shown: Sequence[Row], merged: bool) -> str:
-    calls = int(((path.steps["kind"] == Step.CALL) | (path.steps["kind"] == Step.ROUTINE)).sum())
-    jumps = int((path.steps["kind"] == Step.HANDOVER).sum())
+def _notes(trace: Trace, steps: Array, shown: Sequence[Row], merged: bool) -> str:
+    calls = int(((steps["kind"] == Step.CALL) | (steps["kind"] == Step.ROUTINE)).sum())
+    jumps = int((steps["kind"] == Step.HANDOVER).sum())
     several = " Of several pieces in a pixel the one that takes the most of it is drawn." if merged else ""
     return (
         f"What the end of the run waited for, back to its begin: {calls:,} calls and {jumps:,} hand-overs on "

@@ -36,6 +36,7 @@ from pse.views.figure import (
     caption,
     caption_lines,
     legend_below,
+    legend_height,
     new_figure,
     text_width,
 )
@@ -110,16 +111,18 @@ def draw_load(
     width = width or WIDTH
     left = MARGIN + max(text_width(one.label, BODY) for one in shown) + 0.15
     lines = caption_lines(_notes(left_out), width - 2 * MARGIN)
-    foot = 0.85 + 0.15 * (len(lines) + 1)
+    longest = max(float(one.times.max()) for one in shown)
+    handles = _handles(longest)
+    legend = legend_height([str(handle.get_label()) for handle in handles], width - 2 * MARGIN)
+    foot = 0.66 + legend + 0.15 * (len(lines) + 1)
     high = PITCH * len(shown) + 0.15 if height is None else max(0.5, height - HEAD - foot)
     title = "CPU load of module calls"
     figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
     axes = add_axes(figure, left=left, top=HEAD, right=MARGIN + 1.75, bottom=foot)
     _frame(axes, shown)
-    longest = max(float(one.times.max()) for one in shown)
     for place, one in enumerate(shown):
         _row(axes, place, one, longest)
-    legend_below(figure, _handles(longest), top=foot - 0.55, width=width - 2 * MARGIN)
+    legend_below(figure, handles, top=foot - 0.55, width=width - 2 * MARGIN)
     caption(figure, lines)
     return figure
 

@@ -186,10 +186,12 @@ def _with_ends(trace: Trace, rank: int, kind: Array) -> Array:
     ready, done = phases[numbers == Phase.READY], phases[numbers == Phase.DONE]
     if not len(ready):
         return kind
+    own = np.flatnonzero((kind < EventType.REGION_ENTER) & ~np.isin(kind, ENDS))
     kind = kind.copy()
     kind[: ready[0] + 1] = EventType.PHASE
-    if len(done):
-        kind[done[0] :] = EventType.PHASE
+    if len(done):  # From its last deed on it only waits for the others to be done.
+        last = own[own < done[0]]
+        kind[(last[-1] if len(last) else ready[0]) + 1 :] = EventType.PHASE
     return kind
 
 
