@@ -1,10 +1,14 @@
 """``pse advise`` as a user has it: on a real run, and on recorded ones."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from pse import trace
+from pse.advise.measured import Measured
 
 PROGRAM = """\
 coven 1
@@ -44,6 +48,8 @@ def test_from_a_run_to_a_better_program(pse: Callable, tmp_path: Path) -> None:
     path.write_text(PROGRAM)
     done = pse("run", "real.coven", "--trace", "trace", cwd=tmp_path)
     assert done.code == 0, done.err
+    amount = Measured(trace.open(tmp_path / "trace")).cores(None).amount
+    assert 0 < amount <= len(os.sched_getaffinity(0))
     found = pse("advise", "trace", "--json", "--apply", cwd=tmp_path)
     assert found.code == 0, found.err
     advice = json.loads(found.out)

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from pse.advise import Advice, advise, parse_whatif
+from pse.advise.partitioning import partition_changes
+from pse.advise.texts import Subject, checked
 from tests.advise.conftest import PIPELINE
 
 Record = Callable[..., Path]
@@ -190,3 +192,22 @@ def test_modules_that_keep_data_between_calls_stay_together(recorded: Record, tm
     advice = advise(directory)
     assert not advice.proposal
     assert "stay together" in advice.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "counts"),
+    [
+        ("P = procs", "P = procs", ["2 * procs", "4 * procs"]),
+        ("P = procs", "P = 3 * procs", ["6 * procs", "12 * procs"]),
+        ("P = procs", "P = procs + 1", []),
+        ("f64[64]", "f64[64 * P]", []),  # The array's size hangs on it.
+        ("0 .. n {", "0 .. P {", []),
+    ],
+)
+def test_partitions_are_cut_finer_only_where_nothing_else_hangs_on_them(
+    recorded: Record, tmp_path: Path, old: str, new: str, counts: list[str]
+) -> None:
+    recorded(PARALLEL, [(0, 0.1, 0.0)])
+    path = str(tmp_path / "program.coven")
+    subject = Subject(path, *checked(PARALLEL.replace(old, new), path))
+    assert [change["P"] for change in partition_changes(subject)] == counts
