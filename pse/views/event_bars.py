@@ -12,9 +12,9 @@ from pse.views.bars import draw_by_processor, draw_totals
 from pse.views.shares import Bars, event_bars
 
 ABOUT = (
-    "Waits by reason; hand-over: giving and taking tags; memory: finding and freeing it; start and end: before "
-    "the program's first statement, and after a thread's last deed; rest of the engine: choosing what to do "
-    "next, and time without a core."
+    "Waits by reason; hand-over: giving and taking tags; memory: finding and freeing it; start and end: "
+    "before the program's first statement, and after a thread's last deed; rest of the engine: choosing what "
+    "to do next, and time without a core."
 )
 
 
