@@ -25,7 +25,7 @@ from pse.advise.simulation import Stuck, simulate
 from pse.advise.sizes import number
 from pse.advise.texts import Subject, bind, is_sound, read_subject
 from pse.advise.units import units
-from pse.advise.unrolling import Setting, unroll
+from pse.advise.unrolling import Setting, observe, unroll
 from pse.advise.whatif import WhatIf, chosen_threads, factors, supposed_machine
 from pse.language.expressions import Value
 from pse.language.resolved import For
@@ -182,6 +182,7 @@ class _Advising:
         self.parameters = measured.definitions.parameters
         self.processors = whatif.processors or measured.processors
         self.units = units(subject, measured)
+        self.observed = observe(subject, measured)
         self.machine, self.simulated = self._calibrated()
         self.ratio = measured.run_time / self.simulated
         self.study = self._study()
@@ -245,13 +246,13 @@ class _Advising:
     def _unrolled(self, processors: int, subject: Subject) -> Unrolled:
         environment = bind(subject.program, self.parameters, processors)
         setting = Setting(environment, processors, factors(subject, self.whatif))
-        return unroll(subject, self.measured, setting)
+        return unroll(subject, self.observed, setting)
 
     def _calibrated(self) -> tuple[Machine, float]:
         """Simulate the run that was traced, with the machine that brings it nearest to what it took."""
         processors = self.measured.processors
         setting = Setting(bind(self.subject.program, self.parameters, processors), processors)
-        unrolled = unroll(self.subject, self.measured, setting)
+        unrolled = unroll(self.subject, self.observed, setting)
         found = []
         for slack, eager in (*LATE, *EAGER) if len(self.measured.remote) else LATE[:1]:
             machine = dataclasses.replace(self._machine(), slack=slack, eager=eager)

@@ -47,10 +47,14 @@ class Setting:
     factors: Mapping[int, float] = field(default_factory=dict)
 
 
-def unroll(subject: Subject, measured: Measured, setting: Setting) -> Unrolled:
+def unroll(subject: Subject, observed: Observed, setting: Setting) -> Unrolled:
     """Walk a program as a run of it did, in a setting that may be another one."""
-    posting = {site.id for site in subject.walk.sites if subject.sends_mail(site)}
-    return _Unrolling(subject.program, subject.walk, Observed(measured, posting), setting).run()
+    return _Unrolling(subject.program, subject.walk, observed, setting).run()
+
+
+def observe(subject: Subject, measured: Measured) -> Observed:
+    """Sort a trace's calls for walks."""
+    return Observed(measured, {site.id for site in subject.walk.sites if subject.sends_mail(site)})
 
 
 class Observed:
@@ -70,11 +74,11 @@ class Observed:
         self.by_place: dict[tuple[int, int, int], list[int]] = {}
         self.sequences: dict[tuple[int, str], dict[int, list[int]]] = {}
         lowest = min((int(p) for p in self.partitions if p >= 0), default=0)
-        for index in np.argsort(calls["enter"], kind="stable"):
-            call, rank = calls[index], int(calls["rank"][index])
-            tph, site = int(call["tph"]), int(call["site"])
-            partition = ROOT if rank in at_root else int(self.partitions[index])
-            self.by_place.setdefault((tph, site, partition), []).append(int(index))
+        order = np.argsort(calls["enter"], kind="stable")
+        columns = (order, *(calls[name][order] for name in ("rank", "tph", "site")), self.partitions[order])
+        for index, rank, tph, site, given in zip(*(column.tolist() for column in columns), strict=True):
+            partition = ROOT if rank in at_root else given
+            self.by_place.setdefault((tph, site, partition), []).append(index)
             if partition in (ROOT, lowest):
                 thread = (min(partition, 0), seats[rank].thread)
                 self.sequences.setdefault(thread, {}).setdefault(tph, []).append(site)
