@@ -184,11 +184,18 @@ def _by_doing(activity: Activity, found: Array, places: Array, keys: Array, doin
 
 
 def _by_chance(activity: Activity, taken: Doings, found: Array, places: Array) -> None:
-    """Of waits that nothing else ended: a place in a queue got free, and let a younger TPH go on."""
-    rest = places[found["rank"][places] == NONE]
-    _by_doing(activity, found, rest, activity.blocks["rank"][rest], taken)
-    late = rest[activity.blocks["end"][rest] - found["time"][rest] > JUST]
-    found["rank"][late], found["time"][late] = NONE, 0
+    """Of waits that nothing else ended, what happened just before their end.
+
+    A place in a queue got free, and let a younger TPH go on; or the same call site's call on another rank was
+    over, which had posted a message among partitions.
+    """
+    blocks, calls = activity.blocks, activity.calls
+    posted = Doings(calls["site"], calls["rank"], calls["leave"])
+    for key, doings in (("rank", taken), ("site", posted)):
+        rest = places[found["rank"][places] == NONE]
+        _by_doing(activity, found, rest, blocks[key][rest], doings)
+        late = rest[blocks["end"][rest] - found["time"][rest] > JUST]
+        found["rank"][late], found["time"][late] = NONE, 0
 
 
 def _taken(activity: Activity) -> Doings:

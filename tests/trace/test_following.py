@@ -180,6 +180,15 @@ def test_a_free_place_in_a_queue_may_wake_a_rank_that_waits_for_a_tag(written):
     assert (link.tag, link.ended_by.rank, link.ended_by.time) == ("result", 1, 400)
 
 
+def test_a_message_among_partitions_comes_from_the_same_call_site(written):
+    """Such messages aren't in the trace; they are posted in calls."""
+    idle = [*phase(0, 2), *phase(900, 3)]
+    opened = written(
+        idle, [*phase(0, 2), *wait(1, 200, 420)], [*phase(0, 2), *call(1, 50, 400), *phase(900, 3)]
+    )
+    assert states(why(opened, 1, 300)) == [(1, "wait"), (2, "call")]
+
+
 def test_a_turn_in_the_common_order_comes_with_the_last_of_the_thread(written):
     idle = [*phase(0, 2), *phase(900, 3)]
     opened = written(idle, [*phase(0, 2), *wait(1, 200, 420, reason=WaitReason.ORDER)],
