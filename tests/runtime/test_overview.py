@@ -13,7 +13,6 @@ import pytest
 from jobs import PROGRAMS, beside_python
 from rich.console import Console
 
-from pse.memory import Arena
 from pse.runtime import overview as overview_module
 from pse.runtime import progress as plain
 from pse.runtime._channel import DONE, RUNNING, Board
@@ -102,18 +101,28 @@ def test_a_rank_of_another_machine_is_not_made_up(prepared, monkeypatch):
     assert [(line.thread, line.ranks) for line in overview.threads] == [("root thread_A", 1), ("thread_B", 1)]
 
 
+ARENA = """
+from pse.memory import Arena
+arena = Arena.create(1 << 24)
+block = arena.allocate(1000)
+print(arena.statistics().in_use, flush=True)
+input()
+"""
+
+
 def test_the_arena_of_a_rank_is_found(prepared):
-    arena = Arena.create(1 << 24)
-    block = arena.allocate(1000)
     board = Board.create(*prepared.board_size)
     sight = Sight(board)
     sight.look()
     assert sight.nodes[0].memory() is None
-    board.start(0, os.getpid())
-    again = Sight(board)
-    again.look()
-    assert again.nodes[0].memory().in_use == arena.statistics().in_use > 0
-    del block
+    command = [sys.executable, "-c", ARENA]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as rank:
+        in_use = int(rank.stdout.readline())
+        board.start(0, rank.pid)
+        again = Sight(board)
+        again.look()
+        assert again.nodes[0].memory().in_use == in_use > 0
+        rank.communicate("\n")
 
 
 NODE = """
