@@ -385,7 +385,7 @@ class _Advising:
         for _ in range(RESAMPLES):
             drawn = [source.choice(durations) for durations in alike]
             times.append(simulate(study.unrolled, candidate.assignment, study.machine, drawn).seconds)
-        return statistics.stdev(times) / max(candidate.seconds, 1e-12)
+        return statistics.stdev(times) / max(statistics.mean(times), 1e-12)
 
     def _notes(self) -> list[str]:
         notes = [f"{problem}" for problem in self.measured.trace.problems]

@@ -21,10 +21,11 @@ from pse.trace import Definitions, EventType, MessageFlag, Phase, TextKind, Trac
 
 Floats = NDArray[np.float64]
 
-CPU_TIME, CPU_SHARE, CORES = (
+CPU_TIME, CPU_SHARE, CORES, LINK_RATE = (
     "CPU time of the process",
     "share of a core that control groups leave",
     "cores that the rank may use, a bit for each",
+    "rate of the link to another node, before the program began",
 )
 """The counters of ``runtime.footing``, by name: rooms that read traces don't import those that write them."""
 
@@ -209,8 +210,13 @@ class Measured:
 
     @cached_property
     def link(self) -> Link:
-        """What the messages between nodes tell of the links."""
-        return Link(*_rate_and_latency(self.remote, self.calls), self._cpu_of_a_byte())
+        """What was measured before the run of the links, and what its messages between nodes tell.
+
+        Messages alone tell a rate that is too low where ranks were in calls while these were under way.
+        """
+        rate, latency, queueing = _rate_and_latency(self.remote, self.calls)
+        rates = [rate for counters in self._counters.values() for rate in counters.get(LINK_RATE, [])]
+        return Link(float(np.median(rates)) if rates else rate, latency, queueing, self._cpu_of_a_byte())
 
     def _cpu_of_a_byte(self) -> float:
         """CPU seconds that the engine took for each byte that went to or came from another node."""

@@ -5,7 +5,7 @@ a plate.  One run is recorded, `pse advise` proposes, and the proposal runs in t
 write for two or three threads.  Measured is what the predicted time means: from the program's first statement
 to the end of its last call, as each run's own trace has it.
 
-Next rooms: ``pse.advise``, ``programs/advise.coven``, ``programs/fft3_1.coven``, and the repository's
+Next rooms: ``pse.advise``, ``programs/advise.coven``, ``programs/advise_fft.coven``, and the repository's
 ``programs/heat.coven``.
 """
 
@@ -38,7 +38,7 @@ class Sizes:
     processors: int = 2
     units: int = 8
     seconds: float = 0.2
-    n: int = 2876
+    n: int = 2036
     side: int = 512
     tolerance: float = 1e-3
     emulated: bool = True
@@ -97,7 +97,7 @@ def _applications(sizes: Sizes) -> Iterator[Application]:
     )
     yield Application(
         "fft",
-        program_path("fft3_1.coven"),
+        program_path("advise_fft.coven"),
         {"N": sizes.n},
         {
             "transposes apart": [("transpose", "thread_C")],

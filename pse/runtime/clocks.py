@@ -51,7 +51,7 @@ def record_clock(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) 
 def _ask(comm: MPI.Intracomm, above: int, recorder: Recorder) -> None:
     """Compare this clock with that of another rank, when it is ready to answer."""
     time_there = np.zeros(1, "<i8")
-    _await_turn(comm.Irecv(time_there, above, CLOCK_TAG))
+    await_turn(comm.Irecv(time_there, above, CLOCK_TAG))
     trips = []
     for _ in range(ROUND_TRIPS):
         sent = clock()
@@ -74,6 +74,7 @@ def _answer(comm: MPI.Intracomm, other: int) -> None:
         comm.Send(time_here, other, CLOCK_TAG)
 
 
-def _await_turn(request: MPI.Request) -> None:
+def await_turn(request: MPI.Request) -> None:
+    """Sleep until a message is there."""
     while not request.Test():
         time.sleep(NAP)

@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from pse.trace import Recorder
 from pse.trace.events import EventType, TextKind, ValueKind
 
-CPU_TIME, CPU_SHARE, CORES = 1, 2, 3
+CPU_TIME, CPU_SHARE, CORES, LINK_RATE = 1, 2, 3, 4
 NAMES = {
     CPU_TIME: ("CPU time of the process", "ns"),
     CPU_SHARE: ("share of a core that control groups leave", "cores"),
     CORES: ("cores that the rank may use, a bit for each", "mask"),
+    LINK_RATE: ("rate of the link to another node, before the program began", "bytes/s"),
 }
 
 

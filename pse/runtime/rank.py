@@ -29,6 +29,7 @@ from pse.runtime.checkpoint import Checkpoints
 from pse.runtime.clocks import record_clock
 from pse.runtime.communicators import make as make_communicators
 from pse.runtime.footing import record_cpu_time, record_footing
+from pse.runtime.links import record_links
 from pse.runtime.peers import MpiPeers
 from pse.runtime.projection import Job, project
 from pse.runtime.pycalls import PythonCalls
@@ -115,6 +116,7 @@ def run_rank(
     if recorder:
         record_clock(comm, job.nodes, recorder)
         record_footing(recorder)
+        record_links(comm, job.nodes, recorder)
         record_cpu_time(recorder)
         recorder.record(EventType.PHASE, a=Phase.READY)
     loop.run()
