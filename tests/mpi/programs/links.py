@@ -1,0 +1,17 @@
+"""All ranks pretend to be nodes of their own and measure the links between them; argv: the trace's directory."""
+
+import sys
+
+from mpi4py import MPI
+
+from pse import trace
+from pse.runtime.footing import record_footing
+from pse.runtime.links import record_links
+
+comm = MPI.COMM_WORLD
+if comm.rank == 0:
+    trace.create(sys.argv[1])
+comm.Barrier()
+with trace.Recorder(sys.argv[1], rank=comm.rank) as recorder:
+    record_footing(recorder)
+    record_links(comm, range(comm.size), recorder)

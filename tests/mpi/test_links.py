@@ -1,0 +1,25 @@
+"""The engine's measure of links: one figure from each node but the first, and it is possible."""
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from pse import trace
+from pse.runtime.footing import LINK_RATE
+from pse.trace import EventType
+
+pytestmark = pytest.mark.mpi
+PROGRAM = Path(__file__).parent / "programs" / "links.py"
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_each_node_but_the_first_measures_its_link(mpiexec, tmp_path, ranks):
+    ended = mpiexec(ranks, PROGRAM, str(tmp_path), timeout=120)
+    assert (ended.code, ended.out) == (0, ""), ended.err
+    read = trace.open(tmp_path)
+    for rank in range(ranks):
+        samples = [event for event in read.select(rank, EventType.COUNTER) if event["a"] == LINK_RATE]
+        rates = [struct.unpack("<d", struct.pack("<Q", int(event["b"])))[0] for event in samples]
+        assert len(rates) == (rank > 0)
+        assert all(1e5 < rate < 1e12 for rate in rates)
