@@ -1,4 +1,4 @@
-"""All ranks pretend to be nodes of their own and measure the links between them; argv: the trace's directory."""
+"""All ranks pretend to be nodes of their own and measure the links between them; argv: the directory."""
 
 import sys
 
