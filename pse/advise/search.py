@@ -19,7 +19,7 @@ from pse.advise.operations import Unrolled
 from pse.advise.simulation import Stuck, simulate
 from pse.advise.units import Unit
 
-NOISE = 0.05
+NOISE = 0.08
 """Of two assignments, one that is better by less than this part of the run time may not be."""
 CROWDED = 0.1
 """What each rank beyond two on a core adds to a run with transfers between nodes: all poll and are woken.
