@@ -33,8 +33,10 @@ from pse.trace import Trace
 from pse.trace import open as open_trace
 
 LATE = ((0.0, False), (64e3, False), (256e3, False))
-EAGER = ((256e3, True), (1e6, True), (4e6, True), (16e6, True), (float("inf"), True))
+EAGER = tuple((slack, True) for slack in (256e3, 1e6, 1.5e6, 2e6, 3e6, 4e6, 6e6, 16e6, float("inf")))
 """Bytes that the system moves while ranks are in calls, from the beginning or not: the best fit is taken."""
+ALIKE = 0.05
+"""Fits that differ by less than this part of the run time are equally good: one run is no more exact."""
 RESAMPLES = 12
 LEAST_GAIN = 0.03
 """What brings less than this part of the run time isn't worth a change."""
@@ -265,7 +267,9 @@ class _Advising:
                 "this run can't be followed: its calls don't fit the program's text",
                 help="record a run of the program as it is now",
             )
-        seconds, machine = min(found, key=lambda pair: abs(pair[0] - self.measured.run_time))
+        misses = [abs(seconds / self.measured.run_time - 1) for seconds, _ in found]
+        good = [(m, pair) for m, pair in zip(misses, found, strict=True) if m <= min(misses) + ALIKE]
+        _, (seconds, machine) = min(good, key=lambda fit: (not fit[1][1].eager, fit[0]))
         return machine, float(seconds)
 
     def _study(self) -> Study:
