@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +18,7 @@ from pse.advise.texts import Subject, nodes
 from pse.language import syntax as sx
 from pse.language.errors import PseError
 from pse.language.formatter import format_program
+from pse.language.replacing import replace_file
 from pse.language.resolved import For
 from pse.language.source import Span
 
@@ -99,24 +98,11 @@ def write(subject: Subject, text: str, sha256: str) -> None:
                 f"{subject.path} was changed since this run was recorded; it was left as it is",
                 help="record a run of it as it is now, and ask again",
             )
-        _replace(target, mark + text.encode())
+        replace_file(target, mark + text.encode())
     except OSError as error:
         raise AdviceError(
             f"{subject.path} can't be written: {error.strerror}", help="it was left as it is"
         ) from None
-
-
-def _replace(target: Path, data: bytes) -> None:
-    mode = target.stat().st_mode
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(name, mode & 0o7777)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def _is_formatted(subject: Subject) -> bool:

@@ -1,8 +1,6 @@
 """``pse fmt``: write programs in their canonical form."""
 
-import os
 import sys
-import tempfile
 from pathlib import Path
 
 import click
@@ -11,6 +9,7 @@ from pse.language.errors import UsageError
 from pse.language.formatter import format_program
 from pse.language.parser import parse
 from pse.language.reading import read_program
+from pse.language.replacing import replace_file
 from pse.language.terminal import show
 
 
@@ -48,19 +47,8 @@ def _bytes(text: str) -> bytes:
 
 
 def _replace(path: str, data: bytes) -> None:
-    """Put new contents in the place of a file, completely or not at all; a link stays a link."""
-    target = Path(path).resolve()
     try:
-        mode = target.stat().st_mode
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.chmod(name, mode & 0o7777)
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
+        replace_file(path, data)
     except OSError as failure:
         message = f"{path} cannot be written: {failure.strerror}"
         raise UsageError(message, help="it was left as it was") from None
