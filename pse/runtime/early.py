@@ -82,7 +82,15 @@ def _tell(code: int, text: str) -> None:
             return
     # What is broken may be so for all ranks: the first to speak ends the others.
     time.sleep(min(_rank(), 20) * _TURN_SECONDS)
-    os.write(2, text.encode())
+    os.write(_job_stderr(), text.encode())
+
+
+def _job_stderr() -> int:
+    with contextlib.suppress(Exception):
+        from pse.runtime.processes import open_job_stderr
+
+        return open_job_stderr()
+    return 2
 
 
 def _leave(code: int) -> NoReturn:

@@ -123,6 +123,15 @@ def find_mpiexec(start: int) -> int | None:
     return None
 
 
+def hold_mpiexec() -> tuple[int, int] | None:
+    """Give mpiexec's process number and a pidfd of it; None if it isn't on this machine."""
+    pid = find_mpiexec(os.getppid())
+    try:
+        return None if pid is None else (pid, os.pidfd_open(pid))
+    except OSError:
+        return None
+
+
 def open_job_stderr() -> int:
     """Open mpiexec's own standard error; a rank's is a pipe whose content a dying job may lose.
 

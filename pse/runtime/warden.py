@@ -88,15 +88,18 @@ class Hired:
     """A warden as its rank sees it: started early, told its task later, so that its start costs no time."""
 
     def __init__(self) -> None:
-        stderr = processes.open_job_stderr()
+        stderr, mpiexec = processes.open_job_stderr(), processes.hold_mpiexec() or ()
+        known = [os.getpid(), os.getppid(), *mpiexec]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "pse.runtime.warden", str(os.getpid()), str(os.getppid())],
+            [sys.executable, "-m", "pse.runtime.warden", *map(str, known)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
+            pass_fds=mpiexec[1:],
             start_new_session=True,
         )
-        os.close(stderr)
+        for fd in (stderr, *mpiexec[1:]):
+            os.close(fd)
         # It outlives this process; nobody is to wait for it.
         self._process.returncode = 0
 
@@ -123,9 +126,12 @@ def main() -> None:
 
 
 class _Warden:
-    """Watches the ranks beside the one that hired it, its employer; that one may be gone already."""
+    """Watches the ranks beside the one that hired it, its employer; that one may be gone already.
 
-    def __init__(self, employer: int, parent: int) -> None:
+    So may mpiexec: the employer hands over its hold on it.
+    """
+
+    def __init__(self, employer: int, parent: int, *mpiexec: int) -> None:
         self.began = time.time()
         self.task: Task | None = None
         self.board: Board | None = None
@@ -139,9 +145,8 @@ class _Warden:
         self._mpiexec_gone, self._mpiexec_lives = "", True
         self._parent = parent
         self._expected = processes.local_ranks()
-        mpiexec = processes.find_mpiexec(parent)
-        if mpiexec is not None:
-            self._add(MPIEXEC, mpiexec, f"mpiexec (pid {mpiexec})")
+        for pid, pidfd in zip(mpiexec[::2], mpiexec[1::2], strict=True):
+            self._watch(Suspect(MPIEXEC, pid, pidfd, f"mpiexec (pid {pid})"))
         self._employ(processes.own_rank() or 0, employer)
         self.poll.register(0, select.EPOLLIN)
 
@@ -189,27 +194,28 @@ class _Warden:
                 self.poll.unregister(suspect.pidfd)
                 self._ended(self.living.pop(suspect.pidfd))
 
-    def _add(self, rank: int, pid: int, who: str | None = None) -> None:
+    def _add(self, rank: int, pid: int) -> None:
         if rank in self.known:
             return
         with contextlib.suppress(OSError):
-            suspect = Suspect(rank, pid, os.pidfd_open(pid), who or self._who(rank, pid))
-            self.known.add(rank)
-            self.living[suspect.pidfd] = suspect
-            self.poll.register(suspect.pidfd, select.EPOLLIN)
-            breath = processes.listen(rank, pid) if rank != MPIEXEC else None
+            self._watch(Suspect(rank, pid, os.pidfd_open(pid), self._who(rank, pid)))
+            breath = processes.listen(rank, pid)
             if breath:
                 self.breaths[breath.fd] = breath
                 self.poll.register(breath.fd, 0)  # A hang-up is reported unasked.
+
+    def _watch(self, suspect: Suspect) -> None:
+        self.known.add(suspect.rank)
+        self.living[suspect.pidfd] = suspect
+        self.poll.register(suspect.pidfd, select.EPOLLIN)
 
     def _employ(self, rank: int, pid: int) -> None:
         """Watch the employer; a process that isn't our parent any more has ended before we could."""
         self._add(rank, pid)
         if os.getppid() != pid:
             self.living = {fd: suspect for fd, suspect in self.living.items() if suspect.rank != rank}
-            self._fail(
-                f"error: {self._who(rank, pid)}, or a rank started with it, was killed as it started\n", rank
-            )
+            killed = f"error: {self._who(rank, pid)}, or a rank started with it, was killed as it started\n"
+            self._fail("" if self._ended_by_order() else killed, rank)
 
     def _look(self) -> None:
         """Find the ranks that mpiexec started beside our employer."""
