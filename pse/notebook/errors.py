@@ -94,8 +94,8 @@ class RunFailed(NotebookError):
 class Interrupted(KeyboardInterrupt):
     """The user stopped a run; the job has ended."""
 
-    def __init__(self) -> None:
-        super().__init__("stopped: the run has ended")
+    def __init__(self, message: str = "stopped: the run has ended") -> None:
+        super().__init__(message)
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]

@@ -10,6 +10,7 @@ import math
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +18,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pse.notebook.errors import NotebookError, needed
-from pse.notebook.programs import Checked, checked, spelled
-from pse.notebook.running import Job
-from pse.notebook.screen import Screen, screen, tell
-from pse.notebook.sweep import Notes, Point, Run, Sweep, fingerprint, make_sweep
+from pse.notebook.errors import Interrupted, NotebookError, needed, translated
+from pse.notebook.programs import checked, spelled
+from pse.notebook.running import Job, chosen_cluster
+from pse.notebook.screen import Quiet, Screen, screen, tell
+from pse.notebook.sweep import RUNS, Notes, Point, Run, Sweep, fingerprint, make_sweep
 from pse.runtime.live import share_bar
+from pse.runtime.mpi import find_mpiexec
 
 if TYPE_CHECKING:
+    from pse.cluster import Cluster
     from pse.notebook.tidy import Experiment
 
 
@@ -36,6 +39,8 @@ def experiment(
     params: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     directory: str | os.PathLike[str] | None = None,
+    timeout: float | None = None,
+    cluster: Cluster | str | None = None,
     progress: bool | None = None,
     **parameters: Any,
 ) -> Experiment:
@@ -45,7 +50,8 @@ def experiment(
     again, so that what changes on the machine meanwhile falls on all alike. Each run that ends is written
     down at once, and what is written down is not run again: an experiment that was stopped goes on when it is
     called again, and more values or repeats can be added. A run that fails is written down with its error,
-    and tried again only when the experiment is called again.
+    and tried again only when the experiment is called again. What is wrong with all points ends it: at once
+    where that can be known, else when every point has failed.
 
     Parameters
     ----------
@@ -61,6 +67,10 @@ def experiment(
         Options of all runs.
     directory : path, optional
         Where runs are written down; ``NAME.experiment`` in the current directory if it isn't given.
+    timeout : float, optional
+        Seconds after which a run is stopped and has failed.
+    cluster : pse.cluster.Cluster or str, optional
+        The emulated cluster, or its name, on whose nodes all runs are.
     progress : bool, optional
         False: show nothing meanwhile.
     **parameters
@@ -70,7 +80,7 @@ def experiment(
     -------
     Experiment
         A pandas data frame with a row for each point: the median of the wall time with its confidence
-        interval, speedup and efficiency; ``.runs`` are all runs, ``.draw_speedup()`` and
+        interval, speedup and efficiency; ``.raw`` has all runs, ``.draw_speedup()`` and
         ``.draw_efficiency()`` pictures.
 
     Raises
@@ -78,7 +88,9 @@ def experiment(
     ProgramRejected
         If the program is wrong.
     NotebookError
-        If the sweep is, or the directory has runs of another program or sweep.
+        If the sweep is, the directory has runs of another program or sweep, or every point has failed.
+    KeyboardInterrupt
+        If the user interrupts; the run under way has ended then, and the same call goes on.
 
     Examples
     --------
@@ -88,63 +100,114 @@ def experiment(
     needed("pandas", "an experiment")
     from pse.notebook.tidy import tidy
 
+    limit = _seconds(timeout)
+    place = chosen_cluster(cluster)
+    with translated():
+        find_mpiexec()  # Nothing can run without it.
     found = checked(program)
     if found.warnings:
         tell(found.warnings)
     known = [parameter.name for parameter in found.program.parameters]
-    sweep = make_sweep(procs, dict(params or {}) | parameters, repeats, known)
-    said = {name: spelled(value) for name, value in (options or {}).items()}
-    place = Path(directory) if directory is not None else Path(f"{Path(found.path).stem}.experiment")
-    notes = Notes(place, sweep.names, fingerprint(found, sweep.names, said))
-    shown = screen(progress)
-    try:
-        last = _Runs(found, sweep, said, notes, shown).do()
-    except BaseException:
-        shown.close()
-        raise
-    shown.close(last)
-    points = set(sweep.points)
-    runs = [run for run in notes.runs() if run.point in points and run.repeat < sweep.repeats]
+    sweep = make_sweep(procs, _together(params or {}, parameters), repeats, known)
+    said = tuple(f"{name}={spelled(value)}" for name, value in (options or {}).items())
+    job = Job(found, 1, {}, said, cluster=place, timeout=limit)
+    _check_possible(job, sweep)
+    kept = Path(directory) if directory is not None else Path(f"{Path(found.path).stem}.experiment")
+    with Notes(kept, sweep.names, fingerprint(job, sweep.names)) as notes:
+        _Runs(job, sweep, notes).do_all(screen(progress))
+        points = set(sweep.points)
+        runs = [run for run in notes.runs() if run.point in points and run.repeat < sweep.repeats]
     return tidy(sweep, runs, Path(found.path).name)
+
+
+def _seconds(timeout: float | None) -> float | None:
+    if timeout is None or (
+        isinstance(timeout, int | float) and not isinstance(timeout, bool) and timeout > 0
+    ):
+        return timeout
+    raise NotebookError(f"timeout must be a number of seconds, not {timeout!r}")
+
+
+def _together(params: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    for name in params.keys() & parameters.keys():
+        raise NotebookError(f"the parameter {name!r} is given twice", help="once by name, once in params={…}")
+    return {**params, **parameters}
+
+
+def _at(point: Point, job: Job) -> Job:
+    """Give a job for one point of a sweep."""
+    values = dict(point)
+    processors = values.pop("procs")
+    defines = {name: spelled(value) for name, value in values.items()}
+    return replace(job, processors=processors, defines=defines)
+
+
+def _check_possible(job: Job, sweep: Sweep) -> None:
+    """Make sure that there is a point that can run; else say what is wrong with the first."""
+    wrong = None
+    for point in sweep.points:
+        try:
+            return _at(point, job).check()
+        except NotebookError as error:
+            wrong = wrong or error
+    assert wrong is not None
+    raise wrong
 
 
 class _Runs:
     """Does what is not done yet."""
 
-    def __init__(
-        self, found: Checked, sweep: Sweep, options: Mapping[str, str], notes: Notes, shown: Screen
-    ) -> None:
-        self.found, self.sweep, self.notes, self.shown = found, sweep, notes, shown
-        self._options = tuple(f"{name}={value}" for name, value in options.items())
+    def __init__(self, job: Job, sweep: Sweep, notes: Notes) -> None:
+        self.job, self.sweep, self.notes = job, sweep, notes
         self._done = {run.key for run in notes.runs() if run.error is None}
-        self._before, self._failed, self._began = 0, 0, time.monotonic()
+        order = list(sweep.order())
+        self._left = [key for key in order if key not in self._done]
+        self._before = len(order) - len(self._left)
+        self._failed, self._began = 0, time.monotonic()
 
-    def do(self) -> str:
-        """Do all runs that are left; gives a line about them."""
-        order = list(self.sweep.order())
-        left = [key for key in order if key not in self._done]
-        self._before = len(order) - len(left)
-        for number, (point, repeat) in enumerate(left):
-            self.shown.show(self._drawn(number, len(left), point, repeat))
-            self.notes.write(self._run(point, repeat))
-        done = f"{len(left)} runs" + (f", {self._before} were done before" if self._before else "")
-        return done + (f"; {self._failed} failed" if self._failed else "")
+    def do_all(self, shown: Screen) -> None:
+        """Do all runs that are left; leaves a line about them."""
+        done = 0
+        try:
+            for done, (point, repeat) in enumerate(self._left):
+                shown.show(self._drawn(done, point, repeat))
+                self._do(point, repeat)
+        except KeyboardInterrupt:
+            shown.close()
+            count = f"{self._before + done} of {self._before + len(self._left)} runs"
+            raise Interrupted(f"stopped: {count} are written down; the same call goes on") from None
+        except BaseException:
+            shown.close()
+            raise
+        before = f", {self._before} were done before" if self._before else ""
+        failed = f"; {self._failed} failed" if self._failed else ""
+        shown.close(f"{len(self._left)} runs{before}{failed}")
+
+    def _do(self, point: Point, repeat: int) -> None:
+        """Do one run and write it down, unless what ran isn't the sweep's program any more."""
+        run = self._run(point, repeat)
+        self.notes.compare(fingerprint(self.job, self.sweep.names))
+        self.notes.write(run)
+        self._failed += run.error is not None
+        if self._failed == len(self.sweep.points) and not self._done:
+            every = "every point has" if self._failed > 1 else "the run has"
+            help_text = f"the errors are in {self.notes.directory / RUNS}; the same call tries again"
+            raise NotebookError(f"{every} failed, the last with: {run.error}", help=help_text)
+        if run.error is None:
+            self._done.add(run.key)
 
     def _run(self, point: Point, repeat: int) -> Run:
-        values = dict(point)
-        processors = values.pop("procs")
-        defines = {name: spelled(value) for name, value in values.items()}
-        job = Job(self.found, processors, defines, self._options)
         try:
+            job = _at(point, self.job)
             job.check()
-            report = job.run(_Quiet()).report
+            report = job.run(Quiet()).report
         except NotebookError as error:
-            self._failed += 1
             return Run(point, repeat, None, {}, str(error))
         figures = {name: value for name, value in report.figures.items() if math.isfinite(value)}
         return Run(point, repeat, report.wall_seconds, figures)
 
-    def _drawn(self, number: int, count: int, point: Point, repeat: int) -> RenderableType:
+    def _drawn(self, number: int, point: Point, repeat: int) -> RenderableType:
+        count = len(self._left)
         done, whole = self._before + number, self._before + count
         table = Table.grid(padding=(0, 2, 0, 0))
         bar = share_bar(done / whole, 30)
@@ -154,13 +217,6 @@ class _Runs:
         table.add_row(f"{done} of {whole} runs", bar, *failed, rest)
         values = ", ".join(f"{name} = {value}" for name, value in point)
         return Group(table, Text(f"{values}; repeat {repeat + 1} of {self.sweep.repeats}", "dim"))
-
-
-class _Quiet(Screen):
-    """What modules print in a sweep is nobody's business; an error has it."""
-
-    def write(self, text: str, *, error: bool = False) -> None:
-        """Drop it."""
 
 
 def _duration(seconds: float) -> str:

@@ -1,49 +1,32 @@
 """`pse.run`: check a program here, run it in a child process, and bring back what it was like.
 
-The child is `pse run`, which starts mpiexec; it tells by a pipe how the run stands and what modules print
-(`pse.runtime.progress.Told`), and its standard output is the report.  So no MPI is ever in this process, and
-a crash of a rank can't harm a notebook.  An interrupt ends the job, and the child dies with this process.
-Next rooms: `programs` finds and checks, `result` is what comes back, `screen` shows how it goes on.
+So no MPI is ever in this process, and a crash of a rank can't harm a notebook.  Next rooms: `programs` finds
+and checks, `child` is the process, `result` what comes back.
 """
 
 from __future__ import annotations
 
 import atexit
-import contextlib
-import json
 import os
-import selectors
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pse.language import bind_parameters
 from pse.language.diagnostics import has_errors
-from pse.notebook.errors import Interrupted, NotebookError, ProgramRejected, RunFailed, translated
+from pse.notebook.child import COMMAND, Child
+from pse.notebook.errors import NotebookError, ProgramRejected, RunFailed, translated
 from pse.notebook.programs import Checked, checked, spelled
 from pse.notebook.result import Result
 from pse.notebook.screen import Screen, screen, tell
-from pse.runtime.overview import Overview
-from pse.runtime.progress import WATCHER
 from pse.runtime.report import from_json
 from pse.runtime.request import Request, prepare
 
-STOP_PATIENCE = 5.0
-"""Seconds that an interrupted run gets to end; the product promises two."""
-
-_CHILD = """
-from pse.runtime.processes import die_with_parent
-die_with_parent()
-from pse.cli import main
-main()
-"""
-_COMMAND = (sys.executable, "-P", "-c", _CHILD, "run")
+if TYPE_CHECKING:
+    from pse.cluster import Cluster
 
 
 def run(
@@ -55,6 +38,7 @@ def run(
     tools: str | os.PathLike[str] | None = None,
     *,
     procs: int | None = None,
+    cluster: Cluster | str | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Run a program on MPI ranks, in the current directory.
@@ -74,6 +58,8 @@ def run(
         Where to record the run; True: in a temporary directory, which is gone when Python ends.
     tools : path or "off", optional
         The MPI tools to put under it, as with ``pse run --tools``.
+    cluster : pse.cluster.Cluster or str, optional
+        The emulated cluster, or its name, on whose nodes it runs; on this machine if there is none.
     progress : bool, optional
         False: show nothing meanwhile. Else a notebook or a terminal shows how the run stands.
 
@@ -103,7 +89,7 @@ def run(
     found = checked(program)
     if found.warnings:
         tell(found.warnings)
-    job = make_job(found, count, params, options, trace, tools)
+    job = make_job(found, count, params, options, trace, tools, cluster)
     shown = screen(progress)
     try:
         result = job.run(shown)
@@ -121,6 +107,7 @@ def make_job(
     options: Mapping[str, Any] | None = None,
     trace: bool | str | os.PathLike[str] | None = None,
     tools: str | os.PathLike[str] | None = None,
+    cluster: Cluster | str | None = None,
 ) -> Job:
     """Put a run together of what the caller gives, and check it; see `run`."""
     job = Job(
@@ -130,6 +117,7 @@ def make_job(
         tuple(f"{name}={spelled(value)}" for name, value in (options or {}).items()),
         trace_directory(trace),
         None if tools is None else os.fspath(tools),
+        chosen_cluster(cluster),
     )
     job.check()
     return job
@@ -147,6 +135,20 @@ def chosen_processors(processors: int | None, procs: int | None) -> int:
     return count.__index__()
 
 
+def chosen_cluster(cluster: Cluster | str | None) -> Cluster | None:
+    """Give the cluster to run on: itself, or the one that is up under a name; None for this machine."""
+    if cluster is None:
+        return None
+    from pse.cluster import Cluster, find
+
+    if isinstance(cluster, Cluster):
+        return cluster
+    if not isinstance(cluster, str):
+        raise NotebookError(f"a cluster is a pse.cluster.Cluster, or the name of one, not {cluster!r}")
+    with translated():
+        return find(cluster)
+
+
 def trace_directory(trace: bool | str | os.PathLike[str] | None) -> str | None:
     """Give the directory for a trace, a temporary one for True."""
     if trace is None or trace is False:
@@ -162,7 +164,7 @@ def trace_directory(trace: bool | str | os.PathLike[str] | None) -> str | None:
 
 @dataclass
 class Job:
-    """One run, from what was asked for to its result."""
+    """One run, from what was asked for to its result; it fails if it takes longer than `timeout` seconds."""
 
     found: Checked
     processors: int
@@ -170,6 +172,8 @@ class Job:
     options: Sequence[str] = ()
     trace: str | None = None
     tools: str | None = None
+    cluster: Cluster | None = None
+    timeout: float | None = None
 
     def check(self) -> None:
         """Make sure of parameters and options before anything starts.
@@ -197,10 +201,13 @@ class Job:
 
     def run(self, shown: Screen) -> Result:
         """Start the child, show how it stands, wait for its end."""
-        child = _Child(self._command(), shown)
-        child.watch()
+        child = Child(*self._start(), shown)
+        child.watch(self.timeout)
+        if child.late:
+            message = f"the run took longer than {self.timeout:g} s and was stopped"
+            raise RunFailed(message, child.code, child.printed, self.trace)
         if child.code != 0:
-            raise _failure(child, self.trace)
+            raise child.failure(self.trace)
         remarks = child.words.decode(errors="replace").replace(str(self.found.warnings), "").strip()
         if remarks:
             shown.write(f"{remarks}\n", error=True)
@@ -215,117 +222,18 @@ class Job:
             trace_directory=Path(self.trace) if self.trace else None,
         )
 
+    def _start(self) -> tuple[list[str], dict[str, str]]:
+        """Give the command of the child, and its environment."""
+        if self.cluster is None:
+            return self._command(), dict(os.environ)
+        with translated():
+            return self.cluster.command(self._command()), {**os.environ, **self.cluster.environment()}
+
     def _command(self) -> list[str]:
-        words = [*_COMMAND, self.found.path, "-p", str(self.processors), "--report", "json"]
+        words = [*COMMAND, self.found.path, "-p", str(self.processors), "--report", "json"]
         for name, value in self.defines.items():
             words += ["-D", f"{name}={value}"]
         for option in self.options:
             words += ["-o", option]
         words += ["--trace", self.trace] if self.trace else []
         return words + (["--tools", self.tools] if self.tools else [])
-
-
-class _Child:
-    """The process `pse run`, and what it says: the report, its own words (errors), what modules printed."""
-
-    def __init__(self, command: Sequence[str], shown: Screen) -> None:
-        self.shown = shown
-        self.report, self.words = bytearray(), bytearray()
-        self._printed: list[str] = []
-        self.code = 0
-        self._tail = b""
-        reading, writing = os.pipe()
-        try:
-            self._process = subprocess.Popen(
-                command,
-                env=os.environ | {WATCHER: str(writing)},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                pass_fds=(writing,),
-                start_new_session=True,  # An interrupt of the kernel is for this process, which passes it on.
-            )
-        except OSError as error:
-            os.close(reading)
-            raise NotebookError(f"{command[0]} can't be started: {error.strerror}") from None
-        finally:
-            os.close(writing)
-        self._told = reading
-
-    def watch(self) -> None:
-        """Read what comes until all is said; an interrupt ends the run first."""
-        try:
-            with self._process, contextlib.closing(selectors.DefaultSelector()) as selector:
-                try:
-                    self._read_all(selector)
-                except BaseException as error:
-                    self._stop()
-                    if isinstance(error, KeyboardInterrupt):
-                        raise Interrupted from None
-                    raise
-        finally:
-            os.close(self._told)
-        self.code = self._process.returncode
-
-    def _read_all(self, selector: selectors.BaseSelector) -> None:
-        for stream, take in self._streams():
-            os.set_blocking(stream, False)
-            selector.register(stream, selectors.EVENT_READ, take)
-        while selector.get_map():
-            for key, _ in selector.select():
-                data = os.read(key.fd, 1 << 16)
-                if data:
-                    key.data(data)
-                else:
-                    selector.unregister(key.fd)
-
-    def _streams(self) -> Iterator[tuple[int, Callable[[bytes], None]]]:
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        yield self._told, self._take
-        yield self._process.stdout.fileno(), self.report.extend
-        yield self._process.stderr.fileno(), self.words.extend
-
-    def _take(self, data: bytes) -> None:
-        """Understand what `Told` writes: a JSON object on each line."""
-        *lines, self._tail = (self._tail + data).split(b"\n")
-        drawing = None
-        for line in lines:
-            for kind, content in json.loads(line).items():
-                if kind == "overview":
-                    drawing = content
-                else:
-                    self._printed.append(content)
-                    self.shown.write(content, error=kind == "stderr")
-        if drawing:
-            from pse.runtime.live import drawn
-
-            self.shown.show(drawn(Overview.from_json(drawing)))
-
-    @property
-    def printed(self) -> str:
-        """What modules have printed."""
-        return "".join(self._printed)
-
-    def _stop(self) -> None:
-        self._process.send_signal(signal.SIGINT)
-        try:
-            self._process.wait(STOP_PATIENCE)
-        except (
-            BaseException
-        ):  # Not done in time, or interrupted once more: the kernel ends the ranks with it.
-            self._process.kill()
-            self._process.wait()
-
-
-def _failure(child: _Child, trace: str | None) -> RunFailed:
-    """Make an exception of what `pse run` said: its error, and its help."""
-    if child.code < 0:
-        how = f"the run was killed by {signal.Signals(-child.code).name}"
-        return RunFailed(how, 128 - child.code, child.printed, trace)
-    words = child.words.decode(errors="replace").strip()
-    _, error, message = f"\n{words}".partition("\nerror: ")
-    if not error:
-        message = words or f"the run ended with code {child.code} and didn't say why"
-    message, _, help_text = message.partition("\nhelp: ")
-    return RunFailed(message.strip(), child.code, child.printed, trace, help=help_text.strip() or None)

@@ -40,6 +40,13 @@ class Screen:
         """Take the drawing away, and leave a line in its place."""
 
 
+class Quiet(Screen):
+    """Shows nothing at all."""
+
+    def write(self, text: str, *, error: bool = False) -> None:
+        """Drop it."""
+
+
 class TerminalScreen(Screen):
     """The lower lines of a terminal."""
 

@@ -7,6 +7,8 @@ room: `experiment` does the runs.
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import itertools
 import json
@@ -18,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from pse.notebook.errors import NotebookError
-from pse.notebook.programs import Checked, spelled
-from pse.notebook.running import chosen_processors
+from pse.notebook.programs import spelled
+from pse.notebook.running import Job, chosen_processors
 
 FORMAT = 1
 SWEEP, RUNS = "sweep.json", "runs.jsonl"
@@ -87,7 +89,7 @@ def make_sweep(procs: Any, parameters: Mapping[str, Any], repeats: int, known: S
     NotebookError
         If a list is empty, a value comes twice, or the program has no such parameter.
     """
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+    if isinstance(repeats, bool) or not hasattr(repeats, "__index__") or repeats.__index__() < 1:
         raise NotebookError(f"repeats must be a whole number from 1, not {repeats!r}")
     for name in parameters:
         if name not in known:
@@ -95,36 +97,46 @@ def make_sweep(procs: Any, parameters: Mapping[str, Any], repeats: int, known: S
             raise NotebookError(f"the program has no parameter {name!r}", help=help_text)
     counts = [chosen_processors(count, None) for count in _listed("procs", procs)]
     values = (counts, *(_listed(name, value) for name, value in parameters.items()))
-    return Sweep(("procs", *parameters), values, repeats)
+    return Sweep(("procs", *parameters), values, repeats.__index__())
 
 
 def _listed(name: str, given: Any) -> list[Any]:
-    values = [given] if isinstance(given, str) or not hasattr(given, "__iter__") else list(given)
-    values = [value.item() if hasattr(value, "item") else value for value in values]  # NumPy's scalars.
+    given = given.tolist() if hasattr(given, "tolist") else given  # NumPy's and pandas' arrays and scalars.
+    single = isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__")
+    values = [given] if single else list(given)
+    values = [value.item() if hasattr(value, "item") else value for value in values]
     if not values:
         raise NotebookError(f"{name} has no values", help=f"give a list: {name}=[…]")
     if len({spelled(value) for value in values}) < len(values):
         raise NotebookError(f"{name}={values} has a value twice", help="repeats=… says how often each is run")
     for value in values:
-        if not isinstance(value, bool | int | float | str):
+        if not isinstance(value, bool | int | float | str) or value != value:
             raise NotebookError(f"{name} has a value that no parameter can have: {value!r}")
     return values
 
 
-def fingerprint(found: Checked, names: Sequence[str], options: Mapping[str, str]) -> dict[str, Any]:
-    """Describe what runs must have in common to be compared: program, modules, names, options."""
-    sources = sorted({module.source for module in found.program.modules if module.source})
+def fingerprint(job: Job, names: Sequence[str]) -> dict[str, Any]:
+    """Describe what runs must have in common to be compared, as it is now.
+
+    That is the program, its modules, what the sweep is over, the options, and the cluster's nodes and links.
+    """
+    sources = {module.path: module.source for module in job.found.program.modules if module.source}
     return {
         "format": FORMAT,
-        "program": _digest(found.program.text.encode()),
-        "modules": {os.path.basename(source): _digest(Path(source).read_bytes()) for source in sources},
+        "program": _digest(job.found.path),
+        "modules": {path: _digest(source) for path, source in sorted(sources.items())},
         "names": sorted(names),
-        "options": dict(options),
+        "options": sorted(job.options),
+        "cluster": job.cluster.plan.words if job.cluster else "",
     }
 
 
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+def _digest(path: str) -> str:
+    """Give a digest of a file; nothing if it is gone."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 _CHANGES = {
@@ -133,11 +145,12 @@ _CHANGES = {
     "modules": "a module has changed",
     "names": "the sweep is over other parameters",
     "options": "the options have changed",
+    "cluster": "the cluster is another one",
 }
 
 
 class Notes:
-    """The directory in which a sweep's runs are written down.
+    """The directory in which a sweep's runs are written down; a context manager, which keeps others out.
 
     Parameters
     ----------
@@ -155,34 +168,72 @@ class Notes:
     """
 
     def __init__(self, directory: Path, names: Sequence[str], described: Mapping[str, Any]) -> None:
-        self.directory, self._names = directory, names
+        self.directory, self._names, self._described = directory, names, described
+
+    def __enter__(self) -> Notes:
         try:
-            directory.mkdir(parents=True, exist_ok=True)
-            self._begin(described)
-            _mend(directory / RUNS)
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self._file = open(self.directory / RUNS, "ab", buffering=0)
+            try:
+                self._begin()
+            except BaseException:
+                self._file.close()
+                raise
         except OSError as error:
-            message = f"runs can't be written down in {directory}: {error.strerror}"
+            message = f"runs can't be written down in {self.directory}: {error.strerror}"
             raise NotebookError(message, help="name another directory=…") from None
+        return self
 
-    def _begin(self, described: Mapping[str, Any]) -> None:
-        file = self.directory / SWEEP
-        if file.exists():
-            self._compare(file, described)
-            return
-        new = file.with_suffix(".new")
-        new.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
-        new.replace(file)
+    def __exit__(self, *failure: object) -> None:
+        self._file.close()
 
-    def _compare(self, file: Path, described: Mapping[str, Any]) -> None:
-        help_text = f"remove {self.directory}, or give the new sweep another directory=…"
+    def _begin(self) -> None:
+        """Go on with what is there; where no run has gone well yet, there is nothing to go on with."""
+        self._lock()
+        runs = self.directory / RUNS
+        _mend(runs)
+        if (self.directory / SWEEP).exists():
+            changed = self._changed(self._described)
+            if not changed:
+                return
+            if b'"error": null' in runs.read_bytes():
+                raise self._refusal(changed)
+            os.truncate(runs, 0)
+        new = self.directory / f"{SWEEP}.new"
+        new.write_text(json.dumps(self._described, indent=1) + "\n", encoding="utf-8")
+        new.replace(self.directory / SWEEP)
+
+    def _lock(self) -> None:
+        """Keep others out until the file is closed, in which way ever; file systems without locks don't."""
         try:
-            before = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError:
-            raise NotebookError(f"{file} is damaged, or no sweep's", help=help_text) from None
-        changed = [words for name, words in _CHANGES.items() if before.get(name) != described[name]]
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = f"another experiment is writing its runs into {self.directory}"
+            raise NotebookError(message, help="wait for its end, or name another directory=…") from None
+        except OSError:
+            pass
+
+    def compare(self, described: Mapping[str, Any]) -> None:
+        """Make sure that the runs are of what is described."""
+        changed = self._changed(described)
         if changed:
-            message = f"the runs in {self.directory} can't be gone on with: {'; '.join(changed)}"
-            raise NotebookError(message, help=help_text)
+            raise self._refusal(changed)
+
+    def _changed(self, described: Mapping[str, Any]) -> list[str]:
+        file = self.directory / SWEEP
+        try:
+            before = dict(json.loads(file.read_text(encoding="utf-8")))
+        except (ValueError, TypeError):
+            raise NotebookError(f"{file} is damaged, or no sweep's", help=self._way_out) from None
+        return [words for name, words in _CHANGES.items() if before.get(name) != described[name]]
+
+    def _refusal(self, changed: Sequence[str]) -> NotebookError:
+        message = f"the runs in {self.directory} can't be gone on with: {'; '.join(changed)}"
+        return NotebookError(message, help=self._way_out)
+
+    @property
+    def _way_out(self) -> str:
+        return f"remove {self.directory}, or give the new sweep another directory=…"
 
     def runs(self) -> list[Run]:
         """Read what has been written down; of a run that was done again, the last."""
@@ -205,10 +256,9 @@ class Notes:
         """Write a run down, for good: the line is there as a whole or not at all."""
         line = json.dumps(asdict(run)).encode() + b"\n"
         try:
-            with open(self.directory / RUNS, "ab") as file:
-                file.write(line)
-                file.flush()
-                os.fsync(file.fileno())
+            if self._file.write(line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(self._file.fileno())
         except OSError as error:
             message = f"the run can't be written down in {self.directory}: {error.strerror}"
             raise NotebookError(message, help="runs before it are kept; call it again to go on") from None

@@ -17,10 +17,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_ENDS = ("", "_low", "_high")
+_RUN_COLUMNS = ("repeat", "seconds", "error")
+_COLUMNS = {
+    *("runs", "failed", *Interval._fields, *_RUN_COLUMNS),
+    *(f"{name}{end}" for name in ("speedup", "efficiency") for end in _ENDS),
+}
+
+
 class Experiment(pd.DataFrame):  # type: ignore[misc]
     """A data frame with a row for each point of a sweep.
 
-    Columns: ``procs`` and the parameters; ``runs`` and ``failed``, how many; ``median``, ``low`` and
+    Columns: ``procs`` and the parameters (``param NAME`` for one that has the name of another column);
+    ``runs`` and ``failed``, how many; ``median``, ``low`` and
     ``high``, the wall time in seconds and the bounds of its interval; ``confidence``, the probability that
     the interval holds the true median (95 % from six runs on); ``speedup``, ``speedup_low``, ``speedup_high``
     and ``efficiency``, ``efficiency_low``, ``efficiency_high``, over the smallest number of processors with
@@ -57,25 +66,28 @@ class Experiment(pd.DataFrame):  # type: ignore[misc]
 
 def tidy(sweep: Sweep, runs: Sequence[Run], program: str) -> Experiment:
     """Make the data frame of an experiment."""
+    of_point: dict[Point, list[Run]] = {point: [] for point in sweep.points}
+    for run in runs:
+        of_point[run.point].append(run)
     times = {
-        point: [run.seconds for run in runs if run.point == point and run.seconds is not None]
-        for point in sweep.points
+        point: [run.seconds for run in mine if run.seconds is not None] for point, mine in of_point.items()
     }
     medians = {point: median(seconds) for point, seconds in times.items() if seconds}
-    rows = [_row(point, runs, medians) for point in sweep.points]
-    frame = Experiment(rows)
+    frame = Experiment([_row(point, mine, medians) for point, mine in of_point.items()])
     frame.raw = _raw(sweep, runs)
-    frame.program, frame.names = program, sweep.names[1:]
+    frame.program, frame.names = program, [_column(name) for name in sweep.names[1:]]
     return frame
 
 
-def _row(point: Point, runs: Sequence[Run], medians: Mapping[Point, Interval]) -> dict[str, Any]:
-    mine = [run for run in runs if run.point == point]
-    counts = {
-        "runs": sum(run.error is None for run in mine),
-        "failed": sum(run.error is not None for run in mine),
-    }
-    row = dict(point) | counts
+def _column(name: str) -> str:
+    """Name the column of a parameter, whose name may be another column's."""
+    return f"param {name}" if name in _COLUMNS else name
+
+
+def _row(point: Point, mine: Sequence[Run], medians: Mapping[Point, Interval]) -> dict[str, Any]:
+    row = {_column(name): value for name, value in point}
+    row["runs"] = sum(run.error is None for run in mine)
+    row["failed"] = len(mine) - row["runs"]
     found = medians.get(point)
     none = float("nan")
     row |= found._asdict() if found else dict.fromkeys(Interval._fields, none)
@@ -83,7 +95,7 @@ def _row(point: Point, runs: Sequence[Run], medians: Mapping[Point, Interval]) -
     ratios = _ratios(found, medians[base]) if found and base else (none, none, none)
     more = dict(point)["procs"] / dict(base)["procs"] if base else none
     for name, by in (("speedup", 1.0), ("efficiency", more)):
-        row |= {f"{name}{end}": ratio / by for end, ratio in zip(("", "_low", "_high"), ratios, strict=True)}
+        row |= {f"{name}{end}": ratio / by for end, ratio in zip(_ENDS, ratios, strict=True)}
     return row
 
 
@@ -103,7 +115,8 @@ def _raw(sweep: Sweep, runs: Sequence[Run]) -> pd.DataFrame:
     order = {key: number for number, key in enumerate(sweep.order())}
     rows = []
     for run in sorted(runs, key=lambda run: order[run.key]):
-        row = dict(run.point) | {"repeat": run.repeat, "seconds": run.seconds, "error": run.error}
+        row = {_column(name): value for name, value in run.point}
+        row |= {"repeat": run.repeat, "seconds": run.seconds, "error": run.error}
         figures = {name if name not in row else f"figure {name}": x for name, x in run.figures.items()}
         rows.append(row | figures)
-    return pd.DataFrame(rows, columns=None if rows else [*sweep.names, "repeat", "seconds", "error"])
+    return pd.DataFrame(rows, columns=None if rows else [*map(_column, sweep.names), *_RUN_COLUMNS])

@@ -4,8 +4,10 @@ import json
 import math
 import os
 import random
+import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pd = pytest.importorskip("pandas")
@@ -57,6 +59,32 @@ def test_a_sweep_is_the_product_of_its_lists_in_rounds():
 
 
 @pytest.mark.parametrize(
+    "given",
+    [
+        (n for n in (1, 2)),
+        range(1, 3),
+        np.array([1, 2]),
+        [np.int64(1), np.int32(2)],
+        pd.Series([1, 2]),
+        {1: 0, 2: 0}.keys(),
+    ],
+)
+def test_values_come_in_any_kind_of_list(given):
+    assert make_sweep([1], {"N": given}, np.int64(2), ["N"]).points == [
+        (("procs", 1), ("N", 1)),
+        (("procs", 1), ("N", 2)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "value"), [("ab", "ab"), (np.float64(0.5), 0.5), (np.array(3), 3), (True, True)]
+)
+def test_a_single_value_is_a_list_of_one(given, value):
+    (point,) = make_sweep(2, {"N": given}, 1, ["N"]).points
+    assert point == (("procs", 2), ("N", value))
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (([1], {"M": [1]}, 5, ["N"]), "the program has no parameter 'M'\nhelp: its parameters: N"),
@@ -66,6 +94,9 @@ def test_a_sweep_is_the_product_of_its_lists_in_rounds():
         (([1], {}, 0, []), "repeats must be a whole number from 1, not 0"),
         (([1], {"N": [[1]]}, 5, ["N"]), "a value that no parameter can have"),
         (([1], {"N": [None]}, 5, ["N"]), "a value that no parameter can have: None"),
+        (([1], {"N": {"a": 1}}, 5, ["N"]), "a value that no parameter can have: {'a': 1}"),
+        (([1], {"N": [math.nan]}, 5, ["N"]), "a value that no parameter can have: nan"),
+        (([2.0], {}, 5, []), "processors must be a whole number from 1, not 2.0"),
     ],
 )
 def test_wrong_sweeps_are_refused(arguments, words):
@@ -77,43 +108,59 @@ def test_wrong_sweeps_are_refused(arguments, words):
 # What is kept
 
 POINT = (("procs", 2), ("N", 8))
-DESCRIBED = {"format": 1, "program": "a", "modules": {}, "names": ["N", "procs"], "options": {}}
+DESCRIBED = {
+    "format": 1,
+    "program": "a",
+    "modules": {},
+    "names": ["N", "procs"],
+    "options": [],
+    "cluster": "",
+}
 
 
 @pytest.fixture
-def notes(tmp_path):
-    return Notes(tmp_path / "e", ("procs", "N"), DESCRIBED)
+def place(tmp_path):
+    return tmp_path / "e"
 
 
-def test_what_is_written_down_is_there_again(notes):
+def notes(place, order=("procs", "N"), **change):
+    return Notes(place, order, DESCRIBED | change)
+
+
+def test_what_is_written_down_is_there_again(place):
     runs = [Run(POINT, 0, 1.5, {"error": 1e-9}), Run(POINT, 1, None, {}, "no room"), Run(POINT, 1, 2.5, {})]
-    for run in runs:
-        notes.write(run)
-    again = Notes(notes.directory, ("procs", "N"), DESCRIBED)
-    assert again.runs() == [runs[0], runs[2]], "the last of two counts"
-    assert all(json.loads(line) for line in (notes.directory / RUNS).read_text().splitlines())
+    with notes(place) as kept:
+        for run in runs:
+            kept.write(run)
+    with notes(place) as again:
+        assert again.runs() == [runs[0], runs[2]], "the last of two counts"
+    assert all(json.loads(line) for line in (place / RUNS).read_text().splitlines())
 
 
-def test_parameters_may_come_in_another_order(notes):
-    notes.write(Run(POINT, 0, 1.5, {}))
-    (run,) = Notes(notes.directory, ("N", "procs"), DESCRIBED).runs()
+def test_parameters_may_come_in_another_order(place):
+    with notes(place) as kept:
+        kept.write(Run(POINT, 0, 1.5, {}))
+    with notes(place, ("N", "procs")) as again:
+        (run,) = again.runs()
     assert run.point == POINT[::-1]
 
 
-def test_half_a_line_is_no_run(notes):
-    notes.write(Run(POINT, 0, 1.5, {}))
-    with open(notes.directory / RUNS, "ab") as file:
+def test_half_a_line_is_no_run(place):
+    with notes(place) as kept:
+        kept.write(Run(POINT, 0, 1.5, {}))
+    with open(place / RUNS, "ab") as file:
         file.write(b'{"point": [["pro')
-    again = Notes(notes.directory, ("procs", "N"), DESCRIBED)
-    assert len(again.runs()) == 1
-    again.write(Run(POINT, 1, 1.5, {}))
-    assert [run.repeat for run in again.runs()] == [0, 1]
+    with notes(place) as again:
+        assert len(again.runs()) == 1
+        again.write(Run(POINT, 1, 1.5, {}))
+        assert [run.repeat for run in again.runs()] == [0, 1]
 
 
-def test_a_foreign_line_is_named(notes):
-    (notes.directory / RUNS).write_text('{"point": 3}\n')
-    with pytest.raises(NotebookError, match=r"runs\.jsonl:1 is no run"):
-        notes.runs()
+def test_a_foreign_line_is_named(place):
+    with notes(place) as kept:
+        (place / RUNS).write_text('{"point": 3}\n')
+        with pytest.raises(NotebookError, match=r"runs\.jsonl:1 is no run"):
+            kept.runs()
 
 
 @pytest.mark.parametrize(
@@ -122,29 +169,56 @@ def test_a_foreign_line_is_named(notes):
         ({"program": "b"}, "the program's text has changed"),
         ({"modules": {"m.c": "1"}}, "a module has changed"),
         ({"names": ["procs"]}, "the sweep is over other parameters"),
-        ({"options": {"arena": "1GiB"}}, "the options have changed"),
+        ({"options": ["arena=1GiB"]}, "the options have changed"),
+        ({"cluster": "2 nodes"}, "the cluster is another one"),
     ],
 )
-def test_runs_of_something_else_are_not_gone_on_with(notes, change, words):
-    with pytest.raises(NotebookError) as caught:
-        Notes(notes.directory, ("procs", "N"), DESCRIBED | change)
+def test_runs_of_something_else_are_not_gone_on_with(place, change, words):
+    with notes(place) as kept:
+        kept.write(Run(POINT, 0, 1.5, {}))
+    with pytest.raises(NotebookError) as caught, notes(place, **change):
+        pass
     assert words in caught.value.message
     assert "another directory=" in caught.value.help
 
 
-def test_a_damaged_or_impossible_directory(notes, tmp_path):
-    (notes.directory / SWEEP).write_text("{")
-    with pytest.raises(NotebookError, match="is damaged, or no sweep's"):
-        Notes(notes.directory, ("procs", "N"), DESCRIBED)
+def test_where_nothing_has_gone_well_something_else_begins(place):
+    with notes(place) as kept:
+        kept.write(Run(POINT, 0, None, {}, "no room"))
+    with notes(place, names=["procs"]) as kept:
+        assert kept.runs() == []
+
+
+def test_two_experiments_dont_write_into_one_directory(place):
+    with (
+        notes(place),
+        pytest.raises(NotebookError, match="another experiment is writing its runs into"),
+        notes(place),
+    ):
+        pass
+    with notes(place):
+        pass
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "3"])
+def test_a_damaged_directory(place, text):
+    place.mkdir()
+    (place / SWEEP).write_text(text)
+    with pytest.raises(NotebookError, match="is damaged, or no sweep's"), notes(place):
+        pass
+
+
+def test_an_impossible_directory(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(NotebookError, match="runs can't be written down in"):
-        Notes(tmp_path / "file", ("procs", "N"), DESCRIBED)
+    with pytest.raises(NotebookError, match="runs can't be written down in"), notes(tmp_path / "file"):
+        pass
 
 
 def test_the_fingerprint_follows_program_and_modules(folder):
-    before = fingerprint(checked("squares.coven"), ["procs"], {})
+    job = Job(checked("squares.coven"), 1)
+    before = fingerprint(job, ["procs"])
     (folder / "squares.py").write_text((folder / "squares.py").read_text() + "\n")
-    after = fingerprint(checked("squares.coven"), ["procs"], {})
+    after = fingerprint(job, ["procs"])
     assert before["program"] == after["program"]
     assert before["modules"] != after["modules"]
 
@@ -212,6 +286,8 @@ def test_a_point_without_a_run_has_no_numbers():
 
 # All of it
 
+EVEN = "coven 1\nparam i64 N where N % procs == 0\nprogram even {\n  thread_A print(N)\n}\n"
+
 
 @pytest.mark.mpi
 def test_an_experiment_survives_a_failed_point_and_goes_on(folder, capsys):
@@ -244,7 +320,7 @@ def test_an_interrupted_experiment_goes_on(folder, monkeypatch):
         return SimpleNamespace(report=SimpleNamespace(wall_seconds=float(len(done)), figures={"last": 1.0}))
 
     monkeypatch.setattr(Job, "run", run)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="4 of 12 runs are written down; the same call goes on"):
         pse.experiment("squares.coven", procs=[1, 2], n=[2, 3, 4], repeats=2)
     assert len(done) == 4
     done.append(())  # It goes on without an interruption now.
@@ -260,10 +336,65 @@ def test_an_interrupted_experiment_goes_on(folder, monkeypatch):
 
 
 def test_an_impossible_point_is_a_failed_one(folder):
-    text = "coven 1\nparam i64 N where N % procs == 0\nprogram even {\n  thread_A print(N)\n}\n"
-    frame = pse.experiment(text, procs=[2], N=[3], repeats=2, progress=False)
-    assert list(frame["failed"]) == [2]
-    assert "N" in frame.raw["error"][0]
+    frame = pse.experiment(EVEN, procs=[1, 2], N=[3], repeats=1, progress=False)
+    assert list(frame["failed"]) == [0, 1]
+    assert "N % procs" in frame.raw["error"].dropna().item()
+
+
+def test_what_is_wrong_with_all_points_is_said_at_once(folder, monkeypatch):
+    for wrong, words in (
+        ({"procs": [2], "N": [3, 5]}, "N % procs"),
+        ({"N": [2], "options": {"queue_dept": 1}}, "did you mean queue_depth"),
+        ({"N": [2], "timeout": 0}, "timeout must be a number of seconds, not 0"),
+        ({"N": [2], "params": {"N": 3}}, "the parameter 'N' is given twice"),
+        ({"N": [2], "cluster": 3}, "a cluster is a pse.cluster.Cluster, or the name of one, not 3"),
+    ):
+        with pytest.raises(NotebookError) as caught:
+            pse.experiment(EVEN, **wrong, progress=False)
+        assert words in str(caught.value)
+    assert not list(folder.glob("*.experiment")), "nothing was begun"
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(NotebookError, match="there is no mpiexec"):
+        pse.experiment("squares.coven")
+
+
+def test_where_every_point_fails_it_stops_after_a_round(folder, monkeypatch):
+    def run(job, shown):
+        tried.append(job.defines["n"])
+        raise NotebookError(f"no luck with {job.defines['n']}")
+
+    tried = []
+    monkeypatch.setattr(Job, "run", run)
+    with pytest.raises(NotebookError, match="every point has failed, the last with: no luck with") as caught:
+        pse.experiment("squares.coven", n=[2, 3, 4], repeats=5, progress=False)
+    assert sorted(tried) == ["2", "3", "4"]
+    assert RUNS in caught.value.help
+
+
+def test_a_program_that_changes_meanwhile_ends_it(folder, monkeypatch):
+    def run(job, shown):
+        (folder / "squares.py").write_text((folder / "squares.py").read_text() + "\n")
+        return SimpleNamespace(report=SimpleNamespace(wall_seconds=1.0, figures={}))
+
+    monkeypatch.setattr(Job, "run", run)
+    with pytest.raises(NotebookError, match="a module has changed"):
+        pse.experiment("squares.coven", n=[2, 3], progress=False)
+    assert not (folder / "squares.experiment" / RUNS).read_text()
+
+
+@pytest.mark.mpi
+def test_a_run_that_takes_too_long_has_failed(folder):
+    frame = pse.experiment("squares.coven", n=[1], pause=[0, 60], repeats=1, timeout=5, progress=False)
+    assert list(frame["failed"]) == [0, 1]
+    assert "the run took longer than 5 s and was stopped" in frame.raw["error"].dropna().item()
+
+
+def test_parameters_with_the_names_of_columns():
+    sweep = make_sweep([1], {"runs": [7], "seconds": [3]}, 1, ["runs", "seconds"])
+    frame = tidy(sweep, [Run(sweep.points[0], 0, 1.5, {})], "p")
+    assert (frame["runs"][0], frame["param runs"][0], frame["param seconds"][0]) == (1, 7, 3)
+    assert (frame.raw["seconds"][0], frame.raw["param seconds"][0]) == (1.5, 3)
 
 
 def test_durations_are_for_people():

@@ -126,7 +126,7 @@ def test_a_program_that_cant_be_written(folder):
 
 def test_what_pse_run_says_is_the_error(folder, monkeypatch):
     says = "(echo 'warning: so it is'; echo 'error: there is no mpiexec'; echo 'help: get one') >&2; exit 3"
-    monkeypatch.setattr(running, "_COMMAND", ("sh", "-c", says))
+    monkeypatch.setattr(running, "COMMAND", ("sh", "-c", says))
     with pytest.raises(RunFailed, match=r"^there is no mpiexec\nhelp: get one$") as caught:
         pse.run("squares.coven", progress=False)
     assert (caught.value.exit_code, caught.value.help) == (3, "get one")
