@@ -11,7 +11,8 @@
  * lets the sender know.  Collectives are schedules of such messages (schedule.c), combined in an order that
  * depends on nothing but the number of partitions.
  *
- * May touch: its own memory, blocks of the arena that messages name.  Knows nothing of the sequencer.
+ * May touch: its own memory, blocks of the arena that messages name, the trace (notes.h).  Knows nothing of
+ * the sequencer.
  */
 #ifndef PSE_MAIL_H
 #define PSE_MAIL_H
@@ -22,6 +23,7 @@
 #include "arena.h"
 #include "coven.h"
 #include "inbox.h"
+#include "recorder.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,6 +47,7 @@ typedef struct pse_mail_hooks {
     pse_block *(*pack)(void *engine, const pse_message *message, const void *data, const pse_layout *layout);
     void *(*data)(void *engine, pse_block *block);
     void (*release)(void *engine, pse_block *block);
+    pse_recorder *recorder; /* NULL without a trace */
 } pse_mail_hooks;
 
 /* Where the partitions of a region live, for one thread. */

@@ -1,5 +1,5 @@
 /* Matching: a receive meets the oldest message of its sender and tag, or waits for it. */
-#include "post.h"
+#include "notes.h"
 
 static void release(pse_mail *mail, const pse_message *message)
 {
@@ -47,8 +47,9 @@ static bool agree(const request *wanted, const pse_message *message, const array
 }
 
 /* Tell the sender on another rank of the node that its array was copied. */
-static void acknowledge(pse_mail *mail, const pse_message *message)
+static void acknowledge(pse_mail *mail, const pse_message *message, uint64_t bytes)
 {
+    note_taken(mail, message, bytes);
     pse_message answer = *message;
     answer.kind = PSE_CARRIES_MAIL_TAKEN;
     answer.source = mail->hooks.rank;
@@ -67,7 +68,7 @@ void meet(pse_mail *mail, request *wanted, const pse_message *message, const arr
     if (sender != NULL)
         send_complete(sender);
     else if (message->kind == PSE_CARRIES_MAIL_REFERENCE)
-        acknowledge(mail, message);
+        acknowledge(mail, message, came->bytes);
     request_complete(wanted);
 }
 
@@ -170,7 +171,7 @@ static void acknowledged(pse_box *box, const pse_message *message)
     while (item != NULL && !(item->peer == message->edge && item->key == message->sequence))
         item = item->next;
     if (item != NULL)
-        send_complete(item);
+        send_acknowledged(item, PSE_CARRIES_MAIL_REFERENCE);
 }
 
 static void no_memory(pse_box *box)
@@ -189,6 +190,7 @@ void pse_mail_deliver(pse_mail *mail, const pse_message *message)
         return;
     }
     array came = array_of(mail, message);
+    note_coming(mail, message, came.bytes);
     request *wanted = take_receive(box, message->edge, message->sequence);
     if (wanted == NULL) {
         if (!file_letter(box, message, &came, false, NULL))

@@ -67,6 +67,7 @@ struct schedule {
     uint64_t key;
     uint32_t site, pending, at, steps, room;
     bool running, ready, watched;
+    uint64_t begun; /* for the trace */
     coven_collective what;
     uint32_t item; /* bytes of an element */
     step *program;
@@ -140,8 +141,10 @@ bool file_letter(pse_box *box, const pse_message *message, const array *came, bo
 void letter_free(pse_mail *mail, letter *item);
 
 /* send.c */
+pse_message message_of(const request *item);
 bool post_send(pse_box *box, request *item);
 void send_complete(request *item);
+void send_acknowledged(request *item, uint8_t kind);
 
 /* schedule.c */
 schedule *schedule_new(pse_box *box, const coven_collective *what, uint64_t scratch);

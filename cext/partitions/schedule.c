@@ -5,7 +5,7 @@
  * MPI", SC 2007).  One partition's schedule may set off another's on the same rank: they take turns in a
  * queue, so the depth of the stack is bounded.
  */
-#include "post.h"
+#include "notes.h"
 
 schedule *schedule_new(pse_box *box, const coven_collective *what, uint64_t scratch)
 {
@@ -149,8 +149,10 @@ void schedules_turn(pse_mail *mail)
         if (mail->ready == NULL)
             mail->ready_end = &mail->ready;
         plan->ready = false;
-        if (advance(plan))
-            schedule_complete(plan);
+        if (!advance(plan))
+            continue;
+        note_ended(plan);
+        schedule_complete(plan);
     }
     mail->turning = false;
 }
@@ -166,6 +168,7 @@ int64_t schedule_start(schedule *plan, uint32_t site)
     plan->next = box->schedules;
     box->schedules = plan;
     box->outstanding++;
+    note_begun(plan);
     plan->pending++; /* It begins like a round that has just become complete. */
     schedule_part_complete(plan);
     schedules_turn(box->mail);

@@ -1,7 +1,7 @@
 /* Sending: to a partition of this rank, to another rank of the node, to another node. */
-#include "post.h"
+#include "notes.h"
 
-static pse_message message_of(const request *item)
+pse_message message_of(const request *item)
 {
     const pse_box *box = item->box;
     return (pse_message){.tph = box->tph,
@@ -35,6 +35,13 @@ void send_complete(request *item)
     request_complete(item);
 }
 
+/* The other rank has the array: `kind` says how it got it. */
+void send_acknowledged(request *item, uint8_t kind)
+{
+    note_complete(item, kind);
+    send_complete(item);
+}
+
 /* To a partition of this rank: straight into its receive, or into a letter. */
 static bool send_here(pse_mail *mail, request *item, pse_message *message)
 {
@@ -44,6 +51,7 @@ static bool send_here(pse_mail *mail, request *item, pse_message *message)
     request *wanted = take_receive(box, message->edge, message->sequence);
     bool copied = item->array.bytes <= EAGER_BYTES;
     message->kind = copied ? PSE_CARRIES_MAIL_COPY : PSE_CARRIES_MAIL_REFERENCE;
+    note_passing(mail, message, item->array.bytes);
     if (wanted != NULL) {
         array came = item->array;
         meet(mail, wanted, message, &came, item);
@@ -72,6 +80,7 @@ static void send_far(pse_mail *mail, request *item, pse_message *message, uint32
 {
     pse_layout layout = layout_of(&item->array);
     message->kind = PSE_CARRIES_MAIL_POINTER;
+    note_leaving(mail, message, rank, item->array.bytes);
     await_receiver(item);
     mail->hooks.post_array(mail->hooks.engine, rank, message, item->array.data, &layout, item);
 }
@@ -90,6 +99,7 @@ static bool send_near(pse_mail *mail, request *item, pse_message *message, uint3
         message->kind = PSE_CARRIES_MAIL_REFERENCE;
         message->value.reference.at = (uint64_t)((char *)item->array.data - mail->hooks.arena_base);
         message->value.reference.bytes = item->array.bytes;
+        note_leaving(mail, message, rank, item->array.bytes);
         mail->hooks.post(mail->hooks.engine, rank, message);
         await_receiver(item);
         return true;
@@ -100,6 +110,7 @@ static bool send_near(pse_mail *mail, request *item, pse_message *message, uint3
         return false;
     message->kind = PSE_CARRIES_MAIL;
     message->value.handle = (uint64_t)((char *)block - mail->hooks.arena_base);
+    note_leaving(mail, message, rank, item->array.bytes);
     mail->hooks.post(mail->hooks.engine, rank, message);
     request_complete(item);
     return true;
@@ -122,6 +133,7 @@ static void send_inline(pse_mail *mail, request *item, pse_message *message, uin
     message->dtype = (uint16_t)(item->array.type | item->array.bytes << 8);
     if (item->array.bytes > 0)
         memcpy(&message->value, item->array.data, item->array.bytes);
+    note_leaving(mail, message, rank, item->array.bytes);
     mail->hooks.post(mail->hooks.engine, rank, message);
     request_complete(item);
 }
@@ -164,6 +176,6 @@ bool pse_mail_retry(pse_mail *mail)
 
 void pse_mail_sent(pse_mail *mail, void *token)
 {
-    send_complete(token);
+    send_acknowledged(token, PSE_CARRIES_MAIL_POINTER);
     schedules_turn(mail);
 }

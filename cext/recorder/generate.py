@@ -23,11 +23,11 @@ GROUP_CLASSES = {
     "TEXT": ("TextKind", "Flags of TEXT."),
     "VALUE": ("ValueKind", "Flags of COUNTER."),
     "MODULE": ("ModuleFlag", "Flags of MODULE_LEAVE."),
-    "MESSAGE": ("MessageFlag", "Flags of SEND and RECEIVE."),
+    "MESSAGE": ("MessageFlag", "Flags of SEND and RECEIVE, and of messages among partitions."),
     "MEMORY": ("MemoryFlag", "Flags of ALLOCATE and FREE."),
     "WAIT": ("WaitReason", "Flags of WAIT_BEGIN and WAIT_END."),
     "SEND_MODE": ("SendMode", "Flags of MPI_SEND."),
-    "COLLECTIVE": ("Collective", "Flags of MPI_COLLECTIVE_BEGIN and MPI_COLLECTIVE_END."),
+    "COLLECTIVE": ("Collective", "Flags of the begins and ends of collective operations."),
 }
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\w+|[(),]')
 ENTRY = re.compile(r"^(PSE_(?:FIELD|HEADER_FIELD|HEADER_TEXT|EVENT|CODE))\(", re.MULTILINE)

@@ -75,7 +75,8 @@ bool mail_create(pse_sequencer *s)
                             .post_array = post_array,
                             .pack = pack,
                             .data = data_of,
-                            .release = release};
+                            .release = release,
+                            .recorder = s->recorder};
     return pse_mail_create(&s->mail, &hooks) == 0;
 }
 

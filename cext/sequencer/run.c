@@ -285,10 +285,12 @@ static uint16_t waiting_reason(uint32_t wants)
     return wants & PSE_WANT_ORDER ? PSE_WAIT_ORDER : PSE_WAIT_INPUT;
 }
 
-/* The oldest call that waits: its call site, its TPH, and the edge that has not brought its message. */
-static uint32_t awaited_site(const pse_sequencer *s, uint64_t *tph, uint32_t *edge)
+/* The oldest call that waits: its call site, its TPH, the edge that has not brought its message, and whether
+ * it waits for messages among partitions. */
+static uint32_t awaited_site(const pse_sequencer *s, uint64_t *tph, uint32_t *edge, bool *parked)
 {
     *edge = PSE_NONE;
+    *parked = false;
     *tph = s->oldest ? s->oldest->tph : 0;
     for (const pse_context *context = s->oldest; context != NULL; context = context->younger) {
         const pse_instruction *at = &s->plan->instructions[context->pc];
@@ -296,6 +298,7 @@ static uint32_t awaited_site(const pse_sequencer *s, uint64_t *tph, uint32_t *ed
             continue;
         if (context->stuck != NULL && context->stuck->state == VALUE_AWAITED)
             *edge = context->stuck->edge;
+        *parked = context->parked != NULL;
         *tph = context->tph;
         return s->plan->calls[at->a].site;
     }
@@ -318,8 +321,11 @@ static bool sleep_until_rung(pse_sequencer *s, uint32_t seen, uint64_t timeout)
 {
     uint64_t begin = pse_clock(), tph;
     uint32_t why = s->reason == NO_REASON ? s->wants : s->reason;
-    uint32_t edge, site = awaited_site(s, &tph, &edge);
+    bool parked;
+    uint32_t edge, site = awaited_site(s, &tph, &edge, &parked);
     uint16_t reason = waiting_reason(why);
+    if (parked && reason == PSE_WAIT_INPUT)
+        reason = PSE_WAIT_PARTITIONS;
     record(s, begin, PSE_EVENT_WAIT_BEGIN, reason, site, tph, pse_pair(PSE_NONE, edge), 0, 0);
     atomic_store_explicit(&s->self->since, begin, memory_order_relaxed);
     atomic_store_explicit(&s->self->state, waiting_state(why), memory_order_relaxed);

@@ -61,6 +61,12 @@ class EventType(IntEnum):
     SEND = 32  # a tag is handed over; site: the call site that defined it
     RECEIVE = 33  # a tag has arrived; site: the call site that defined it
     QUEUE_DEPTH = 34  # the length of a queue of this rank changed
+    PARTITION_SEND = 96  # a partition's message leaves
+    PARTITION_RECEIVE = 97  # a partition's message has come to this rank
+    PARTITION_TAKE = 98  # the receiving partition took the bytes from where they lay with the sender
+    PARTITION_SEND_COMPLETE = 99  # the sending partition has its bytes back
+    PARTITION_COLLECTIVE_BEGIN = 100  # a partition comes to a collective operation
+    PARTITION_COLLECTIVE_END = 101  # it is complete for this partition: the whole operation in one record
     ALLOCATE = 40  # memory for a tag was allocated
     FREE = 41  # memory of a tag was freed
     WAIT_BEGIN = 48  # the rank has nothing to do until something happens
@@ -122,12 +128,14 @@ class ModuleFlag(IntFlag):
 
 
 class MessageFlag(IntFlag):
-    """Flags of SEND and RECEIVE."""
+    """Flags of SEND and RECEIVE, and of messages among partitions."""
 
     REMOTE = 1  # the other rank is on another node
     DESCRIPTOR = 2  # only a descriptor travelled: no byte of the tag was moved
     COPIED = 4  # the bytes were copied or sent through MPI
     SCALAR = 8  # the value is in the message itself
+    RENDEZVOUS = 16  # among partitions: the sender keeps the bytes until the other rank has them
+    COLLECTIVE = 32  # among partitions: a part of a collective operation
 
 
 class MemoryFlag(IntFlag):
@@ -147,6 +155,7 @@ class WaitReason(IntEnum):
     REMOTE = 5  # for a transfer between nodes to complete
     ORDER = 6  # for its turn in the common order of collective calls
     ITERATION = 8  # for an earlier iteration of an inflight loop to complete on all ranks
+    PARTITIONS = 9  # for messages among partitions
     START = 7  # for the other ranks at start or end of the run
 
 
@@ -160,7 +169,7 @@ class SendMode(IntEnum):
 
 
 class Collective(IntEnum):
-    """Flags of MPI_COLLECTIVE_BEGIN and MPI_COLLECTIVE_END."""
+    """Flags of the begins and ends of collective operations."""
 
     BARRIER = 1  # MPI_Barrier
     BCAST = 2  # MPI_Bcast

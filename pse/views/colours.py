@@ -35,6 +35,7 @@ _WAITS = {
     WaitReason.REMOTE: "#CFE3F5",
     WaitReason.ORDER: "#D3EBD3",
     WaitReason.ITERATION: "#E3D7F0",
+    WaitReason.PARTITIONS: "#CDEBEA",
     WaitReason.START: "#EFEFEF",
 }
 

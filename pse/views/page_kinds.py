@@ -25,6 +25,7 @@ REASONS = {
     WaitReason.REMOTE: "for a transfer between nodes",
     WaitReason.ORDER: "for its turn in the common order of collective calls",
     WaitReason.ITERATION: "for an earlier iteration to complete on all ranks",
+    WaitReason.PARTITIONS: "for messages among partitions",
     WaitReason.START: "for the other ranks, at start or end",
 }
 

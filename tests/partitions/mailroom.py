@@ -75,8 +75,9 @@ def build(folder: Path) -> ctypes.CDLL:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         pytest.skip("there is no C compiler")
-    rooms = [ROOT / "cext" / room for room in ("partitions", "arena", "channel")]
-    sources = [HERE / "programs" / "mail_check.c", ROOT / "cext/channel/inbox.c"]
+    rooms = [ROOT / "cext" / room for room in ("partitions", "arena", "channel", "recorder")]
+    sources = [HERE / "programs" / "mail_check.c"]
+    sources += [ROOT / "cext" / file for file in ("channel/inbox.c", "recorder/recorder.c")]
     sources += sorted(rooms[0].glob("*.c")) + sorted(rooms[1].glob("*.c"))
     flags = ["-std=gnu11", "-O1", "-Wall", "-shared", "-fPIC", "-pthread", *(f"-I{room}" for room in rooms)]
     library = folder / "mail_check.so"

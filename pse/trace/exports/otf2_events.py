@@ -172,7 +172,7 @@ class Events:
         elif source == "c.high":
             if self._own:
                 rules.put(event, source, value)
-        elif source not in rules.DEFINED and source not in ("root", "held"):
+        elif source not in rules.DEFINED and source not in rules.WORKED_OUT:
             rules.put(event, source, value & MASK)
 
     def mark(self, now: int, name: str, value: int = 0) -> None:

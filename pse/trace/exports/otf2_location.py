@@ -136,7 +136,7 @@ class LocationWriter:
         changes -= np.where(events["type"] == EventType.FREE, events["a"].astype("<i8"), 0)
         held = self._held + np.cumsum(changes)
         self._held = int(held[-1]) if len(held) else self._held
-        self._before = {"held": held, "root": self._roots_of(events)}
+        self._before = {"held": held, "root": self._roots_of(events), "stream": rules.streams(events)}
         return rules.split(events)
 
     def _roots_of(self, events: Array) -> Array:

@@ -67,6 +67,9 @@ class Terms:
             "region:wait": lambda rank, reason, _: glossary.region(f"wait: {_reason(reason)}"),
             "region:routine": self._routine,
             "communicator:tags": lambda *_: glossary.communicator("tags", "tags", self._world),
+            "communicator:partitions": lambda *_: glossary.communicator(
+                "partitions", "partitions", self._world
+            ),
             "communicator:own": lambda rank, number, _: self._communicator(rank, number),
             "communicator:named": lambda rank, number, _: self._communicator(rank, number),
             "metric:counter": self._counter,
@@ -80,6 +83,10 @@ class Terms:
             ),
             "parameter:begin": lambda *_: glossary.parameter("TPH begins"),
             "parameter:end": lambda *_: glossary.parameter("TPH ends"),
+            "parameter:take": lambda *_: glossary.parameter("partition takes"),
+            "parameter:complete": lambda *_: glossary.parameter("partition's send complete"),
+            "parameter:together": lambda *_: glossary.parameter("collective operation of partitions begins"),
+            "parameter:apart": lambda *_: glossary.parameter("collective operation of partitions ends"),
         }
 
     def references(self, kind: str, rank: int, numbers: Array | None, flags: Array) -> list[int]:

@@ -41,7 +41,7 @@ class Rule:
         Name of the record in OTF2.
     values : tuple of str
         Where its fields come from: a field of the event (``a``), a half of one (``b.low``), a definition
-        (``region:routine``; ``DEFINED`` says by which field it is numbered), ``root`` or ``held``.
+        (``region:routine``; ``DEFINED`` says by which field it is numbered), or ``WORKED_OUT``.
     attributes : mapping of str to (str, int)
         Further attributes: source, and the value that is not written.
     when : mapping of str to int
@@ -66,6 +66,7 @@ DEFINED = {
     "region:wait": "flags",
     "region:routine": "a",
     "communicator:tags": None,
+    "communicator:partitions": None,
     "communicator:own": "c.low",
     "communicator:named": "a.low",
     "metric:counter": "a",
@@ -75,8 +76,15 @@ DEFINED = {
     "parameter:marker": "a",
     "parameter:begin": None,
     "parameter:end": None,
+    "parameter:take": None,
+    "parameter:complete": None,
+    "parameter:together": None,
+    "parameter:apart": None,
 }
 """What a record refers to, and the field with the number of it, if there are several."""
+
+WORKED_OUT = ("root", "held", "stream")
+"""What is known only from the events before, or from all fields together: an import needs none of them."""
 
 E = EventType
 _TAG = ("b.low", "communicator:tags", "b.high", "a")
@@ -89,6 +97,20 @@ _STARTED: Attributes = {"collective": ("flags", 0), "root": ("a", NONE), **_OF}
 _KIND: Attributes = {"collective": ("flags", 0)}
 _BLOCK: Attributes = {"bytes": ("a", 0), "handle": ("b", 0), "how": ("flags", 0)}
 _BLOCKING = {"c.high": 0}
+_AMONG: Attributes = {
+    "tag": ("b.high", 0),
+    "how": ("flags", 0),
+    "from partition": ("c.low", 0),
+    "to partition": ("c.high", 0),
+}
+_STREAM = ("b.low", "communicator:partitions", "stream", "a")
+_TOGETHER: Attributes = {
+    "collective": ("flags", 0),
+    "partition": ("b.low", NONE),
+    "number": ("b.high", 0),
+    "root": ("c.low", NONE),
+    "scope": ("c.high", 0),
+}
 
 RULES = (
     Rule(E.REGION_ENTER, "Enter", ("region:routine",)),
@@ -103,6 +125,8 @@ RULES = (
     Rule(E.SEND, "MpiSend", _TAG, _HOW),
     Rule(E.MPI_RECEIVE, "MpiRecv", _MESSAGE, when=_BLOCKING),
     Rule(E.RECEIVE, "MpiRecv", _TAG, _HOW),
+    Rule(E.PARTITION_SEND, "MpiSend", _STREAM, _AMONG),
+    Rule(E.PARTITION_RECEIVE, "MpiRecv", _STREAM, _AMONG),
     Rule(E.MPI_SEND, "MpiIsend", (*_MESSAGE, "c.high"), {"mode": ("flags", 0)}),
     Rule(E.MPI_RECEIVE, "MpiIrecv", (*_MESSAGE, "c.high")),
     Rule(E.MPI_SEND_COMPLETE, "MpiIsendComplete", ("c.high",), _OF),
@@ -127,6 +151,12 @@ RULES = (
     Rule(E.CONTEXT_BEGIN, "ParameterUnsignedInt", ("parameter:begin", "tph"), {
         "parent": ("a", 0), "counter": ("b", 0), "loop": ("c.low", NONE), "partition": ("c.high", NONE)}),
     Rule(E.CONTEXT_END, "ParameterUnsignedInt", ("parameter:end", "tph")),
+    Rule(E.PARTITION_TAKE, "ParameterUnsignedInt", ("parameter:take", "a"), {
+        "sender": ("b.low", NONE), **_AMONG}),
+    Rule(E.PARTITION_SEND_COMPLETE, "ParameterUnsignedInt", ("parameter:complete", "a"), {
+        "receiver": ("b.low", NONE), **_AMONG}),
+    Rule(E.PARTITION_COLLECTIVE_BEGIN, "ParameterUnsignedInt", ("parameter:together", "a"), _TOGETHER),
+    Rule(E.PARTITION_COLLECTIVE_END, "ParameterUnsignedInt", ("parameter:apart", "a"), _TOGETHER),
     Rule(E.PHASE, "ProgramBegin", (), {"exit code": ("b", 0)}, {"a": Phase.START}),
     Rule(E.PHASE, "ProgramEnd", ("b",), {}, {"a": Phase.END}),
     Rule(E.PHASE, "ParameterUnsignedInt", ("parameter:phase", "a"), {"exit code": ("b", 0)}),
@@ -179,6 +209,20 @@ def column(events: Array, source: str) -> Array:
         whole: Array = events[name]
         return whole
     return low(events[name]) if half == "low" else high(events[name])
+
+
+def streams(events: Array) -> Array:
+    """Numbers by which messages among partitions are told apart, so that the nth sent is the nth received.
+
+    They are mixed from TPH, call site, partitions and tag, to be the same at both ends; as a message tag of
+    OTF2 they are below 2**31.
+    """
+    mixed = np.zeros(len(events), "<u8")
+    for values in (events["tph"], events["site"].astype("<u8"), events["c"], high(events["b"]).astype("<u8")):
+        mixed = (mixed ^ values) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    numbers: Array = mixed >> np.uint64(33)
+    return numbers
 
 
 def put(event: dict[str, Any], source: str, value: int) -> None:
