@@ -66,6 +66,56 @@ static int copy(const struct pse_image *image, const char *name)
     return -1;
 }
 
+/* A tool may have wrappers of routines that this MPI lacks: those of Fortran, or of a later standard.  Nobody
+ * calls them, so what they import need not be there.
+ */
+static bool never_called(const struct pse_module *tool, const char *name)
+{
+    return strncmp(name, "pmpi_", 5) == 0 ||
+           (strncmp(name, "PMPI_", 5) == 0 && pse_module_find(tool, name + 1));
+}
+
+static bool is_there(void *handle, const char *name)
+{
+    return dlsym(handle, name) || dlsym(RTLD_DEFAULT, name);
+}
+
+static bool can_do_without(const struct pse_module *module, const ElfW(Sym) * symbol, void *handle)
+{
+    const char *name = module->strings + symbol->st_name;
+    return symbol->st_shndx != SHN_UNDEF || ELF64_ST_BIND(symbol->st_info) == STB_WEAK ||
+           never_called(module, name) || is_there(handle, name);
+}
+
+static bool lacks_nothing_else(struct link_map *handle)
+{
+    struct pse_module module;
+    for (struct link_map *map = handle; map; map = map->l_next) {
+        if (!pse_module_open(&module, map))
+            return false;
+        for (size_t i = 0; i < module.jump_count; i++)
+            if (!can_do_without(&module, module.symbols + ELF64_R_SYM(module.jump[i].r_info), handle))
+                return false;
+    }
+    return true;
+}
+
+static char refusal[1024];
+
+static void *open_file(const char *path)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle)
+        return handle;
+    snprintf(refusal, sizeof refusal, "%s", dlerror());
+    if (!strstr(refusal, "undefined symbol") || !(handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL)))
+        return NULL;
+    if (lacks_nothing_else(handle))
+        return handle;
+    dlclose(handle);
+    return NULL;
+}
+
 /* The descriptor stays open: the linker takes two files of one name for the same, and debuggers read symbols
  * there. */
 static void *open_copy(struct pse_layer *layer, const struct pse_image *image)
@@ -75,7 +125,7 @@ static void *open_copy(struct pse_layer *layer, const struct pse_image *image)
     if (fd < 0)
         return NULL;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *handle = open_file(path);
     if (!handle)
         close(fd);
     layer->init_array = image->init_array;
@@ -86,12 +136,11 @@ static void *open_copy(struct pse_layer *layer, const struct pse_image *image)
 /* Why the linker refuses, and what helps where there is a remedy. */
 static const char *linker_error(void)
 {
-    static char words[1024];
-    const char *why = dlerror();
-    if (!why || !strstr(why, "static TLS"))
-        return why;
+    static char words[sizeof refusal + 128];
+    if (!strstr(refusal, "static TLS"))
+        return *refusal ? refusal : NULL;
     snprintf(words, sizeof words,
-             "%s: set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536 for the program", why);
+             "%s: set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536 for the program", refusal);
     return words;
 }
 
@@ -103,7 +152,8 @@ const char *pse_load(struct pse_layer *layer)
         struct link_map *before = last_map();
         /* The compiler's own function (frame_dummy) is one. */
         const bool private = image.init_count > 1 || loaded_already(&image);
-        layer->handle = private ? open_copy(layer, &image) : dlopen(layer->spec->path, RTLD_NOW | RTLD_LOCAL);
+        *refusal = 0;
+        layer->handle = private ? open_copy(layer, &image) : open_file(layer->spec->path);
         layer->map = layer->handle;
         layer->last = before->l_next ? last_map() : layer->map;
         layer->device = image.device;

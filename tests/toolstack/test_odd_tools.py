@@ -233,3 +233,34 @@ def test_thread_storage_that_finds_no_room_is_refused_with_a_remedy(tool, stacke
     done = stacked(1, f"module {greedy}", "-c", "from mpi4py import MPI")
     assert done.code == 2
     assert "static TLS block: set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536" in done.err
+
+
+# Wrappers of Fortran's routines, and of one of a later standard, as tools have them; this MPI has neither.
+MORE_THAN_THERE = """
+extern void pmpi_initialized(void), pmpi_send_(void), PMPI_Of_tomorrow(void);
+void mpi_send_(void) { pmpi_initialized(); pmpi_send_(); }
+int MPI_Of_tomorrow(void) { PMPI_Of_tomorrow(); return 0; }
+static int barriers;
+int MPI_Barrier(MPI_Comm c) { barriers++; return PMPI_Barrier(c); }
+int MPI_Finalize(void) { fprintf(stderr, "barriers: %d\\n", barriers); return PMPI_Finalize(); }
+"""
+MORE_THAN_CALLED = """
+extern void PMPI_Of_tomorrow(void), elsewhere(void);
+int MPI_Barrier(MPI_Comm c) { WHAT(); return PMPI_Barrier(c); }
+"""
+
+
+@pytest.mark.parametrize("before", ["", "__attribute__((constructor)) static void begin(void) {}"])
+def test_wrappers_of_routines_that_this_mpi_lacks_do_no_harm(before, tool, stacked):
+    more = tool("more", HEAD + MORE_THAN_THERE + before, "-Wl,-z,lazy")
+    done = stacked(3, f"module {more}", "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()")
+    assert (done.code, done.err) == (0, "barriers: 1\n" * 3)
+
+
+@pytest.mark.parametrize("what", ["PMPI_Of_tomorrow", "elsewhere"])
+def test_calls_of_what_nobody_defines_are_refused(what, tool, stacked):
+    more = tool("called", HEAD + MORE_THAN_CALLED.replace("WHAT", what), "-Wl,-z,lazy")
+    done = stacked(1, f"module {more}", "-c", "from mpi4py import MPI")
+    assert done.code == 2
+    assert f"tools.conf:1: tool `{more.stem}`" in done.err
+    assert f"undefined symbol: {what}" in done.err
