@@ -1,6 +1,9 @@
 """``pse view``: pictures of what a run recorded.  They are drawn in ``pse.views``."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +13,9 @@ from pse.language.errors import UsageError
 from pse.trace import Selection, Trace
 from pse.views.catalogue import OVERLAYS, find
 from pse.views.saving import choose_format
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _LIST = "\b\nViews:\n" + "\n".join(f"  {name:<15}{view.description}" for name, view in views.VIEWS.items())
 
@@ -44,7 +50,8 @@ def command(
     """Draw pictures of what a run recorded (pse run PROGRAM --trace DIR).
 
     Several views become pages of a .pdf; in other formats each has a file of its own: with -o run.png, the
-    view memory is run-memory.png.  A .html is a page to zoom and search in, with views of its own.
+    view memory is run-memory.png; one that has nothing to show is left out.  A .html is a page to zoom and
+    search in, with views of its own.
     """
     form = choose_format(output, more=["html"])
     chosen = list(dict.fromkeys(names or ("gantt",)))
@@ -62,18 +69,33 @@ def command(
         if form == "html":
             _write_page(opened, output, selection)
             return
-        options = {"gantt": {"overlays": overlays, "lines": not no_lines}}
-        figures = [
-            views.draw(opened, name, selection, width=width, height=height, **options.get(name, {}))
-            for name in chosen
-        ]
+        sizes = {"width": width, "height": height}
+        gantt = {"overlays": overlays, "lines": not no_lines}
+        options = {name: sizes | gantt if name == "gantt" else sizes for name in chosen}
+        figures = _draw(opened, options, selection)
     except trace.TraceError as error:
         raise UsageError(error.message, help=error.help) from error
-    if form == "pdf" or len(figures) == 1:
-        views.save(figures, output)
+    if form == "pdf" or len(chosen) == 1:
+        views.save(list(figures.values()), output)
         return
-    for name, figure in zip(chosen, figures, strict=True):
+    for name, figure in figures.items():
         views.save(figure, beside(output, name))
+
+
+def _draw(opened: Trace, options: dict[str, dict[str, Any]], selection: Selection) -> dict[str, Figure]:
+    """Draw views, each with its options; of several those that have something to show."""
+    selection.check(opened)
+    figures, empty = {}, []
+    for name, own in options.items():
+        try:
+            figures[name] = views.draw(opened, name, selection, **own)
+        except trace.TraceError as error:
+            empty.append((name, error))
+    if not figures:
+        raise empty[0][1]
+    for name, reason in empty:
+        click.echo(f"warning: view {name} is left out: {reason.message}", err=True)
+    return figures
 
 
 def beside(output: str, name: str) -> Path:

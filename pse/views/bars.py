@@ -31,7 +31,9 @@ from pse.views.figure import (
     duration_axis,
     legend_below,
     legend_height,
+    legend_name,
     new_figure,
+    row_name,
     text_width,
 )
 from pse.views.shares import Bars, Share
@@ -71,7 +73,7 @@ def draw_by_processor(
     room = width - 2 * MARGIN
     handles = [_patch(share) for share in shown]
     lines = caption_lines(notes, room)
-    legend = legend_height([share.label for share in shown], room)
+    legend = legend_height([str(handle.get_label()) for handle in handles], room)
     foot = 0.75 + legend + 0.15 * (len(lines) + 1)
     high = HEIGHT if height is None else max(0.5, height - HEAD - foot)
     figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
@@ -105,7 +107,8 @@ def draw_totals(
     more = f" {len(rest)} kinds with {seconds(sum(one.total for one in rest))} are left out." if rest else ""
     width = width or WIDTH
     lines = caption_lines(notes + more, width - 2 * MARGIN)
-    left = MARGIN + max(text_width(one.label, BODY) for one in shown) + 0.15
+    names = [row_name(one.label, BODY, width) for one in shown]
+    left = MARGIN + max(text_width(name, BODY) for name in names) + 0.15
     foot = 0.62 + 0.15 * (len(lines) + 1)
     high = max(0.7, PITCH * len(shown)) if height is None else max(0.5, height - HEAD - foot)
     figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
@@ -115,7 +118,7 @@ def draw_totals(
         style = one.style
         axes.barh(place, one.total, 0.7, color=style.colour, hatch=style.hatch, edgecolor="#444444", lw=0.5)
     axes.set_ylim(len(shown) - 0.4, -0.6)
-    axes.set_yticks(range(len(shown)), [one.label for one in shown], fontsize=BODY, family=FONT)
+    axes.set_yticks(range(len(shown)), names, fontsize=BODY, family=FONT)
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(0, 1.005 * max(times))
     duration_axis(axes, "x", max(times), label)
@@ -134,7 +137,8 @@ def _any(bars: Bars) -> list[Share]:
 
 def _patch(share: Share) -> Patch:
     style = share.style
-    return Patch(facecolor=style.colour, hatch=style.hatch, edgecolor="#444444", lw=0.5, label=share.label)
+    label = legend_name(share.label)
+    return Patch(facecolor=style.colour, hatch=style.hatch, edgecolor="#444444", lw=0.5, label=label)
 
 
 def _stack(axes: Axes, shown: Sequence[Share], count: int, room: float) -> None:

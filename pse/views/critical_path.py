@@ -40,7 +40,9 @@ from pse.views.figure import (
     duration_axis,
     legend_below,
     legend_height,
+    legend_name,
     new_figure,
+    row_name,
     text_width,
     time_axis,
 )
@@ -90,7 +92,7 @@ def draw_critical_path(
     width = width or WIDTH
     touched = set(np.unique(steps["rank"]).tolist())
     shown = [row for row in rows(trace, selection) if row.rank in touched]
-    left = MARGIN + max(text_width(row.label, BODY) for row in shown) + 0.12
+    left = MARGIN + max(text_width(row_name(row.label, BODY, width), BODY) for row in shown) + 0.12
     begin, end = int(steps["begin"][0]), int(steps["end"][-1])
     pixels = max(200, int((width - left - MARGIN - 0.1) * DPI))
     pieces = _pieces(trace, path, steps, shown)
@@ -200,7 +202,9 @@ def _draw(axes: Axes, pieces: Pieces, steps: Array, shown: Sequence[Row], high: 
     step = max(1, int(np.ceil(len(shown) * 9 / (72 * high))))
     places = range(0, len(shown), step)
     size = min(BODY, max(SMALL - 1, 0.8 * 72 * high / len(shown) * step))
-    axes.set_yticks(places, [shown[place].label for place in places], fontsize=size, family=FONT)
+    width = float(axes.figure.bbox.width) / axes.figure.dpi
+    names = [row_name(shown[place].label, size, width) for place in places]
+    axes.set_yticks(places, names, fontsize=size, family=FONT)
     axes.tick_params(axis="y", length=0)
 
 
@@ -241,7 +245,9 @@ def _hand_overs(axes: Axes, steps: Array, shown: Sequence[Row]) -> None:
 
 def _handles(pieces: Pieces) -> list[Any]:
     return [
-        Patch(facecolor=style.colour, hatch=style.hatch, edgecolor="#444444", lw=0.5, label=label)
+        Patch(
+            facecolor=style.colour, hatch=style.hatch, edgecolor="#444444", lw=0.5, label=legend_name(label)
+        )
         for label, style in zip(pieces.labels, pieces.styles, strict=True)
     ]
 
@@ -259,8 +265,9 @@ def _bars(
     rest = counted[MOST_SHARES:]
     if rest:
         shown.append((f"{len(rest)} more", "", sum(time for *_, time, _ in rest), sum(n for *_, n in rest)))
-    height = float(figure.get_size_inches()[1])
-    left = MARGIN + max(text_width(label, SMALL + 0.5) for label, *_ in shown) + 0.15
+    width, height = (float(side) for side in figure.get_size_inches())
+    names = [row_name(label, SMALL + 0.5, width) for label, *_ in shown]
+    left = MARGIN + max(text_width(name, SMALL + 0.5) for name in names) + 0.15
     axes = add_axes(figure, left=left, top=top, right=MARGIN + 1.9, bottom=height - top - below + 0.4)
     styles = dict(zip(pieces.labels, pieces.styles, strict=True))
     for place, (_, kind, time, count) in enumerate(shown):
@@ -275,7 +282,7 @@ def _bars(
     axes.set_ylim(len(shown) - 0.4, -0.6)
     axes.set_xlim(0, 1.005 * max(time for *_, time, _ in shown))
     duration_axis(axes, "x", max(time for *_, time, _ in shown), "time on the critical path")
-    axes.set_yticks(range(len(shown)), [label for label, *_ in shown], fontsize=SMALL + 0.5, family=FONT)
+    axes.set_yticks(range(len(shown)), names, fontsize=SMALL + 0.5, family=FONT)
     axes.tick_params(axis="y", length=0, colors=INK)
 
 

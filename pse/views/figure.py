@@ -31,6 +31,8 @@ WIDTH = 11.0  # inches
 MARGIN = 0.25
 HEAD = 0.75
 """Height of title and subtitle, inches."""
+NAMES = 0.36
+"""Share of a figure's width that names of rows may take."""
 LEAST = 0.3
 """Of axes, inches: a figure that is asked to be too small is cut rather than refused."""
 TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
@@ -191,6 +193,8 @@ def legend_below(figure: Figure, handles: Sequence[Any], *, top: float, width: f
 
 LEGEND_SIZE = SMALL + 0.5  # points
 LEGEND_LINE = 0.19  # inches
+LONGEST_ENTRY = 2.5
+"""Name of a module in a legend, inches."""
 _LEGEND_MARK = (1.6 + 0.6 + 1.6) * LEGEND_SIZE / 72  # inches that an entry takes beside its label
 
 
@@ -232,6 +236,28 @@ def shortened(text: str, size: float, room: float) -> str:
     while text and text_width(text + "…", size) > room:
         text = text[:-1]
     return text + "…"
+
+
+def row_name(text: str, size: float, width: float) -> str:
+    """Give the name of a row in a figure `width` inches wide: as it is, if it leaves room for the picture."""
+    return elided(text, size, NAMES * width)
+
+
+def legend_name(text: str) -> str:
+    """Give the name of a module or routine as legends have it."""
+    return elided(text, LEGEND_SIZE, LONGEST_ENTRY)
+
+
+def elided(text: str, size: float, room: float) -> str:
+    """Take out a text's middle so that it fits into a width in inches: names often differ at their ends."""
+    width = text_width(text, size)
+    if width <= room:
+        return text
+    for kept in range(min(len(text) - 1, int(1.3 * len(text) * room / width)), 1, -1):
+        short = f"{text[: kept - kept // 2]}…{text[-(kept // 2) :]}"
+        if text_width(short, size) <= room:
+            return short
+    return "…"
 
 
 def _count(number: int, noun: str) -> str:

@@ -35,6 +35,7 @@ from pse.views.figure import (
     legend_below,
     legend_height,
     new_figure,
+    row_name,
     shortened,
     text_width,
     time_axis,
@@ -98,7 +99,7 @@ def draw_gantt(
     chosen = [_overlay(name) for name in dict.fromkeys(overlays)]
     width = width or WIDTH
     shown = rows(trace, selection)
-    left, right = _label_room(shown), MARGIN + 0.1 + _host_room(shown)
+    left, right = _label_room(shown, width), MARGIN + 0.1 + _host_room(shown)
     pixels = max(100, min(int((width - left - right) * DPI), MOST_PIXELS // len(shown)))
     found = blocks(trace, selection, pixels=pixels)
     calls = Calls(trace, found)
@@ -168,9 +169,9 @@ def _frame(axes: Axes, found: Blocks, pitch: float, end: int) -> None:
     _bands(axes, shown, pitch)
     _name_hosts(axes, shown, pitch)
     ticks = _labels(shown, pitch)
-    axes.set_yticks(
-        [place for place, _ in ticks], [label for _, label in ticks], fontsize=_size(pitch), family=FONT
-    )
+    size, width = _size(pitch), float(axes.figure.bbox.width) / axes.figure.dpi
+    names = [row_name(label, size, width) for _, label in ticks]
+    axes.set_yticks([place for place, _ in ticks], names, fontsize=size, family=FONT)
 
 
 def _bands(axes: Axes, shown: Sequence[Row], pitch: float) -> None:
@@ -230,9 +231,10 @@ def _size(pitch: float) -> float:
     return min(BODY, max(SMALL - 1, pitch * 0.8))
 
 
-def _label_room(shown: Sequence[Row]) -> float:
+def _label_room(shown: Sequence[Row], width: float) -> float:
     longest = max(shown, key=lambda row: len(row.label)).label
-    return MARGIN + text_width(longest, _size(72 * _rows_height(len(shown)) / len(shown))) + 0.12
+    size = _size(72 * _rows_height(len(shown)) / len(shown))
+    return MARGIN + text_width(row_name(longest, size, width), size) + 0.12
 
 
 def _rows_height(count: int, stretch: float = 1.0) -> float:

@@ -22,7 +22,7 @@ from pse.trace import ModuleFlag, Trace
 from pse.trace.files import Array
 from pse.views.colours import lighter
 from pse.views.detail import CALL, OPEN, REGION, WAIT, Blocks, Category, RowBlocks
-from pse.views.figure import FONT, SMALL, duration_text, shortened, text_width
+from pse.views.figure import FONT, SMALL, duration_text, legend_name, text_width
 
 HALF = 0.39
 """Half the height of a row's blocks; a row is 1 high."""
@@ -31,8 +31,6 @@ LEAST_SHARE = 0.06
 """Lower columns are drawn as high as this, so that nothing is invisible."""
 PALER = 0.4
 MOST_LABELS = 600
-LONGEST_NAME = 2.5
-"""In the legend, inches."""
 MOST_ENTRIES = 28
 """Modules and routines in the legend."""
 HATCH = "/////"
@@ -278,7 +276,7 @@ def _entry(category: Category, before: str = "") -> Patch:
         edgecolor=darker(style.colour, 0.6),
         linewidth=0.4,
         hatch=style.hatch or None,
-        label=shortened(before + category.name, SMALL, LONGEST_NAME),
+        label=legend_name(before + category.name),
     )
 
 

@@ -38,6 +38,7 @@ from pse.views.figure import (
     legend_below,
     legend_height,
     new_figure,
+    row_name,
     text_width,
 )
 
@@ -81,8 +82,10 @@ def loads(trace: Trace, selection: Selection) -> list[Load]:
     calls = selection.of(trace, trace.module_calls())
     calls = calls[calls["complete"] & (calls["leave"] > calls["enter"])]
     names, styles = Names(trace), module_styles(trace)
-    sites, index = np.unique(calls["site"], return_inverse=True)
-    places = [names.spoken_site(site) for site in sites]  # A segment's calls stand for all its uses.
+    sites, first, index = np.unique(calls["site"], return_index=True, return_inverse=True)
+    threads = [names.thread(rank) for rank in calls["rank"][first].tolist()]
+    # A segment's calls stand for all its uses.
+    places = [f"{names.spoken_site(site)} · {thread}" for site, thread in zip(sites, threads, strict=True)]
     known = list(dict.fromkeys(places))
     group = np.array([known.index(place) for place in places], "<i8")[index]
     found = []
@@ -91,8 +94,7 @@ def loads(trace: Trace, selection: Selection) -> list[Load]:
         times, cpu = (part["leave"] - part["enter"]).astype(float), part["cpu"].astype(float)
         site = int(part["site"][0])
         style = styles.get(names.module(site) or names.site(site)[1], Style("#999999"))
-        label = f"{place} · {names.thread(int(part['rank'][0]))}"
-        found.append(Load(label, style, cpu / times, times, float(cpu.sum() / times.sum())))
+        found.append(Load(place, style, cpu / times, times, float(cpu.sum() / times.sum())))
     return sorted(found, key=lambda one: -one.times.sum())
 
 
@@ -109,7 +111,7 @@ def draw_load(
     left_out = len(shown) - MOST_ROWS
     shown = shown[:MOST_ROWS]
     width = width or WIDTH
-    left = MARGIN + max(text_width(one.label, BODY) for one in shown) + 0.15
+    left = MARGIN + max(text_width(row_name(one.label, BODY, width), BODY) for one in shown) + 0.15
     lines = caption_lines(_notes(left_out), width - 2 * MARGIN)
     longest = max(float(one.times.max()) for one in shown)
     handles = _handles(longest)
@@ -119,7 +121,7 @@ def draw_load(
     title = "CPU load of module calls"
     figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
     axes = add_axes(figure, left=left, top=HEAD, right=MARGIN + 1.75, bottom=foot)
-    _frame(axes, shown)
+    _frame(axes, shown, [row_name(one.label, BODY, width) for one in shown])
     for place, one in enumerate(shown):
         _row(axes, place, one, longest)
     legend_below(figure, handles, top=foot - 0.55, width=width - 2 * MARGIN)
@@ -127,7 +129,7 @@ def draw_load(
     return figure
 
 
-def _frame(axes: Axes, shown: Sequence[Load]) -> None:
+def _frame(axes: Axes, shown: Sequence[Load], names: Sequence[str]) -> None:
     most = max(1.0, _highest(shown))
     axes.set_xlim(0, 1.04 * most)
     axes.set_ylim(len(shown) - 0.5, -0.5)
@@ -136,7 +138,7 @@ def _frame(axes: Axes, shown: Sequence[Load]) -> None:
     axes.hlines(np.arange(len(shown) - 1) + 0.5, 0, 1.04 * most, color="#EEEEEE", linewidth=0.6, zorder=0.5)
     axes.grid(axis="x", color="#E3E3E3", linewidth=0.5)
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
-    axes.set_yticks(range(len(shown)), [one.label for one in shown], fontsize=BODY, family=FONT)
+    axes.set_yticks(range(len(shown)), names, fontsize=BODY, family=FONT)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("CPU time over run time (%)", fontsize=BODY, color=INK, family=FONT)
 

@@ -33,6 +33,7 @@ from pse.views.figure import (
     caption,
     caption_lines,
     new_figure,
+    row_name,
     text_width,
     time_axis,
 )
@@ -61,7 +62,7 @@ def draw_memory(
     if not len(changes):
         raise TraceError("nothing to show: no memory for tags was allocated in this trace")
     width = width or WIDTH
-    left = MARGIN + max(0.75, max(text_width(row.label, BODY) for row in shown) + 0.12)
+    left = MARGIN + max(0.75, max(text_width(row_name(row.label, BODY, width), BODY) for row in shown) + 0.12)
     begin, end = _window(trace, selection)
     edges = np.linspace(begin, end, max(100, int((width - left - MARGIN) * DPI)) + 1)
     arenas = _arenas(trace, changes, {row.host for row in shown}, edges)
@@ -154,7 +155,8 @@ def _rows(
     step = max(1, int(np.ceil(len(shown) * 9 / (72 * high))))
     places = range(0, len(shown), step)
     size = min(BODY, max(SMALL - 1, 0.8 * 72 * high / len(shown) * step))
-    axes.set_yticks(places, [shown[place].label for place in places], fontsize=size, family=FONT)
+    names = [row_name(shown[place].label, size, figure.get_figwidth()) for place in places]
+    axes.set_yticks(places, names, fontsize=size, family=FONT)
     axes.tick_params(axis="y", length=0)
 
 

@@ -37,6 +37,7 @@ from pse.views.figure import (
     caption,
     caption_lines,
     new_figure,
+    row_name,
     text_width,
 )
 from pse.views.rows import Row, rows
@@ -75,7 +76,7 @@ def draw_messages(
             help="messages of MPI are recorded by the tool `trace`: pse run … --tools CONF",
         )
     width = width or WIDTH
-    labels = _labels(shown, step)
+    labels = [(place, row_name(name, SMALL, width / 2)) for place, name in _labels(shown, step)]
     left = MARGIN + 0.45 + max(text_width(label, SMALL) for _, label in labels)
     side = max(0.8, (width - 2 * left - 2 * GAP) / 2)
     if height is not None:
@@ -176,8 +177,8 @@ def _scale(figure: Figure, axes: Axes, image: Any, what: str) -> None:
     own = figure.add_axes((box.x1 + 0.12 / width, box.y0, 0.12 / width, box.height))
     bar = figure.colorbar(image, cax=own)
     low, high = image.norm.vmin, image.norm.vmax
-    ticks = [low, *_powers(low, high, 1024 if what == "bytes" else 10), high]
-    bar.set_ticks([tick for tick in ticks if tick >= 1])
+    least = [low] if (values := np.ma.compressed(image.get_array())).size and values.min() <= low else []
+    bar.set_ticks([*least, *_powers(low, high, 1024 if what == "bytes" else 10), high])
     own.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _text(value, what)))
     own.yaxis.set_minor_formatter(NullFormatter())
     own.minorticks_off()
@@ -197,12 +198,11 @@ def _powers(low: float, high: float, base: int) -> list[float]:
 def _labels(shown: Sequence[Row], step: int) -> list[tuple[float, str]]:
     """Names of cells, as many as can be read: of all ranks, or of every so manieth."""
     every = next(size for size in _steps() if len(shown) / size <= 24)
-    names = [(row, shown[row]) for row in range(0, len(shown), every)]
-    return [(row / step, f"{known.label}" if every == 1 else _short(known)) for row, known in names]
-
-
-def _short(row: Row) -> str:
-    return row.group if row.group else str(row.rank)
+    known = shown[::every]
+    short = [row.group or str(row.rank) for row in known]
+    tell = every > 1 and len(set(short)) == len(known)  # Of many threads of a processor they don't.
+    names = short if tell else [row.label for row in known]
+    return [(place * every / step, name) for place, name in enumerate(names)]
 
 
 def _steps() -> list[int]:

@@ -1,5 +1,6 @@
 """Bar charts, CPU load, memory, message matrix, critical path: numbers in the figures, not their pixels."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -128,6 +129,32 @@ def test_cpu_load_is_cpu_time_over_run_time(write_trace, make):
     assert sorted(dots["lib.load (line 1) · thread_A"]) == pytest.approx([0.2, 1.0])
 
 
+def test_calls_of_one_line_are_told_apart_by_their_threads(write_trace, make):
+    known = make.definitions(2, ["tiny", "tiny"])
+    sites = tuple(dataclasses.replace(site, place="small.coven:6:1") for site in known.sites)
+    both = [make.call(0, 0, 100), make.call(1, 100, 400)]
+    found = loads(write_trace(both, dataclasses.replace(known, sites=sites)), ALL)
+    assert [(one.label, one.times.tolist()) for one in found] == [
+        ("lib.tiny (line 6) · thread_B", [300.0]),
+        ("lib.tiny (line 6) · thread_A", [100.0]),
+    ]
+
+
+@pytest.mark.parametrize("name", ["gantt", *CHARTS])
+def test_long_names_leave_room_for_the_picture(write_trace, make, name):
+    known = make.definitions(2, ["a_name_that_goes_on_" * 6 + str(number) for number in range(3)])
+    ranks = tuple(dataclasses.replace(rank, thread="thread_" * 15 + str(rank.rank)) for rank in known.ranks)
+    first = [*make.call(0, 0, 100), memory(150, 64, 1), *sends(1, 1, 8, 2)]
+    second = [*make.call(1, 100, 500), *receives(900, 0, 8, 2)]
+    opened = write_trace([first, second], dataclasses.replace(known, ranks=ranks))
+    figure = views.draw(opened, name)
+    wide = figure.get_figwidth()
+    assert figure.axes[0].get_position().width * wide > (1.4 if name == "messages" else 4)
+    written = [label for axes in figure.axes for label in axes.get_yticklabels() if label.get_text()]
+    assert min(label.get_window_extent().x0 for label in written) >= 0
+    assert all(label.get_text().count("…") <= 1 for label in written)
+
+
 def memory(time, size, handle, owner=None, local=False):
     kind = EventType.ALLOCATE if owner is None else EventType.FREE
     return {"time": time, "type": kind, "a": size, "b": handle, "c": owner or 0,
@@ -195,6 +222,20 @@ def test_the_message_matrix_has_senders_in_rows(write_trace, make):
     assert found["tags: bytes"].mask.sum() == 7  # What nobody sent is empty, not the smallest.
     only = squares(views.draw(opened, "messages", Selection(ranks=frozenset({0, 2}))))
     assert only["tags: bytes"].filled(0).tolist() == [[0, 50], [0, 0]]
+
+
+def test_threads_of_one_processor_are_named_in_the_matrix(write_trace, make):
+    ranks = [[{"time": 0, "type": EventType.PHASE}] for _ in range(30)]
+    ranks[0] += sends(1, 29, 7, 5)
+    ranks[29] += receives(9, 0, 7, 5)
+    known = make.definitions(30)
+    root = tuple(
+        trace.RankDefinition(rank.rank, "root", f"thread_{rank.rank}", None, "a") for rank in known.ranks
+    )
+    figure = views.draw(write_trace(ranks, dataclasses.replace(known, ranks=root)), "messages")
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names[:2] == ["root · thread_0", "root · thread_2"]
+    assert len(set(names)) == len(names)
 
 
 def test_many_ranks_share_cells_of_the_matrix(write_trace, make):

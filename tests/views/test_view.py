@@ -56,6 +56,23 @@ def test_several_views_are_pages_or_files(small_trace, tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.glob("*.png")) == ["run-again.png", "run-gantt.png"]
 
 
+def test_a_view_with_nothing_to_show_leaves_the_others(write_trace, make, tmp_path):
+    path = write_trace([make.call(0, 0, 100)], make.definitions(1)).path
+    several = ("--view", "memory", "--view", "load", "--view", "messages")
+    result = view(path, *several, "-o", tmp_path / "run.png")
+    assert result.exit_code == 0, result.output
+    assert "warning: view memory is left out: nothing to show: no memory for tags" in result.output
+    assert (
+        "warning: view messages is left out: nothing to show: the selected ranks sent nothing"
+        in result.output
+    )
+    assert [file.name for file in tmp_path.glob("*.png")] == ["run-load.png"]
+    result = view(path, "--view", "memory", "--view", "messages", "-o", tmp_path / "run.pdf")
+    assert result.exit_code == 2
+    assert "error: nothing to show: no memory for tags was allocated" in result.output
+    assert not (tmp_path / "run.pdf").exists()
+
+
 def test_selection_and_size(small_trace, tmp_path):
     output = tmp_path / "run.svg"
     chosen = ("--thread", "B", "--tph", "7", "--from", "0.0001", "--until", "0.0009")
@@ -158,4 +175,4 @@ def test_any_name_can_be_drawn(write_trace, make, tmp_path, name):
     legends = [
         text.get_text() for legend in views.draw(opened, "gantt").legends for text in legend.get_texts()
     ]
-    assert legends[0].startswith(name[:20])
+    assert legends[0].startswith(name[:12])
