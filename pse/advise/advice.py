@@ -16,7 +16,9 @@ from typing import Any
 from pse.advise import reasons as why
 from pse.advise.assignment import Assignment, Machine
 from pse.advise.errors import AdviceError
+from pse.advise.executions import Setting
 from pse.advise.measured import Measured
+from pse.advise.observed import observe
 from pse.advise.operations import Operation, Unrolled
 from pse.advise.partitioning import partition_changes
 from pse.advise.rewriting import Change, diff, rewrite, write
@@ -25,7 +27,7 @@ from pse.advise.simulation import Stuck, simulate
 from pse.advise.sizes import number
 from pse.advise.texts import Subject, bind, is_sound, read_subject
 from pse.advise.units import units
-from pse.advise.unrolling import Setting, observe, unroll
+from pse.advise.unrolling import unroll
 from pse.advise.whatif import WhatIf, chosen_threads, factors, supposed_machine
 from pse.language.expressions import Value
 from pse.language.resolved import For

@@ -4,7 +4,7 @@ Times are seconds.  A call's time is split in two: CPU time, which threads of on
 the rest, in which it leaves the CPU alone (it waits for a disk, a link, a clock).  What a call waited only
 because others were on its core is neither, and is taken out.
 
-May touch: nothing.  Next rooms: `unrolling` asks for durations, `simulation` for cores and links.
+May touch: nothing.  Next rooms: `executions` asks for durations, `fluid` for cores and links.
 """
 
 from __future__ import annotations

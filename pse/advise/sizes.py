@@ -1,6 +1,6 @@
 """How many bytes move: of a tag, of a piece of it, and among partitions in the standard operations.
 
-May touch: nothing.  Next room: `unrolling` puts them on the ways that tags take.
+May touch: nothing.  Next rooms: `dataflow` and `executions` put them on the ways that tags take.
 """
 
 from __future__ import annotations

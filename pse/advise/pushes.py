@@ -1,0 +1,37 @@
+"""What the engine hands to the root whenever it is made: arrays of PARALLEL that root threads may read.
+
+Next room: `executions` puts them on every operation.
+"""
+
+from __future__ import annotations
+
+from pse.graph import Walk, analyse
+from pse.graph.walk import inouts_of, outputs_of, read_names
+from pse.language.resolved import ResolvedProgram, Swap
+
+
+def pushed(program: ResolvedProgram, walk: Walk) -> dict[int, list[tuple[str, tuple[int, ...]]]]:
+    """Give the tags that each call site in PARALLEL hands to the root, and the sites that may read them."""
+    live = analyse(program)
+    at_root = [site for site in walk.sites if not site.parallel]
+    found: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
+    for site in walk.sites:
+        for tag in sorted(outputs_of(site) | inouts_of(site)) if site.parallel else ():
+            if program.tags[tag].type.scalar:
+                continue
+            if any(key.region == "root" for key in live.readers(site, tag)):
+                names = _names_of(walk, tag)
+                readers = tuple(other.id for other in at_root if names & read_names(other))
+                found.setdefault(site.id, []).append((tag, readers))
+    return found
+
+
+def _names_of(walk: Walk, tag: str) -> set[str]:
+    """The names under which a tag's array may be read: its own, and those it is swapped with."""
+    known = {tag}
+    swaps = [step.statement for step in walk.steps if isinstance(step.statement, Swap)]
+    for _ in swaps:
+        for swap in swaps:
+            if known & {swap.left, swap.right}:
+                known |= {swap.left, swap.right}
+    return known
