@@ -2,13 +2,14 @@
 
 Everything here is a pure function of a `pse.language.resolved.ResolvedProgram`; nothing is run.
 `placement` says which ranks there are, `walk` numbers the statements, `liveness` says who reads what and
-until when: these three are what every rank imports.  What only ``pse graph`` needs (networkx, and
-matplotlib for pictures) is imported on first use.  The room below is ``language``; ``runtime`` above
-projects a program onto its ranks by what is said here.
+until when, `exits` what can wait until a loop ends: these are what every rank imports.  What only
+``pse graph`` needs (networkx, and matplotlib for pictures) is imported on first use.  The room below is
+``language``; ``runtime`` above projects a program onto its ranks by what is said here.
 """
 
 from typing import TYPE_CHECKING, Any
 
+from pse.graph.exits import Exit, analyse_run, exit_sites
 from pse.graph.liveness import Liveness, analyse
 from pse.graph.placement import Placement, Seat, ThreadKey, place
 from pse.graph.walk import Block, Event, Mark, Role, Step, Walk, number
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Block",
     "Event",
+    "Exit",
     "Liveness",
     "Mark",
     "Placement",
@@ -29,7 +31,9 @@ __all__ = [
     "ThreadKey",
     "Walk",
     "analyse",
+    "analyse_run",
     "build",
+    "exit_sites",
     "number",
     "place",
 ]

@@ -9,7 +9,8 @@ reads later, and where *r* evaluates the bounds or the condition of a loop or br
 participates, because a call site of *r* stands inside or because a definition inside is live at *r*.  Every
 definition kills the version before it, at every thread, whoever defines; loops may run zero times, so that
 they never kill on the whole.  Bounds and the limit of ``while`` are read once, the condition of ``while``
-before each iteration.  What an ``inflight`` body defines stays inside its iteration.
+before each iteration.  What an ``inflight`` body defines stays inside its iteration.  Where one thread hands
+over a tag at the exit of a loop (`exits`), it reads the tag there, and for its readers the version is new.
 
 The equations are solved for each thread by passes backwards over `Walk.events` until nothing changes
 (backward data-flow analysis: Aho, Lam, Sethi, Ullman, *Compilers*, section 9.2.5).  Names that are no tags
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pse.graph.placement import Placement, ThreadKey, place
 from pse.graph.walk import (
@@ -36,6 +38,9 @@ from pse.graph.walk import (
 from pse.language.resolved import Assign, CallSite, For, If, Parallel, ResolvedProgram, Swap, Tag, While
 from pse.language.types import Pattern
 
+if TYPE_CHECKING:
+    from pse.graph.exits import Exit
+
 Tags = frozenset[str]
 NONE: Tags = frozenset()
 
@@ -46,11 +51,12 @@ class ThreadLiveness:
 
     Indices are the numbers of `walk`: `before`, `after` and `head` by statement, `entry` by block.  `head`
     is the point that a loop comes back to before every iteration, and the point after the condition of an
-    ``if``.
+    ``if``.  `settled` is the point after the hand-overs at a loop's exit, where there are any.
     """
 
     before: dict[int, Tags] = field(default_factory=dict)
     after: dict[int, Tags] = field(default_factory=dict)
+    settled: dict[int, Tags] = field(default_factory=dict)
     head: dict[int, Tags] = field(default_factory=dict)
     entry: dict[int, Tags] = field(default_factory=dict)
     participates: set[int] = field(default_factory=set)
@@ -60,7 +66,8 @@ class ThreadLiveness:
 class Liveness:
     """Where every tag is live at every thread; statements and blocks by their numbers in `walk`.
 
-    `reads` are the tags that each statement itself reads, by number.
+    `reads` are the tags that each statement itself reads, by number; `exits` is what is handed over where
+    each loop ends, by the loop's number.
     """
 
     walk: Walk
@@ -68,6 +75,7 @@ class Liveness:
     tags: Mapping[str, Tag]
     threads: Mapping[ThreadKey, ThreadLiveness]
     reads: Sequence[Tags]
+    exits: Mapping[int, tuple[Exit, ...]]
 
     def live_before(self, statement: int, thread: ThreadKey) -> Tags:
         """Tags whose version before the statement the thread may still read."""
@@ -97,6 +105,15 @@ class Liveness:
         """Threads that may read the version of `tag` which the site defines: to whom it is pushed."""
         step = self.walk.step_of_site[site.id]
         return frozenset(key for key, solved in self.threads.items() if tag in solved.after[step])
+
+    def readers_at_exits(self, site: CallSite, tag: str) -> frozenset[ThreadKey]:
+        """Threads to whom that version may go later, where a loop around the site ends."""
+        exits = (e for handed in self.exits.values() for e in handed if (site.id, tag) in e.origins)
+        return frozenset[ThreadKey]().union(*(e.readers for e in exits))
+
+    def is_done_with(self, handed: Exit) -> bool:
+        """Tell whether the thread that hands over a tag at a loop's exit doesn't read it itself any more."""
+        return handed.tag not in self.threads[handed.maker].settled[handed.loop]
 
     def last_uses(self, statement: int | CallSite, thread: ThreadKey) -> Tags:
         """Tags whose version from before the statement the thread has read there for the last time.
@@ -179,7 +196,7 @@ class Liveness:
         return frozenset(name for name in tags if _takes_buffer(self.tags[name]))
 
 
-def analyse(program: ResolvedProgram, *, together: bool = False) -> Liveness:
+def analyse(program: ResolvedProgram, *, together: bool = False, exits: Iterable[Exit] = ()) -> Liveness:
     """Solve liveness for every thread of a program.
 
     Parameters
@@ -188,12 +205,14 @@ def analyse(program: ResolvedProgram, *, together: bool = False) -> Liveness:
     together : bool
         Whether every thread follows the loops of the program itself, even those it needs nothing of, so that
         all are at the same point whenever one of them comes back to its head.
+    exits : iterable of Exit
+        What is handed over where loops end; `exits.analyse_run` finds out.
     """
     walked, placement = number(program), place(program)
-    facts = _Facts(walked, placement, program.tags)
+    facts = _Facts(walked, placement, program.tags, exits)
     attended = _own_loops(walked) if together else set()
     threads = {key: _solve(facts, key, attended) for key in placement.keys}
-    return Liveness(walked, placement, program.tags, threads, facts.reads)
+    return Liveness(walked, placement, program.tags, threads, facts.reads, facts.exits)
 
 
 def _own_loops(walked: Walk) -> set[int]:
@@ -220,7 +239,9 @@ def _takes_buffer(tag: Tag) -> bool:
 class _Facts:
     """What each statement reads and defines, found once for all threads and passes."""
 
-    def __init__(self, walked: Walk, placement: Placement, tags: Mapping[str, Tag]) -> None:
+    def __init__(
+        self, walked: Walk, placement: Placement, tags: Mapping[str, Tag], exits: Iterable[Exit]
+    ) -> None:
         known = tags.keys()
         statements = [step.statement for step in walked.steps]
         self.walk = walked
@@ -231,6 +252,9 @@ class _Facts:
             i: entry_names(s) & known for i, s in enumerate(statements) if isinstance(s, For | While)
         }
         self.inside = self._defined_inside()
+        self.exits: dict[int, tuple[Exit, ...]] = {}
+        for handed in exits:
+            self.exits[handed.loop] = (*self.exits.get(handed.loop, ()), handed)
 
     def _defined_inside(self) -> dict[int, Tags]:
         """What the bodies of ``inflight`` loops define."""
@@ -265,13 +289,23 @@ class _Pass:
         for event in reversed(self.facts.walk.events):
             match event.mark:
                 case Mark.STEP_LEAVE:
-                    self.solved.after[event.id] = self.live
+                    self.live = self.solved.after[event.id] = self._after(event.id)
                 case Mark.BLOCK_LEAVE:
                     self.live = self._at_end_of(event.id)
                 case Mark.BLOCK_ENTER:
                     self.solved.entry[event.id] = self.live
                 case Mark.STEP_ENTER:
                     self.live = self.solved.before[event.id] = self._before(event.id)
+
+    def _after(self, step: int) -> Tags:
+        """At a loop's exit, what is handed over is read by the one and new to the others."""
+        handed = self.facts.exits.get(step, ())
+        if handed:
+            self.solved.settled[step] = self.live
+        news = frozenset(e.tag for e in handed if self.key in e.readers)
+        if news & self.live:
+            self._follow(step)
+        return (self.live - news) | frozenset(e.tag for e in handed if self.key == e.maker)
 
     def _at_end_of(self, block: int) -> Tags:
         """The end of a loop's body leads to its head, of any other block to what follows its owner."""
@@ -314,6 +348,10 @@ class _Pass:
     def _participate(self, step: int) -> None:
         """Enter a statement and those around it."""
         self.solved.participates.add(step)
+        self._follow(step)
+
+    def _follow(self, step: int) -> None:
+        """Enter what stands around a statement."""
         for around in self.facts.walk.ancestors(step):
             if around in self.solved.participates:
                 return

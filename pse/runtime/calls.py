@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pse.graph import Exit
 from pse.language.errors import ProgramError
 from pse.language.resolved import CallSite, ModuleReference, Output
+from pse.language.types import Type
 from pse.modules import LoadedModule, ModuleError
 from pse.runtime import exchanges, neighbours, trees
 from pse.runtime.arguments import Arguments
 from pse.runtime.communicators import Communicator, waits_for_turn
-from pse.runtime.edges import Edge, Role
+from pse.runtime.edges import Edge, Role, edge_of
 from pse.runtime.handover import Engine, HandOver, Push
 from pse.runtime.here import Here
 from pse.runtime.regions import Regions
@@ -66,15 +68,34 @@ class CallLowering:
         """Expect what another thread defines and this one may read."""
         live = self.live.live_after(self.live.walk.step_of_site[site.id], self.key)
         for edge in self.values(site):
-            if edge.tag not in live:
-                continue
-            array = self.shapes.type_of(site, edge.tag)
+            if edge.tag in live:
+                self._expect_along(edge, self.shapes.type_of(site, edge.tag))
+
+    def _expect_along(self, edge: Edge, array: Type) -> None:
+        for lane in self.here.lanes(array):
+            if lane is None and self.here.fiber:
+                continue  # The partitions of this rank share it: it was expected before they began.
+            count = self.job.pieces(array) if lane is None and array.distribution.distributed else 0
+            with self.here.at(lane if lane is not None else self.here.partition, fiber=self.here.fiber):
+                self.expect(edge.tag, edge, count, lane)
+
+    def at_exit(self, handed: Exit) -> None:
+        """Emit what this rank does where a loop has ended: hand a tag over, or expect it."""
+        edge = edge_of(handed)
+        array = self.job.program.tags[handed.tag].type
+        if self.key in handed.readers:
+            self._expect_along(edge, array)
+        elif self.key == handed.maker:
             for lane in self.here.lanes(array):
-                if lane is None and self.here.fiber:
-                    continue  # The partitions of this rank share it: it was expected before they began.
-                count = self.job.pieces(array) if lane is None and array.distribution.distributed else 0
-                with self.here.at(lane if lane is not None else self.here.partition, fiber=self.here.fiber):
-                    self.expect(edge.tag, edge, count, lane)
+                with self.here.at(lane if lane is not None else self.here.partition):
+                    self._hand_over(handed, edge)
+
+    def _hand_over(self, handed: Exit, edge: Edge) -> None:
+        site = self.live.walk.sites[handed.site]
+        releases = [handed.tag] if self.live.is_done_with(handed) else []
+        pushes = self.handover.value(site, edge)
+        engine = Engine(source=handed.tag, silent=True)
+        self.call(site, CallKind.PUBLISH, self.arguments.count(), pushes, releases, engine)
 
     def expect_shared(self, site: CallSite) -> None:
         """Expect what comes of a call in PARALLEL for all partitions of this rank together."""
@@ -188,7 +209,7 @@ class CallLowering:
 
     def _gathered_here(self, site: CallSite, output: Output) -> bool:
         """Whether a root thread may read the pieces of an output, and all partitions live on this node."""
-        readers = self.live.readers(site, output.tag)
+        readers = self.live.readers(site, output.tag) | self.live.readers_at_exits(site, output.tag)
         peers = (self.placement.rank_of(self.key, p) for p in range(self.job.processors))
         near = self.job.shared_memory and not any(self.job.is_remote(self.rank, peer) for peer in peers)
         return near and any(key.region == "root" for key in readers)

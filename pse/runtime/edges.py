@@ -11,7 +11,7 @@ import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pse.graph import Walk
+from pse.graph import Exit, Walk, exit_sites
 from pse.graph.walk import defined
 from pse.language.expressions import Value
 from pse.language.resolved import CallSite, For, Parallel, Tag, While
@@ -24,17 +24,27 @@ class Role(enum.Enum):
     """What travels along an edge."""
 
     VALUE = "value"  # a new version of the tag
+    EXIT = "exit"  # ... where the loop ends in which it was made
     PIECES = "pieces"  # parts of every partition's piece, for an operation among partitions
     CONTRIBUTION = "contribution"  # one partition's scalar on its way into a reduction
 
 
 @dataclass(frozen=True)
 class Edge:
-    """One edge: the call site that defines the tag, and what it is to its readers."""
+    """One edge: the call site that defines the tag, and what it is to its readers.
+
+    `loop` is the number of the statement at whose exit an edge of that role hands over.
+    """
 
     site: int
     tag: str
     role: Role
+    loop: int | None = None
+
+
+def edge_of(handed: Exit) -> Edge:
+    """Give the edge along which a tag is handed over at a loop's exit."""
+    return Edge(handed.site, handed.tag, Role.EXIT, handed.loop)
 
 
 class Edges:
@@ -66,6 +76,8 @@ class Edges:
 def number_edges(walk: Walk, tags: Mapping[str, Tag], environment: Mapping[str, Value]) -> Edges:
     """Number the edges of a program, in order of call sites and names."""
     edges = {edge: site for site in walk.sites for edge in _edges_of(site)}
+    for (loop, tag), site in exit_sites(walk, tags).items():
+        edges[Edge(site, tag, Role.EXIT, loop)] = walk.sites[site]
     return Edges({edge: _partitions(edge, site, tags[edge.tag], environment) for edge, site in edges.items()})
 
 

@@ -27,7 +27,7 @@ def scatter(lowering: CallLowering, site: CallSite) -> None:
     """Cut a root array into pieces, one for each partition."""
     source, output = source_of(site), site.outputs[0]
     edge = Edge(site.id, output.tag, Role.VALUE)
-    readers = lowering.handover.readers(site, output.tag)
+    readers = lowering.handover.readers(site, edge)
     whole = lowering.shapes.whole(output.type)
     pushes = []
     for partition, owner in enumerate(lowering.job.owners(lowering.job.set_of(output.type))):

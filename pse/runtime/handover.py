@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pse.graph import ThreadKey
+from pse.graph import Exit, ThreadKey
 from pse.language.resolved import CallSite
 from pse.language.types import Element, Type
 from pse.runtime import trees
@@ -61,9 +61,21 @@ class HandOver:
         self.live, self.placement = job.liveness, job.liveness.placement
         self.rank, self.key, self.processor = here.rank, here.key, here.processor
 
-    def readers(self, site: CallSite, tag: str) -> list[ThreadKey]:
-        """Threads that may read what the site defines, in order of placement."""
-        return sorted(self.live.readers(site, tag), key=self.placement.keys.index)
+    def readers(self, site: CallSite, edge: Edge) -> list[ThreadKey]:
+        """Threads to which an edge goes, in order of placement."""
+        handed = self._handed(edge)
+        found = handed.readers if handed else self.live.readers(site, edge.tag)
+        return sorted(found, key=self.placement.keys.index)
+
+    def maker(self, site: CallSite, edge: Edge) -> ThreadKey:
+        """Give the thread that has what goes along an edge."""
+        handed = self._handed(edge)
+        return handed.maker if handed else self.placement.thread_of(site)
+
+    def _handed(self, edge: Edge) -> Exit | None:
+        if edge.loop is None:
+            return None
+        return next(e for e in self.live.exits[edge.loop] if e.tag == edge.tag)
 
     def told(self, site: CallSite, edge: Edge) -> list[int]:
         """List the ranks that get a scalar from one, which comes first; they pass it on along a tree.
@@ -77,7 +89,7 @@ class HandOver:
         if not array.scalar or array.element is Element.OBJECT or array.distribution.distributed:
             return []
         top = self.placement.rank_of(self.placement.thread_of(site), 0)
-        ranks = {rank for key in self.readers(site, edge.tag) for rank in self.job.ranks_of(key)}
+        ranks = {rank for key in self.readers(site, edge) for rank in self.job.ranks_of(key)}
         return [top, *sorted(ranks - {top})]
 
     def below(self, site: CallSite, edge: Edge) -> list[int]:
@@ -94,10 +106,12 @@ class HandOver:
         """
         array = self.shapes.type_of(site, edge.tag)
         single = array.scalar and array.element is not Element.OBJECT
-        if site.parallel or single or array.distribution.distributed or not self.job.shared_memory:
+        maker = self.maker(site, edge)
+        if maker.region == "parallel" or single or array.distribution.distributed:
             return None
-        maker = self.placement.thread_of(site)
-        readers = [key for key in self.readers(site, edge.tag) if key != maker]
+        if not self.job.shared_memory:
+            return None
+        readers = [key for key in self.readers(site, edge) if key != maker]
         ranks = [rank for key in (maker, *readers) for rank in self.job.ranks_of(key)]
         return trees.Web.over(ranks, self.job.nodes)
 
@@ -123,7 +137,7 @@ class HandOver:
             return [Push(edge.tag, edge, rank) for rank in self.below(site, edge)]
         if web := self.web(site, edge):
             return [Push(edge.tag, edge, r, depth=self._depth(array, web, r)) for r in web.below(self.rank)]
-        return [push for key in self.readers(site, edge.tag) for push in self._to(key, edge, array)]
+        return [push for key in self.readers(site, edge) for push in self._to(key, edge, array)]
 
     def _depth(self, array: Type, web: trees.Web, rank: int) -> int | None:
         """Places in the queue to a rank: as many as all that it passes things on to have."""

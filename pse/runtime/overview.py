@@ -259,7 +259,7 @@ class Observer:
 
     def _limit(self, edge: Edge, key: ThreadKey) -> int:
         """How many arrays a queue takes; 0 where nothing bounds it."""
-        if edge.role is not Role.VALUE:
+        if edge.role not in (Role.VALUE, Role.EXIT):
             return 0
         parts = self.prepared.program.tags[edge.tag].type.distribution
         pieces = 1

@@ -37,7 +37,16 @@ from pse.runtime._sequencer import Plan, mail_services
 from pse.runtime.calls import CallLowering
 from pse.runtime.communicators import Communicator
 from pse.runtime.counting import Counting, counting
-from pse.runtime.edges import Edge, Edges, Role, inflight_loops, is_entry, is_own, number_edges
+from pse.runtime.edges import (
+    Edge,
+    Edges,
+    Role,
+    edge_of,
+    inflight_loops,
+    is_entry,
+    is_own,
+    number_edges,
+)
 from pse.runtime.here import Here
 from pse.runtime.sizes import read_extent
 from pse.runtime.spreading import Spreading
@@ -269,16 +278,21 @@ class Projector:
 
     def forward(self) -> None:
         """Note what this rank passes on to others as it comes."""
-        handover = self.calls.handover
         for site in self.walk.sites:
             for edge in self.calls.values(site):
-                self.tables.forwards[self.job.edges.number(edge)] = handover.passed_on(site, edge)
-                self.tables.credits[self.job.edges.number(edge)] = handover.credits(site, edge)
+                self._forward(site, edge)
+        for handed in chain(*self.live.exits.values()):
+            self._forward(self.walk.sites[handed.site], edge_of(handed))
+
+    def _forward(self, site: CallSite, edge: Edge) -> None:
+        number, handover = self.job.edges.number(edge), self.calls.handover
+        self.tables.forwards[number] = handover.passed_on(site, edge)
+        self.tables.credits[number] = handover.credits(site, edge)
 
     def _depth(self, edge: Edge) -> int:
         """Places in this rank's queue for an edge, counted in arrays; 0 where nothing bounds it."""
         array = self.job.program.tags[edge.tag].type
-        if edge.role is not Role.VALUE or array.scalar:
+        if edge.role not in (Role.VALUE, Role.EXIT) or array.scalar:
             return 0
         pieces = self.job.pieces(array) if self.key.region == "root" and array.distribution.distributed else 1
         return pieces * self.job.depths(self.key.label)
@@ -320,16 +334,28 @@ class Projector:
     def block(self, number: int) -> None:
         """Write the statements of a block that concern this rank."""
         self.drop(self.live.drops_at_entry(number, self.key))
-        steps = [step for step in self.walk.blocks[number].steps if self.live.participates(self.key, step)]
+        steps = [step for step in self.walk.blocks[number].steps if self._concerns(step)]
         if self.spreading is not None:
             self.spreading.block(steps)
             return
         for step in steps:
             self.statement(step)
 
+    def _concerns(self, step: int) -> bool:
+        """Whether this rank executes some of a statement, or gets something where it ends."""
+        handed = self.live.exits.get(step, ())
+        return self.live.participates(self.key, step) or any(self.key in e.readers for e in handed)
+
     def statement(self, step: int) -> None:
-        """Write one statement."""
+        """Write one statement, and what is handed over where it ends."""
         self.place = self.walk.steps[step].statement.span
+        if self.live.participates(self.key, step):
+            self._inner(step)
+        for handed in self.live.exits.get(step, ()):
+            self.place = self.walk.steps[step].statement.span
+            self.calls.at_exit(handed)
+
+    def _inner(self, step: int) -> None:
         match self.walk.steps[step].statement:
             case CallSite() as site:
                 self.calls.lower(site)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pse.graph import analyse
+from pse.graph import analyse_run
 from pse.language.errors import ProgramError
 from pse.language.resolved import ModuleReference
 from pse.modules import LoadedModule
@@ -50,7 +50,7 @@ def agreed(prepared: Prepared, nodes: list[int], placements: Mapping[str, Owners
     balance = 0 if plain else prepared.options.balance
     return Job(
         program=prepared.program,
-        liveness=analyse(prepared.program, together=prepared.pauses),
+        liveness=analyse_run(prepared.program, together=prepared.pauses),
         environment=prepared.environment,
         processors=prepared.processors,
         nodes=nodes,

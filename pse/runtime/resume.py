@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pse.graph import Liveness, analyse
+from pse.graph import Liveness, analyse_run
 from pse.graph.walk import entry_names
 from pse.language import bind_parameters
 from pse.language.errors import UsageError
@@ -216,7 +216,7 @@ def check_processors(program: ResolvedProgram, environment: Mapping[str, Value],
     changed = {name for name, value in before.items() if environment[name] != value}
     if not changed:
         return
-    live = analyse(program, together=True)
+    live = analyse_run(program, together=True)
     changed |= _computed(live, changed)
     obstacles = _obstacles(live, manifest.point, before, environment, changed)
     for reason in (*_letters(manifest, before, environment), *obstacles):

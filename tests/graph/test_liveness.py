@@ -6,15 +6,16 @@ doors of `Liveness`.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from pse.graph import build
+from pse.graph.exits import analyse_run
 from pse.graph.liveness import Liveness, analyse
 from pse.graph.placement import ThreadKey
 from pse.language.expressions import Binary, Expression, Name, Number
@@ -414,6 +415,15 @@ class Simulation:
             assert kept == {key: self.held[key] for key in bystanders}, (
                 f"statement {step} touches a bystander"
             )
+            self.hand_over(step)
+
+    def hand_over(self, step: int) -> None:
+        for handed in self.live.exits.get(step, ()):
+            assert self.held[handed.maker].get(handed.tag) == self.newest[handed.tag], handed
+            for key in handed.readers:
+                self.take(key, handed.tag)
+            if self.live.is_done_with(handed):
+                self.release(handed.maker, frozenset((handed.tag,)))
 
     def step(self, step: int) -> None:
         match self.live.walk.steps[step].statement:
@@ -512,9 +522,12 @@ def paths(live: Liveness, most: int) -> Iterator[Simulation]:
 
 
 @settings(max_examples=150, deadline=None)
-@given(programs())
-def test_every_path_reads_what_it_holds_and_releases_it_once(random: ResolvedProgram) -> None:
-    live = analyse(random)
+@given(programs(), st.sampled_from([analyse, analyse_run]))
+def test_every_path_reads_what_it_holds_and_releases_it_once(
+    random: ResolvedProgram, solve: Callable[[ResolvedProgram], Liveness]
+) -> None:
+    live = solve(random)
+    event(f"{sum(map(len, live.exits.values()))} hand-overs at exits")
     for simulation in paths(live, 60):
         simulation.run()
 

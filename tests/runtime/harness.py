@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pse.graph import analyse
+from pse.graph import analyse_run
 from pse.language import bind_parameters, check, render
 from pse.language.resolved import ResolvedProgram
 from pse.memory import Arena, ArenaStatistics
@@ -103,7 +103,7 @@ def make_job(
     bound = bind_parameters(program, values or {}, processors)
     assert not bound.diagnostics, render(bound.diagnostics, {})
     pauses = pauses or balance > 0
-    liveness = analyse(program, together=pauses)
+    liveness = analyse_run(program, together=pauses)
     seats = [nodes(rank) for rank in range(liveness.placement.ranks(processors))]
     placed = place_partitions(placement, partition_counts(program, bound.environment), processors)
     return Job(

@@ -116,9 +116,11 @@ LOOP = """
 
 
 def test_a_thread_follows_a_loop_only_if_it_needs_something_of_it(plan):
-    # The last round's value may be any round's, so who reads it follows the loop.
-    assert Operation.JUMP in operations(plan(LOOP.replace("READ", "a"), 1))
+    inside = LOOP.replace("k.bump(a, 1.0)", "k.bump(a, 1.0) thread_B k.total(a) -> s")
+    assert Operation.JUMP in operations(plan(inside.replace("READ", "a"), 1))
     assert Operation.JUMP not in operations(plan(LOOP.replace("READ", "b"), 1))
+    # The last round's value comes where the loop ends.
+    assert Operation.JUMP not in operations(plan(LOOP.replace("READ", "a"), 1))
 
 
 MAKE = "PARALLEL over P { thread_B k.make(1) -> c }"
