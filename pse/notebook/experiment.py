@@ -20,7 +20,7 @@ from rich.text import Text
 
 from pse.notebook.errors import Interrupted, NotebookError, needed, translated
 from pse.notebook.programs import checked, spelled
-from pse.notebook.running import Job, chosen_cluster
+from pse.notebook.running import Job, chosen_cluster, options_given
 from pse.notebook.screen import Quiet, Screen, screen, tell
 from pse.notebook.sweep import RUNS, Notes, Point, Run, Sweep, fingerprint, make_sweep
 from pse.runtime.live import share_bar
@@ -109,8 +109,7 @@ def experiment(
         tell(found.warnings)
     known = [parameter.name for parameter in found.program.parameters]
     sweep = make_sweep(procs, _together(params or {}, parameters), repeats, known)
-    said = tuple(f"{name}={spelled(value)}" for name, value in (options or {}).items())
-    job = Job(found, 1, {}, said, cluster=place, timeout=limit)
+    job = Job(found, 1, {}, options_given(options), cluster=place, timeout=limit)
     _check_possible(job, sweep)
     kept = Path(directory) if directory is not None else Path(f"{Path(found.path).stem}.experiment")
     with Notes(kept, sweep.names, fingerprint(job, sweep.names)) as notes:

@@ -94,9 +94,10 @@ def written(text: str, path: str) -> str:
     except OSError as error:
         where = f"{path} in {os.getcwd()}" if not file.is_absolute() else path
         message = f"the program can't be written to {where}: {error.strerror}"
-        raise NotebookError(
-            message, help="go to a directory of your own (%cd), or name a file there"
-        ) from None
+        help_text = "go to a directory of your own (%cd), or name a file there"
+        if not file.parent.exists():
+            help_text = f"make the directory first: %mkdir {file.parent}"
+        raise NotebookError(message, help=help_text) from None
     return path
 
 

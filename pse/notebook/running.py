@@ -113,14 +113,25 @@ def make_job(
     job = Job(
         found,
         processors,
-        {name: spelled(value) for name, value in (params or {}).items()},
-        tuple(f"{name}={spelled(value)}" for name, value in (options or {}).items()),
+        {name: spelled(value) for name, value in _mapping("params", params).items()},
+        options_given(options),
         trace_directory(trace),
         None if tools is None else os.fspath(tools),
         chosen_cluster(cluster),
     )
     job.check()
     return job
+
+
+def options_given(options: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Write options as the command line has them."""
+    return tuple(f"{name}={spelled(value)}" for name, value in _mapping("options", options).items())
+
+
+def _mapping(name: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise NotebookError(f"{name} must be a dictionary, not {given!r}", help=f"{name}={{'NAME': VALUE}}")
+    return given or {}
 
 
 def chosen_processors(processors: int | None, procs: int | None) -> int:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _INTERVAL = 0.25
 _WIDTH = 100
+MOST = 1_000_000
+"""Characters of output that a cell shows of one run: a browser doesn't take any number."""
 
 
 class Screen:
@@ -79,6 +81,7 @@ class CellScreen(Screen):
     def __init__(self) -> None:
         self._handle: Any = None
         self._shown = 0.0
+        self._room = MOST
 
     def show(self, drawing: RenderableType) -> None:
         """Replace what is shown, though not too often: each time is a message to the browser."""
@@ -87,8 +90,14 @@ class CellScreen(Screen):
             self._replace(*_drawn(drawing))
 
     def write(self, text: str, *, error: bool = False) -> None:
-        """Write into the cell's output."""
-        super().write(text, error=error)
+        """Write into the cell's output, as much as that may hold."""
+        if self._room > 0:
+            super().write(text[: self._room], error=error)
+            self._room -= len(text)
+            if self._room <= 0:
+                super().write(
+                    f"\n[the first {MOST:,} characters; the result's .output has all]\n", error=True
+                )
 
     def close(self, last: str = "") -> None:
         """Leave one line."""

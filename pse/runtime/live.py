@@ -65,7 +65,7 @@ class LiveProgress(Progress):
 
     def printed(self, data: bytes, *, error: bool) -> None:
         """Pass on what ranks printed: above the lines, unless it goes elsewhere."""
-        if error or sys.stdout.isatty():
+        if error or sys.stdout.isatty() or self.prepared.request.report == "json":
             self._console.print(Text.from_ansi(data.decode(errors="replace").rstrip("\n")), soft_wrap=True)
         else:
             super().printed(data, error=error)

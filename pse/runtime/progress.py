@@ -89,8 +89,8 @@ class Progress:
         self.out.flush()
 
     def printed(self, data: bytes, *, error: bool) -> None:
-        """Pass on what ranks printed."""
-        stream = sys.stderr if error else sys.stdout
+        """Pass on what ranks printed; where the report is JSON, standard output has nothing beside it."""
+        stream = sys.stderr if error or self.prepared.request.report == "json" else sys.stdout
         stream.flush()
         stream.buffer.write(data)
         stream.buffer.flush()

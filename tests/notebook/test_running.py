@@ -13,9 +13,9 @@ from pse.language.errors import PseError
 from pse.notebook import NotebookError, ProgramRejected, RunFailed, running
 from pse.notebook.diagnostics import Diagnostics
 from pse.notebook.errors import Interrupted, needed
-from pse.notebook.programs import checked
+from pse.notebook.programs import checked, written
 from pse.notebook.running import make_job, trace_directory
-from pse.notebook.screen import Screen, screen
+from pse.notebook.screen import MOST, CellScreen, Screen, screen
 from pse.runtime.processes import descendants
 
 
@@ -97,6 +97,9 @@ def test_a_wrong_program_is_rejected_with_its_diagnostics(folder):
         ({"procs": 0}, "processors must be a whole number from 1, not 0"),
         ({"procs": 2, "processors": 1}, "two names of one thing"),
         ({"processors": "two"}, "processors must be a whole number from 1, not 'two'"),
+        ({"params": [("n", 1)]}, "params must be a dictionary, not [('n', 1)]"),
+        ({"options": "queue_depth=1"}, "options must be a dictionary, not 'queue_depth=1'"),
+        ({"cluster": 2}, "a cluster is a pse.cluster.Cluster, or the name of one, not 2"),
         ({"params": {"m": 1}}, "the program has no parameter `m`"),
         ({"params": {"n": "many"}}, "many"),
         ({"options": {"queue_dept": 1}}, "did you mean queue_depth"),
@@ -184,6 +187,20 @@ def test_nothing_is_shown_where_there_is_nothing_to_draw_on(capsys):
     assert type(screen(False)) is Screen
     Screen().write("hello\n")
     assert capsys.readouterr().out == "hello\n"
+
+
+def test_a_directory_that_isnt_there_is_to_be_made(folder):
+    with pytest.raises(NotebookError, match="help: make the directory first: %mkdir no"):
+        written("coven 1\n", "no/x.coven")
+
+
+def test_a_cell_holds_only_so_much(capsys):
+    cell = CellScreen()
+    for _ in range(30):
+        cell.write("x" * 99_999 + "\n")
+    shown = capsys.readouterr()
+    assert len(shown.out) == MOST
+    assert shown.err.count("the result's .output has all") == 1
 
 
 def test_diagnostics_are_a_sequence(folder):
