@@ -18,6 +18,7 @@ from pse.trace.events import NONE, MessageFlag
 from pse.trace.files import Array
 from pse.trace.names import Names
 from pse.trace.reader import Trace
+from pse.trace.reads import NOBODY, readers
 from pse.trace.tphs import Tph, Tphs, lives
 
 
@@ -131,13 +132,13 @@ def follow(
     did = activity(trace)
     messages = all_messages(trace)
     messages = messages[messages["tph"] == tph.number]
+    messages = messages[np.argsort(messages["received"], kind="stable")]
     places = np.flatnonzero((did.blocks["tph"] == tph.number) & (did.blocks["kind"] == Kind.CALL))
     calls = did.calls[did.blocks["row"][places]]
-    teller = _Teller(trace, did)
+    teller = _Teller(trace, did, messages)
     chosen, left_out = _chosen(calls["enter"], messages["sent"], begin, end, limit)
     steps = tuple(
-        teller.call(int(places[row])) if is_call else teller.handover(messages[row])
-        for is_call, row in chosen
+        teller.call(int(places[row])) if is_call else teller.handover(row) for is_call, row in chosen
     )
     by_descriptor = (
         messages["flags"] & (MessageFlag.DESCRIPTOR | MessageFlag.REMOTE) == MessageFlag.DESCRIPTOR
@@ -174,10 +175,17 @@ def _chosen(
 class _Teller:
     """Makes steps from rows of tables."""
 
-    def __init__(self, trace: Trace, did: Activity) -> None:
-        self._did, self._names = did, Names(trace)
+    def __init__(self, trace: Trace, did: Activity, messages: Array) -> None:
+        self._did, self._names, self._messages = did, Names(trace), messages
+        self._calls: dict[int, Array] = {}
         edges = trace.definitions.edges if trace.definitions else ()
-        self._edges = {edge.id: edge for edge in edges}
+        self._readers = readers(messages, self._calls_of, {edge.id: edge.targets for edge in edges})
+
+    def _calls_of(self, rank: int) -> Array:
+        if rank not in self._calls:
+            blocks = self._did.blocks[slice(*self._did.bounds.get(rank, (0, 0)))]
+            self._calls[rank] = blocks[blocks["kind"] == Kind.CALL]
+        return self._calls[rank]
 
     def call(self, block: int) -> CallStep:
         call = self._did.calls[self._did.blocks["row"][block]]
@@ -214,10 +222,9 @@ class _Teller:
                 place -= 1
         return found[::-1]
 
-    def handover(self, message: Any) -> HandoverStep:
-        edge = self._edges.get(int(message["edge"]))
-        reader = self._reader(message, edge.targets if edge else ())
-        blocks = self._did.blocks
+    def handover(self, row: int) -> HandoverStep:
+        message, reader = self._messages[row], self._readers[row]
+        call = self._calls_of(int(message["receiver"]))[reader] if reader != NOBODY else None
         return HandoverStep(
             time=int(message["sent"]),
             sender=int(message["sender"]),
@@ -227,19 +234,6 @@ class _Teller:
             bytes=int(message["bytes"]),
             way=way(int(message["flags"])),
             arrived=int(message["received"]),
-            read=int(blocks["begin"][reader]) if reader is not None else None,
-            reader=self._names.spoken_site(int(blocks["site"][reader])) if reader is not None else "",
+            read=None if call is None else int(call["begin"]),
+            reader="" if call is None else self._names.spoken_site(int(call["site"])),
         )
-
-    def _reader(self, message: Any, targets: tuple[int, ...]) -> int | None:
-        """The receiver's first call after the arrival that reads the tag."""
-        first, last = self._did.bounds.get(int(message["receiver"]), (0, 0))
-        blocks = self._did.blocks[first:last]
-        start = int(np.searchsorted(blocks["begin"], message["received"], side="left"))
-        for begin in range(start, len(blocks), 4096):
-            part = blocks[begin : begin + 4096]
-            fits = (part["kind"] == Kind.CALL) & (part["tph"] == message["tph"])
-            fits &= np.isin(part["site"], targets)
-            if fits.any():
-                return first + begin + int(np.argmax(fits))
-        return None

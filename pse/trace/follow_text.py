@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pse.trace.follow import CallStep, HandoverStep, Life
+from pse.trace.problems import spans
 from pse.trace.text import seconds, share, size
 
 WIDTH = 26  # Of the column of ranks.
@@ -32,9 +33,8 @@ def _head(life: Life) -> Iterator[str]:
     begins = [begin for _, begin, _ in life.ranks if begin is not None]
     if begins:
         first = next(rank for rank, begin, _ in life.ranks if begin is not None)
-        last = f", on the last one at {_moment(max(begins))}" if len(begins) > 1 else ""
-        ranks = "1 rank" if len(life.ranks) == 1 else f"{len(life.ranks):,} ranks"
-        yield f"came into being at {_moment(min(begins))} on rank {first}; lived on {ranks}{last}"
+        last = f", at {_moment(max(begins))} on the last of {len(life.ranks):,}" if len(begins) > 1 else ""
+        yield f"came into being at {_moment(min(begins))} on rank {first}{last}"
     calls = f"{life.calls:,} module call{'s' * (life.calls != 1)}, {seconds(life.module_time)}"
     tags = f"{life.handovers:,} hand-over{'s' * (life.handovers != 1)}"
     yield f"{calls}; {tags}: {size(life.shared)} by descriptor, {size(life.moved)} moved"
@@ -46,19 +46,18 @@ def _ends(life: Life) -> Iterator[str]:
         yield f"{max(ends)[0] / 1e9:11.6f}  {f'rank {max(ends)[1]}':<{WIDTH}}  it is gone from the last rank"
     lost = [rank for rank, begin, end in life.ranks if begin is not None and end is None]
     if lost:
-        shown = ", ".join(map(str, lost[:12])) + (" …" if len(lost) > 12 else "")
-        yield f"its end is not in the trace on rank{'s' * (len(lost) > 1)} {shown}"
+        yield f"its end is not in the trace on rank{'s' * (len(lost) > 1)} {spans(lost)}"
 
 
 def _call(step: CallStep) -> Iterator[str]:
     for waited in step.waited:
         what = f"for {waited.tag}" if waited.reason == "input" and waited.tag else f"({waited.reason})"
         yield f"{'':11}  {'':<{WIDTH}}  waited {what} {seconds(waited.time)}"
-    marks = " FAILED" * step.failed + (" and the trace ends in it" * (not step.complete))
+    time = f"{seconds(step.duration)}{' FAILED' * step.failed}" if step.complete else "the trace ends in it"
     part = f" of partition {step.partition}" if step.partition is not None else ""
     cpu = f", CPU {share(step.cpu / step.duration)}" if step.duration and step.complete else ""
     what = f"{step.label}{f' ({_line(step.place)})' if step.place else ''}{part}"
-    yield f"{step.time / 1e9:11.6f}  {_where(step):<{WIDTH}}  {what}: {seconds(step.duration)}{cpu}{marks}"
+    yield f"{step.time / 1e9:11.6f}  {_where(step):<{WIDTH}}  {what}: {time}{cpu}"
 
 
 def _handover(step: HandoverStep) -> Iterator[str]:

@@ -127,8 +127,12 @@ def _traffic(rows: Sequence[TrafficRow]) -> Table:
 
 def _queues(rows: Sequence[QueueRow]) -> Table:
     table = _table("Queues", "tag", ["thread"], ["peak depth", "limit"])
-    for row in rows:
-        _add(table, row.tag, row.thread, f"{row.peak:,}", f"{row.limit:,}" if row.limit else "none")
+    peaks: dict[tuple[str, str, int], int] = {}
+    for row in rows:  # A tag has an edge for each partition that reads it.
+        alike = (row.tag, row.thread, row.limit)
+        peaks[alike] = max(row.peak, peaks.get(alike, 0))
+    for (tag, thread, limit), peak in peaks.items():
+        _add(table, tag, thread, f"{peak:,}", f"{limit:,}" if limit else "none")
     return table
 
 

@@ -163,7 +163,10 @@ class Tphs:
         there = sorted(self._there())
         if not there:
             return "in this trace nothing happened in any TPH"
-        return f"there are {self._listed([self[number] for number in there])}"
+        listed = self._listed([self[number] for number in there])
+        if len(there) == 1:
+            return f"there is {listed}; iterations have TPHs of their own where a loop is `inflight`"
+        return f"there are {listed}"
 
     def _listed(self, tphs: list[Tph]) -> str:
         names = [f"{tph.number} ({self._words(tph)})" for tph in tphs[:SHOWN]]

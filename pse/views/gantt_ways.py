@@ -1,7 +1,7 @@
 """The lines of the Gantt: each follows a TPH from the block that defined a tag to the one that reads it.
 
-A line begins where the block that defined the tag ends, and ends where the first block that reads it begins
-after it has arrived; where these blocks are merged, at the times when the message was sent and taken.
+A line begins where the block that defined the tag ends, and ends where the block that reads it begins; where
+these blocks are merged, or a condition reads the tag, at the times when the message was sent and taken.
 
 May touch: nothing.  Next room: ``gantt.py``.
 """
@@ -9,7 +9,7 @@ May touch: nothing.  Next room: ``gantt.py``.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from matplotlib.lines import Line2D
 
 from pse.trace import Selection, Trace
 from pse.trace.files import Array
+from pse.trace.reads import NOBODY, readers
 from pse.trace.tphs import PROGRAM
 from pse.views.detail import CALL, Blocks, RowBlocks
 from pse.views.figure import duration_text
@@ -39,7 +40,7 @@ class Ways:
 
     def __init__(self, trace: Trace, found: Blocks, selection: Selection) -> None:
         self.found = found
-        self.readers = (
+        self.targets = (
             {edge.id: edge.targets for edge in trace.definitions.edges} if trace.definitions else {}
         )
         self.is_chosen = selection.tphs is not None
@@ -117,10 +118,13 @@ class Ways:
         sent, received = self.messages["sent"].astype("<f8"), self.messages["received"].astype("<f8")
         place = {one.row.rank: index for index, one in enumerate(self.found.rows)}
         calls = {one.row.rank: _Calls(one, self.found) for one in self.found.rows}
+        is_all = self.targets and not self.parts
+        read = readers(self.messages, lambda rank: calls[rank].calls, self.targets) if is_all else None
         for index, message in enumerate(self.messages):
             sent[index] = calls[int(message["sender"])].defining(message)
-            readers = self.readers.get(int(message["edge"]))
-            received[index] = calls[int(message["receiver"])].reading(message, readers)
+            mine = calls[int(message["receiver"])]
+            call = mine.next(message, self.targets) if read is None else int(read[index])
+            received[index] = mine.reading(message, call)
         rows = np.array(
             [[place[int(m[name])] for name in ("sender", "receiver")] for m in self.messages], "<f8"
         )
@@ -144,14 +148,18 @@ class _Calls:
         ends = self.calls["end"][mine & (self.calls["end"] <= time)]
         return self._bridged(int(ends.max()), time, time) if len(ends) else time
 
-    def reading(self, message: Any, readers: tuple[int, ...] | None) -> float:
-        """Where the line of a message ends."""
+    def next(self, message: Any, targets: Mapping[int, tuple[int, ...]]) -> int:
+        """The first call after a message that may have read it: of a few of many that is all one can tell."""
+        mine = (self.calls["tph"] == message["tph"]) & (self.calls["begin"] >= message["received"])
+        if int(message["edge"]) in targets:
+            mine &= np.isin(self.calls["site"], targets[int(message["edge"])])
+        return int(np.argmax(mine)) if mine.any() else NOBODY
+
+    def reading(self, message: Any, call: int) -> float:
+        """Where the line of a message that this call read ends."""
         time = int(message["received"])
-        mine = (self.calls["tph"] == message["tph"]) & (self.calls["begin"] >= time)
-        if readers is not None:
-            mine &= np.isin(self.calls["site"], readers)
-        begins = self.calls["begin"][mine]
-        return self._bridged(time, int(begins.min()), time, at=int(begins.min())) if len(begins) else time
+        begin = int(self.calls["begin"][call]) if call != NOBODY else time
+        return self._bridged(time, begin, time, at=begin)
 
     def _bridged(self, begin: int, end: int, otherwise: int, at: int | None = None) -> float:
         """A block's time (`at`, or `begin`), unless merged calls between could be meant as well."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pse import trace
 from pse.cli import main
+from pse.trace.events import HEADER_DTYPE
 
 FILES = ["definitions.json", "rank-00000.events", "rank-00001.events", "rank-00001.mpi.events"]
 SHARED = settings(
@@ -105,3 +106,31 @@ def test_a_rank_beyond_all_ranks_is_refused(tmp_path):
     trace.Recorder(tmp_path, 2**32 - 2).close()
     with pytest.raises(trace.TraceError, match="ranks below 4,194,304 are expected"):
         trace.open(tmp_path)
+
+
+def test_what_many_ranks_have_alike_is_said_once(tmp_path, write_rank, definitions):
+    trace.write_definitions(tmp_path, definitions(processors=7))
+    for rank in (0, 1, 2, 4, 6):
+        path = write_rank(tmp_path, rank, [{"type": trace.EventType.PHASE, "time": 1, "a": 1}])
+        with path.open("r+b") as file:
+            file.seek(HEADER_DTYPE.fields["state"][1])
+            file.write(bytes(4))
+    done = summary(tmp_path)
+    warnings = [line for line in done.output.splitlines() if line.startswith("warning:")]
+    assert warnings[:2] == [
+        f"warning: rank 3: its file rank-00003.events is missing from {tmp_path}; ranks 5, 7 likewise",
+        "warning: rank 0: it was killed or still runs; its 1 events so far are shown; "
+        "ranks 1-2, 4, 6 likewise",
+    ]
+
+
+def test_queues_of_a_tag_for_several_partitions_are_one_row(tmp_path, write_rank, definitions):
+    edges = tuple(trace.EdgeDefinition(number, "strips", 0, (1,)) for number in range(3))
+    trace.write_definitions(tmp_path, definitions(edges=edges, processors=1))
+    depths = [
+        {"type": trace.EventType.QUEUE_DEPTH, "time": edge, "a": trace.pair(edge, 0), "b": edge + 1, "c": 4}
+        for edge in range(3)
+    ]
+    write_rank(tmp_path, 0, [])
+    write_rank(tmp_path, 1, depths)
+    assert "limit\nstrips  thread_B           3      4\n\n" in summary(tmp_path).output

@@ -9,6 +9,7 @@ from pse import trace
 from pse.trace import NONE, EventType, MemoryFlag, MessageFlag, Phase, SendMode, TextKind, WaitReason, pair
 from pse.trace.critical import Step, critical_path, shares
 from pse.trace.follow import CallStep, HandoverStep, follow
+from pse.trace.follow_text import tell as tell_life
 from pse.trace.why import moment, why
 from pse.trace.why_text import tell
 
@@ -307,6 +308,34 @@ def test_the_life_of_a_tph_is_one_timeline(pipeline):
     handover = life.steps[1]
     assert isinstance(handover, HandoverStep)
     assert (handover.arrived, handover.read, handover.reader) == (5160, 5200, "fft.rows (line 4)")
+
+
+@pytest.mark.parametrize(
+    ("received", "calls", "read"),
+    [
+        ((10, 20, 30), (40,), (None, None, 40)),  # A loop's condition read the first two.
+        ((10, 50, 60), (40, 70, 80), (40, 70, 80)),  # Two came during the first call.
+        ((10, 50), (20, 30, 60, 70), (20, 60)),  # Each is read twice, by two partitions say.
+        ((10,), (20, 30, 40), (20,)),  # What doesn't change is read again and again.
+        ((10, 20, 50), (30, 60), (None, 30, 60)),
+        ((10,), (), (None,)),
+    ],
+)
+def test_a_call_reads_what_came_for_it(written, received, calls, read):
+    sender = [row for number, time in enumerate(received) for row in send(time - 5, 0, 0, 1, number)]
+    reader = [row for number, time in enumerate(received) for row in receive(time, 0, 0, 0, number)]
+    reader += [row for time in calls for row in call(1, time, time + 8)]
+    opened = written([*begins(0), *sender], [*begins(0), *sorted(reader, key=lambda row: row["time"])])
+    steps = [step for step in follow(opened, "k=7").steps if isinstance(step, HandoverStep)]
+    assert tuple(step.read for step in steps) == read
+
+
+def test_what_never_ended_and_who_kept_it_is_told(written):
+    opened = written([*begins(0), *call(0, 10, 20)[:1]], [*begins(5)], [*begins(7)])
+    told = "\n".join(tell_life(follow(opened, "k=7")))
+    assert "came into being at 0.000000 s on rank 0, at 0.000000 s on the last of 3\n" in told
+    assert "load (line 3): the trace ends in it\n" in told
+    assert told.endswith("its end is not in the trace on ranks 0-2")
 
 
 def test_a_part_of_a_life_can_be_told(pipeline):
