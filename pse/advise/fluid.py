@@ -18,9 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pse.advise.assignment import Machine
+from pse.advise.links import SMALL
 
-SMALL = 4096
-"""Bytes that go with a message's latency."""
 LEAST_SHARE = 0.05
 """The part of a core that transfers leave to calls at least."""
 EPSILON = 1e-12

@@ -4,7 +4,8 @@ Times are seconds.  A call's time is split in two: CPU time, which threads of on
 the rest, in which it leaves the CPU alone (it waits for a disk, a link, a clock).  What a call waited only
 because others were on its core is neither, and is taken out.
 
-May touch: nothing.  Next rooms: `executions` asks for durations, `fluid` for cores and links.
+May touch: nothing.  Next rooms: `links` fits what links do to messages; `executions` asks for durations,
+`fluid` for cores and links.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pse.advise.errors import AdviceError
+from pse.advise.links import fit
 from pse.trace import Definitions, EventType, MessageFlag, Phase, TextKind, Trace, WaitReason
 
 Floats = NDArray[np.float64]
@@ -31,12 +33,6 @@ CPU_TIME, CPU_SHARE, CORES, LINK_RATE = (
 
 HOP = 30e-6
 """Seconds from one rank to another of its node where the trace doesn't tell."""
-SMALL = 4096
-"""Bytes up to which a message tells what a message costs, rather than a byte."""
-CLEAN, ENOUGH = 0.9, 0.05
-"""A transfer tells a link's rate if its ends were in no call for this part of it, and if there are enough."""
-DEFAULT_RATE = 2e9
-"""Bytes a second of a link that the trace says nothing of."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +210,7 @@ class Measured:
 
         Messages alone tell a rate that is too low where ranks were in calls while these were under way.
         """
-        rate, latency, queueing = _rate_and_latency(self.remote, self.calls)
+        rate, latency, queueing = fit(self.remote, self.calls)
         rates = [rate for counters in self._counters.values() for rate in counters.get(LINK_RATE, [])]
         return Link(float(np.median(rates)) if rates else rate, latency, queueing, self._cpu_of_a_byte())
 
@@ -320,71 +316,6 @@ def _beside(calls: NDArray[np.void], waits: NDArray[np.void], begin: int) -> Flo
     behind = where[where > 0]
     tails[behind - 1] = waits["begin"][first[behind]] - starts[behind]
     return np.maximum(found + tails, 0.0) / 1e9
-
-
-def _rate_and_latency(messages: NDArray[np.void], calls: NDArray[np.void]) -> tuple[float, float, float]:
-    """Fit a link's rate, latency and queueing to messages: bytes over the time they were under way."""
-    times = (messages["received"].astype(float) - messages["sent"].astype(float)) / 1e9
-    small = times[(messages["bytes"] <= SMALL) & (times > 0)]
-    latency = float(np.clip(np.quantile(small, 0.25), 1e-6, 5e-2)) if len(small) else 1e-4
-    queueing = float(max(np.quantile(small, 0.9) - latency, 0.0)) if len(small) else 0.0
-    large = messages[(messages["bytes"] > SMALL) & (times > 0)]
-    if not len(large):
-        return DEFAULT_RATE, latency, queueing
-    found = [
-        stretch
-        for column in ("sender", "receiver")
-        for rank in np.unique(large[column])
-        for stretch in _stretches(large[large[column] == rank], calls)
-    ]
-    table = np.array(found)
-    clean = table[table[:, 2] >= CLEAN * table[:, 1]]
-    chosen = clean if clean[:, 0].sum() >= ENOUGH * table[:, 0].sum() else table
-    rates = chosen[:, 0] / np.maximum(chosen[:, 2] - latency, 1e-6)
-    return _weighted_quantile(rates, chosen[:, 0], 0.5), latency, queueing
-
-
-def _stretches(messages: NDArray[np.void], calls: NDArray[np.void]) -> list[tuple[float, float, float]]:
-    """Bytes and seconds of each stretch of time in which some message was under way, and those without calls.
-
-    An end that is in a call does not look after its messages, so those seconds may not count.
-    """
-    order = np.argsort(messages["sent"])
-    found: list[tuple[float, float, float]] = []
-    begin, end, moved = 0, -1, 0.0
-    ends: set[int] = set()
-
-    def close() -> None:
-        if moved:
-            found.append((moved, (end - begin) / 1e9, _idle(begin, end, ends, calls)))
-
-    for message in messages[order]:
-        if message["sent"] > end:
-            close()
-            begin, end, moved, ends = int(message["sent"]), -1, 0.0, set()
-        end = max(end, int(message["received"]))
-        moved += float(message["bytes"])
-        ends |= {int(message["sender"]), int(message["receiver"])}
-    close()
-    return found
-
-
-def _idle(begin: int, end: int, ranks: set[int], calls: NDArray[np.void]) -> float:
-    """Seconds of a stretch of time in which none of some ranks was in a call."""
-    busy = calls[np.isin(calls["rank"], list(ranks)) & (calls["leave"] > begin) & (calls["enter"] < end)]
-    order = np.argsort(busy["enter"])
-    free, last = 0.0, float(begin)
-    for enter, leave in zip(busy["enter"][order], busy["leave"][order], strict=True):
-        free += max(0.0, float(enter) - last)
-        last = max(last, float(leave))
-    return (free + max(0.0, end - last)) / 1e9
-
-
-def _weighted_quantile(values: Floats, weights: Floats, quantile: float) -> float:
-    order = np.argsort(values)
-    sums = np.cumsum(weights[order])
-    place = min(int(np.searchsorted(sums, quantile * sums[-1])), len(values) - 1)
-    return float(values[order][place])
 
 
 __all__ = ["Cores", "Definitions", "Link", "Measured"]

@@ -1,6 +1,6 @@
 """More partitions for each processor: where a program's meaning doesn't depend on how many there are.
 
-Next room: `advice` tries them.
+Next room: `proposal` tries them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 With few units all ways to put them on two threads are tried, with many those that move one or two; a third
 thread and all else is tried from the best of these.  What is proposed is the simplest of those that are about
-as good as the best.  Next rooms: `simulation` says how long each takes, `advice` tells.
+as good as the best.  Next rooms: `simulation` says how long each takes, `proposal` takes what was found.
 """
 
 from __future__ import annotations

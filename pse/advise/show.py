@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from pse.advise.advice import Advice, Prediction
+from pse.advise.advice import Advice
+from pse.advise.prediction import Prediction
 
 Piece = tuple[str, str]
 """Text and the style it has on a terminal."""

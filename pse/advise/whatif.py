@@ -1,6 +1,6 @@
 """What-if: the same program on other processors or links, with faster modules, with the user's threads.
 
-Words of the command line become a `Setting` and a `Machine`.  Next room: `advice`.
+Words of the command line become a `Setting` and a `Machine`.  Next room: `model`.
 """
 
 from __future__ import annotations
