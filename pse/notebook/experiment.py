@@ -111,8 +111,10 @@ def experiment(
     sweep = make_sweep(procs, _together(params or {}, parameters), repeats, known)
     job = Job(found, 1, {}, options_given(options), cluster=place, timeout=limit)
     _check_possible(job, sweep)
-    kept = Path(directory) if directory is not None else Path(f"{Path(found.path).stem}.experiment")
-    with Notes(kept, sweep.names, fingerprint(job, sweep.names)) as notes:
+    kept = f"{Path(found.path).stem}.experiment" if directory is None else os.fspath(directory)
+    if not kept:
+        raise NotebookError("the directory has no name", help="without directory=… it is NAME.experiment")
+    with Notes(Path(kept), sweep.names, fingerprint(job, sweep.names)) as notes:
         _Runs(job, sweep, notes).do_all(screen(progress))
         points = set(sweep.points)
         runs = [run for run in notes.runs() if run.point in points and run.repeat < sweep.repeats]

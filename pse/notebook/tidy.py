@@ -46,10 +46,14 @@ class Experiment(pd.DataFrame):  # type: ignore[misc]
     """
 
     _metadata = ["raw", "program", "names"]  # noqa: RUF012 (pandas' own convention)
+    raw: Any = None
+    program = ""
+    names: Sequence[str] | None = None
+    """Columns with parameters; None in frames that pandas put together of several."""
 
     @property
     def _constructor(self) -> Any:
-        return pd.DataFrame
+        return Experiment  # So that a selection of rows can be drawn, too.
 
     def draw_speedup(self) -> Figure:
         """Draw the speedup over the number of processors, beside the ideal; a line for each setting."""

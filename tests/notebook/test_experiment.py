@@ -270,6 +270,24 @@ def test_pictures_of_speedup_and_efficiency(scaling):
         assert axes.get_ylim()[0] == 0
 
 
+def test_many_processors_stand_on_scales_of_factors():
+    sweep = make_sweep([1, 2, 64], {"N": [1, 2]}, 1, ["N"])
+    runs = [Run(point, 0, 1.0, {}) for point in sweep.points if point != (("procs", 1), ("N", 2))]
+    axes = tidy(sweep, runs, "p").draw_speedup().axes[0]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert axes.get_ylabel() == "speedup over the fewest of each line"
+    assert [text.get_text() for text in axes.texts] == ["a single run of each"]
+
+
+def test_rows_of_an_experiment_can_be_drawn(scaling):
+    axes = scaling[scaling["N"] == 200].sort_values("median").draw_speedup().axes[0]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["ideal", "heat.coven"]
+    for other in (pd.concat([scaling, scaling]), scaling[["procs", "median"]]):
+        with pytest.raises(NotebookError, match="not a whole experiment's frame any more"):
+            other.draw_speedup()
+    assert list(scaling.groupby("N")["median"].count()) == [3, 3]
+
+
 def test_a_point_without_a_run_has_no_numbers():
     sweep = make_sweep([1, 2], {}, 2, [])
     one, two = sweep.points
