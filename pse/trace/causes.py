@@ -1,7 +1,8 @@
 """Who ended each wait: the rank that handed over, took from a full queue, freed memory, came to its turn.
 
-A wait for input ends with a message, and messages have senders.  For other reasons nothing says who it was;
-but it did something at that moment that is in the trace, and the last one who did so is taken.
+A wait for a tag or for messages among partitions ends with something that came, and that has a sender.  For
+other reasons nothing says who it was; but it did something at that moment that is in the trace, and the last
+one who did so is taken.
 
 May touch: nothing.  Next rooms: ``why.py`` follows the causes from rank to rank, ``critical.py`` from the end
 of the run to its begin.
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pse.trace.activity import Activity, Kind
+from pse.trace.arrivals import Deed, arrivals
 from pse.trace.events import NONE, EventType, WaitReason
 from pse.trace.files import Array
 from pse.trace.reader import Trace
@@ -23,8 +25,9 @@ from pse.trace.tables import MESSAGE_DTYPE, high, low, match_messages, message_e
 CAUSE_DTYPE = np.dtype(
     [
         ("rank", "<u4"),  # who ended it; NONE: nobody that the trace shows
-        ("time", "<i8"),  # ns: when that rank did so
-        ("message", "<i8"),  # row in the table of messages; -1: it was no message
+        ("time", "<i8"),  # ns: when that rank did so; after the wait, if something else had woken the rank
+        ("deed", "u1"),  # Deed: what it did
+        ("message", "<i8"),  # row in the table of that deed; -1: it was no message
     ]
 )
 
@@ -76,7 +79,7 @@ def all_messages(trace: Trace) -> Array:
     return np.concatenate([found.matched, halves])
 
 
-def causes(activity: Activity, messages: Array) -> Array:
+def causes(activity: Activity, messages: Array, partition_messages: Array) -> Array:
     """Who ended each wait of a trace.
 
     Parameters
@@ -85,6 +88,8 @@ def causes(activity: Activity, messages: Array) -> Array:
         What the ranks did.
     messages : array of MESSAGE_DTYPE
         The messages of the same trace.
+    partition_messages : array of PARTITION_MESSAGE_DTYPE
+        Those among partitions.
 
     Returns
     -------
@@ -96,8 +101,9 @@ def causes(activity: Activity, messages: Array) -> Array:
     found["rank"], found["message"] = NONE, -1
     places = np.flatnonzero(blocks["kind"] == Kind.WAIT)
     rows = blocks["row"][places]
-    if len(places) and len(messages):
-        _by_message(activity, messages, found)
+    came = arrivals(messages, partition_messages)
+    if len(places) and len(came):
+        _by_arrival(activity, came, found, blocks["kind"] == Kind.WAIT)
     taken = _taken(activity)
     by_reason: tuple[tuple[WaitReason, Callable[[Array], tuple[Array, Doings]]], ...] = (
         (WaitReason.CREDIT, lambda chosen: (blocks["rank"][chosen], taken)),
@@ -115,28 +121,57 @@ def causes(activity: Activity, messages: Array) -> Array:
     return found
 
 
-def _by_message(activity: Activity, messages: Array, found: Array) -> None:
-    """The message that came between a wait and the rank's next block: the last that this block needed."""
+def wakers(activity: Activity, messages: Array, partition_messages: Array, ended: Array) -> Array:
+    """Who had woken a rank from a wait, where what it waited for was sent only afterwards.
+
+    Parameters
+    ----------
+    activity, messages, partition_messages
+        As for `causes`.
+    ended : array of CAUSE_DTYPE
+        What `causes` gave.
+
+    Returns
+    -------
+    array of CAUSE_DTYPE, shape of `ended`
+        Nobody for all other blocks.
+    """
+    found = np.zeros(len(ended), CAUSE_DTYPE)
+    found["rank"], found["message"] = NONE, -1
+    chosen = (ended["rank"] != NONE) & (ended["time"] > activity.blocks["end"])
+    if chosen.any():
+        _by_arrival(activity, arrivals(messages, partition_messages), found, chosen, until_end=True)
+    return found
+
+
+def _by_arrival(
+    activity: Activity, messages: Array, found: Array, chosen: Array, *, until_end: bool = False
+) -> None:
+    """What came between a wait and the rank's next block: the last that this block needed.
+
+    `chosen` says which waits are asked about; `until_end`: only what was sent before their end.
+    """
     blocks, follows = activity.blocks, activity.next_begins()
     needs = _Needs(activity)
     by_receiver = np.argsort(messages["receiver"], kind="stable")
     receivers = messages["receiver"][by_receiver]
     for rank in np.unique(receivers):
         first, last = activity.bounds.get(int(rank), (0, 0))
-        waits = first + np.flatnonzero(blocks["kind"][first:last] == Kind.WAIT)
+        waits = first + np.flatnonzero(chosen[first:last])
         rows = by_receiver[slice(*np.searchsorted(receivers, [rank, rank + 1]))]
         if not len(waits):
             continue
         place = np.searchsorted(blocks["begin"][waits], messages["received"][rows], side="right") - 1
         wait = waits[place]
         came = (place >= 0) & (messages["received"][rows] <= follows[wait])
-        came &= messages["sender"][rows] != rank
+        if until_end:
+            came &= messages["sent"][rows] <= blocks["end"][wait]
         rows, wait = rows[came], wait[came]
-        chosen = _last_needed(needs(rows, wait, messages), messages["sent"][rows], wait)
-        target = wait[chosen]
-        found["message"][target] = rows[chosen]
-        found["rank"][target] = messages["sender"][rows[chosen]]
-        found["time"][target] = np.minimum(messages["sent"][rows[chosen]], blocks["end"][target])
+        latest = _last_needed(needs(rows, wait, messages), messages["sent"][rows], wait)
+        target, picked = wait[latest], messages[rows[latest]]
+        found["message"][target], found["deed"][target] = picked["row"], picked["deed"]
+        found["rank"][target] = picked["sender"]
+        found["time"][target] = picked["sent"]
 
 
 def _last_needed(needed: Array, sent: Array, wait: Array) -> Array:
@@ -149,7 +184,7 @@ def _last_needed(needed: Array, sent: Array, wait: Array) -> Array:
 
 
 class _Needs:
-    """Tells how much a message was needed: 2, the wait was for it; 1, the next call reads it; 0."""
+    """Tells how much what came was needed: 2, the wait was for it; 1, the next call reads it; 0."""
 
     def __init__(self, activity: Activity) -> None:
         self._activity = activity
@@ -164,8 +199,9 @@ class _Needs:
         read = np.isin(edges.astype("<u8") << np.uint64(32) | blocks["site"][after], self._reads)
         read &= blocks["tph"][after] == messages["tph"][rows]
         stuck = waits[blocks["row"][wait]]
-        exactly = (edges == stuck["edge"]) & (messages["tph"][rows] == stuck["tph"])
-        needed: Array = read + 2 * exactly
+        is_tag = messages["deed"][rows] == Deed.TAG
+        exactly = np.where(is_tag, edges == stuck["edge"], stuck["reason"] == WaitReason.PARTITIONS)
+        needed: Array = read + 2 * (exactly & (messages["tph"][rows] == stuck["tph"]))
         return needed
 
 
@@ -176,10 +212,13 @@ def _by_doing(activity: Activity, found: Array, places: Array, keys: Array, doin
     there[there] = doings.time[last[there]] > blocks["since"][there]
     there[there] = doings.rank[last[there]] != blocks["rank"][there]
     before = found[places]
-    just = (before["rank"] != NONE) & (before["message"] < 0) & (blocks["end"] - before["time"] <= JUST)
+    just = (
+        (before["rank"] != NONE) & (before["deed"] == Deed.OTHER) & (blocks["end"] - before["time"] <= JUST)
+    )
     there[there] &= ~just[there] | (blocks["end"][there] - doings.time[last[there]] <= JUST)
     found["rank"][places[there]] = doings.rank[last[there]]
     found["time"][places[there]] = doings.time[last[there]]
+    found["deed"][places[there]] = Deed.OTHER
     found["message"][places[there]] = -1
 
 

@@ -13,8 +13,41 @@ from pse.trace.events import MessageFlag
 
 
 @dataclass(frozen=True)
+class LastComer:
+    """Who came last to a collective operation: partition, rank, when (ns); and the root if it has one."""
+
+    partition: int
+    rank: int
+    time: int
+    root: int | None = None
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message that is no tag: from a partition to another, or of MPI (without partitions).
+
+    Parameters
+    ----------
+    tag : int or None
+        Its message tag; None: it is a part of a collective operation.
+    source, target : int or None
+        The partitions.
+    collective : str
+        The collective operation that it is a part of: ``allreduce``.
+    last : LastComer or None
+        Who came last to that.
+    """
+
+    tag: int | None = None
+    source: int | None = None
+    target: int | None = None
+    collective: str = ""
+    last: LastComer | None = None
+
+
+@dataclass(frozen=True)
 class Handover:
-    """How a wait ended: who did it, when (ns), and with which tag if it was one."""
+    """How a wait ended: who did it, when (ns), and with which tag or message if it was one."""
 
     rank: int
     time: int
@@ -22,6 +55,8 @@ class Handover:
     bytes: int = 0
     way: str = ""  # by descriptor, copied, between nodes
     certain: bool = True  # False: it is only the rank that should have
+    message: Message | None = None
+    was_late_receiver: bool = False  # It took the message; else it sent it.
 
 
 @dataclass(frozen=True)

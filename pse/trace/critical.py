@@ -11,12 +11,14 @@ May touch: nothing.  Next rooms: ``views/critical_path.py`` draws it, ``summary`
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pse.trace.activity import Activity, Kind, activity
-from pse.trace.causes import all_messages, causes
+from pse.trace.arrivals import Deed
+from pse.trace.causes import all_messages, causes, wakers
 from pse.trace.events import NONE
 from pse.trace.files import Array
 from pse.trace.mpi_causes import mpi_causes
@@ -36,6 +38,12 @@ class Step(enum.IntEnum):
     END = 6  # after the last one
 
 
+HANDOVERS: dict[int, str] = {
+    Deed.SENT: "message",
+    Deed.TOOK: "late receiver",
+    Deed.CAME: "last to a collective",
+}
+"""What ended the wait, where it was no tag."""
 LATEST = 2**62
 """ns: later times are damaged."""
 STEP_DTYPE = np.dtype(
@@ -49,6 +57,7 @@ STEP_DTYPE = np.dtype(
         ("block", "<i8"),  # in `activity.blocks`; -1: none
         ("sender", "<u4"),  # of a hand-over
         ("edge", "<u4"),  # of a hand-over; NONE: it was no tag
+        ("deed", "u1"),  # Deed: of a hand-over, what ended the wait
     ]
 )
 
@@ -73,11 +82,13 @@ def critical_path(trace: Trace) -> CriticalPath:
     """Find the critical path of a run."""
     did = activity(trace)
     messages = all_messages(trace)
-    ended = causes(did, messages)
+    among = trace.partition_messages()
+    ended = causes(did, messages, among)
+    woke = wakers(did, messages, among, ended)
     _with_mpi(did, ended)
     if not len(did.blocks):
         return CriticalPath(np.empty(0, STEP_DTYPE), did)
-    return CriticalPath(_steps(did, ended, messages, min(trace.span, LATEST)), did)
+    return CriticalPath(_steps(did, (ended, woke), messages, min(trace.span, LATEST)), did)
 
 
 def _with_mpi(did: Activity, ended: Array) -> None:
@@ -85,25 +96,25 @@ def _with_mpi(did: Activity, ended: Array) -> None:
     places = np.flatnonzero(did.blocks["kind"] == Kind.ROUTINE)
     if len(places):
         ended[places] = mpi_causes(did)[did.blocks["row"][places]]
-        ended["message"][places] = -1
 
 
-def _walk(did: Activity, ended: Array) -> list[tuple[int, int, bool]]:
-    """Blocks from the end of the run to its begin: index, when the path leaves it, whether a hand-over began.
+def _walk(did: Activity, ended_by: Sequence[Array]) -> list[tuple[int, int, int]]:
+    """Blocks from the end of the run to its begin: index, when the path leaves it, by which cause; -1: none.
 
     Plain Python on lists: one step needs the one before it, and takes less than a microsecond.
     """
     begins, ends = did.blocks["begin"].tolist(), did.blocks["end"].tolist()
-    ranks, times, causers = did.blocks["rank"].tolist(), ended["time"].tolist(), ended["rank"].tolist()
-    before = _before(did, ended)
+    ranks, times = did.blocks["rank"].tolist(), [cause["time"].tolist() for cause in ended_by]
+    before = [_before(did, cause) for cause in ended_by]
     place = _last(did)
     now, path = ends[place], []
     while place >= 0:
-        jumps = causers[place] != NONE and times[place] < now and before[place] >= 0
-        path.append((place, now, jumps))
-        if jumps:
-            now, place = times[place], before[place]
+        by = 0 if before[0][place] >= 0 and times[0][place] < now else 1
+        if before[by][place] >= 0 and times[by][place] < now:
+            path.append((place, now, by))
+            now, place = times[by][place], before[by][place]
         else:
+            path.append((place, now, -1))
             now = min(now, begins[place])
             place = place - 1 if place and ranks[place - 1] == ranks[place] else -1
     return path
@@ -130,18 +141,21 @@ def _before(did: Activity, ended: Array) -> list[int]:
     return before
 
 
-def _steps(did: Activity, ended: Array, messages: Array, span: int) -> Array:
+def _steps(did: Activity, ended_by: tuple[Array, Array], messages: Array, span: int) -> Array:
     """The pieces of the path, in the order of time."""
-    walked = np.array(_walk(did, ended)[::-1], "<i8")
-    place, now, jumps = walked[:, 0], walked[:, 1], walked[:, 2].astype(bool)
-    blocks, cause = did.blocks[place], ended[place]
+    walked = np.array(_walk(did, ended_by)[::-1], "<i8")
+    place, now, jumps = walked[:, 0], walked[:, 1], walked[:, 2] >= 0
+    ended, woke = ended_by
+    blocks, cause = did.blocks[place], np.where(walked[:, 2] == 1, woke[place], ended[place])
     ends = np.minimum(blocks["end"], now)
+    ends = np.where(jumps, np.maximum(ends, cause["time"]), ends)  # What it waited for came after the wait.
     inside = np.zeros(len(place), STEP_DTYPE)
     inside["kind"] = np.where(jumps, Step.HANDOVER, blocks["kind"])
     inside["begin"] = np.where(jumps, cause["time"], np.minimum(blocks["begin"], ends))
     inside["end"] = ends
     inside["sender"], inside["edge"] = np.where(jumps, cause["rank"], NONE), NONE
-    tagged = np.flatnonzero(jumps & (cause["message"] >= 0))
+    inside["deed"] = np.where(jumps, cause["deed"], Deed.OTHER)
+    tagged = np.flatnonzero(jumps & (cause["deed"] == Deed.TAG))
     inside["edge"][tagged] = messages["edge"][cause["message"][tagged]]
     after = np.zeros(len(place), STEP_DTYPE)
     after["kind"], after["begin"], after["end"] = Step.ENGINE, ends, now
@@ -170,7 +184,9 @@ def shares(trace: Trace, path: CriticalPath, steps: Array | None = None) -> list
     found: dict[tuple[str, str], tuple[int, int]] = {}
     is_call = steps["kind"] == Step.CALL
     threads = np.where(is_call, _thread_ranks(trace, names)[steps["rank"]], 0)
-    numbers, number = np.unique(np.where(is_call, steps["site"], _routines(path, steps)), return_inverse=True)
+    what = np.where(is_call, steps["site"], _routines(path, steps))
+    what = np.where(steps["kind"] == Step.HANDOVER, steps["deed"], what)
+    numbers, number = np.unique(what, return_inverse=True)
     keys = (steps["kind"].astype("<i8") * len(numbers) + number) * (max(trace.ranks) + 1) + threads
     _, first, index = np.unique(keys, return_index=True, return_inverse=True)
     times = np.bincount(index, steps["end"] - steps["begin"]).astype("<i8").tolist()
@@ -212,5 +228,7 @@ def _named(
         return (path.activity.routine_names[number],) * 2
     if step == Step.ENGINE and trace.definitions is None:
         return ("program",) * 2
-    words = {Step.HANDOVER: "hand-over", Step.WAIT: "waits"}
-    return (words.get(step, step.name.lower()),) * 2
+    if step == Step.HANDOVER:
+        return HANDOVERS.get(number, "hand-over"), "hand-over"
+    word = "waits" if step == Step.WAIT else step.name.lower()
+    return word, word

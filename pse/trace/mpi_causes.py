@@ -1,4 +1,7 @@
-"""Who kept a call of MPI waiting: the sender that came late, or the last one to enter a collective operation.
+"""Who kept a call of MPI waiting: a late sender, a late receiver, or the last one to enter a collective.
+
+A send waits for its receive if MPI doesn't keep the message meanwhile.  No event says so, and MPI libraries
+differ; but a message that was complete before its receive was posted was kept, and so are smaller ones.
 
 May touch: nothing.  Next rooms: ``why.py`` and ``critical.py``.
 """
@@ -8,10 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from pse.trace.activity import Activity
-from pse.trace.causes import CAUSE_DTYPE
-from pse.trace.events import NONE
+from pse.trace.arrivals import Deed
+from pse.trace.causes import CAUSE_DTYPE, JUST
+from pse.trace.events import NONE, SendMode
 from pse.trace.files import Array
 from pse.trace.mpi_messages import collectives, mpi_messages
+
+WAITING = (SendMode.STANDARD, SendMode.SYNCHRONOUS)
+"""Modes in which a send may wait for its receive."""
 
 
 def mpi_causes(activity: Activity) -> Array:
@@ -30,8 +37,11 @@ def mpi_causes(activity: Activity) -> Array:
     found = np.zeros(len(activity.routines), CAUSE_DTYPE)
     found["rank"], found["message"] = NONE, -1
     if len(found):
-        within = _Within(activity)
-        _late_senders(mpi_messages(activity.trace), within, found)
+        within, messages = _Within(activity), mpi_messages(activity.trace)
+        late = np.concatenate([_late_senders(messages, within), _late_receivers(activity, messages, within)])
+        late = late[np.argsort(late["time"], kind="stable")]  # The last one counts.
+        for name in CAUSE_DTYPE.names or ():
+            found[name][late["row"]] = late[name]
         _last_to_enter(collectives(activity.trace), within, found)
     return found
 
@@ -71,16 +81,52 @@ class _Within:
         return times
 
 
-def _late_senders(messages: Array, within: _Within, found: Array) -> None:
-    """Of the messages that came within a call the last sent, if it was sent after the call began."""
+def _late_senders(messages: Array, within: _Within) -> Array:
+    """Messages that came within a call and were sent after it began."""
     ends = np.flatnonzero((messages["sent"] >= 0) & (messages["received"] >= 0))
     rows = within(messages["receiver"][ends], messages["received"][ends])
     late = (rows >= 0) & (messages["sent"][ends] > within.entered(rows))
-    ends, rows = ends[late], rows[late]
-    by_sent = np.argsort(messages["sent"][ends], kind="stable")
-    ends, rows = ends[by_sent], rows[by_sent]
-    found["rank"][rows], found["time"][rows] = messages["sender"][ends], messages["sent"][ends]
-    found["message"][rows] = ends
+    return _late(ends[late], rows[late], messages["sender"], messages["sent"], Deed.SENT)
+
+
+def _late_receivers(activity: Activity, messages: Array, within: _Within) -> Array:
+    """Messages that MPI didn't keep, of which the receive was posted while a call waited to send them."""
+    ends = np.flatnonzero((messages["sent"] >= 0) & (messages["received"] >= 0))
+    ends = ends[np.isin(messages["mode"][ends], WAITING)]
+    own = messages[ends]
+    asked = within(own["receiver"], own["received"])
+    posted = np.where(own["posted"] >= 0, own["posted"], np.where(asked >= 0, within.entered(asked), -1))
+    rows = within(own["sender"], np.where(own["complete"] >= 0, own["complete"], own["sent"]))
+    done = np.where(own["complete"] >= 0, own["complete"], within.left(rows))
+    late = (rows >= 0) & (posted > within.entered(rows)) & (posted < within.left(rows))
+    late &= ~_kept(activity, own, (rows >= 0) & (done + JUST < posted))
+    times = np.full(len(messages), -1)
+    times[ends] = posted
+    return _late(ends[late], rows[late], messages["receiver"], times, Deed.TOOK)
+
+
+def _kept(activity: Activity, messages: Array, early: Array) -> Array:
+    """Which messages MPI kept for their receivers, as it did with some (`early`) of their size or more.
+
+    On a node it may keep larger ones than between nodes.
+    """
+    hosts = [activity.trace.files[rank].host for rank in activity.trace.ranks]
+    number = np.zeros(max(activity.trace.ranks) + 1, "<i8")
+    number[list(activity.trace.ranks)] = [hosts.index(host) for host in hosts]
+    near = number[messages["sender"]] == number[messages["receiver"]]
+    standard = messages["mode"] == SendMode.STANDARD
+    kept = np.zeros(len(messages), bool)
+    for alike in (near & standard, ~near & standard):
+        kept |= alike & (messages["bytes"] <= messages["bytes"][alike & early].max(initial=0))
+    return kept
+
+
+def _late(ends: Array, rows: Array, ranks: Array, times: Array, deed: Deed) -> Array:
+    """Causes, with the row of the call of each."""
+    made = np.zeros(len(ends), [*CAUSE_DTYPE.descr, ("row", "<i8")])
+    made["rank"], made["time"], made["message"], made["row"] = ranks[ends], times[ends], ends, rows
+    made["deed"] = deed
+    return made
 
 
 def _last_to_enter(operations: Array, within: _Within, found: Array) -> None:
@@ -98,4 +144,4 @@ def _last_to_enter(operations: Array, within: _Within, found: Array) -> None:
     late = (rows >= 0) & (last["begin"] > within.entered(rows)) & (last["begin"] < within.left(rows))
     late &= last["rank"] != operations["rank"]
     found["rank"][rows[late]], found["time"][rows[late]] = last["rank"][late], last["begin"][late]
-    found["message"][rows[late]] = -1
+    found["message"][rows[late]], found["deed"][rows[late]] = -1, Deed.CAME

@@ -1,7 +1,8 @@
 """MPI's messages and collective operations with ranks of the job: sends matched with their receives.
 
 Events name partners by their rank in a communicator, and communicators by each rank's own number; here both
-are numbers for all ranks.  The nth send to a rank, by communicator and tag, is its nth receive from there.
+are numbers for all ranks.  The nth send to a rank, by communicator and tag, is the nth receive from there
+that was posted.
 
 May touch: nothing.  Next rooms: ``causes.py`` asks who kept a routine waiting, ``views`` draw the traffic.
 """
@@ -15,7 +16,7 @@ import numpy as np
 from pse.trace.events import NONE, EventType
 from pse.trace.files import Array
 from pse.trace.reader import Trace
-from pse.trace.tables import high, low, match_keys
+from pse.trace.tables import high, low, match_keys, ordinals
 
 MPI_MESSAGE_DTYPE = np.dtype(
     [
@@ -26,6 +27,9 @@ MPI_MESSAGE_DTYPE = np.dtype(
         ("bytes", "<u8"),
         ("sent", "<i8"),  # ns; a missing end: -1
         ("received", "<i8"),  # ns; a missing end: -1
+        ("posted", "<i8"),  # ns when its receive was, if that was a request of its own; else -1
+        ("complete", "<i8"),  # ns when its sending was, if that was a request of its own; else -1
+        ("mode", "<u2"),  # SendMode
     ]
 )
 COLLECTIVE_DTYPE = np.dtype(
@@ -115,11 +119,14 @@ def mpi_messages(trace: Trace) -> Array:
     sends = [_ends(trace, known, rank, EventType.MPI_SEND) for rank in trace.ranks]
     receives = [_ends(trace, known, rank, EventType.MPI_RECEIVE) for rank in trace.ranks]
     out, back = (np.concatenate([np.empty(0, MPI_MESSAGE_DTYPE), *ends]) for ends in (sends, receives))
-    keys = [(*(end[name] for name in ("communicator", "sender", "receiver", "tag")), _ordinals(end))
-            for end in (out, back)]  # fmt: skip
+    kinds = [[end[name] for name in ("communicator", "sender", "receiver", "tag")] for end in (out, back)]
+    posted = np.where(back["posted"] >= 0, back["posted"], back["received"])
+    keys = [
+        (*columns, ordinals(columns, times)) for columns, times in zip(kinds, (None, posted), strict=True)
+    ]
     sent, received = match_keys(keys[0], keys[1])
     matched = out[sent]
-    matched["received"] = back["received"][received]
+    matched["received"], matched["posted"] = back["received"][received], back["posted"][received]
     return np.concatenate([matched, np.delete(out, sent), np.delete(back, received)])
 
 
@@ -133,23 +140,26 @@ def _ends(trace: Trace, known: Communicators, rank: int, kind: EventType) -> Arr
     ends["tag"], ends["bytes"] = high(events["b"]), events["a"]
     times = trace.run_times(rank, events["time"])
     ends["sent"], ends["received"] = (times, -1) if is_send else (-1, times)
+    ends["posted"] = ends["complete"] = -1
+    if is_send:
+        ends["mode"] = events["flags"]
+        ends["complete"] = _of_requests(trace, rank, EventType.MPI_SEND_COMPLETE, high(events["c"]))
+    else:
+        ends["posted"] = _of_requests(trace, rank, EventType.MPI_RECEIVE_POST, high(events["c"]))
     known_ends: Array = ends[other != NONE]
     return known_ends
 
 
-def _ordinals(ends: Array) -> Array:
-    """The how manieth of its kind each end is, in the order of the table."""
-    columns = [ends[name] for name in ("tag", "receiver", "sender", "communicator")]
-    order = np.lexsort(columns)
-    is_first = np.ones(len(ends), bool)
-    for column in columns:
-        is_first[1:] &= column[order[1:]] == column[order[:-1]]
-    is_first[1:] = ~is_first[1:]
-    places = np.arange(len(ends))
-    begins = np.maximum.accumulate(np.where(is_first, places, 0)) if len(ends) else places
-    ordinals = np.empty(len(ends), "<i8")
-    ordinals[order] = places - begins
-    return ordinals
+def _of_requests(trace: Trace, rank: int, kind: EventType, requests: Array) -> Array:
+    """When a rank's requests had an event of a kind, -1 where they had none; request 0 is no request."""
+    events = trace.select(rank, kind)
+    numbers = high(events["c"])
+    order = np.argsort(numbers, kind="stable")
+    numbers, times = numbers[order], trace.run_times(rank, events["time"])[order]
+    if not len(numbers):
+        return np.full(len(requests), -1)
+    place = np.minimum(np.searchsorted(numbers, requests), len(numbers) - 1)
+    return np.where((numbers[place] == requests) & (requests > 0), times[place], -1)
 
 
 def collectives(trace: Trace) -> Array:

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pse.trace import mpi, tables
+from pse.trace import mpi, partition_messages, tables
 from pse.trace.clocks import RunClock
 from pse.trace.definitions import FILE_NAME, RANK_FILE, Definitions, read_definitions, read_program
 from pse.trace.errors import TraceError
 from pse.trace.events import EVENT_DTYPE, EventType
 from pse.trace.files import MOST_TYPES, Array, RankFile, merge_rank_files, open_rank_file
 from pse.trace.pieces import pieces
+from pse.trace.problems import gathered
 
 if TYPE_CHECKING:
     from pse.trace.selection import Selection
@@ -119,6 +120,20 @@ class Trace:
         found = tables.match_messages(*tables.message_ends(self))
         return found.sends, found.receives
 
+    def partition_messages(self) -> Array:
+        """All messages among partitions: array of `partition_messages.PARTITION_MESSAGE_DTYPE`.
+
+        Those of which only one end is there come last, with -1 as the time of the other.
+        """
+        return partition_messages.partition_messages(self)
+
+    def partition_collectives(self) -> Array:
+        """All collective operations among partitions, a row for each partition: by rank, then in order.
+
+        An array of `partition_messages.PARTITION_COLLECTIVE_DTYPE`.
+        """
+        return partition_messages.partition_collectives(self)
+
     def waits(self) -> Array:
         """All waits: structured array of `tables.WAIT_DTYPE`, by rank, then in order.
 
@@ -192,7 +207,7 @@ def open_trace(directory: str | os.PathLike[str]) -> Trace:
         problems += files[rank].problems
     clock = RunClock(files, {rank.rank: rank.host for rank in definitions.ranks} if definitions else {})
     text = _program(path, definitions, problems)
-    return Trace(path, definitions, files, (*problems, *clock.problems), clock, text)
+    return Trace(path, definitions, files, gathered([*problems, *clock.problems]), clock, text)
 
 
 def _list(path: Path) -> list[str]:

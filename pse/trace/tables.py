@@ -273,6 +273,19 @@ def match_keys(sends: tuple[Array, ...], receives: tuple[Array, ...]) -> tuple[A
     return sent, partners[sent]
 
 
+def ordinals(columns: Sequence[Array], times: Array | None = None) -> Array:
+    """The how manieth of its kind each row is: by time, else in the order of the rows; int64, shape (n,)."""
+    order = np.lexsort([*([] if times is None else [times]), *columns])
+    is_first = np.ones(len(order), bool)
+    for column in columns:
+        is_first[1:] &= column[order[1:]] == column[order[:-1]]
+    is_first[1:] = ~is_first[1:]
+    places = np.arange(len(order))
+    found = np.empty(len(order), "<i8")
+    found[order] = places - np.maximum.accumulate(np.where(is_first, places, 0)) if len(order) else places
+    return found
+
+
 def _few(columns: Sequence[Array], limit: int) -> tuple[list[Array], int]:
     """Two columns with numbers below a bound, and the bound; over the limit, places among all values."""
     bound = 1 + max((int(column.max()) for column in columns if len(column)), default=0)

@@ -1,8 +1,8 @@
 """What a rank was waiting for at a moment, and for whom, along the chain to a rank that didn't wait.
 
 Each link asks what one rank did at the same moment.  If it waited, whoever ended that wait is the next link:
-a message has a sender; for the other reasons see ``causes.py``.  Of a wait that never ended, the next link is
-the rank that should have handed over.
+a message has a sender, and may have a late receiver; for the other reasons see ``causes.py``.  Of a wait that
+never ended, the next link is the rank that should have handed over.
 
 May touch: nothing.  Next room: ``why_text.py`` tells it in sentences.
 """
@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from pse.trace.activity import Activity, Kind, activity
+from pse.trace.arrivals import Deed
 from pse.trace.causes import all_messages, causes
-from pse.trace.chain import Chain, Handover, Link, way
+from pse.trace.chain import Chain, Handover, Link
 from pse.trace.errors import TraceError
 from pse.trace.events import NONE, EventType, Phase, WaitReason
 from pse.trace.files import Array
+from pse.trace.handovers import Handovers
 from pse.trace.mpi_causes import mpi_causes
 from pse.trace.names import Names
 from pse.trace.reader import Trace
@@ -79,7 +81,9 @@ class _Asker:
         self._names, self._tphs = Names(trace), Tphs(trace)
         self._activity: Activity = activity(trace)
         self._messages = all_messages(trace)
-        self._causes = causes(self._activity, self._messages)
+        among = trace.partition_messages()
+        self._causes = causes(self._activity, self._messages, among)
+        self._handovers = Handovers(trace, self._messages, among)
         self._mpi = mpi_causes(self._activity)
 
     def chain(self, rank: int) -> Chain:
@@ -160,7 +164,7 @@ class _Asker:
         call, cause = self._activity.routines[row], self._mpi[row]
         ended = None
         if cause["rank"] != NONE and cause["time"] > self._time:
-            ended = Handover(int(cause["rank"]), int(cause["time"]))
+            ended = self._handovers.of_routine(cause)
         routine = self._activity.routine_names[call["routine"]]
         return Link(
             rank, name, "mpi", int(call["enter"]), int(call["leave"]), routine=routine, ended_by=ended
@@ -169,8 +173,8 @@ class _Asker:
     def _waiting(self, rank: int, name: str, block: int) -> Link:
         wait = self._activity.waits[self._activity.blocks["row"][block]]
         cause, edge = self._causes[block], int(wait["edge"])
-        ended = self._suspect(rank, wait) if cause["rank"] == NONE else self._cause(cause)
-        if edge == NONE and cause["message"] >= 0:
+        ended = self._suspect(rank, wait) if cause["rank"] == NONE else self._handovers.of_wait(cause)
+        if edge == NONE and cause["deed"] == Deed.TAG:
             edge = int(self._messages["edge"][cause["message"]])
         return Link(
             rank,
@@ -189,18 +193,6 @@ class _Asker:
         found = next((e for e in definitions.edges if e.id == edge), None) if definitions else None
         return self._names.spoken_site(found.source) if found and found.source is not None else ""
 
-    def _cause(self, cause: Any) -> Handover:
-        if cause["message"] < 0:
-            return Handover(int(cause["rank"]), int(cause["time"]))
-        message = self._messages[cause["message"]]
-        return Handover(
-            int(cause["rank"]),
-            int(cause["time"]),
-            self._names.tag(int(message["edge"])),
-            int(message["bytes"]),
-            way(int(message["flags"])),
-        )
-
     def _suspect(self, rank: int, wait: Any) -> Handover | None:
         """Of a wait that never ended: whoever should have ended it."""
         if wait["complete"]:
@@ -209,6 +201,8 @@ class _Asker:
         if found is None and wait["reason"] in (WaitReason.INPUT, WaitReason.REMOTE):
             found = self._usual(self._messages["edge"] == wait["edge"], "receiver", "sender", rank)
             found = self._definer(rank, int(wait["edge"])) if found is None else found
+        elif found is None and wait["reason"] == WaitReason.PARTITIONS:
+            found = self._handovers.should(rank, wait)
         elif found is None and wait["reason"] == WaitReason.CREDIT:
             found = self._usual(self._messages["site"] == wait["site"], "sender", "receiver", rank)
         return (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pse.trace.chain import Chain, Handover, Link
+from pse.trace.chain import Chain, Handover, Link, Message
 from pse.trace.text import seconds, size
 
 PROGRAM = "the program"
@@ -20,6 +20,7 @@ REASONS = {
     "remote": "for a transfer between nodes",
     "order": "for its turn in the common order of collective calls",
     "iteration": "for an earlier iteration to complete on all ranks",
+    "partitions": "for messages among partitions",
     "start": "for the other ranks",
 }
 DEEDS = {
@@ -52,7 +53,7 @@ def _link(link: Link, chain: Chain) -> Iterator[str]:
         yield f"  {_ended(link, link.ended_by)}"
     if link.meanwhile:
         spent = ", ".join(f"{name} {seconds(time)}" for name, time in link.meanwhile[:4])
-        yield f"  then, until it handed over: {spent}"
+        yield f"  from then until it handed over: {spent}"
 
 
 def _doing(link: Link) -> str:
@@ -60,7 +61,8 @@ def _doing(link: Link) -> str:
     if link.state == "call":
         return f"executed {where}"
     if link.state == "wait":
-        return f"waited {_reason(link)}{f', to execute {where}' if link.label else ''}"
+        begun = "in" if link.reason == "partitions" else "to execute"
+        return f"waited {_reason(link)}{f', {begun} {where}' if link.label else ''}"
     if link.state == "mpi":
         return f"was in {link.routine}{f', called by {where}' if link.label else ''}"
     idle = (link.end or 0) - (link.begin or 0) > LONG
@@ -80,9 +82,20 @@ def _site(link: Link) -> str:
 
 
 def _reason(link: Link) -> str:
+    end = link.ended_by
+    if link.reason == "partitions" and end is not None and end.message is not None:
+        return _for_message(end.message, end.was_late_receiver)
     if link.reason not in ("input", "remote") or not link.tag:
         return REASONS.get(link.reason, f"for {link.reason}")
     return f"for the tag {link.tag}{f' of {link.source}' if link.source else ''}"
+
+
+def _for_message(message: Message, is_mine: bool) -> str:
+    """What a rank waits for whose partition rests."""
+    if message.collective:
+        return f"for the {message.collective} of partition {message.source if is_mine else message.target}"
+    ends = f"tag {message.tag} from partition {message.source} to {message.target}"
+    return f"until its message with {ends} was taken" if is_mine else f"for a message with {ends}"
 
 
 def _times(link: Link) -> str:
@@ -102,11 +115,42 @@ def _ended(link: Link, end: Handover) -> str:
     if end.tag:
         amount = f"{size(end.bytes)} {end.way}" if end.bytes else end.way
         return f"until rank {end.rank} handed over {end.tag} at {at} ({amount}){_late(link, end)}"
+    if end.message is not None:
+        return f"until rank {end.rank} {_did(link, end)} at {at}{_amount(end)}{_late(link, end)}{_last(end)}"
     if link.state == "done":
         return f"until rank {end.rank} was done, too, at {at}"
     if link.state == "mpi":
         return f"until rank {end.rank} came to it, at {at}"
     return f"until rank {end.rank} {DEEDS.get(link.reason, 'woke it')} at {at}"
+
+
+def _did(link: Link, end: Handover) -> str:
+    """What the other rank did with a message; for waits that were not for it, which one it was."""
+    if end.message is None or link.reason == "partitions":
+        what = "it" if end.message is None or end.message.tag is not None else "its part"
+        return f"took {what}" if end.was_late_receiver else f"sent {what}"
+    kind = (
+        f"with tag {end.message.tag}" if end.message.tag is not None else f"of the {end.message.collective}"
+    )
+    if link.state == "mpi" and end.was_late_receiver:
+        return f"posted the receive for its message {kind}"
+    return f"{'took' if end.was_late_receiver else 'sent'} a message {kind}"
+
+
+def _amount(end: Handover) -> str:
+    amount = f"{size(end.bytes)} {end.way}".strip() if end.bytes else end.way
+    return f" ({amount})" if amount else ""
+
+
+def _last(end: Handover) -> str:
+    """Who came last to a collective operation; with a root, all may have come long before."""
+    last = end.message.last if end.message is not None else None
+    if last is None:
+        return ""
+    root = f" (its root is partition {last.root})" if last.root is not None else ""
+    return (
+        f"; partition {last.partition} on rank {last.rank} came to it last, at {moment_text(last.time)}{root}"
+    )
 
 
 def _late(link: Link, end: Handover) -> str:
