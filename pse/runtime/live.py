@@ -16,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pse.runtime._channel import Board
-from pse.runtime.overview import Line, LoopLine, Overview, QueueLine
-from pse.runtime.progress import Progress, hidden_text, loop_text
+from pse.runtime.overview import Line, LoopLine, Overview, QueueLine, ThreadLine
+from pse.runtime.progress import Progress, busiest, hidden_text, loop_text
 from pse.runtime.report import size_text
 from pse.runtime.request import Prepared
 
@@ -53,7 +53,7 @@ class LiveProgress(Progress):
 
     def draw(self, overview: Overview) -> RenderableType:
         """Draw the lines."""
-        return _sites(overview.sites)
+        return Group(*_fitted_sites(overview.sites, self._console.size.height - _HEAD))
 
     def stop(self) -> None:
         """Take the lines away; the report comes in their place."""
@@ -91,23 +91,26 @@ def drawn(overview: Overview, height: int | None = None) -> RenderableType:
     overview : Overview
         How it stands.
     height : int, optional
-        Lines that there are; call sites and queues that have the least to tell are left out to fit.
+        Lines that there are; call sites, threads and queues that have the least to tell are left out to fit.
     """
     queues = _fullest(overview.queues, height // 4) if height else overview.queues
     notes = [*_memory(overview), *([Text(hidden_text(overview.hidden), "yellow")] if overview.hidden else [])]
-    heights = [_HEAD + len(rows) for rows in (overview.loops, overview.threads, queues) if rows]
-    taken = 1 + sum(heights) + (1 + len(notes) if notes else 0)
-    room = max(_LEAST, height - taken - _HEAD - 2) if height else len(overview.sites)
-    sites = _busiest(overview.sites, room)
+    heights = [_HEAD + len(rows) for rows in (overview.loops, queues) if rows]
+    taken = 1 + sum(heights) + (1 + len(notes) if notes else 0) + 2 * _HEAD + 2
+    for_sites, for_threads = _rooms(overview, height - taken) if height else (None, None)
     parts: list[RenderableType] = [_head(overview)]
     parts += ["", _loops(overview.loops)] if overview.loops else []
-    parts += ["", _sites(sites)]
-    if len(sites) < len(overview.sites):
-        parts.append(Text(f"… and {len(overview.sites) - len(sites)} call sites with less to do", "dim"))
-    parts += ["", _threads(overview)]
+    parts += ["", *_fitted_sites(overview.sites, for_sites)]
+    parts += ["", *_fitted_threads(overview.threads, for_threads)]
     parts += ["", _queues(queues)] if queues else []
     parts += ["", *notes] if notes else []
     return Group(*parts)
+
+
+def _rooms(overview: Overview, room: int) -> tuple[int, int]:
+    """Share the lines of a terminal among call sites and threads; what one of them leaves is the other's."""
+    threads = min(len(overview.threads), max(room // 2, room - len(overview.sites), _LEAST))
+    return max(room - threads, _LEAST), threads
 
 
 def _head(overview: Overview) -> Text:
@@ -134,17 +137,26 @@ def _loops(loops: Sequence[LoopLine]) -> Table:
     return table
 
 
-def _busiest(sites: Sequence[Line], count: int) -> Sequence[Line]:
-    """Keep the call sites on which most time went, in the program's order."""
-    if len(sites) <= count:
-        return sites
-    busiest = sorted(range(len(sites)), key=lambda number: -sites[number].seconds)
-    return [sites[number] for number in sorted(busiest[:count])]
-
-
 def _fullest(queues: Sequence[QueueLine], count: int) -> Sequence[QueueLine]:
     """Keep the queues that became longest."""
     return sorted(queues, key=lambda queue: -queue.longest)[: max(_LEAST, count)]
+
+
+def _fitted_sites(sites: Sequence[Line], count: int | None) -> list[RenderableType]:
+    """Draw the busiest call sites in so many lines, one of which says how many are left out."""
+    if count is None or len(sites) <= count:
+        return [_sites(sites)]
+    kept = busiest(sites, max(count - 1, 1))
+    return [_sites(kept), Text(f"… and {len(sites) - len(kept)} call sites with less to do", "dim")]
+
+
+def _fitted_threads(threads: Sequence[ThreadLine], count: int | None) -> list[RenderableType]:
+    """Draw the threads that are in modules most, likewise."""
+    if count is None or len(threads) <= count:
+        return [_threads(threads)]
+    order = sorted(range(len(threads)), key=lambda number: -threads[number].busy)[: max(count - 1, 1)]
+    more = Text(f"… and {len(threads) - len(order)} threads with less to do", "dim")
+    return [_threads([threads[number] for number in sorted(order)]), more]
 
 
 def _sites(sites: Sequence[Line]) -> Table:
@@ -159,11 +171,11 @@ def _sites(sites: Sequence[Line]) -> Table:
     return table
 
 
-def _threads(overview: Overview) -> Table:
+def _threads(threads: Sequence[ThreadLine]) -> Table:
     table = _table(
         "thread", "ranks", "in modules", "", "CPU", "state", numbers=("ranks", "in modules", "CPU")
     )
-    for line in overview.threads:
+    for line in threads:
         shares = (_percent(line.busy), share_bar(line.busy, 10), _percent(line.cpu))
         table.add_row(Text(line.thread), str(line.ranks), *shares, Text(line.state or "out of sight"))
     return table

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from pse.runtime._channel import Board
@@ -22,6 +22,12 @@ from pse.runtime.request import Prepared
 
 PLAIN_INTERVAL = 5.0
 """Seconds between two rounds of plain lines."""
+
+MOST_LINES = 24
+"""Call sites that a round of plain lines tells of."""
+
+FEW = 6
+"""Threads that are named one by one."""
 
 WATCHER = "PSE_WATCHER"
 """Environment variable by which a process that starts `pse run` names the descriptor it wants told."""
@@ -53,8 +59,8 @@ class Progress:
         """Say what is going to run."""
         self.observer.observe()  # Shares are of the time since the last look.
         keys = self.prepared.placement.keys
-        root = ", ".join(key.label for key in keys if key.region == "root")
-        inner = ", ".join(key.label for key in keys if key.region != "root")
+        root = _some([key.label for key in keys if key.region == "root"])
+        inner = _some([key.label for key in keys if key.region != "root"])
         where = f"root {root}" if root else ""
         where += ("; " if root and inner else "") + (f"each processor {inner}" if inner else "")
         count = self.prepared.processors
@@ -73,12 +79,14 @@ class Progress:
 
     def _news(self, overview: Overview) -> list[str]:
         new = [
-            str(line)
+            line
             for number, line in enumerate(overview.sites)
             if line.calls + line.seconds > 0 and self._said.get(number) != line
         ]
         self._said = dict(enumerate(overview.sites))
-        return new
+        shown = busiest(new, MOST_LINES)
+        more = [f"… and {len(new) - len(shown)} call sites with less to do"] if len(shown) < len(new) else []
+        return [*map(str, shown), *more]
 
     def stop(self) -> None:
         """End what is shown."""
@@ -176,8 +184,25 @@ def hidden_text(hidden: int) -> str:
 
 
 def waiting_text(overview: Overview) -> str:
-    """Say what every thread is waiting for."""
-    return "; ".join(f"{line.thread} {line.state or 'out of sight'}" for line in overview.threads)
+    """Say what every thread is waiting for; of many, those alike together."""
+    states = [(line.thread, line.state or "out of sight") for line in overview.threads]
+    if len(states) <= FEW:
+        return "; ".join(f"{thread} {state}" for thread, state in states)
+    alike: dict[str, list[str]] = {}
+    for thread, state in states:
+        alike.setdefault(state, []).append(thread)
+    return "; ".join(f"{_some(threads)} {state}" for state, threads in alike.items())
+
+
+def busiest(sites: Sequence[Line], count: int) -> Sequence[Line]:
+    """Keep the call sites on which most time went, in the program's order."""
+    kept = sorted(range(len(sites)), key=lambda number: -sites[number].seconds)[:count]
+    return [sites[number] for number in sorted(kept)]
+
+
+def _some(names: Sequence[str]) -> str:
+    """Name a few of many."""
+    return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
 @contextlib.contextmanager

@@ -5,9 +5,11 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from jobs import PROGRAMS, beside_python
@@ -16,7 +18,7 @@ from rich.console import Console
 from pse.runtime import overview as overview_module
 from pse.runtime import progress as plain
 from pse.runtime._channel import DONE, RUNNING, Board
-from pse.runtime.live import drawn
+from pse.runtime.live import LiveProgress, drawn
 from pse.runtime.overview import Line, LoopLine, MemoryLine, Observer, Overview, QueueLine, ThreadLine
 from pse.runtime.progress import Progress, Told, loop_text, progress
 from pse.runtime.request import Request, prepare
@@ -79,6 +81,46 @@ def test_a_low_terminal_shows_the_busiest_call_sites():
     assert "work:29" in text
     assert "work:0 " not in text
     assert "call sites with less to do" in text
+
+
+MANY = replace(
+    OVERVIEW,
+    sites=[Line(f"thread_{n}", f"work:{n}", n, float(n), 0.5, "running") for n in range(50)],
+    threads=[ThreadLine(f"thread_{n}", 1, n / 50, 0.5, "starting") for n in range(50)],
+)
+
+
+@pytest.mark.parametrize("height", [24, 40, 60])
+def test_a_low_terminal_shows_the_busiest_of_many_threads(height):
+    lines = text_of(MANY, height=height).splitlines()
+    assert len(lines) <= height
+    assert any(line.startswith("work:49 ") for line in lines)
+    assert any(line.startswith("thread_49 ") for line in lines)
+    assert any(re.fullmatch(r"… and \d+ threads with less to do *", line) for line in lines)
+    assert any("2.0 MiB at most" in line for line in lines)
+
+
+def test_lines_of_call_sites_fit_a_terminal(prepared, monkeypatch):
+    monkeypatch.setenv("LINES", "20")
+    live = LiveProgress(Board.create(*prepared.board_size), prepared, io.StringIO())
+    console = Console(file=io.StringIO(), width=80, height=20)
+    console.print(live.draw(MANY))
+    assert len(console.file.getvalue().splitlines()) <= 20
+    assert "work:49" in console.file.getvalue()
+
+
+def test_plain_lines_of_many_threads_are_few(prepared, monkeypatch):
+    out = io.StringIO()
+    lines = Progress(Board.create(*prepared.board_size), prepared, out)
+    monkeypatch.setattr(lines.observer, "observe", lambda: MANY)
+    lines.update()
+    lines.update()
+    told = out.getvalue().splitlines()
+    assert told[-2] == "[  12.3 s] … and 25 call sites with less to do"
+    assert told[-1] == (
+        "[  12.3 s] nothing new: "
+        "thread_0, thread_1, thread_2, thread_3, thread_4, thread_5 and 44 more starting"
+    )
 
 
 def test_totals_of_loops_follow_from_the_program(prepared):
