@@ -1,4 +1,5 @@
-/* The doors for Python: attaching to a process that has MPI loaded, and looking at a configuration.
+/* The doors for Python: attaching to a process that has MPI loaded, at once or in two steps, and looking at a
+ * configuration.
  *
  * Attaching: the modules that are loaded have been bound to the MPI library by the dynamic linker, so their
  * imports of MPI_x are pointed at the stubs, as a tool's imports of PMPI_x are pointed at the layer below. If
@@ -33,6 +34,15 @@ static bool initialised(void)
     return routine >= 0 && ((int (*)(int *))pse_library_routine(routine))(&flag) == 0 && flag;
 }
 
+/* Whether MPI is initialised; then no tool's call of MPI_Init may reach it. */
+static bool comes_late(void)
+{
+    const bool late = pse_find_library() && initialised();
+    if (late)
+        pse_replace_init((pse_function)nothing_to_init, (pse_function)nothing_to_init_thread);
+    return late;
+}
+
 static void replay(const struct pse_layer *layer)
 {
     int provided;
@@ -43,6 +53,12 @@ static void replay(const struct pse_layer *layer)
         ((init_thread_routine)thread)(NULL, NULL, provided, &provided);
     } else if (plain)
         ((init_routine)plain)(NULL, NULL);
+}
+
+static void replay_all(void)
+{
+    for (int i = pse_layers - 1; i >= 0; i--)
+        replay(pse_stack[i]);
 }
 
 static pse_function stub_for(void *context, const char *name)
@@ -63,26 +79,42 @@ static bool is_tool(const struct link_map *map)
 
 /* Modules that were loaded since the last time are bound; those that have been are bound to the same again.
  */
-static void rebind_program(void)
+static bool rebind_program(void)
 {
     struct pse_module module;
+    bool all = true;
     for (struct link_map *map = pse_first_map(); map; map = map->l_next)
         if (pse_module_open(&module, map) && !pse_is_library(&module) && !is_tool(map) && module.rela)
-            pse_rebind(&module, stub_for, NULL);
+            all &= pse_rebind(&module, stub_for, NULL);
+    return all;
 }
 
 /* Load and start the configuration's tools in this process; false if a stack is running already (modules that
  * were loaded since are bound to it).  What is wrong ends the process with code 2, as everywhere. */
 PSE_EXPORT bool pse_tools_attach(const char *configuration)
 {
-    const bool late = pse_find_library() && initialised();
-    if (late)
-        pse_replace_init((pse_function)nothing_to_init, (pse_function)nothing_to_init_thread);
-    const bool first = pse_begin_once(configuration);
-    for (int i = pse_layers - 1; first && late && i >= 0; i--)
-        replay(pse_stack[i]);
+    const bool late = comes_late(), first = pse_begin_once(configuration);
+    if (first && late)
+        replay_all();
     rebind_program();
     return first;
+}
+
+/* The first step of attaching, which may fail: everything is loaded and bound, but calls still go straight to
+ * the library.  NULL, or why it can't be; then they always will. */
+PSE_EXPORT const char *pse_tools_prepare(const char *configuration)
+{
+    comes_late();
+    const char *why = pse_hold(configuration);
+    return why || rebind_program() ? why : "the program's imports can't be made writable";
+}
+
+/* The second step, which can't fail. */
+PSE_EXPORT void pse_tools_engage(void)
+{
+    pse_engage();
+    if (initialised())
+        replay_all();
 }
 
 /* Look at a configuration without running any of its tools; NULL, or the first thing that is wrong with it.

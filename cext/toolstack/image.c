@@ -80,18 +80,23 @@ struct dynamic {
     size_t segments;
 };
 
-static const char *const cut = "the file is damaged: its tables lie outside of it";
+static const char *const cut = "the file is damaged: parts of it are missing";
 
 static const char *find_dynamic(const struct pse_image *image, struct dynamic *dynamic)
 {
     const ElfW(Ehdr) *header = (const void *)image->bytes;
     dynamic->segments = header->e_phnum;
     dynamic->segment = at(image, header->e_phoff, dynamic->segments * sizeof(ElfW(Phdr)));
-    for (size_t i = 0; dynamic->segment && i < dynamic->segments; i++)
-        if (dynamic->segment[i].p_type == PT_DYNAMIC) {
-            dynamic->count = dynamic->segment[i].p_filesz / sizeof(ElfW(Dyn));
-            dynamic->entry = at(image, dynamic->segment[i].p_offset, dynamic->segment[i].p_filesz);
+    for (size_t i = 0; dynamic->segment && i < dynamic->segments; i++) {
+        const ElfW(Phdr) *segment = dynamic->segment + i;
+        const void *there = at(image, segment->p_offset, segment->p_filesz);
+        if (segment->p_type == PT_LOAD && !there)
+            return cut;
+        if (segment->p_type == PT_DYNAMIC) {
+            dynamic->count = segment->p_filesz / sizeof(ElfW(Dyn));
+            dynamic->entry = there;
         }
+    }
     return dynamic->entry ? NULL : cut;
 }
 

@@ -182,6 +182,10 @@ void pse_replace_init(pse_function plain, pse_function thread);
 bool pse_begin_once(const char *configuration); /* link everything; false if that was done before */
 void pse_begin_layer(struct pse_layer *layer);  /* start it, or leave it out */
 
+/* Link everything, but let the stubs lead to the library until pse_engage; NULL, or why that can't be. */
+const char *pse_hold(const char *configuration);
+void pse_engage(void);
+
 /* Services (services.c, storage.c)
  * ---------------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -87,6 +88,23 @@ static void missing(void)
             soname(&library), pse_soname);
 }
 
+static bool held;           /* the stubs lead to the library until pse_engage */
+static char obstacle[1536]; /* why a stack that is held can't be */
+
+/* A stack that can't be ends the process; one that is held is only given up. */
+static void give_up(bool everywhere, const char *format, ...)
+{
+    char why[sizeof obstacle];
+    va_list rest;
+    va_start(rest, format);
+    vsnprintf(why, sizeof why, format, rest);
+    va_end(rest);
+    if (!held)
+        pse_die(everywhere, "%s", why);
+    if (!*obstacle)
+        memcpy(obstacle, why, sizeof why);
+}
+
 /* Layers
  * ------------------------------------------------------------------------------------------------------------
  */
@@ -99,9 +117,10 @@ static void refuse(struct pse_layer *layer, bool everywhere, const char *why)
     const struct pse_spec *spec = layer->spec;
     layer->state = PSE_OUT;
     if (!spec->optional)
-        pse_die(everywhere, "%s:%d: tool `%s`: %s", spec->file, spec->line, spec->name, why);
-    pse_warn(everywhere, "%s:%d: going on without the optional tool `%s`: %s", spec->file, spec->line,
-             spec->name, why);
+        give_up(everywhere, "%s:%d: tool `%s`: %s", spec->file, spec->line, spec->name, why);
+    else
+        pse_warn(everywhere, "%s:%d: going on without the optional tool `%s`: %s", spec->file, spec->line,
+                 spec->name, why);
 }
 
 static const char *bring(struct pse_layer *layer)
@@ -199,12 +218,8 @@ static void end_layers(void)
 
 static void check_library(void)
 {
-    if (!pse_find_library())
-        pse_die(true,
-                "MPI was called, but no MPI library is loaded that the tool stack could use (is it linked "
-                "statically?)");
     if (strcmp(soname(&library), pse_soname) != 0)
-        pse_die(true,
+        give_up(true,
                 "the tool stack is made for %s, but the program's MPI is %s (%s): preload what `pse tools "
                 "library "
                 "--mpi %s` names",
@@ -214,8 +229,10 @@ static void check_library(void)
 static void load_layers(const char *configuration)
 {
     static char error[1024];
-    if (!pse_config_read(&pse_config, configuration, error, sizeof error))
-        pse_die(true, "%s", error);
+    if (!pse_config_read(&pse_config, configuration, error, sizeof error)) {
+        give_up(true, "%s", error);
+        return;
+    }
     pse_stack = calloc((size_t)pse_config.count + 1, sizeof(struct pse_layer *));
     if (!pse_stack)
         pse_die(true, "%s: there is no memory", configuration);
@@ -225,40 +242,66 @@ static void load_layers(const char *configuration)
         add_layer(&pse_config.spec[i]);
 }
 
+/* From now on calls go through the layers. */
+void pse_engage(void)
+{
+    fill_table();
+    free(entry);
+    if (pse_layers) {
+        owner = getpid();
+        atexit(end_layers);
+    }
+}
+
 /* Link everything.  Without a configuration the stubs lead to the library. */
 static void begin(const char *configuration)
 {
-    if (configuration)
-        check_library();
-    else if (!pse_find_library())
-        pse_die(true, "MPI was called, but no MPI library is loaded");
+    if (!pse_find_library())
+        pse_die(true,
+                "MPI was called, but no MPI library is loaded that the tool stack could use (is it linked "
+                "statically?)");
     entry = calloc(3 * (size_t)pse_routines, sizeof *entry);
     if (!entry)
         pse_die(true, "there is no memory for the tool stack");
     fill_from_library();
-    if (configuration) {
+    if (held)
+        fill_table();
+    if (configuration)
+        check_library();
+    if (configuration && !*obstacle)
         load_layers(configuration);
+    if (!*obstacle)
         start_layers();
-        owner = getpid();
-        atexit(end_layers);
-    }
-    fill_table();
-    free(entry);
+    if (!held)
+        pse_engage();
+}
+
+static void begin_here(const char *configuration)
+{
+    beginner = pthread_self();
+    __atomic_store_n(&begun, true, __ATOMIC_RELEASE);
+    begin(configuration);
+    __atomic_store_n(&done, true, __ATOMIC_RELEASE);
 }
 
 bool pse_begin_once(const char *configuration)
 {
-    bool first = false;
     pthread_mutex_lock(&linking);
-    if (!done) {
-        beginner = pthread_self();
-        __atomic_store_n(&begun, true, __ATOMIC_RELEASE);
-        begin(configuration);
-        __atomic_store_n(&done, true, __ATOMIC_RELEASE);
-        first = true;
-    }
+    const bool first = !done;
+    if (first)
+        begin_here(configuration);
     pthread_mutex_unlock(&linking);
     return first;
+}
+
+const char *pse_hold(const char *configuration)
+{
+    pthread_mutex_lock(&linking);
+    held = !done;
+    if (held)
+        begin_here(configuration);
+    pthread_mutex_unlock(&linking);
+    return !held ? "the process has a stack of tools already" : *obstacle ? obstacle : NULL;
 }
 
 /* The first call of a routine: entry.c comes here, and jumps to what is returned. */

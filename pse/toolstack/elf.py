@@ -5,6 +5,7 @@ Reads 64-bit little-endian files (x86-64, aarch64) and nothing else; changes non
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ _PT_LOAD, _PT_DYNAMIC = 1, 2
 _DT_NEEDED, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SONAME, _DT_RUNPATH = 1, 5, 6, 10, 14, 29
 _SHT_DYNSYM = 11
 _FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
+_HEADERS = 4096  # What linkers put at the begin of a file is shorter.
 _SYMBOL = struct.Struct("<IBBHQQ")
 MACHINES = {62: "x86_64", 183: "aarch64"}
 
@@ -63,6 +65,17 @@ def read(path: Path) -> Shared:
         return _parse(path, data)
     except (struct.error, StopIteration, ValueError, IndexError):
         raise UsageError(f"{path} is not a shared object for x86-64 or aarch64") from None
+
+
+def is_whole(path: Path) -> bool:
+    """Say whether a file is there, with all that will be mapped: to load one that is cut short is a crash."""
+    try:
+        with path.open("rb") as file:
+            loads, _ = _segments(file.read(_HEADERS))
+            end = os.fstat(file.fileno()).st_size
+    except (OSError, struct.error):
+        return False
+    return bool(loads) and all(offset + length <= end for _, offset, length in loads)
 
 
 def _parse(path: Path, data: bytes) -> Shared:

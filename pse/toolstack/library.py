@@ -49,7 +49,7 @@ def library(mpi: Mpi) -> Path:
     note = directory() / "toolstack" / f"known-{_stamp(mpi)}"
     with contextlib.suppress(OSError):
         known = Path(note.read_text())
-        if known.name == _PRODUCT and known.exists():
+        if known.name == _PRODUCT and elf.is_whole(known):
             return known
     made = _library(mpi)
     with contextlib.suppress(OSError):
@@ -58,10 +58,13 @@ def library(mpi: Mpi) -> Path:
 
 
 def _stamp(mpi: Mpi) -> str:
-    """Tell all that the object is made of by times and sizes: to read it takes a part of a run's start."""
+    """Tell all that the object is made of by times and sizes: to read it takes a part of a run's start.
+
+    Not the compiler: it makes no difference, and nodes that share a cache may have none.
+    """
     headers = [] if mpi.include is None else [mpi.include / "mpi.h"]
     ours = [*INCLUDE.glob("*.h"), *SHIPPED.glob("*.so"), *_HERE.glob("*.py"), _ARCHIVE]
-    parts = [find_compiler("c", "the tool stack").identity, str(mpi)]
+    parts = [str(mpi)]
     for path in (mpi.path, *headers, *sorted(ours)):
         with contextlib.suppress(FileNotFoundError):
             found = path.stat()
@@ -100,7 +103,7 @@ def _linked(sources: dict[str, str], mpi: Mpi) -> Path:
     parts += [header.read_text() for header in sorted(INCLUDE.glob("*.h"))]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
     product = directory() / "toolstack" / key / _PRODUCT
-    if not product.exists():
+    if not elf.is_whole(product):
         _make(sources, list(compiler.command), mpi, product)
     return product
 

@@ -48,7 +48,7 @@ def find_mpi(command: Sequence[str] = ()) -> Mpi:
     own = str(Path(sys.executable).parent / "mpiexec")
     named = [word for word in command if Path(word).name.startswith(_LAUNCHERS)]
     for path in (*_linked(command), *_beside([*named, own, "mpiexec", "mpirun"])):
-        return Mpi.at(path)
+        return Mpi.at(path.resolve())  # As programs that have loaded it say, so both find one object.
     help = "name it: --mpi /path/to/libmpi.so; or install the embedded one (pip install 'pse[mpich]')"
     raise UsageError("no MPI library was found", help=help)
 
