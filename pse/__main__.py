@@ -46,9 +46,10 @@ def _be_rank() -> int:
     warden = Hired() if local_rank() == 0 and not watched else None
     request = _parse()
     _prepare_process()
+    from pse.cli._under import coopwait
     from pse.runtime.entry import main as run
 
-    return run(request, warden)
+    return run(request, warden, coopwait() if request.coopwait else None)
 
 
 def _replace_input() -> None:

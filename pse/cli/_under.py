@@ -1,16 +1,18 @@
 """The option ``--tools`` of commands that run programs: which MPI tools are under the ranks.
 
 Without it, modules that have communicators wait by the tool `coopwait`, so that a rank that waits in MPI
-leaves its core to the others.
+leaves its core to the others.  The launcher tells ranks so by a word of their command line, since nobody
+else can: not every mpiexec hands variables on to other machines.
 """
 
 import os
-from collections.abc import Callable, Mapping
-from importlib import resources
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
-from pse.language.errors import PseError
+if TYPE_CHECKING:
+    from pse.toolstack.waiting import Coopwait
 
 OFF = "off"
 """What ``--tools`` says for no tools at all."""
@@ -18,18 +20,19 @@ OFF = "off"
 option = click.option(
     "--tools", metavar="CONF", help=f"The MPI tools to put under it (see `pse tools`); {OFF}: none at all."
 )
+rank_option = click.option("--coopwait", is_flag=True, hidden=True)
 
 
-def put_under(tools: str | None, trace: str | None) -> Callable[[], Mapping[str, str]]:
+def put_under(tools: str | None, trace: str | None) -> "Callable[[], Coopwait] | None":
     """Have ranks run under the tools that the command line names; what they record goes into the run's trace.
 
     Returns
     -------
-    callable
-        Gives further variables for ranks of a program whose modules have communicators.
+    callable or None
+        Gives what modules that have communicators wait by; None if there are other tools, or shall be none.
     """
     if tools is None:
-        return dict if "PSE_TOOLS" in os.environ else _coopwait
+        return None if "PSE_TOOLS" in os.environ else coopwait
     if tools != OFF:
         from pse.toolstack.mpi import find_mpi
         from pse.toolstack.stack import environment
@@ -37,17 +40,11 @@ def put_under(tools: str | None, trace: str | None) -> Callable[[], Mapping[str,
         os.environ.update(environment(tools, find_mpi()))
         if trace is not None:
             os.environ["PSE_TRACE_DIRECTORY"] = os.path.abspath(trace)
-    return dict
+    return None
 
 
-def _coopwait() -> Mapping[str, str]:
-    """Give the variables that put `coopwait` under ranks; where it can't be had, say so and go on without."""
-    from pse.toolstack.mpi import find_mpi
-    from pse.toolstack.stack import environment
+def coopwait() -> "Coopwait":
+    """Give the tool; its room takes a while to import, and `runtime` can't."""
+    from pse.toolstack.waiting import Coopwait
 
-    try:
-        return environment(str(resources.files("pse.toolstack") / "waiting.conf"), find_mpi())
-    except PseError as error:
-        reason = str(error).splitlines()[0]
-        click.echo(f"warning: modules wait in MPI by spinning, without the tool coopwait: {reason}", err=True)
-        return {}
+    return Coopwait()

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -48,9 +49,10 @@ def _make_request(
 
 @click.command("python -m pse resume")
 @_resume_options
-def rank_command(**given: Any) -> Request:
+@under.rank_option
+def rank_command(coopwait: bool, **given: Any) -> Request:
     """Go on from the checkpoint in DIR as one rank of the MPI job that started this process."""
-    return _make_request(**given)
+    return replace(_make_request(**given), coopwait=coopwait)
 
 
 @click.command("resume")

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -68,9 +69,10 @@ def make_request(
 
 @click.command("python -m pse")
 @run_options
-def rank_command(**given: Any) -> Request:
+@under.rank_option
+def rank_command(coopwait: bool, **given: Any) -> Request:
     """Run PROGRAM as one rank of the MPI job that started this process."""
-    return make_request(**given)
+    return replace(make_request(**given), coopwait=coopwait)
 
 
 @click.command("run")

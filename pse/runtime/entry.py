@@ -32,6 +32,7 @@ from pse.runtime.recording import definitions, make_room, write_definitions
 from pse.runtime.rehearsal import agreed
 from pse.runtime.request import Prepared, Request, prepare
 from pse.runtime.resume import description, job_before, verify_files
+from pse.runtime.waiting import Tool, settle
 from pse.runtime.warden import Hired
 
 
@@ -43,10 +44,19 @@ class Stopped(BaseException):
         self.number = number
 
 
-def main(request: Request, warden: Hired | None) -> int:
+def main(request: Request, warden: Hired | None, waiting: Tool | None) -> int:
     """Run this rank's part of a request; returns its exit code, or doesn't return if the run fails.
 
     What is raised here is raised before all have agreed on the run: the caller ends the job (`early`).
+
+    Parameters
+    ----------
+    request : Request
+        What the command line asks for.
+    warden : Hired or None
+        The node's warden, if this process has hired it.
+    waiting : Tool or None
+        By what modules wait in MPI, on all ranks; None: as MPI does.
     """
     comm = MPI.COMM_WORLD
     comm.Barrier()
@@ -58,6 +68,8 @@ def main(request: Request, warden: Hired | None) -> int:
     prepared = _agree(comm, request, node.launcher is not None)
     if isinstance(prepared, int):
         return prepared
+    if waiting:
+        settle(node, waiting)
     node.join(prepared)
     try:
         _run(node, prepared)

@@ -20,9 +20,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from pse.language.errors import RunError, UsageError
 from pse.runtime import leftovers, processes, report
@@ -48,6 +49,9 @@ from pse.runtime.resume import verify_files, way_on
 from pse.runtime.verdict import RANK_FAILED, Verdict
 from pse.runtime.watch import RankWatch
 
+if TYPE_CHECKING:
+    from pse.runtime.waiting import Tool  # Importing it starts MPI.
+
 STOP_PATIENCE = 1.2
 """Seconds that ranks get to end by themselves after a signal."""
 
@@ -69,11 +73,7 @@ _MARK = "PSE_JOB"
 
 
 def launch(
-    request: Request,
-    hosts: Hosts,
-    for_communicators: Callable[[], Mapping[str, str]] = dict,
-    *,
-    live: bool = False,
+    request: Request, hosts: Hosts, waiting: Callable[[], Tool] | None = None, *, live: bool = False
 ) -> int:
     """Run a program on ranks that mpiexec starts.
 
@@ -83,9 +83,8 @@ def launch(
         What the command line asks for.
     hosts : Hosts
         Where ranks are to run.
-    for_communicators : callable, optional
-        Gives variables for the ranks of a program whose modules have communicators. It is asked where all
-        ranks run on this machine: files that it names may be missing on others.
+    waiting : callable, optional
+        Gives the tool by which modules that have communicators wait in MPI.
     live : bool, optional
         Whether to show loops, threads, queues and memory while it runs, and not only call sites.
 
@@ -115,11 +114,12 @@ def launch(
     rehearse(prepared)
     sys.stderr.write(prepared.warnings)
     machines = spread(hosts, prepared.placement, prepared.processors)
-    told = rank_arguments(replace(request, processors=prepared.processors))
-    line = command(mpiexec, prepared.ranks, machines, told)
-    all_here = hosts.all_here(os.environ)
-    talk = all_here and any(takes_one(site) for site in prepared.sites)
-    return _Run(prepared, all_here, for_communicators() if talk else {}, live=live).run(line, mpiexec)
+    talk = any(takes_one(site) for site in prepared.sites)
+    if waiting and talk:
+        waiting().make()
+    told = replace(request, processors=prepared.processors, coopwait=waiting is not None and talk)
+    line = command(mpiexec, prepared.ranks, machines, rank_arguments(told))
+    return _Run(prepared, hosts.all_here(os.environ), live=live).run(line, mpiexec)
 
 
 def _check_ranks(prepared: Prepared) -> None:
@@ -136,10 +136,8 @@ def _check_ranks(prepared: Prepared) -> None:
 class _Run:
     """One run of mpiexec, from its start to the exit code."""
 
-    def __init__(
-        self, prepared: Prepared, all_here: bool, variables: Mapping[str, str], *, live: bool = False
-    ) -> None:
-        self.prepared, self.all_here, self.variables = prepared, all_here, variables
+    def __init__(self, prepared: Prepared, all_here: bool, *, live: bool = False) -> None:
+        self.prepared, self.all_here = prepared, all_here
         self.board = Board.create(*prepared.board_size)
         self.records = Records.create()
         self.progress = progress(self.board, prepared, everything=live)
@@ -166,7 +164,7 @@ class _Run:
         return self._conclude()
 
     def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
-        environment = rank_environment({**os.environ, **self.variables}, hydra=mpiexec.hydra)
+        environment = rank_environment(os.environ, hydra=mpiexec.hydra)
         environment[VARIABLE] = Launcher(
             os.getpid(), self.board.fd, self.records.fd, int(self.all_here)
         ).variable()
@@ -186,9 +184,8 @@ class _Run:
             raise RunError(f"{line[0]} can't be started: {error.strerror}") from None
         assert self.process.stdout is not None
         assert self.process.stderr is not None
-        json = self.prepared.request.report == "json"
         self.pipes = [
-            Pipe(self.process.stdout, lambda data: self.progress.printed(data, error=json), mpiexec.hydra),
+            Pipe(self.process.stdout, lambda data: self.progress.printed(data, error=False), mpiexec.hydra),
             Pipe(self.process.stderr, lambda data: self.progress.printed(data, error=True), mpiexec.hydra),
         ]
         for pipe in self.pipes:

@@ -153,6 +153,8 @@ def rank_arguments(request: Request) -> list[str]:
         line += ["--trace", request.trace]
     if request.every is not None:
         line += ["--every", request.every]
+    if request.coopwait:
+        line.append("--coopwait")
     if request.resume:
         assert request.checkpoint is not None
         return ["resume", *line, "--", request.checkpoint]

@@ -49,6 +49,8 @@ class Request:
         How often they are written: ``10`` rounds, or ``30s``.
     resume : bool
         Whether to go on from the checkpoint there; then the program is the one that it names.
+    coopwait : bool
+        Whether modules wait in MPI by the tool `coopwait`; what the launcher says to ranks.
     """
 
     program: str
@@ -60,6 +62,7 @@ class Request:
     checkpoint: str | None = None
     every: str | None = None
     resume: bool = False
+    coopwait: bool = False
 
     @property
     def asked(self) -> str:
