@@ -76,7 +76,7 @@ class Edges:
 def number_edges(walk: Walk, tags: Mapping[str, Tag], environment: Mapping[str, Value]) -> Edges:
     """Number the edges of a program, in order of call sites and names."""
     edges = {edge: site for site in walk.sites for edge in _edges_of(site)}
-    for (loop, tag), site in exit_sites(walk, tags).items():
+    for (loop, tag), site in sorted(exit_sites(walk, tags).items()):
         edges[Edge(site, tag, Role.EXIT, loop)] = walk.sites[site]
     return Edges({edge: _partitions(edge, site, tags[edge.tag], environment) for edge, site in edges.items()})
 

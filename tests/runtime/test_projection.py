@@ -1,5 +1,8 @@
 """What a rank's plan says: who hands what to whom, how deep queues are, and what is refused by name."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -143,3 +146,30 @@ def test_what_does_not_run_yet_is_refused_by_name(plan, count, declared, stateme
     assert message in failure.value.message
     assert "sample.coven:" in failure.value.message
     assert advice in (failure.value.help or "")
+
+
+EDGES = """
+import sys
+from pse.graph import number
+from pse.language import check
+from pse.modules import Finder
+from pse.runtime.edges import number_edges
+program = check(open(sys.argv[1]).read(), sys.argv[1], modules=Finder()).program
+print(*number_edges(number(program), program.tags, {"P": 2, "procs": 2}).numbered(), sep="\\n")
+"""
+
+
+def test_every_process_numbers_edges_alike():
+    program = str(Path(__file__).parent / "programs" / "checkpointed.coven")
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", EDGES, program],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(1, 5)
+    }
+    assert len(found) == 1
+    assert "Role.EXIT" in found.pop()
