@@ -1,5 +1,6 @@
 """The interactive view in a real browser: what a reader sees, points at, clicks and types."""
 
+import dataclasses
 import json
 import os
 import shutil
@@ -241,6 +242,23 @@ def page(load: Callable[[Path], Page], made: tuple[trace.Trace, Path]) -> Iterat
     yield page
     said = [entry for entry in page.driver.get_log("browser") if "getImageData" not in entry["message"]]
     assert said == []  # But for what these tests themselves do.
+
+
+@pytest.mark.parametrize(
+    ("thread", "fits"), [("thread_" + "long_" * 7, True), ("thread_" + "long_" * 40, False)]
+)
+def test_names_of_threads_have_room(tmp_path, load, thread: str, fits: bool) -> None:
+    opened = trace.open(write_trace(tmp_path / "trace"))
+    known = opened.definitions
+    ranks = tuple(dataclasses.replace(rank, thread=thread) for rank in known.ranks)
+    trace.write_definitions(opened.path, dataclasses.replace(known, ranks=ranks))
+    write_html(trace.open(opened.path), tmp_path / "view.html")
+    page = load(tmp_path / "view.html")
+    shown = "const name = document.querySelector('#gutter .thread'); return "
+    assert page.js(shown + "name.scrollWidth <= name.clientWidth") is fits
+    assert page.js(shown + "getComputedStyle(name).textOverflow") == "ellipsis"
+    assert page.js(shown + "name.getBoundingClientRect().left") >= 50
+    assert page.js("return gantt.view.width") > 500
 
 
 def test_shows_every_block_of_the_trace(page: Page, made: tuple[trace.Trace, Path]) -> None:

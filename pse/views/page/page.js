@@ -28,6 +28,16 @@ function arrange() {
   changed();
 }
 
+// As wide as the longest name, but no wider than a third of the page: the rest of it shows when pointed at.
+function widenGutter() {
+  const pen = document.createElement("canvas").getContext("2d"),
+    { fontSize, fontFamily } = getComputedStyle(byId("gutter"));
+  pen.font = `${fontSize} ${fontFamily}`;
+  let width = 0;
+  for (const name of new Set(model.rows.map((row) => row.name))) width = Math.max(width, pen.measureText(name).width);
+  document.documentElement.style.setProperty("--gutter", `max(148px, min(${Math.ceil(width) + 70}px, 33vw))`);
+}
+
 function resize() {
   const rows = byId("rows"),
     gutter = byId("gutter").offsetWidth;
@@ -185,6 +195,7 @@ buildLegend(model, view, () => {
 });
 buildLayers(model, view, arrange);
 listen();
+widenGutter();
 new ResizeObserver(resize).observe(byId("rows"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
 resize();
