@@ -17,6 +17,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from rich.text import Text
+
 from pse.notebook.errors import Interrupted, NotebookError, RunFailed
 from pse.notebook.screen import Quiet, Screen
 from pse.runtime.overview import Overview
@@ -124,6 +126,8 @@ class Child:
             for kind, content in json.loads(line).items():
                 if kind == "overview":
                     drawing = content
+                elif kind == "note":
+                    self._shown.show(Text(content))
                 else:
                     self._printed.append(content)
                     self._shown.write(content, error=kind == "stderr")

@@ -42,7 +42,7 @@ from pse.runtime.mpi import (
 from pse.runtime.outcome import VARIABLE, Launcher, Records
 from pse.runtime.pipes import Pipe
 from pse.runtime.processes import Breath, RankProcess
-from pse.runtime.progress import progress
+from pse.runtime.progress import preparing, progress
 from pse.runtime.rehearsal import rehearse
 from pse.runtime.request import Prepared, Request, prepare
 from pse.runtime.resume import verify_files, way_on
@@ -111,7 +111,8 @@ def launch(
     if hosts.all_here(os.environ):
         _check_ranks(prepared)
         leftovers.check_room(prepared.ranks)
-    rehearse(prepared)
+    with preparing(prepared):
+        rehearse(prepared)
     sys.stderr.write(prepared.warnings)
     machines = spread(hosts, prepared.placement, prepared.processors)
     talk = any(takes_one(site) for site in prepared.sites)

@@ -12,11 +12,13 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
 from pse.runtime._channel import Board
 from pse.runtime.overview import Line, LoopLine, Observer, Overview
+from pse.runtime.owners import partition_counts
 from pse.runtime.report import size_text
 from pse.runtime.request import Prepared
 
@@ -28,6 +30,9 @@ MOST_LINES = 24
 
 FEW = 6
 """Threads that are named one by one."""
+
+PREPARING_PATIENCE = 2.0
+"""Seconds that making ready may take before anything is said about it."""
 
 WATCHER = "PSE_WATCHER"
 """Environment variable by which a process that starts `pse run` names the descriptor it wants told."""
@@ -107,7 +112,8 @@ class Progress:
 class Told(Progress):
     """JSON lines for the process that started this one: overviews, and what ranks print.
 
-    Each line is an object with one of the keys ``overview``, ``stdout`` and ``stderr``.
+    Each line is an object with one of the keys ``note`` (a text, while nothing runs yet), ``overview``,
+    ``stdout`` and ``stderr``.
     """
 
     interval = WATCHER_INTERVAL
@@ -133,10 +139,7 @@ class Told(Progress):
         self._tell("stderr" if error else "stdout", data.decode(errors="replace"))
 
     def _tell(self, kind: str, content: Any) -> None:
-        line = (json.dumps({kind: content}) + "\n").encode()
-        with contextlib.suppress(BrokenPipeError):  # Nobody wants to know any more; the run goes on.
-            while line:
-                line = line[os.write(self._descriptor, line) :]
+        _tell(self._descriptor, kind, content)
 
 
 def loop_lines(overview: Overview) -> list[str]:
@@ -205,18 +208,54 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
+def _tell(descriptor: int, kind: str, content: Any) -> None:
+    line = (json.dumps({kind: content}) + "\n").encode()
+    with contextlib.suppress(BrokenPipeError):  # Nobody wants to know any more; the run goes on.
+        while line:
+            line = line[os.write(descriptor, line) :]
+
+
 @contextlib.contextmanager
 def in_background(board: Board, prepared: Prepared) -> Iterator[None]:
     """Say in plain lines what happens meanwhile: for a run without a launcher, in one of its ranks."""
-    lines, over = Progress(board, prepared), threading.Event()
+    lines = Progress(board, prepared)
+    lines.start()
+    with _every(lines.interval, lines.update):
+        yield
+
+
+@contextlib.contextmanager
+def preparing(prepared: Prepared) -> Iterator[None]:
+    """Say, if it takes long, that a run is being made ready: plans of many partitions, modules to build."""
+    count = sum(partition_counts(prepared.program, prepared.environment).values())
+    ranks = f"{prepared.ranks} rank{'s' * (prepared.ranks != 1)}"
+    words = f"preparing {prepared.request.program}: its modules, and plans for {ranks}"
+    words += f" and {count:,} partitions" if count > prepared.processors else ""
+    watcher, began = os.environ.get(WATCHER, ""), time.monotonic()
 
     def say() -> None:
-        while not over.wait(lines.interval):
-            lines.update()
+        line = f"[{time.monotonic() - began:6.1f} s] {words}"
+        if watcher.isdecimal():
+            _tell(int(watcher), "note", line)
+        else:
+            print(line, file=sys.stderr, flush=True)
 
-    thread = threading.Thread(target=say, daemon=True)
-    lines.start()
-    thread.start()
+    with _every(PLAIN_INTERVAL, say, first=PREPARING_PATIENCE):
+        yield
+
+
+@contextlib.contextmanager
+def _every(interval: float, do: Callable[[], None], first: float | None = None) -> Iterator[None]:
+    """Do something every so many seconds meanwhile, in a thread of its own."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        wait = interval if first is None else first
+        while not over.wait(wait):
+            do()
+            wait = interval
+
+    threading.Thread(target=repeat, daemon=True).start()
     try:
         yield
     finally:

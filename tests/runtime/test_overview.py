@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 
@@ -193,6 +194,30 @@ def test_a_node_whose_ranks_are_processes_of_this_machine_is_seen(prepared):
         assert sight.board_of(2).slot(2)["pid"] == other.pid
         assert sight.nodes[1].memory().capacity == 1 << 24
         other.communicate("\n")
+
+
+class Heard(io.StringIO):
+    """A stream that tells when something was written."""
+
+    def __init__(self):
+        super().__init__()
+        self.event = threading.Event()
+
+    def flush(self):
+        self.event.set()
+
+
+def test_making_ready_is_never_silent_for_long(prepared, monkeypatch):
+    monkeypatch.setattr(plain, "PREPARING_PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", Heard())
+    with plain.preparing(prepared):
+        assert sys.stderr.event.wait(20)
+    assert "preparing loops.coven: its modules, and plans for 3 ranks" in sys.stderr.getvalue()
+    reading, writing = os.pipe()
+    monkeypatch.setenv(plain.WATCHER, str(writing))
+    with open(reading) as told, plain.preparing(prepared):
+        assert "preparing loops.coven" in json.loads(told.readline())["note"]
+    os.close(writing)
 
 
 def test_plain_lines_never_say_nothing(prepared):
