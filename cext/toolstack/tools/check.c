@@ -24,12 +24,14 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "site.h"
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool checking;
 
 static void lock(void)
 {
-    pthread_mutex_lock(&mutex);
+    site_lock(&mutex);
 }
 
 static void unlock(void)
@@ -39,7 +41,6 @@ static void unlock(void)
 
 #include "handles.h"
 #include "kept.h"
-#include "site.h"
 
 #include "check_blocking.h"
 #include "check_collectives.h"

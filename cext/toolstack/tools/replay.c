@@ -86,7 +86,7 @@ static void direct(unsigned call, int *source, int *tag, MPI_Comm *comm)
 {
     if (*source != MPI_ANY_SOURCE || !still_replaying())
         return;
-    pthread_mutex_lock(&mutex);
+    site_lock(&mutex);
     struct order_entry entry = next(call, *tag, 0);
     pthread_mutex_unlock(&mutex);
     bool never = entry.source == ORDER_NONE;

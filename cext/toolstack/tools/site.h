@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +31,10 @@ struct site {
 /* Python. */
 
 static struct {
-    int looked;
     int (*is_initialized)(void);
+    int (*is_held)(void); /* Python's lock, by this thread */
+    void *(*let_go)(void);
+    void (*take_again)(void *);
     int (*ensure)(void);
     void (*release)(int);
     void *(*frame)(void);
@@ -43,22 +46,40 @@ static struct {
     void (*forget)(void *);
 } site_python;
 
+static void site_look_for_python(void)
+{
+    *(void **)&site_python.is_initialized = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
+    *(void **)&site_python.is_held = dlsym(RTLD_DEFAULT, "PyGILState_Check");
+    *(void **)&site_python.let_go = dlsym(RTLD_DEFAULT, "PyEval_SaveThread");
+    *(void **)&site_python.take_again = dlsym(RTLD_DEFAULT, "PyEval_RestoreThread");
+    *(void **)&site_python.ensure = dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
+    *(void **)&site_python.release = dlsym(RTLD_DEFAULT, "PyGILState_Release");
+    *(void **)&site_python.frame = dlsym(RTLD_DEFAULT, "PyEval_GetFrame");
+    *(void **)&site_python.back = dlsym(RTLD_DEFAULT, "PyFrame_GetBack");
+    *(void **)&site_python.code = dlsym(RTLD_DEFAULT, "PyFrame_GetCode");
+    *(void **)&site_python.line = dlsym(RTLD_DEFAULT, "PyFrame_GetLineNumber");
+    *(void **)&site_python.attribute = dlsym(RTLD_DEFAULT, "PyObject_GetAttrString");
+    *(void **)&site_python.text = dlsym(RTLD_DEFAULT, "PyUnicode_AsUTF8");
+    *(void **)&site_python.forget = dlsym(RTLD_DEFAULT, "Py_DecRef");
+}
+
 static inline int site_find_python(void)
 {
-    if (!site_python.looked) {
-        site_python.looked = 1;
-        *(void **)&site_python.is_initialized = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
-        *(void **)&site_python.ensure = dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
-        *(void **)&site_python.release = dlsym(RTLD_DEFAULT, "PyGILState_Release");
-        *(void **)&site_python.frame = dlsym(RTLD_DEFAULT, "PyEval_GetFrame");
-        *(void **)&site_python.back = dlsym(RTLD_DEFAULT, "PyFrame_GetBack");
-        *(void **)&site_python.code = dlsym(RTLD_DEFAULT, "PyFrame_GetCode");
-        *(void **)&site_python.line = dlsym(RTLD_DEFAULT, "PyFrame_GetLineNumber");
-        *(void **)&site_python.attribute = dlsym(RTLD_DEFAULT, "PyObject_GetAttrString");
-        *(void **)&site_python.text = dlsym(RTLD_DEFAULT, "PyUnicode_AsUTF8");
-        *(void **)&site_python.forget = dlsym(RTLD_DEFAULT, "Py_DecRef");
-    }
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, site_look_for_python);
     return site_python.is_initialized && site_python.back && site_python.is_initialized();
+}
+
+/* Take a mutex under which sites are taken: its holder may wait for Python's lock, so whoever has that
+ * (mpi4py keeps it in calls that don't block) lets it go while it waits for the mutex. */
+static inline void site_lock(pthread_mutex_t *mutex)
+{
+    if (pthread_mutex_trylock(mutex) == 0)
+        return;
+    void *python = site_find_python() && site_python.is_held() ? site_python.let_go() : NULL;
+    pthread_mutex_lock(mutex);
+    if (python)
+        site_python.take_again(python);
 }
 
 /* The place of one frame; 0 if it is mpi4py's own. */

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 EXCHANGES = Path(__file__).parents[1] / "sources" / "exchanges.c"
+THREADS = Path(__file__).parent / "programs" / "threads.py"
 
 
 @pytest.mark.mpi
@@ -16,3 +17,13 @@ def test_messages_of_all_kinds_come_as_they_do_without_tools(tools, program, sta
     assert done.code == 0
     assert "step" not in done.err
     assert done.err.count("longer than the buffer") == (tools == "check") * 3
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_threads_of_python_do_not_stop_each_other(ranks, stacked, tmp_path):
+    names = ("check", "profile", "record", "trace")
+    conf = "".join(f"module {name}\n  argument directory {tmp_path / name}\n" for name in names)
+    done = stacked(ranks, conf + "module coopwait\n", THREADS)
+    assert done.code == 0
+    assert "pse check" not in done.err
