@@ -83,13 +83,13 @@ def _of_taken(messages: Array) -> Array:
 
     On a node the receiver took it; between nodes its rank did, which may have been busy before.
     """
-    rows = np.flatnonzero(messages["complete"] >= 0)
+    rows = np.flatnonzero(messages["done"] >= 0)
     there = messages[rows]
     made = np.zeros(len(rows), ARRIVAL_DTYPE)
     made["receiver"], made["sender"] = there["sender"], there["receiver"]
-    made["received"], made["tph"] = there["complete"], there["tph"]
+    made["received"], made["tph"] = there["done"], there["tph"]
     far = there["flags"] & MessageFlag.REMOTE != 0
     took = np.where(far, there["received"], there["taken"])
-    made["sent"] = np.where(took >= 0, np.minimum(took, there["complete"]), there["complete"])
+    made["sent"] = np.where(took >= 0, np.minimum(took, there["done"]), there["done"])
     made["edge"], made["deed"], made["row"] = NONE, Deed.TOOK, rows
     return made

@@ -41,7 +41,7 @@ class Step(enum.IntEnum):
 HANDOVERS: dict[int, str] = {
     Deed.SENT: "message",
     Deed.TOOK: "late receiver",
-    Deed.CAME: "last to a collective",
+    Deed.CAME: "collective",
 }
 """What ended the wait, where it was no tag."""
 LATEST = 2**62

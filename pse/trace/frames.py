@@ -12,16 +12,26 @@ from typing import Any
 import numpy as np
 
 from pse.trace.errors import TraceError
-from pse.trace.events import NONE, MessageFlag
+from pse.trace.events import NONE, Collective, MessageFlag
 from pse.trace.files import Array
 from pse.trace.names import Names
 from pse.trace.reader import Trace
 from pse.trace.selection import Selection
 
-TABLES = ("module_calls", "waits", "messages", "memory", "queue_depths", "routine_calls")
-SECONDS = {"enter", "leave", "cpu", "begin", "end", "sent", "received", "time"}
-NUMBERS = {"rank", "site", "partition", "peer", "sender", "receiver"}  # NONE among them is missing.
-BLOCKS = {"module_calls": ("enter", "leave"), "waits": ("begin", "end"), "routine_calls": ("enter", "leave")}
+TABLES = (
+    *("module_calls", "waits", "messages", "memory", "queue_depths", "routine_calls"),
+    *("partition_messages", "partition_collectives"),
+)
+SECONDS = {"enter", "leave", "cpu", "begin", "end", "sent", "received", "time", "taken", "done"}
+NUMBERS = {"rank", "site", "partition", "peer", "sender", "receiver", "root"}  # NONE among them is missing.
+OWN_FLAGS = MessageFlag.DESCRIPTOR | MessageFlag.COPIED | MessageFlag.REMOTE | MessageFlag.SCALAR
+"""Those of tags; messages among partitions have one more, and say in a field what the last one does."""
+BLOCKS = {
+    "module_calls": ("enter", "leave"),
+    "waits": ("begin", "end"),
+    "routine_calls": ("enter", "leave"),
+    "partition_collectives": ("begin", "end"),
+}
 
 
 def frame(trace: Trace, name: str, selection: Selection | None) -> Any:
@@ -61,9 +71,11 @@ def _columns(
 ) -> dict[str, Any]:
     """The columns that one field of a table becomes."""
     if field == "flags":
-        return {flag.name.lower(): values & flag != 0 for flag in MessageFlag if flag.name}
+        return {
+            flag.name.lower(): values & flag != 0 for flag in MessageFlag if flag & OWN_FLAGS and flag.name
+        }
     if field in SECONDS:
-        return {field: values / 1e9}
+        return {field: np.where(values == -1, np.nan, values / 1e9)}
     columns: dict[str, Any] = {}
     if field in NUMBERS:
         columns[field] = pandas.array(values.astype("<i8"), dtype="Int64")
@@ -74,6 +86,7 @@ def _columns(
         "edge": {"tag": names.tag},
         "reason": {"reason": names.reason},
         "routine": {"routine": routines.__getitem__},
+        "operation": {"operation": lambda number: Collective(number).name.lower()},
     }
     columns |= {name: _named(pandas, values, text) for name, text in named.get(field, {}).items()}
     return columns or {field: values}

@@ -73,7 +73,7 @@ class Handovers:
     def should(self, rank: int, wait: Any) -> int | None:
         """Of a wait for messages among partitions that never ended: the rank that should have ended it."""
         mine = self._among[self._among["sender"] == rank]
-        kept = (mine["flags"] & MessageFlag.RENDEZVOUS != 0) & (mine["complete"] < 0)
+        kept = (mine["flags"] & MessageFlag.RENDEZVOUS != 0) & (mine["done"] < 0)
         if kept.any():
             return int(mine["receiver"][kept][-1])
         missing = self._has_not_come(rank)

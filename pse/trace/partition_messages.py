@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pse.trace.events import EventType, MessageFlag
+from pse.trace.events import NONE, EventType, MessageFlag
 from pse.trace.extraction import Rows
 from pse.trace.files import Array
-from pse.trace.tables import match_keys, ordinals
+from pse.trace.tables import MESSAGE_DTYPE, match_keys, ordinals
 
 if TYPE_CHECKING:
     from pse.trace.reader import Trace
@@ -36,7 +36,7 @@ PARTITION_MESSAGE_DTYPE = np.dtype(
         ("sent", "<i8"),  # ns; a missing end: -1
         ("received", "<i8"),  # ns when it came to the receiver's rank; a missing end: -1
         ("taken", "<i8"),  # ns when the receiver had the bytes, where they lay with the sender; else -1
-        ("complete", "<i8"),  # ns when the sender, which kept the bytes, knew; else -1
+        ("done", "<i8"),  # ns when the sender, which kept the bytes, knew; else -1
     ]
 )
 PARTITION_COLLECTIVE_DTYPE = np.dtype(
@@ -111,9 +111,22 @@ def partition_messages(trace: Trace) -> Array:
         ]
     )
     kept = messages["flags"] & MessageFlag.RENDEZVOUS != 0
-    _join(messages, "complete", completions, kept)
+    _join(messages, "done", completions, kept)
     _join(messages, "taken", takes, kept & (messages["flags"] & MessageFlag.REMOTE == 0))
     return messages
+
+
+def between_ranks(messages: Array) -> Array:
+    """Those of which both ends are there, on two ranks, as views draw them: an array of `MESSAGE_DTYPE`."""
+    both = (
+        (messages["sent"] >= 0) & (messages["received"] >= 0) & (messages["sender"] != messages["receiver"])
+    )
+    chosen = messages[both]
+    made = np.zeros(len(chosen), MESSAGE_DTYPE)
+    for name in ("sender", "receiver", "bytes", "flags", "site", "tph", "sent", "received"):
+        made[name] = chosen[name]
+    made["edge"] = NONE
+    return made
 
 
 def _messages(ends: Array, mine: str, other: str, time: str) -> Array:
@@ -122,7 +135,7 @@ def _messages(ends: Array, mine: str, other: str, time: str) -> Array:
     for name in _WAY:
         made[name] = ends[name]
     made[mine], made[other] = ends["rank"], ends["other"]
-    for name in ("sent", "received", "taken", "complete"):
+    for name in ("sent", "received", "taken", "done"):
         made[name] = ends["time"] if name == time else -1
     return made
 

@@ -19,6 +19,7 @@ from pse.trace.events import NONE, EventType, MessageFlag
 from pse.trace.files import Array
 from pse.trace.grouping import Groups
 from pse.trace.names import Names
+from pse.trace.partition_summary import PartitionRow, partition_rows
 from pse.trace.reader import Trace
 from pse.trace.selection import EVERYTHING, Selection
 from pse.trace.tables import match_messages, message_ends
@@ -148,6 +149,7 @@ class Summary:
     unmatched_receives: int
     calls: tuple[CallRow, ...]
     traffic: tuple[TrafficRow, ...]
+    partitions: tuple[PartitionRow, ...]
     waits: tuple[WaitRow, ...]
     queues: tuple[QueueRow, ...]
     routines: tuple[RoutineRow, ...]
@@ -194,6 +196,7 @@ def summarize(trace: Trace, selection: Selection = EVERYTHING) -> Summary:
         unmatched_receives=len(selection.of(trace, messages.receives)),
         calls=calls,
         traffic=_traffic_rows(names, *(selection.of(trace, end) for end in ends)),
+        partitions=partition_rows(names, selection.of(trace, trace.partition_messages())),
         waits=waits,
         queues=_queue_rows(names, selection.of(trace, trace.queue_depths())),
         routines=_routine_rows(selection.of(trace, routines[0]), routines[1]),

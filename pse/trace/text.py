@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from pse.trace.partition_summary import PartitionRow
 from pse.trace.summary import (
     CallRow,
     CommunicatorRow,
@@ -45,6 +46,7 @@ def render(summary: Summary) -> RenderableType:
         _calls(summary.calls),
         _waits(summary.waits),
         _traffic(summary.traffic),
+        _partitions(summary.partitions),
         _queues(summary.queues),
         _routines(summary.routines),
         _communicators(summary.communicators),
@@ -122,6 +124,15 @@ def _traffic(rows: Sequence[TrafficRow]) -> Table:
         for way, count, sizes in (("sent", row.sent, sent), ("received", row.received, received)):
             if count:
                 _add(table, *start, way, f"{count:,}", *map(size, sizes))
+    return table
+
+
+def _partitions(rows: Sequence[PartitionRow]) -> Table:
+    table = _table("Messages among partitions by the call site that sends them", "call site",
+                   ["line", "thread", "for"], ["messages", "same rank", "same node", "remote"])  # fmt: skip
+    for row in rows:
+        start = (row.label, _line(row.place), row.thread, row.what)
+        _add(table, *start, f"{row.messages:,}", *map(size, (row.own, row.node, row.remote)))
     return table
 
 

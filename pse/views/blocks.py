@@ -16,6 +16,7 @@ import numpy as np
 from pse.trace import EVENT_DTYPE, EventType, Selection, TextKind, Trace, TraceError, WaitReason
 from pse.trace.files import Array
 from pse.trace.mpi_messages import mpi_messages
+from pse.trace.partition_messages import between_ranks
 from pse.trace.pieces import pieces
 from pse.trace.tables import MESSAGE_DTYPE, RANKED_EVENT_DTYPE, decode_texts, low, match_messages
 from pse.trace.tphs import PROGRAM
@@ -45,7 +46,8 @@ from pse.views.rows import Row, rows
 
 MOST_ENDS = 2_000_000
 """Ends of messages that are looked at; of more, a sample."""
-MOST_MPI_MESSAGES = 1_000_000
+MOST_MESSAGES = 1_000_000
+"""Of MPI, and among partitions."""
 ALL = 0xFFFFFFFF
 LONGEST = 1 << 60
 """Longest window of time, ns: 36 years; only damaged clocks say more."""
@@ -215,11 +217,16 @@ class _Work:
 
     def _messages(self) -> tuple[Array, int, bool]:
         """Messages, how many there are, and whether these are only some."""
-        if not self.sends and self.mpi_sends > MOST_MPI_MESSAGES:
+        if not self.sends and self.mpi_sends > MOST_MESSAGES:
             return np.empty(0, MESSAGE_DTYPE), self.mpi_sends, True
         messages = self._tag_messages() if self.sends or not self.mpi_sends else self._mpi_messages()
         is_sampled = self.sample < ALL and self.sends > 0
-        return messages, self.sends if is_sampled else len(messages), is_sampled
+        count = self.sends if is_sampled else len(messages)
+        among = sum(self.trace.files[row.rank].counts[EventType.PARTITION_SEND] for row in self.rows)
+        if among > MOST_MESSAGES:
+            return messages, count + among, True
+        partitions = self._shown(between_ranks(self.trace.partition_messages()))
+        return np.concatenate([messages, partitions]), count + len(partitions), is_sampled
 
     def _tag_messages(self) -> Array:
         ends = np.concatenate([np.empty(0, RANKED_EVENT_DTYPE), *self.ends])

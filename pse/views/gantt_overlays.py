@@ -24,8 +24,8 @@ MOST_STEPS = 4_000
 """Of a curve on one row."""
 LINE = "#000000"
 EVENTS: dict[str, tuple[tuple[EventType, ...], Any, str]] = {
-    "tag sent": ((EventType.SEND, EventType.MPI_SEND), 6, "#111111"),
-    "tag received": ((EventType.RECEIVE, EventType.MPI_RECEIVE), 7, "#1F3A93"),
+    "tag sent": ((EventType.SEND, EventType.PARTITION_SEND, EventType.MPI_SEND), 6, "#111111"),
+    "tag received": ((EventType.RECEIVE, EventType.PARTITION_RECEIVE, EventType.MPI_RECEIVE), 7, "#1F3A93"),
     "memory allocated": ((EventType.ALLOCATE,), 2, "#14532D"),
     "memory freed": ((EventType.FREE,), 3, "#8B1A1A"),
 }

@@ -1,7 +1,8 @@
 """The lines of the Gantt: each follows a TPH from the block that defined a tag to the one that reads it.
 
 A line begins where the block that defined the tag ends, and ends where the block that reads it begins; where
-these blocks are merged, or a condition reads the tag, at the times when the message was sent and taken.
+these blocks are merged, or a condition reads the tag, at the times when the message was sent and taken, as
+those of messages among partitions do.
 
 May touch: nothing.  Next room: ``gantt.py``.
 """
@@ -17,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
-from pse.trace import Selection, Trace
+from pse.trace import NONE, Selection, Trace
 from pse.trace.files import Array
 from pse.trace.reads import NOBODY, readers
 from pse.trace.tphs import PROGRAM
@@ -144,12 +145,16 @@ class _Calls:
     def defining(self, message: Any) -> float:
         """Where the line of a message begins."""
         time = int(message["sent"])
+        if message["edge"] == NONE:
+            return time
         mine = (self.calls["tph"] == message["tph"]) & (self.calls["site"] == message["site"])
         ends = self.calls["end"][mine & (self.calls["end"] <= time)]
         return self._bridged(int(ends.max()), time, time) if len(ends) else time
 
     def next(self, message: Any, targets: Mapping[int, tuple[int, ...]]) -> int:
         """The first call after a message that may have read it: of a few of many that is all one can tell."""
+        if message["edge"] == NONE:
+            return NOBODY
         mine = (self.calls["tph"] == message["tph"]) & (self.calls["begin"] >= message["received"])
         if int(message["edge"]) in targets:
             mine &= np.isin(self.calls["site"], targets[int(message["edge"])])

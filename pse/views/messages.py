@@ -1,7 +1,7 @@
 """The message matrix: who sent how much to whom, and how often.
 
-Tags and messages of MPI have a pair of squares each.  Colours are logarithmic; what nobody sent is left
-empty.  Of more ranks than a picture has room for, neighbours are summed up in one cell.
+Tags, messages among partitions and those of MPI have a pair of squares each.  Colours are logarithmic; what
+nobody sent is left empty.  Of more ranks than a picture has room for, neighbours are summed up in one cell.
 
 May touch: nothing.  Next room: ``figure.py``.
 """
@@ -101,7 +101,12 @@ def _matrices(trace: Trace, selection: Selection, shown: Sequence[Row], step: in
     place[[row.rank for row in shown]] = np.arange(len(shown)) // step
     size = -(-len(shown) // step)
     found = []
-    for title, table in (("tags", all_messages(trace)), ("MPI", mpi_messages(trace))):
+    tables = (
+        ("tags", all_messages(trace)),
+        ("partitions", trace.partition_messages()),
+        ("MPI", mpi_messages(trace)),
+    )
+    for title, table in tables:
         table = _chosen(trace, selection, table)
         table = table[(table["sender"] < len(place)) & (table["receiver"] < len(place))]
         sender, receiver = place[table["sender"]], place[table["receiver"]]

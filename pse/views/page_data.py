@@ -19,6 +19,7 @@ import numpy as np
 from pse.trace import EventType, Trace, WaitReason
 from pse.trace.files import Array
 from pse.trace.mpi_messages import mpi_messages
+from pse.trace.partition_messages import between_ranks
 from pse.trace.selection import Selection
 from pse.trace.text import seconds
 from pse.views.page_blocks import BLOCK_DTYPE, Lane, lanes
@@ -119,7 +120,8 @@ def _tph_columns(tphs: TphTable) -> dict[str, Array]:
 def _messages(trace: Trace, selection: Selection, shown: Sequence[Row]) -> tuple[Array | None, list[str]]:
     """Hand-overs between ranks that are shown, by time; None and a note if there are too many."""
     sent = [trace.files[row.rank].counts for row in shown]
-    count = sum(each[EventType.SEND] for each in sent) or sum(each[EventType.MPI_SEND] for each in sent)
+    count = sum(each[EventType.SEND] + each[EventType.PARTITION_SEND] for each in sent)
+    count = count or sum(each[EventType.MPI_SEND] for each in sent)
     if count <= (MOST_MESSAGES if selection == Selection() else MOST_SENDS):
         ranks, messages = [row.rank for row in shown], selection.of(trace, _all_messages(trace))
         kept = messages[np.isin(messages["sender"], ranks) & np.isin(messages["receiver"], ranks)]
@@ -132,8 +134,8 @@ def _messages(trace: Trace, selection: Selection, shown: Sequence[Row]) -> tuple
 
 
 def _all_messages(trace: Trace) -> Array:
-    """Hand-overs of tags; messages of MPI where there are none."""
-    messages = trace.messages()
+    """Hand-overs of tags and messages among partitions; messages of MPI where there are none."""
+    messages = np.concatenate([trace.messages(), between_ranks(trace.partition_messages())])
     if len(messages):
         return messages
     found = mpi_messages(trace)

@@ -21,7 +21,13 @@ from pse.trace.names import Names
 from pse.views.colours import Style, module_styles, routine_family, routine_styles, wait_colours
 from pse.views.rows import Row, rows
 
-HAND_OVER = (EventType.SEND, EventType.RECEIVE, EventType.QUEUE_DEPTH)
+HAND_OVER = (
+    *(EventType.SEND, EventType.RECEIVE, EventType.PARTITION_SEND, EventType.PARTITION_RECEIVE),
+    *(EventType.QUEUE_DEPTH, EventType.PARTITION_TAKE, EventType.PARTITION_SEND_COMPLETE),
+    *(EventType.PARTITION_COLLECTIVE_BEGIN, EventType.PARTITION_COLLECTIVE_END),
+)
+COUNTED = 4
+"""So many of the first types are counted."""
 MEMORY = (EventType.ALLOCATE, EventType.FREE)
 ENDS = (EventType.PHASE, EventType.TEXT, EventType.COUNTER, EventType.CLOCK_SYNC)
 LATEST = 2**53
@@ -159,7 +165,7 @@ def _engine(
         for name, kinds in (("hand-over", HAND_OVER), ("memory", MEMORY), ("start and end", ENDS)):
             chosen = np.isin(kind, kinds)
             sums[name][place[rank]] += spent[chosen].sum()
-            counts[name] += int(np.isin(kind, kinds[:2]).sum()) if name != "start and end" else 0
+            counts[name] += int(np.isin(kind, kinds[:COUNTED]).sum()) if name != "start and end" else 0
             spent = np.where(chosen, 0, spent)
         sums["rest of the engine"][place[rank]] += spent.sum()
     for name, style in ENGINE_STYLES.items():

@@ -280,7 +280,7 @@ def test_a_trace_of_mpi_shows_what_it_has(write_trace, make):
 def test_the_critical_path_of_mpi_comes_from_the_late_sender(write_trace, make):
     figure = views.draw(mpi_run(write_trace, make), "critical-path")
     found = totals(figure, 1)
-    assert found["hand-over"] == 60
+    assert found["message"] == 60
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["rank 0", "rank 1"]
     lines = next(one for one in figure.axes[0].collections if one.get_gid() == "hand-overs")
     assert [segment.tolist() for segment in lines.get_segments()] == [[[400, 0], [460, 1]]]
