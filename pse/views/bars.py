@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 
 from pse.trace import Selection, Trace
 from pse.trace.errors import TraceError
-from pse.trace.text import seconds, share
+from pse.trace.text import seconds
 from pse.views.figure import (
     BODY,
     FONT,
@@ -37,6 +37,7 @@ from pse.views.figure import (
     text_width,
 )
 from pse.views.shares import Bars, Share
+from pse.views.sides import Total, draw_sums, grid, height_of_rows
 
 HEIGHT = 3.2
 """Of the bars for processors, inches."""
@@ -75,14 +76,14 @@ def draw_by_processor(
     lines = caption_lines(notes, room)
     legend = legend_height([str(handle.get_label()) for handle in handles], room)
     foot = 0.75 + legend + 0.15 * (len(lines) + 1)
-    high = HEIGHT if height is None else max(0.5, height - HEAD - foot)
+    high = height_of_rows(HEIGHT, height, foot)
     figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
     axes = add_axes(figure, left=0.95, top=HEAD, right=MARGIN + 0.1, bottom=foot)
     _stack(axes, shown, len(bars.groups), width - 0.95 - MARGIN - 0.1)
     tops = np.sum([share.times for share in shown], axis=0)
     axes.set_ylim(0, 1.12 * tops.max())
     duration_axis(axes, "y", 1.12 * tops.max(), label)
-    axes.grid(axis="y", color="#E3E3E3", linewidth=0.5)
+    grid(axes, "y")
     _group_labels(axes, bars.groups, bars.row, width - 0.95 - MARGIN)
     _top_labels(axes, tops, width - 0.95 - MARGIN)
     legend_below(figure, handles, top=foot - 0.68, width=room)
@@ -102,28 +103,20 @@ def draw_totals(
     height: float | None,
 ) -> Figure:
     """Draw a bar for each kind, the longest first; see `draw_by_processor`."""
-    shown = sorted(_any(bars), key=lambda one: -one.total)
-    shown, rest = shown[:MOST_TOTALS], shown[MOST_TOTALS:]
+    found = sorted(_any(bars), key=lambda one: -one.total)
+    shown, rest = found[:MOST_TOTALS], found[MOST_TOTALS:]
     more = f" {len(rest)} kinds with {seconds(sum(one.total for one in rest))} are left out." if rest else ""
     width = width or WIDTH
     lines = caption_lines(notes + more, width - 2 * MARGIN)
     names = [row_name(one.label, BODY, width) for one in shown]
     left = MARGIN + max(text_width(name, BODY) for name in names) + 0.15
     foot = 0.62 + 0.15 * (len(lines) + 1)
-    high = max(0.7, PITCH * len(shown)) if height is None else max(0.5, height - HEAD - foot)
+    high = height_of_rows(max(0.7, PITCH * len(shown)), height, foot)
     figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
     axes = add_axes(figure, left=left, top=HEAD, right=MARGIN + 1.9, bottom=foot)
-    times = [one.total for one in shown]
-    for place, one in enumerate(shown):
-        style = one.style
-        axes.barh(place, one.total, 0.7, color=style.colour, hatch=style.hatch, edgecolor="#444444", lw=0.5)
-    axes.set_ylim(len(shown) - 0.4, -0.6)
-    axes.set_yticks(range(len(shown)), names, fontsize=BODY, family=FONT)
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlim(0, 1.005 * max(times))
-    duration_axis(axes, "x", max(times), label)
-    axes.grid(axis="x", color="#E3E3E3", linewidth=0.5)
-    _numbers(axes, shown)
+    grid(axes, "x")
+    sums = [Total(name, one.style, one.total, one.count) for name, one in zip(names, shown, strict=True)]
+    draw_sums(axes, sums, sum(one.total for one in shown), label)
     caption(figure, lines)
     return figure
 
@@ -188,17 +181,4 @@ def _top_labels(axes: Axes, tops: Sequence[float], room: float) -> None:
         axes.annotate(
             text, (place, top), (0, 2), textcoords="offset points", ha="center", va="bottom",
             fontsize=SMALL, color=SOFT, family=FONT,
-        )  # fmt: skip
-
-
-def _numbers(axes: Axes, shown: Sequence[Share]) -> None:
-    """Write at each bar's end what it is in numbers."""
-    everything = sum(one.total for one in shown)
-    for place, one in enumerate(shown):
-        count = f" · {one.count:,} ×" if one.count else ""
-        part = one.total / everything
-        axes.annotate(
-            f"{seconds(one.total)} · {share(part) if part >= 0.005 else '< 1 %'}{count}",
-            (one.total, place), (4, 0), textcoords="offset points", va="center",
-            fontsize=SMALL, color=SOFT, family=FONT, annotation_clip=False,
         )  # fmt: skip

@@ -23,21 +23,15 @@ from pse.trace.critical import CriticalPath, Step, critical_path, shares
 from pse.trace.errors import TraceError
 from pse.trace.files import Array
 from pse.trace.names import Names
-from pse.trace.text import seconds, share
 from pse.views.colours import FAMILIES, Style, module_styles, routine_family
 from pse.views.figure import (
-    BODY,
-    FONT,
     HEAD,
-    INK,
     MARGIN,
     SMALL,
-    SOFT,
     WIDTH,
     add_axes,
     caption,
     caption_lines,
-    duration_axis,
     legend_below,
     legend_height,
     legend_name,
@@ -48,6 +42,7 @@ from pse.views.figure import (
 )
 from pse.views.rows import Row, rows
 from pse.views.saving import DPI
+from pse.views.sides import Total, draw_sums, grid, height_of_rows, name_crowded_rows, widest_name
 
 PITCH = 0.4
 """Height of a row, inches, if there is room."""
@@ -55,6 +50,8 @@ TALLEST = 9.0
 """Height of all rows together, inches."""
 MOST_SHARES = 14
 """Bars of shares; the rest is one bar."""
+NAMES = SMALL + 0.5
+"""Size of the bars' names, points."""
 MOST_LINES = 4000
 """Hand-overs that are drawn as lines of their own; of more, every so manieth."""
 STYLES = {
@@ -92,7 +89,7 @@ def draw_critical_path(
     width = width or WIDTH
     touched = set(np.unique(steps["rank"]).tolist())
     shown = [row for row in rows(trace, selection) if row.rank in touched]
-    left = MARGIN + max(text_width(row_name(row.label, BODY, width), BODY) for row in shown) + 0.12
+    left = MARGIN + widest_name((row.label for row in shown), width) + 0.12
     begin, end = int(steps["begin"][0]), int(steps["end"][-1])
     pixels = max(200, int((width - left - MARGIN - 0.1) * DPI))
     pieces = _pieces(trace, path, steps, shown)
@@ -103,7 +100,7 @@ def draw_critical_path(
     legend = legend_height([handle.get_label() for handle in handles], width - 2 * MARGIN)
     foot = below + 0.95 + legend + 0.15 * (len(lines) + 1)
     high = max(0.6, min(PITCH * len(shown), max(TALLEST, 0.014 * len(shown))))
-    high = high if height is None else max(0.5, height - HEAD - foot)
+    high = height_of_rows(high, height, foot)
     total = HEAD + high + foot
     figure = new_figure(trace, "critical path", width=width, height=total, selection=selection)
     axes = add_axes(figure, left=left, top=HEAD, right=MARGIN + 0.1, bottom=foot)
@@ -195,17 +192,11 @@ def _draw(axes: Axes, pieces: Pieces, steps: Array, shown: Sequence[Row], high: 
     axes.set_ylim(len(shown) - 0.45, -0.55)
     axes.hlines(np.arange(len(shown)), 0, 1, transform=axes.get_yaxis_transform(),
                 color="#DDDDDD", linewidth=0.8, zorder=1)  # fmt: skip
-    axes.grid(axis="x", color="#E3E3E3", linewidth=0.5)
+    grid(axes, "x")
     for number, (label, style) in enumerate(zip(pieces.labels, pieces.styles, strict=True)):
         _kind(axes, pieces, pieces.kind == number, label, style)
     _hand_overs(axes, steps, shown)
-    step = max(1, int(np.ceil(len(shown) * 9 / (72 * high))))
-    places = range(0, len(shown), step)
-    size = min(BODY, max(SMALL - 1, 0.8 * 72 * high / len(shown) * step))
-    width = float(axes.figure.bbox.width) / axes.figure.dpi
-    names = [row_name(shown[place].label, size, width) for place in places]
-    axes.set_yticks(places, names, fontsize=size, family=FONT)
-    axes.tick_params(axis="y", length=0)
+    name_crowded_rows(axes, [row.label for row in shown], high)
 
 
 def _kind(axes: Axes, pieces: Pieces, chosen: Array, label: str, style: Style) -> None:
@@ -266,24 +257,13 @@ def _bars(
     if rest:
         shown.append((f"{len(rest)} more", "", sum(time for *_, time, _ in rest), sum(n for *_, n in rest)))
     width, height = (float(side) for side in figure.get_size_inches())
-    names = [row_name(label, SMALL + 0.5, width) for label, *_ in shown]
-    left = MARGIN + max(text_width(name, SMALL + 0.5) for name in names) + 0.15
+    names = [row_name(label, NAMES, width) for label, *_ in shown]
+    left = MARGIN + max(text_width(name, NAMES) for name in names) + 0.15
     axes = add_axes(figure, left=left, top=top, right=MARGIN + 1.9, bottom=height - top - below + 0.4)
-    styles = dict(zip(pieces.labels, pieces.styles, strict=True))
-    for place, (_, kind, time, count) in enumerate(shown):
-        style = styles.get(kind) or styles.get(_family(kind), Style("#CCCCCC"))
-        axes.barh(place, time, 0.72, color=style.colour, hatch=style.hatch, edgecolor="#444444", lw=0.4)
-        part = share(time / total) if time / total >= 0.005 else "< 1 %"
-        axes.annotate(
-            f"{seconds(time)} · {part} · {count:,} ×", (time, place), (4, 0),
-            textcoords="offset points", va="center", fontsize=SMALL, color=SOFT, family=FONT,
-            annotation_clip=False,
-        )  # fmt: skip
-    axes.set_ylim(len(shown) - 0.4, -0.6)
-    axes.set_xlim(0, 1.005 * max(time for *_, time, _ in shown))
-    duration_axis(axes, "x", max(time for *_, time, _ in shown), "time on the critical path")
-    axes.set_yticks(range(len(shown)), names, fontsize=SMALL + 0.5, family=FONT)
-    axes.tick_params(axis="y", length=0, colors=INK)
+    known = dict(zip(pieces.labels, pieces.styles, strict=True))
+    styles = [known.get(kind) or known.get(_family(kind), Style("#CCCCCC")) for _, kind, *_ in shown]
+    sums = [Total(n, style, *one[2:]) for n, style, one in zip(names, styles, shown, strict=True)]
+    draw_sums(axes, sums, total, "time on the critical path", NAMES)
 
 
 def _notes(trace: Trace, steps: Array, shown: Sequence[Row], merged: bool) -> str:

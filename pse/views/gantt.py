@@ -45,6 +45,7 @@ from pse.views.gantt_overlays import MADE_BY, Markers
 from pse.views.gantt_ways import Ways
 from pse.views.rows import Row, rows
 from pse.views.saving import DPI
+from pse.views.sides import grid, height_of_rows, name_rows
 
 PITCH = 0.40
 """Height of a row, inches, if there is room."""
@@ -138,7 +139,7 @@ def _compose(
     )
     legend = legend_height([handle.get_label() for handle in handles], room)
     foot = 0.62 + legend + 0.15 * (len(notes) + 1)
-    high = high if height is None else max(0.5, height - HEAD - foot)
+    high = height_of_rows(high, height, foot)
     figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
     axes = add_axes(figure, left=left, top=HEAD, right=right, bottom=foot)
     pitch = 72 * high / len(found.rows)
@@ -163,15 +164,14 @@ def _last(found: Blocks) -> int:
 def _frame(axes: Axes, found: Blocks, pitch: float, end: int) -> None:
     axes.set_ylim(len(found.rows) - 0.45, -0.55)
     time_axis(axes, found.begin, end)
-    axes.grid(axis="x", color="#E3E3E3", linewidth=0.5)
-    axes.tick_params(axis="y", length=0)
+    grid(axes, "x")
     shown = [one.row for one in found.rows]
     _bands(axes, shown, pitch)
     _name_hosts(axes, shown, pitch)
     ticks = _labels(shown, pitch)
     size, width = _size(pitch), float(axes.figure.bbox.width) / axes.figure.dpi
     names = [row_name(label, size, width) for _, label in ticks]
-    axes.set_yticks([place for place, _ in ticks], names, fontsize=size, family=FONT)
+    name_rows(axes, [place for place, _ in ticks], names, size)
 
 
 def _bands(axes: Axes, shown: Sequence[Row], pitch: float) -> None:

@@ -39,8 +39,8 @@ from pse.views.figure import (
     legend_height,
     new_figure,
     row_name,
-    text_width,
 )
+from pse.views.sides import grid, height_of_rows, name_rows, widest_name
 
 LIMIT = 0.6
 """Load below which a module is worth a thread of its own."""
@@ -111,13 +111,13 @@ def draw_load(
     left_out = len(shown) - MOST_ROWS
     shown = shown[:MOST_ROWS]
     width = width or WIDTH
-    left = MARGIN + max(text_width(row_name(one.label, BODY, width), BODY) for one in shown) + 0.15
+    left = MARGIN + widest_name((one.label for one in shown), width) + 0.15
     lines = caption_lines(_notes(left_out), width - 2 * MARGIN)
     longest = max(float(one.times.max()) for one in shown)
     handles = _handles(longest)
     legend = legend_height([str(handle.get_label()) for handle in handles], width - 2 * MARGIN)
     foot = 0.66 + legend + 0.15 * (len(lines) + 1)
-    high = PITCH * len(shown) + 0.15 if height is None else max(0.5, height - HEAD - foot)
+    high = height_of_rows(PITCH * len(shown) + 0.15, height, foot)
     title = "CPU load of module calls"
     figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
     axes = add_axes(figure, left=left, top=HEAD, right=MARGIN + 1.75, bottom=foot)
@@ -136,10 +136,9 @@ def _frame(axes: Axes, shown: Sequence[Load], names: Sequence[str]) -> None:
     axes.axvspan(0, LIMIT, color="#FBF3E4", linewidth=0, zorder=0)
     axes.axvline(LIMIT, color="#B00020", linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="limit")
     axes.hlines(np.arange(len(shown) - 1) + 0.5, 0, 1.04 * most, color="#EEEEEE", linewidth=0.6, zorder=0.5)
-    axes.grid(axis="x", color="#E3E3E3", linewidth=0.5)
+    grid(axes, "x")
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
-    axes.set_yticks(range(len(shown)), names, fontsize=BODY, family=FONT)
-    axes.tick_params(axis="y", length=0)
+    name_rows(axes, range(len(shown)), names)
     axes.set_xlabel("CPU time over run time (%)", fontsize=BODY, color=INK, family=FONT)
 
 

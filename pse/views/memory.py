@@ -33,12 +33,11 @@ from pse.views.figure import (
     caption,
     caption_lines,
     new_figure,
-    row_name,
-    text_width,
     time_axis,
 )
 from pse.views.rows import Row, rows
 from pse.views.saving import DPI
+from pse.views.sides import grid, height_of_rows, name_crowded_rows, widest_name
 
 ARENA = 1.3
 """Height of a host's arena, inches."""
@@ -62,7 +61,7 @@ def draw_memory(
     if not len(changes):
         raise TraceError("nothing to show: no memory for tags was allocated in this trace")
     width = width or WIDTH
-    left = MARGIN + max(0.75, max(text_width(row_name(row.label, BODY, width), BODY) for row in shown) + 0.12)
+    left = MARGIN + max(0.75, widest_name((row.label for row in shown), width) + 0.12)
     begin, end = _window(trace, selection)
     edges = np.linspace(begin, end, max(100, int((width - left - MARGIN) * DPI)) + 1)
     arenas = _arenas(trace, changes, {row.host for row in shown}, edges)
@@ -71,7 +70,7 @@ def draw_memory(
     foot = 0.6 + 0.15 * (len(lines) + 1)
     room = ARENA * len(arenas) + 0.35
     high = min(PITCH * len(shown), max(TALLEST, 0.014 * len(shown)))
-    high = high if height is None else max(0.5, height - HEAD - room - foot)
+    high = height_of_rows(high, height, room + foot)
     total = HEAD + room + high + foot
     figure = new_figure(trace, "memory of tags", width=width, height=total, selection=selection)
     box = {"left": left, "right": MARGIN + 0.75}
@@ -126,7 +125,7 @@ def _curve(axes: Axes, edges: Array, values: Array, label: str) -> None:
     axes.set_yticks(np.arange(0, 1.1 * peak, step))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: bytes_text(value) if value else "0"))
     axes.tick_params(axis="x", labelbottom=False)
-    axes.grid(color="#E3E3E3", linewidth=0.5)
+    grid(axes)
     axes.set_title(
         f"{label}: at most {bytes_text(peak)}", fontsize=BODY, color=INK, family=FONT, loc="left", pad=4
     )
@@ -152,16 +151,11 @@ def _rows(
         _heights(axes, held, edges, most)
     else:
         _shades(figure, axes, held, edges, most)
-    step = max(1, int(np.ceil(len(shown) * 9 / (72 * high))))
-    places = range(0, len(shown), step)
-    size = min(BODY, max(SMALL - 1, 0.8 * 72 * high / len(shown) * step))
-    names = [row_name(shown[place].label, size, figure.get_figwidth()) for place in places]
-    axes.set_yticks(places, names, fontsize=size, family=FONT)
-    axes.tick_params(axis="y", length=0)
+    name_crowded_rows(axes, [row.label for row in shown], high)
 
 
 def _heights(axes: Axes, held: Sequence[Array], edges: Array, most: float) -> None:
-    axes.grid(axis="x", color="#E3E3E3", linewidth=0.5)
+    grid(axes, "x")
     for place, values in enumerate(held):
         floor = place + 0.42
         corners = np.stack([np.repeat(edges, 2)[1:-1], floor - 0.84 * np.repeat(values, 2) / most], axis=1)
