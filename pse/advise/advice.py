@@ -169,7 +169,7 @@ def _notes(model: Model) -> Iterator[str]:
     measured, subject = model.measured, model.subject
     yield from map(str, measured.trace.problems)
     if subject.changed:
-        yield f"{subject.path} was changed since this run; the advice is for the text that ran"
+        yield f"{subject.path} was changed since this run; the advice is for what ran, --apply leaves it"
     if measured.threads > 1:
         yield (
             "the run had several threads: calls shared cores, so what each costs alone is less certain;"

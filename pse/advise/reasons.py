@@ -17,6 +17,8 @@ from pse.language.resolved import For
 
 TRUSTED = 0.3
 """A model that is off by more is no ground for a proposal, unless that brings much more."""
+TELLING = 0.01
+"""Of two assignments, one that is better by less than this part of the run time isn't."""
 BUSY = 0.9
 """From this part of its time on, a core or a link counts as busy."""
 
@@ -38,7 +40,11 @@ class Told:
 
 
 def for_change(told: Told, now: Candidate, chosen: Candidate) -> list[str]:
-    """Say why an assignment is better than the present one."""
+    """Say why an assignment is better than the present one; one that the user chose need not be."""
+    if chosen.seconds > now.seconds * (1 - TELLING):
+        longer = chosen.seconds > now.seconds * (1 + TELLING)
+        brings = "make the run longer" if longer else "bring nothing: calls wait for each other all the same"
+        return [f"these threads {brings}; without --threads, the best there is gets looked for"]
     found = []
     for label in dict.fromkeys(chosen.assignment.threads.values()):
         for parallel in (True, False):

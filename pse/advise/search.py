@@ -158,7 +158,8 @@ def search(
         best = _best([*best, *more], is_legal)
     more = [study.candidate(replace(best[0].assignment, depth=depth)) for depth in DEPTHS]
     near = [c for c in [*study.known.values(), *more] if c.seconds <= best[0].seconds * (1 + NOISE)]
-    return simplest([present, *best, *_best(near, is_legal, MOST_CHECKED, by=lambda c: (c.cost, c.seconds))])
+    near = _best(near, is_legal, MOST_CHECKED, by=lambda c: (c.cost, c.seconds))
+    return _lettered(simplest([present, *best, *near]), study.present)
 
 
 def simplest(candidates: Iterable[Candidate]) -> Candidate:
@@ -225,6 +226,15 @@ def _subsets(units: list[Unit]) -> Iterable[tuple[Unit, ...]]:
 def _moved(base: Assignment, units: Iterable[Unit], label: str) -> Assignment:
     moved = {site: label for unit in units for site in unit.sites}
     return replace(base, threads={**base.threads, **moved})
+
+
+def _lettered(best: Candidate, present: Assignment) -> Candidate:
+    """Give new threads their letters in the order in which the program comes to them."""
+    own, threads = set(present.threads.values()), best.assignment.threads
+    new = dict.fromkeys(label for _, label in sorted(threads.items()) if label not in own)
+    names = dict(zip(new, sorted(new), strict=True))
+    renamed = {site: names.get(label, label) for site, label in threads.items()}
+    return replace(best, assignment=replace(best.assignment, threads=renamed))
 
 
 def _three_labels(present: Assignment, units: Iterable[Unit]) -> list[str]:

@@ -60,7 +60,7 @@ def _pieces(advice: Advice, applying: bool) -> Iterator[Piece]:
         yield "\n", ""
         for line in advice.diff.splitlines():
             yield f"{line}\n", _DIFF.get(line[0], "")
-        if not applying:
+        if not applying and not advice.subject.changed:
             yield "\nwrite it with --apply\n", "bold"
 
 

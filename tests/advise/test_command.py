@@ -78,6 +78,29 @@ def test_the_proposal_is_shown_before_it_is_written(pse: Callable, pipeline: Pat
     assert (tmp_path / "program.coven").read_text() != before
 
 
+def test_threads_that_bring_nothing_are_not_praised(pse: Callable, pipeline: Path, tmp_path: Path) -> None:
+    shown = pse(
+        "advise", pipeline, "--threads", "compute=thread_C", "--threads", "transfer=thread_C", cwd=tmp_path
+    )
+    assert shown.code == 0, shown.err
+    assert "these threads bring nothing: calls wait for each other all the same" in shown.out
+    assert "of its own" not in shown.out
+
+
+def test_a_changed_program_is_not_offered_to_be_written(
+    pse: Callable, pipeline: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "program.coven"
+    (pipeline / "program.coven").write_text(path.read_text())
+    path.write_text(path.read_text() + "// changed\n")
+    shown = pse("advise", pipeline, cwd=tmp_path)
+    assert shown.code == 0, shown.err
+    assert (
+        "program.coven was changed since this run; the advice is for what ran, --apply leaves it" in shown.out
+    )
+    assert "write it with --apply" not in shown.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -50,6 +50,15 @@ def test_one_that_computes_and_one_that_waits_take_two_threads(pipeline: Path) -
     assert set(labels(advice).values()) == {"thread_B"}
 
 
+@pytest.mark.parametrize("slow", [1, 2])
+def test_new_threads_have_letters_in_the_order_of_the_text(recorded: Record, slow: int) -> None:
+    text = PIPELINE.replace("-> y\n", "-> y\n    thread_A transfer(y) -> z\n")
+    waits = [0.3, 0.3]
+    waits[slow - 1] = 0.4
+    calls = [(0, 0.3, 0.0), (1, 0.0, waits[0]), (2, 0.0, waits[1])] * 8
+    assert list(labels(advise(recorded(text, calls))).values()) == ["thread_B", "thread_C"]
+
+
 def test_the_interval_holds_the_prediction_and_is_narrow_for_even_durations(pipeline: Path) -> None:
     found = advise(pipeline).prediction
     assert found.low < found.seconds < found.high
