@@ -142,6 +142,7 @@ class _Run:
         self.board = Board.create(*prepared.board_size)
         self.records = Records.create()
         self.progress = progress(self.board, prepared, everything=live)
+        self.progress.observer.elsewhere = not all_here
         self.selector = selectors.DefaultSelector()
         self.verdict: Verdict | None = None
         self.stopped_by = 0

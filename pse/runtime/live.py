@@ -53,7 +53,9 @@ class LiveProgress(Progress):
 
     def draw(self, overview: Overview) -> RenderableType:
         """Draw the lines."""
-        return Group(*_fitted_sites(overview.sites, self._console.size.height - _HEAD))
+        hidden = _hidden(overview)
+        room = self._console.size.height - _HEAD - len(hidden)
+        return Group(*_fitted_sites(overview.sites, room), *hidden)
 
     def stop(self) -> None:
         """Take the lines away; the report comes in their place."""
@@ -94,7 +96,7 @@ def drawn(overview: Overview, height: int | None = None) -> RenderableType:
         Lines that there are; call sites, threads and queues that have the least to tell are left out to fit.
     """
     queues = _fullest(overview.queues, height // 4) if height else overview.queues
-    notes = [*_memory(overview), *([Text(hidden_text(overview.hidden), "yellow")] if overview.hidden else [])]
+    notes = [*_memory(overview), *_hidden(overview)]
     heights = [_HEAD + len(rows) for rows in (overview.loops, queues) if rows]
     taken = 1 + sum(heights) + (1 + len(notes) if notes else 0) + 2 * _HEAD + 2
     for_sites, for_threads = _rooms(overview, height - taken) if height else (None, None)
@@ -190,6 +192,10 @@ def _queues(queues: Sequence[QueueLine]) -> Table:
         numbers = (str(queue.now), str(queue.longest), str(queue.limit or "none"))
         table.add_row(Text(queue.tag), Text(queue.thread), *numbers, style=style)
     return table
+
+
+def _hidden(overview: Overview) -> list[Text]:
+    return [Text(hidden_text(overview), "yellow")] if overview.hidden else []
 
 
 def _memory(overview: Overview) -> list[Text]:

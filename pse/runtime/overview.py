@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 HIDDEN_PATIENCE = 2.0
 """Seconds after the first rank in which the others are expected."""
 
+BEGIN_PATIENCE = 10.0
+"""Seconds in which some rank is expected to begin, where ranks may be on other machines."""
+
 _OWN_WORDS = {ABSENT: "starting", RUNNING: "between calls"}
 
 SHARE_INTERVAL = 1.0
@@ -99,7 +102,7 @@ class Overview:
     seconds : float
         Since the watcher began.
     hidden : int
-        How many ranks are out of sight though others have begun.
+        How many ranks are out of sight though others have begun; all, if none can be seen from here.
     """
 
     program: str
@@ -152,7 +155,14 @@ class Observer:
         The run.
     memory : bool, optional
         Whether to look at arenas, for which they are mapped.
+
+    Attributes
+    ----------
+    elsewhere : bool
+        Whether all ranks may be on other machines; if not, ranks that nobody sees have not begun.
     """
+
+    elsewhere = False
 
     def __init__(self, board: Board, prepared: Prepared, *, memory: bool = True) -> None:
         self.prepared, self.sight = prepared, Sight(board, arenas=memory)
@@ -180,7 +190,7 @@ class Observer:
             ranks=self.prepared.ranks,
             seconds=time.monotonic() - self._began,
             loops=self._loops(boards, done, hidden),
-            sites=self._sites(slots, done),
+            sites=self._sites(slots, done, hidden),
             threads=self._threads(slots, done, hidden),
             queues=self._queues(boards),
             memory=self._memory(),
@@ -191,7 +201,8 @@ class Observer:
         """Give the ranks that are out of sight, not those that have only not begun yet."""
         hidden = set(self.sight.hidden())
         if len(hidden) == self.prepared.ranks:
-            return set()
+            late = time.monotonic() - self._began >= BEGIN_PATIENCE
+            return hidden if self.elsewhere and late else set()
         self._first_seen = self._first_seen or time.monotonic()
         return hidden if time.monotonic() - self._first_seen >= HIDDEN_PATIENCE else set()
 
@@ -204,11 +215,13 @@ class Observer:
         counted = self._counts.count(boards, done, hidden)
         return [LoopLine(name, number, total, bound) for name, number, total, bound in counted]
 
-    def _sites(self, slots: Sequence[Slot], done: Sequence[Sequence[SiteStatistics]]) -> list[Line]:
+    def _sites(
+        self, slots: Sequence[Slot], done: Sequence[Sequence[SiteStatistics]], hidden: set[int]
+    ) -> list[Line]:
         now, lines = time.monotonic_ns(), []
         for site in self.prepared.sites:
             thread = self.prepared.placement.thread_of(site)
-            ranks = self._ranks(thread)
+            ranks = [rank for rank in self._ranks(thread) if rank not in hidden]
             calls, wall, cpu = (
                 sum(done[rank][site.id][name] for rank in ranks) for name in ("calls", "wall", "cpu")
             )
@@ -292,7 +305,9 @@ def _sample(slots: Sequence[Slot], done: Sequence[Sequence[SiteStatistics]]) -> 
 
 
 def site_state(calls: int, running: int, slots: Sequence[Slot]) -> str:
-    """Say in words what a call site's ranks do."""
+    """Say in words what a call site's ranks do, those in sight."""
+    if not slots:
+        return "out of sight"
     if running:
         return f"running on {running} of {len(slots)}" if len(slots) > 1 else "running"
     states = {slot["state"] for slot in slots}

@@ -79,6 +79,8 @@ class Progress:
         lines = self._news(overview)
         if self._everything:
             lines = [*loop_lines(overview), *lines, *other_lines(overview)]
+        if overview.hidden and (lines or overview.hidden == overview.ranks):
+            lines = [*lines, hidden_text(overview)]
         for line in lines or [f"nothing new: {waiting_text(overview)}"]:
             self.message(f"[{overview.seconds:6.1f} s] {line}\n")
 
@@ -173,7 +175,7 @@ def other_lines(overview: Overview) -> list[str]:
         for queue in overview.queues
     ]
     lines += [f"memory of {line.node}  {memory_text(line.in_use, line.peak)}" for line in overview.memory]
-    return lines + ([hidden_text(overview.hidden)] if overview.hidden else [])
+    return lines
 
 
 def memory_text(in_use: int, peak: int) -> str:
@@ -181,9 +183,13 @@ def memory_text(in_use: int, peak: int) -> str:
     return f"{size_text(in_use)} now  {size_text(peak)} at most"
 
 
-def hidden_text(hidden: int) -> str:
-    """Say that ranks are out of sight."""
-    return f"{hidden} rank{'s' * (hidden != 1)} on other machines: not seen from here"
+def hidden_text(overview: Overview) -> str:
+    """Say that ranks are out of sight, and what numbers mean then."""
+    hidden, seen = overview.hidden, overview.ranks - overview.hidden
+    if not seen:
+        return "all ranks are on other machines, or have not begun: nothing is seen of them from here"
+    what = f"{hidden} rank{'s' * (hidden != 1)} on other machines: not seen from here"
+    return f"{what}; numbers are of the other{f' {seen}' * (seen != 1)}"
 
 
 def waiting_text(overview: Overview) -> str:

@@ -117,7 +117,7 @@ def test_plain_lines_of_many_threads_are_few(prepared, monkeypatch):
     lines.update()
     lines.update()
     told = out.getvalue().splitlines()
-    assert told[-2] == "[  12.3 s] … and 25 call sites with less to do"
+    assert told[-3] == "[  12.3 s] … and 25 call sites with less to do"
     assert told[-1] == (
         "[  12.3 s] nothing new: "
         "thread_0, thread_1, thread_2, thread_3, thread_4, thread_5 and 44 more starting"
@@ -142,6 +142,30 @@ def test_a_rank_of_another_machine_is_not_made_up(prepared, monkeypatch):
     overview = observer.observe()
     assert overview.hidden == 1
     assert [(line.thread, line.ranks) for line in overview.threads] == [("root thread_A", 1), ("thread_B", 1)]
+    assert "1 rank on other machines: not seen from here; numbers are of the other 2" in text_of(
+        overview, 100
+    )
+
+
+def test_call_sites_are_of_the_ranks_in_sight(prepared, monkeypatch):
+    monkeypatch.setattr(overview_module, "HIDDEN_PATIENCE", 0.0)
+    board = Board.create(*prepared.board_size)
+    board.start(0, os.getpid())
+    board.set_state(0, DONE)
+    states = {line.thread: line.state for line in Observer(board, prepared).observe().sites}
+    assert states == {"thread_A": "done", "thread_B": "out of sight"}
+
+
+def test_ranks_that_all_run_elsewhere_are_not_starting_for_ever(prepared, monkeypatch):
+    monkeypatch.setattr(overview_module, "BEGIN_PATIENCE", 0.0)
+    said = io.StringIO()
+    lines = Progress(Board.create(*prepared.board_size), prepared, said)
+    lines.update()
+    assert "starting" in said.getvalue()
+    lines.observer.elsewhere = True
+    lines.update()
+    assert "nothing is seen of them from here" in said.getvalue()
+    assert {line.state for line in lines.observer.observe().sites} == {"out of sight"}
 
 
 ARENA = """
