@@ -1,8 +1,8 @@
 """Messages and collective operations among partitions: what became of each, from the records of all ranks.
 
-Partitions are matched, not ranks: the nth message of one TPH, call site, pair of partitions and tag that was
-sent is the nth that came.  A message whose bytes stay with their sender (`MessageFlag.RENDEZVOUS`) is taken,
-too, and complete for its sender when that knows.
+The nth message of one TPH, call site, pair of ranks and of partitions, and tag that was sent is the nth that
+came.  A message whose bytes stay with their sender (`MessageFlag.RENDEZVOUS`) is taken, too, and complete for
+its sender when that knows.
 
 May touch: nothing.  Next rooms: ``arrivals.py`` says whom they woke, ``views`` draw the traffic.
 """
@@ -100,7 +100,7 @@ def partition_messages(trace: Trace) -> Array:
             EventType.PARTITION_SEND_COMPLETE,
         )
     )
-    sent, received = match_keys(_keys(sends), _keys(receives))
+    sent, received = match_keys(_keys(sends, "rank", "other"), _keys(receives, "other", "rank"))
     whole = _messages(sends[sent], "sender", "receiver", "sent")
     whole["received"] = receives["time"][received]
     messages = np.concatenate(
@@ -111,8 +111,9 @@ def partition_messages(trace: Trace) -> Array:
         ]
     )
     kept = messages["flags"] & MessageFlag.RENDEZVOUS != 0
-    _join(messages, "done", completions, kept)
-    _join(messages, "taken", takes, kept & (messages["flags"] & MessageFlag.REMOTE == 0))
+    near = kept & (messages["flags"] & MessageFlag.REMOTE == 0)
+    _join(messages, "done", kept, completions["time"], _keys(completions, "rank", "other"))
+    _join(messages, "taken", near, takes["time"], _keys(takes, "other", "rank"))
     return messages
 
 
@@ -140,22 +141,22 @@ def _messages(ends: Array, mine: str, other: str, time: str) -> Array:
     return made
 
 
-def _join(messages: Array, field: str, ends: Array, chosen: Array) -> None:
+def _join(messages: Array, field: str, chosen: Array, times: Array, keys: tuple[Array, ...]) -> None:
     """Give the chosen messages the times of the ends that are theirs."""
     places = np.flatnonzero(chosen)
-    if not len(places) or not len(ends):
+    if not len(places) or not len(times):
         return
     known = messages[places]
-    times = np.where(known["sent"] >= 0, known["sent"], known["received"])
-    found, theirs = match_keys(_keys(known, times), _keys(ends))
-    messages[field][places[found]] = ends["time"][theirs]
+    sent = np.where(known["sent"] >= 0, known["sent"], known["received"])
+    found, theirs = match_keys(_keys(known, "sender", "receiver", sent), keys)
+    messages[field][places[found]] = times[theirs]
 
 
-def _keys(ends: Array, times: Array | None = None) -> tuple[Array, ...]:
+def _keys(ends: Array, sender: str, receiver: str, times: Array | None = None) -> tuple[Array, ...]:
     """What tells messages apart: the how manieth of its kind each is comes last."""
-    columns = [ends[name] for name in ("tph", "site", "source", "target", "tag")]
+    columns = [ends[name] for name in ("tph", "site", sender, receiver, "source", "target", "tag")]
     columns.append(ends["collective"].astype("<u4"))
-    return (*columns, ordinals(columns, ends["time"] if times is None else times))
+    return (*columns, ordinals(columns, times))
 
 
 def partition_collectives(trace: Trace) -> Array:

@@ -1,9 +1,9 @@
 """Writes a trace as JSON in Chrome's trace format, for ui.perfetto.dev and chrome://tracing.
 
 Processes are the program's processors (hosts, where there are no definitions), threads its ranks.  Module
-calls, waits and routines are slices, hand-overs of tags and messages of MPI are flows between them, queue
-depths, memory and counters are counters, TPHs are async slices.  Times are microseconds, with nanoseconds as
-decimals.
+calls, waits and routines are slices, hand-overs of tags, messages among partitions and of MPI are flows
+between them, queue depths, memory and counters are counters, TPHs and collective operations among partitions
+are async slices.  Times are microseconds, with nanoseconds as decimals.
 
 It is written event by event, so a trace of any size fits through.  Both ends of a flow know its name by
 themselves: a hand-over has a sequence number, and MPI's messages of one kind between two ranks are counted.
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from pse import __version__
-from pse.trace.events import NONE, EventType, MessageFlag, ModuleFlag, Phase, TextKind, ValueKind
+from pse.trace.events import NONE, Collective, EventType, MessageFlag, ModuleFlag, Phase, TextKind, ValueKind
 from pse.trace.exports.output import new_file
 from pse.trace.exports.progress import Progress
 from pse.trace.exports.streams import Stream, streams
@@ -131,6 +131,10 @@ class _Rank:
             E.REGION_LEAVE: lambda now, event: self._end(now, "routine", event[5]),
             E.SEND: lambda now, event: self._hand_over(now, event, "s"),
             E.RECEIVE: lambda now, event: self._hand_over(now, event, "f"),
+            E.PARTITION_SEND: lambda now, event: self._among(now, event, "s"),
+            E.PARTITION_RECEIVE: lambda now, event: self._among(now, event, "f"),
+            E.PARTITION_COLLECTIVE_BEGIN: lambda now, event: self._together(now, event, "b"),
+            E.PARTITION_COLLECTIVE_END: lambda now, event: self._together(now, event, "e"),
             E.MPI_SEND: lambda now, event: self._message(now, event, "s"),
             E.MPI_RECEIVE: lambda now, event: self._message(now, event, "f"),
             E.QUEUE_DEPTH: self._queue,
@@ -226,6 +230,30 @@ class _Rank:
         slice_ = self._json("X", now, dur=INSTANT, name=name, cat="hand-over", args=args)
         return (slice_, self._flow(phase, now, tag, f"tag {pair[0]} {pair[1]} {sequence}"))
 
+    def _among(self, now: float, event: Event, phase: str) -> Iterable[Json]:
+        """A message among partitions: of those that are alike in all else, the n-th is the n-th."""
+        _, _, flags, site, tph, size, ends, partitions = event
+        partner, tag = ends & NONE, ends >> 32
+        pair = (self._rank, partner) if phase == "s" else (partner, self._rank)
+        collective = flags & MessageFlag.COLLECTIVE
+        kind = f"partitions {pair[0]} {pair[1]} {tph} {site} {partitions} {tag} {collective}"
+        self._counts[phase + kind] += 1
+        source, target = partitions & NONE, partitions >> 32
+        args: Json = {"bytes": size, "TPH": tph, "sent by": self._names.site(site)[1], "how": _how(flags)}
+        args |= {"from partition": source, "to partition": target} | ({} if collective else {"tag": tag})
+        name = f"send to partition {target}" if phase == "s" else f"receive from partition {source}"
+        slice_ = self._json("X", now, dur=INSTANT, name=name, cat="partitions", args=args)
+        return (slice_, self._flow(phase, now, "partitions", f"{kind} {self._counts[phase + kind]}"))
+
+    def _together(self, now: float, event: Event, phase: str) -> Iterable[Json]:
+        """A partition's part of a collective operation: it lasts while others of the rank run."""
+        partition, number, root, scope = event[6] & NONE, event[6] >> 32, event[7] & NONE, event[7] >> 32
+        name = f"{_operation(event[2])} of partition {partition} · {self._thread}"
+        args: Json = {"TPH": event[4], "number": number} | ({} if root == NONE else {"root": root})
+        id_ = {"local": f"{self._rank}.{event[4]}.{scope}.{partition}.{number}"}
+        rest = {"name": name, "args": args} if phase == "b" else {"name": name}
+        return (self._json(phase, now, cat="collective", id2=id_, **rest),)
+
     def _message(self, now: float, event: Event, phase: str) -> Iterable[Json]:
         """A message of MPI.
 
@@ -298,6 +326,11 @@ class _Rank:
 
 
 _PHASES = frozenset(map(int, Phase))
+
+
+def _operation(number: int) -> str:
+    known = Collective.__members__.values()
+    return Collective(number).name.lower() if number in known else f"collective {number}"
 
 
 def _how(flags: int) -> str:
