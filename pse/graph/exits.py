@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from pse.graph.liveness import Liveness, analyse
+from pse.graph.liveness import Liveness, analyse, solve
 from pse.graph.placement import ThreadKey
-from pse.graph.reaching import Reaching
+from pse.graph.reaching import Origins, Reaching
 from pse.graph.walk import Walk, defined
 from pse.language.resolved import CallSite, For, ResolvedProgram, Swap, Tag, While
 from pse.language.types import Element
@@ -57,12 +57,12 @@ def analyse_run(program: ResolvedProgram, *, together: bool = False) -> Liveness
     ----------
     program : ResolvedProgram
     together : bool
-        See `analyse`.
+        See `liveness.solve`.
     """
     pure = analyse(program)
     exits = _candidates(pure)
     while True:
-        live = analyse(program, together=together, exits=exits)
+        live = solve(pure.walk, pure.placement, pure.tags, exits, together=together)
         useful = tuple(_useful(live, exits))
         if useful == exits:
             return live
@@ -112,15 +112,34 @@ def _candidates(live: Liveness) -> tuple[Exit, ...]:
     counted = exit_sites(live.walk, live.tags)
     if not counted:
         return ()
-    reaching = Reaching(live)
+    reaching = _Last(live)
+    reaching.solve()
     found = []
-    for loop, known in reaching.at_exits().items():
-        for tag in sorted(known):
+    for loop, known in reaching.at_exits.items():
+        for tag in sorted(tag for tag in known if (loop, tag) in counted):
             origins = frozenset((s, name) for s, name, _ in known[tag] if reaching.is_inside(s, loop))
-            if (loop, tag) in counted and (maker := _maker(live, tag, origins)):
-                readers = frozenset(k for k, s in live.threads.items() if tag in s.after[loop]) - {maker}
+            maker = _maker(live, tag, origins)
+            readers = frozenset(k for k, s in live.threads.items() if tag in s.after[loop]) - {maker}
+            if maker and readers:
                 found.append(Exit(loop, tag, counted[loop, tag], maker, readers, origins))
     return tuple(found)
+
+
+class _Last(Reaching):
+    """Which definitions inside a loop may be the last, of the tags that are read after it."""
+
+    def __init__(self, live: Liveness) -> None:
+        super().__init__(live)
+        self.at_exits: dict[int, Origins] = {}
+        loops = {step.id for step in self.walk.steps if _ends_once(self.walk, step.id)}
+        self._outermost = {loop for loop in loops if not loops & set(self.walk.ancestors(loop))}
+
+    def leave(self, step: int) -> None:
+        super().leave(step)
+        if _ends_once(self.walk, step):
+            self.at_exits[step] = dict(self.here)
+        if step in self._outermost:
+            self.here = {}  # It stands in none: what is known would only grow.
 
 
 def _maker(live: Liveness, tag: str, origins: Iterable[tuple[int, str]]) -> ThreadKey | None:

@@ -196,23 +196,37 @@ class Liveness:
         return frozenset(name for name in tags if _takes_buffer(self.tags[name]))
 
 
-def analyse(program: ResolvedProgram, *, together: bool = False, exits: Iterable[Exit] = ()) -> Liveness:
-    """Solve liveness for every thread of a program.
+def analyse(program: ResolvedProgram) -> Liveness:
+    """Solve liveness for every thread of a program, where every tag is handed over as it is defined."""
+    return solve(number(program), place(program), program.tags)
+
+
+def solve(
+    walked: Walk,
+    placement: Placement,
+    tags: Mapping[str, Tag],
+    exits: Iterable[Exit] = (),
+    *,
+    together: bool = False,
+) -> Liveness:
+    """Solve liveness for every thread.
 
     Parameters
     ----------
-    program : ResolvedProgram
+    walked : Walk
+    placement : Placement
+    tags : mapping
+        The program's, by name.
+    exits : iterable of Exit
+        What is handed over where loops end; `exits.analyse_run` finds out.
     together : bool
         Whether every thread follows the loops of the program itself, even those it needs nothing of, so that
         all are at the same point whenever one of them comes back to its head.
-    exits : iterable of Exit
-        What is handed over where loops end; `exits.analyse_run` finds out.
     """
-    walked, placement = number(program), place(program)
-    facts = _Facts(walked, placement, program.tags, exits)
+    facts = _Facts(walked, placement, tags, exits)
     attended = _own_loops(walked) if together else set()
     threads = {key: _solve(facts, key, attended) for key in placement.keys}
-    return Liveness(walked, placement, program.tags, threads, facts.reads, facts.exits)
+    return Liveness(walked, placement, tags, threads, facts.reads, facts.exits)
 
 
 def _own_loops(walked: Walk) -> set[int]:
@@ -299,9 +313,10 @@ class _Pass:
 
     def _after(self, step: int) -> Tags:
         """At a loop's exit, what is handed over is read by the one and new to the others."""
-        handed = self.facts.exits.get(step, ())
-        if handed:
-            self.solved.settled[step] = self.live
+        handed = self.facts.exits.get(step)
+        if handed is None:
+            return self.live
+        self.solved.settled[step] = self.live
         news = frozenset(e.tag for e in handed if self.key in e.readers)
         if news & self.live:
             self._follow(step)

@@ -39,7 +39,6 @@ class Reaching:
         self.back: dict[int, Origins] = {}  # by loop: the end of its body
         self.ends: dict[int, list[Origins]] = {}  # by branch: the ends of its blocks
         self.found: dict[int, Origins] = {}
-        self.after: dict[int, Origins] = {}  # by loop: what is known where it ends
         self.last = self._last_inside()
 
     def _last_inside(self) -> dict[int, int]:
@@ -53,19 +52,15 @@ class Reaching:
 
     def uses(self) -> Iterable[tuple[int, Origins]]:
         """Give what each statement reads and where that may stem from, by number."""
-        self._solve()
+        self.solve()
         return self.found.items()
-
-    def at_exits(self) -> Mapping[int, Origins]:
-        """Give where the tags that are read after each loop may stem from where it ends, by number."""
-        self._solve()
-        return self.after
 
     def is_inside(self, site: int, loop: int) -> bool:
         """Whether a call stands in a loop."""
         return loop < self.walk.step_of_site[site] <= self.last[loop]
 
-    def _solve(self) -> None:
+    def solve(self) -> None:
+        """Pass until nothing changes."""
         known: dict[int, Origins] | None = None
         while known != self.back:
             known = dict(self.back)
@@ -82,7 +77,7 @@ class Reaching:
                 case Mark.BLOCK_LEAVE:
                     self._leave_block(event.id)
                 case Mark.STEP_LEAVE:
-                    self._leave(event.id)
+                    self.leave(event.id)
 
     def _enter(self, step: int) -> None:
         statement = self.walk.steps[step].statement
@@ -122,7 +117,8 @@ class Reaching:
             self.back[owner] = _among(self.here, self.live_head[owner])
         self.ends[owner].append({} if in_flight else _among(self.here, self.live_after[owner]))
 
-    def _leave(self, step: int) -> None:
+    def leave(self, step: int) -> None:
+        """Pass the end of a statement."""
         match self.walk.steps[step].statement:
             case CallSite() as site:
                 self.here |= {tag: frozenset(((site.id, tag, DIRECT),)) for tag in defined(site)}
@@ -136,7 +132,6 @@ class Reaching:
                 self.here = _merged(*self.ends[step])
             case For() | While():
                 self.here = _unmarked(_merged(self.before[step], *self.ends[step]), step)
-                self.after[step] = dict(self.here)
 
 
 def _among(state: Origins, names: Iterable[str]) -> dict[str, frozenset[Origin]]:
