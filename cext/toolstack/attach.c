@@ -100,10 +100,20 @@ PSE_EXPORT bool pse_tools_attach(const char *configuration)
     return first;
 }
 
+/* Whether what is loaded from now on finds the stubs, and not the library. */
+static bool comes_first(void)
+{
+    const int routine = pse_find("MPI_Init");
+    return routine >= 0 && dlsym(RTLD_DEFAULT, pse_name(routine)) == (void *)pse_stub(routine);
+}
+
 /* The first step of attaching, which may fail: everything is loaded and bound, but calls still go straight to
- * the library.  NULL, or why it can't be; then they always will. */
+ * the library.  NULL, or why it can't be; then they always will.  This object must be loaded for all to find
+ * (RTLD_GLOBAL). */
 PSE_EXPORT const char *pse_tools_prepare(const char *configuration)
 {
+    if (!comes_first())
+        return "the process has its MPI library before it: leave that out of LD_PRELOAD";
     comes_late();
     const char *why = pse_hold(configuration);
     return why || rebind_program() ? why : "the program's imports can't be made writable";

@@ -359,7 +359,7 @@ def _signals_to(selector: selectors.BaseSelector) -> Iterator[None]:
         selector.unregister(pipe.out)
         signal.set_wakeup_fd(previous)
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, handler or signal.SIG_DFL)  # None: a library's, which can't be put back.
         os.close(pipe.out)
         os.close(pipe.into)
 

