@@ -163,13 +163,23 @@ static bool read_seconds(struct reader *reader, double *seconds, char *rest)
     return true;
 }
 
-static bool read_directive(struct reader *reader, const char *directive, char *rest)
+static const char directives[] =
+    "module, argument, optional, only, except, communicator, from, until, sees-tools";
+
+static bool is_known(const char *directive)
+{
+    const size_t length = strlen(directive);
+    const char *at = strpbrk(directive, ", ") ? NULL : directives;
+    for (; at && (at = strstr(at, directive)); at++)
+        if ((at == directives || at[-1] == ' ') && (at[length] == ',' || !at[length]))
+            return true;
+    return false;
+}
+
+/* What follows a `module`. */
+static bool read_property(struct reader *reader, const char *directive, char *rest)
 {
     struct pse_spec *spec = reader->spec;
-    if (strcmp(directive, "module") == 0)
-        return read_module(reader, rest);
-    if (!spec)
-        return wrong(reader, "`%s` must follow the `module` that it is about", directive);
     if (strcmp(directive, "argument") == 0)
         return read_argument(reader, rest);
     if (strcmp(directive, "only") == 0)
@@ -187,16 +197,20 @@ static bool read_directive(struct reader *reader, const char *directive, char *r
         spec->optional = true;
         return !*word || wrong(reader, "`optional` stands alone");
     }
-    if (strcmp(directive, "sees-tools") == 0) {
-        spec->hides = strcmp(word, "no") == 0;
-        return ((spec->hides || strcmp(word, "yes") == 0) && !*next_word(&rest)) ||
-               wrong(reader, "expected: sees-tools yes, or sees-tools no");
-    }
-    return wrong(
-        reader,
-        "unknown directive `%s`; there are module, argument, optional, only, except, communicator, from, "
-        "until, sees-tools",
-        directive);
+    spec->hides = strcmp(word, "no") == 0;
+    return ((spec->hides || strcmp(word, "yes") == 0) && !*next_word(&rest)) ||
+           wrong(reader, "expected: sees-tools yes, or sees-tools no");
+}
+
+static bool read_directive(struct reader *reader, const char *directive, char *rest)
+{
+    if (!is_known(directive))
+        return wrong(reader, "unknown directive `%s`; there are %s", directive, directives);
+    if (strcmp(directive, "module") == 0)
+        return read_module(reader, rest);
+    if (!reader->spec)
+        return wrong(reader, "`%s` must follow the `module` that it is about", directive);
+    return read_property(reader, directive, rest);
 }
 
 /* Lines
@@ -218,6 +232,23 @@ static void strip(char *line)
     line[end] = '\0';
 }
 
+static bool is_open(const char *line)
+{
+    bool quoted = false;
+    for (; *line; line++)
+        quoted ^= *line == '"';
+    return quoted;
+}
+
+static bool read_line(struct reader *reader, char *line)
+{
+    strip(line);
+    char *rest = line, *directive = next_word(&rest);
+    if (strcmp(directive, "argument") != 0 && is_open(rest))
+        return wrong(reader, "a quotation has no end: %s", strchr(rest, '"'));
+    return !*directive || read_directive(reader, directive, rest);
+}
+
 static bool read_lines(struct reader *reader, FILE *file)
 {
     char *line = NULL;
@@ -225,9 +256,7 @@ static bool read_lines(struct reader *reader, FILE *file)
     bool good = true;
     while (good && getline(&line, &room, file) >= 0) {
         reader->line++;
-        strip(line);
-        char *rest = line, *directive = next_word(&rest);
-        good = !*directive || read_directive(reader, directive, rest);
+        good = read_line(reader, line);
     }
     free(line);
     return good;
@@ -278,29 +307,41 @@ static void locate(struct pse_spec *spec)
     else if (spec->wanted[0] == '/' || !slash)
         spec->path = strdup(spec->wanted);
     else
-        spec->path = existing(spec->file, (int)(slash - spec->file), "", spec->wanted, "");
+        spec->path = existing(spec->file, (int)(slash - spec->file), "",
+                              spec->wanted + 2 * (strncmp(spec->wanted, "./", 2) == 0), "");
 }
 
 const char *pse_not_found(const struct pse_spec *spec)
 {
     static char words[1024];
-    snprintf(words, sizeof words, "no such tool `%s`; it is looked for in PSE_TOOLS_PATH and in %s",
-             spec->wanted, pse_shipped);
+    if (strchr(spec->wanted, '/'))
+        snprintf(words, sizeof words,
+                 "there is no file %s; a relative path begins where the configuration is", spec->wanted);
+    else
+        snprintf(words, sizeof words, "no such tool `%s`; it is looked for in PSE_TOOLS_PATH and in %s",
+                 spec->wanted, pse_shipped);
     return words;
+}
+
+/* A directory can be opened, but not read. */
+static bool read_file(struct reader *reader)
+{
+    errno = 0;
+    FILE *opened = fopen(reader->config->file, "re");
+    const bool good = opened && read_lines(reader, opened), read = opened && !ferror(opened);
+    if (!read)
+        snprintf(reader->error, reader->size, "%s: the configuration of the tool stack can't be read: %s",
+                 reader->config->file, strerror(errno));
+    if (opened)
+        fclose(opened);
+    return good && read;
 }
 
 bool pse_config_read(struct pse_config *config, const char *file, char *error, size_t size)
 {
     struct reader reader = {.config = config, .error = error, .size = size};
     *config = (struct pse_config){.file = file};
-    FILE *opened = fopen(file, "re");
-    if (!opened) {
-        snprintf(error, size, "%s: the configuration of the tool stack can't be read: %s", file,
-                 strerror(errno));
-        return false;
-    }
-    const bool good = read_lines(&reader, opened);
-    fclose(opened);
+    const bool good = read_file(&reader);
     for (int i = 0; good && i < config->count; i++)
         locate(&config->spec[i]);
     return good;

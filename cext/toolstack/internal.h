@@ -11,6 +11,7 @@
 
 #include <link.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -133,8 +134,9 @@ struct pse_layer {
     size_t init_count;
     dev_t device;
     ino_t inode;
-    char *reason; /* of its refusal */
-    char *wish;   /* the service that it waits for, or found nobody to give */
+    uint64_t asked; /* for which of its arguments, a bit each */
+    char *reason;   /* of its refusal */
+    char *wish;     /* the service that it waits for, or found nobody to give */
     enum { PSE_LOADED, PSE_STARTING, PSE_STARTED, PSE_OUT } state;
 };
 

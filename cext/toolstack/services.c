@@ -22,13 +22,19 @@ struct service {
 static struct service *services; /* the newest first; never removed */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+enum { ARGUMENTS = 64 }; /* of so many is noted whether the tool asks for them */
+
 static const char *argument(void *self, const char *key)
 {
-    const struct pse_spec *spec = ((struct pse_layer *)self)->spec;
-    for (int i = 0; i < spec->keys.count; i++)
-        if (strcmp(spec->keys.word[i], key) == 0)
-            return spec->values.word[i];
-    return NULL;
+    struct pse_layer *layer = self;
+    const struct pse_spec *spec = layer->spec;
+    int i = 0;
+    while (i < spec->keys.count && strcmp(spec->keys.word[i], key) != 0)
+        i++;
+    if (i == spec->keys.count)
+        return NULL;
+    layer->asked |= i < ARGUMENTS ? 1ull << i : 0;
+    return spec->values.word[i];
 }
 
 static void fail(void *self, const char *format, ...)
@@ -175,11 +181,23 @@ static const char *start(struct pse_layer *layer)
     return refused || layer->reason ? explain(layer) : NULL;
 }
 
+/* A misspelt argument would go unnoticed. */
+static void warn_of_unasked(const struct pse_layer *layer)
+{
+    const struct pse_spec *spec = layer->spec;
+    for (int i = 0; i < spec->keys.count && i < ARGUMENTS; i++)
+        if (!(layer->asked >> i & 1))
+            pse_warn(true, "%s:%d: tool `%s` has not asked for the argument `%s`: is it misspelt?",
+                     spec->file, spec->line, spec->name, spec->keys.word[i]);
+}
+
 const char *pse_start_layer(struct pse_layer *layer)
 {
     layer->state = PSE_STARTING;
     const char *why = pse_guarded(layer, "pse_tool_start", start);
     layer->state = PSE_STARTED;
+    if (!why)
+        warn_of_unasked(layer);
     return why;
 }
 

@@ -88,7 +88,7 @@ def _beside(launchers: Iterable[str]) -> list[Path]:
     """Give the first MPI library in the directories that belong to a launcher."""
     machine = os.uname().machine
     for launcher in filter(None, map(shutil.which, launchers)):
-        for prefix in (Path(launcher).absolute().parents[1], Path(launcher).resolve().parents[1]):
+        for prefix in (Path(launcher).absolute().parent.parent, Path(launcher).resolve().parent.parent):
             folders = [prefix / lib for lib in ("lib", "lib64", f"lib/{machine}-linux-gnu")]
             if found := [folder / name for folder in folders for name in _NAMES if (folder / name).exists()]:
                 return found[:1]
@@ -98,12 +98,12 @@ def _beside(launchers: Iterable[str]) -> list[Path]:
 def _headers(library: Path) -> Iterator[Path]:
     """Yield the directories near a library that have an mpi.h."""
     for folder in (library.parent, library.resolve().parent):
-        debian = [folder.parents[1] / "include" / folder.name / kind for kind in ("mpich", "openmpi")]
+        debian = [folder.parent.parent / "include" / folder.name / kind for kind in ("mpich", "openmpi")]
         chosen = [path for path in debian if path.name in library.resolve().name]
         for include in (
             *chosen,
             folder.parent / "include",
-            folder.parents[1] / "include",
+            folder.parent.parent / "include",
             folder / "include",
         ):
             if (include / "mpi.h").exists():

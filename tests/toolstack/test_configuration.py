@@ -63,13 +63,15 @@ def check(pse, tmp_path, shared_cache):
         ("module {good}\nfrom 3\nuntil 2\n", 3, "the window is empty: from 3 until 2"),
         ("module {good}\nsees-tools maybe\n", 2, "expected: sees-tools yes, or sees-tools no"),
         ("module {good} as x\nmodule {good} as x\n", 2, "the name `x` is taken by the module of line 1"),
-        ("modul {good}\n", 1, "`modul` must follow the `module`"),
+        ("modul {good}\n", 1, "unknown directive `modul`; there are module, argument"),
+        ('module "{good}\n', 1, 'a quotation has no end: "/'),
         (
             "module {good}\n\ncommunicato world\n",
             3,
             "unknown directive `communicato`; there are module, argument",
         ),
         ("module nosuchtool\n", 1, "no such tool `nosuchtool`; it is looked for in PSE_TOOLS_PATH and in"),
+        ("module ./nosuch.so\n", 1, "there is no file ./nosuch.so; a relative path begins where"),
         ("module /nowhere/tool.so\n", 1, "it can't be read: No such file or directory"),
     ],
 )
@@ -82,10 +84,11 @@ def test_mistakes_in_a_configuration_are_named(preload, good, tmp_path, text, li
     assert words in raised.value.message
 
 
-def test_a_file_that_is_missing_is_named(pse, shared_cache):
-    done = pse("tools", "check", "/nowhere/tools.conf", env={"PSE_CACHE": str(shared_cache)})
+@pytest.mark.parametrize(("file", "why"), [("/nowhere/tools.conf", "No such file"), ("/", "Is a directory")])
+def test_a_file_that_cannot_be_read_is_named(pse, shared_cache, file, why):
+    done = pse("tools", "check", file, env={"PSE_CACHE": str(shared_cache)})
     assert done.code == 2
-    assert "/nowhere/tools.conf: the configuration of the tool stack can't be read" in done.err
+    assert f"{file}: the configuration of the tool stack can't be read: {why}" in done.err
 
 
 @pytest.fixture(scope="session")
@@ -138,6 +141,21 @@ def test_tools_for_other_machines_and_mpis_are_refused(check, broken, good, name
     assert "tools.conf:2: going on without the optional tool `" in done.err
     assert words in done.err
     assert "good" in done.out
+
+
+def test_an_argument_that_no_tool_asks_for_is_named(check, good):
+    done = check(f"module count\n  argument ouput calls.txt\n\nmodule {good}\n  argument any thing\n")
+    assert done.code == 0
+    assert "tools.conf:1: tool `count` has not asked for the argument `ouput`: is it misspelt?" in done.err
+    assert f"tools.conf:4: tool `{good.stem}` has not asked for the argument `any`" in done.err
+    assert check("module count\n  argument output calls.txt\n").err == ""
+
+
+@pytest.mark.parametrize("library", ["/bin/sh", "/etc/passwd"])
+def test_what_is_no_mpi_library_is_refused(pse, library, shared_cache):
+    done = pse("tools", "library", "--mpi", library, env={"PSE_CACHE": str(shared_cache)})
+    assert done.code == 2
+    assert done.err.startswith(f"error: {library} is not ")
 
 
 @pytest.mark.parametrize("name", list(CRASHES))

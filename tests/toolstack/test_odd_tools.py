@@ -191,7 +191,11 @@ def test_odd_tools_chain_under_a_program_with_threads(odd, threaded, stacked_pro
 
 @pytest.mark.parametrize("tool", ["check", "coopwait", "piggyback", "profile", "trace"])
 def test_tools_that_ship_bear_threads(tool, threaded, stacked_program, tmp_path):
-    conf = f"module {tool}\n  argument directory {tmp_path}/out\n  argument output {tmp_path}/report\n"
+    argument = {
+        "profile": f"argument output {tmp_path}/report",
+        "trace": f"argument directory {tmp_path}/out",
+    }
+    conf = f"module {tool}\n  {argument.get(tool, '')}\n"
     done = stacked_program(3, conf, threaded)
     assert (done.code, done.err) == (0, "")
 

@@ -26,6 +26,7 @@ static inline void called(int routine)
 TOOL_PUBLIC int pse_tool_start(const struct pse_tools *table)
 {
     tools = table;
+    tool_expect_output();
     return 0;
 }
 

@@ -91,6 +91,7 @@ static void starts(void)
 TOOL_PUBLIC int pse_tool_start(const struct pse_tools *table)
 {
     tools = table;
+    tool_expect_output();
     const char *text = tool_argument("depth");
     char *end = NULL;
     long value = text ? strtol(text, &end, 10) : 1;

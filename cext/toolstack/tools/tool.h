@@ -45,6 +45,13 @@ static inline const char *tool_argument(const char *key)
     (tools ? tools->say(tools->self, __VA_ARGS__)                                                            \
            : (void)(fprintf(stderr, TOOL_NAME ": "), fprintf(stderr, __VA_ARGS__), fputc('\n', stderr)))
 
+/* To be called at the start by tools that write a summary: what nobody asks for then is said to be misspelt.
+ */
+static inline void tool_expect_output(void)
+{
+    tool_argument("output");
+}
+
 /* Where a summary goes: the file that `argument output` names (%r is the rank), else standard error. */
 static inline FILE *tool_open_output(int rank)
 {
