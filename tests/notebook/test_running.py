@@ -9,6 +9,7 @@ import time
 import pytest
 
 import pse
+from pse.cluster import Cluster, unmet
 from pse.language.errors import PseError
 from pse.notebook import NotebookError, ProgramRejected, RunFailed, running
 from pse.notebook.diagnostics import Diagnostics
@@ -52,6 +53,29 @@ def test_three_processors_and_the_other_name_of_processors(folder):
     assert (result.processors, result.output.split()) == (3, ["1", "1", "1"])
     with pytest.raises(NotebookError, match="this run was not recorded"):
         _ = result.trace
+
+
+@pytest.mark.mpi
+@pytest.mark.skipif(unmet() is not None, reason=f"no emulated cluster here: {unmet()}")
+def test_a_run_on_an_emulated_cluster(folder):
+    text = "coven 1\npartition P = procs\nprogram there {\n  PARALLEL over P { thread_B print(1) }\n}\n"
+    with Cluster(nodes=2) as cluster:
+        result = pse.run(text, procs=2, cluster=cluster.name, trace=True, progress=False)
+        assert {rank.host for rank in result.trace.definitions.ranks} == set(cluster.hosts)
+    with pytest.raises(NotebookError, match="isn't up"):
+        pse.run(text, procs=2, cluster=cluster, progress=False)
+
+
+@pytest.mark.mpi
+def test_what_modules_print_comes_where_they_print_it(folder, capsys):
+    (folder / "say.py").write_text(
+        "import os\n# @ coven module say(in i64 k)\ndef say(k):\n"
+        "    os.write(1, b'out \\xff\\n')\n    os.write(2, b'err\\n')\n"
+    )
+    text = 'coven 1\nimport "say.py" { say }\nprogram talk { thread_A say(1) }\n'
+    result = pse.run(text, progress=False)
+    assert capsys.readouterr() == ("out \ufffd\n", "err\n")
+    assert sorted(result.output.splitlines()) == ["err", "out \ufffd"]
 
 
 @pytest.mark.mpi
