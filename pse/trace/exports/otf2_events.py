@@ -14,7 +14,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from pse.trace.events import NONE, Collective, EventType, SendMode, TextKind, ValueKind
+from pse.trace.events import NONE, Collective, EventType, Phase, SendMode, TextKind, ValueKind
 from pse.trace.exports import rules
 from pse.trace.exports.otf2_glossary import TYPE_DOUBLE, TYPE_INT64
 from pse.trace.exports.otf2_records import POINTER, U8, U32, U64, UNDEFINED, Library, items
@@ -24,7 +24,9 @@ from pse.trace.exports.rules import Rule
 E = EventType
 MASK = 2**64 - 1
 NO_EXIT_CODE = -(2**63)
+CREATE_HANDLE = 17
 _COLLECTIVES = {number: kind for kind, number in reversed(rules.OPERATIONS.items())}
+_COLLECTIVES[CREATE_HANDLE] = Collective.CREATE_COMMUNICATOR
 _MODES = {
     **dict.fromkeys(("MPI_Ssend", "MPI_Issend", "MPI_Ssend_init"), SendMode.SYNCHRONOUS),
     **dict.fromkeys(("MPI_Bsend", "MPI_Ibsend", "MPI_Bsend_init"), SendMode.BUFFERED),
@@ -77,8 +79,8 @@ class Events:
             "ParameterString": lambda now, _, parameter, text: self.mark(
                 now, f"{self._at.archive.name('Parameter', parameter)}: {self._at.archive.string(text)}"
             ),
-            "ProgramBegin": lambda now, said, *_: self._event("ProgramBegin", now, said),
         }
+        special |= {"ProgramBegin": self._begin, "ProgramEnd": self._end}
         if not self._own:
             special |= {"Enter": self._enter, "Leave": self._leave}
         return special.get(record) or (lambda now, said, *fields: self._event(record, now, said, *fields))
@@ -258,10 +260,14 @@ class Events:
         else:
             self._at.communicator(now, fields[0])
 
-    def _after_phase(self, now: int, rule: Rule, _said: Any, fields: Any, event: dict[str, int]) -> None:
-        if rule.record == "ProgramEnd" and fields[0] == NO_EXIT_CODE:
-            event["b"] = 0
-        self._file.append(now, rule.type, **event)
+    def _begin(self, now: int, _attributes: int | None, *_: Any) -> None:
+        """A program begins; pse's say so by themselves, what is around them was added."""
+        if not self._own:
+            self._file.append(now, E.PHASE, a=Phase.START)
+
+    def _end(self, now: int, _attributes: int | None, status: int) -> None:
+        if not self._own:
+            self._file.append(now, E.PHASE, a=Phase.END, b=0 if status == NO_EXIT_CODE else status & MASK)
 
     def _buffer_flush(self, now: int, _attributes: int | None, stop: int) -> None:
         texts = (TextKind.REGION, "TRACE BUFFER FLUSH")
@@ -340,5 +346,4 @@ _AFTER: dict[EventType, Callable[..., None]] = {
     E.MPI_COLLECTIVE_BEGIN: Events._after_collective_begin,
     E.MPI_COLLECTIVE_END: Events._after_collective_end,
     E.MPI_COMMUNICATOR: Events._after_communicator,
-    E.PHASE: Events._after_phase,
 }

@@ -11,8 +11,9 @@ from typing import Any
 
 from pse.trace.exports.otf2_records import DEFINITIONS, U32, U64, UNDEFINED, Library, array
 
-MPI, USER = 4, 1  # Paradigms.
+MPI, USER, MEASUREMENT_SYSTEM = 4, 1, 6  # Paradigms.
 FUNCTION, BARRIER, ONE_TO_ALL, ALL_TO_ONE, ALL_TO_ALL, OTHER, POINT_TO_POINT = 1, 15, 23, 24, 25, 26, 28
+ARTIFICIAL = 31
 TYPE_UINT64, TYPE_INT64, TYPE_DOUBLE, TYPE_STRING = 4, 8, 10, 11
 COMM_LOCATIONS, COMM_GROUP, COMM_SELF = 4, 5, 6
 ACCUMULATED_START, ABSOLUTE_POINT = 0, 17
@@ -41,7 +42,11 @@ class Glossary:
         self._strings: dict[str, int] = {"": 0}
         self._numbers: dict[tuple[str, Any], int] = {}
         self._written: dict[str, list[tuple[Any, ...]]] = {record: [] for record in ORDER}
-        self._written["Paradigm"] = [(USER, self.string("user"), 1), (MPI, self.string("MPI"), 0)]
+        self._written["Paradigm"] = [
+            (USER, self.string("user"), 1),
+            (MPI, self.string("MPI"), 0),
+            (MEASUREMENT_SYSTEM, self.string("measurement system"), 0),
+        ]
 
     def string(self, text: str) -> int:
         """Number of a string; C's strings end at a NUL, so none may be inside."""
@@ -64,22 +69,35 @@ class Glossary:
         """Number of an attribute of events."""
         return self.number("Attribute", name, lambda: (self.string(name), 0, kind))
 
-    def region(self, name: str, place: str = "", paradigm: int = USER, canonical: str | None = None) -> int:
+    def region(self, name: str, place: str = "", paradigm: int = USER) -> int:
         """Number of a region; `place` is ``file:line:col`` and becomes its description too."""
 
         def fields() -> tuple[Any, ...]:
             file, line = ("MPI", 0) if paradigm == MPI else _file_and_line(place)
             role = _ROLES.get(name.removeprefix("MPI_"), FUNCTION) if paradigm == MPI else FUNCTION
-            names = (self.string(name), self.string(canonical or name), self.string(place))
+            names = (self.string(name), self.string(name), self.string(place))
             return (*names, role, paradigm, 0, self.string(file), line, line)
 
-        return self.number("Region", (name, canonical, place, paradigm), fields)
+        return self.number("Region", (name, place, paradigm), fields)
 
     def routine(self, name: str, place: str = "") -> int:
-        """Number of the region of a routine; MPI's are known to analysers by their plain names."""
+        """Number of the region of a routine; MPI's are known to analysers by their plain names.
+
+        What they were called is their description: they have no place.
+        """
         if name.startswith("MPI_"):
-            return self.region(name.removesuffix("_c"), place, MPI, canonical=name)
+            return self.region(name.removesuffix("_c"), name, MPI)
         return self.region(name, place)
+
+    def program(self, name: str) -> int:
+        """Number of the string with a program's name; SCALASCA looks for a region of this name, too."""
+
+        def fields() -> tuple[Any, ...]:
+            shown = self.string(name.rpartition("/")[2])
+            return (shown, self.string(name), 0, ARTIFICIAL, MEASUREMENT_SYSTEM, 0, 0, 0, 0)
+
+        self.number("Region", ("program", name), fields)
+        return self.string(name)
 
     def group(self, members: Sequence[int], kind: int = COMM_GROUP) -> int:
         """Number of a group of ranks (COMM_LOCATIONS: of locations, in the order of ranks)."""

@@ -15,15 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from pse.trace.events import EventType
+from pse.trace.events import EventType, Phase
 from pse.trace.exports import rules
 from pse.trace.exports.otf2_glossary import TYPE_DOUBLE, TYPE_INT64, TYPE_UINT64
-from pse.trace.exports.otf2_records import EVENTS, POINTER, U8, U32, U64, UNDEFINED, Library
+from pse.trace.exports.otf2_records import EVENTS, I64, POINTER, U8, U32, U64, UNDEFINED, Library
 from pse.trace.exports.otf2_terms import Terms
 from pse.trace.exports.rules import Rule
 from pse.trace.files import Array
 
-CREATE_HANDLE = 17
+NO_STATUS = -(2**63)
+AROUND = {"ProgramBegin", "ProgramEnd"}
 VALUE_TYPES = (TYPE_UINT64, TYPE_INT64, TYPE_DOUBLE)  # In the order of ValueKind.
 Step = tuple[Callable[..., None], int, tuple[int, ...], tuple[int, ...]]
 
@@ -34,17 +35,25 @@ class Surroundings:
 
     Parameters
     ----------
+    program : int
+        String with the program's name, which begins and ends first and last.
     whole : int
         Region around everything.
     first, last : int or None
         Regions of MPI_Init and MPI_Finalize, if they have to be added.
+    begin, end : int
+        When all ranks begin and end: as MPI_Init and MPI_Finalize are collective, no rank may leave an added
+        one before the others have come.
     cpu : int
         Metric for the CPU time that module calls have used so far.
     """
 
+    program: int
     whole: int
     first: int | None
     last: int | None
+    begin: int
+    end: int
     cpu: int
 
 
@@ -76,22 +85,26 @@ class LocationWriter:
         self._library, self._writer, self._terms, self._rank = library, writer, terms, rank
         self._numbers = attributes
         self._list = library.make("AttributeList_New")
-        self._add = library.function("AttributeList_AddUint64", POINTER, U32, U64)
+        plain, signed = (
+            library.function(f"AttributeList_Add{name}", POINTER, U32, kind)
+            for name, kind in (("Uint64", U64), ("Int64", I64))
+        )
+        self._add = {n: signed if name in rules.SIGNED else plain for name, n in attributes.items()}
         self._functions = {
             name: library.function(f"EvtWriter_{name}", POINTER, POINTER, U64, *types)
             for name, types in EVENTS.items()
-            if name in {rule.record for rule in rules.RULES}
+            if name in AROUND | {rule.record for rule in rules.RULES}
         }
         self._kind, self._value = U8(4), U64()
         self._stack: list[int] = []
         self._roots: dict[int, int] = {}
-        self._held, self._cpu, self._time = 0, 0, 0
+        self._held, self._cpu, self._time, self._status = 0, 0, 0, NO_STATUS
         self._before: dict[str, Array] = {}
         self.dropped = 0
 
-    def begin(self, program: int, around: Surroundings) -> None:
+    def begin(self, around: Surroundings) -> None:
         """Say what is added around the events; the first event tells the time of it."""
-        self._program, self._around, self._opened = program, around, False
+        self._around, self._opened = around, False
 
     def write(self, events: Array, times: list[int]) -> None:
         """Write a chunk of events."""
@@ -103,7 +116,7 @@ class LocationWriter:
                 steps[position] = (emit, times[position], said, fields)
         for step in filter(None, steps):
             emit, self._time, said, fields = step
-            if not self._opened and emit != self._program_begin:
+            if not self._opened:
                 self._open()
             emit(self._time, said, *fields)
 
@@ -114,21 +127,25 @@ class LocationWriter:
         self._library.call("AttributeList_Delete", self._list)
 
     def _open(self) -> None:
-        self._opened = True
-        self._added("Enter", self._time, self._around.whole)
-        if self._around.first is not None:
-            self._added("Enter", self._time, self._around.first)
-            self._added("Leave", self._time, self._around.first)
+        around, self._opened = self._around, True
+        begin = self._time if around.first is None else around.begin
+        self._added("ProgramBegin", begin, around.program, 0, None)
+        self._added("Enter", begin, around.whole)
+        self._add_call(begin, around.first)
 
     def _close(self) -> None:
         """End what is open, from the inside out."""
-        self._opened = False
+        around = self._around
         while self._stack:
             self._added("Leave", self._time, self._stack.pop())
-        if self._around.last is not None:
-            self._added("Enter", self._time, self._around.last)
-            self._added("Leave", self._time, self._around.last)
-        self._added("Leave", self._time, self._around.whole)
+        end = self._time if around.last is None else around.end
+        self._add_call(end, around.last)
+        self._added("Leave", end, around.whole)
+        self._added("ProgramEnd", end, self._status)
+
+    def _add_call(self, time: int, region: int | None) -> None:
+        for record in ("Enter", "Leave") if region is not None else ():
+            self._added(record, time, region)
 
     def _split(self, events: Array) -> list[tuple[Rule, Array]]:
         """Rules and their events' positions; what depends on the events before is worked out for all."""
@@ -136,6 +153,8 @@ class LocationWriter:
         changes -= np.where(events["type"] == EventType.FREE, events["a"].astype("<i8"), 0)
         held = self._held + np.cumsum(changes)
         self._held = int(held[-1]) if len(held) else self._held
+        ends = events[(events["type"] == EventType.PHASE) & (events["a"] == Phase.END)]
+        self._status = int(ends["b"][-1]) if len(ends) else self._status
         self._before = {"held": held, "root": self._roots_of(events), "stream": rules.streams(events)}
         return rules.split(events)
 
@@ -156,8 +175,6 @@ class LocationWriter:
         special: dict[str, Callable[..., None]] = {
             "Leave": self._leave,
             "Metric": self._metric,
-            "ProgramBegin": self._program_begin,
-            "ProgramEnd": self._program_end,
         }
         if rule.type == EventType.MODULE_ENTER:
             return self._module_enter
@@ -181,7 +198,7 @@ class LocationWriter:
         if not said:
             return None
         for index in range(0, len(said), 2):
-            self._add(self._list, said[index], said[index + 1])
+            self._add[said[index]](self._list, said[index], said[index + 1])
         return self._list
 
     def _put(self, record: str, time: int, said: tuple[int, ...], *fields: Any) -> None:
@@ -228,15 +245,6 @@ class LocationWriter:
             "Metric", time, said, metric, 1, ctypes.addressof(self._kind), ctypes.addressof(self._value)
         )
 
-    def _program_begin(self, time: int, said: tuple[int, ...]) -> None:
-        self._put("ProgramBegin", time, said, self._program, 0, None)
-        if not self._opened:
-            self._open()
-
-    def _program_end(self, time: int, said: tuple[int, ...], status: int) -> None:
-        self._close()  # Should anything come after the end, it gets surroundings of its own.
-        self._put("ProgramEnd", time, said, status)
-
     def _columns(self, rule: Rule, events: Array, here: Array) -> tuple[Any, Any]:
         """For each event its attributes, numbers and values by turns, and the fields of its record."""
         fields = [self._field(source, events, here) for source in rule.values]
@@ -270,7 +278,7 @@ class LocationWriter:
             numbers = None if number is None else rules.column(events, number)
             return self._terms.references(source, self._rank, numbers, events["flags"])
         if source == "operation":
-            return [rules.OPERATIONS.get(kind, CREATE_HANDLE) for kind in events["flags"].tolist()]
+            return [rules.OPERATIONS.get(kind, rules.NO_DATA) for kind in events["flags"].tolist()]
         values = self._before[source][here] if source in self._before else rules.column(events, source)
         listed: list[int] = values.tolist()
         return listed

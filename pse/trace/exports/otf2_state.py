@@ -82,14 +82,17 @@ class Location:
         return self._new_region(now, number) if found is None else found
 
     def _new_region(self, now: int, number: int) -> int:
-        name, canonical, description, _, paradigm, _, file, line, _ = (
+        name, _, description, _, paradigm, _, file, line, _ = (
             self.archive.tables["Region"].get(number) or (UNDEFINED,) * 9
         )
-        archive = self.archive
-        shown = archive.string(canonical if self.own else name) or f"region {number}"
-        place = archive.string(description) if self.own else ""
-        if not self.own and paradigm != MPI and archive.string(file):
+        archive, place = self.archive, ""
+        if self.own and paradigm == MPI:
+            name = description
+        elif self.own:
+            place = archive.string(description)
+        elif paradigm != MPI and archive.string(file):
             place = archive.string(file) + (f":{line}:1" if line else "")
+        shown = archive.string(name) or f"region {number}"
         texts = ((TextKind.REGION, shown), (TextKind.REGION_PLACE, place))
         return self.number(now, TextKind.REGION, number, *texts)
 

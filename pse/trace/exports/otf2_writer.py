@@ -22,7 +22,7 @@ import numpy as np
 
 from pse import __version__
 from pse.trace.errors import TraceError
-from pse.trace.events import EventType, TextKind
+from pse.trace.events import EventType
 from pse.trace.exports import rules
 from pse.trace.exports.otf2_glossary import ACCUMULATED_START, TYPE_INT64, TYPE_STRING, TYPE_UINT64, Glossary
 from pse.trace.exports.otf2_location import LocationWriter, Surroundings
@@ -119,6 +119,8 @@ class _Archive:
     def write(self, chosen: list[Stream], progress: Progress) -> list[str]:
         """Write events, then the definitions that they need."""
         by_rank = {stream.rank: stream for stream in chosen}
+        ends = [stream.ends for stream in chosen if len(stream)]
+        self._ends = min((first for first, _ in ends), default=0), max((last for _, last in ends), default=0)
         progress.begin(sum(map(len, chosen)))
         counts = []
         with self._files("Def"), self._files("Evt"):
@@ -147,7 +149,7 @@ class _Archive:
         events = self.library.make("Archive_GetEvtWriter", self._handle, rank, types=(U64,))
         if stream is not None and len(stream):
             location = LocationWriter(self.library, events, self.terms, self.attributes, rank)
-            location.begin(self.glossary.string(self.program), self._added_regions(rank))
+            location.begin(self._surroundings(stream))
             for chunk, times in stream.chunks():
                 location.write(chunk, self.shifted(times))
                 progress.advance(len(chunk))
@@ -238,15 +240,18 @@ class _Archive:
     def _own(self, name: str, *arguments: Any) -> None:
         self.library.call(f"Archive_{name}", self._handle, *arguments)
 
-    def _added_regions(self, rank: int) -> Surroundings:
+    def _surroundings(self, stream: Stream) -> Surroundings:
         """What every process of an MPI program has, where this rank's events don't have it."""
-        texts = self.trace.texts(rank)
-        routines = {name for (kind, _), name in texts.items() if kind == TextKind.REGION}
+        routines = stream.routines()
+        begin, end = self.shifted(np.array(self._ends))
         name = "engine" if self.trace.definitions else "program"
         return Surroundings(
+            program=self.glossary.program(self.program),
             whole=self.glossary.region(name),
             first=None if routines & {"MPI_Init", "MPI_Init_thread"} else self.glossary.routine("MPI_Init"),
             last=None if "MPI_Finalize" in routines else self.glossary.routine("MPI_Finalize"),
+            begin=begin,
+            end=end,
             cpu=self.glossary.metric("CPU time", "CPU time in modules", "ns", mode=ACCUMULATED_START),
         )
 

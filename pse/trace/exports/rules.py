@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pse.trace.events import NONE, Collective, EventType, Phase
+from pse.trace.events import NONE, Collective, EventType
 from pse.trace.files import Array
 from pse.trace.tables import high, low
 
@@ -157,8 +157,6 @@ RULES = (
         "receiver": ("b.low", NONE), **_AMONG}),
     Rule(E.PARTITION_COLLECTIVE_BEGIN, "ParameterUnsignedInt", ("parameter:together", "a"), _TOGETHER),
     Rule(E.PARTITION_COLLECTIVE_END, "ParameterUnsignedInt", ("parameter:apart", "a"), _TOGETHER),
-    Rule(E.PHASE, "ProgramBegin", (), {"exit code": ("b", 0)}, {"a": Phase.START}),
-    Rule(E.PHASE, "ProgramEnd", ("b",), {}, {"a": Phase.END}),
     Rule(E.PHASE, "ParameterUnsignedInt", ("parameter:phase", "a"), {"exit code": ("b", 0)}),
 )  # fmt: skip
 """Events of other types are definitions: TEXT, CLOCK_SYNC, MPI_COMMUNICATOR_RANKS."""
@@ -168,8 +166,9 @@ SIGNED = ("counter", "returned")
 NAMES = tuple(dict.fromkeys([EVENT, ADDED, *GENERAL, *(name for rule in RULES for name in rule.attributes)]))
 """All attributes."""
 
+NO_DATA = 0
 OPERATIONS = {
-    Collective.BARRIER: 0,
+    Collective.BARRIER: NO_DATA,
     Collective.BCAST: 1,
     Collective.GATHER: 2,
     Collective.GATHERV: 3,
@@ -186,15 +185,16 @@ OPERATIONS = {
     Collective.SCAN: 14,
     Collective.EXSCAN: 15,
     Collective.REDUCE_SCATTER_BLOCK: 16,
-    Collective.CREATE_COMMUNICATOR: 17,
-    Collective.OTHER: 18,
+    Collective.CREATE_COMMUNICATOR: NO_DATA,
+    Collective.OTHER: NO_DATA,
     Collective.NEIGHBOR_ALLGATHER: 6,
     Collective.NEIGHBOR_ALLGATHERV: 7,
     Collective.NEIGHBOR_ALLTOALL: 8,
     Collective.NEIGHBOR_ALLTOALLV: 9,
     Collective.NEIGHBOR_ALLTOALLW: 10,
 }
-"""OTF2's numbers of collective operations; of those among neighbours it has only what comes nearest."""
+"""OTF2's numbers of collective operations, those that SCALASCA knows (it ends at any other): what carries no
+data is a barrier, and of those among neighbours there is only what comes nearest."""
 
 
 def is_default(rule: Rule) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.trace.events import NONE, EventType
+from pse.trace.events import NONE, EventType, TextKind
 from pse.trace.files import Array
 from pse.trace.reader import Trace
 from pse.trace.selection import Selection
@@ -44,6 +44,23 @@ class Stream:
 
     def __len__(self) -> int:
         return len(self.trace.events(self.rank) if self.positions is None else self.positions)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Times of the first and the last event, ns since the run's origin."""
+        events = self.trace.events(self.rank)
+        both = events[[0, -1] if self.positions is None else self.positions[[0, -1]]]
+        first, last = self.trace.run_times(self.rank, both["time"]).tolist()
+        return first, last
+
+    def routines(self) -> set[str]:
+        """Names of the routines that are entered."""
+        names = self.trace.texts(self.rank)
+        entered = self.trace.select(self.rank, EventType.REGION_ENTER)
+        if self.positions is not None:
+            chosen = self.trace.events(self.rank)[self.positions]
+            entered = chosen[chosen["type"] == EventType.REGION_ENTER]
+        return {names.get((TextKind.REGION, int(number)), "") for number in np.unique(entered["a"])}
 
     def chunks(self) -> Iterator[tuple[Array, Array]]:
         """Pairs of events and their times: EVENT_DTYPE and int64 ns since the run's origin."""
