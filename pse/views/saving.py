@@ -1,6 +1,6 @@
 """From figures to a file: which format, which bytes, and clear words when it cannot be.
 
-May touch: the file it is given.  Next room: ``pse/cli/view.py``.
+May touch: the file it is given, and a draft beside it.  Next room: ``pse/cli/view.py``.
 """
 
 from __future__ import annotations
@@ -71,16 +71,23 @@ def save(figures: Figure | Sequence[Figure], output: str | os.PathLike[str]) -> 
 
 
 def write(data: bytes, output: str | os.PathLike[str]) -> None:
-    """Write a file.
+    """Write a file, all of it or nothing; what is there already stays until then.
 
     Raises
     ------
     UsageError
         The system refuses, with its reason.
     """
+    target = Path(output).resolve()
+    is_special = target.exists() and not target.is_file()
+    draft = target if is_special else target.with_name(f".{target.name}.part")
     try:
-        Path(output).write_bytes(data)
+        draft.write_bytes(data)
+        if not is_special:
+            draft.replace(target)
     except OSError as error:
+        if not is_special:
+            draft.unlink(missing_ok=True)
         raise UsageError(f"cannot write {output}: {error.strerror or error}") from error
 
 

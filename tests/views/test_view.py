@@ -3,6 +3,7 @@
 import builtins
 import dataclasses
 import os
+import resource
 
 import pytest
 from click.testing import CliRunner
@@ -127,6 +128,24 @@ def test_damaged_trace_is_drawn_with_warnings(small_trace, tmp_path):
     assert result.exit_code == 0
     assert "warning: rank 1:" in result.output
     assert ">root · thread_A<" in (tmp_path / "run.svg").read_text()
+
+
+@pytest.mark.parametrize("form", ["png", "html"])
+def test_a_file_is_there_whole_or_not_at_all(small_trace, tmp_path, form):
+    output = tmp_path / f"run.{form}"
+    output.write_bytes(b"before")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limit[1]))
+    try:
+        result = view(small_trace.path, "-o", output)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert result.exit_code == 2
+    assert f"error: cannot write {output}: File too large" in result.output
+    assert output.read_bytes() == b"before"
+    assert [path.name for path in tmp_path.glob("*run*")] == [output.name]
+    assert view(small_trace.path, "-o", output).exit_code == 0
+    assert output.stat().st_size > 1000
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
