@@ -1,18 +1,18 @@
-"""What the engine hands to the root whenever it is made: arrays of PARALLEL that root threads may read.
+"""What the engine hands to the root whenever it is made: arrays of PARALLEL that root threads may read next.
 
 Next room: `executions` puts them on every operation.
 """
 
 from __future__ import annotations
 
-from pse.graph import Walk, analyse
+from pse.graph import Walk, analyse_run
 from pse.graph.walk import inouts_of, outputs_of, read_names
 from pse.language.resolved import ResolvedProgram, Swap
 
 
 def pushed(program: ResolvedProgram, walk: Walk) -> dict[int, list[tuple[str, tuple[int, ...]]]]:
     """Give the tags that each call site in PARALLEL hands to the root, and the sites that may read them."""
-    live = analyse(program)
+    live = analyse_run(program)
     at_root = [site for site in walk.sites if not site.parallel]
     found: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
     for site in walk.sites:
