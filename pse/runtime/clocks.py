@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from mpi4py import MPI
@@ -38,17 +39,10 @@ def record_clock(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) 
         Gets a CLOCK_SYNC on the first rank of each node but the first.
     """
     web = Web.over(range(comm.Get_size()), nodes)
-    rank = comm.Get_rank()
-    home = web.home(rank)
-    if rank != web.nodes[home][0]:
-        return
-    if home:
-        _ask(comm, web.above(home), recorder)
-    for other in web.speakers(home):
-        _answer(comm, other)
+    web.ask_upwards(comm.Get_rank(), partial(_ask, comm, recorder), partial(_answer, comm))
 
 
-def _ask(comm: MPI.Intracomm, above: int, recorder: Recorder) -> None:
+def _ask(comm: MPI.Intracomm, recorder: Recorder, above: int) -> None:
     """Compare this clock with that of another rank, when it is ready to answer."""
     time_there = np.zeros(1, "<i8")
     await_turn(comm.Irecv(time_there, above, CLOCK_TAG))

@@ -1,4 +1,7 @@
-"""The words for what ends a run: a failure names its program line, call site, module, TPH and rank."""
+"""The words for what ends a run: a failure names its program line, call site, module, TPH and rank.
+
+Next rooms: `mailfaults` and `deadlock` have those for what goes wrong among partitions.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,35 @@ from pse.language.errors import RunError
 from pse.language.resolved import CallSite
 from pse.memory import Arena
 from pse.modules.shim import EXCEPTION_CODE
+from pse.runtime import _sequencer as codes
+from pse.runtime import deadlock, mailfaults
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.projection import Projection
 from pse.runtime.tables import ArgumentKind
 
 MIB = 1 << 20
+
+
+def ended_by(result: int, sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
+    """Say what a sequencer that is not done ended with; `result` is what its `run` gave."""
+    match result:
+        case codes.RUN_MODULE_FAILED:
+            return module_returned(sequencer, projection)
+        case codes.RUN_TOO_LARGE:
+            return too_large(sequencer, projection, arena)
+        case codes.RUN_NO_SPACE:
+            return arena_full(sequencer, projection, arena)
+        case codes.RUN_ARITHMETIC:
+            return arithmetic(sequencer, projection)
+        case codes.RUN_SHAPE:
+            return misfit(sequencer, projection)
+        case codes.RUN_MEMORY:
+            return no_memory(sequencer, projection)
+        case codes.RUN_MAIL:
+            return mailfaults.error(sequencer, projection)
+        case codes.RUN_DEADLOCK:
+            return deadlock.error(sequencer.waits(), projection.sites)
+    return broken_plan(sequencer, projection)
 
 
 def module_returned(sequencer: Sequencer, projection: Projection) -> RunError:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from mpi4py import MPI
@@ -42,16 +43,12 @@ def record_links(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) 
         Gets a sample of the counter `LINK_RATE`, bytes a second, on the first rank of each node but one.
     """
     web = Web.over(range(comm.Get_size()), nodes)
-    rank = comm.Get_rank()
-    home = web.home(rank)
-    if rank != web.nodes[home][0]:
-        return
-    if home:
-        rate = _take(comm, web.above(home))
-        bits = struct.unpack("<Q", struct.pack("<d", rate))[0]
-        recorder.record(EventType.COUNTER, a=LINK_RATE, b=bits, flags=ValueKind.FLOATING)
-    for other in web.speakers(home):
-        _give(comm, other)
+    web.ask_upwards(comm.Get_rank(), partial(_measure, comm, recorder), partial(_give, comm))
+
+
+def _measure(comm: MPI.Intracomm, recorder: Recorder, above: int) -> None:
+    bits = struct.unpack("<Q", struct.pack("<d", _take(comm, above)))[0]
+    recorder.record(EventType.COUNTER, a=LINK_RATE, b=bits, flags=ValueKind.FLOATING)
 
 
 def _take(comm: MPI.Intracomm, above: int) -> float:

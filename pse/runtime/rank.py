@@ -21,7 +21,7 @@ from pse.language.errors import RunError
 from pse.memory import Arena, ArenaError, ArenaStatistics
 from pse.modules import load
 from pse.runtime import _sequencer as codes
-from pse.runtime import deadlock, failures, mailfaults
+from pse.runtime import failures, mailfaults
 from pse.runtime._channel import DONE, RUNNING, Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.balance import Moves
@@ -194,7 +194,7 @@ class _Loop:
             elif result == codes.RUN_PAUSE:
                 self._pause()
             elif result != codes.RUN_SIGNAL:
-                raise self._failure(result)
+                raise failures.ended_by(result, self.sequencer, self.projection, self.arena)
 
     def _look(self) -> None:
         """Serve the other nodes; the next look is later each time nothing came, but in time for arrays."""
@@ -227,25 +227,6 @@ class _Loop:
     def _wait_for_due(self) -> None:
         dues = [part.due for part in (self.checkpoints, self.moving) if part and part.due]
         self.sequencer.set_due(min(dues, default=0))
-
-    def _failure(self, result: int) -> RunError:
-        if result == codes.RUN_MODULE_FAILED:
-            return failures.module_returned(self.sequencer, self.projection)
-        if result == codes.RUN_TOO_LARGE:
-            return failures.too_large(self.sequencer, self.projection, self.arena)
-        if result == codes.RUN_NO_SPACE:
-            return failures.arena_full(self.sequencer, self.projection, self.arena)
-        if result == codes.RUN_ARITHMETIC:
-            return failures.arithmetic(self.sequencer, self.projection)
-        if result == codes.RUN_SHAPE:
-            return failures.misfit(self.sequencer, self.projection)
-        if result == codes.RUN_MEMORY:
-            return failures.no_memory(self.sequencer, self.projection)
-        if result == codes.RUN_MAIL:
-            return mailfaults.error(self.sequencer, self.projection)
-        if result == codes.RUN_DEADLOCK:
-            return deadlock.error(self.sequencer.waits(), self.projection.sites)
-        return failures.broken_plan(self.sequencer, self.projection)
 
 
 def _finish_together(comm: MPI.Intracomm, transport: Transport, sequencer: Sequencer) -> None:

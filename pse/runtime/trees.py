@@ -7,7 +7,7 @@ places below the top, it is what one would do without a tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 ARITY = 8
@@ -77,6 +77,16 @@ class Web:
     def near(self, home: int) -> list[int]:
         """List the ranks of a node, and who speak for the nodes below it."""
         return [*self.nodes[home], *self.speakers(home)]
+
+    def ask_upwards(self, rank: int, ask: Callable[[int], object], answer: Callable[[int], object]) -> None:
+        """Let who speaks for a node ask the one above, then answer those below; others do nothing."""
+        home = self.home(rank)
+        if rank != self.nodes[home][0]:
+            return
+        if home:
+            ask(self.above(home))
+        for other in self.speakers(home):
+            answer(other)
 
     def below(self, rank: int) -> list[int]:
         """List the ranks to which one passes on what comes from the top's first rank."""

@@ -26,7 +26,7 @@ from pse.language.resolved import ResolvedProgram
 from pse.memory import Arena, ArenaStatistics
 from pse.modules import Finder, load
 from pse.runtime import _sequencer as codes
-from pse.runtime import deadlock, failures, mailfaults
+from pse.runtime import failures, mailfaults
 from pse.runtime._channel import DONE, FAILED, RUNNING, STATES, Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.balance import better
@@ -325,7 +325,7 @@ class Rank:
             elif result == codes.RUN_PAUSE:
                 self._pause()
             else:
-                raise self._failure(result)
+                raise failures.ended_by(result, self.sequencer, self.projection, self.arena)
         self._finish_together()
         if not self.sequencer.mail_is_empty():
             raise mailfaults.error(self.sequencer, self.projection)
@@ -361,23 +361,6 @@ class Rank:
         if self.crew.errors or time.monotonic() > self.crew.deadline + 1:
             raise RuntimeError("another rank failed, or hangs")
         self.crew.wire.poll(self.rank, self.sequencer)
-
-    def _failure(self, result: int) -> Exception:
-        if result == codes.RUN_MODULE_FAILED:
-            return failures.module_returned(self.sequencer, self.projection)
-        if result == codes.RUN_TOO_LARGE:
-            return failures.too_large(self.sequencer, self.projection, self.arena)
-        if result == codes.RUN_NO_SPACE:
-            return failures.arena_full(self.sequencer, self.projection, self.arena)
-        if result == codes.RUN_SHAPE:
-            return failures.misfit(self.sequencer, self.projection)
-        if result == codes.RUN_ARITHMETIC:
-            return failures.arithmetic(self.sequencer, self.projection)
-        if result == codes.RUN_MAIL:
-            return mailfaults.error(self.sequencer, self.projection)
-        if result == codes.RUN_DEADLOCK:
-            return deadlock.error(self.sequencer.waits(), self.projection.sites)
-        return failures.broken_plan(self.sequencer, self.projection)
 
 
 class Meetings:
