@@ -271,6 +271,35 @@ def test_a_hand_over_on_a_node_copies_nothing(folder):
     assert result.sites["k.bump"]["described"] == result.sites["k.step"]["described"] == 6 * 4 * 8
 
 
+@pytest.mark.parametrize("rounds", [0, 1, 7])
+def test_what_is_read_after_a_loop_is_handed_over_once(folder, rounds):
+    """The first two of three processors are on the root's node; the loop stands in another one."""
+    body = f"""
+  var f64[N, M] @ block(0) u
+  var f64[N, M] @ block(0) v
+  thread_A k.fill(3, N, M) -> a
+  thread_A scatter(a) -> w @ block(0)
+  PARALLEL over P {{ thread_B k.step(w, 1.0) -> u }}
+  for i in 0 .. 2 {{
+    for j in 0 .. {rounds} {{
+      PARALLEL over P {{
+        thread_B k.step(u, 1.0) -> v
+        thread_C k.bump(v, 1.0)
+      }}
+      swap(u, v)
+    }}
+    thread_D gather(u) -> b
+    thread_D py.note("b", i, b)
+  }}
+"""
+    result = Sample(folder, body).check(3, nodes=lambda rank: int(rank >= 4))
+    whole = 6 * 4 * 8
+    made = result.sites["k.bump"]
+    assert result.sites["gather"]["calls"] == 2
+    # All goes to thread_B in every round, and to the root after each loop.
+    assert made["described"] + made["remote"] == 2 * rounds * whole + 2 * whole
+
+
 def test_small_buffers_stay_out_of_the_arena(folder):
     result = Sample(folder, '  thread_A k.fill(3, N, M) -> a\n  thread_A py.note("a", 0, a)').check(
         local_limit=1 << 20
