@@ -225,8 +225,9 @@ def _by_doing(activity: Activity, found: Array, places: Array, keys: Array, doin
 def _by_chance(activity: Activity, taken: Doings, found: Array, places: Array) -> None:
     """Of waits that nothing else ended, what happened just before their end.
 
-    A place in a queue got free, and let a younger TPH go on; or the same call site's call on another rank was
-    over, which had posted a message among partitions.
+    A place in a queue got free, and let a younger TPH or another partition go on; or the same call site's
+    call on another rank was over, which had posted a message among partitions (old traces don't have these).
+    A rank that goes on with a call had what that needed from then on, however late it awoke.
     """
     blocks, calls = activity.blocks, activity.calls
     posted = Doings(calls["site"], calls["rank"], calls["leave"])
@@ -234,6 +235,8 @@ def _by_chance(activity: Activity, taken: Doings, found: Array, places: Array) -
         rest = places[found["rank"][places] == NONE]
         _by_doing(activity, found, rest, blocks[key][rest], doings)
         late = rest[blocks["end"][rest] - found["time"][rest] > JUST]
+        if doings is taken:
+            late = late[blocks["kind"][np.minimum(late + 1, len(blocks) - 1)] == Kind.WAIT]
         found["rank"][late], found["time"][late] = NONE, 0
 
 
