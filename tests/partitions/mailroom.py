@@ -93,10 +93,18 @@ def build(folder: Path) -> ctypes.CDLL:
 
 
 class World:
-    """Partitions that live where `owners` says; pairs of ranks in different `nodes` are remote."""
+    """Partitions that live where `owners` says; pairs of ranks in different `nodes` are remote.
+
+    What happens is recorded in the directory `trace`, if it is given.
+    """
 
     def __init__(
-        self, library: ctypes.CDLL, owners: Sequence[int], nodes: Sequence[int] | None = None, seed: int = 1
+        self,
+        library: ctypes.CDLL,
+        owners: Sequence[int],
+        nodes: Sequence[int] | None = None,
+        seed: int = 1,
+        trace: Path | None = None,
     ) -> None:
         self.library, self.count, self.ranks = library, len(owners), max(owners) + 1
         nodes = nodes or [0] * self.ranks
@@ -109,6 +117,7 @@ class World:
                 c_void_p(places.ctypes.data),
                 c_void_p(self.remote.ctypes.data),
                 c_uint64(seed),
+                str(trace).encode() if trace else None,
             )
         )
         self.kept: list[Any] = []

@@ -24,6 +24,7 @@ typedef struct world {
     const uint8_t *remote; /* per pair of ranks */
     pse_arena *arena;
     pse_visit *visits;
+    pse_recorder **recorders; /* NULL where nothing is recorded */
     uint64_t random;
 } world;
 
@@ -101,8 +102,9 @@ static void release(void *engine, pse_block *block)
         free(block);
 }
 
+/* `directory`: where what happens is recorded, or NULL. */
 world *world_create(uint32_t ranks, uint32_t partitions, const uint32_t *owners, const uint8_t *remote,
-                    uint64_t seed)
+                    uint64_t seed, const char *directory)
 {
     world *w = calloc(1, sizeof *w);
     w->ranks = ranks;
@@ -115,9 +117,12 @@ world *world_create(uint32_t ranks, uint32_t partitions, const uint32_t *owners,
     w->ends = calloc(ranks, sizeof *w->ends);
     w->queues = calloc((size_t)ranks * ranks, sizeof *w->queues);
     w->visits = calloc(partitions, sizeof *w->visits);
+    w->recorders = calloc(ranks, sizeof *w->recorders);
     pse_arena_create(&w->arena, UINT64_C(1) << 24);
     for (uint32_t rank = 0; rank < ranks; rank++) {
         w->ends[rank] = (struct end){w, rank};
+        if (directory != NULL && pse_recorder_open(&w->recorders[rank], directory, rank) != 0)
+            abort();
         pse_mail_hooks hooks = {&w->ends[rank],
                                 rank,
                                 pse_arena_base(w->arena),
@@ -127,7 +132,8 @@ world *world_create(uint32_t ranks, uint32_t partitions, const uint32_t *owners,
                                 post_array,
                                 pack,
                                 data_of,
-                                release};
+                                release,
+                                w->recorders[rank]};
         pse_mail_create(&w->mails[rank], &hooks);
     }
     for (uint32_t p = 0; p < partitions; p++)
@@ -237,8 +243,10 @@ uint64_t world_blocks(world *w)
 
 void world_destroy(world *w)
 {
-    for (uint32_t rank = 0; rank < w->ranks; rank++)
+    for (uint32_t rank = 0; rank < w->ranks; rank++) {
         pse_mail_destroy(w->mails[rank]);
+        pse_recorder_close(w->recorders[rank]);
+    }
     for (uint64_t pair = 0; pair < (uint64_t)w->ranks * w->ranks; pair++)
         while (w->queues[pair] != NULL) {
             parcel *item = w->queues[pair];
@@ -250,6 +258,7 @@ void world_destroy(world *w)
     free(w->ends);
     free(w->queues);
     free(w->visits);
+    free(w->recorders);
     free(w->owners);
     free(w);
 }
