@@ -10,7 +10,6 @@ May touch: nothing.  Next rooms: `links` fits what links do to messages; `execut
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from pse.advise.errors import AdviceError
 from pse.advise.links import fit
 from pse.trace import Definitions, EventType, MessageFlag, Phase, TextKind, Trace, WaitReason
+from pse.trace.values import value_of
 
 Floats = NDArray[np.float64]
 
@@ -287,9 +287,7 @@ def _counters(trace: Trace, rank: int) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for event in events:
         name = names.get((TextKind.COUNTER, int(event["a"])), "")
-        raw = int(event["b"])
-        value = struct.unpack("<d", struct.pack("<Q", raw))[0] if event["flags"] == 2 else float(raw)
-        found.setdefault(name, []).append(value)
+        found.setdefault(name, []).append(float(value_of(int(event["b"]), int(event["flags"]))))
     return found
 
 

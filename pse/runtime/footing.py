@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import struct
 import time
 from collections.abc import Iterator
 
 from pse.trace import Recorder
 from pse.trace.events import EventType, TextKind, ValueKind
+from pse.trace.values import bits_of
 
 CPU_TIME, CPU_SHARE, CORES, LINK_RATE = 1, 2, 3, 4
 NAMES = {
@@ -32,8 +32,8 @@ def record_footing(recorder: Recorder) -> None:
     allowed = sorted(os.sched_getaffinity(0))
     mask = sum(1 << core for core in allowed if core < 64)
     recorder.record(EventType.COUNTER, a=CORES, b=mask, flags=ValueKind.UNSIGNED)
-    bits = struct.unpack("<Q", struct.pack("<d", min([float(len(allowed)), *_quotas()])))[0]
-    recorder.record(EventType.COUNTER, a=CPU_SHARE, b=bits, flags=ValueKind.FLOATING)
+    share = min([float(len(allowed)), *_quotas()])
+    recorder.record(EventType.COUNTER, a=CPU_SHARE, b=bits_of(share), flags=ValueKind.FLOATING)
 
 
 def record_cpu_time(recorder: Recorder) -> None:

@@ -10,7 +10,6 @@ Next rooms: `rank` calls it when it records, ``advise`` reads it.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from functools import partial
 
@@ -22,6 +21,7 @@ from pse.runtime.footing import LINK_RATE
 from pse.runtime.trees import Web
 from pse.trace import EventType, Recorder, clock
 from pse.trace.events import ValueKind
+from pse.trace.values import bits_of
 
 LINK_TAG = 6
 FIRST, MOST = 1 << 18, 1 << 23
@@ -47,8 +47,8 @@ def record_links(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) 
 
 
 def _measure(comm: MPI.Intracomm, recorder: Recorder, above: int) -> None:
-    bits = struct.unpack("<Q", struct.pack("<d", _take(comm, above)))[0]
-    recorder.record(EventType.COUNTER, a=LINK_RATE, b=bits, flags=ValueKind.FLOATING)
+    rate = bits_of(_take(comm, above))
+    recorder.record(EventType.COUNTER, a=LINK_RATE, b=rate, flags=ValueKind.FLOATING)
 
 
 def _take(comm: MPI.Intracomm, above: int) -> float:

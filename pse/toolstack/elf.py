@@ -14,7 +14,7 @@ from pathlib import Path
 from pse.language.errors import UsageError
 
 _PT_LOAD, _PT_DYNAMIC = 1, 2
-_DT_NEEDED, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SONAME, _DT_RUNPATH = 1, 5, 6, 10, 14, 29
+_DT_NEEDED, _DT_STRTAB, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 5, 14, 15, 29
 _SHT_DYNSYM = 11
 _FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
 _HEADERS = 4096  # What linkers put at the begin of a file is shorter.
@@ -35,12 +35,13 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Shared:
-    """A shared object's dynamic side."""
+    """A shared object's dynamic side; `needed` is looked for in `paths` before the system's places."""
 
     path: Path
     machine: str
     soname: str
     needed: tuple[str, ...]
+    paths: tuple[str, ...]
     symbols: tuple[Symbol, ...]
 
     @property
@@ -88,11 +89,11 @@ def _parse(path: Path, data: bytes) -> Shared:
     entries = list(_dynamic_entries(data, dynamic))
     strings = _offset(loads, next(value for tag, value in entries if tag == _DT_STRTAB))
 
-    def texts(tag: int) -> tuple[str, ...]:
-        return tuple(_text(data, strings + value) for found, value in entries if found == tag)
+    def texts(*tags: int) -> tuple[str, ...]:
+        return tuple(_text(data, strings + value) for found, value in entries if found in tags)
 
-    symbols = tuple(_symbols(data, strings))
-    return Shared(path, machine, "".join(texts(_DT_SONAME)), texts(_DT_NEEDED), symbols)
+    soname, paths = "".join(texts(_DT_SONAME)), texts(_DT_RPATH, _DT_RUNPATH)
+    return Shared(path, machine, soname, texts(_DT_NEEDED), paths, tuple(_symbols(data, strings)))
 
 
 def _segments(data: bytes) -> tuple[list[tuple[int, int, int]], tuple[int, int]]:

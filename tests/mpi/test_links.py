@@ -1,6 +1,5 @@
 """The engine's measure of links: one figure from each node but the first, and it is possible."""
 
-import struct
 from pathlib import Path
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from pse import trace
 from pse.runtime.footing import LINK_RATE
 from pse.trace import EventType
+from pse.trace.values import value_of
 
 pytestmark = pytest.mark.mpi
 PROGRAM = Path(__file__).parent / "programs" / "links.py"
@@ -20,6 +20,6 @@ def test_each_node_but_the_first_measures_its_link(mpiexec, tmp_path, ranks):
     read = trace.open(tmp_path)
     for rank in range(ranks):
         samples = [event for event in read.select(rank, EventType.COUNTER) if event["a"] == LINK_RATE]
-        rates = [struct.unpack("<d", struct.pack("<Q", int(event["b"])))[0] for event in samples]
+        rates = [value_of(int(event["b"]), int(event["flags"])) for event in samples]
         assert len(rates) == (rank > 0)
         assert all(1e5 < rate < 1e12 for rate in rates)
