@@ -202,7 +202,7 @@ def open_trace(directory: str | os.PathLike[str]) -> Trace:
     definitions = _definitions(path, names, problems)
     files = _open_files(path, names, definitions, problems)
     if not files:
-        raise TraceError(f"{path}: nothing of this trace can be read: {'; '.join(problems)}")
+        raise TraceError(f"{path}: nothing of this trace can be read: {'; '.join(gathered(problems))}")
     for rank in sorted(files):
         problems += files[rank].problems
     clock = RunClock(files, {rank.rank: rank.host for rank in definitions.ranks} if definitions else {})

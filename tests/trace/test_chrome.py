@@ -63,6 +63,15 @@ def test_calls_and_waits_are_slices_that_nest_and_end(small_trace, tmp_path):
     assert wait == ("wait: input", 0.0, 0.9, {"TPH": 1, "rank": 0, "tag": "image"})
 
 
+@pytest.mark.parametrize(
+    ("begin", "end"), [(None, 0.0), (0.0, 0.0), (None, 1e-7), (1e-7, 2e-7), (9e-7, None)]
+)
+def test_a_window_of_time_may_be_small(small_trace, tmp_path, begin, end):
+    found = slices(events(small_trace, tmp_path / "out.json", begin=begin, end=end))
+    first, last = (begin or 0) * 1e6, 1 if end is None else end * 1e6
+    assert all(left <= last and first <= right for made in found.values() for _, left, right, _ in made)
+
+
 def test_both_ends_of_a_hand_over_have_one_flow(small_trace, tmp_path):
     found = events(small_trace, tmp_path / "out.json")
     (finish,) = of(found, "f")

@@ -131,7 +131,8 @@ def _in_window(trace: Trace, rank: int, positions: Array, selection: Selection) 
     depth = np.cumsum(steps, dtype="<i4")
     lowest_after = np.minimum.accumulate(depth[:first][::-1])[::-1]
     opened = np.flatnonzero((steps[:first] == 1) & (lowest_after >= depth[:first]))
-    lowest_before = np.minimum.accumulate(np.concatenate([depth[last - 1 : last], depth[last:]]))[:-1]
+    before = np.concatenate([[0], depth])  # Of all events that come earlier.
+    lowest_before = np.minimum.accumulate(before[last:])[:-1]
     closed: Array = last + np.flatnonzero((steps[last:] == -1) & (depth[last:] < lowest_before))
     always = np.flatnonzero(np.isin(types, ALWAYS))
     inside: Array = np.unique(np.concatenate([opened, np.arange(first, last), closed, always]).astype("<i8"))
