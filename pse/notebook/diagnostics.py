@@ -8,12 +8,13 @@ from typing import overload
 
 from pse.language.diagnostics import Diagnostic, render, render_pieces
 
+# As dark as can be read on black, as light as can be read on white.
 _CSS = {
-    "error": "color: #b3261e; font-weight: bold",
-    "warning": "color: #8a5a00; font-weight: bold",
-    "place": "color: #1a5f8a",
-    "caret": "color: #b3261e; font-weight: bold",
-    "help": "color: #1b6e3c; font-weight: bold",
+    "error": "color: #dd3a31; font-weight: bold",
+    "warning": "color: #a56c00; font-weight: bold",
+    "place": "color: #227eb6",
+    "caret": "color: #dd3a31; font-weight: bold",
+    "help": "color: #22894b; font-weight: bold",
 }
 _ANSI = {"error": "1;31", "warning": "1;33", "place": "36", "caret": "1;31", "help": "1;32"}
 
