@@ -30,7 +30,6 @@ MAX_ERRORS = 50
 LOOKAHEAD = 5
 """Tokens that must fit after a repair."""
 
-STATEMENT_STARTS = {"LET", "VAR", "FOR", "WHILE", "IF", "PARALLEL"}
 ITEM_STARTS = {"COVEN", "IMPORT", "PARAM", "PARTITION", "OPTIONS", "SEGMENT", "PROGRAM"}
 _INSERTS = ("RPAR", "EQUAL", "COMMA", "RSQB", "LPAR", "NAME", "LBRACE", "INT", "RANGE", "IN", "AT")
 _CONTINUES = {

@@ -13,8 +13,6 @@ from typing import Final
 from pse.language.expressions import render
 from pse.language.types import Direction, Element, Parameter, Signature
 
-COMPILED: Final = frozenset({"c", "c++", "fortran", "cython"})
-
 _C_TYPES: Final = {
     Element.I32: "int32_t",
     Element.I64: "int64_t",

@@ -149,9 +149,6 @@ class Tphs:
             around = outer.parent
         return True
 
-    def _is_there(self, number: int) -> bool:
-        return any((self._trace.events(rank)["tph"] == number).any() for rank in self._trace.ranks)
-
     def _there(self) -> set[int]:
         """Numbers of all TPHs in which anything happened."""
         found = {int(number) for number in self._numbers}
