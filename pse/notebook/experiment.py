@@ -72,7 +72,7 @@ def experiment(
     cluster : pse.cluster.Cluster or str, optional
         The emulated cluster, or its name, on whose nodes all runs are.
     progress : bool, optional
-        False: show nothing meanwhile.
+        False: show nothing meanwhile; True: show plain lines where there is no notebook or terminal.
     **parameters
         Values, or lists of values, of the program's parameters.
 

@@ -61,7 +61,8 @@ def run(
     cluster : pse.cluster.Cluster or str, optional
         The emulated cluster, or its name, on whose nodes it runs; on this machine if there is none.
     progress : bool, optional
-        False: show nothing meanwhile. Else a notebook or a terminal shows how the run stands.
+        False: show nothing meanwhile. Else a notebook or a terminal shows how the run stands; with True,
+        where there is neither, plain lines do.
 
     Returns
     -------

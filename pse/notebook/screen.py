@@ -1,4 +1,4 @@
-"""Where progress is shown: a notebook's cell, a terminal, or nowhere.
+"""Where progress is shown: a notebook's cell, a terminal, a file, or nowhere.
 
 A notebook gets HTML that replaces itself, so no widgets are needed. Next rooms: `running` and `experiment`
 show here what they do.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from pse.runtime.progress import can_draw
+from pse.runtime.progress import PLAIN_INTERVAL, can_draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,6 +73,24 @@ class TerminalScreen(Screen):
     def close(self, last: str = "") -> None:
         """Give the lines back."""
         self._live.stop()
+
+
+class LineScreen(Screen):
+    """A file: now and then the first line of the drawing."""
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
+
+    def show(self, drawing: RenderableType) -> None:
+        """Write the first line, unless that was done a moment ago."""
+        if time.monotonic() - self._said >= PLAIN_INTERVAL:
+            self._said = time.monotonic()
+            self.close(_drawn(drawing)[1].partition("\n")[0].rstrip())
+
+    def close(self, last: str = "") -> None:
+        """Write a line."""
+        if last:
+            super().write(f"{last}\n", error=True)
 
 
 class CellScreen(Screen):
@@ -173,10 +191,12 @@ def screen(wanted: bool | None = None) -> Screen:
     Parameters
     ----------
     wanted : bool, optional
-        False: nowhere; else wherever there is something to draw on.
+        False: nowhere; else wherever there is something to draw on. True: else in plain lines.
     """
     if wanted is False:
         return Screen()
     if kernel_shell() is not None:
         return CellScreen()
-    return TerminalScreen() if can_draw(sys.stderr) else Screen()
+    if can_draw(sys.stderr):
+        return TerminalScreen()
+    return LineScreen() if wanted else Screen()

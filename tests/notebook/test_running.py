@@ -12,6 +12,7 @@ import pse
 from pse.cluster import Cluster, unmet
 from pse.language.errors import PseError
 from pse.notebook import NotebookError, ProgramRejected, RunFailed, running
+from pse.notebook import screen as screen_module
 from pse.notebook.diagnostics import Diagnostics
 from pse.notebook.errors import Interrupted, needed
 from pse.notebook.programs import checked, written
@@ -225,6 +226,16 @@ def test_a_cell_holds_only_so_much(capsys):
     shown = capsys.readouterr()
     assert len(shown.out) == MOST
     assert shown.err.count("the result's .output has all") == 1
+
+
+def test_where_there_is_no_terminal_lines_come_if_they_are_wanted(capsys, monkeypatch):
+    assert type(screen()) is Screen
+    lines = screen(True)
+    lines.show("too early")
+    monkeypatch.setattr(screen_module, "PLAIN_INTERVAL", 0.0)
+    lines.show("first\nsecond")
+    lines.close("3 runs")
+    assert capsys.readouterr() == ("", "first\n3 runs\n")
 
 
 def test_diagnostics_are_a_sequence(folder):
