@@ -1,6 +1,7 @@
 """Modules that wait in MPI leave their core on every node, or on none where one node can't have coopwait."""
 
 import re
+import subprocess
 
 import pytest
 
@@ -38,14 +39,19 @@ MANY = 20
 
 
 @pytest.fixture
-def run(cluster, tmp_path):
-    """Run the program on so many processors; gives what each rank says, by host, and standard error."""
+def program(tmp_path):
     (tmp_path / "m.py").write_text(MODULE)
     (tmp_path / "p.coven").write_text(PROGRAM)
+    return tmp_path
+
+
+@pytest.fixture
+def run(cluster, program):
+    """Run the program on so many processors; gives what each rank says, by host, and standard error."""
 
     def start(processors, *options):
         command = ["run", "p.coven", "-p", str(processors), *options]
-        done = cluster.run(command, capture_output=True, text=True, timeout=100, cwd=tmp_path)
+        done = cluster.run(command, capture_output=True, text=True, timeout=100, cwd=program)
         assert done.returncode == 0, done.stderr
         lines = re.findall(r"^rank (\d+) (\S+) True (\S+) (\d+)$", done.stdout, re.MULTILINE)
         said = {int(rank): (host, float(used), int(naps)) for rank, host, used, naps in lines}
@@ -78,3 +84,15 @@ def test_where_a_node_cannot_have_it_the_run_goes_on_and_names_it(run, broken):
     assert all(naps < MANY for _, _, naps in said.values()), said
     assert "warning: modules wait in MPI by spinning, without the tool coopwait: on host n1: " in err
     assert "tool `coopwait`: it is not an ELF file\n" in err
+
+
+def test_a_tool_that_crashes_on_one_node_ends_the_run_by_name(cluster, program, broken):
+    source = program / "crash.c"
+    source.write_text(
+        "#include <stdlib.h>\n__attribute__((constructor)) static void begin(void) { abort(); }\n"
+    )
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", program / "coopwait.so"], check=True)
+    broken("n1")
+    done = cluster.run(["run", "p.coven", "-p", "3"], capture_output=True, text=True, timeout=60, cwd=program)
+    assert done.returncode == 3
+    assert "tool `coopwait` crashed in its initialisation: Aborted" in done.stderr
