@@ -1,0 +1,200 @@
+"""Waits for messages among partitions: by whom they ended, in runs with known numbers and in real ones."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pse import trace
+from pse.trace import NONE, Collective, EventType, MessageFlag, Phase, WaitReason, pair
+from pse.trace.critical import critical_path, shares
+from pse.trace.why import why
+from pse.trace.why_text import tell
+
+TPH = 1 << 16
+KEPT = MessageFlag.COPIED | MessageFlag.RENDEZVOUS
+FAR = KEPT | MessageFlag.REMOTE
+PART = MessageFlag.SCALAR | MessageFlag.COLLECTIVE
+
+
+def call(site, begin, end):
+    head = {"site": site, "tph": TPH}
+    return [
+        {"time": begin, "type": EventType.MODULE_ENTER, "a": NONE, **head},
+        {"time": end, "type": EventType.MODULE_LEAVE, "b": begin, "c": pair(0, NONE), **head},
+    ]
+
+
+def wait(begin, end, reason=WaitReason.PARTITIONS):
+    head = {"site": 1, "tph": TPH, "flags": reason, "a": pair(NONE, NONE)}
+    rows = [{"time": begin, "type": EventType.WAIT_BEGIN, **head}]
+    return rows if end is None else [*rows, {"time": end, "type": EventType.WAIT_END, "b": begin, **head}]
+
+
+def post(kind, time, other, partitions, tag=5, flags=MessageFlag.COPIED, size=800):
+    return [{"time": time, "type": EventType[f"PARTITION_{kind}"], "site": 1, "tph": TPH, "flags": flags,
+             "a": size, "b": pair(other, tag), "c": pair(*partitions)}]  # fmt: skip
+
+
+def together(time, partition, begin=None, number=1, root=NONE, operation=Collective.ALLREDUCE):
+    kind = "BEGIN" if begin is None else "END"
+    return [{"time": time, "type": EventType[f"PARTITION_COLLECTIVE_{kind}"], "site": 1, "tph": TPH,
+             "flags": operation, "a": 8 if begin is None else begin, "b": pair(partition, number),
+             "c": pair(root, 1)}]  # fmt: skip
+
+
+def run_of(*rows):
+    first = [{"time": 0, "type": EventType.PHASE, "a": phase} for phase in (Phase.START, Phase.READY)]
+    return [*first, *rows, {"time": 10000, "type": EventType.PHASE, "a": Phase.END}]
+
+
+@pytest.fixture
+def written(tmp_path, write_rank, definitions):
+    def write(*ranks):
+        trace.write_definitions(tmp_path, definitions(processors=len(ranks) - 1))
+        for rank, rows in enumerate(ranks):
+            if rows is not None:
+                write_rank(tmp_path, rank, sorted(run_of(*rows), key=lambda row: row["time"]))
+        return trace.open(tmp_path)
+
+    return write
+
+
+def links(chain):
+    return [(link.rank, link.state) for link in chain.links]
+
+
+def test_a_late_sender(written):
+    opened = written(
+        [],
+        [*call(1, 100, 200), *wait(210, 5100), *post("RECEIVE", 5110, 2, (4, 3)), *call(1, 5200, 5300)],
+        [*call(0, 300, 5000), *post("SEND", 4900, 1, (4, 3))],
+    )
+    chain = why(opened, 1, 1000)
+    assert links(chain) == [(1, "wait"), (2, "call")]
+    end = chain.links[0].ended_by
+    assert (end.rank, end.time, end.bytes, end.was_late_receiver) == (2, 4900, 800, False)
+    assert (end.message.source, end.message.target, end.message.tag) == (4, 3, 5)
+    told = list(tell(chain))
+    assert told[1] == (
+        "rank 1 (p0 · thread_B) waited for a message with tag 5 from partition 4 to 3, "
+        "in fft.rows (line 12), TPH 65536"
+    )
+    assert told[3] == "  until rank 2 sent it at 0.000005 s (800 B copied)"
+
+
+def late_receiver(flags, taken):
+    message = {"partitions": (0, 1), "flags": flags, "size": 10**6}
+    sender = [*call(1, 100, 200), *post("SEND", 150, 2, **message), *wait(210, 6100)]
+    sender += [*post("SEND_COMPLETE", 6110, 2, **message), *call(1, 6200, 6300)]
+    receiver = [*call(0, 50, 5900), *post("RECEIVE", taken[0], 1, **message)]
+    for time in taken[1:]:
+        receiver += post("TAKE", time, 1, **message)
+    return [], sender, receiver
+
+
+@pytest.mark.parametrize(
+    ("flags", "taken", "time"), [(KEPT, (400, 6000), 6000), (FAR, (6050,), 6050), (FAR, (6500,), 6110)]
+)
+def test_a_late_receiver(written, flags, taken, time):
+    """Near, it took the message; far, its rank had no time for it, and may say so later than the sender."""
+    chain = why(written(*late_receiver(flags, taken)), 1, 1000)
+    assert links(chain) == [(1, "wait"), (2, "call")]
+    end = chain.links[0].ended_by
+    assert (end.rank, end.time, end.was_late_receiver) == (2, time, True)
+    assert any("until its message with tag 5 from partition 0 to 1 was taken" in line for line in tell(chain))
+
+
+def allreduce(last):
+    """Partition 2 on rank 2 comes last to what partitions 0, 1 and 3 wait in; rank 1 has two of them."""
+    early = [*call(1, 100, 200), *together(150, 0), *together(160, 1), *wait(210, last + 300)]
+    early += [*post("RECEIVE", last + 310, 2, (2, 0), tag=1, flags=PART, size=8)]
+    early += [*together(last + 320, 0, begin=150), *together(last + 330, 1, begin=160)]
+    late = [*call(0, 50, last - 10), *call(1, last, last + 90), *together(last + 10, 2)]
+    late += [*post("SEND", last + 50, 1, (2, 0), tag=1, flags=PART, size=8)]
+    other = [*call(1, 90, 300), *together(170, 3), *wait(310, None)]
+    return [], [*early, *call(1, last + 400, last + 500)], late, other
+
+
+def test_the_last_to_come_to_a_collective_operation(written):
+    chain = why(written(*allreduce(4000)), 1, 1000)
+    assert links(chain) == [(1, "wait"), (2, "call")]
+    message = chain.links[0].ended_by.message
+    assert (message.collective, message.last.partition, message.last.rank) == ("allreduce", 2, 2)
+    assert message.last.time == 4010
+    told = "\n".join(tell(chain))
+    assert "waited for the allreduce of partition 0, in fft.rows (line 12)" in told
+    assert "; partition 2 on rank 2 came to it last, at 0.000004 s" in told
+
+
+def test_of_a_wait_that_never_ended_someone_is_suspected(written):
+    early, *others = allreduce(4000)[1:]
+    opened = written([], early, [*call(0, 50, 300)], others[-1])
+    assert [link.rank for link in why(opened, 3, 5000).links] == [3]  # Nobody is known to be missing.
+    kept = [*call(1, 100, 200), *post("SEND", 150, 2, (0, 1), flags=KEPT), *wait(210, None)]
+    chain = why(written([], kept, [*call(0, 50, 9000)]), 1, 5000)
+    assert links(chain) == [(1, "wait"), (2, "call")]
+    assert not chain.links[0].ended_by.certain
+
+
+def test_a_lost_sender_is_named_all_the_same(written):
+    opened = written([], [*wait(210, 5100), *post("RECEIVE", 5110, 2, (4, 3)), *call(1, 5200, 5300)], None)
+    assert links(why(opened, 1, 1000)) == [(1, "wait"), (2, "lost")]
+    assert opened.partition_messages()["sent"].tolist() == [-1]
+
+
+def test_the_critical_path_goes_through_partitions(written):
+    opened = written(*late_receiver(KEPT, (400, 6000)))
+    found = {name: time for name, _, time, _ in shares(opened, critical_path(opened))}
+    assert found["late receiver"] == 100
+    assert "waits" not in found
+    assert found["load_frame (line 9) · thread_B"] == 5850
+
+
+MESSAGES = st.lists(
+    st.tuples(*[st.integers(0, 2)] * 3, st.booleans(), st.booleans()), max_size=20
+)  # Site, partitions; whether it is a part of a collective operation; whether its sender keeps it.
+
+
+def mixed(queues, order):
+    """What comes out of queues that are emptied in an order of chance."""
+    queues = [list(queue) for queue in queues if queue]
+    while queues:
+        queue = order.choice(queues)
+        yield queue.pop(0)
+        queues = [queue for queue in queues if queue]
+
+
+@given(sent=MESSAGES, lost=st.integers(0, 2**20), order=st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_messages_are_matched_as_queues_would(tmp_path_factory, sent, lost, order):
+    """Messages of one kind keep their order; the last of some never come."""
+    home = tmp_path_factory.mktemp("any")
+    queues, ends, times = {}, {0: [], 1: []}, {}
+    for number, (site, source, target, is_part, is_kept) in enumerate(sent):
+        flags = (KEPT if is_kept else MessageFlag.COPIED) | (MessageFlag.COLLECTIVE if is_part else 0)
+        row = {"site": site, "tph": TPH, "flags": flags, "a": number, "c": pair(source, target)}
+        queues.setdefault((site, source, target, is_part), []).append(row)
+    came = [rows[: len(rows) - lost % (len(rows) + 1)] for rows in queues.values()]
+    kept = [[row for row in rows if row["flags"] & MessageFlag.RENDEZVOUS] for rows in came]
+    for rank, kind, rows in (
+        (0, EventType.PARTITION_SEND, queues.values()),
+        (1, EventType.PARTITION_RECEIVE, came),
+        (1, EventType.PARTITION_TAKE, kept),
+        (0, EventType.PARTITION_SEND_COMPLETE, kept),
+    ):
+        for row in mixed(rows, order):
+            times[kind, row["a"]] = len(times)
+            ends[rank].append({"type": kind, "time": len(times) - 1, "b": pair(1 - rank, 5), **row})
+    for rank, rows in ends.items():
+        with trace.Recorder(home, rank) as recorder:
+            for row in rows:
+                recorder.record_at(**row)
+    found = trace.open(home).partition_messages()
+    assert sorted(found["bytes"].tolist()) == list(range(len(sent)))
+    for name, kind in (
+        ("sent", EventType.PARTITION_SEND),
+        ("received", EventType.PARTITION_RECEIVE),
+        ("taken", EventType.PARTITION_TAKE),
+        ("done", EventType.PARTITION_SEND_COMPLETE),
+    ):
+        assert found[name].tolist() == [times.get((kind, number), -1) for number in found["bytes"].tolist()]
