@@ -7,7 +7,7 @@ reads from the board how many of its iterations are complete everywhere and keep
 A checkpoint that can't be written costs a warning: the run goes on, and the one before stays.
 
 May touch: the slots of its rank's sequencer at a pause, the directory, standard error.  Next rooms:
-`checkpoint_values`, `letters`, `checkpoint_files`, `resume`.
+`checkpoint_values`, `letters`, `checkpoint_files`, `checkpoint_reader`, `resume`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from pse.language.resolved import For
 from pse.runtime import letters, mailfaults
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
-from pse.runtime.checkpoint_files import Directory, FileNote, Manifest, Reader
+from pse.runtime.checkpoint_files import Directory
+from pse.runtime.checkpoint_manifest import FileNote, Manifest
+from pse.runtime.checkpoint_reader import Reader
 from pse.runtime.checkpoint_schedule import Every, Schedule
 from pse.runtime.checkpoint_values import HIDDEN, Restoring, capture
 from pse.runtime.edges import inflight_loops, is_entry, leads_to_entry

@@ -6,7 +6,7 @@ thread in PARALLEL that does (a root thread that has been sent all pieces, where
 and limits have hidden slots on every rank; the first rank writes them. Who reads what follows from liveness,
 on any number of processors; pieces are cut anew where partitions hold other parts of an array than before.
 
-Next rooms: `checkpoint_files` puts values on disk, `checkpoint` says when.
+Next rooms: `checkpoint_files` puts values on disk, `checkpoint_reader` gets them, `checkpoint` says when.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from pse.language.resolved import For
 from pse.language.types import Element, Type
 from pse.runtime import patterns
 from pse.runtime._sequencer import Buffer, Sequencer
-from pse.runtime.checkpoint_files import Array, Reader, Saved, member_name
+from pse.runtime.checkpoint_manifest import Array, Saved, member_name
+from pse.runtime.checkpoint_reader import Reader
 from pse.runtime.here import Here
 from pse.runtime.moves import Axis, Piece, extents
 from pse.runtime.projection import Job, Projection

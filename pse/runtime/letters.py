@@ -19,7 +19,8 @@ import numpy as np
 
 from pse.language.types import Element
 from pse.runtime._sequencer import Sequencer
-from pse.runtime.checkpoint_files import Reader, Saved, letter_name, member_name
+from pse.runtime.checkpoint_manifest import Saved, letter_name, member_name
+from pse.runtime.checkpoint_reader import Reader
 from pse.runtime.projection import Job
 from pse.runtime.tables import ELEMENT_CODES
 

@@ -18,7 +18,7 @@ from pse.language.errors import ProgramError, UsageError
 from pse.language.expressions import Value
 from pse.language.resolved import CallSite, ResolvedProgram
 from pse.modules import Finder
-from pse.runtime.checkpoint_files import Manifest
+from pse.runtime.checkpoint_manifest import Manifest
 from pse.runtime.edges import inflight_loops, number_edges
 from pse.runtime.messages import ProgramRefused
 from pse.runtime.options import Options, resolve

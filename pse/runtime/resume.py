@@ -19,16 +19,9 @@ from pse.language.errors import UsageError
 from pse.language.evaluation import evaluate
 from pse.language.expressions import Value, names
 from pse.language.resolved import Assign, For, ResolvedProgram, Tag, While
-from pse.runtime.checkpoint_files import (
-    MANIFEST,
-    CheckpointRefused,
-    Directory,
-    Manifest,
-    checksum_of,
-    read_manifest,
-    set_of_letter,
-    verify,
-)
+from pse.runtime.checkpoint_files import Directory
+from pse.runtime.checkpoint_manifest import MANIFEST, CheckpointRefused, Manifest, checksum_of, set_of_letter
+from pse.runtime.checkpoint_reader import read_manifest, verify
 from pse.runtime.checkpoint_schedule import DEFAULT, Every
 from pse.runtime.owners import partition_counts, place_partitions
 

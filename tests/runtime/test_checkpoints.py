@@ -17,15 +17,9 @@ from pse.language import bind_parameters, check, render
 from pse.language.errors import PseError, UsageError
 from pse.language.resolved import For
 from pse.modules import Finder
-from pse.runtime.checkpoint_files import (
-    MANIFEST,
-    CheckpointRefused,
-    Directory,
-    FileNote,
-    Manifest,
-    read_manifest,
-    verify,
-)
+from pse.runtime.checkpoint_files import Directory
+from pse.runtime.checkpoint_manifest import MANIFEST, CheckpointRefused, FileNote, Manifest
+from pse.runtime.checkpoint_reader import read_manifest, verify
 from pse.runtime.launch import launch
 from pse.runtime.mpi import Hosts
 from pse.runtime.request import Request, prepare
