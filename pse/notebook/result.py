@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pse.notebook.diagnostics import Diagnostics
 from pse.notebook.errors import NotebookError, needed, translated
 from pse.notebook.screen import show_figures
-from pse.runtime.report import Report, size_text, to_text
+from pse.runtime.report import Report
+from pse.runtime.report_text import size_text, to_text
 from pse.trace import Selection, Trace, TraceError
 from pse.trace import open as open_trace
 

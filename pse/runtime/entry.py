@@ -20,7 +20,7 @@ import numpy as np
 from mpi4py import MPI
 
 from pse.memory import default_capacity
-from pse.runtime import _faults, cores, leftovers, owners, report
+from pse.runtime import _faults, cores, leftovers, owners, report, report_text
 from pse.runtime.checkpoint import Checkpoints, Resumed
 from pse.runtime.messages import error_text, exit_code
 from pse.runtime.node import Node
@@ -173,7 +173,7 @@ def _report(node: Node, prepared: Prepared, outcome: Outcome, output: int, *, wa
         node.records.write(Record("report", 0, 0, report.to_json(made)))
     else:
         as_json = prepared.request.report == "json"
-        text = report.to_json(made) + "\n" if as_json else report.to_text(made)
+        text = report.to_json(made) + "\n" if as_json else report_text.to_text(made)
         sys.stdout.flush()
         with open(output, "w", encoding="utf-8", closefd=False) as file:
             file.write(text)

@@ -26,7 +26,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from pse.language.errors import RunError, UsageError
-from pse.runtime import leftovers, processes, report
+from pse.runtime import leftovers, processes, report, report_text
 from pse.runtime._channel import Board
 from pse.runtime.communicators import takes_one
 from pse.runtime.mpi import (
@@ -323,7 +323,7 @@ class _Run:
                 if self.prepared.request.report == "json":
                     print(record.text)
                 else:
-                    print(report.to_text(report.from_json(record.text)), end="")
+                    print(report_text.to_text(report.from_json(record.text)), end="")
         sys.stdout.flush()
 
 

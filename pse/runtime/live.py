@@ -18,7 +18,7 @@ from rich.text import Text
 from pse.runtime._channel import Board
 from pse.runtime.overview import Line, LoopLine, Overview, QueueLine, ThreadLine
 from pse.runtime.progress import Progress, busiest, hidden_text, loop_text
-from pse.runtime.report import size_text
+from pse.runtime.report_text import size_text
 from pse.runtime.request import Prepared
 
 LIVE_INTERVAL = 0.25

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 from pse.runtime._channel import Board
 from pse.runtime.overview import Line, LoopLine, Observer, Overview
 from pse.runtime.owners import partition_counts
-from pse.runtime.report import size_text
+from pse.runtime.report_text import size_text
 from pse.runtime.request import Prepared
 
 PLAIN_INTERVAL = 5.0

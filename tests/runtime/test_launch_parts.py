@@ -16,7 +16,7 @@ from jobs import PROGRAMS
 from pse.language.errors import RunError, UsageError
 from pse.language.resolved import Option
 from pse.language.source import Span
-from pse.runtime import _faults, leftovers, messages, report
+from pse.runtime import _faults, leftovers, messages, report, report_text
 from pse.runtime._channel import DONE, LEFT, RUNNING, Board
 from pse.runtime.options import Options, resolve
 from pse.runtime.outcome import Launcher, Record, Records, find_launcher
@@ -198,7 +198,7 @@ def test_a_figure_that_is_no_number_is_not_lost(prepared):
 def test_a_report_survives_json(prepared):
     made = report.build(prepared, counters(prepared, calls=1), totals(prepared), [{"a": 0.1}] * 5)
     assert report.from_json(report.to_json(made)) == made
-    assert "call site" in report.to_text(made)
+    assert "call site" in report_text.to_text(made)
 
 
 # Progress
