@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from pse import trace
 from pse.cli import main
-from pse.trace import NONE, EventType, TextKind, ValueKind, pair
+from pse.trace import NONE, EventType, MessageFlag, TextKind, ValueKind, pair
 from pse.trace.exports import export_chrome
 
 E = EventType
@@ -90,6 +90,27 @@ def test_both_ends_of_a_hand_over_have_one_flow(small_trace, tmp_path):
     assert around["args"]["bytes"] == 2048
     assert around["dur"] > 0
     assert len(of(found, "s")) == 2  # The other was never received.
+
+
+def test_messages_among_partitions_are_flows_in_their_order(tmp_path):
+    """Of two alike, the first sent is the first that came; their collective operations are async slices."""
+    home = tmp_path / "trace"
+    home.mkdir()
+    head = {"site": 1, "tph": 1, "c": pair(3, 4), "flags": MessageFlag.COPIED}
+    for rank, kind in enumerate((E.PARTITION_SEND, E.PARTITION_RECEIVE)):
+        with trace.Recorder(home, rank) as recorder:
+            for time in (100, 200):
+                recorder.record_at(time + rank, kind, a=8, b=pair(1 - rank, 7), **head)
+            both = {"site": 1, "tph": 1, "flags": 12, "b": pair(3 + rank, 1), "c": pair(NONE, 1)}
+            recorder.record_at(300, E.PARTITION_COLLECTIVE_BEGIN, a=8, **both)
+            recorder.record_at(400, E.PARTITION_COLLECTIVE_END, a=300, **both)
+    found = events(home, tmp_path / "out.json")
+    starts, finishes = of(found, "s"), of(found, "f")
+    assert [e["id"] for e in starts] == [e["id"] for e in finishes]
+    assert len({e["id"] for e in starts}) == 2
+    assert of(found, "X", name="send to partition 4")[0]["args"]["tag"] == 7
+    names = [e["name"] for phase in "be" for e in of(found, phase, cat="collective")]
+    assert names == [f"allreduce of partition {3 + rank} · rank {rank}" for rank in (0, 1)] * 2
 
 
 def test_queues_and_memory_are_counters(small_trace, tmp_path):

@@ -270,6 +270,50 @@ def test_waits_within_mpi_lead_to_late_ranks(written, rank, time, expected):
     assert states(why(opened, rank, time)) == expected
 
 
+def late_receiver(mode, *, is_request=False, size=10**6, kept=None):
+    """Rank 0 sends from 100 on, rank 1 receives from 900 on; MPI has kept a message of `kept` bytes for it."""
+    head = {
+        "type": EventType.MPI_SEND,
+        "a": size,
+        "b": pair(1, 5),
+        "c": pair(1, 9 * is_request),
+        "flags": mode,
+    }
+    sent = [{"time": 95 if is_request else 105, **head}]
+    done = [{"time": 990, "type": EventType.MPI_SEND_COMPLETE, "c": pair(1, 9)}] if is_request else []
+    got = {"time": 985, "type": EventType.MPI_RECEIVE, "a": size, "b": pair(0, 5), "c": 1}
+    sender = [*(sent if is_request else []), *routine(2, 100, 1000, *([] if is_request else sent), *done)]
+    receiver = routine(1, 900, 990, got)
+    if kept is not None:
+        other = {"a": kept, "b": pair(1, 6), "c": 1}
+        sender = [*routine(2, 10, 20, {"time": 11, "type": EventType.MPI_SEND, **other}), *sender]
+        other = {"a": kept, "b": pair(0, 6), "c": 1}
+        last = {"time": 999_985, "type": EventType.MPI_RECEIVE, **other}
+        receiver += routine(1, 999_900, 999_990, last)
+    return mpi_rank(0, sender), mpi_rank(1, receiver)
+
+
+@pytest.mark.parametrize(
+    ("how", "is_late"),
+    [
+        ({"mode": SendMode.STANDARD}, True),
+        ({"mode": SendMode.SYNCHRONOUS, "size": 8, "kept": 10**6}, True),
+        ({"mode": SendMode.STANDARD, "is_request": True}, True),
+        ({"mode": SendMode.STANDARD, "kept": 10**6 - 1}, True),
+        ({"mode": SendMode.STANDARD, "kept": 10**6}, False),
+        ({"mode": SendMode.BUFFERED}, False),
+    ],
+)
+def test_a_send_that_waits_for_its_receive_leads_to_the_receiver(written, how, is_late):
+    """What was complete before its receive was posted, MPI had kept; it keeps smaller messages, too."""
+    chain = why(written(*late_receiver(**how), known=False), 0, 500)
+    assert states(chain) == ([(0, "mpi"), (1, "program")] if is_late else [(0, "mpi")])
+    if is_late:
+        end = chain.links[0].ended_by
+        assert (end.rank, end.time, end.was_late_receiver, end.message.tag) == (1, 900, True, 5)
+        assert any("posted the receive for its message with tag 5" in line for line in tell(chain))
+
+
 def test_a_module_that_waits_in_mpi_is_named_with_the_routine(written):
     first, second = late_sender()
     inside = [*call(2, 90, 630)[:1], *first[5:8], *call(2, 90, 630)[1:]]

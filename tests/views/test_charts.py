@@ -238,6 +238,26 @@ def test_threads_of_one_processor_are_named_in_the_matrix(write_trace, make):
     assert len(set(names)) == len(names)
 
 
+def among(kind, time, other, size, partitions=(0, 1)):
+    """One end of a message among partitions."""
+    return {"time": time, "type": EventType[f"PARTITION_{kind}"], "site": 1, "tph": 1, "a": size,
+            "b": pair(other, 5), "c": pair(*partitions)}  # fmt: skip
+
+
+def test_messages_among_partitions_have_squares_and_lines_of_their_own(write_trace, make):
+    ranks = [
+        [*make.call(1, 0, 90), among("SEND", 50, 1, 800), among("SEND", 60, 0, 80, (0, 2)),
+         among("RECEIVE", 60, 0, 80, (0, 2))],
+        [among("RECEIVE", 500, 0, 800), *make.call(1, 600, 900)],
+    ]  # fmt: skip
+    opened = write_trace([sorted(rows, key=lambda row: row["time"]) for rows in ranks], make.definitions(2))
+    found = squares(views.draw(opened, "messages"))
+    assert found["partitions: bytes"].filled(0).tolist() == [[80, 800], [0, 0]]
+    assert found["partitions: messages"].filled(0).tolist() == [[1, 1], [0, 0]]
+    (lines,) = [one for one in views.draw(opened, "gantt").axes[0].collections if one.get_gid() == "ways"]
+    assert [segment[:, 0].tolist() for segment in lines.get_segments()] == [[50, 500]]
+
+
 def test_many_ranks_share_cells_of_the_matrix(write_trace, make):
     ranks = [[{"time": 0, "type": EventType.PHASE}] for _ in range(481)]
     ranks[0] += sends(1, 480, 7, 5)
