@@ -93,15 +93,24 @@ static pse_function chosen_for_layer(void *context, const char *name)
     return own ? own : lower(binding, routine);
 }
 
+/* A tool that knows a routine in both languages sees a call from Fortran once, when it has become one of C:
+ * then all tools see it, in their order. */
+static bool is_seen_in_c(const struct pse_layer *layer, int routine)
+{
+    const int as = pse_comes_as(routine);
+    return as >= 0 && pse_layer_defines(layer, as);
+}
+
 /* The first definition counts: the tool's own before those of libraries that came with it. */
-static void note_definitions(const struct pse_module *module, pse_function *entry, const pse_function *below)
+static void note_definitions(const struct pse_layer *layer, const struct pse_module *module,
+                             pse_function *entry, const pse_function *below)
 {
     const unsigned count = pse_module_symbols(module);
     for (unsigned i = 1; i < count; i++) {
         const char *name = module->strings + module->symbols[i].st_name;
         const int routine = *name == 'M' || *name == 'm' ? pse_find(name) : -1;
         const pse_function own = routine >= 0 ? pse_symbol_value(module, module->symbols + i) : NULL;
-        if (own && entry[routine] == below[routine])
+        if (own && entry[routine] == below[routine] && !is_seen_in_c(layer, routine))
             entry[routine] = own;
     }
 }
@@ -137,7 +146,7 @@ const char *pse_layer_bind(struct pse_layer *layer, pse_function *entry)
             continue;
         if (!pse_rebind(&module, chosen_for_layer, &binding))
             return "its pages can't be made writable, which binding its calls needs";
-        note_definitions(&module, entry, below);
+        note_definitions(layer, &module, entry, below);
     }
     free(layer->override);
     layer->override = NULL;
@@ -159,7 +168,8 @@ pse_function pse_layer_below(const struct pse_layer *layer, int routine)
         return pse_library_routine(routine);
     for (int i = layer->tools.layer + 1; i < pse_layers; i++) {
         pse_function found = override(pse_stack[i], routine);
-        if (found || (found = pse_layer_defines(pse_stack[i], routine)))
+        if (found ||
+            (!is_seen_in_c(pse_stack[i], routine) && (found = pse_layer_defines(pse_stack[i], routine))))
             return found;
     }
     return pse_library_routine(routine);

@@ -28,9 +28,10 @@ extern const char pse_names[] PSE_HIDDEN;        /* "MPI_Abort\0MPI_Accumulate\0
 extern const unsigned pse_name_at[] PSE_HIDDEN;  /* where routine i's name begins */
 extern const char pse_soname[] PSE_HIDDEN;       /* of the library that the stubs are for */
 extern const char pse_library_path[] PSE_HIDDEN; /* where it was */
-extern const char pse_shipped[] PSE_HIDDEN;      /* directory of the tools that are made for it */
-extern pse_function pse_table[] PSE_HIDDEN;      /* what stub i jumps to */
-extern const int pse_stub_at[] PSE_HIDDEN;       /* stub i, relative to this table */
+extern const char pse_fortran[] PSE_HIDDEN; /* paths of libraries with Fortran's routines, each with its 0 */
+extern const char pse_shipped[] PSE_HIDDEN; /* directory of the tools that are made for it */
+extern pse_function pse_table[] PSE_HIDDEN; /* what stub i jumps to */
+extern const int pse_stub_at[] PSE_HIDDEN;  /* stub i, relative to this table */
 
 const char *pse_name(int routine);
 int pse_find(const char *name);       /* "MPI_Send", "mpi_send_": its number, -1 if MPI doesn't export it */
@@ -187,6 +188,14 @@ void pse_begin_layer(struct pse_layer *layer);  /* start it, or leave it out */
 /* Link everything, but let the stubs lead to the library until pse_engage; NULL, or why that can't be. */
 const char *pse_hold(const char *configuration);
 void pse_engage(void);
+
+/* Fortran (fortran.c)
+ * ------------------------------------------------------------------------------------------------------- */
+
+void pse_find_fortran(void);
+pse_function pse_fortran_routine(int routine); /* NULL: it is not one of theirs */
+/* The routine of C that a routine of Fortran calls by its name, so that tools see that call too; -1: none. */
+int pse_comes_as(int routine);
 
 /* Services (services.c, storage.c)
  * ---------------------------------------------------------------------------------- */

@@ -79,7 +79,8 @@ pse_function pse_library_routine(int routine)
         return init;
     if (init && strcmp(pse_name(routine), "MPI_Init_thread") == 0)
         return init_thread;
-    return library.map ? pse_module_find(&library, pse_name(routine)) : NULL;
+    pse_function found = library.map ? pse_module_find(&library, pse_name(routine)) : NULL;
+    return found ? found : pse_fortran_routine(routine);
 }
 
 static void missing(void)
@@ -260,6 +261,7 @@ static void begin(const char *configuration)
         pse_die(true,
                 "MPI was called, but no MPI library is loaded that the tool stack could use (is it linked "
                 "statically?)");
+    pse_find_fortran();
     entry = calloc(3 * (size_t)pse_routines, sizeof *entry);
     if (!entry)
         pse_die(true, "there is no memory for the tool stack");

@@ -65,7 +65,7 @@ def _stamp(mpi: Mpi) -> str:
     headers = [] if mpi.include is None else [mpi.include / "mpi.h"]
     ours = [*INCLUDE.glob("*.h"), *SHIPPED.glob("*.so"), *_HERE.glob("*.py"), _ARCHIVE]
     parts = [str(mpi)]
-    for path in (mpi.path, *headers, *sorted(ours)):
+    for path in (mpi.path, *mpi.fortran, *headers, *sorted(ours)):
         with contextlib.suppress(FileNotFoundError):
             found = path.stat()
             parts.append(f"{path.resolve()} {found.st_size} {found.st_mtime_ns}")
@@ -79,7 +79,8 @@ def _library(mpi: Mpi) -> Path:
         raise UsageError(f"{mpi.path} is not an MPI library: it has no MPI_Init and PMPI_Init")
     soname = shared.soname or mpi.path.name
     tools = shipped.tools_for(mpi, shared)
-    text = stubs.assembly(names, shared.machine, soname, str(mpi.path.absolute()), str(tools))
+    all_names = sorted({*names, *(name for path in mpi.fortran for name in stubs.routines(elf.read(path)))})
+    text = stubs.assembly(all_names, shared.machine, soname, [mpi.path.absolute(), *mpi.fortran], str(tools))
     sources = {"stubs.s": text}
     if mpi.include is not None:
         try:

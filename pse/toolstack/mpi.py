@@ -18,6 +18,12 @@ from pse.language.errors import UsageError
 
 _NAMES = ("libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi.so", "libmpi_abi.so")
 _STEMS = ("libmpi.so", "libmpich.so", "libmpi_abi.so")
+# Libraries of Fortran's routines that stand beside some MPI libraries, which are told by how their names begin.
+_FORTRAN = {
+    "libmpi.so.12": ("libmpifort.so.12",),
+    "libmpich.so.12": ("libmpichfort.so.12",),
+    "libmpi.so.40": ("libmpi_mpifh.so.40", "libmpi_usempif08.so.40"),
+}
 _LAUNCHERS = ("mpiexec", "mpirun", "prterun", "orterun")
 
 
@@ -32,6 +38,14 @@ class Mpi:
     def at(cls, path: Path) -> Mpi:
         """Take a library and look for its header."""
         return cls(path, next(_headers(path), None))
+
+    @property
+    def fortran(self) -> list[Path]:
+        """The libraries beside it that have Fortran's routines, if they are not in itself."""
+        file = self.path.resolve().name
+        names = [name for start, names in _FORTRAN.items() if file.startswith(start) for name in names]
+        beside = [self.path.absolute().with_name(name) for name in names]
+        return [path for path in beside if path.exists()]
 
 
 def find_mpi(command: Sequence[str] = ()) -> Mpi:

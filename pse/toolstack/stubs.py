@@ -12,6 +12,7 @@ number to ``pse_first`` (cext/toolstack/entry.c), which links the stack and over
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from pse.toolstack.elf import Shared
 
@@ -35,7 +36,9 @@ def routines(library: Shared) -> list[str]:
     )
 
 
-def assembly(names: Sequence[str], machine: str, soname: str, path: str, shipped: str) -> str:
+def assembly(
+    names: Sequence[str], machine: str, soname: str, libraries: Sequence[Path], shipped: str
+) -> str:
     """Write the stubs.
 
     Parameters
@@ -46,8 +49,8 @@ def assembly(names: Sequence[str], machine: str, soname: str, path: str, shipped
         "x86_64" or "aarch64".
     soname : str
         The name by which programs ask for the library.
-    path : str
-        Where it is.
+    libraries : sequence of path
+        Where it is, and those that have the rest of the routines (Fortran's).
     shipped : str
         The directory of the tools that are made for it.
     """
@@ -73,7 +76,9 @@ def assembly(names: Sequence[str], machine: str, soname: str, path: str, shipped
     text += [f"    .long {offset}" for offset in _offsets(names)]
     text += [*_object("pse_names", kind, 1), *(f'    .asciz "{name}"' for name in names)]
     text += [*_object("pse_soname", kind, 1), f'    .asciz "{soname}"']
-    text += [*_object("pse_library_path", kind, 1), f'    .asciz "{_escaped(path)}"']
+    text += [*_object("pse_library_path", kind, 1), f'    .asciz "{_escaped(str(libraries[0]))}"']
+    others = [*map(str, libraries[1:]), ""]
+    text += [*_object("pse_fortran", kind, 1), *(f'    .asciz "{_escaped(path)}"' for path in others)]
     text += [*_object("pse_shipped", kind, 1), f'    .asciz "{_escaped(shipped)}"']
     text += [f'.section .note.GNU-stack,"",{kind}progbits', ""]
     return "\n".join(text)
