@@ -191,9 +191,10 @@ class _Runs:
         self.notes.write(run)
         self._failed += run.error is not None
         if self._failed == len(self.sweep.points) and not self._done:
-            every = "every point has" if self._failed > 1 else "the run has"
+            one = len(self.sweep.points) == 1
             help_text = f"the errors are in {self.notes.directory / RUNS}; the same call tries again"
-            raise NotebookError(f"{every} failed, the last with: {run.error}", help=help_text)
+            what = "the run has failed:" if one else "every point has failed, the last with:"
+            raise NotebookError(f"{what} {run.error}", help=help_text)
         if run.error is None:
             self._done.add(run.key)
 
