@@ -15,12 +15,9 @@ from pse.trace.definitions import (
     LoopDefinition,
     RankDefinition,
     SiteDefinition,
-    create,
     digest,
-    read_definitions,
-    write_definitions,
-    write_program,
 )
+from pse.trace.directory import create, read_definitions, write_definitions, write_program
 from pse.trace.errors import TraceError
 from pse.trace.events import (
     EVENT_DTYPE,

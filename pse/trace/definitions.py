@@ -1,39 +1,29 @@
 """What the numbers in a trace stand for: the program, its call sites, edges, loops, ranks, and where it ran.
 
-The root rank writes them once, when the run starts, to ``definitions.json``; the events refer to them by
-number.  Everything is checked at construction, so what was read is as sound as what was made.  Beside them
-lies a copy of the program, so that views and advice outlive its changes.
+The root rank writes them once, when the run starts; the events refer to them by number.  Everything is
+checked at construction, so what was read is as sound as what was made.
 
-May touch: these two files of the directory it is given, and (``create``) an older trace's files there.
-Next room: ``reader.py`` puts events and definitions together.
+May touch: nothing.  Next rooms: ``directory.py`` has the file that they are in, ``reader.py`` puts events and
+definitions together.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import json
-import os
 import re
-import tempfile
-import types
-import typing
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from pse.trace.errors import TraceError
 from pse.trace.events import NONE
+from pse.trace.fields import check_fields, from_values
 
-FILE_NAME = "definitions.json"
-PROGRAM_NAME = "program.coven"
-RESIDUALS = ".residuals"  # What imported times lack (``residuals.py``).
 FORMAT = "pse-trace"
 FORMAT_VERSION = 1
-RANK_FILE = re.compile(r"rank-(\d{5,})(\.mpi)?\.events")  # The runtime's, and the tool `trace`'s.
 
 JsonScalar = str | int | float | bool | None
 
@@ -66,7 +56,7 @@ class SiteDefinition:
     parallel: bool = False
 
     def __post_init__(self) -> None:
-        _check_fields(self)
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -94,7 +84,7 @@ class EdgeDefinition:
     type: str = ""
 
     def __post_init__(self) -> None:
-        _check_fields(self)
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -106,7 +96,7 @@ class LoopDefinition:
     place: str
 
     def __post_init__(self) -> None:
-        _check_fields(self)
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -134,7 +124,7 @@ class RankDefinition:
     host: str
 
     def __post_init__(self) -> None:
-        _check_fields(self)
+        check_fields(self)
         if self.region not in ("root", "parallel"):
             raise TraceError(f"rank {self.rank}: the region is root or parallel, not {self.region!r}")
 
@@ -182,7 +172,7 @@ class Definitions:
     loops: tuple[LoopDefinition, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        _check_fields(self)
+        check_fields(self)
         if not re.fullmatch("[0-9a-f]{64}", self.text_sha256):
             raise TraceError(f"text_sha256 has 64 hexadecimal digits, not {self.text_sha256!r}")
         _check_time(self.started)
@@ -221,116 +211,13 @@ class Definitions:
                 f"its format has version {version!r}, this pse reads version {FORMAT_VERSION}",
                 help="read it with the pse that recorded it, or a newer one",
             )
-        made: Definitions = _from_values(cls, values, "definitions")
+        made: Definitions = from_values(cls, values, "definitions")
         return made
-
-
-def create(directory: str | os.PathLike[str]) -> None:
-    """Make a directory ready for a new trace; an older trace in it is removed, other files are left alone.
-
-    The launcher calls it once per host, before any rank opens its recorder.  The tool ``trace`` is earlier:
-    where it writes to the same directory (PSE_TRACE_DIRECTORY), its files are left to it.
-
-    Raises
-    ------
-    TraceError
-        It can't be made or is not writable.
-    """
-    path = Path(directory)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        for old in path.iterdir():
-            found = RANK_FILE.fullmatch(old.name)
-            ours = old.name in (FILE_NAME, PROGRAM_NAME) or old.suffix == RESIDUALS
-            if ours or (found and not (found[2] and _is_tools(path))):
-                old.unlink(missing_ok=True)  # Hosts may share the directory.
-        tempfile.TemporaryFile(dir=path).close()
-    except OSError as error:
-        raise TraceError(
-            f"no trace can be written to {path}: {error.strerror}",
-            help="name a directory that you may write to",
-        ) from error
-
-
-def _is_tools(path: Path) -> bool:
-    return os.environ.get("PSE_TRACE_DIRECTORY") == os.path.abspath(path)
-
-
-def write_definitions(directory: str | os.PathLike[str], definitions: Definitions) -> None:
-    """Write ``definitions.json`` in one step: a reader sees all of it or nothing.
-
-    Raises
-    ------
-    TraceError
-        It can't be written there.
-    """
-    _write(Path(directory) / FILE_NAME, definitions.to_json())
-
-
-def write_program(directory: str | os.PathLike[str], text: str) -> None:
-    """Write a copy of the program, of which `Definitions.text_sha256` is the `digest`.
-
-    Raises
-    ------
-    TraceError
-        It can't be written there.
-    """
-    _write(Path(directory) / PROGRAM_NAME, text)
 
 
 def digest(text: str) -> str:
     """SHA-256 of a program's text, 64 hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_suffix(".part")
-    try:
-        part.write_bytes(text.encode())
-        part.replace(path)
-    except OSError as error:
-        raise TraceError(f"{path} can't be written: {error.strerror}") from error
-
-
-def read_definitions(directory: str | os.PathLike[str]) -> Definitions:
-    """Read ``definitions.json``.
-
-    Raises
-    ------
-    TraceError
-        It isn't there, can't be read or isn't sound; the message says which file.
-    """
-    path = Path(directory) / FILE_NAME
-    try:
-        return Definitions.from_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TraceError(f"{path} can't be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise TraceError(f"{path}: it isn't UTF-8 text") from error
-    except TraceError as error:
-        raise TraceError(f"{path}: {error.message}", help=error.help) from error
-
-
-def read_program(directory: str | os.PathLike[str], definitions: Definitions) -> str | None:
-    """Read the copy of the program; None if there is none.
-
-    Raises
-    ------
-    TraceError
-        It can't be read, or isn't the text that ran.
-    """
-    path = Path(directory) / PROGRAM_NAME
-    try:
-        text = path.read_bytes().decode()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise TraceError(f"{path} can't be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise TraceError(f"{path}: it isn't UTF-8 text") from error
-    if digest(text) != definitions.text_sha256:
-        raise TraceError(f"{path} isn't the text that ran: it was changed since")
-    return text
 
 
 def _json_object(text: str) -> dict[str, Any]:
@@ -341,66 +228,6 @@ def _json_object(text: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise TraceError("it isn't a JSON object")
     return values
-
-
-def _from_values(cls: type, values: Any, where: str) -> Any:
-    """Build a definition from what JSON gave, its parts included."""
-    if not isinstance(values, dict):
-        raise TraceError(f"{where}: expected an object, found {_shown(values)}")
-    hints = _hints(cls)
-    names = {item.name for item in dataclasses.fields(cls)}
-    required = {item.name for item in dataclasses.fields(cls) if item.default is dataclasses.MISSING}
-    if wrong := (values.keys() - names) | (required - values.keys()):
-        raise TraceError(f"{where}: unknown or missing: {', '.join(sorted(wrong))}")
-    return cls(**{name: _converted(hints[name], value, f"{where}.{name}") for name, value in values.items()})
-
-
-def _converted(hint: Any, value: Any, where: str) -> Any:
-    """JSON has lists where definitions have tuples, and objects where they have parts."""
-    if typing.get_origin(hint) is not tuple or not isinstance(value, list):
-        return value
-    part: Any = typing.get_args(hint)[0]
-    if isinstance(part, type) and dataclasses.is_dataclass(part):
-        return tuple(_from_values(part, item, f"{where}[{index}]") for index, item in enumerate(value))
-    return tuple(value)
-
-
-@functools.cache
-def _hints(cls: Hashable) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
-
-
-def _check_fields(definition: Any) -> None:
-    for name, hint in _hints(definition.__class__).items():
-        value = getattr(definition, name)
-        if not _fits(hint, value):
-            raise TraceError(f"{type(definition).__name__}.{name}: {_expected(hint)}, not {_shown(value)}")
-
-
-def _fits(hint: Any, value: Any) -> bool:
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any:
-        return True
-    if origin is types.UnionType:
-        return any(_fits(choice, value) for choice in arguments)
-    if origin is tuple:
-        return isinstance(value, tuple) and all(_fits(arguments[0], item) for item in value)
-    if origin is Mapping:
-        return isinstance(value, Mapping) and all(
-            isinstance(key, str) and _fits(arguments[1], item) for key, item in value.items()
-        )
-    if hint is int:
-        return type(value) is int and -(2**63) <= value < 2**64
-    return isinstance(value, hint)
-
-
-def _expected(hint: Any) -> str:
-    return f"expected {hint.__name__ if isinstance(hint, type) else str(hint).replace('typing.', '')}"
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _unique(what: str, numbers: Iterable[int]) -> set[int]:

@@ -18,7 +18,8 @@ import numpy as np
 
 from pse.trace import mpi, partition_messages, tables
 from pse.trace.clocks import RunClock
-from pse.trace.definitions import FILE_NAME, RANK_FILE, Definitions, read_definitions, read_program
+from pse.trace.definitions import Definitions
+from pse.trace.directory import FILE_NAME, RANK_FILE, read_definitions, read_program
 from pse.trace.errors import TraceError
 from pse.trace.events import EVENT_DTYPE, EventType
 from pse.trace.files import MOST_TYPES, Array, RankFile, merge_rank_files, open_rank_file

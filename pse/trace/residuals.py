@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pse.trace.definitions import RESIDUALS
+from pse.trace.directory import RESIDUALS
 from pse.trace.files import Array
 from pse.trace.reader import Trace
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from pse import trace
 from pse.trace import NONE, EventType, Phase, TextKind, pair
-from pse.trace.definitions import digest, write_program
+from pse.trace.definitions import digest
+from pse.trace.directory import write_program
 from pse.trace.exports import rules
 from tests.trace.conftest import make_definitions
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pse.trace.definitions import Definitions, RankDefinition, write_definitions, write_program
+from pse.trace.definitions import Definitions, RankDefinition
+from pse.trace.directory import write_definitions, write_program
 from pse.trace.errors import TraceError
 from pse.trace.exports.event_file import EventFile
 from pse.trace.exports.otf2_archive import Archive, Place, opened
