@@ -17,7 +17,7 @@ from pse.advise.errors import AdviceError
 from pse.advise.executions import Setting
 from pse.advise.measured import Measured
 from pse.advise.observed import observe
-from pse.advise.operations import Unrolled
+from pse.advise.operations import Kind, Unrolled
 from pse.advise.search import Candidate, Study
 from pse.advise.simulation import Stuck, simulate
 from pse.advise.sizes import number
@@ -25,6 +25,7 @@ from pse.advise.texts import Subject, bind
 from pse.advise.unrolling import unroll
 from pse.advise.whatif import WhatIf, factors, supposed_machine
 from pse.language.resolved import For
+from pse.trace.names import Names
 
 LATE = ((0.0, False), (64e3, False), (256e3, False))
 EAGER = tuple((slack, True) for slack in (256e3, 1e6, 1.5e6, 2e6, 3e6, 4e6, 6e6, 16e6, float("inf")))
@@ -113,6 +114,7 @@ class Model:
         processors = self.measured.processors
         environment = bind(self.subject.program, self.parameters, processors)
         unrolled = unroll(self.subject, self._observed, Setting(environment, processors))
+        _check_whole(unrolled, self.measured)
         machine = _machine(self.measured)
         for slack, eager in (*LATE, *EAGER) if len(self.measured.remote) else LATE[:1]:
             fit = dataclasses.replace(machine, slack=slack, eager=eager)
@@ -120,6 +122,18 @@ class Model:
                 yield simulate(unrolled, self.present, fit).seconds, fit
             except Stuck:
                 continue
+
+
+def _check_whole(unrolled: Unrolled, measured: Measured) -> None:
+    """Refuse a run that lacks what the program executes: it didn't begin at the program's beginning."""
+    executed = {op.site for op in unrolled.operations if op.kind is Kind.CALL}
+    missing = executed.difference(measured.calls["site"].tolist())
+    if missing:
+        site = Names(measured.trace).spoken_site(min(missing))
+        raise AdviceError(
+            f"this run never came to {site}: it went on from a checkpoint",
+            help="record a run from the program's beginning",
+        )
 
 
 def _present(measured: Measured, subject: Subject) -> Assignment:

@@ -34,6 +34,15 @@ def test_the_file_of_a_rank_that_is_missing(recorded: Record, pipeline: Path) ->
         advise(directory)
 
 
+def test_a_run_that_went_on_from_a_checkpoint(recorded: Record) -> None:
+    text = PIPELINE.replace("  for k", "  thread_A compute(0) -> w\n  for k").replace(
+        "-> y", "-> y  thread_A print(y)"
+    )
+    directory = recorded(text, [(1, 0.25, 0.0), (2, 0.0, 0.25), (3, 0.0, 0.1)] * 8)
+    with pytest.raises(AdviceError, match=r"never came to compute \(line 5\): it went on from a checkpoint"):
+        advise(directory)
+
+
 def test_no_calls_at_all(recorded: Record) -> None:
     with pytest.raises(AdviceError, match="no calls of modules"):
         advise(recorded(PIPELINE, []))
