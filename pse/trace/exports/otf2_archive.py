@@ -31,7 +31,7 @@ from pse.trace.exports.otf2_records import (
     items,
 )
 
-METRIC_LOCATION = 3
+METRIC_LOCATION, ACCELERATOR = 3, 2
 PLAIN = POSIX = 1
 
 
@@ -144,20 +144,27 @@ class Archive:
         ranks = [location for location in self._mpi_locations if location in locations]
         processes: dict[int, int] = {}
         for location in [*ranks, *sorted(locations)]:
-            processes.setdefault(locations[location][3], len(processes))
+            processes.setdefault(self._process(location), len(processes))
         rest = [
             number
-            for number in sorted(locations, key=lambda n: (processes[locations[n][3]], n))
+            for number in sorted(locations, key=lambda n: (processes[self._process(n)], n))
             if number not in set(ranks) and (locations[number][1] != METRIC_LOCATION or locations[number][2])
         ]
         return [self._place(rank, number, processes) for rank, number in enumerate([*ranks, *rest])]
 
     def _place(self, rank: int, location: int, processes: dict[int, int]) -> Place:
         name, _, events, group = self.tables["Location"][location]
+        process = processes[self._process(location)]
         node = self.tables["LocationGroup"].get(group, (0, 0, UNDEFINED))[2]
         host = self._hosts.get(node, "unknown host")
         is_mpi = rank < len(self._mpi_locations)
-        return Place(rank, location, self.string(name), processes[group], host, events, is_mpi)
+        return Place(rank, location, self.string(name), process, host, events, is_mpi)
+
+    def _process(self, location: int) -> int:
+        """The location group that a location belongs to; an accelerator's is the process that uses it."""
+        group: int = self.tables["Location"][location][3]
+        _, kind, _, user = self.tables["LocationGroup"].get(group, (0, 0, 0, UNDEFINED))
+        return user if kind == ACCELERATOR and user in self.tables["LocationGroup"] else group
 
     @functools.cached_property
     def _mpi_locations(self) -> tuple[int, ...]:

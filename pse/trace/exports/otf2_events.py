@@ -16,9 +16,11 @@ from typing import Any
 
 from pse.trace.events import NONE, Collective, EventType, Phase, SendMode, TextKind, ValueKind
 from pse.trace.exports import rules
+from pse.trace.exports.otf2_contexts import Contexts
 from pse.trace.exports.otf2_glossary import TYPE_DOUBLE, TYPE_INT64
 from pse.trace.exports.otf2_records import POINTER, U8, U32, U64, UNDEFINED, Library, items
 from pse.trace.exports.otf2_state import Location
+from pse.trace.exports.otf2_transfers import Transfers
 from pse.trace.exports.rules import Rule
 
 E = EventType
@@ -59,6 +61,8 @@ class Events:
             "AttributeList_GetAttributeByIndex", POINTER, U32, POINTER, POINTER, POINTER
         )
         self._slot = (U32(), U8(), U64())
+        self._contexts = Contexts(location)
+        self._transfers = Transfers(location, self._event).handlers()
 
     def handler(self, record: str) -> Callable[..., None]:
         """What takes events of a kind: it is given time, attributes, fields."""
@@ -67,10 +71,10 @@ class Events:
             "MeasurementOnOff": lambda now, _, on: self.mark(
                 now, f"measurement {'off' if on == 2 else 'on'}"
             ),
-            "CallingContextEnter": lambda now, _, context, _distance: self._enter(
-                now, None, self._of(context)
-            ),
-            "CallingContextLeave": lambda now, _, context: self._leave(now, None, self._of(context)),
+            "CallingContextEnter": self._contexts.enter,
+            "CallingContextSample": self._contexts.sample,
+            "CallingContextLeave": self._contexts.leave,
+            **self._transfers,
             "MpiProbe": self._probe,
             "MpiMrecv": self._matched_receive,
             "MpiImrecvRequest": self._matched_request,
@@ -97,6 +101,10 @@ class Events:
             if name is not None:
                 said[name] = value.value
         return said
+
+    def finish(self, now: int) -> None:
+        """There are no more events."""
+        self._contexts.finish(now)
 
     # Regions of others' archives, by far the most frequent.
 
@@ -274,11 +282,6 @@ class Events:
         number = self._at.number(now, TextKind.REGION, "flush", texts)
         self._file.append(now, E.REGION_ENTER, a=number)
         self._file.append(max(now, self._at.clock.ns(stop)), E.REGION_LEAVE, a=number, b=now)
-
-    def _of(self, context: int) -> int:
-        """Region of a calling context."""
-        region: int = self._at.archive.tables["CallingContext"].get(context, (UNDEFINED,))[0]
-        return region
 
     def _metric(
         self, now: int, attributes: int | None, metric: int, count: int, kinds: int, values: int

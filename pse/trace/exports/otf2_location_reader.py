@@ -109,6 +109,7 @@ class Callbacks:
         """Write what comes after the last event."""
         while self._pending and self.seen:
             self._pending.popleft()[1](self._last, self._last)
+        self._events.finish(self._last)
 
     def _sync(self, bound: int, last: int, now: int) -> None:
         """The times are corrected already, so the offset is none, and the time of any event near will do."""

@@ -29,6 +29,7 @@ EVENTS: dict[str, tuple[Any, ...]] = {
     "Leave": (U32,),
     "CallingContextEnter": (U32, U32),
     "CallingContextLeave": (U32,),
+    "CallingContextSample": (U32, U32, U32),  # context, unwind distance, what interrupted
     "MpiSend": _MESSAGE,
     "MpiIsend": (*_MESSAGE, U64),
     "MpiIsendComplete": (U64,),
@@ -45,6 +46,13 @@ EVENTS: dict[str, tuple[Any, ...]] = {
     "MpiCollectiveEnd": _COLLECTIVE,
     "NonBlockingCollectiveRequest": (U64,),
     "NonBlockingCollectiveComplete": (*_COLLECTIVE, U64),
+    "RmaPut": (U32, U32, U64, U64),  # window, remote rank, bytes, number
+    "RmaGet": (U32, U32, U64, U64),
+    "RmaAtomic": (U32, U32, U8, U64, U64, U64),  # window, remote rank, kind, bytes sent, received, number
+    "RmaCollectiveBegin": (),
+    "RmaCollectiveEnd": (U8, U32, U32, U32, U64, U64),  # operation, level, window, root, bytes
+    "IoOperationBegin": (U32, U8, U32, U64, U64),  # handle, mode, flags, bytes asked for, number
+    "IoOperationComplete": (U32, U64, U64),  # handle, bytes, number
     "CommCreate": (U32,),
     "CommDestroy": (U32,),
     "Metric": (U32, U8, POINTER, POINTER),  # metric, how many, their types, their values
@@ -58,15 +66,15 @@ EVENTS: dict[str, tuple[Any, ...]] = {
 
 OTHER_EVENTS = (
     *("OmpFork", "OmpJoin", "OmpAcquireLock", "OmpReleaseLock", "OmpTaskCreate", "OmpTaskSwitch"),
-    *("OmpTaskComplete", "RmaWinCreate", "RmaWinDestroy", "RmaCollectiveBegin", "RmaCollectiveEnd"),
-    *("RmaGroupSync", "RmaRequestLock", "RmaAcquireLock", "RmaTryLock", "RmaReleaseLock", "RmaSync"),
-    *("RmaWaitChange", "RmaPut", "RmaGet", "RmaAtomic", "RmaOpCompleteBlocking", "RmaOpCompleteNonBlocking"),
-    *("RmaOpTest", "RmaOpCompleteRemote", "ThreadFork", "ThreadJoin", "ThreadTeamBegin", "ThreadTeamEnd"),
-    *("ThreadAcquireLock", "ThreadReleaseLock", "ThreadTaskCreate", "ThreadTaskSwitch", "ThreadTaskComplete"),
-    *("ThreadCreate", "ThreadBegin", "ThreadWait", "ThreadEnd", "CallingContextSample", "IoCreateHandle"),
+    *("OmpTaskComplete", "RmaWinCreate", "RmaWinDestroy", "RmaGroupSync", "RmaRequestLock"),
+    *("RmaAcquireLock", "RmaTryLock", "RmaReleaseLock", "RmaSync", "RmaWaitChange"),
+    *("RmaOpCompleteBlocking", "RmaOpCompleteNonBlocking", "RmaOpTest", "RmaOpCompleteRemote"),
+    *("ThreadFork", "ThreadJoin", "ThreadTeamBegin", "ThreadTeamEnd", "ThreadAcquireLock"),
+    *("ThreadReleaseLock", "ThreadTaskCreate", "ThreadTaskSwitch", "ThreadTaskComplete"),
+    *("ThreadCreate", "ThreadBegin", "ThreadWait", "ThreadEnd", "IoCreateHandle"),
     *("IoDestroyHandle", "IoDuplicateHandle", "IoSeek", "IoChangeStatusFlags", "IoDeleteFile"),
-    *("IoOperationBegin", "IoOperationTest", "IoOperationIssued", "IoOperationComplete"),
-    *("IoOperationCancelled", "IoAcquireLock", "IoReleaseLock", "IoTryLock", "Unknown"),
+    *("IoOperationTest", "IoOperationIssued", "IoOperationCancelled", "IoAcquireLock"),
+    *("IoReleaseLock", "IoTryLock", "Unknown"),
 )
 """Events that have no place in a trace of pse: they are counted."""
 
@@ -89,6 +97,7 @@ DEFINITIONS: dict[str, tuple[Any, ...]] = {
     "MetricInstance": (U32, U32, U64, U8, U64),
     "Parameter": (U32, U32, U8),
     "CallingContext": (U32, U32, U32, U32),
+    "RmaWin": (U32, U32, U32, U32),  # number, name, communicator, flags
 }
 """Global definitions."""
 
