@@ -200,8 +200,9 @@ int pse_comes_as(int routine);
 /* Services (services.c, storage.c)
  * ---------------------------------------------------------------------------------- */
 
-void pse_offer(struct pse_layer *layer);              /* fill in layer->tools */
-const char *pse_start_layer(struct pse_layer *layer); /* NULL, or why it refuses */
+void pse_offer(struct pse_layer *layer);                 /* fill in layer->tools */
+const char *pse_start_layer(struct pse_layer *layer);    /* NULL, or why it refuses */
+void pse_warn_of_unasked(const struct pse_layer *layer); /* arguments that the tool hasn't asked for */
 void pse_print_services(const struct pse_layer *layer, FILE *to);
 void *pse_keep(void *self, enum pse_kept_for what, uintptr_t handle, size_t bytes);
 void pse_drop(void *self, enum pse_kept_for what, uintptr_t handle);

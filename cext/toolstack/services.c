@@ -181,24 +181,22 @@ static const char *start(struct pse_layer *layer)
     return refused || layer->reason ? explain(layer) : NULL;
 }
 
+const char *pse_start_layer(struct pse_layer *layer)
+{
+    layer->state = PSE_STARTING;
+    const char *why = pse_guarded(layer, "pse_tool_start", start);
+    layer->state = PSE_STARTED;
+    return why;
+}
+
 /* A misspelt argument would go unnoticed. */
-static void warn_of_unasked(const struct pse_layer *layer)
+void pse_warn_of_unasked(const struct pse_layer *layer)
 {
     const struct pse_spec *spec = layer->spec;
     for (int i = 0; i < spec->keys.count && i < ARGUMENTS; i++)
         if (!(layer->asked >> i & 1))
             pse_warn(true, "%s:%d: tool `%s` has not asked for the argument `%s`: is it misspelt?",
                      spec->file, spec->line, spec->name, spec->keys.word[i]);
-}
-
-const char *pse_start_layer(struct pse_layer *layer)
-{
-    layer->state = PSE_STARTING;
-    const char *why = pse_guarded(layer, "pse_tool_start", start);
-    layer->state = PSE_STARTED;
-    if (!why)
-        warn_of_unasked(layer);
-    return why;
 }
 
 void pse_offer(struct pse_layer *layer)

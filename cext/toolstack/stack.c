@@ -209,6 +209,7 @@ static void end_layers(void)
         struct pse_module module;
         const pse_function end =
             pse_module_open(&module, pse_stack[i]->map) ? pse_module_find(&module, "pse_tool_end") : NULL;
+        pse_warn_of_unasked(pse_stack[i]);
         if (end)
             end();
     }

@@ -18,7 +18,7 @@ from pse.language.errors import UsageError
 
 _NAMES = ("libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi.so", "libmpi_abi.so")
 _STEMS = ("libmpi.so", "libmpich.so", "libmpi_abi.so")
-# Libraries of Fortran's routines that stand beside some MPI libraries, which are told by how their names begin.
+# Libraries of Fortran routines that stand beside some MPI libraries, which are told by how their names begin.
 _FORTRAN = {
     "libmpi.so.12": ("libmpifort.so.12",),
     "libmpich.so.12": ("libmpichfort.so.12",),

@@ -36,9 +36,7 @@ def routines(library: Shared) -> list[str]:
     )
 
 
-def assembly(
-    names: Sequence[str], machine: str, soname: str, libraries: Sequence[Path], shipped: str
-) -> str:
+def assembly(names: Sequence[str], machine: str, soname: str, libraries: Sequence[Path], shipped: str) -> str:
     """Write the stubs.
 
     Parameters

@@ -45,8 +45,8 @@ static inline const char *tool_argument(const char *key)
     (tools ? tools->say(tools->self, __VA_ARGS__)                                                            \
            : (void)(fprintf(stderr, TOOL_NAME ": "), fprintf(stderr, __VA_ARGS__), fputc('\n', stderr)))
 
-/* To be called at the start by tools that write a summary: what nobody asks for then is said to be misspelt.
- */
+/* For the start of tools that write a summary: the process may end without one, and what nobody has asked for
+ * then is said to be misspelt. */
 static inline void tool_expect_output(void)
 {
     tool_argument("output");

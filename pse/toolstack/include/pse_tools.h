@@ -36,8 +36,8 @@ struct pse_tools {
     const char *name;   /* the instance's name in the configuration */
     void *self;         /* first argument of everything below */
 
-    /* The value of an argument in the configuration; NULL if it isn't given.  Ask in pse_tool_start: arguments
-     * that nobody has asked for by then are said to be misspelt. */
+    /* The value of an argument in the configuration; NULL if it isn't given.  One that the tool has never
+     * asked for when the process ends is said to be misspelt. */
     const char *(*argument)(void *self, const char *key);
     /* The reason why pse_tool_start is about to refuse (printf's form). */
     void (*fail)(void *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
