@@ -6,6 +6,7 @@ May touch: nothing.  Next room: ``follow_text.py`` tells it.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from pse.trace.causes import all_messages
 from pse.trace.chain import way
 from pse.trace.events import NONE, MessageFlag
 from pse.trace.files import Array
+from pse.trace.follow_partitions import CollectiveStep, Exchanges, MessageStep
 from pse.trace.names import Names
 from pse.trace.reader import Trace
 from pse.trace.reads import NOBODY, readers
@@ -67,6 +69,9 @@ class HandoverStep:
     kind: str = "hand-over"
 
 
+Step = CallStep | HandoverStep | MessageStep | CollectiveStep
+
+
 @dataclass(frozen=True)
 class Life:
     """The life of a TPH.
@@ -79,11 +84,11 @@ class Life:
         It and its parent in words.
     ranks : tuple of (int, int or None, int or None)
         On which ranks it lived, from when to when (ns; None: not in the trace).
-    calls, handovers : int
-        How many there were, those left out included.
+    calls, handovers, messages, collectives : int
+        How many there were, those left out included; messages and collectives among partitions.
     module_time, moved, shared : int
         ns in module calls; bytes handed over that moved and that didn't.
-    steps : tuple of CallStep or HandoverStep
+    steps : tuple of CallStep, HandoverStep, MessageStep or CollectiveStep
         What happened, in the order of time.
     left_out : int
         Steps that the limit left out, at the end.
@@ -95,10 +100,12 @@ class Life:
     ranks: tuple[tuple[int, int | None, int | None], ...]
     calls: int
     handovers: int
+    messages: int
+    collectives: int
     module_time: int
     moved: int
     shared: int
-    steps: tuple[CallStep | HandoverStep, ...]
+    steps: tuple[Step, ...]
     left_out: int
 
     def to_json(self) -> dict[str, Any]:
@@ -136,10 +143,15 @@ def follow(
     places = np.flatnonzero((did.blocks["tph"] == tph.number) & (did.blocks["kind"] == Kind.CALL))
     calls = did.calls[did.blocks["row"][places]]
     teller = _Teller(trace, did, messages)
-    chosen, left_out = _chosen(calls["enter"], messages["sent"], begin, end, limit)
-    steps = tuple(
-        teller.call(int(places[row])) if is_call else teller.handover(row) for is_call, row in chosen
+    exchanges = Exchanges(trace, tph.number, Names(trace))
+    makers: tuple[tuple[Array, Callable[[int], Step]], ...] = (
+        (calls["enter"], lambda row: teller.call(int(places[row]))),
+        (messages["sent"], teller.handover),
+        (exchanges.sent, exchanges.message),
+        (exchanges.begun, exchanges.collective),
     )
+    chosen, left_out = _chosen([times for times, _ in makers], begin, end, limit)
+    steps = tuple(makers[kind][1](row) for kind, row in chosen)
     by_descriptor = (
         messages["flags"] & (MessageFlag.DESCRIPTOR | MessageFlag.REMOTE) == MessageFlag.DESCRIPTOR
     )
@@ -150,6 +162,8 @@ def follow(
         ranks=tuple(lives(trace, tph.number)),
         calls=len(calls),
         handovers=len(messages),
+        messages=len(exchanges.sent),
+        collectives=len(exchanges.begun),
         module_time=int((calls["leave"] - calls["enter"]).sum()),
         moved=int(messages["bytes"][~by_descriptor].sum()),
         shared=int(messages["bytes"][by_descriptor].sum()),
@@ -159,17 +173,17 @@ def follow(
 
 
 def _chosen(
-    entered: Array, sent: Array, begin: float | None, end: float | None, limit: int
-) -> tuple[list[tuple[bool, int]], int]:
-    """Whether it is a call, and its row, of each step in the order of time; and how many are left out."""
-    times = np.concatenate([entered, sent])
+    kinds: Sequence[Array], begin: float | None, end: float | None, limit: int
+) -> tuple[list[tuple[int, int]], int]:
+    """Kind and row of each step in the order of time, from each kind's times; and how many are left out."""
+    times = np.concatenate(kinds)
     order = np.argsort(times, kind="stable")
     first, last = (-np.inf if begin is None else begin * 1e9), (np.inf if end is None else end * 1e9)
     order = order[(times[order] >= first) & (times[order] <= last)]
     kept = order[: limit or None]
-    count = len(entered)
-    steps = [(place < count, place if place < count else place - count) for place in kept.tolist()]
-    return steps, len(order) - len(kept)
+    firsts = np.cumsum([0, *map(len, kinds)])
+    kind = np.searchsorted(firsts, kept, side="right") - 1
+    return list(zip(kind.tolist(), (kept - firsts[kind]).tolist(), strict=True)), len(order) - len(kept)
 
 
 class _Teller:

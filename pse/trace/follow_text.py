@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pse.trace.follow import CallStep, HandoverStep, Life
+from pse.trace.follow import CallStep, HandoverStep, Life, Step
+from pse.trace.follow_partitions import CollectiveStep, MessageStep
 from pse.trace.problems import spans
 from pse.trace.text import seconds, share, size
 
@@ -20,7 +21,7 @@ def tell(life: Life) -> Iterator[str]:
     yield ""
     yield f"{'time':>11}  {'where':<{WIDTH}}  what"
     for step in life.steps:
-        yield from _call(step) if isinstance(step, CallStep) else _handover(step)
+        yield from _step(step)
     if life.left_out:
         yield f"… and {life.left_out:,} more: see --from, --until and --limit"
     yield from _ends(life)
@@ -38,6 +39,9 @@ def _head(life: Life) -> Iterator[str]:
     calls = f"{life.calls:,} module call{'s' * (life.calls != 1)}, {seconds(life.module_time)}"
     tags = f"{life.handovers:,} hand-over{'s' * (life.handovers != 1)}"
     yield f"{calls}; {tags}: {size(life.shared)} by descriptor, {size(life.moved)} moved"
+    exchanges = ((life.messages, "message"), (life.collectives, "collective operation"))
+    if among := " and ".join(f"{count:,} {name}{'s' * (count != 1)}" for count, name in exchanges if count):
+        yield f"{among} among partitions"
 
 
 def _ends(life: Life) -> Iterator[str]:
@@ -47,6 +51,36 @@ def _ends(life: Life) -> Iterator[str]:
     lost = [rank for rank, begin, end in life.ranks if begin is not None and end is None]
     if lost:
         yield f"its end is not in the trace on rank{'s' * (len(lost) > 1)} {spans(lost)}"
+
+
+def _step(step: Step) -> Iterator[str]:
+    if isinstance(step, CallStep):
+        return _call(step)
+    if isinstance(step, HandoverStep):
+        return _handover(step)
+    return _message(step) if isinstance(step, MessageStep) else _collective(step)
+
+
+def _message(step: MessageStep) -> Iterator[str]:
+    ways = [f"{size(step.bytes)} {step.way}"]
+    if step.sender != step.receiver and step.arrived is not None:
+        ways.append(f"arrived after {seconds(step.arrived - step.time)}")
+    if step.taken is not None and step.arrived is not None:
+        ways.append(f"taken {seconds(step.taken - step.arrived)} later")
+    ways += ["its arrival is not in the trace"] * (step.arrived is None)
+    where = f"rank {step.sender} → {step.receiver}" if step.sender != step.receiver else f"rank {step.sender}"
+    what = f"message with tag {step.tag} from partition {step.source} to {step.target}, by {step.label}"
+    yield f"{step.time / 1e9:11.6f}  {where:<{WIDTH}}  {what}: {', '.join(ways)}"
+
+
+def _collective(step: CollectiveStep) -> Iterator[str]:
+    end = (
+        f"all were done after {seconds(step.done - step.time)}" if step.done is not None else "it never ended"
+    )
+    later = seconds(step.last_came - step.time)
+    last = f"partition {step.last} on rank {step.last_rank} came last, {later} later"
+    what = f"{step.operation} of {step.partitions:,} partitions, in {step.label}: {last}; {end}"
+    yield f"{step.time / 1e9:11.6f}  {f'rank {step.rank}':<{WIDTH}}  {what}"
 
 
 def _call(step: CallStep) -> Iterator[str]:

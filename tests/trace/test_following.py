@@ -271,7 +271,7 @@ def test_waits_within_mpi_lead_to_late_ranks(written, rank, time, expected):
 
 
 def late_receiver(mode, *, is_request=False, size=10**6, kept=None):
-    """Rank 0 sends from 100 on, rank 1 receives from 900 on; MPI has kept a message of `kept` bytes for it."""
+    """Rank 0 sends from 100 on, rank 1 receives from 900 on; MPI has kept one of `kept` bytes for it."""
     head = {
         "type": EventType.MPI_SEND,
         "a": size,

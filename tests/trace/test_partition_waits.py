@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from pse import trace
 from pse.trace import NONE, Collective, EventType, MessageFlag, Phase, WaitReason, pair
 from pse.trace.critical import critical_path, shares
+from pse.trace.follow import follow
+from pse.trace.follow_text import tell as tell_life
 from pse.trace.why import why
 from pse.trace.why_text import tell
 
@@ -148,6 +150,30 @@ def test_the_critical_path_goes_through_partitions(written):
     assert found["late receiver"] == 100
     assert "waits" not in found
     assert found["load_frame (line 9) · thread_B"] == 5850
+
+
+def test_the_life_of_a_tph_has_messages_and_collective_operations(written):
+    life = follow(written(*allreduce(4000)), str(TPH))
+    assert (life.messages, life.collectives) == (0, 1)  # A part of the latter is no message by itself.
+    (one,) = [step for step in life.steps if step.kind == "collective"]
+    assert (one.time, one.operation, one.partitions, one.last, one.last_came) == (
+        150,
+        "allreduce",
+        4,
+        2,
+        4010,
+    )
+    assert one.done is None
+    assert "1 collective operation among partitions" in list(tell_life(life))
+
+
+def test_a_message_of_a_tph_says_when_it_was_taken(written):
+    life = follow(written(*late_receiver(KEPT, (400, 6000))), str(TPH))
+    (one,) = [step for step in life.steps if step.kind == "message"]
+    assert (one.time, one.arrived, one.taken, one.source, one.target) == (150, 400, 6000, 0, 1)
+    told = next(line for line in tell_life(life) if "message with tag 5" in line)
+    assert "rank 1 → 2" in told
+    assert told.endswith("977 KiB copied, arrived after 250 ns, taken 5.60 µs later")
 
 
 MESSAGES = st.lists(
