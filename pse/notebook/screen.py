@@ -35,7 +35,8 @@ class Screen:
     def write(self, text: str, *, error: bool = False) -> None:
         """Pass on what modules print."""
         stream = sys.stderr if error else sys.stdout
-        stream.write(text)
+        code = getattr(stream, "encoding", None) or "utf-8"
+        stream.write(text.encode(code, "backslashreplace").decode(code))
         stream.flush()
 
     def close(self, last: str = "") -> None:

@@ -1,5 +1,6 @@
 """`pse.run`: what comes back, what is refused and in which words, and how a run is stopped."""
 
+import io
 import os
 import signal
 import subprocess
@@ -217,6 +218,13 @@ def test_nothing_is_shown_where_there_is_nothing_to_draw_on(capsys):
 def test_a_directory_that_isnt_there_is_to_be_made(folder):
     with pytest.raises(NotebookError, match="help: make the directory first: %mkdir no"):
         written("coven 1\n", "no/x.coven")
+
+
+def test_what_a_stream_cant_write_ends_no_run(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    Screen().write("caf\u00e9\n")
+    assert stream.buffer.getvalue() == b"caf\\xe9\n"
 
 
 def test_a_cell_holds_only_so_much(capsys):
