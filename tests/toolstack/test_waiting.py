@@ -24,7 +24,8 @@ if why is None:
 MPI.COMM_WORLD.Barrier()
 assert MPI.COMM_WORLD.allreduce(1) == MPI.COMM_WORLD.size
 assert ctypes.CDLL(late).meet() == 0
-print(why.decode() if why else stack.pse_tools_prepare(configuration.encode()).decode())
+again = why or stack.pse_tools_prepare(configuration.encode())
+sys.stdout.write(again.decode() + "\\n")
 """
 LATE = """
 #include <mpi.h>

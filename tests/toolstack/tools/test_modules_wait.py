@@ -200,7 +200,7 @@ def test_a_node_without_a_compiler_takes_what_the_launcher_has_made(written, cha
 
 
 @pytest.mark.mpi
-def test_a_node_that_can_neither_find_nor_make_one_says_why(own, changed, pse, monkeypatch):
+def test_a_node_that_can_neither_find_nor_make_one_says_why(own, changed, pse, preload, monkeypatch):
     monkeypatch.setenv("CC", "/nowhere/cc")
     changed("1", f"PSE_CACHE={own}")
     done = pse("run", "meet.coven", "-p", "3", env=TWO_NODES)
