@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from rich.text import Text
 
 from pse.notebook.errors import Interrupted, NotebookError, needed, translated
 from pse.notebook.programs import checked, spelled
-from pse.notebook.running import Job, chosen_cluster, options_given
+from pse.notebook.running import Job, chosen_cluster, mapping, options_given
 from pse.notebook.screen import Quiet, Screen, screen, tell
 from pse.notebook.sweep import RUNS, Notes, Point, Run, Sweep, fingerprint, make_sweep
 from pse.runtime.live import share_bar
@@ -108,7 +109,7 @@ def experiment(
     if found.warnings:
         tell(found.warnings)
     known = [parameter.name for parameter in found.program.parameters]
-    sweep = make_sweep(procs, _together(params or {}, parameters), repeats, known)
+    sweep = make_sweep(procs, _together(mapping("params", params), parameters), repeats, known)
     job = Job(found, 1, {}, options_given(options), cluster=place, timeout=limit)
     _check_possible(job, sweep)
     kept = f"{Path(found.path).stem}.experiment" if directory is None else os.fspath(directory)
@@ -121,11 +122,12 @@ def experiment(
     return tidy(sweep, runs, Path(found.path).name)
 
 
-def _seconds(timeout: float | None) -> float | None:
-    if timeout is None or (
-        isinstance(timeout, int | float) and not isinstance(timeout, bool) and timeout > 0
-    ):
-        return timeout
+def _seconds(timeout: Any) -> float | None:
+    if timeout is None:
+        return None
+    seconds = float(timeout) if isinstance(timeout, Real) and timeout is not True else 0.0
+    if seconds > 0:
+        return seconds
     raise NotebookError(f"timeout must be a number of seconds, not {timeout!r}")
 
 

@@ -114,7 +114,7 @@ def make_job(
     job = Job(
         found,
         processors,
-        {name: spelled(value) for name, value in _mapping("params", params).items()},
+        {name: spelled(value) for name, value in mapping("params", params).items()},
         options_given(options),
         trace_directory(trace),
         None if tools is None else os.fspath(tools),
@@ -126,10 +126,11 @@ def make_job(
 
 def options_given(options: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Write options as the command line has them."""
-    return tuple(f"{name}={spelled(value)}" for name, value in _mapping("options", options).items())
+    return tuple(f"{name}={spelled(value)}" for name, value in mapping("options", options).items())
 
 
-def _mapping(name: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def mapping(name: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Give what is given as a dictionary, or an empty one for None; refuse anything else."""
     if given is not None and not isinstance(given, Mapping):
         raise NotebookError(f"{name} must be a dictionary, not {given!r}", help=f"{name}={{'NAME': VALUE}}")
     return given or {}

@@ -364,6 +364,8 @@ def test_what_is_wrong_with_all_points_is_said_at_once(folder, monkeypatch):
         ({"procs": [2], "N": [3, 5]}, "N % procs"),
         ({"N": [2], "options": {"queue_dept": 1}}, "did you mean queue_depth"),
         ({"N": [2], "timeout": 0}, "timeout must be a number of seconds, not 0"),
+        ({"N": [2], "timeout": True}, "timeout must be a number of seconds, not True"),
+        ({"params": [("N", 2)]}, "params must be a dictionary"),
         ({"N": [2], "params": {"N": 3}}, "the parameter 'N' is given twice"),
         ({"N": [2], "cluster": 3}, "a cluster is a pse.cluster.Cluster, or the name of one, not 3"),
     ):
