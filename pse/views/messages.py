@@ -48,8 +48,12 @@ GAP = 1.35
 """Beside each square, for its scale of colours, inches."""
 SPAN = 10.0
 """Least ratio between the ends of a scale, so that small differences don't look large."""
+FEW = 40
+"""Up to so many cells along a side have lines between them."""
 WRITTEN = 0.5
 """Size of a cell from which on its value is written into it, inches."""
+MOST_TICKS = 5
+"""Between the ends of a scale."""
 COLOURS = "viridis_r"
 EMPTY = "#F2F2F2"
 
@@ -132,9 +136,13 @@ def _square(
     figure: Figure, axes: Axes, values: Array, what: str, title: str, labels: Sequence[tuple[float, str]]
 ) -> None:
     shown = np.ma.masked_less_equal(values.astype(float), 0)
-    image = axes.imshow(
-        shown, cmap=COLOURS, norm=_norm(shown), interpolation="nearest", aspect="equal", gid=title
-    )
+    edges = np.arange(len(values) + 1) - 0.5
+    few = len(values) <= FEW
+    image = axes.pcolormesh(
+        edges, edges, shown, cmap=COLOURS, norm=_norm(shown), rasterized=not few, gid=title
+    )  # Not an image: in a PDF its pixels would not be where the lines are.
+    axes.set_aspect("equal")
+    axes.invert_yaxis()
     axes.set_facecolor(EMPTY)
     axes.set_title(title, fontsize=BODY, color=INK, family=FONT, loc="left", pad=6)
     places, names = [place for place, _ in labels], [name for _, name in labels]
@@ -147,7 +155,7 @@ def _square(
     axes.tick_params(length=2)
     for spine in axes.spines.values():
         spine.set_visible(True)
-    if len(values) <= 40:
+    if few:
         lines = np.arange(len(values) - 1) + 0.5
         axes.hlines(lines, -0.5, len(values) - 0.5, color="white", linewidth=0.8)
         axes.vlines(lines, -0.5, len(values) - 0.5, color="white", linewidth=0.8)
@@ -192,12 +200,17 @@ def _scale(figure: Figure, axes: Axes, image: Any, what: str) -> None:
 
 
 def _powers(low: float, high: float, base: int) -> list[float]:
-    """Round numbers well between two others on a logarithmic scale."""
+    """Round numbers well between two others on a logarithmic scale: powers, or what lies between them."""
     if high <= low:
         return []
-    powers = [float(base) ** power for power in range(-1, 16)]
-    share = np.log(np.array(powers) / low) / np.log(high / low)
-    return [power for power, at in zip(powers, share, strict=True) if 0.08 < at < 0.92]
+    powers = float(base) ** np.arange(-1, 16)
+    steps = 2.0 ** np.arange(10) if base == 1024 else np.array((1.0, 2.0, 5.0))
+    for numbers in (powers, np.outer(powers, steps).ravel()):
+        share = np.log(numbers / low) / np.log(high / low)
+        inside: list[float] = numbers[(share > 0.08) & (share < 0.92)].tolist()
+        if len(inside) > 1:
+            return inside[:: -(-len(inside) // MOST_TICKS)]
+    return inside
 
 
 def _labels(shown: Sequence[Row], step: int) -> list[tuple[float, str]]:

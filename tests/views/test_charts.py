@@ -207,7 +207,20 @@ def receives(time, of, size, count=1):
 
 
 def squares(figure):
-    return {one.get_gid(): one.get_array() for axes in figure.axes for one in axes.images if one.get_gid()}
+    drawn = [one for axes in figure.axes for one in axes.collections]
+    return {one.get_gid(): one.get_array() for one in drawn if one.get_gid()}
+
+
+def test_the_scale_of_the_message_matrix_has_round_numbers_between_its_ends(write_trace, make):
+    """100 KiB and 20 KiB: no power of 1,024 lies between them, so powers of 2 are named."""
+    kib = 1 << 10
+    received = [receives(5, 0, 100 * kib), receives(20, 0, 20 * kib)]
+    rows = [[*sends(0, 1, 100 * kib), *sends(10, 2, 20 * kib)], *received]
+    opened = write_trace(rows, make.definitions(3))
+    figure = views.draw(opened, "messages")
+    figure.draw_without_rendering()
+    scale = [label.get_text() for label in figure.axes[1].get_yticklabels()]
+    assert scale == ["16 KiB", "32 KiB", "64 KiB", "100 KiB"]
 
 
 def test_the_message_matrix_has_senders_in_rows(write_trace, make):
