@@ -182,7 +182,7 @@ class _Runs:
         except BaseException:
             shown.close()
             raise
-        before = f", {self._before} were done before" if self._before else ""
+        before = f", {self._before} done before" if self._before else ""
         failed = f"; {self._failed} failed" if self._failed else ""
         shown.close(f"{len(self._left)} runs{before}{failed}")
 
