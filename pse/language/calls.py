@@ -2,7 +2,7 @@
 
 Data flow: `statements` finds the module and makes a ``CallCheck``; inputs are checked here, results in
 ``outputs``; the operations of the standard library that move data have typing rules of their own in
-``standard``.
+``standard``.  Next rooms: `call_reports` has the form of errors, `whereabouts` what may be used where.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from pse.language import extents
 from pse.language import syntax as sx
 from pse.language.annotations import did_you_mean
+from pse.language.call_reports import CallReports
 from pse.language.context import Context
 from pse.language.diagnostics import error
 from pse.language.elements import fits
-from pse.language.expressions import Expression, Name, names, render, substitute
+from pse.language.expressions import Expression, Name, names, render
 from pse.language.extents import Extent
 from pse.language.matching import Matcher
 from pse.language.resolved import Argument, CallSite, ModuleReference, Output
@@ -24,20 +25,15 @@ from pse.language.scope import TagEntity
 from pse.language.source import Span
 from pse.language.types import (
     Direction,
-    Distribution,
     Element,
     Parameter,
     Pattern,
     Type,
-    render_distribution,
-    render_signature,
 )
-
-COMMENT = {"c": "//@ ", "c++": "//@ ", "fortran": "!@ ", "python": "#@ ", "cython": "#@ "}
-"""What stands before a directive in each host language."""
+from pse.language.whereabouts import match_distribution
 
 
-class CallCheck:
+class CallCheck(CallReports):
     """The check of one call.
 
     Parameters
@@ -51,53 +47,14 @@ class CallCheck:
     """
 
     def __init__(self, context: Context, node: sx.Call, reference: ModuleReference) -> None:
-        self.context = context
-        self.node = node
+        super().__init__(context, node, reference)
         if node.label is not None and context.partition is None:
             context.root_thread = f"{node.label.id} "
-        self.reference = reference
-        self.signature = reference.signature
         self.matcher = Matcher(context.lookup)
         self.element: Element | None = None  # what `T` stands for
         self.inputs: list[Argument] = []
-        self.failed = False
         parameters = self.signature.parameters
         self.sizes = {name for p in parameters for extent in p.type.shape or () for name in names(extent)}
-
-    # Reports.
-
-    def fail(
-        self,
-        code: str,
-        message: str,
-        span: Span,
-        *,
-        label: str = "",
-        help: str | None = None,
-        notes: Sequence[tuple[Span, str]] = (),
-        directive: bool = True,
-    ) -> None:
-        """Report an error, with the module's directive as a second place."""
-        self.failed = True
-        second = self.directive_note() if directive else []
-        self.context.report(error(code, message, span, label=label, help=help, notes=[*notes, *second]))
-
-    def directive_note(self) -> list[tuple[Span, str]]:
-        """Give the module's directive as a note; the standard library's needs none."""
-        if self.reference.language == "std" or self.signature.span is None:
-            return []
-        comment = COMMENT.get(self.reference.language, "")
-        return [(self.signature.span, comment + render_signature(self.signature))]
-
-    def show_extent(self, extent: Extent) -> str:
-        """Write an extent for a message."""
-        named = substitute(extents.to_expression(extent), lambda name: Name(self.context.display(name.id)))
-        return f"{render(named)} (a partition's piece of it)" if extents.has_piece(extent) else render(named)
-
-    @property
-    def thread(self) -> str:
-        """The thread's label with a space after it, to be put before a suggested call."""
-        return f"{self.node.label.id} " if self.node.label else ""
 
     # Arguments.
 
@@ -300,7 +257,7 @@ class CallCheck:
             message = f"{what} has {_axes(len(shape))}, not {len(type.shape)}"
             self.fail("E0304", message, span, label=self.context.show(type))
             return False
-        if not self.match_distribution(parameter, entity, span) or not self._counters_known(entity, span):
+        if not match_distribution(self, parameter, entity, span) or not self._counters_known(entity, span):
             return False
         actual = extents.local_shape(type, self.context.lookup)
         for axis, pattern in enumerate(shape or ()):
@@ -344,57 +301,6 @@ class CallCheck:
         self.fail("E0317", message, span, label=self.context.show(entity.type), directive=False)
         return False
 
-    def match_distribution(self, parameter: Parameter, entity: TagEntity, span: Span) -> bool:
-        """Check where a tag lives against where the call runs and what the directive says."""
-        assert entity.type is not None, "checked by the caller"
-        have, want = entity.type.distribution, parameter.type.distribution
-        if want.pattern is not Pattern.ANY and not same_pattern(have, want, self.context):
-            self._distribution_mismatch(entity, want, span)
-            return False
-        if self.context.partition is None:
-            return self._outside(entity, span)
-        return self._inside(entity, span)
-
-    def _distribution_mismatch(self, entity: TagEntity, want: Distribution, span: Span) -> None:
-        assert entity.type is not None, "checked by the caller"
-        label = self.context.show(entity.type)
-        help = conversion(entity, want, self.thread, self.context.root_thread)
-        self.fail("E0312", "distribution mismatch", span, label=label, help=help)
-
-    def _inside(self, entity: TagEntity, span: Span) -> bool:
-        """Inside PARALLEL an array is a piece of a tag over the same partition, or replicated."""
-        assert entity.type is not None, "checked by the caller"
-        have, label = entity.type.distribution, self.context.show(entity.type)
-        if have.pattern is Pattern.ROOT:
-            message = (
-                f"`{entity.display}` lives on the root; inside PARALLEL an array is distributed or replicated"
-            )
-            scatter = f"scatter({entity.display}) -> pieces @ block(0)"
-            help = f"before the block:  {scatter}, or  replicate({entity.display}) -> everywhere"
-            self.fail("E0313", message, span, label=label, help=help, directive=False)
-            return False
-        if have.distributed and have.partition != self.context.partition:
-            message = (
-                f"`{entity.display}` is distributed over {have.partition}, "
-                f"but this block runs over {self.context.partition}"
-            )
-            help = f"write PARALLEL over {have.partition}, or redistribute it"
-            self.fail("E0314", message, span, label=label, help=help, directive=False)
-            return False
-        return True
-
-    def _outside(self, entity: TagEntity, span: Span) -> bool:
-        """Outside PARALLEL a module sees whole arrays."""
-        assert entity.type is not None, "checked by the caller"
-        if not entity.type.distribution.distributed:
-            return True
-        gather = f"gather it first:  {self.context.root_thread}gather({entity.display}) -> whole"
-        help = f"{gather}; or put the call into PARALLEL over {entity.type.distribution.partition}"
-        label = self.context.show(entity.type)
-        message = "distribution mismatch: outside PARALLEL a module takes whole arrays"
-        self.fail("E0312", message, span, label=label, help=help)
-        return False
-
     # The result.
 
     def call_site(self, outputs: Sequence[Output]) -> CallSite:
@@ -436,28 +342,3 @@ def named_tag(context: Context, argument: sx.CallArgument) -> TagEntity | None:
 
 def _axes(count: int) -> str:
     return f"{count} axis" if count == 1 else f"{count} axes"
-
-
-def same_pattern(left: Distribution, right: Distribution, context: Context) -> bool:
-    """Compare two distributions, but not their partitions."""
-    plain = (left.pattern, left.axes, left.user) == (right.pattern, right.axes, right.user)
-    return plain and _same(left.halo, right.halo, context) and _same(left.block, right.block, context)
-
-
-def _same(left: Expression | None, right: Expression | None, context: Context) -> bool:
-    if left is None or right is None:
-        return left is right
-    return context.extent(left) == context.extent(right)
-
-
-def conversion(entity: TagEntity, want: Distribution, thread: str, root_thread: str) -> str:
-    """Suggest the call that brings a tag into the wanted distribution, with labels that fit its region."""
-    assert entity.type is not None, "only typed tags are compared"
-    have, target = entity.type.distribution, render_distribution(want)
-    if want.pattern is Pattern.REPLICATED:
-        return f"replicate it first:  {root_thread}replicate({entity.display}) -> everywhere"
-    if have.distributed and want.distributed:
-        return f"redistribute it first:  {thread}redistribute({entity.display}) -> pieces {target}"
-    if have.distributed:
-        return f"gather it first:  {root_thread}gather({entity.display}) -> whole @ root"
-    return f"scatter it first:  {root_thread}scatter({entity.display}) -> rows {target}"

@@ -10,16 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pse.language import syntax as sx
-from pse.language.calls import conversion, named_tag
+from pse.language.calls import named_tag
 from pse.language.context import Context
 from pse.language.diagnostics import error
 from pse.language.elements import fits
-from pse.language.outputs import Target, target
 from pse.language.resolved import Assign, Statement
 from pse.language.scalars import scalar
 from pse.language.scope import Frame, SegmentEntity, TagEntity
 from pse.language.source import Span
+from pse.language.targets import Target, target
 from pse.language.types import Type
+from pse.language.whereabouts import conversion
 from pse.language.written import written_type
 
 Walk = Callable[[Context, sx.Block], tuple[Statement, ...]]

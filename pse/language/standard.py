@@ -14,11 +14,13 @@ from pse.language import syntax as sx
 from pse.language.calls import CallCheck
 from pse.language.context import REPLICATED, ROOT
 from pse.language.expressions import Name
-from pse.language.outputs import Target, finish
+from pse.language.outputs import finish
 from pse.language.resolved import Argument, Output
 from pse.language.scope import TagEntity
 from pse.language.source import Span
+from pse.language.targets import Target
 from pse.language.types import Direction, Distribution, Parameter, Pattern, Type
+from pse.language.whereabouts import match_distribution
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ def _piece(check: CallCheck, entity: TagEntity | None) -> Type | None:
     """Give the type of an operand that must be distributed over the block's partition."""
     type = _source(check, entity)
     assert entity is not None, "_source found it"
-    if not check.match_distribution(_anywhere(check), entity, check.node.arguments[0].span):
+    if not match_distribution(check, _anywhere(check), entity, check.node.arguments[0].span):
         return None
     if not type.distribution.distributed:
         _mismatch(check, type, f"`{check.node.callee.text}` works on distributed arrays")
@@ -244,7 +246,7 @@ def _copy(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
     type = _source(check, entity)
     assert entity is not None, "_source found it"
     inside = check.context.partition is not None
-    if inside and not check.match_distribution(_anywhere(check), entity, check.node.arguments[0].span):
+    if inside and not match_distribution(check, _anywhere(check), entity, check.node.arguments[0].span):
         return None
     return type
 
@@ -298,7 +300,7 @@ def _printed(check: CallCheck, argument: sx.CallArgument) -> Argument | None:
     entity = check.context.frame.find(node.id) if isinstance(node, Name) else None
     if isinstance(entity, TagEntity) and entity.type is not None and not entity.type.scalar:
         check.tag(argument)
-        whole = check.match_distribution(_free(parameter), entity, argument.span)
+        whole = match_distribution(check, _free(parameter), entity, argument.span)
         return (
             Argument(parameter, Name(entity.unique, argument.span), entity.unique, argument.span)
             if whole
