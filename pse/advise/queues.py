@@ -25,11 +25,12 @@ class Queues:
     assignment : Assignment
         How deep they are.
     places : mapping of int to int
-        For how many partitions each call site is executed: each has its own places at the root.
+        For how many partitions each call site is executed: each has places of its own.
     """
 
     def __init__(self, routes: Routes, assignment: Assignment, places: Mapping[int, int]) -> None:
         self._routes, self._assignment, self._places = routes, assignment, places
+        self._processors = max(1, len({seat.processor for seat in routes.seats} - {None}))
         self._held: dict[tuple[str, Seat], int] = {}
         self._starved: dict[Seat, None] = {}  # In the order in which they found no place.
         self._taken: set[tuple[int, str, Seat]] = set()
@@ -43,8 +44,10 @@ class Queues:
         return True
 
     def _depth(self, operation: Operation, seat: Seat) -> int:
-        to_root = seat.processor is None and operation.processor is not None
-        pieces = self._places[operation.site] if to_root else 1
+        """How much of a tag a rank's queues hold together: a partition's pieces have a queue of their own."""
+        pieces = self._places[operation.site] if operation.processor is not None else 1
+        if seat.processor is not None:
+            pieces = -(-pieces // self._processors)
         return pieces * self._assignment.depth_of(seat.label)
 
     def put(self, queue: str, seat: Seat) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from pse.advise.assignment import Assignment, Machine
 from pse.advise.measured import Cores, Link
-from pse.advise.operations import Calls, Input, Kind, Loop, Operation, Unrolled
+from pse.advise.operations import Calls, Decision, Input, Kind, Loop, Operation, Unrolled
 from pse.advise.simulation import Stuck, simulate
 
 RATE, LATENCY = 1e6, 0.01
@@ -73,6 +73,16 @@ def test_transfers_take_cpu_time() -> None:
     costly = machine(link=Link(RATE, 0.0, 0.0, 0.25e-6))
     operations = [call(0, 0, 0), call(1, 1, 0, 3.0), call(2, 2, 1, inputs=[Input(0, None, 4e6)])]
     assert run(operations, [Calls([[0], [1], [2]])], costly, "ABA") == near(4.0)
+
+
+def test_each_partition_has_places_of_its_own_in_a_queue() -> None:
+    """The reader takes nothing before all have sent: a condition of its loop needs what all of them gave."""
+    operations = [call(n, 0, 0, 1.0) for n in range(4)]
+    operations += [call(n + 4, 1, 0, inputs=[Input(n, "q", 0.0)]) for n in range(4)]
+    body = [Calls([[0], [1], [2], [3]]), Decision([Input(n, None, 0.0) for n in range(4)], frozenset({1}))]
+    body.append(Calls([[4], [5], [6], [7]]))
+    unrolled = Unrolled(operations, body, [], {0: 4, 1: 4})
+    assert simulate(unrolled, Assignment({0: "thread_A", 1: "thread_B"}, {}), machine(1)).seconds == near(4.0)
 
 
 def test_calls_that_meet_begin_together() -> None:
