@@ -22,6 +22,8 @@ from typing import Any
 from pse.notebook.errors import NotebookError
 from pse.notebook.programs import spelled
 from pse.notebook.running import Job, chosen_processors
+from pse.runtime.machine import cpu_model
+from pse.runtime.mpi import HOSTS_VARIABLE
 
 FORMAT = 1
 SWEEP, RUNS = "sweep.json", "runs.jsonl"
@@ -118,7 +120,7 @@ def _listed(name: str, given: Any) -> list[Any]:
 def fingerprint(job: Job, names: Sequence[str]) -> dict[str, Any]:
     """Describe what runs must have in common to be compared, as it is now.
 
-    That is the program, its modules, what the sweep is over, the options, and the cluster's nodes and links.
+    That is the program, its modules, what the sweep is over, the options, and where it runs.
     """
     sources = {module.path: module.source for module in job.found.program.modules if module.source}
     return {
@@ -127,8 +129,15 @@ def fingerprint(job: Job, names: Sequence[str]) -> dict[str, Any]:
         "modules": {path: _digest(source) for path, source in sorted(sources.items())},
         "names": sorted(names),
         "options": sorted(job.options),
-        "cluster": job.cluster.plan.words if job.cluster else "",
+        "place": _place(job),
     }
+
+
+def _place(job: Job) -> str:
+    """Say on what runs are: machines by their names, else this one, by what its times depend on."""
+    nodes = job.cluster.plan.words if job.cluster else os.environ.get(HOSTS_VARIABLE, "")
+    here = f"{cpu_model()}, {len(os.sched_getaffinity(0))} cores"
+    return f"{nodes} on {here}" if nodes else here
 
 
 def _digest(path: str) -> str:
@@ -145,7 +154,7 @@ _CHANGES = {
     "modules": "a module has changed",
     "names": "the sweep is over other parameters",
     "options": "the options have changed",
-    "cluster": "the cluster is another one",
+    "place": "they were made on another machine or cluster",
 }
 
 

@@ -114,7 +114,7 @@ DESCRIBED = {
     "modules": {},
     "names": ["N", "procs"],
     "options": [],
-    "cluster": "",
+    "place": "",
 }
 
 
@@ -123,8 +123,8 @@ def place(tmp_path):
     return tmp_path / "e"
 
 
-def notes(place, order=("procs", "N"), **change):
-    return Notes(place, order, DESCRIBED | change)
+def notes(directory, order=("procs", "N"), **change):
+    return Notes(directory, order, DESCRIBED | change)
 
 
 def test_what_is_written_down_is_there_again(place):
@@ -170,7 +170,7 @@ def test_a_foreign_line_is_named(place):
         ({"modules": {"m.c": "1"}}, "a module has changed"),
         ({"names": ["procs"]}, "the sweep is over other parameters"),
         ({"options": ["arena=1GiB"]}, "the options have changed"),
-        ({"cluster": "2 nodes"}, "the cluster is another one"),
+        ({"place": "2 nodes"}, "they were made on another machine or cluster"),
     ],
 )
 def test_runs_of_something_else_are_not_gone_on_with(place, change, words):
@@ -214,13 +214,15 @@ def test_an_impossible_directory(tmp_path):
         pass
 
 
-def test_the_fingerprint_follows_program_and_modules(folder):
+def test_the_fingerprint_follows_program_modules_and_place(folder, monkeypatch):
     job = Job(checked("squares.coven"), 1)
     before = fingerprint(job, ["procs"])
     (folder / "squares.py").write_text((folder / "squares.py").read_text() + "\n")
     after = fingerprint(job, ["procs"])
     assert before["program"] == after["program"]
     assert before["modules"] != after["modules"]
+    monkeypatch.setenv("PSE_HOSTS", "a,b")
+    assert fingerprint(job, ["procs"])["place"] == f"a,b on {after['place']}"
 
 
 # The data frame
