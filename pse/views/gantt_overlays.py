@@ -22,7 +22,6 @@ from pse.views.gantt_blocks import HALF
 MOST_MARKS = 20_000
 MOST_STEPS = 4_000
 """Of a curve on one row."""
-LINE = "#000000"
 EVENTS: dict[str, tuple[tuple[EventType, ...], Any, str]] = {
     "tag sent": ((EventType.SEND, EventType.PARTITION_SEND, EventType.MPI_SEND), 6, "#111111"),
     "tag received": ((EventType.RECEIVE, EventType.PARTITION_RECEIVE, EventType.MPI_RECEIVE), 7, "#1F3A93"),
@@ -62,11 +61,16 @@ class Markers:
 class _Curves:
     """A curve over each row that has one: 0 at its foot, the largest of all rows at its head."""
 
+    colour = "#000000"
+    dashes: Any = "solid"
+    """Unlike those of the ways of TPHs, which are solid and thin."""
+
     def __init__(self, found: Blocks, curves: dict[int, tuple[Array, Array]], label: str, none: str) -> None:
         self.curves = curves
         self.found = found
         self.largest = max((float(values.max(initial=0)) for _, values in curves.values()), default=0.0)
-        self.handles = [Line2D([], [], color=LINE, linewidth=1.0, label=label)] if curves else []
+        style: dict[str, Any] = {"color": self.colour, "linestyle": self.dashes, "linewidth": 1.6}
+        self.handles = [Line2D([], [], **style, label=label)] if curves else []
         self.notes = [] if curves else [none]
 
     def draw(self, axes: Axes, pitch: float) -> None:
@@ -76,14 +80,16 @@ class _Curves:
             x = np.repeat(np.append(times, self.found.end), 2)[1:-1].astype("<f8")
             y = row + HALF - 2 * HALF * np.repeat(values, 2) / max(self.largest, 1.0)
             lines.append(np.stack([x, y], axis=1))
-        for colour, width, order in (("#FFFFFF", 2.2, 7.8), (LINE, 1.0, 7.9)):
-            axes.add_collection(
-                LineCollection(lines, colors=colour, linewidths=width, zorder=order), autolim=False
-            )
+        below: dict[str, Any] = {"colors": "#FFFFFF", "linewidths": 2.4, "zorder": 7.8}
+        above = {"colors": self.colour, "linewidths": 1.2, "linestyles": [self.dashes], "zorder": 7.9}
+        for style in (below, above):
+            axes.add_collection(LineCollection(lines, **style), autolim=False)
 
 
 class Queues(_Curves):
     """The longest queue of each rank."""
+
+    colour = "#2A4FD0"
 
     def __init__(self, trace: Trace, found: Blocks, selection: Selection) -> None:
         samples = trace.queue_depths()
@@ -100,6 +106,8 @@ class Queues(_Curves):
 
 class Memory(_Curves):
     """The memory that each rank holds for tags."""
+
+    colour, dashes = "#14532D", (0, (5, 1.5))
 
     def __init__(self, trace: Trace, found: Blocks, selection: Selection) -> None:
         changes = trace.memory()

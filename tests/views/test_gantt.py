@@ -252,6 +252,18 @@ def test_overlays(small_trace, overlay, legend):
     figure.draw_without_rendering()
 
 
+def test_curves_of_two_overlays_are_told_apart(small_trace):
+    figure = views.draw(small_trace, "gantt", overlays=["queues", "memory"])
+    legend = [handle for legend in figure.legends for handle in legend.get_lines()]
+    curves = [
+        line
+        for line in legend
+        if line.get_label().startswith(("longest queue", "memory held", "the program"))
+    ]
+    assert len(curves) >= 2
+    assert len({(line.get_color(), line.get_linestyle()) for line in curves}) == len(curves)
+
+
 def test_unknown_overlay(small_trace):
     with pytest.raises(UsageError, match="there is no overlay 'lines'"):
         views.draw(small_trace, "gantt", overlays=["lines"])
