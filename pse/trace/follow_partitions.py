@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pse.trace.chain import way
-from pse.trace.events import Collective
 from pse.trace.names import Names
 from pse.trace.reader import Trace
 
@@ -103,7 +102,7 @@ class Exchanges:
         return CollectiveStep(
             time=int(first["begin"]),
             rank=int(first["rank"]),
-            operation=Collective(int(first["operation"])).name.lower(),
+            operation=self._names.operation(int(first["operation"])),
             label=self._names.spoken_site(int(first["site"])),
             partitions=len(own),
             last=int(last["partition"]),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pse.trace.errors import TraceError
-from pse.trace.events import NONE, Collective, MessageFlag
+from pse.trace.events import NONE, MessageFlag
 from pse.trace.files import Array
 from pse.trace.names import Names
 from pse.trace.reader import Trace
@@ -86,7 +86,7 @@ def _columns(
         "edge": {"tag": names.tag},
         "reason": {"reason": names.reason},
         "routine": {"routine": routines.__getitem__},
-        "operation": {"operation": lambda number: Collective(number).name.lower()},
+        "operation": {"operation": names.operation},
     }
     columns |= {name: _named(pandas, values, text) for name, text in named.get(field, {}).items()}
     return columns or {field: values}

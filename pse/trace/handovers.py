@@ -5,13 +5,14 @@ May touch: nothing.  Next room: ``why.py`` puts them into its chains.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from pse.trace.arrivals import Deed
 from pse.trace.chain import Handover, LastComer, Message, way
-from pse.trace.events import NONE, Collective, MessageFlag
+from pse.trace.events import NONE, MessageFlag
 from pse.trace.files import Array
 from pse.trace.mpi_messages import mpi_messages
 from pse.trace.names import Names
@@ -32,9 +33,15 @@ class Handovers:
     """
 
     def __init__(self, trace: Trace, tags: Array, among: Array) -> None:
-        self._names, self._tags, self._among = Names(trace), tags, among
-        self._collectives = trace.partition_collectives()
-        self._mpi = mpi_messages(trace)
+        self._trace, self._names, self._tags, self._among = trace, Names(trace), tags, among
+
+    @functools.cached_property
+    def _collectives(self) -> Array:
+        return self._trace.partition_collectives()
+
+    @functools.cached_property
+    def _mpi(self) -> Array:
+        return mpi_messages(self._trace)
 
     def of_wait(self, cause: Any) -> Handover:
         """How a wait ended, from a row of `causes`."""
@@ -101,7 +108,7 @@ class Handovers:
         operation = self._operation(message)
         if operation is None:
             return Message(None, source, target, "collective operation")
-        name = Collective(int(operation["operation"])).name.lower()
+        name = self._names.operation(int(operation["operation"]))
         return Message(None, source, target, name, self._last(operation))
 
     def _operation(self, message: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pse.trace.events import NONE, WaitReason
+from pse.trace.events import NONE, Collective, WaitReason
 from pse.trace.files import Array
 from pse.trace.reader import Trace
 
@@ -91,6 +91,11 @@ class Names:
         """What a wait is for."""
         known = WaitReason.__members__.values()
         return WaitReason(number).name.lower() if number in known else f"reason {number}"
+
+    def operation(self, number: int) -> str:
+        """A collective operation among partitions: ``allreduce``."""
+        known = Collective.__members__.values()
+        return Collective(number).name.lower() if number in known else f"collective {number}"
 
     def tag(self, edge: int) -> str:
         """Tag that takes an edge."""

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from pse import __version__
-from pse.trace.events import NONE, Collective, EventType, MessageFlag, ModuleFlag, Phase, TextKind, ValueKind
+from pse.trace.events import NONE, EventType, MessageFlag, ModuleFlag, Phase, TextKind, ValueKind
 from pse.trace.exports.output import new_file
 from pse.trace.exports.progress import Progress
 from pse.trace.exports.streams import Stream, streams
@@ -248,7 +248,7 @@ class _Rank:
     def _together(self, now: float, event: Event, phase: str) -> Iterable[Json]:
         """A partition's part of a collective operation: it lasts while others of the rank run."""
         partition, number, root, scope = event[6] & NONE, event[6] >> 32, event[7] & NONE, event[7] >> 32
-        name = f"{_operation(event[2])} of partition {partition} · {self._thread}"
+        name = f"{self._names.operation(event[2])} of partition {partition} · {self._thread}"
         args: Json = {"TPH": event[4], "number": number} | ({} if root == NONE else {"root": root})
         id_ = {"local": f"{self._rank}.{event[4]}.{scope}.{partition}.{number}"}
         rest = {"name": name, "args": args} if phase == "b" else {"name": name}
@@ -326,11 +326,6 @@ class _Rank:
 
 
 _PHASES = frozenset(map(int, Phase))
-
-
-def _operation(number: int) -> str:
-    known = Collective.__members__.values()
-    return Collective(number).name.lower() if number in known else f"collective {number}"
 
 
 def _how(flags: int) -> str:
