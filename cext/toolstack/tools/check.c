@@ -106,6 +106,7 @@ static void check_start(int returned)
 {
     if (checking || returned != MPI_SUCCESS)
         return;
+    site_find_python();
     mail_open();
     judge_open();
     communicator_made(MPI_COMM_WORLD, "MPI_Init", "");

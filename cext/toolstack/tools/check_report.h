@@ -65,9 +65,29 @@ static void add_place(struct report *report, int rank, const char *routine, cons
     add(report, "  rank %d: %s%s, at %s\n", rank, routine, details, place);
 }
 
+enum { WIDTH = 79 };
+
+/* In lines of a terminal's width. */
+static void add_words(struct report *report, const char *head, const char *words)
+{
+    size_t column = strlen(head);
+    add(report, "%s", head);
+    for (const char *word = words; *word;) {
+        const size_t length = strcspn(word, " ");
+        if (column + 1 + length > WIDTH) {
+            add(report, "\n%*s", (int)strlen(head), "");
+            column = strlen(head);
+        }
+        add(report, " %.*s", (int)length, word);
+        column += 1 + length;
+        word += length + strspn(word + length, " ");
+    }
+    add(report, "\n");
+}
+
 static void tell(struct report *report, const char *right)
 {
-    add(report, "  right: %s\n", right);
+    add_words(report, "  right:", right);
     fputs(report->text, stderr);
     fflush(stderr);
     reports++;

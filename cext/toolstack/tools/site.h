@@ -31,6 +31,7 @@ struct site {
 /* Python. */
 
 static struct {
+    int begun; /* it has been seen running */
     int (*is_initialized)(void);
     int (*is_held)(void); /* Python's lock, by this thread */
     void *(*let_go)(void);
@@ -67,7 +68,10 @@ static inline int site_find_python(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, site_look_for_python);
-    return site_python.is_initialized && site_python.back && site_python.is_initialized();
+    const int runs = site_python.is_initialized && site_python.back && site_python.is_initialized();
+    if (runs && !site_python.begun)
+        site_python.begun = 1;
+    return runs;
 }
 
 /* Take a mutex under which sites are taken: its holder may wait for Python's lock, so whoever has that
@@ -101,8 +105,11 @@ static inline int site_of_frame(void *frame, char *text)
 static inline void site_take_python(char *text)
 {
     text[0] = '\0';
-    if (!site_find_python())
+    if (!site_find_python()) {
+        if (site_python.begun)
+            snprintf(text, SITE_TEXT, "the end of Python");
         return;
+    }
     int state = site_python.ensure();
     void *frame = site_python.frame(), *owned = NULL;
     while (frame && !site_of_frame(frame, text)) {
