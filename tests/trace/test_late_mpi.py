@@ -1,0 +1,56 @@
+"""Late receivers in a real program of MPI: what its sends waited for, from the tool `trace`."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pse import trace
+from pse.trace.why import why
+
+pytestmark = pytest.mark.mpi
+PROGRAM = """
+import time
+
+import numpy as np
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+large, small = np.zeros(1 << 20), np.zeros(4)
+
+
+def late():
+    end = time.perf_counter() + 0.05
+    while time.perf_counter() < end:
+        pass
+
+
+world.Barrier()
+if world.rank == 0:
+    world.Ssend(small, 1, 1)
+    world.Send(large, 1, 2)
+    world.Send(small, 1, 3)
+    world.Isend(large, 1, 4).Wait()
+elif world.rank == 1:
+    for tag, into in ((1, small), (2, large), (3, small), (4, large)):
+        late()
+        world.Recv(into, 0, tag)
+world.Barrier()
+"""
+
+
+def test_sends_that_wait_for_their_receive_lead_to_the_receiver(pse, tmp_path):
+    (tmp_path / "late.py").write_text(PROGRAM)
+    (tmp_path / "trace.conf").write_text("module trace\n  argument directory late\n")
+    command = [Path(sys.executable).parent / "mpiexec", "-n", "3", sys.executable, "late.py"]
+    done = pse("tools", "run", "-c", "trace.conf", "--", *command, cwd=tmp_path)
+    assert done.code == 0, done.err
+    opened = trace.open(tmp_path / "late")
+    calls, names = opened.routine_calls()
+    found = {}
+    for call in calls[calls["rank"] == 0]:
+        chain = why(opened, 0, int(call["enter"] + call["leave"]) // 2)
+        end = chain.links[0].ended_by
+        if end is not None and end.was_late_receiver:
+            found[end.message.tag] = (names[call["routine"]].removesuffix("_c"), chain.links[1].rank)
+    assert found == {1: ("MPI_Ssend", 1), 2: ("MPI_Send", 1), 4: ("MPI_Wait", 1)}
