@@ -10,7 +10,7 @@ from dataclasses import replace
 from pse.language import syntax as sx
 from pse.language.annotations import did_you_mean
 from pse.language.calls import CallCheck
-from pse.language.context import REPLICATED
+from pse.language.context import REPLICATED, Context
 from pse.language.elements import NUMERIC
 from pse.language.output_types import array_type, unknown_element, whole_on_root
 from pse.language.resolved import Output, Reduction
@@ -121,26 +121,25 @@ def _agrees(check: CallCheck, goal: Target, type: Type) -> bool:
         help = f"reduce it:  -> own reduce {entity.display}(sum)"
         check.fail("E0315", message, span, notes=notes, help=help, directive=False)
         return False
-    same_place = same_pattern(known.distribution, type.distribution, context)
-    if not same_place or known.distribution.partition != type.distribution.partition:
-        advice = (
-            None
-            if known.scalar
-            else conversion(replace(entity, type=type), known.distribution, check.thread, context.root_thread)
-        )
-        label = context.show(type)
-        check.fail(
-            "E0312", "distribution mismatch", span, notes=notes, label=label, help=advice, directive=False
-        )
-        return False
-    if known.element is not type.element:
-        label = context.show(type)
-        check.fail("E0303", "element type mismatch", span, notes=notes, label=label, directive=False)
-        return False
-    if [context.extent(e) for e in known.shape or ()] != [context.extent(e) for e in type.shape or ()]:
-        check.fail("E0311", "shape mismatch", span, notes=notes, label=context.show(type), directive=False)
-        return False
-    return True
+    advice, label = None, context.show(type)
+    if not _in_one_place(known, type, context):
+        code, message = "E0312", "distribution mismatch"
+        if not known.scalar:
+            given = replace(entity, type=type)
+            advice = conversion(given, known.distribution, check.thread, context.root_thread)
+    elif known.element is not type.element:
+        code, message = "E0303", "element type mismatch"
+    elif [context.extent(e) for e in known.shape or ()] != [context.extent(e) for e in type.shape or ()]:
+        code, message = "E0311", "shape mismatch"
+    else:
+        return True
+    check.fail(code, message, span, notes=notes, label=label, help=advice, directive=False)
+    return False
+
+
+def _in_one_place(left: Type, right: Type, context: Context) -> bool:
+    same = same_pattern(left.distribution, right.distribution, context)
+    return same and left.distribution.partition == right.distribution.partition
 
 
 def _reduction(check: CallCheck, node: sx.ReductionNode, type: Type) -> Reduction | None:

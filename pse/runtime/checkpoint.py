@@ -17,7 +17,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import Any
@@ -146,10 +146,9 @@ class Checkpoints:
         self._stop_counting()
         boxes = self._boxes(projection, sequencer, peers)
         self._serial += 1
-        point = sequencer.point
         mine = self._written(projection, sequencer, boxes)
         mine["figures"] = {name: float(value).hex() for name, value in figures.items()}
-        loop = inflight_loops(self.job.liveness.walk).get(point)
+        loop = inflight_loops(self.job.liveness.walk).get(sequencer.point)
         mine["iterations"] = 0 if loop is None else self.board.iterations(loop, self.rank)
         notes = self._gather(mine, peers)
         if self.rank != 0:
@@ -159,10 +158,19 @@ class Checkpoints:
             self._warn(wrong[0])
             self.directory.prune(note.name for note in self.manifest.files)
             return
-        made = replace(
+        if self._commit(self._described(projection, sequencer, notes)):
+            self._schedule.took(time.monotonic())
+            if loop is not None:
+                self._count_iterations(max(note["iterations"] for note in notes))
+
+    def _described(
+        self, projection: Projection, sequencer: Sequencer, notes: Sequence[Mapping[str, Any]]
+    ) -> Manifest:
+        """Give the manifest of what all ranks have written."""
+        return replace(
             self.manifest,
             serial=self._serial,
-            point=point,
+            point=sequencer.point,
             rounds=sequencer.rounds + 1,
             place=_place(self.job, projection, sequencer),
             iterations=0,
@@ -171,10 +179,6 @@ class Checkpoints:
             figures=_largest(note["figures"] for note in notes),
             files=tuple(_note(note["file"]) for note in notes),
         )
-        if self._commit(made):
-            self._schedule.took(time.monotonic())
-            if loop is not None:
-                self._count_iterations(max(note["iterations"] for note in notes))
 
     def _boxes(self, projection: Projection, sequencer: Sequencer, peers: MpiPeers) -> list[letters.Kept]:
         """Take down messages that no partition has received yet, before any rank goes on and sends more."""

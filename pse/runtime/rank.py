@@ -36,6 +36,7 @@ from pse.runtime.pycalls import PythonCalls
 from pse.runtime.rebalance import Rebalancing, Standing
 from pse.runtime.recording import begin_recording
 from pse.runtime.transport import Transport
+from pse.trace import Recorder
 from pse.trace.events import EventType, Phase
 
 # Between nodes: test, then sleep a little longer each time nothing has come: a fifth of the wait so far, so
@@ -114,11 +115,7 @@ def run_rank(
     loop = _Loop(begin, peers, arena, checkpoints, moving)
     board.set_state(rank, RUNNING)
     if recorder:
-        record_clock(comm, job.nodes, recorder)
-        record_footing(recorder)
-        record_links(comm, job.nodes, recorder)
-        record_cpu_time(recorder)
-        recorder.record(EventType.PHASE, a=Phase.READY)
+        _record_ready(comm, job, recorder)
     loop.run()
     _finish_together(comm, transport, loop.sequencer)
     if not loop.sequencer.mail_is_empty():
@@ -126,17 +123,28 @@ def run_rank(
     if checkpoints:
         checkpoints.finish()
     if recorder:
-        record_clock(comm, job.nodes, recorder)
-        record_cpu_time(recorder)
-        recorder.record(EventType.PHASE, a=Phase.DONE)
+        _record_done(comm, job, recorder)
     board.set_state(rank, DONE)
-    outcome = Outcome(
-        loop.calls.figures, arena.statistics() if arena else None, moving.moves if moving else None
-    )
+    used, moves = arena.statistics() if arena else None, moving.moves if moving else None
     if recorder:
         recorder.record(EventType.PHASE, a=Phase.END)
         recorder.close()
-    return outcome
+    return Outcome(loop.calls.figures, used, moves)
+
+
+def _record_ready(comm: MPI.Intracomm, job: Job, recorder: Recorder) -> None:
+    """Record what readers of a trace have to know of clocks, cores and links, last what time has passed."""
+    record_clock(comm, job.nodes, recorder)
+    record_footing(recorder)
+    record_links(comm, job.nodes, recorder)
+    record_cpu_time(recorder)
+    recorder.record(EventType.PHASE, a=Phase.READY)
+
+
+def _record_done(comm: MPI.Intracomm, job: Job, recorder: Recorder) -> None:
+    record_clock(comm, job.nodes, recorder)
+    record_cpu_time(recorder)
+    recorder.record(EventType.PHASE, a=Phase.DONE)
 
 
 def open_arena(comm: MPI.Intracomm, capacity: int) -> Arena:
