@@ -212,3 +212,19 @@ def test_a_crashed_run_of_a_coven_program_is_taken(scout, small_trace, tmp_path)
     found, said = scout(tmp_path / "out")
     assert len(found) > 20
     assert "WARNING" not in said
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("processors", [1, 3])
+def test_a_run_with_the_engines_and_mpis_events_is_taken(scout, pse, tmp_path, processors):
+    """SUMMA calls MPI in its modules; the engine hands tags over, on several threads of a processor."""
+    (tmp_path / "trace.conf").write_text("module trace\n")
+    matmul = Path(__file__).parents[2] / "programs" / "matmul.coven"
+    size = [part for name in "MNK" for part in ("-D", f"{name}=64")]
+    recorded = ("--trace", tmp_path / "run", "--tools", tmp_path / "trace.conf")
+    done = pse("run", matmul, "-p", processors, *size, *recorded, timeout=300)
+    assert done.code == 0, done.err
+    assert export_otf2(trace.open(tmp_path / "run"), tmp_path / "out") == []
+    found, said = scout(tmp_path / "out")
+    assert found["mpi_init_completion"].shape == (2 * processors + 1,)
+    assert "WARNING" not in said
