@@ -31,9 +31,6 @@ MOST_LINES = 24
 FEW = 6
 """Threads that are named one by one."""
 
-PREPARING_PATIENCE = 2.0
-"""Seconds that making ready may take before anything is said about it."""
-
 WATCHER = "PSE_WATCHER"
 """Environment variable by which a process that starts `pse run` names the descriptor it wants told."""
 
@@ -246,20 +243,18 @@ def preparing(prepared: Prepared) -> Iterator[None]:
         else:
             print(line, file=sys.stderr, flush=True)
 
-    with _every(PLAIN_INTERVAL, say, first=PREPARING_PATIENCE):
+    with _every(PLAIN_INTERVAL, say):
         yield
 
 
 @contextlib.contextmanager
-def _every(interval: float, do: Callable[[], None], first: float | None = None) -> Iterator[None]:
+def _every(interval: float, do: Callable[[], None]) -> Iterator[None]:
     """Do something every so many seconds meanwhile, in a thread of its own."""
     over = threading.Event()
 
     def repeat() -> None:
-        wait = interval if first is None else first
-        while not over.wait(wait):
+        while not over.wait(interval):
             do()
-            wait = interval
 
     threading.Thread(target=repeat, daemon=True).start()
     try:

@@ -232,7 +232,7 @@ class Heard(io.StringIO):
 
 
 def test_making_ready_is_never_silent_for_long(prepared, monkeypatch):
-    monkeypatch.setattr(plain, "PREPARING_PATIENCE", 0.0)
+    monkeypatch.setattr(plain, "PLAIN_INTERVAL", 0.01)
     monkeypatch.setattr(sys, "stderr", Heard())
     with plain.preparing(prepared):
         assert sys.stderr.event.wait(20)
