@@ -37,7 +37,8 @@ from pse.trace.events import (
 from pse.trace.reader import Trace
 from pse.trace.reader import open_trace as open
 from pse.trace.selection import Selection
-from pse.trace.summary import Summary, summarize
+from pse.trace.summary import summarize
+from pse.trace.summary_rows import Summary
 
 __all__ = [
     "EVENT_DTYPE",

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pse.trace.partition_summary import PartitionRow
-from pse.trace.summary import (
+from pse.trace.summary_rows import (
     CallRow,
     CommunicatorRow,
     QueueRow,
