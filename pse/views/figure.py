@@ -33,6 +33,8 @@ HEAD = 0.75
 """Height of title and subtitle, inches."""
 NAMES = 0.36
 """Share of a figure's width that names of rows may take."""
+TICK = 0.6
+"""Room of a tick of a horizontal axis, inches; of a vertical one half as much."""
 LEAST = 0.3
 """Of axes, inches: a figure that is asked to be too small is cut rather than refused."""
 TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
@@ -133,7 +135,9 @@ def duration_axis(axes: Axes, which: str, longest: float, label: str, since: flo
     """
     size, name = time_unit(longest)
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(_Ticks(since))
+    box = axes.get_window_extent()
+    room = (box.width if which == "x" else 2 * box.height) / axes.figure.dpi
+    axis.set_major_locator(_Ticks(since, int(np.clip(room / TICK, 1, 8))))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{round((value - since) / size, 6):.10g}"))
     axis.set_label_text(f"{label} ({name})", fontsize=BODY, color=INK, fontfamily=FONT)
 
@@ -146,10 +150,10 @@ def duration_text(value: float) -> str:
 
 
 class _Ticks(MaxNLocator):
-    """Round numbers from a time on."""
+    """So many round numbers at most, from a time on."""
 
-    def __init__(self, since: float) -> None:
-        super().__init__(nbins=8, steps=[1, 2, 2.5, 5, 10])
+    def __init__(self, since: float, number: int) -> None:
+        super().__init__(nbins=number, steps=[1, 2, 2.5, 5, 10])
         self.since = since
 
     def tick_values(self, vmin: float, vmax: float) -> Any:

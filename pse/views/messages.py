@@ -44,6 +44,8 @@ from pse.views.rows import Row, rows
 
 MOST_CELLS = 240
 """Along a side, which has twice as many pixels: more ranks than this share cells, so that none is lost."""
+LEAST = 1.2
+"""Side of a square up to which two stand side by side; smaller ones stand below each other, inches."""
 GAP = 1.35
 """Beside each square, for its scale of colours, inches."""
 SPAN = 10.0
@@ -82,20 +84,25 @@ def draw_messages(
     width = width or WIDTH
     labels = [(place, row_name(name, SMALL, width / 2)) for place, name in _labels(shown, step)]
     left = MARGIN + 0.45 + max(text_width(label, SMALL) for _, label in labels)
-    side = max(0.8, (width - 2 * left - 2 * GAP) / 2)
+    columns = 2 if width - 2 * left - 2 * GAP >= 2 * LEAST else 1
+    squares = [
+        (f"{matrix.title}: {what}", what, values)
+        for matrix in matrices
+        for what, values in (("bytes", matrix.bytes), ("messages", matrix.count))
+    ]
+    side = max(0.8, (width - columns * (left + GAP)) / columns)
     if height is not None:
-        side = min(side, max(0.8, (height - HEAD - 0.6) / len(matrices) - 1.35))
+        side = min(side, max(0.8, (height - HEAD - 0.6) * columns / len(squares) - 1.35))
     lines = caption_lines(_notes(len(shown), step), width - 2 * MARGIN)
     foot = 0.15 * (len(lines) + 1) + 0.1
     tall = side + 0.4 + _below(labels, side, matrices[0].count.shape[0])
-    total = HEAD + len(matrices) * tall + foot
+    total = HEAD + len(squares) // columns * tall + foot
     figure = new_figure(trace, "messages between ranks", width=width, height=total, selection=selection)
-    for line, matrix in enumerate(matrices):
-        top = HEAD + line * tall + 0.3
-        for column, (values, what) in enumerate(((matrix.bytes, "bytes"), (matrix.count, "messages"))):
-            x = left + column * (side + GAP + left)
-            axes = add_axes(figure, left=x, top=top, right=width - x - side, bottom=total - top - side)
-            _square(figure, axes, values, what, f"{matrix.title}: {what}", labels)
+    for number, (title, what, values) in enumerate(squares):
+        line, column = divmod(number, columns)
+        top, x = HEAD + line * tall + 0.3, left + column * (side + GAP + left)
+        axes = add_axes(figure, left=x, top=top, right=width - x - side, bottom=total - top - side)
+        _square(figure, axes, values, what, title, labels)
     caption(figure, lines)
     return figure
 

@@ -1,6 +1,7 @@
 """Bar charts, CPU load, memory, message matrix, critical path: numbers in the figures, not their pixels."""
 
 import dataclasses
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -387,3 +388,25 @@ def test_charts_of_a_run_agree_with_its_summary(pse, tmp_path):
     assert life.calls == len([row for row in opened.module_calls() if row["tph"] == life.tph.number]) == 10
     assert life.handovers == len([row for row in opened.messages() if row["tph"] == life.tph.number])
     assert [rank for rank, *_ in sorted(life.ranks)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("width", [4, 6, 11])
+def test_squares_of_the_matrix_stay_within_the_picture(small_trace, width):
+    figure = views.draw(small_trace, "messages", width=width)
+    boxes = [axes.get_position() for axes in figure.axes]
+    assert all(box.x0 >= 0 and box.y0 >= 0 and box.x1 < 1 and box.y1 < 1 for box in boxes)
+    sides = [
+        box.width * width for box, axes in zip(boxes, figure.axes, strict=True) if axes.get_title("left")
+    ]
+    assert len(sides) == 2
+    assert min(sides) >= 0.8
+
+
+@pytest.mark.parametrize("name", ["event-total", "module-total", "critical-path", "gantt", "memory"])
+def test_ticks_of_narrow_axes_are_few_enough_to_be_read(small_trace, name):
+    figure = views.draw(small_trace, name, width=4)
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        shown = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+        inside = [box for box in shown if axes.bbox.x0 - 1 <= (box.x0 + box.x1) / 2 <= axes.bbox.x1 + 1]
+        assert all(left.x1 < right.x0 for left, right in itertools.pairwise(inside))
