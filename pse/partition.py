@@ -9,7 +9,7 @@ list of them, and goes on with what came when it is complete.
 
 from typing import Any
 
-from pse.modules.partitions import (
+from pse.modules.collectives import (
     allgather,
     allreduce,
     alltoall,
@@ -17,12 +17,11 @@ from pse.modules.partitions import (
     barrier,
     bcast,
     gather,
-    receive,
     reduce,
     scan,
     scatter,
-    send,
 )
+from pse.modules.partitions import receive, send
 from pse.modules.posting import Request
 from pse.modules.posting import count as _count
 from pse.modules.posting import index as _index

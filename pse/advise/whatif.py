@@ -66,6 +66,19 @@ def parse_whatif(
 ) -> WhatIf:
     """Read what-if options as the command line has them.
 
+    Parameters
+    ----------
+    processors : int, optional
+        How many there are.
+    link : str, optional
+        What connects nodes: ``100Mbit``, or ``2x`` for twice the rate.
+    speeds : sequence of str
+        Modules that are as many times as fast: ``fft.rows=2x``.
+    options : sequence of str
+        ``queue_depth=4``.
+    threads : sequence of str
+        Threads of calls: ``shift=thread_C``, ``shift:42=thread_C``.
+
     Raises
     ------
     AdviceError

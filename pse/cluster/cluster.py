@@ -79,7 +79,13 @@ class Cluster:
     # Its life
 
     def up(self) -> Cluster:
-        """Make it; it ends with this process at the latest, unless it is abandoned."""
+        """Make it; it ends with this process at the latest, unless it is abandoned.
+
+        Raises
+        ------
+        UsageError
+            There is one of this name already, or this machine can't have clusters.
+        """
         demands.check()
         with locked():
             _sweep()
@@ -214,9 +220,18 @@ class Cluster:
     def run(
         self, command: Sequence[str], *, ranks: int | None = None, **options: Any
     ) -> subprocess.CompletedProcess[Any]:
-        """Run a command inside the cluster; `options` are those of `subprocess.run`.
+        """Run a command inside the cluster.
 
         The command itself runs on the machine; what its mpiexec starts runs on the nodes.
+
+        Parameters
+        ----------
+        command : sequence of str
+            The command and its arguments.
+        ranks : int, optional
+            As for `command`, which says what may go wrong, too.
+        **options
+            Those of `subprocess.run`.
         """
         environment: Mapping[str, str] = options.pop("env", os.environ)
         return subprocess.run(

@@ -19,6 +19,11 @@ def module(directive: str) -> Callable[[Function], Function]:
     directive : str
         What would stand after ``#@ coven module``, as one plain string.
 
+    Raises
+    ------
+    TypeError
+        If it is no string: the decorator was written without one.
+
     Examples
     --------
     >>> import pse

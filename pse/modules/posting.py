@@ -84,7 +84,13 @@ class Request:
         return place
 
     def result(self) -> Any:
-        """Finish it, and give what came: an array, a scalar, or None; raises what an operation raised."""
+        """Finish it, and give what came: an array, a scalar, or None.
+
+        Raises
+        ------
+        Exception
+            What a function that combines raised.
+        """
         for array, place in self._copies:
             array[...] = place
         self._copies.clear()

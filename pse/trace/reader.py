@@ -80,6 +80,11 @@ class Trace:
         """All events of a rank in the order of writing, with the times of its host's clock.
 
         An array of `EVENT_DTYPE`, mapped read-only.
+
+        Raises
+        ------
+        TraceError
+            The trace has no such rank.
         """
         try:
             return self.files[rank].events

@@ -57,6 +57,13 @@ def save(figures: Figure | Sequence[Figure], output: str | os.PathLike[str]) -> 
 
     The same figure gives the same bytes: neither date nor versions are written.
 
+    Parameters
+    ----------
+    figures : Figure or sequence of Figure
+        What to write.
+    output : path
+        Its suffix says the format: .png, .svg, .pdf.
+
     Raises
     ------
     UsageError
