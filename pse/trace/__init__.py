@@ -4,7 +4,7 @@ Writing: `create` a directory, `write_definitions` once, one `Recorder` per rank
 directory, take tables from the `Trace`, or `summarize` it.  ``docs/trace.md`` says what every record means;
 the one table behind it is ``cext/recorder/events.def``.
 
-May touch: the trace's directory.  Imports no other room.  Next rooms: ``runtime`` records, ``analysis`` and
+May touch: the trace's directory.  Imports no other room.  Next rooms: ``runtime`` records, ``advise`` and
 ``views`` read.
 """
 

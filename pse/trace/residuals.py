@@ -4,7 +4,7 @@ A clock that is finer than 1 ns, as those of processors are, puts events between
 far from its ns each event is to a file beside the events: ``rank-RRRRR.residuals``, one signed 16-bit number
 (little-endian, 65,536ths of a ns) for each event.  Recorded traces have none.
 
-May touch: nothing.  Next room: ``analysis`` adds them where sums of many short waits have to be exact.
+May touch: nothing.  Whoever sums up many short waits adds them.
 """
 
 from __future__ import annotations
