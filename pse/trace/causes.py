@@ -11,13 +11,21 @@ of the run to its begin.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from pse.trace.activity import Activity, Kind
 from pse.trace.arrivals import Deed, arrivals
-from pse.trace.events import NONE, EventType, WaitReason
+from pse.trace.doings import (
+    Doings,
+    who_called,
+    who_ended_iterations,
+    who_freed,
+    who_looked,
+    who_read,
+    who_took,
+)
+from pse.trace.events import NONE, WaitReason
 from pse.trace.files import Array
 from pse.trace.reader import Trace
 from pse.trace.tables import MESSAGE_DTYPE, high, low, match_messages, message_ends
@@ -34,37 +42,6 @@ CAUSE_DTYPE = np.dtype(
 
 JUST = 100_000
 """ns: within them a rank awakes where its core is free; longer ago, somebody else is the likelier cause."""
-
-
-@dataclass(frozen=True)
-class Doings:
-    """Moments at which ranks did something that others may have waited for.
-
-    Parameters
-    ----------
-    key : array, shape (n,)
-        For whom or for what, as a wait has it in the column that it is looked up by.
-    rank : array, shape (n,)
-        Who did it.
-    time : array of int64, shape (n,)
-        When, ns.
-    """
-
-    key: Array
-    rank: Array
-    time: Array
-
-    def last_before(self, keys: Array, times: Array) -> Array:
-        """For each key and time the index of the last doing of this key until then; -1: there is none."""
-        asked = np.repeat([False, True], [len(self.time), len(times)])
-        every_key = np.concatenate([self.key.astype("<u8"), keys.astype("<u8")])
-        order = np.lexsort((asked, np.concatenate([self.time, times]), every_key))
-        seen = np.maximum.accumulate(np.where(asked[order], -1, np.arange(len(order))))
-        doing = np.where(seen >= 0, order[seen], -1)
-        doing[every_key[doing] != every_key[order]] = -1
-        found = np.empty(len(times), "<i8")
-        found[order[asked[order]] - len(self.time)] = doing[asked[order]]
-        return found
 
 
 def all_messages(trace: Trace) -> Array:
@@ -104,14 +81,14 @@ def causes(activity: Activity, messages: Array, partition_messages: Array) -> Ar
     came = arrivals(messages, partition_messages)
     if len(places) and len(came):
         _by_arrival(activity, came, found, blocks["kind"] == Kind.WAIT)
-    taken = _taken(activity)
+    taken = who_took(activity)
     by_reason: tuple[tuple[WaitReason, Callable[[Array], tuple[Array, Doings]]], ...] = (
         (WaitReason.CREDIT, lambda chosen: (blocks["rank"][chosen], taken)),
-        (WaitReason.ITERATION, lambda chosen: _ended_iterations(activity, chosen)),
-        (WaitReason.SPACE, lambda chosen: _freed(activity, chosen)),
-        (WaitReason.EXCLUSIVE, lambda chosen: _looked(activity, chosen, messages)),
-        (WaitReason.EXCLUSIVE, lambda chosen: _read(activity, chosen, messages)),
-        (WaitReason.ORDER, lambda chosen: _called(activity, chosen)),
+        (WaitReason.ITERATION, lambda chosen: who_ended_iterations(activity, chosen)),
+        (WaitReason.SPACE, lambda chosen: who_freed(activity, chosen)),
+        (WaitReason.EXCLUSIVE, lambda chosen: who_looked(activity, chosen, messages)),
+        (WaitReason.EXCLUSIVE, lambda chosen: who_read(activity, chosen, messages)),
+        (WaitReason.ORDER, lambda chosen: who_called(activity, chosen)),
     )
     for reason, doings in by_reason:
         chosen = places[(waits["reason"][rows] == reason) & waits["complete"][rows]]
@@ -225,9 +202,10 @@ def _by_doing(activity: Activity, found: Array, places: Array, keys: Array, doin
 def _by_chance(activity: Activity, taken: Doings, found: Array, places: Array) -> None:
     """Of waits that nothing else ended, what happened just before their end.
 
-    A place in a queue got free, and let a younger TPH or another partition go on; or the same call site's
-    call on another rank was over, which had posted a message among partitions (old traces don't have these).
-    A rank that goes on with a call had what that needed from then on, however late it awoke.
+    A place in a queue got free, and let a younger TPH or another partition go on; the same call site's call
+    on another rank was over, which had posted a message among partitions (old traces don't have these); or
+    memory was freed, for which such a message had waited.  A rank that goes on with a call had what that
+    needed from then on, however late it awoke.
     """
     blocks, calls = activity.blocks, activity.calls
     posted = Doings(calls["site"], calls["rank"], calls["leave"])
@@ -235,84 +213,16 @@ def _by_chance(activity: Activity, taken: Doings, found: Array, places: Array) -
         rest = places[found["rank"][places] == NONE]
         _by_doing(activity, found, rest, blocks[key][rest], doings)
         late = rest[blocks["end"][rest] - found["time"][rest] > JUST]
-        if doings is taken:
-            late = late[blocks["kind"][np.minimum(late + 1, len(blocks) - 1)] == Kind.WAIT]
+        late = late[~_goes_on(blocks, late)] if doings is taken else late
         found["rank"][late], found["time"][late] = NONE, 0
+    rest = places[found["rank"][places] == NONE]
+    rest = rest[activity.waits["reason"][blocks["row"][rest]] == WaitReason.PARTITIONS]
+    if len(rest):
+        _by_doing(activity, found, rest, *who_freed(activity, rest))
 
 
-def _taken(activity: Activity) -> Doings:
-    """Whoever took something out of a queue, for the rank that had sent it."""
-    samples = activity.trace.queue_depths()
-    samples = samples[np.lexsort((samples["sender"], samples["edge"], samples["rank"]))]
-    fewer = np.zeros(len(samples), bool)
-    fewer[1:] = samples["depth"][1:] < samples["depth"][:-1]
-    for name in ("sender", "edge", "rank"):
-        fewer[1:] &= samples[name][1:] == samples[name][:-1]
-    taken = samples[fewer]
-    return Doings(taken["sender"], taken["rank"], taken["time"])
-
-
-def _ended_iterations(activity: Activity, places: Array) -> tuple[Array, Doings]:
-    """Whoever completed an iteration."""
-    rank, time = _events(activity, EventType.CONTEXT_END)
-    return np.zeros(len(places), "<u8"), Doings(np.zeros(len(time), "<u8"), rank, time)
-
-
-def _freed(activity: Activity, places: Array) -> tuple[Array, Doings]:
-    """Whoever freed memory on the same host."""
-    rank, time = _events(activity, EventType.FREE)
-    hosts = sorted({file.host for file in activity.trace.files.values()})
-    number = np.zeros(max(activity.trace.ranks) + 1, "<u8")
-    for each, file in activity.trace.files.items():
-        number[each] = hosts.index(file.host)
-    return number[activity.blocks["rank"][places]], Doings(number[rank], rank, time)
-
-
-def _read(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
-    """Whoever was done with the tag that the waiting rank wants for itself.
-
-    It ended a call in the same TPH; or it took the tag out of its inbox, and may not have needed it.
-    """
-    calls, took = activity.calls, _taking(activity, places, messages)
-    done = Doings(
-        np.concatenate([calls["tph"], took["tph"]]),
-        np.concatenate([calls["rank"], took["receiver"]]),
-        np.concatenate([calls["leave"], took["received"]]),
-    )
-    return activity.blocks["tph"][places], done
-
-
-def _looked(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
-    """Whoever gets the tag and looked into its inbox: it may have given up what it had kept until then."""
-    readers = np.unique(_taking(activity, places, messages)["receiver"])
-    looked = messages[np.isin(messages["receiver"], readers)]
-    return activity.blocks["tph"][places], Doings(looked["tph"], looked["receiver"], looked["received"])
-
-
-def _taking(activity: Activity, places: Array, messages: Array) -> Array:
-    """The messages that bring what the waiting call sites read."""
-    definitions = activity.trace.definitions
-    sites = set(np.unique(activity.blocks["site"][places]).tolist())
-    edges = [edge.id for edge in (definitions.edges if definitions else ()) if sites & set(edge.targets)]
-    taking: Array = messages[np.isin(messages["edge"], edges)]
-    return taking
-
-
-def _called(activity: Activity, places: Array) -> tuple[Array, Doings]:
-    """Whoever of the same thread ended a call, and so could come to the one in turn."""
-    calls, definitions = activity.calls, activity.trace.definitions
-    thread = np.zeros(max(activity.trace.ranks) + 1, "<u8")
-    labels = [(rank.region, rank.thread) for rank in definitions.ranks] if definitions else []
-    for rank in activity.trace.ranks:
-        thread[rank] = labels.index(labels[rank]) if rank < len(labels) else 0
-    return thread[activity.blocks["rank"][places]], Doings(
-        thread[calls["rank"]], calls["rank"], calls["leave"]
-    )
-
-
-def _events(activity: Activity, kind: EventType) -> tuple[Array, Array]:
-    """Ranks and times of all events of a type."""
-    trace = activity.trace
-    chosen = {rank: trace.select(rank, kind)["time"] for rank in trace.ranks}
-    ranks = np.repeat(np.array(list(chosen), "<u4"), [len(times) for times in chosen.values()])
-    return ranks, np.concatenate([trace.run_times(rank, times) for rank, times in chosen.items()])
+def _goes_on(blocks: Array, places: Array) -> Array:
+    """Whether the rank's next block is a call."""
+    after = np.minimum(places + 1, len(blocks) - 1)
+    going: Array = (blocks["kind"][after] == Kind.CALL) & (blocks["rank"][after] == blocks["rank"][places])
+    return going

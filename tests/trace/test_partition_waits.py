@@ -138,6 +138,15 @@ def test_of_a_wait_that_never_ended_someone_is_suspected(written):
     assert not chain.links[0].ended_by.certain
 
 
+def test_a_message_that_waits_for_memory_leads_to_whoever_freed_some(written):
+    freed = {"time": 5050, "type": EventType.FREE, "site": 0, "tph": TPH, "a": 4096, "b": 7, "c": 2}
+    opened = written([], [*call(1, 100, 200), *wait(210, 5100)], [*call(0, 300, 5060), freed])
+    chain = why(opened, 1, 1000)
+    assert links(chain) == [(1, "wait"), (2, "call")]
+    assert chain.links[0].ended_by.message is None
+    assert any("until rank 2 woke it" in line for line in tell(chain))
+
+
 def test_a_lost_sender_is_named_all_the_same(written):
     opened = written([], [*wait(210, 5100), *post("RECEIVE", 5110, 2, (4, 3)), *call(1, 5200, 5300)], None)
     assert links(why(opened, 1, 1000)) == [(1, "wait"), (2, "lost")]
