@@ -193,7 +193,7 @@ class _Teller:
         self._did, self._names, self._messages = did, Names(trace), messages
         self._calls: dict[int, Array] = {}
         edges = trace.definitions.edges if trace.definitions else ()
-        self._readers = readers(messages, self._calls_of, {edge.id: edge.targets for edge in edges})
+        self._readers = readers(messages, self._calls_of, {edge.id: edge for edge in edges})
 
     def _calls_of(self, rank: int) -> Array:
         if rank not in self._calls:

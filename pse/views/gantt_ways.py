@@ -19,6 +19,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
 from pse.trace import NONE, Selection, Trace
+from pse.trace.definitions import EdgeDefinition
 from pse.trace.files import Array
 from pse.trace.reads import NOBODY, readers
 from pse.trace.tphs import PROGRAM
@@ -41,9 +42,7 @@ class Ways:
 
     def __init__(self, trace: Trace, found: Blocks, selection: Selection) -> None:
         self.found = found
-        self.targets = (
-            {edge.id: edge.targets for edge in trace.definitions.edges} if trace.definitions else {}
-        )
+        self.edges = {edge.id: edge for edge in trace.definitions.edges} if trace.definitions else {}
         self.is_chosen = selection.tphs is not None
         self.messages, self.parts = _thinned(found)
         self.tphs = np.unique(self.messages["tph"])
@@ -119,12 +118,12 @@ class Ways:
         sent, received = self.messages["sent"].astype("<f8"), self.messages["received"].astype("<f8")
         place = {one.row.rank: index for index, one in enumerate(self.found.rows)}
         calls = {one.row.rank: _Calls(one, self.found) for one in self.found.rows}
-        is_all = self.targets and not self.parts
-        read = readers(self.messages, lambda rank: calls[rank].calls, self.targets) if is_all else None
+        is_all = self.edges and not self.parts
+        read = readers(self.messages, lambda rank: calls[rank].calls, self.edges) if is_all else None
         for index, message in enumerate(self.messages):
             sent[index] = calls[int(message["sender"])].defining(message)
             mine = calls[int(message["receiver"])]
-            call = mine.next(message, self.targets) if read is None else int(read[index])
+            call = mine.next(message, self.edges) if read is None else int(read[index])
             received[index] = mine.reading(message, call)
         rows = np.array(
             [[place[int(m[name])] for name in ("sender", "receiver")] for m in self.messages], "<f8"
@@ -151,13 +150,13 @@ class _Calls:
         ends = self.calls["end"][mine & (self.calls["end"] <= time)]
         return self._bridged(int(ends.max()), time, time) if len(ends) else time
 
-    def next(self, message: Any, targets: Mapping[int, tuple[int, ...]]) -> int:
+    def next(self, message: Any, edges: Mapping[int, EdgeDefinition]) -> int:
         """The first call after a message that may have read it: of a few of many that is all one can tell."""
         if message["edge"] == NONE:
             return NOBODY
         mine = (self.calls["tph"] == message["tph"]) & (self.calls["begin"] >= message["received"])
-        if int(message["edge"]) in targets:
-            mine &= np.isin(self.calls["site"], targets[int(message["edge"])])
+        if int(message["edge"]) in edges:
+            mine &= np.isin(self.calls["site"], edges[int(message["edge"])].targets)
         return int(np.argmax(mine)) if mine.any() else NOBODY
 
     def reading(self, message: Any, call: int) -> float:

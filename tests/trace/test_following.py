@@ -1,5 +1,6 @@
 """Who waited for whom, the life of a TPH, the critical path: a run with known numbers, and odd ones."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -371,6 +372,29 @@ def test_a_call_reads_what_came_for_it(written, received, calls, read):
     reader += [row for time in calls for row in call(1, time, time + 8)]
     opened = written([*begins(0), *sender], [*begins(0), *sorted(reader, key=lambda row: row["time"])])
     steps = [step for step in follow(opened, "k=7").steps if isinstance(step, HandoverStep)]
+    assert tuple(step.read for step in steps) == read
+
+
+@pytest.mark.parametrize(
+    ("received", "calls", "read"),
+    [
+        ((10, 20), (40,), (40, 40)),  # Two partitions' pieces are put together.
+        ((10, 20, 50, 60), (40, 70), (40, 40, 70, 70)),
+        ((10, 20, 30, 35), (40, 70), (40, 40, 70, 70)),  # The later ones came early.
+        ((10, 20, 50), (40, 70), (40, 40, 70)),
+        ((10,), (20, 30), (20,)),
+        ((50,), (20,), (None,)),
+    ],
+)
+def test_a_call_may_read_several_pieces_of_a_distributed_tag(tmp_path, written, received, calls, read):
+    sender = [row for number, time in enumerate(received) for row in send(time - 5, 0, 0, 1, number)]
+    reader = [row for number, time in enumerate(received) for row in receive(time, 0, 0, 0, number)]
+    reader += [row for time in calls for row in call(1, time, time + 8)]
+    opened = written([*begins(0), *sender], [*begins(0), *sorted(reader, key=lambda row: row["time"])])
+    known = opened.definitions
+    edges = (dataclasses.replace(known.edges[0], type="f64[N] @ block(0)"), *known.edges[1:])
+    trace.write_definitions(tmp_path, dataclasses.replace(known, edges=edges))
+    steps = [step for step in follow(trace.open(tmp_path), "k=7").steps if isinstance(step, HandoverStep)]
     assert tuple(step.read for step in steps) == read
 
 
