@@ -148,7 +148,9 @@ def _queues(rows: Sequence[QueueRow]) -> Table:
 
 
 def _routines(rows: Sequence[RoutineRow]) -> Table:
-    table = _table("MPI calls", "routine", [], ["ranks", "calls", "total", "mean", "max"])
+    is_mpi = all(row.routine.startswith("MPI_") for row in rows)
+    title = "MPI calls" if is_mpi else "Routines"
+    table = _table(title, "routine", [], ["ranks", "calls", "total", "mean", "max"])
     for row in sorted(rows, key=lambda row: -row.total):
         times = (seconds(row.total), seconds(row.mean), seconds(row.max))
         _add(table, row.routine, f"{row.ranks:,}", f"{row.calls:,}", *times)

@@ -21,7 +21,7 @@ from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pse.trace import Selection, Trace
-from pse.views.selected import selected_text
+from pse.views.selected import selected_text, start_text
 
 FONT = "DejaVu Sans"  # Comes with matplotlib, so that a picture is the same on every machine.
 INK = "#1A1A1A"
@@ -81,13 +81,12 @@ def describe(trace: Trace) -> tuple[str, str]:
         return trace.path.resolve().name, f"{ranks}{where} · {duration_text(trace.span)}"
     values = ", ".join(f"{name} = {_value(value)}" for name, value in known.parameters.items())
     processors = {rank.processor for rank in known.ranks} - {None}
-    started = known.started[:16].replace("T", " ")
     parts = [
         values,
         _count(len(processors), "processor") if processors else "",
         ranks + where,
         duration_text(trace.span),
-        started,
+        start_text(known.started),
     ]
     return PurePath(known.program).stem, " · ".join(filter(None, parts))
 

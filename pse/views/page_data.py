@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from pse.views.page_marks import marks
 from pse.views.page_series import series
 from pse.views.page_tphs import TphTable
 from pse.views.rows import Row, rows
-from pse.views.selected import selected_text
+from pse.views.selected import selected_text, start_text
 
 MOST_ENTRIES = 1_000_000
 """Blocks that the page holds; of more, short ones are merged."""
@@ -185,7 +184,7 @@ def _facts(trace: Trace, selection: Selection, shown: Sequence[Row], found: Sequ
     facts += filter(None, [selected_text(selection)])
     if trace.definitions:
         facts += [f"{name} = {value}" for name, value in trace.definitions.parameters.items() if name != "P"]
-        facts.append(datetime.fromisoformat(trace.definitions.started).strftime("%Y-%m-%d %H:%M"))
+        facts += filter(None, [start_text(trace.definitions.started)])
     return facts
 
 

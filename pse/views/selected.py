@@ -1,4 +1,4 @@
-"""What was selected, in words for the head of a picture.
+"""What was selected and when the run was, in words for the head of a picture.
 
 May touch: nothing.  Next rooms: ``figure.py`` and ``page_data.py``.
 """
@@ -24,6 +24,19 @@ def selected_text(selection: Selection | None) -> str:
     kinds: tuple[tuple[str, Any], ...] = (*ranks, ("", chosen.modules), ("TPH", chosen.tphs))
     parts = [f"{kind} {_some(items)}".strip() for kind, items in kinds if items is not None]
     return f"only {'; '.join(parts)}" if parts else ""
+
+
+def start_text(started: str) -> str:
+    """When a run started, to the minute; archives of others may not know it, and then it was never.
+
+    Examples
+    --------
+    >>> start_text("2025-01-31T12:00:00+01:00")
+    '2025-01-31 12:00'
+    >>> start_text("1970-01-01T00:00:00+00:00")
+    ''
+    """
+    return "" if started.startswith("1970-01-01") else started[:16].replace("T", " ")
 
 
 def _some(items: Iterable[Any]) -> str:

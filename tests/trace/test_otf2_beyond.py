@@ -14,6 +14,7 @@ from otf2.enums import (
     IoParadigmFlag,
     LocationGroupType,
     LocationType,
+    MetricScope,
     ParameterType,
     RmaAtomicType,
     RmaSyncLevel,
@@ -178,10 +179,27 @@ def test_streams_of_accelerators_belong_to_the_process_that_uses_them(builder, t
         writer.enter(1, builder.region("saxpy"))
         writer.leave(2, builder.region("saxpy"))
     notes, read = imported(builder, tmp_path / "archive")
-    assert notes == []
+    assert (notes, read.definitions.program) == ([], "archive")  # The anchor is called traces everywhere.
     assert [(rank.thread, rank.processor, rank.host) for rank in read.definitions.ranks] == [
         ("Master thread", 0, "n0"), ("Master thread", 1, "n1"), ("CUDA[0]", 1, "n1"),
     ]  # fmt: skip
+
+
+def test_recorders_of_metrics_without_a_name_are_called_by_what_they_record(builder, tmp_path):
+    (writer,) = builder.process("m", "n")
+    definitions, group = builder.definitions, builder.locations[0].group
+    power = builder.metric("power", "W")
+    kinds = (LocationType.METRIC, LocationType.CPU_THREAD)
+    recorders = [definitions.location("", type=kind, group=group) for kind in kinds]
+    metric = definitions.metric_instance(power, recorders[0], MetricScope.LOCATION_GROUP, group)
+    for recorder in recorders:
+        builder._opened.event_writer_from_location(recorder).metric(5, metric, (7,))
+    writer.enter(1, builder.region("main"))
+    writer.leave(9, builder.region("main"))
+    notes, read = imported(builder, tmp_path / "archive")
+    assert notes == []
+    assert [rank.thread for rank in read.definitions.ranks] == ["Master thread", "power", "location 2"]
+    assert counters(read, 1) == [("power", "W", 7)]
 
 
 def test_a_trace_without_mpi_has_processes(builder, tmp_path):

@@ -158,7 +158,16 @@ class Archive:
         node = self.tables["LocationGroup"].get(group, (0, 0, UNDEFINED))[2]
         host = self._hosts.get(node, "unknown host")
         is_mpi = rank < len(self._mpi_locations)
-        return Place(rank, location, self.string(name), process, host, events, is_mpi)
+        shown = self.string(name) or self._recorded(location)
+        return Place(rank, location, shown, process, host, events, is_mpi)
+
+    def _recorded(self, location: int) -> str:
+        """What an unnamed location tells of: recorders of metrics often have no name."""
+        for metric, recorder, *_ in self.tables["MetricInstance"].values():
+            members = self.tables["MetricClass"].get(metric, ((),))[0]
+            if recorder == location and members:
+                return self.name("MetricMember", members[0])
+        return f"location {location}"
 
     def _process(self, location: int) -> int:
         """The location group that a location belongs to; an accelerator's is the process that uses it."""

@@ -267,11 +267,11 @@ def _thread_names(archive: Archive) -> Definitions | None:
     places = archive.places
     if len({place.process for place in places}) == len(places):
         return None
-    real = archive.clock[3]
+    real, anchor = archive.clock[3], archive.anchor.resolve()
     started = datetime.fromtimestamp(0 if real == UNDEFINED64 else real / 1e9, UTC)
     return Definitions(
-        program=str(archive.anchor),
-        text_sha256=hashlib.sha256(archive.anchor.read_bytes()).hexdigest(),
+        program=anchor.parent.name if anchor.stem == "traces" else anchor.stem,
+        text_sha256=hashlib.sha256(anchor.read_bytes()).hexdigest(),
         parameters={},
         options={},
         sites=(),
