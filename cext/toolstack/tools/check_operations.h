@@ -43,6 +43,11 @@ static int receives_from_any; /* posted and not yet complete */
     for (size_t i_ = 0; i_ < (table).size; i_++)                                                             \
         for (type *entry = (type *)(table).slots[i_].first; entry; entry = (type *)entry->node.next)
 
+static struct operation *request_of(MPI_Request handle)
+{
+    return handle == MPI_REQUEST_NULL ? NULL : handles_find(&requests, PSE_HANDLE(handle));
+}
+
 /* Starts. */
 
 static void init_operation(struct operation *made, MPI_Comm comm, const char *routine)
@@ -249,10 +254,16 @@ static bool is_ready(struct operation *made, MPI_Request handle)
 /* What is waited for. */
 
 struct wait {
-    struct operation **operations;
+    struct operation **operations; /* NULL: what is known of the handles, looked up each time */
     const MPI_Request *handles;
     int count;
 };
+
+/* Another thread may have completed an operation that had the same handle, and is gone then. */
+static struct operation *waited_for(const struct wait *wait, int i)
+{
+    return wait->operations ? wait->operations[i] : request_of(wait->handles[i]);
+}
 
 static bool all_ready(void *data)
 {
@@ -260,7 +271,7 @@ static bool all_ready(void *data)
     bool all = true;
     state.releasable = false;
     for (int i = 0; i < wait->count; i++)
-        all = is_ready(wait->operations[i], wait->handles[i]) && all;
+        all = is_ready(waited_for(wait, i), wait->handles[i]) && all;
     return all;
 }
 
@@ -271,11 +282,11 @@ static bool any_ready(void *data)
     bool active = false;
     state.releasable = false;
     for (int i = 0; i < wait->count; i++) {
-        const struct operation *made = wait->operations[i];
+        struct operation *made = waited_for(wait, i);
         if (wait->handles[i] == MPI_REQUEST_NULL || (made && made->persistent && !made->active))
             continue;
         active = true;
-        if (is_ready(wait->operations[i], wait->handles[i]))
+        if (is_ready(made, wait->handles[i]))
             return true;
     }
     return !active;

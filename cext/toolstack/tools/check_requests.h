@@ -28,14 +28,9 @@ static void idup_starts(MPI_Comm *newcomm, MPI_Comm comm, MPI_Request handle, co
         made->coming = communicator_comes(newcomm, comm);
 }
 
-static struct operation *request_of(MPI_Request handle)
+/* It is in the table no longer. */
+static void drop_request(struct operation *gone)
 {
-    return handle == MPI_REQUEST_NULL ? NULL : handles_find(&requests, PSE_HANDLE(handle));
-}
-
-static void drop_request(MPI_Request handle)
-{
-    struct operation *gone = handles_take(&requests, PSE_HANDLE(handle));
     if (gone->comm) {
         gone->comm->users--;
         communicator_unused(gone->comm);
@@ -50,11 +45,14 @@ static void started(MPI_Request handle)
         start(made);
 }
 
+/* The handle may be another thread's already. */
 static void request_done(MPI_Request handle, MPI_Status *status)
 {
     struct operation *done = request_of(handle);
     if (!done)
         return;
+    if (!done->persistent)
+        handles_take(&requests, PSE_HANDLE(handle));
     if (done->told)
         *status = done->status;
     done->told = false;
@@ -62,7 +60,7 @@ static void request_done(MPI_Request handle, MPI_Status *status)
     if (done->coming)
         communicator_came(done->coming, done->routine, done->where);
     if (!done->persistent)
-        drop_request(handle);
+        drop_request(done);
 }
 
 /* The first request that MPI takes for inactive, because it has told of its completion already; -1 if there
@@ -94,9 +92,10 @@ static void request_freed(MPI_Request handle)
     struct operation *gone = request_of(handle);
     if (!gone)
         return;
+    handles_take(&requests, PSE_HANDLE(handle));
     if (gone->active)
         end(gone);
-    drop_request(handle);
+    drop_request(gone);
 }
 
 static void request_cancelled(MPI_Request handle)
@@ -110,18 +109,16 @@ static void request_cancelled(MPI_Request handle)
 static void wait_for(int count, const MPI_Request handles[], bool (*ready)(void *), const char *routine)
 {
     char where[SITE_TEXT], text[120] = "";
-    struct operation **made = malloc(sizeof(*made) * (size_t)(count + 1));
-    struct wait wait = {made, handles, count};
-    for (int i = 0; i < count; i++) {
-        made[i] = request_of(handles[i]);
-        if (made[i] && made[i]->active && !text[0]) {
-            snprintf(text, sizeof text, " for %s", made[i]->routine);
-            describe(made[i], text + strlen(text), sizeof text - strlen(text));
+    struct wait wait = {NULL, handles, count};
+    for (int i = 0; i < count && !text[0]; i++) {
+        const struct operation *made = request_of(handles[i]);
+        if (made && made->active) {
+            snprintf(text, sizeof text, " for %s", made->routine);
+            describe(made, text + strlen(text), sizeof text - strlen(text));
         }
     }
     site_pack(where);
     wait_until(ready, &wait, routine, where, text);
-    free(made);
 }
 
 /* Before a test: compare what is complete, before MPI completes it. */

@@ -6,6 +6,7 @@ import pytest
 
 EXCHANGES = Path(__file__).parents[1] / "sources" / "exchanges.c"
 THREADS = Path(__file__).parent / "programs" / "threads.py"
+MANY_THREADS = THREADS.with_name("many_threads.c")
 
 
 @pytest.mark.mpi
@@ -27,3 +28,11 @@ def test_threads_of_python_do_not_stop_each_other(ranks, stacked, tmp_path):
     done = stacked(ranks, conf + "module coopwait\n", THREADS)
     assert done.code == 0
     assert "pse check" not in done.err
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("tool", ["check", "coopwait", "piggyback"])
+def test_threads_do_not_take_requests_of_others_for_theirs(tool, program, stacked_program):
+    threads = program("many_threads", MANY_THREADS.read_text(), "-pthread")
+    done = stacked_program(3, f"module {tool}\n", threads, timeout=20)
+    assert (done.code, done.err) == (0, "")
