@@ -1,4 +1,7 @@
-"""The items of a file before its program: imports, parameters, partitions, options, segments."""
+"""The items of a file before its program: imports, parameters, partitions, options, segments.
+
+Next rooms: `checker` calls these in their order, `statements` walks the program's body.
+"""
 
 from __future__ import annotations
 

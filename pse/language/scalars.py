@@ -1,4 +1,7 @@
-"""Scalar expressions: names resolved, types worked out, and whether all partitions have the same value."""
+"""Scalar expressions: names resolved, types worked out, and whether all partitions have the same value.
+
+Next rooms: `elements` knows what operations give, `statements` and `calls` check with this.
+"""
 
 from __future__ import annotations
 

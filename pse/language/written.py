@@ -1,4 +1,7 @@
-"""Types as a program writes them: element, shape and distribution, with every name in them resolved."""
+"""Types as a program writes them: element, shape and distribution, with every name in them resolved.
+
+Next rooms: `annotations` checks what is written, `statements` and `outputs` ask for it.
+"""
 
 from __future__ import annotations
 

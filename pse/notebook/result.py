@@ -1,4 +1,7 @@
-"""What `pse.run` gives back: the report, what was printed, the trace; as text, HTML, tables and pictures."""
+"""What `pse.run` gives back: the report, what was printed, the trace; as text, HTML, tables and pictures.
+
+May touch: the trace's directory, which it reads.  Next rooms: `running` makes results, ``views`` draws them.
+"""
 
 from __future__ import annotations
 

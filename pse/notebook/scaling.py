@@ -1,4 +1,7 @@
-"""Pictures of an experiment: speedup and efficiency over the number of processors, beside the ideal."""
+"""Pictures of an experiment: speedup and efficiency over the number of processors, beside the ideal.
+
+May touch: nothing.  Next room: `tidy` has the numbers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Arguments of calls: the rows by which the sequencer binds a module's parameters."""
+"""Arguments of calls: the rows by which the sequencer binds a module's parameters.
+
+Next rooms: `calls` writes a call's rows with it, `tables` knows how they are stored.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Hand-overs: to which ranks a new version of a tag goes, and how that is written into the plan's tables."""
+"""Hand-overs: to which ranks a new version of a tag goes, and how that is written into the plan's tables.
+
+Next rooms: `edges` numbers what is handed over, `trees` says along which ranks it goes on, `calls` asks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Opening a rank's recorder, and writing down once what the numbers in the trace stand for."""
+"""Opening a rank's recorder, and writing down once what the numbers in the trace stand for.
+
+May touch: the trace's directory.  Next rooms: `rank` records, ``pse.trace`` has the format.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Shapes as one rank sees them: its piece of a distributed tag, and the dimensions of its modules."""
+"""Shapes as one rank sees them: its piece of a distributed tag, and the dimensions of its modules.
+
+Next rooms: `distributions` has the pieces, `arguments` and `calls` ask.
+"""
 
 from __future__ import annotations
 
