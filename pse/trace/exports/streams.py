@@ -54,13 +54,16 @@ class Stream:
         return first, last
 
     def routines(self) -> set[str]:
-        """Names of the routines that are entered."""
-        names = self.trace.texts(self.rank)
-        entered = self.trace.select(self.rank, EventType.REGION_ENTER)
-        if self.positions is not None:
-            chosen = self.trace.events(self.rank)[self.positions]
-            entered = chosen[chosen["type"] == EventType.REGION_ENTER]
-        return {names.get((TextKind.REGION, int(number)), "") for number in np.unique(entered["a"])}
+        """Names of the routines that are entered; whatever has a name on a rank is used there."""
+        names = {
+            n: name for (kind, n), name in self.trace.texts(self.rank).items() if kind == TextKind.REGION
+        }
+        if self.positions is None:
+            return set(names.values())
+        entered: set[int] = set()
+        for chunk, _ in self.chunks():
+            entered.update(np.unique(chunk["a"][chunk["type"] == EventType.REGION_ENTER]).tolist())
+        return {names.get(number, "") for number in entered}
 
     def chunks(self) -> Iterator[tuple[Array, Array]]:
         """Pairs of events and their times: EVENT_DTYPE and int64 ns since the run's origin."""
