@@ -34,17 +34,7 @@ from pse.language.whereabouts import match_distribution
 
 
 class CallCheck(CallReports):
-    """The check of one call.
-
-    Parameters
-    ----------
-    context : Context
-        Where the call stands.
-    node : Call
-        The call as written.
-    reference : ModuleReference
-        The module that it means.
-    """
+    """The check of one call; parameters are those of `CallReports`."""
 
     def __init__(self, context: Context, node: sx.Call, reference: ModuleReference) -> None:
         super().__init__(context, node, reference)
