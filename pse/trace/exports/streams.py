@@ -54,16 +54,11 @@ class Stream:
         return first, last
 
     def routines(self) -> set[str]:
-        """Names of the routines that are entered; whatever has a name on a rank is used there."""
-        names = {
-            n: name for (kind, n), name in self.trace.texts(self.rank).items() if kind == TextKind.REGION
-        }
-        if self.positions is None:
-            return set(names.values())
-        entered: set[int] = set()
+        """Names of the routines that are entered."""
+        texts, entered = self.trace.texts(self.rank), set[int]()
         for chunk, _ in self.chunks():
             entered.update(np.unique(chunk["a"][chunk["type"] == EventType.REGION_ENTER]).tolist())
-        return {names.get(number, "") for number in entered}
+        return {texts.get((TextKind.REGION, number), "") for number in entered}
 
     def chunks(self) -> Iterator[tuple[Array, Array]]:
         """Pairs of events and their times: EVENT_DTYPE and int64 ns since the run's origin."""
