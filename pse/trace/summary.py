@@ -96,7 +96,8 @@ def _call_rows(names: Names, calls: Array) -> tuple[CallRow, ...]:
     times = calls["leave"] - calls["enter"]
     columns = (
         *(groups.count, groups.sum(calls["failed"]), groups.sum(~calls["complete"])),
-        *(groups.sum(times), groups.max(times), groups.sum(calls["cpu"])),
+        *(groups.sum(times), groups.sum(np.where(calls["complete"], times, 0))),
+        *(groups.max(times), groups.sum(calls["cpu"])),
     )
     return tuple(
         _call_row(names, site, names.threads[thread], *map(int, numbers))
@@ -112,9 +113,11 @@ def _call_row(
     failed: int,
     unfinished: int,
     total: int,
+    ended: int,
     longest: int,
     cpu: int,
 ) -> CallRow:
+    """Nobody knows yet how long an unfinished call takes, nor its CPU time: means are of the others."""
     number, label, place = names.site(site)
     return CallRow(
         site=number,
@@ -125,10 +128,10 @@ def _call_row(
         failed=failed,
         unfinished=unfinished,
         total=total,
-        mean=total / count,
+        mean=ended / (count - unfinished) if unfinished < count else total / count,
         max=longest,
         cpu=cpu,
-        cpu_share=_share(cpu, total),
+        cpu_share=_share(cpu, ended),
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from pse import trace
-from pse.trace import text
+from pse.trace import NONE, EventType, pair, text
 
 
 @pytest.fixture
@@ -29,6 +29,18 @@ def test_calls_are_counted_by_call_site_and_thread(summary):
         (300, 300, 300, 0, 0),
     ]
     assert summary.calls[1].place == "programs/small.coven:12:16"
+
+
+def test_a_call_that_has_not_ended_is_in_no_mean(tmp_path, write_rank, definitions):
+    head = {"site": 0, "tph": 1}
+    enter = {"type": EventType.MODULE_ENTER, "a": NONE, **head}
+    leave = {"type": EventType.MODULE_LEAVE, "a": 100, "b": 0, "c": pair(0, NONE), **head}
+    trace.write_definitions(tmp_path, definitions(processors=0))
+    write_rank(tmp_path, 0, [{"time": 0, **enter}, {"time": 400, **leave}, {"time": 500, **enter},
+                             {"time": 520, "type": EventType.PHASE, "a": 1}])  # fmt: skip
+    summary = trace.summarize(trace.open(tmp_path))
+    names = ("calls", "unfinished", "total", "mean", "max", "cpu_share")
+    assert picked(summary.calls, *names) == [(2, 1, 420, 400, 400, 0.25)]
 
 
 def test_bytes_are_told_apart_by_how_they_went(summary):
