@@ -43,8 +43,18 @@ static inline void unlock(void)
         pthread_mutex_unlock(&mutex);
 }
 
+/* What a call tells when it has returned has the time of its begin; by then other threads may have recorded
+ * more, and times of a file never go back. */
+static inline uint64_t in_order(uint64_t time)
+{
+    static uint64_t latest;
+    return latest = time < latest ? latest : time;
+}
+
 static inline void put(uint64_t time, uint16_t type, uint16_t flags, uint64_t a, uint64_t b, uint64_t c)
 {
+    if (threads)
+        time = in_order(time);
     pse_record_at(recorder, time, type, flags, PSE_NONE, 0, a, b, c);
 }
 
@@ -67,14 +77,14 @@ static void name_routine(unsigned number, uint64_t time)
 
 static inline uint64_t enter(unsigned number)
 {
+    if (!recorder)
+        return pse_clock();
+    lock();
     uint64_t now = pse_clock();
-    if (recorder) {
-        lock();
-        if (__builtin_expect(!named[number], 0))
-            name_routine(number, now);
-        put(now, PSE_EVENT_REGION_ENTER, 0, number, 0, 0);
-        unlock();
-    }
+    if (__builtin_expect(!named[number], 0))
+        name_routine(number, now);
+    put(now, PSE_EVENT_REGION_ENTER, 0, number, 0, 0);
+    unlock();
     return now;
 }
 

@@ -39,6 +39,16 @@ def ends(events):
     return list(zip(events["a"].tolist(), low(events["b"]).tolist(), high(events["b"]).tolist(), strict=True))
 
 
+def test_times_of_threads_are_in_order(program, stacked_program, directory):
+    threads = program("many_threads", (PROGRAMS / "many_threads.c").read_text(), "-pthread")
+    assert stacked_program(3, f"module trace\n  argument directory {directory}\n", threads).code == 0
+    trace = pse.trace.open(directory)
+    assert trace.problems == ()
+    for rank in trace.ranks:
+        assert len(trace.select(rank, EventType.MPI_SEND)) == 16 * 100
+        assert len(trace.select(rank, EventType.MPI_RECEIVE)) == 16 * 100
+
+
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_messages_and_requests(traced, ranks):
     trace = traced(ranks)
