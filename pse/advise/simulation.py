@@ -4,21 +4,23 @@ Each rank does what the engine's sequencer does: it looks at its contexts from t
 call that can begin, and looks again.  A call begins when what it needs is there and the queues that it feeds
 have places; calls that meet in a communicator begin together.
 
-May touch: nothing.  Next rooms: `streams` says what ranks have to do, `routes` what they hand to whom,
-`queues` who waits for a place, `fluid` how long all of it takes; `search` and `model` compare runs.
+May touch: nothing.  Next rooms: `streams` says what ranks have to do, `contexts` keeps how far they are with
+it, `routes` what they hand to whom, `queues` who waits for a place, `fluid` how long all of it takes; `search`
+and `model` compare runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pse.advise.assignment import Assignment, Machine
-from pse.advise.fluid import Fluid, Party
+from pse.advise.contexts import Context, Rank, Strand
+from pse.advise.fluid import Fluid
 from pse.advise.operations import Kind, Operation, Unrolled
 from pse.advise.queues import Queues
 from pse.advise.routes import Message, Routes
-from pse.advise.streams import Fork, Mark, Rest, Seat, Strands, Stream, Wait, distribute
+from pse.advise.streams import Fork, Mark, Rest, Seat, Strands, Wait, distribute
 
 
 class Stuck(Exception):
@@ -68,44 +70,6 @@ def simulate(
     return _Simulation(unrolled, assignment, machine, durations).run()
 
 
-@dataclass(slots=True, eq=False)
-class _Strand:
-    operations: list[int]
-    place: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class _Context:
-    """A place in a stream; `round` is the iteration in flight that it is, of the loop `loop`."""
-
-    stream: Stream
-    loop: int = 0
-    round: int = 0
-    parent: _Context | None = None
-    place: int = 0
-    strands: list[_Strand] | None = None
-    children: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class _Rank:
-    """A rank; `skipped` are the seconds of rounds that are not simulated."""
-
-    seat: Seat
-    party: Party
-    contexts: list[_Context]
-    called: list[tuple[_Strand, Operation]] = field(default_factory=list)
-    seconds: float = 0.0
-    skipped: float = 0.0
-    marks: dict[int, list[float]] = field(default_factory=dict)
-
-    def skip(self, marks: list[float], rounds: int) -> None:
-        """Count rounds that aren't simulated, by the pace of the later half of those that were."""
-        half = (len(marks) - 1) // 2
-        pace = (marks[-1] - marks[half]) / max(len(marks) - 1 - half, 1)
-        self.skipped += pace * rounds
-
-
 class _Simulation:
     def __init__(
         self,
@@ -123,14 +87,14 @@ class _Simulation:
         self.queues = Queues(self.routes, assignment, unrolled.places)
         self.fluid = Fluid(machine)
         self.ranks = {
-            seat: _Rank(seat, self.fluid.party(seat.processor), [_Context(stream)])
+            seat: Rank(seat, self.fluid.party(seat.processor), [Context(stream)])
             for seat, stream in streams.of.items()
         }
         self.executing = [self.ranks[seat] for seat in self.routes.seats]
         self.missing = list(self.routes.needs)
         self.finished = [False] * len(self.operations)
         self.arrived: set[tuple[int, Seat]] = set()
-        self.standing: dict[int, list[tuple[_Rank, _Strand, Operation]]] = {}
+        self.standing: dict[int, list[tuple[Rank, Strand, Operation]]] = {}
         self.complete: dict[int, list[int]] = {}
 
     def run(self) -> Outcome:
@@ -145,7 +109,7 @@ class _Simulation:
 
     # Ranks and their contexts.
 
-    def _look(self, rank: _Rank) -> None:
+    def _look(self, rank: Rank) -> None:
         """Have a rank do what it can, until it is in a call or nothing can be done."""
         while not rank.party.busy:
             if rank.called:
@@ -154,12 +118,12 @@ class _Simulation:
             if not any(self._try(rank, context) for context in list(rank.contexts)):
                 return
 
-    def _look_soon(self, ranks: Iterable[_Rank]) -> None:
+    def _look_soon(self, ranks: Iterable[Rank]) -> None:
         """Have ranks look again once all that happens at this moment has happened."""
         for rank in ranks:
             self.fluid.after(0.0, lambda rank=rank: self._look(rank))  # type: ignore[misc]
 
-    def _try(self, rank: _Rank, context: _Context) -> bool:
+    def _try(self, rank: Rank, context: Context) -> bool:
         """Bring a context as far as it goes; True if a call began, or other contexts may go on by it."""
         while True:
             if context.strands is not None:
@@ -176,11 +140,11 @@ class _Simulation:
             if not self._item(rank, context):
                 return False
 
-    def _item(self, rank: _Rank, context: _Context) -> bool:
+    def _item(self, rank: Rank, context: Context) -> bool:
         """Enter the next item; False if it has to wait."""
         match context.stream[context.place]:
             case Strands(strands):
-                context.strands = [_Strand(operations) for operations in strands]
+                context.strands = [Strand(operations) for operations in strands]
                 return True
             case Wait(inputs):
                 if not all(self._is_here(needed.source, rank) for needed in inputs):
@@ -194,15 +158,15 @@ class _Simulation:
         context.place += 1
         return True
 
-    def _clock(self, rank: _Rank) -> float:
+    def _clock(self, rank: Rank) -> float:
         return self.fluid.now + rank.skipped
 
-    def _is_here(self, source: int, rank: _Rank) -> bool:
+    def _is_here(self, source: int, rank: Rank) -> bool:
         if self.executing[source] is rank:
             return self.finished[source]
         return (source, rank.seat) in self.arrived
 
-    def _strands(self, rank: _Rank, context: _Context) -> bool:
+    def _strands(self, rank: Rank, context: Context) -> bool:
         """Begin the first operation of a context that can; True if one began."""
         assert context.strands is not None
         for strand in list(context.strands):
@@ -224,20 +188,20 @@ class _Simulation:
 
     # Calls.
 
-    def _can_begin(self, rank: _Rank, context: _Context, operation: Operation) -> bool:
+    def _can_begin(self, rank: Rank, context: Context, operation: Operation) -> bool:
         """Whether an operation that is next has all that it needs; the oldest iteration needs no places."""
         self._take(rank, operation)
         if self.missing[operation.number]:
             return False
         return self._is_oldest(context) or self.queues.has_places(operation)
 
-    def _take(self, rank: _Rank, operation: Operation) -> None:
+    def _take(self, rank: Rank, operation: Operation) -> None:
         """What an operation reads leaves its queue when the operation is next."""
         for source, queue, _ in operation.inputs:
             if queue is not None and (source, rank.seat) in self.arrived:
                 self._look_soon(self.ranks[seat] for seat in self.queues.take(source, queue, rank.seat))
 
-    def _stand(self, rank: _Rank, strand: _Strand, operation: Operation) -> None:
+    def _stand(self, rank: Rank, strand: Strand, operation: Operation) -> None:
         """A call that meets others begins when all stand before it."""
         assert operation.group is not None
         there = self.standing.setdefault(operation.group, [])
@@ -249,7 +213,7 @@ class _Simulation:
                 other.called.append((their_strand, call))
             self._look_soon([*(other for other, _, _ in there if other is not rank), rank])
 
-    def _begin(self, rank: _Rank, strand: _Strand, operation: Operation) -> None:
+    def _begin(self, rank: Rank, strand: Strand, operation: Operation) -> None:
         began = self.fluid.now
 
         def done() -> None:
@@ -273,7 +237,7 @@ class _Simulation:
                 self.queues.put(queue, seat)
             self._deliver(number, self.ranks[seat], queue, message)
 
-    def _deliver(self, number: int, rank: _Rank, queue: str | None, message: Message) -> None:
+    def _deliver(self, number: int, rank: Rank, queue: str | None, message: Message) -> None:
         sender = self.executing[number]
 
         def there() -> None:
@@ -301,14 +265,14 @@ class _Simulation:
 
     # Iterations in flight.
 
-    def _fork(self, rank: _Rank, context: _Context, fork: Fork) -> bool:
+    def _fork(self, rank: Rank, context: Context, fork: Fork) -> bool:
         """Start iterations as the window lets; the context goes on when all are done."""
         self.complete.setdefault(fork.loop, [0] * len(fork.rounds))
         rank.marks.setdefault(fork.loop, [self._clock(rank)])
         window = min(len(fork.rounds), self._all_complete(fork.loop) + fork.window)
         for number in range(context.children, window):
             place = rank.contexts.index(context)  # Older ones first, the one around them last.
-            rank.contexts.insert(place, _Context(fork.rounds[number], fork.loop, number, context))
+            rank.contexts.insert(place, Context(fork.rounds[number], fork.loop, number, context))
             self._look_soon([rank])
         context.children = max(context.children, window)
         if any(child.parent is context for child in rank.contexts) or context.children < len(fork.rounds):
@@ -324,14 +288,14 @@ class _Simulation:
         done = self.complete[loop]
         return next((number for number, count in enumerate(done) if count < ranks), len(done))
 
-    def _is_oldest(self, context: _Context) -> bool:
+    def _is_oldest(self, context: Context) -> bool:
         while context.parent is not None:
             if context.parent.parent is None:
                 return context.round == self._all_complete(context.loop)
             context = context.parent
         return False
 
-    def _end(self, rank: _Rank, context: _Context) -> None:
+    def _end(self, rank: Rank, context: Context) -> None:
         """A context has come to its end."""
         rank.contexts.remove(context)
         if context.parent is None:
