@@ -1,4 +1,7 @@
-"""The system's OTF2 library, another release than the package's, reads from C all that was recorded."""
+"""The system's OTF2 library, another release than the package's, reads from C all that was recorded.
+
+PSE_OTF2_CONFIG=/…/otf2-config names another build of the library, an old one, say.
+"""
 
 import os
 import shutil
