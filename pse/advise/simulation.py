@@ -5,8 +5,8 @@ call that can begin, and looks again.  A call begins when what it needs is there
 have places; calls that meet in a communicator begin together.
 
 May touch: nothing.  Next rooms: `streams` says what ranks have to do, `contexts` keeps how far they are with
-it, `routes` what they hand to whom, `queues` who waits for a place, `fluid` how long all of it takes; `search`
-and `model` compare runs.
+it, `routes` what they hand to whom, `queues` who waits for a place, `fluid` how long all of it takes;
+`search` and `model` compare runs.
 """
 
 from __future__ import annotations
