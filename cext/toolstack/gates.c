@@ -84,11 +84,12 @@ static bool is_one_of(uint64_t communicator, const struct pse_words *wanted)
     return false;
 }
 
+/* Where MPI_Comm_f2c is no function (it is a macro of MPICH 4.0), handles of both languages are alike. */
 static uint64_t from_fortran(uint64_t address)
 {
     int handle;
     memcpy(&handle, (const void *)(uintptr_t)address, sizeof handle);
-    return mpi.of_fortran(handle);
+    return mpi.of_fortran ? mpi.of_fortran(handle) : (uint32_t)handle;
 }
 
 /* Gates -------------------------------------------------------------------------------------------------- */

@@ -128,7 +128,8 @@ void pse_narrow_release(uintptr_t key)
 
 pse_function pse_library(const char *routine)
 {
-    return pse_library_routine(pse_find(routine));
+    const int number = pse_find(routine);
+    return number < 0 ? NULL : pse_library_routine(number);
 }
 
 /* A program that isn't position-independent has copies of the library's variables, which then are the ones.
