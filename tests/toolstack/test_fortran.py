@@ -25,7 +25,7 @@ PROGRAM = """
 void mpi_init_(int *), mpi_barrier_(int *, int *), mpi_finalize_(int *);
 int main(void)
 {
-    int comm = 0, code;
+    int comm = 0x44000000, code; /* MPI_COMM_WORLD */
     mpi_init_(&code);
     for (int i = 0; i < 3; i++)
         mpi_barrier_(&comm, &code);
@@ -86,6 +86,16 @@ def test_tools_of_both_languages_see_their_calls(order, beside, tool, pse, tmp_p
     assert done.code == 0
     each = ["3 in C", "3 in Fortran"] + ["3 in both"] * ("b" in order)
     assert sorted(done.err.splitlines()) == sorted(each * 3)
+
+
+@pytest.mark.parametrize(("name", "seen"), [("world", 3), ("self", 0)])
+def test_communicators_of_fortran_are_told_apart(name, seen, beside, tool, pse, tmp_path, shared_cache):
+    library, program = beside
+    conf = tmp_path / "tools.conf"
+    conf.write_text(f"module {tool('fortran_only', FORTRAN_ONLY, '-Wl,-z,now')}\n  communicator {name}\n")
+    command = ["tools", "run", "-c", conf, "--mpi", library, "--", program]
+    done = pse(*command, env={"PSE_CACHE": str(shared_cache)})
+    assert (done.code, done.err) == (0, f"{seen} in Fortran\n")
 
 
 def test_a_program_in_c_runs_beside_it(beside, tool, ring, pse, tmp_path, shared_cache):
