@@ -60,7 +60,8 @@ def unexpected(token: Token, before: Token | None, accepted: Collection[str]) ->
     """Report a token that does not fit where it stands."""
     span = span_of(token)
     if token.type == "STRAY":
-        hint = next((text for mark, text in _HINTS.items() if token.startswith(mark)), None)
+        letter = "names have letters from a to z, digits and `_`" if token[0].isalpha() else None
+        hint = next((text for mark, text in _HINTS.items() if token.startswith(mark)), letter)
         return error("E0001", f"unexpected character `{_short(token)}`", span, help=hint)
     if token.type == "BADSTRING":
         return error("E0002", "this string has no closing quote on its line", span, help='close it with `"`')

@@ -25,6 +25,17 @@ def test_program_has_its_diagnostics(path, finder):
     assert to_json(result.diagnostics)["errors"] == len(errors)
 
 
+@pytest.mark.parametrize(
+    ("character", "help"), [("ß", "names have letters from a to z, digits"), ("$", None)]
+)
+def test_a_letter_that_names_cant_have_is_told_from_other_characters(finder, character, help):
+    (found,) = check(f"coven 1\nprogram p {{ print({character}) }}\n", "p.coven", modules=finder).diagnostics[
+        :1
+    ]
+    assert found.code == "E0001"
+    assert found.help == help or found.help.startswith(help)
+
+
 def test_at_least_eighty_programs_are_malformed():
     malformed = [path for path in PROGRAMS if EXPECTATION.search(path.read_text())]
     assert len(malformed) >= 80
