@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from pse.language.evaluation import evaluate
 from pse.language.expressions import Expression, Text, names
 from pse.language.resolved import Argument, CallSite, Output
 from pse.language.types import Direction, Element, Parameter, Type
 from pse.runtime.communicators import Communicator, members
+from pse.runtime.job import Job
 from pse.runtime.moves import MAX_DIMS, Move, between, extents
 from pse.runtime.shapes import Shapes, element_of
+from pse.runtime.slots import Slots
 from pse.runtime.tables import ELEMENT_CODES, ArgumentKind, Tables, itemsize
-
-if TYPE_CHECKING:
-    from pse.runtime.projection import Job, Slots
 
 # For a MAKE argument: parts, bytes and offset of the block that the partitions share; none.
 _NO_SHARED_HOME = (0, 0, 0)

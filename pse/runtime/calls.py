@@ -7,7 +7,6 @@ binds parameters, `handover` says who gets what; `exchanges` lowers the operatio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from pse.graph import Exit
 from pse.language.errors import ProgramError
@@ -20,12 +19,11 @@ from pse.runtime.communicators import Communicator, waits_for_turn
 from pse.runtime.edges import Edge, Role, edge_of
 from pse.runtime.handover import Engine, HandOver, Push
 from pse.runtime.here import Here
+from pse.runtime.job import Job
 from pse.runtime.regions import Regions
 from pse.runtime.shapes import Shapes
+from pse.runtime.slots import Slots
 from pse.runtime.tables import COMBINATIONS, CallKind, Operation, Tables
-
-if TYPE_CHECKING:
-    from pse.runtime.projection import Job, Slots
 
 
 class CallLowering:

@@ -35,8 +35,9 @@ from pse.runtime.checkpoint_reader import Reader
 from pse.runtime.checkpoint_schedule import Every, Schedule
 from pse.runtime.checkpoint_values import HIDDEN, Restoring, capture
 from pse.runtime.edges import inflight_loops, is_entry, leads_to_entry
+from pse.runtime.job import Job
 from pse.runtime.peers import MpiPeers
-from pse.runtime.projection import Job, Projection
+from pse.runtime.projection import Projection
 
 _LOOK = 0.05
 """Seconds between two looks at the board where iterations are counted."""

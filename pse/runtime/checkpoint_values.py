@@ -24,8 +24,9 @@ from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.checkpoint_manifest import Array, Saved, member_name
 from pse.runtime.checkpoint_reader import Reader
 from pse.runtime.here import Here
+from pse.runtime.job import Job
 from pse.runtime.moves import Axis, Piece, extents
-from pse.runtime.projection import Job, Projection
+from pse.runtime.projection import Projection
 from pse.runtime.shapes import Shapes, element_of
 from pse.runtime.tables import ELEMENT_CODES, itemsize
 

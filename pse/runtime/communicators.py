@@ -22,7 +22,7 @@ from pse.runtime.tables import CallKind
 if TYPE_CHECKING:
     from mpi4py import MPI  # Importing it starts MPI: not in the launcher.
 
-    from pse.runtime.projection import Job
+    from pse.runtime.job import Job
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ from mpi4py import MPI
 from pse.memory import default_capacity
 from pse.runtime import _faults, cores, leftovers, owners, report, report_text
 from pse.runtime.checkpoint import Checkpoints, Resumed
+from pse.runtime.job import Job
 from pse.runtime.messages import error_text, exit_code
 from pse.runtime.node import Node
 from pse.runtime.outcome import VARIABLE, Record
 from pse.runtime.progress import in_background
-from pse.runtime.projection import Job
 from pse.runtime.rank import Outcome, run_rank
 from pse.runtime.recording import definitions, make_room, write_definitions
 from pse.runtime.rehearsal import agreed

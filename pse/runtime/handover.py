@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from pse.graph import Exit, ThreadKey
 from pse.language.resolved import CallSite
@@ -16,11 +15,10 @@ from pse.language.types import Element, Type
 from pse.runtime import trees
 from pse.runtime.edges import Edge
 from pse.runtime.here import Here
+from pse.runtime.job import Job
 from pse.runtime.shapes import Shapes
+from pse.runtime.slots import Slots
 from pse.runtime.tables import Tables
-
-if TYPE_CHECKING:
-    from pse.runtime.projection import Job, Slots
 
 
 @dataclass(frozen=True)

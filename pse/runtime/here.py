@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from pse.language.types import Type
-
-if TYPE_CHECKING:
-    from pse.runtime.projection import Job
+from pse.runtime.job import Job
 
 
 class Here:

@@ -21,7 +21,7 @@ from pse.language.types import Element
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.checkpoint_manifest import Saved, letter_name, member_name
 from pse.runtime.checkpoint_reader import Reader
-from pse.runtime.projection import Job
+from pse.runtime.job import Job
 from pse.runtime.tables import ELEMENT_CODES
 
 _TYPES = {code: np.dtype(e.value) for e, code in ELEMENT_CODES.items() if e is not Element.OBJECT}

@@ -9,16 +9,12 @@ sends control messages at all.
 
 from __future__ import annotations
 
-import itertools
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 
-from pse.graph import Liveness, ThreadKey
-from pse.language.errors import ProgramError
-from pse.language.expressions import Apply, Binary, Expression, Name, Number, Value
+from pse.language.expressions import Apply, Binary, Expression, Name, Number
 from pse.language.resolved import (
     Assign,
     CallSite,
@@ -26,120 +22,29 @@ from pse.language.resolved import (
     If,
     ModuleReference,
     Parallel,
-    ResolvedProgram,
     Swap,
     While,
 )
 from pse.language.source import Span
-from pse.language.types import Element, Type
+from pse.language.types import Element
 from pse.modules import LoadedModule, serve
 from pse.runtime._sequencer import Plan, mail_services
 from pse.runtime.calls import CallLowering
 from pse.runtime.communicators import Communicator
-from pse.runtime.counting import Counting, counting
+from pse.runtime.counting import Counting
 from pse.runtime.edges import (
     Edge,
-    Edges,
     Role,
     edge_of,
     inflight_loops,
     is_entry,
     is_own,
-    number_edges,
 )
 from pse.runtime.here import Here
-from pse.runtime.sizes import read_extent
+from pse.runtime.job import Job
+from pse.runtime.slots import Slots
 from pse.runtime.spreading import Spreading
-from pse.runtime.tables import EXTENT, Operation, Tables
-
-_CONSTANT, _SLOT = 0, 2
-PROCS = "procs"
-"""The set of partitions of a program that declares none: one for each processor."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """What all ranks of a run agree on.
-
-    Attributes
-    ----------
-    environment : mapping
-        Values of parameters, ``procs`` and partitions.
-    nodes : sequence of int
-        Node of every rank.
-    depths : callable
-        Queue depth of the thread with a label.
-    local_limit : int
-        Buffers of fewer bytes stay in the rank's own memory.
-    placements : mapping of str to tuple of int
-        The processor of every partition, by the partition's name.
-    balance : int
-        After how many rounds of a loop partitions may move to other processors; 0: never.
-    pauses : bool
-        Whether plans have pauses at the heads of the program's own loops, for checkpoints or balance.
-    """
-
-    program: ResolvedProgram
-    liveness: Liveness
-    environment: Mapping[str, Value]
-    processors: int
-    nodes: Sequence[int]
-    shared_memory: bool
-    local_limit: int
-    depths: Callable[[str], int]
-    placements: Mapping[str, tuple[int, ...]]
-    balance: int = 0
-    pauses: bool = False
-
-    def is_remote(self, rank: int, peer: int) -> bool:
-        """Whether two ranks exchange data through MPI."""
-        return rank != peer and (not self.shared_memory or self.nodes[rank] != self.nodes[peer])
-
-    @cached_property
-    def edges(self) -> Edges:
-        """The program's edges and their numbers."""
-        return number_edges(self.liveness.walk, self.program.tags, self.environment)
-
-    @property
-    def sets(self) -> list[str]:
-        """Name the sets of partitions, in the order in which messages among partitions number them from 1."""
-        return [*self.placements, PROCS]
-
-    def set_of(self, array: Type) -> str:
-        """Name the partition (the set of partitions) over which a tag is distributed."""
-        return array.distribution.partition or PROCS
-
-    def owners(self, partition: str) -> tuple[int, ...]:
-        """Give the processor of every partition of a set."""
-        return self.placements.get(partition) or tuple(range(self.processors))
-
-    def members(self, partition: str, processor: int) -> list[int]:
-        """List the partitions of a set that live on a processor."""
-        return [index for index, owner in enumerate(self.owners(partition)) if owner == processor]
-
-    def load_of(self, partition: str, index: int) -> int:
-        """Give where a partition stands among all of the program's."""
-        before = itertools.takewhile(lambda name: name != partition, self.placements)
-        return sum(len(self.placements[name]) for name in before) + index
-
-    def is_plain(self, partition: str) -> bool:
-        """Whether every processor has just the partition of its own number."""
-        return self.owners(partition) == tuple(range(self.processors))
-
-    def pieces(self, array: Type) -> int:
-        """Count the pieces of a distributed tag."""
-        return len(self.owners(self.set_of(array)))
-
-    def counting(self, step: int, rank: int) -> Counting:
-        """Say how a rank learns how many iterations of an inflight loop are complete everywhere."""
-        keys = [key for key in self.liveness.placement.keys if self.liveness.participates(key, step)]
-        ranks = sorted(rank for key in keys for rank in self.ranks_of(key))
-        return counting(ranks, self.nodes if self.shared_memory else None, rank)
-
-    def ranks_of(self, key: ThreadKey) -> list[int]:
-        """List the ranks of a thread: one at the root, one for each processor in PARALLEL."""
-        processors = 1 if key.region == "root" else self.processors
-        return [self.liveness.placement.rank_of(key, processor) for processor in range(processors)]
+from pse.runtime.tables import Operation, Tables
 
 
 @dataclass(frozen=True)
@@ -174,43 +79,6 @@ def project(
     """
     serve(mail_services())
     return Projector(job, rank, load, communicators or {}).run()
-
-
-class Slots:
-    """The slots of a plan: for each tag this rank meets, one, or one for each of its partitions.
-
-    Names of hidden slots begin with a sign that no tag begins with.  A plan for other placements gives the
-    same names other numbers: `numbers` tells them.
-    """
-
-    def __init__(self, here: Here) -> None:
-        self.here = here
-        self.environment, self.tags = here.job.environment, here.job.program.tags
-        self.numbers: dict[tuple[str, int | None], int] = {}
-
-    def of(self, tag: str) -> int:
-        """Give the slot of a tag."""
-        return self.numbers.setdefault((tag, self._lane(tag)), len(self.numbers))
-
-    def _lane(self, tag: str) -> int | None:
-        """Whose slot it is: a partition's (None: all have one)."""
-        if tag.startswith("%"):
-            return self.here.partition
-        if not self.here.is_apart(self.tags[tag].type):
-            return None
-        assert self.here.partition is not None, f"{tag} is each partition's own"
-        return self.here.partition
-
-    def load(self, name: str) -> tuple[int, int, int | float]:
-        """Tell how an expression gets the value of a name: (term kind, slot, constant or axis)."""
-        if (extent := read_extent(name)) is not None:
-            return EXTENT, self.of(extent[0]), extent[1]
-        if name not in self.environment:
-            return _SLOT, self.of(name), 0
-        value = self.environment[name]
-        if isinstance(value, bool | int | float):
-            return _CONSTANT, 0, value
-        raise ProgramError(f"{name} is a {type(value).__name__} and can't be calculated with")
 
 
 class Projector:

@@ -25,7 +25,8 @@ from pse.modules.posting import Request
 from pse.runtime import failures, objects
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.arguments import bindings
-from pse.runtime.projection import Job, Projection
+from pse.runtime.job import Job
+from pse.runtime.projection import Projection
 from pse.runtime.tables import ArgumentKind
 
 

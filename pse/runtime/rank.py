@@ -29,9 +29,10 @@ from pse.runtime.checkpoint import Checkpoints
 from pse.runtime.clocks import record_clock
 from pse.runtime.communicators import make as make_communicators
 from pse.runtime.footing import record_cpu_time, record_footing
+from pse.runtime.job import Job
 from pse.runtime.links import record_links
 from pse.runtime.peers import MpiPeers
-from pse.runtime.projection import Job, project
+from pse.runtime.projection import project
 from pse.runtime.pycalls import PythonCalls
 from pse.runtime.rebalance import Rebalancing, Standing
 from pse.runtime.recording import begin_recording

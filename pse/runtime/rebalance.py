@@ -26,7 +26,8 @@ import numpy.typing as npt
 from pse.runtime import balance, letters, mailfaults
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.communicators import bound
-from pse.runtime.projection import Job, Projection
+from pse.runtime.job import Job
+from pse.runtime.projection import Projection
 
 Bytes = npt.NDArray[np.uint8]
 Number = int | float | complex

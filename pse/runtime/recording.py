@@ -15,8 +15,8 @@ from pse.language.expressions import render
 from pse.language.resolved import CallSite, For
 from pse.language.types import Type
 from pse.runtime.edges import inflight_loops
+from pse.runtime.job import Job
 from pse.runtime.machine import machine
-from pse.runtime.projection import Job
 from pse.trace import (
     Definitions,
     EdgeDefinition,

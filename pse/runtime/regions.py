@@ -5,14 +5,10 @@ Next rooms: `cext/partitions` carries the messages; `Job.placements` says who li
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pse.language.resolved import CallSite
 from pse.runtime.here import Here
+from pse.runtime.job import Job
 from pse.runtime.tables import Tables
-
-if TYPE_CHECKING:
-    from pse.runtime.projection import Job
 
 
 class Regions:

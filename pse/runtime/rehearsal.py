@@ -13,8 +13,9 @@ from pse.language.errors import ProgramError
 from pse.language.resolved import ModuleReference
 from pse.modules import LoadedModule
 from pse.modules import prepare as build_modules
+from pse.runtime.job import Job
 from pse.runtime.owners import Owners, is_users, partition_counts, place_partitions
-from pse.runtime.projection import Job, project
+from pse.runtime.projection import project
 from pse.runtime.request import Prepared
 
 

@@ -23,10 +23,10 @@ from pse.runtime.checkpoint_files import Directory
 from pse.runtime.checkpoint_manifest import MANIFEST, CheckpointRefused, Manifest, checksum_of, set_of_letter
 from pse.runtime.checkpoint_reader import read_manifest, verify
 from pse.runtime.checkpoint_schedule import DEFAULT, Every
+from pse.runtime.job import Job
 from pse.runtime.owners import partition_counts, place_partitions
 
 if TYPE_CHECKING:
-    from pse.runtime.projection import Job
     from pse.runtime.request import Prepared, Request
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pse.language.errors import ProgramError
 from pse.language.evaluation import evaluate
@@ -16,11 +15,9 @@ from pse.language.resolved import CallSite, Output
 from pse.language.types import Element, Parameter, Type
 from pse.runtime import distributions
 from pse.runtime.here import Here
+from pse.runtime.job import Job
 from pse.runtime.moves import Piece, extents, shares
 from pse.runtime.sizes import extent_name, loose_tags
-
-if TYPE_CHECKING:
-    from pse.runtime.projection import Job
 
 
 class Shapes:

@@ -32,9 +32,10 @@ from pse.runtime._sequencer import Sequencer
 from pse.runtime.balance import better
 from pse.runtime.communicators import Communicator
 from pse.runtime.edges import inflight_loops
+from pse.runtime.job import Job
 from pse.runtime.moves import strides
 from pse.runtime.owners import partition_counts, place_partitions
-from pse.runtime.projection import Job, Projection, project
+from pse.runtime.projection import Projection, project
 from pse.runtime.pycalls import PythonCalls
 from pse.runtime.rebalance import Decide, Rebalancing, Standing
 from pse.runtime.tables import ELEMENT_CODES
