@@ -39,8 +39,8 @@ class Sizes:
     units: int = 8
     seconds: float = 0.2
     n: int = 2036
-    side: int = 512
-    tolerance: float = 1e-3
+    side: int = 1024
+    tolerance: float = 3e-4
     emulated: bool = True
     applications: tuple[str, ...] = ("synthetic", "fft", "heat")
     megabits: Mapping[str, float] = field(
