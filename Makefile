@@ -27,7 +27,7 @@ STAMP_DEV := .venv/.stamp-dev
 
 # Editable without CMake: the extensions are `make ext`'s, so a room that doesn't compile never blocks the set-up.
 # In place: Python's own path search finds every new file, where the redirecting finder knows only those of its day.
-EDITABLE := --no-build-isolation -C wheel.cmake=false -C editable.mode=inplace
+EDITABLE := --no-build-isolation --config-settings wheel.cmake=false --config-settings editable.mode=inplace
 PIP_INSTALL := $(BIN)/python -m pip install -q --disable-pip-version-check
 
 # Where C and Cython sources may lie.
