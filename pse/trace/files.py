@@ -4,12 +4,14 @@ Nothing is parsed: the records of a file *are* a NumPy array.  They are looked t
 all tables need: how many there are of each type, for a rank may have been killed, its disk may have been
 full, and the file may have been cut by a copy; and whether time goes forward.
 
-May touch: nothing; files are mapped for reading.  Next room: ``reader.py`` gathers the ranks' files.
+May touch: the limit of open files; files are mapped for reading.  Next room: ``reader.py`` gathers the ranks' files.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -87,7 +89,18 @@ def open_rank_file(path: Path, rank: int) -> RankFile:
     try:
         return _open(path, rank)
     except OSError as error:
+        if error.errno == errno.EMFILE and _may_open_more():
+            return open_rank_file(path, rank)
         raise TraceError(f"{path} can't be read: {error.strerror}") from error
+
+
+def _may_open_more() -> bool:
+    """Raise this process's limit of open files, of which each mapped one takes one, to what it may be."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if now == most:
+        return False
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return True
 
 
 def merge_rank_files(first: RankFile, second: RankFile) -> RankFile:

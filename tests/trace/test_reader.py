@@ -1,8 +1,12 @@
 """Reading what is there, and saying what isn't: damaged, missing, foreign and newer files."""
 
 import contextlib
+import functools
 import mmap
+import re
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -47,6 +51,24 @@ def test_events_are_mapped_not_read(small_trace):
     assert any(isinstance(base, mmap.mmap) for base in bases(events))
     with pytest.raises(ValueError, match="read-only"):
         events["a"] = 1
+
+
+LIMITED = """
+import resource, sys
+from pse import trace
+resource.setrlimit(resource.RLIMIT_NOFILE, (5, int(sys.argv[2])))
+opened = trace.open(sys.argv[1])
+print(opened.ranks, *opened.problems)
+"""
+
+
+def test_more_ranks_than_files_may_be_open_at_first(small_trace):
+    arguments = [sys.executable, "-c", LIMITED, str(small_trace)]
+    run = functools.partial(subprocess.run, capture_output=True, text=True, check=False)
+    assert run([*arguments, "100"]).stdout == "(0, 1, 2)\n"
+    assert re.fullmatch(
+        r"\(0.*\) .*events can't be read: Too many open files.*\n", run([*arguments, "6"]).stdout
+    )
 
 
 def test_an_unknown_rank_is_named(small_trace):
