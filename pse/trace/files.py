@@ -4,7 +4,8 @@ Nothing is parsed: the records of a file *are* a NumPy array.  They are looked t
 all tables need: how many there are of each type, for a rank may have been killed, its disk may have been
 full, and the file may have been cut by a copy; and whether time goes forward.
 
-May touch: the limit of open files; files are mapped for reading.  Next room: ``reader.py`` gathers the ranks' files.
+May touch: the limit of open files; files are mapped for reading.  Next room: ``reader.py`` gathers the
+ranks' files.
 """
 
 from __future__ import annotations
