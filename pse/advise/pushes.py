@@ -6,13 +6,14 @@ Next room: `executions` puts them on every operation.
 from __future__ import annotations
 
 from pse.graph import Walk, analyse_run
+from pse.graph.exits import Names
 from pse.graph.walk import inouts_of, outputs_of, read_names
-from pse.language.resolved import ResolvedProgram, Swap
+from pse.language.resolved import ResolvedProgram
 
 
 def pushed(program: ResolvedProgram, walk: Walk) -> dict[int, list[tuple[str, tuple[int, ...]]]]:
     """Give the tags that each call site in PARALLEL hands to the root, and the sites that may read them."""
-    live = analyse_run(program)
+    live, names = analyse_run(program), Names(walk)
     at_root = [site for site in walk.sites if not site.parallel]
     found: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
     for site in walk.sites:
@@ -20,18 +21,6 @@ def pushed(program: ResolvedProgram, walk: Walk) -> dict[int, list[tuple[str, tu
             if program.tags[tag].type.scalar:
                 continue
             if any(key.region == "root" for key in live.readers(site, tag)):
-                names = _names_of(walk, tag)
-                readers = tuple(other.id for other in at_root if names & read_names(other))
+                readers = tuple(other.id for other in at_root if names.of(tag) & read_names(other))
                 found.setdefault(site.id, []).append((tag, readers))
     return found
-
-
-def _names_of(walk: Walk, tag: str) -> set[str]:
-    """The names under which a tag's array may be read: its own, and those it is swapped with."""
-    known = {tag}
-    swaps = [step.statement for step in walk.steps if isinstance(step.statement, Swap)]
-    for _ in swaps:
-        for swap in swaps:
-            if known & {swap.left, swap.right}:
-                known |= {swap.left, swap.right}
-    return known

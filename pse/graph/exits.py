@@ -71,7 +71,7 @@ def analyse_run(program: ResolvedProgram, *, together: bool = False) -> Liveness
 
 def exit_sites(walk: Walk, tags: Mapping[str, Tag]) -> dict[tuple[int, str], int]:
     """Give what might be handed over at exits: by loop and tag, the call for which it is counted."""
-    names = _Names(walk)
+    names = Names(walk)
     found: dict[tuple[int, str], int] = {}
     for step in walk.steps:
         moved = [tag for tag in defined(step.statement) if _is_handed(tags[tag])]
@@ -93,7 +93,7 @@ def _ends_once(walk: Walk, step: int) -> bool:
     return isinstance(statement, While) or (isinstance(statement, For) and statement.inflight is None)
 
 
-class _Names:
+class Names:
     """The names that a version may come to have by swaps."""
 
     def __init__(self, walk: Walk) -> None:
@@ -104,6 +104,7 @@ class _Names:
                 self._shared |= dict.fromkeys(together, together)
 
     def of(self, tag: str) -> frozenset[str]:
+        """Give the names of what a tag stands for, its own among them."""
         return self._shared.get(tag, frozenset((tag,)))
 
 
