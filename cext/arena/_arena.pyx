@@ -76,9 +76,9 @@ cdef uint64_t extent_bytes(const pse_layout *layout) noexcept:
 
 def read_memory(root):
     """Total and available bytes of memory as proc and sys below `root` tell them."""
-    cdef pse_memory memory
+    cdef pse_arena_memory memory
     cdef bytes name = root.encode()
-    if pse_memory_read(name, &memory):
+    if pse_arena_read_available_memory(name, &memory):
         raise errors.system_error(errno, f"{root}/proc/meminfo doesn't tell how much memory there is")
     return memory.total, memory.available
 

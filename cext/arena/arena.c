@@ -13,7 +13,8 @@
 #define SMALLEST (UINT64_C(4) * PSE_GRANULE)
 #define LARGEST (UINT64_C(1) << 45) /* Two zones of this size fit into the address space of every kernel. */
 
-static const uint64_t control_bytes = (sizeof(pse_control) + PSE_GRANULE - 1) / PSE_GRANULE * PSE_GRANULE;
+static const uint64_t control_bytes =
+    (sizeof(pse_arena_control) + PSE_GRANULE - 1) / PSE_GRANULE * PSE_GRANULE;
 
 /* Map the file where huge pages can be: at a multiple of their size, in the middle of a reserved range. */
 static void *map_aligned(int fd, uint64_t bytes)
@@ -21,7 +22,7 @@ static void *map_aligned(int fd, uint64_t bytes)
     char *hole = mmap(NULL, bytes + PSE_HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (hole == MAP_FAILED)
         return MAP_FAILED;
-    uint64_t before = pse_round_up((uintptr_t)hole, PSE_HUGE) - (uintptr_t)hole;
+    uint64_t before = pse_arena_round_up((uintptr_t)hole, PSE_HUGE) - (uintptr_t)hole;
     if (before > 0)
         munmap(hole, before);
     munmap(hole + before + bytes, PSE_HUGE - before);
@@ -61,26 +62,26 @@ static void make_mutex(pthread_mutex_t *mutex)
 
 /* The large zone's first header ends on a page boundary; its blocks being whole pages, so do all that follow.
  */
-static void make_zones(pse_control *control)
+static void make_zones(pse_arena_control *control)
 {
-    pse_zone *small = &control->zones[PSE_ZONE_SMALL], *large = &control->zones[PSE_ZONE_LARGE];
+    pse_arena_zone *small = &control->zones[PSE_ZONE_SMALL], *large = &control->zones[PSE_ZONE_LARGE];
     small->begin = control_bytes;
     small->committed = control_bytes;
-    large->committed = pse_round_up(control_bytes + control->capacity, PSE_HUGE);
+    large->committed = pse_arena_round_up(control_bytes + control->capacity, PSE_HUGE);
     large->begin = large->committed + PSE_PAGE - PSE_HEADER;
     for (int i = 0; i < PSE_ZONE_COUNT; i++)
         control->zones[i].top = control->zones[i].high = control->zones[i].begin;
 }
 
 /* The file is all zeros; the magic comes last, for an early attacher's sake. */
-static void make_control(pse_control *control, uint64_t capacity, uint64_t file_bytes)
+static void make_control(pse_arena_control *control, uint64_t capacity, uint64_t file_bytes)
 {
     control->capacity = capacity;
     control->file_bytes = file_bytes;
     make_mutex(&control->lock);
     make_mutex(&control->growth);
     make_zones(control);
-    pse_publish(&control->magic, PSE_CONTROL_MAGIC);
+    pse_arena_publish(&control->magic, PSE_CONTROL_MAGIC);
 }
 
 static int fail(int fd)
@@ -98,7 +99,7 @@ int pse_arena_create(pse_arena **out, uint64_t capacity)
         errno = EINVAL;
         return PSE_ARENA_SYSTEM;
     }
-    capacity = pse_round_up(capacity, PSE_GRANULE);
+    capacity = pse_arena_round_up(capacity, PSE_GRANULE);
     uint64_t bytes = control_bytes + 2 * capacity + PSE_HUGE;
     int fd = memfd_create("pse-arena", MFD_CLOEXEC);
     if (fd < 0)
@@ -117,7 +118,7 @@ int pse_arena_create(pse_arena **out, uint64_t capacity)
 static bool is_arena(int fd)
 {
     struct stat status;
-    pse_control head;
+    pse_arena_control head;
     return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
            pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head && head.magic == PSE_CONTROL_MAGIC &&
            head.file_bytes == (uint64_t)status.st_size;

@@ -11,7 +11,7 @@ static size_t log2_of(uint64_t value)
     return 63 - (size_t)__builtin_clzll(value);
 }
 
-size_t pse_bin_of(uint64_t size)
+size_t pse_arena_bin_of(uint64_t size)
 {
     size_t doubling = log2_of(size);
     size_t step = (size >> (doubling - 3)) & (PSE_BINS_PER_DOUBLING - 1);
@@ -20,16 +20,16 @@ size_t pse_bin_of(uint64_t size)
 
 /* Size of the block for so many bytes of data: header included, a bin's lower bound if small, whole pages if
  * not. */
-uint64_t pse_bin_round(uint64_t bytes)
+uint64_t pse_arena_bin_round(uint64_t bytes)
 {
     uint64_t size = bytes + PSE_HEADER;
     if (bytes > PSE_SMALL)
-        return pse_round_up(size, PSE_PAGE);
+        return pse_arena_round_up(size, PSE_PAGE);
     uint64_t step = UINT64_C(1) << (log2_of(size) - 3);
-    return pse_round_up(size, step < PSE_LINE ? PSE_LINE : step);
+    return pse_arena_round_up(size, step < PSE_LINE ? PSE_LINE : step);
 }
 
-void pse_bin_clear(pse_control *control)
+void pse_arena_bin_clear(pse_arena_control *control)
 {
     for (size_t i = 0; i < PSE_BIN_COUNT; i++)
         control->bins[i] = 0;
@@ -37,26 +37,26 @@ void pse_bin_clear(pse_control *control)
         control->bin_map[i] = 0;
 }
 
-void pse_bin_insert(pse_control *control, pse_block *block)
+void pse_arena_bin_insert(pse_arena_control *control, pse_block *block)
 {
-    size_t bin = pse_bin_of(block->internal[PSE_SIZE]);
-    pse_handle handle = pse_handle_of(control, block), next = control->bins[bin];
+    size_t bin = pse_arena_bin_of(block->internal[PSE_SIZE]);
+    pse_handle handle = pse_arena_handle_of(control, block), next = control->bins[bin];
     block->internal[PSE_NEXT] = next;
     block->internal[PSE_PREVIOUS] = 0;
     if (next)
-        pse_at(control, next)->internal[PSE_PREVIOUS] = handle;
+        pse_arena_block_at(control, next)->internal[PSE_PREVIOUS] = handle;
     control->bins[bin] = handle;
     control->bin_map[bin / 64] |= UINT64_C(1) << bin % 64;
 }
 
-void pse_bin_remove(pse_control *control, pse_block *block)
+void pse_arena_bin_remove(pse_arena_control *control, pse_block *block)
 {
-    size_t bin = pse_bin_of(block->internal[PSE_SIZE]);
+    size_t bin = pse_arena_bin_of(block->internal[PSE_SIZE]);
     pse_handle next = block->internal[PSE_NEXT], previous = block->internal[PSE_PREVIOUS];
     if (next)
-        pse_at(control, next)->internal[PSE_PREVIOUS] = previous;
+        pse_arena_block_at(control, next)->internal[PSE_PREVIOUS] = previous;
     if (previous)
-        pse_at(control, previous)->internal[PSE_NEXT] = next;
+        pse_arena_block_at(control, previous)->internal[PSE_NEXT] = next;
     else
         control->bins[bin] = next;
     if (!control->bins[bin])
@@ -64,12 +64,12 @@ void pse_bin_remove(pse_control *control, pse_block *block)
 }
 
 /* The smallest of a bin's first blocks that has between `size` and `most` bytes. */
-static pse_block *best_of(const pse_control *control, size_t bin, uint64_t size, uint64_t most)
+static pse_block *best_of(const pse_arena_control *control, size_t bin, uint64_t size, uint64_t most)
 {
     pse_block *best = NULL;
     pse_handle handle = control->bins[bin];
     for (int i = 0; handle && i < PSE_CANDIDATES; i++) {
-        pse_block *block = pse_at(control, handle);
+        pse_block *block = pse_arena_block_at(control, handle);
         uint64_t has = block->internal[PSE_SIZE];
         if (has == size)
             return block;
@@ -81,9 +81,9 @@ static pse_block *best_of(const pse_control *control, size_t bin, uint64_t size,
 }
 
 /* A block of `size` to `most` bytes, or NULL. */
-pse_block *pse_bin_find(const pse_control *control, uint64_t size, uint64_t most)
+pse_block *pse_arena_bin_find(const pse_arena_control *control, uint64_t size, uint64_t most)
 {
-    for (size_t bin = pse_bin_of(size), last = pse_bin_of(most); bin <= last; bin++) {
+    for (size_t bin = pse_arena_bin_of(size), last = pse_arena_bin_of(most); bin <= last; bin++) {
         pse_block *block = best_of(control, bin, size, most);
         if (block)
             return block;
@@ -92,9 +92,9 @@ pse_block *pse_bin_find(const pse_control *control, uint64_t size, uint64_t most
 }
 
 /* A block of at least `size` bytes, however large, or NULL. */
-pse_block *pse_bin_find_larger(const pse_control *control, uint64_t size)
+pse_block *pse_arena_bin_find_larger(const pse_arena_control *control, uint64_t size)
 {
-    size_t bin = pse_bin_of(size);
+    size_t bin = pse_arena_bin_of(size);
     pse_block *block = best_of(control, bin, size, UINT64_MAX);
     for (size_t next = bin + 1; !block && next < PSE_BIN_COUNT; next++) {
         uint64_t rest = control->bin_map[next / 64] >> next % 64;

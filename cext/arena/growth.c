@@ -9,8 +9,8 @@
  * step.
  */
 #define _GNU_SOURCE
+#include "available_memory.h"
 #include "internal.h"
-#include "memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,24 +31,24 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static void lock_growth(pse_control *control)
+static void lock_growth(pse_arena_control *control)
 {
     if (pthread_mutex_lock(&control->growth) == EOWNERDEAD)
         pthread_mutex_consistent(&control->growth);
 }
 
 /* Where a zone would end if it took all that the other one has not. */
-static uint64_t zone_limit(const pse_control *control, enum pse_zone_index index)
+static uint64_t zone_limit(const pse_arena_control *control, enum pse_zone_index index)
 {
-    const pse_zone *zone = &control->zones[index], *other = &control->zones[1 - index];
-    return pse_zone_base(zone) + control->capacity - (other->committed - pse_zone_base(other));
+    const pse_arena_zone *zone = &control->zones[index], *other = &control->zones[1 - index];
+    return pse_arena_zone_base(zone) + control->capacity - (other->committed - pse_arena_zone_base(other));
 }
 
 /* Could one of the zones hold such a block if all others were free?  Memory never moves from zone to zone. */
-bool pse_fits_ever(const pse_control *control, uint64_t size)
+bool pse_arena_fits_ever(const pse_arena_control *control, uint64_t size)
 {
     for (int i = 0; i < PSE_ZONE_COUNT; i++) {
-        uint64_t end = pse_round_up(control->zones[i].begin + size, PSE_GRANULE);
+        uint64_t end = pse_arena_round_up(control->zones[i].begin + size, PSE_GRANULE);
         if (end <= zone_limit(control, i) || end <= control->zones[i].committed)
             return true;
     }
@@ -56,7 +56,7 @@ bool pse_fits_ever(const pse_control *control, uint64_t size)
 }
 
 /* Memory is taken a little ahead so that a run of small requests is one system call. */
-static uint64_t ahead(const pse_control *control, enum pse_zone_index index)
+static uint64_t ahead(const pse_arena_control *control, enum pse_zone_index index)
 {
     uint64_t most = index == PSE_ZONE_SMALL ? UINT64_C(1) << 20 : UINT64_C(4) << 20;
     return lesser(most, control->capacity / 64);
@@ -81,7 +81,7 @@ static bool take_huge(pse_arena *arena, uint64_t begin, uint64_t bytes)
 }
 
 /* Take memory from `begin` on, at most up to `end`; returns how much, or 0 with errno. */
-static uint64_t take(pse_arena *arena, const pse_zone *zone, uint64_t begin, uint64_t end)
+static uint64_t take(pse_arena *arena, const pse_arena_zone *zone, uint64_t begin, uint64_t end)
 {
     uint64_t past = begin % PSE_HUGE, bytes = lesser(STEP, end - begin);
     if (zone == &arena->control->zones[PSE_ZONE_LARGE]) {
@@ -95,11 +95,11 @@ static uint64_t take(pse_arena *arena, const pse_zone *zone, uint64_t begin, uin
 }
 
 /* Move the end of a zone's memory to `need` at least, to `target` if the system has so much. */
-static int commit(pse_arena *arena, pse_zone *zone, uint64_t need, uint64_t target)
+static int commit(pse_arena *arena, pse_arena_zone *zone, uint64_t need, uint64_t target)
 {
-    pse_memory memory;
+    pse_arena_memory memory;
     uint64_t begin = zone->committed;
-    pse_memory_read("", &memory);
+    pse_arena_read_available_memory("", &memory);
     uint64_t most = memory.available - memory.available / RESERVE;
     if (need - begin > most)
         return PSE_ARENA_NO_MEMORY;
@@ -115,15 +115,15 @@ static int commit(pse_arena *arena, pse_zone *zone, uint64_t need, uint64_t targ
 }
 
 /* Take memory for so many bytes more at the zone's top. */
-int pse_grow(pse_arena *arena, enum pse_zone_index index, uint64_t bytes)
+int pse_arena_grow(pse_arena *arena, enum pse_zone_index index, uint64_t bytes)
 {
-    pse_control *control = arena->control;
-    pse_zone *zone = &control->zones[index];
+    pse_arena_control *control = arena->control;
+    pse_arena_zone *zone = &control->zones[index];
     lock_growth(control);
     uint64_t top = __atomic_load_n(&zone->top, __ATOMIC_ACQUIRE) + bytes;
     uint64_t limit = zone_limit(control, index);
-    uint64_t need = pse_round_up(top, PSE_GRANULE);
-    uint64_t target = lesser(limit, pse_round_up(top + ahead(control, index), PSE_GRANULE));
+    uint64_t need = pse_arena_round_up(top, PSE_GRANULE);
+    uint64_t target = lesser(limit, pse_arena_round_up(top + ahead(control, index), PSE_GRANULE));
     int code = 0;
     if (need > limit)
         code = PSE_ARENA_FULL;
@@ -141,7 +141,7 @@ static void map_range(pse_arena *arena, uint64_t begin, uint64_t end, int advice
 }
 
 /* Clear and map the pages of a fresh block at once: measured, a fifth cheaper than a page fault for each. */
-void pse_populate(pse_arena *arena, uint64_t begin, uint64_t end)
+void pse_arena_populate(pse_arena *arena, uint64_t begin, uint64_t end)
 {
     map_range(arena, begin, end, MADV_POPULATE_WRITE);
 }

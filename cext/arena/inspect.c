@@ -8,7 +8,7 @@ static uint64_t seen(const uint64_t *counter)
 
 void pse_arena_glance(const pse_arena *arena, pse_arena_statistics *out)
 {
-    const pse_control *control = arena->control;
+    const pse_arena_control *control = arena->control;
     *out = (pse_arena_statistics){
         .capacity = seen(&control->capacity),
         .in_use = seen(&control->in_use),
@@ -24,31 +24,32 @@ void pse_arena_glance(const pse_arena *arena, pse_arena_statistics *out)
 
 void pse_arena_read_statistics(pse_arena *arena, pse_arena_statistics *out)
 {
-    pse_lock(arena->control);
+    pse_arena_lock(arena->control);
     pse_arena_glance(arena, out);
-    pse_unlock(arena->control);
+    pse_arena_unlock(arena->control);
 }
 
 /* Insert a block into a list that is sorted by size; the smallest falls off a full list. */
-static size_t insert_sorted(const pse_control *control, pse_handle *list, size_t count, size_t limit,
+static size_t insert_sorted(const pse_arena_control *control, pse_handle *list, size_t count, size_t limit,
                             pse_handle new)
 {
-    uint64_t bytes = pse_at(control, new)->bytes;
+    uint64_t bytes = pse_arena_block_at(control, new)->bytes;
     size_t at = count < limit ? count : limit - 1;
-    if (count == limit && pse_at(control, list[at])->bytes >= bytes)
+    if (count == limit && pse_arena_block_at(control, list[at])->bytes >= bytes)
         return count;
-    for (; at > 0 && pse_at(control, list[at - 1])->bytes < bytes; at--)
+    for (; at > 0 && pse_arena_block_at(control, list[at - 1])->bytes < bytes; at--)
         list[at] = list[at - 1];
     list[at] = new;
     return count < limit ? count + 1 : count;
 }
 
-static size_t list_zone(const pse_control *control, const pse_zone *zone, pse_handle *out, size_t count,
-                        size_t limit)
+static size_t list_zone(const pse_arena_control *control, const pse_arena_zone *zone, pse_handle *out,
+                        size_t count, size_t limit)
 {
-    for (uint64_t at = zone->begin; at < zone->top; at += pse_at(control, at)->internal[PSE_SIZE]) {
-        const pse_block *block = pse_at(control, at);
-        if (!pse_is_whole(block, zone->top - at))
+    for (uint64_t at = zone->begin; at < zone->top;
+         at += pse_arena_block_at(control, at)->internal[PSE_SIZE]) {
+        const pse_block *block = pse_arena_block_at(control, at);
+        if (!pse_arena_is_whole(block, zone->top - at))
             break;
         if (block->magic == PSE_LIVE)
             count = insert_sorted(control, out, count, limit, at);
@@ -58,12 +59,12 @@ static size_t list_zone(const pse_control *control, const pse_zone *zone, pse_ha
 
 size_t pse_arena_live(pse_arena *arena, pse_handle *out, size_t limit)
 {
-    pse_control *control = arena->control;
+    pse_arena_control *control = arena->control;
     size_t count = 0;
-    pse_lock(control);
+    pse_arena_lock(control);
     for (int i = 0; limit && i < PSE_ZONE_COUNT; i++)
         count = list_zone(control, &control->zones[i], out, count, limit);
-    pse_unlock(control);
+    pse_arena_unlock(control);
     return count;
 }
 
@@ -77,22 +78,22 @@ static bool is_sound(const pse_arena *arena, const pse_block *block)
     if (block->magic == PSE_FREE)
         return true;
     if (!block->parent)
-        return block->data == pse_handle_of(arena->control, block) + PSE_HEADER &&
+        return block->data == pse_arena_handle_of(arena->control, block) + PSE_HEADER &&
                block->bytes <= block->internal[PSE_SIZE] - PSE_HEADER;
     const pse_block *root = pse_arena_block(arena, block->parent);
     return root && !root->parent && block->data >= root->data &&
            block->data + block->bytes <= root->data + root->bytes;
 }
 
-static bool survey(const pse_arena *arena, const pse_zone *zone, census *found)
+static bool survey(const pse_arena *arena, const pse_arena_zone *zone, census *found)
 {
-    const pse_control *control = arena->control;
+    const pse_arena_control *control = arena->control;
     uint64_t at = zone->begin;
     if (zone->top > zone->high || (zone->top > zone->begin && zone->high > zone->committed))
         return false;
     while (at < zone->top) {
-        const pse_block *block = pse_at(control, at);
-        if (!pse_is_whole(block, zone->top - at) || !is_sound(arena, block))
+        const pse_block *block = pse_arena_block_at(control, at);
+        if (!pse_arena_is_whole(block, zone->top - at) || !is_sound(arena, block))
             return false;
         bool live = block->magic == PSE_LIVE;
         found->blocks++;
@@ -105,15 +106,15 @@ static bool survey(const pse_arena *arena, const pse_zone *zone, census *found)
 }
 
 /* Number of blocks in a bin, or UINT64_MAX if one of them doesn't belong there. */
-static uint64_t bin_length(const pse_control *control, size_t bin, uint64_t most)
+static uint64_t bin_length(const pse_arena_control *control, size_t bin, uint64_t most)
 {
     uint64_t count = 0;
     pse_handle previous = 0;
     for (pse_handle handle = control->bins[bin]; handle; count++) {
         if (handle > control->file_bytes - PSE_HEADER)
             return UINT64_MAX;
-        const pse_block *block = pse_at(control, handle);
-        if (count > most || block->magic != PSE_FREE || pse_bin_of(block->internal[PSE_SIZE]) != bin ||
+        const pse_block *block = pse_arena_block_at(control, handle);
+        if (count > most || block->magic != PSE_FREE || pse_arena_bin_of(block->internal[PSE_SIZE]) != bin ||
             block->internal[PSE_PREVIOUS] != previous)
             return UINT64_MAX;
         previous = handle;
@@ -122,7 +123,7 @@ static uint64_t bin_length(const pse_control *control, size_t bin, uint64_t most
     return count;
 }
 
-static bool bins_hold(const pse_control *control, uint64_t idle)
+static bool bins_hold(const pse_arena_control *control, uint64_t idle)
 {
     uint64_t sum = 0;
     for (size_t bin = 0; bin < PSE_BIN_COUNT; bin++) {
@@ -135,12 +136,12 @@ static bool bins_hold(const pse_control *control, uint64_t idle)
     return sum == idle;
 }
 
-static bool keys_are_sound(const pse_control *control)
+static bool keys_are_sound(const pse_arena_control *control)
 {
     for (uint32_t i = 0; i < control->key_end; i++) {
-        const pse_key *entry = &control->keys[i];
+        const pse_arena_shared_parent *entry = &control->keys[i];
         if (entry->key &&
-            (pse_at(control, entry->block)->magic != PSE_LIVE || entry->missing >= entry->parts))
+            (pse_arena_block_at(control, entry->block)->magic != PSE_LIVE || entry->missing >= entry->parts))
             return false;
     }
     return true;
@@ -148,13 +149,13 @@ static bool keys_are_sound(const pse_control *control)
 
 bool pse_arena_is_valid(pse_arena *arena)
 {
-    pse_control *control = arena->control;
+    pse_arena_control *control = arena->control;
     census found = {0};
-    pse_lock(control);
+    pse_arena_lock(control);
     bool valid = survey(arena, &control->zones[0], &found) && survey(arena, &control->zones[1], &found) &&
                  found.blocks == control->blocks && found.live == control->live_blocks &&
                  found.in_use == control->in_use && found.in_use <= control->peak &&
                  bins_hold(control, found.idle) && keys_are_sound(control);
-    pse_unlock(control);
+    pse_arena_unlock(control);
     return valid;
 }

@@ -31,29 +31,29 @@ enum {
     PSE_SMALL = 64 << 10,   /* The largest number of bytes of a small block. */
     PSE_BINS_PER_DOUBLING = 8,
     PSE_BIN_COUNT = 40 * PSE_BINS_PER_DOUBLING,
-    PSE_KEY_COUNT = 1024,
+    PSE_SHARED_PARENTS = 1024,
     PSE_ZONE_COUNT = 2,
     PSE_CANDIDATES = 64, /* How many blocks of a bin are looked at for the best fit. */
 };
 
 _Static_assert(sizeof(pse_block) <= PSE_HEADER, "a block's header must fit before its data");
 
-typedef struct pse_zone {
+typedef struct pse_arena_zone {
     uint64_t begin;
     uint64_t top;               /* End of the last block. */
     uint64_t high;              /* Highest top so far: below it, memory is warm. */
     _Atomic uint64_t committed; /* End of the memory that was taken from the system. */
-} pse_zone;
+} pse_arena_zone;
 
 /* A shared parent that not all of its partitions have asked for yet (shared.c). */
-typedef struct pse_key {
+typedef struct pse_arena_shared_parent {
     uint64_t key; /* 0: this entry is free. */
     pse_handle block;
     uint32_t parts;
     uint32_t missing;
-} pse_key;
+} pse_arena_shared_parent;
 
-typedef struct pse_control {
+typedef struct pse_arena_control {
     uint64_t magic;
     uint64_t capacity;
     uint64_t file_bytes;
@@ -70,14 +70,14 @@ typedef struct pse_control {
     uint64_t recoveries;
     uint64_t blocks;         /* Blocks in both zones, live and free. */
     uint64_t frees_at_merge; /* `frees` when free neighbours were last merged. */
-    pse_zone zones[PSE_ZONE_COUNT];
+    pse_arena_zone zones[PSE_ZONE_COUNT];
     uint64_t bin_map[PSE_BIN_COUNT / 64]; /* Which bins hold something. */
     pse_handle bins[PSE_BIN_COUNT];
-    pse_key keys[PSE_KEY_COUNT];
-} pse_control;
+    pse_arena_shared_parent keys[PSE_SHARED_PARENTS];
+} pse_arena_control;
 
 struct pse_arena {
-    pse_control *control; /* Also the address that offsets count from. */
+    pse_arena_control *control; /* Also the address that offsets count from. */
     int fd;
     uint64_t prefaulted; /* End of what this process has mapped of the large zone (growth.c). */
 };
@@ -87,69 +87,69 @@ enum pse_zone_index { PSE_ZONE_SMALL, PSE_ZONE_LARGE };
 /* The library's own words in a block's header. */
 enum pse_internal { PSE_SIZE, PSE_NEXT, PSE_PREVIOUS };
 
-static inline pse_block *pse_at(const pse_control *control, pse_handle handle)
+static inline pse_block *pse_arena_block_at(const pse_arena_control *control, pse_handle handle)
 {
     return (pse_block *)((char *)control + handle);
 }
 
-static inline pse_handle pse_handle_of(const pse_control *control, const pse_block *block)
+static inline pse_handle pse_arena_handle_of(const pse_arena_control *control, const pse_block *block)
 {
     return (pse_handle)((const char *)block - (const char *)control);
 }
 
 /* A store that no later holder of the lock can see before the ones that precede it. */
-static inline void pse_publish(uint64_t *where, uint64_t value)
+static inline void pse_arena_publish(uint64_t *where, uint64_t value)
 {
     __atomic_store_n(where, value, __ATOMIC_RELEASE);
 }
 
 /* Where the memory of a zone begins: its first block may lie a little higher. */
-static inline uint64_t pse_zone_base(const pse_zone *zone)
+static inline uint64_t pse_arena_zone_base(const pse_arena_zone *zone)
 {
     return zone->begin & ~(uint64_t)(PSE_GRANULE - 1);
 }
 
-static inline void pse_note_peak(pse_control *control)
+static inline void pse_arena_note_peak(pse_arena_control *control)
 {
     if (control->in_use > control->peak)
         control->peak = control->in_use;
 }
 
-static inline uint64_t pse_round_up(uint64_t value, uint64_t unit)
+static inline uint64_t pse_arena_round_up(uint64_t value, uint64_t unit)
 {
     return (value + unit - 1) & ~(unit - 1);
 }
 
 /* bins.c: free blocks by size.  All are called with the lock held. */
-uint64_t pse_bin_round(uint64_t bytes);
-void pse_bin_clear(pse_control *control);
-void pse_bin_insert(pse_control *control, pse_block *block);
-void pse_bin_remove(pse_control *control, pse_block *block);
-size_t pse_bin_of(uint64_t size);
-pse_block *pse_bin_find(const pse_control *control, uint64_t size, uint64_t most);
-pse_block *pse_bin_find_larger(const pse_control *control, uint64_t size);
+uint64_t pse_arena_bin_round(uint64_t bytes);
+void pse_arena_bin_clear(pse_arena_control *control);
+void pse_arena_bin_insert(pse_arena_control *control, pse_block *block);
+void pse_arena_bin_remove(pse_arena_control *control, pse_block *block);
+size_t pse_arena_bin_of(uint64_t size);
+pse_block *pse_arena_bin_find(const pse_arena_control *control, uint64_t size, uint64_t most);
+pse_block *pse_arena_bin_find_larger(const pse_arena_control *control, uint64_t size);
 
 /* recover.c */
-bool pse_is_whole(const pse_block *block, uint64_t room);
-void pse_lock(pse_control *control);
-void pse_unlock(pse_control *control);
-bool pse_rebuild(pse_control *control, bool merge_small, bool merge_large);
+bool pse_arena_is_whole(const pse_block *block, uint64_t room);
+void pse_arena_lock(pse_arena_control *control);
+void pse_arena_unlock(pse_arena_control *control);
+bool pse_arena_rebuild(pse_arena_control *control, bool merge_small, bool merge_large);
 
 /* growth.c: without the lock. */
-int pse_grow(pse_arena *arena, enum pse_zone_index index, uint64_t bytes);
-bool pse_fits_ever(const pse_control *control, uint64_t size);
-void pse_populate(pse_arena *arena, uint64_t begin, uint64_t end);
+int pse_arena_grow(pse_arena *arena, enum pse_zone_index index, uint64_t bytes);
+bool pse_arena_fits_ever(const pse_arena_control *control, uint64_t size);
+void pse_arena_populate(pse_arena *arena, uint64_t begin, uint64_t end);
 
 /* keys.c: shared parents that not all partitions have asked for yet.  With the lock held. */
-pse_key *pse_key_find(pse_control *control, uint64_t key);
-pse_key *pse_key_free(pse_control *control);
-void pse_key_add(pse_key *entry, uint64_t key, pse_handle block, uint32_t parts);
-pse_handle pse_key_join(pse_key *entry);
-void pse_key_repair(pse_control *control);
+pse_arena_shared_parent *pse_arena_parent_find(pse_arena_control *control, uint64_t key);
+pse_arena_shared_parent *pse_arena_parent_free(pse_arena_control *control);
+void pse_arena_parent_add(pse_arena_shared_parent *entry, uint64_t key, pse_handle block, uint32_t parts);
+pse_handle pse_arena_parent_join(pse_arena_shared_parent *entry);
+void pse_arena_parent_repair(pse_arena_control *control);
 
 /* allocate.c: a live block, or NULL if memory must be taken first.  `desperate` is for when there is none.
  * With the lock held. */
-typedef struct pse_request {
+typedef struct pse_arena_request {
     uint64_t bytes;      /* Of data. */
     uint64_t size;       /* With header, rounded. */
     uint32_t references; /* How many the new block starts with. */
@@ -157,8 +157,8 @@ typedef struct pse_request {
     pse_handle parent; /* For a view: its root, */
     uint64_t data;     /* and where its data begins. */
     bool cold;         /* Out: not all of its memory was handed out before. */
-} pse_request;
+} pse_arena_request;
 
-pse_block *pse_take(pse_control *control, pse_request *request, bool desperate);
+pse_block *pse_arena_take(pse_arena_control *control, pse_arena_request *request, bool desperate);
 
 #endif

@@ -14,10 +14,10 @@ import numpy as np
 
 
 cdef extern from "floors.h" nogil:
-    int pse_floor_futex(int here, int there, uint64_t linger, size_t count, double *hops)
-    double pse_floor_call(size_t count)
-    double pse_floor_record(pse_recorder *recorder, size_t count)
-    double pse_floor_touch(char *memory, size_t bytes)
+    int pse_bench_floor_futex(int here, int there, uint64_t linger, size_t count, double *hops)
+    double pse_bench_floor_call(size_t count)
+    double pse_bench_floor_record(pse_recorder *recorder, size_t count)
+    double pse_bench_floor_touch(char *memory, size_t bytes)
 
 
 def futex_hops(int here, int there, size_t count, uint64_t linger=0):
@@ -47,7 +47,7 @@ def futex_hops(int here, int there, size_t count, uint64_t linger=0):
     cdef double *first = &out[0]
     cdef int code
     with nogil:
-        code = pse_floor_futex(here, there, linger, count, first)
+        code = pse_bench_floor_futex(here, there, linger, count, first)
     if code < 0:
         raise OSError(-code, f"futex ping-pong on cores {here} and {there}: {os.strerror(-code)}")
     return hops
@@ -56,7 +56,7 @@ def futex_hops(int here, int there, size_t count, uint64_t linger=0):
 def empty_call(size_t count):
     """Mean ns of one call of an empty compiled function."""
     with nogil:
-        time = pse_floor_call(count)
+        time = pse_bench_floor_call(count)
     return time
 
 
@@ -64,7 +64,7 @@ def record_events(Recorder recorder, size_t count):
     """Mean ns of recording one event from C, its clock included."""
     recorder.check()
     with nogil:
-        time = pse_floor_record(recorder.recorder, count)
+        time = pse_bench_floor_record(recorder.recorder, count)
     return time
 
 
@@ -73,5 +73,5 @@ def touch(unsigned char[::1] memory not None):
     cdef char *first = <char *>&memory[0]
     cdef size_t size = memory.shape[0]
     with nogil:
-        time = pse_floor_touch(first, size)
+        time = pse_bench_floor_touch(first, size)
     return time

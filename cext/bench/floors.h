@@ -20,16 +20,16 @@ extern "C" {
  * sleep while they wait.  Each side computes for `linger` ns before it wakes the other, so that the other is
  * sure to be asleep. The time of each hop, from just before the wake-up call to just after waking, goes to
  * hops[0 … count-1].  The caller's own affinity is as before when it returns.  Returns 0 or -errno. */
-int pse_floor_futex(int here, int there, uint64_t linger, size_t count, double *hops);
+int pse_bench_floor_futex(int here, int there, uint64_t linger, size_t count, double *hops);
 
 /* Mean time of one call of an empty function through a pointer. */
-double pse_floor_call(size_t count);
+double pse_bench_floor_call(size_t count);
 
 /* Mean time of one event that is recorded now, its clock included. */
-double pse_floor_record(pse_recorder *recorder, size_t count);
+double pse_bench_floor_record(pse_recorder *recorder, size_t count);
 
 /* Time of writing one byte into each page of `bytes` bytes. */
-double pse_floor_touch(char *memory, size_t bytes);
+double pse_bench_floor_touch(char *memory, size_t bytes);
 
 #ifdef __cplusplus
 }

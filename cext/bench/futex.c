@@ -100,7 +100,7 @@ static int play_with_child(side *sides, int here, int there, uint64_t linger, si
     return code;
 }
 
-int pse_floor_futex(int here, int there, uint64_t linger, size_t count, double *hops)
+int pse_bench_floor_futex(int here, int there, uint64_t linger, size_t count, double *hops)
 {
     size_t rounds = (count + 1) / 2, bytes = 2 * sizeof(side) + 2 * rounds * sizeof(double);
     cpu_set_t before;

@@ -12,7 +12,7 @@ static int do_nothing(void **arguments)
 }
 
 /* Through a volatile pointer, so that the compiler must make the call. */
-double pse_floor_call(size_t count)
+double pse_bench_floor_call(size_t count)
 {
     empty_function volatile function = do_nothing;
     void *arguments[1] = {NULL};
@@ -24,15 +24,15 @@ double pse_floor_call(size_t count)
     return failed ? -1.0 : (double)(end - begin) / (double)count;
 }
 
-double pse_floor_record(pse_recorder *recorder, size_t count)
+double pse_bench_floor_record(pse_recorder *recorder, size_t count)
 {
     uint64_t begin = pse_clock();
     for (size_t event = 0; event < count; event++)
-        pse_record(recorder, PSE_EVENT_MODULE_ENTER, 0, 0, event, 0, 0, 0);
+        pse_recorder_add(recorder, PSE_EVENT_MODULE_ENTER, 0, 0, event, 0, 0, 0);
     return (double)(pse_clock() - begin) / (double)count;
 }
 
-double pse_floor_touch(char *memory, size_t bytes)
+double pse_bench_floor_touch(char *memory, size_t bytes)
 {
     uint64_t begin = pse_clock();
     for (size_t place = 0; place < bytes; place += PAGE)

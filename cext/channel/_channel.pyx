@@ -32,9 +32,9 @@ cdef extern from *:
     uint32_t queue_length(pse_board *board, uint32_t rank, uint32_t edge) nogil
     void pse_board_forget_taken(const pse_board *board, uint32_t consumer) nogil
 
-cdef extern from "wakeups.h":
-    int pse_wake_soon() nogil
-    int pse_sleep_exactly() nogil
+cdef extern from "scheduler_hints.h":
+    int pse_channel_wake_soon() nogil
+    int pse_channel_sleep_exactly() nogil
 
 STATES = tuple(state_texts[i].decode() for i in range(12))
 ABSENT, STARTING, RUNNING = 0, 1, 2
@@ -47,12 +47,12 @@ def wake_soon():
 
     Returns whether it could be asked; whether it helps is the kernel's affair (Linux 6.12 and later).
     """
-    return pse_wake_soon() == 0
+    return pse_channel_wake_soon() == 0
 
 
 def sleep_exactly():
     """Let this process's sleeps end when they should; returns whether that could be set."""
-    return pse_sleep_exactly() == 0
+    return pse_channel_sleep_exactly() == 0
 
 
 cdef class Board:
@@ -164,11 +164,11 @@ cdef class Board:
 
     def ring(self, uint32_t rank):
         """Wake a rank that sleeps."""
-        pse_bell_ring(self._slot(rank))
+        pse_channel_bell_ring(self._slot(rank))
 
     def bell(self, uint32_t rank):
         """Read a rank's bell, for `wait`."""
-        return pse_bell_read(self._slot(rank))
+        return pse_channel_bell_read(self._slot(rank))
 
     def wait(self, uint32_t rank, uint32_t seen, double timeout):
         """Sleep as `rank` until its bell differs from `seen`, at most `timeout` seconds; true if it rang."""
@@ -177,5 +177,5 @@ cdef class Board:
         cdef bint rang
         self._slot(rank)
         with nogil:
-            rang = pse_bell_wait(board, rank, seen, limit, NULL)
+            rang = pse_channel_bell_wait(board, rank, seen, limit, NULL)
         return rang

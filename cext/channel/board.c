@@ -97,7 +97,7 @@ int pse_board_create(pse_board **out, pse_board_size size)
     board->header->size = size;
     board->header->bytes = bytes;
     for (uint32_t rank = 0; rank < size.ranks; rank++) {
-        pse_inbox_initialise(&board->inboxes[rank]);
+        pse_channel_inbox_initialise(&board->inboxes[rank]);
         board->slots[rank].site = PSE_NO_SITE;
     }
     board->header->magic = BOARD_MAGIC;

@@ -35,7 +35,7 @@ static inline void relax(void)
 #endif
 }
 
-void pse_bell_ring(pse_slot *slot)
+void pse_channel_bell_ring(pse_slot *slot)
 {
     atomic_fetch_add(&slot->bell, 1u);
     /* Whoever wakes it counts it as awake at once: it wants a core from now on, though it may get one only
@@ -44,12 +44,12 @@ void pse_bell_ring(pse_slot *slot)
         syscall(SYS_futex, (uint32_t *)&slot->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-void pse_bell_note_core(pse_slot *slot)
+void pse_channel_bell_note_core(pse_slot *slot)
 {
     atomic_store_explicit(&slot->cpu, (uint32_t)sched_getcpu(), memory_order_relaxed);
 }
 
-void pse_bell_note_affinity(pse_slot *slot)
+void pse_channel_bell_note_affinity(pse_slot *slot)
 {
     cpu_set_t allowed;
     uint64_t mask = 0;
@@ -70,7 +70,7 @@ static bool awake(pse_slot *other)
 
 /* A core is free for spinning when fewer awake ranks compete for this rank's cores than there are, and none
  * of them was last seen on the very core that we are on. */
-bool pse_bell_core_is_free(pse_board *board, uint32_t rank)
+bool pse_channel_bell_core_is_free(pse_board *board, uint32_t rank)
 {
     pse_slot *self = pse_board_slot(board, rank);
     uint64_t mask = atomic_load_explicit(&self->affinity, memory_order_relaxed);
@@ -110,19 +110,19 @@ static bool spin(pse_board *board, uint32_t rank, uint32_t seen)
     pse_slot *slot = pse_board_slot(board, rank);
     uint64_t until = clock_now() + SPIN_NANOSECONDS;
     for (uint64_t now = 0; now < until; now = clock_now()) {
-        bool alone = pse_bell_core_is_free(board, rank);
+        bool alone = pse_channel_bell_core_is_free(board, rank);
         for (int look = 0; look < (alone ? SPIN_LOOKS : 1); look++) {
-            if (pse_bell_read(slot) != seen)
+            if (pse_channel_bell_read(slot) != seen)
                 return true;
             relax();
         }
         if (!alone && !yield_core(slot, clock_now()))
-            return pse_bell_read(slot) != seen;
+            return pse_channel_bell_read(slot) != seen;
     }
     return false;
 }
 
-bool pse_bell_wait(pse_board *board, uint32_t rank, uint32_t seen, uint64_t timeout, uint64_t *slept)
+bool pse_channel_bell_wait(pse_board *board, uint32_t rank, uint32_t seen, uint64_t timeout, uint64_t *slept)
 {
     pse_slot *slot = pse_board_slot(board, rank);
     if ((timeout == 0 || timeout >= SPINLESS_NANOSECONDS) && spin(board, rank, seen))
@@ -140,6 +140,6 @@ bool pse_bell_wait(pse_board *board, uint32_t rank, uint32_t seen, uint64_t time
             *slept += clock_now() - begin;
     }
     atomic_store(&slot->sleeping, 0u);
-    pse_bell_note_core(slot);
+    pse_channel_bell_note_core(slot);
     return rang;
 }

@@ -17,9 +17,9 @@ extern "C" {
 #endif
 
 /* Say that something happened for `slot`; costs a system call only when its rank sleeps. */
-void pse_bell_ring(pse_slot *slot);
+void pse_channel_bell_ring(pse_slot *slot);
 
-static inline uint32_t pse_bell_read(pse_slot *slot)
+static inline uint32_t pse_channel_bell_read(pse_slot *slot)
 {
     return atomic_load_explicit(&slot->bell, memory_order_acquire);
 }
@@ -27,14 +27,14 @@ static inline uint32_t pse_bell_read(pse_slot *slot)
 /* Sleep until the bell of `rank` differs from `seen` or `timeout` ns have passed (0: no limit).
  * Returns true if it rang, false on timeout or signal; adds the ns it was off its core to *slept, if given.
  */
-bool pse_bell_wait(pse_board *board, uint32_t rank, uint32_t seen, uint64_t timeout, uint64_t *slept);
+bool pse_channel_bell_wait(pse_board *board, uint32_t rank, uint32_t seen, uint64_t timeout, uint64_t *slept);
 
 /* Whether nobody else wants a core that this rank may use. */
-bool pse_bell_core_is_free(pse_board *board, uint32_t rank);
+bool pse_channel_bell_core_is_free(pse_board *board, uint32_t rank);
 
 /* Tell the board which core this rank runs on and which it may use. */
-void pse_bell_note_core(pse_slot *slot);
-void pse_bell_note_affinity(pse_slot *slot);
+void pse_channel_bell_note_core(pse_slot *slot);
+void pse_channel_bell_note_affinity(pse_slot *slot);
 
 #ifdef __cplusplus
 }

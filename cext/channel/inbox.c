@@ -1,6 +1,6 @@
 #include "inbox.h"
 
-void pse_inbox_initialise(pse_inbox *inbox)
+void pse_channel_inbox_initialise(pse_inbox *inbox)
 {
     inbox->head = 0;
     atomic_store_explicit(&inbox->tail, 0, memory_order_relaxed);
@@ -8,7 +8,7 @@ void pse_inbox_initialise(pse_inbox *inbox)
         atomic_store_explicit(&inbox->places[place].turn, place, memory_order_relaxed);
 }
 
-bool pse_inbox_put(pse_inbox *inbox, const pse_message *message)
+bool pse_channel_inbox_put(pse_inbox *inbox, const pse_message *message)
 {
     uint64_t tail = atomic_load_explicit(&inbox->tail, memory_order_relaxed);
     for (;;) {
@@ -27,7 +27,7 @@ bool pse_inbox_put(pse_inbox *inbox, const pse_message *message)
     }
 }
 
-bool pse_inbox_take(pse_inbox *inbox, pse_message *message)
+bool pse_channel_inbox_take(pse_inbox *inbox, pse_message *message)
 {
     uint64_t head = inbox->head;
     pse_place *place = &inbox->places[head % PSE_INBOX_PLACES];
@@ -39,7 +39,7 @@ bool pse_inbox_take(pse_inbox *inbox, pse_message *message)
     return true;
 }
 
-bool pse_inbox_empty(const pse_inbox *inbox)
+bool pse_channel_inbox_empty(const pse_inbox *inbox)
 {
     const pse_place *place = &inbox->places[inbox->head % PSE_INBOX_PLACES];
     return atomic_load_explicit(&place->turn, memory_order_acquire) != inbox->head + 1;

@@ -14,13 +14,13 @@ cdef extern from "blocks.h" nogil:
     enum:
         PSE_BLOCKS_TAIL
 
-    ctypedef struct pse_block:
+    ctypedef struct pse_kernels_block:
         pass
 
-    ctypedef struct pse_share:
+    ctypedef struct pse_kernels_share:
         pass
 
-    ctypedef struct pse_blocks:
+    ctypedef struct pse_kernels_blocks:
         const int64_t *edges
         uint32_t pixels
         int64_t narrow
@@ -30,16 +30,16 @@ cdef extern from "blocks.h" nogil:
         const uint64_t *tphs
         uint64_t tph_count
         uint32_t sample
-        pse_block *blocks
+        pse_kernels_block *blocks
         uint64_t block_count, block_room
-        pse_share *shares
+        pse_kernels_share *shares
         uint64_t share_count, share_room
         pse_event *picked
         uint64_t picked_count, picked_room
         uint64_t sends, mpi_sends, merged, deeper
 
-    uint64_t pse_blocks_take(pse_blocks *found, const pse_event *events, uint64_t count)
-    void pse_blocks_finish(pse_blocks *found)
+    uint64_t pse_kernels_blocks_take(pse_kernels_blocks *found, const pse_event *events, uint64_t count)
+    void pse_kernels_blocks_finish(pse_kernels_blocks *found)
 
 
 cdef int grow(void **array, uint64_t *room, uint64_t used, uint64_t size) except -1:
@@ -73,7 +73,7 @@ cdef class Collector:
         Of messages, pick this share: from 0 to 4294967295, which are all.
     """
 
-    cdef pse_blocks *found
+    cdef pse_kernels_blocks *found
     cdef const int64_t[::1] edges
     cdef const uint32_t[::1] site_categories
     cdef const uint64_t[::1] tphs
@@ -82,7 +82,7 @@ cdef class Collector:
                   uint32_t other, tphs, uint32_t sample):
         if edges.shape[0] < 2:
             raise ValueError("at least one pixel is expected")
-        self.found = <pse_blocks *>calloc(1, sizeof(pse_blocks))
+        self.found = <pse_kernels_blocks *>calloc(1, sizeof(pse_kernels_blocks))
         if self.found == NULL:
             raise MemoryError()
         self.edges, self.site_categories = edges, site_categories
@@ -104,8 +104,8 @@ cdef class Collector:
             free(self.found)
 
     cdef int make_room(self) except -1:
-        grow(<void **>&self.found.blocks, &self.found.block_room, self.found.block_count, sizeof(pse_block))
-        grow(<void **>&self.found.shares, &self.found.share_room, self.found.share_count, sizeof(pse_share))
+        grow(<void **>&self.found.blocks, &self.found.block_room, self.found.block_count, sizeof(pse_kernels_block))
+        grow(<void **>&self.found.shares, &self.found.share_room, self.found.share_count, sizeof(pse_kernels_share))
         grow(<void **>&self.found.picked, &self.found.picked_room, self.found.picked_count,
              sizeof(pse_event))
         return 0
@@ -120,7 +120,7 @@ cdef class Collector:
             records, count = <const pse_event *>view.buf, view.len // sizeof(pse_event)
             while done < count:
                 with nogil:
-                    done += pse_blocks_take(self.found, records + done, count - done)
+                    done += pse_kernels_blocks_take(self.found, records + done, count - done)
                 self.make_room()
         finally:
             PyBuffer_Release(&view)
@@ -128,17 +128,17 @@ cdef class Collector:
     def finish(self):
         """End what is open, as the last record's time has it; once, after all records."""
         self.make_room()
-        pse_blocks_finish(self.found)
+        pse_kernels_blocks_finish(self.found)
 
     @property
     def blocks(self):
-        """What was found, as bytes of `pse_block`."""
-        return (<const char *>self.found.blocks)[:self.found.block_count * sizeof(pse_block)]
+        """What was found, as bytes of `pse_kernels_block`."""
+        return (<const char *>self.found.blocks)[:self.found.block_count * sizeof(pse_kernels_block)]
 
     @property
     def shares(self):
-        """Shares of pixels, as bytes of `pse_share`."""
-        return (<const char *>self.found.shares)[:self.found.share_count * sizeof(pse_share)]
+        """Shares of pixels, as bytes of `pse_kernels_share`."""
+        return (<const char *>self.found.shares)[:self.found.share_count * sizeof(pse_kernels_share)]
 
     @property
     def picked(self):

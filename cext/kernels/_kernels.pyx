@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 
 
 cdef extern from "strided_copy.h" nogil:
-    void pse_strided_copy(
+    void pse_kernels_strided_copy(
         char *dst, const int64_t *dst_strides, const char *src, const int64_t *src_strides,
         const int64_t *shape, int ndim, size_t itemsize,
     )
@@ -48,7 +48,7 @@ def strided_copy(dst, src):
         try:
             refuse_mismatch(&to, &source)
             with nogil:
-                pse_strided_copy(
+                pse_kernels_strided_copy(
                     <char *>to.buf, <const int64_t *>to.strides, <const char *>source.buf,
                     <const int64_t *>source.strides, <const int64_t *>to.shape, to.ndim, to.itemsize,
                 )

@@ -19,7 +19,7 @@ static int64_t most(int64_t one, int64_t other)
 }
 
 /* The pixel that has a time of the window: guessed as if all were of one width, then put right. */
-static uint32_t pixel_of(const pse_blocks *found, int64_t time)
+static uint32_t pixel_of(const pse_kernels_blocks *found, int64_t time)
 {
     const int64_t *edges = found->edges;
     int64_t last = found->pixels - 1;
@@ -32,14 +32,15 @@ static uint32_t pixel_of(const pse_blocks *found, int64_t time)
     return (uint32_t)pixel;
 }
 
-static void empty_lane(pse_blocks *found, pse_lane *lane)
+static void empty_lane(pse_kernels_blocks *found, pse_kernels_lane *lane)
 {
-    memcpy(found->shares + found->share_count, lane->shares, lane->used * sizeof(pse_share));
+    memcpy(found->shares + found->share_count, lane->shares, lane->used * sizeof(pse_kernels_share));
     found->share_count += lane->used;
     lane->used = 0;
 }
 
-static pse_share *share_of(pse_blocks *found, pse_lane *lane, uint32_t pixel, uint32_t category)
+static pse_kernels_share *share_of(pse_kernels_blocks *found, pse_kernels_lane *lane, uint32_t pixel,
+                                   uint32_t category)
 {
     if (lane->pixel != pixel || lane->used == PSE_BLOCKS_CATEGORIES)
         empty_lane(found, lane);
@@ -47,21 +48,21 @@ static pse_share *share_of(pse_blocks *found, pse_lane *lane, uint32_t pixel, ui
     for (uint32_t i = 0; i < lane->used; i++)
         if (lane->shares[i].last.category == category)
             return &lane->shares[i];
-    pse_share *share = &lane->shares[lane->used++];
+    pse_kernels_share *share = &lane->shares[lane->used++];
     memset(share, 0, sizeof *share);
     share->pixel = pixel;
     return share;
 }
 
 /* A narrow block touches two pixels at most. */
-static void merge_block(pse_blocks *found, const pse_block *block, int64_t begin, int64_t end)
+static void merge_block(pse_kernels_blocks *found, const pse_kernels_block *block, int64_t begin, int64_t end)
 {
-    pse_lane *lane = &found->lanes[block->lane];
+    pse_kernels_lane *lane = &found->lanes[block->lane];
     uint32_t pixel = pixel_of(found, begin);
     found->merged++;
     for (uint32_t count = 1;; count = 0, pixel++) {
         int64_t edge = found->edges[pixel + 1];
-        pse_share *share = share_of(found, lane, pixel, block->category);
+        pse_kernels_share *share = share_of(found, lane, pixel, block->category);
         share->time += least(end, edge) - begin;
         share->count += count;
         share->parts++;
@@ -72,7 +73,7 @@ static void merge_block(pse_blocks *found, const pse_block *block, int64_t begin
     }
 }
 
-static void take_block(pse_blocks *found, pse_block block)
+static void take_block(pse_kernels_blocks *found, pse_kernels_block block)
 {
     int64_t first = found->edges[0], last = found->edges[found->pixels];
     block.begin = least(block.begin, block.end); /* Clocks of damaged traces run backwards. */
@@ -84,7 +85,7 @@ static void take_block(pse_blocks *found, pse_block block)
         merge_block(found, &block, most(block.begin, first), least(block.end, last));
 }
 
-static bool is_asked_for(const pse_blocks *found, uint64_t tph)
+static bool is_asked_for(const pse_kernels_blocks *found, uint64_t tph)
 {
     if (!found->tphs)
         return true;
@@ -99,47 +100,48 @@ static bool is_asked_for(const pse_blocks *found, uint64_t tph)
     return low < found->tph_count && found->tphs[low] == tph;
 }
 
-static pse_block block_of(const pse_event *event, uint16_t lane, int64_t begin, uint32_t detail)
+static pse_kernels_block block_of(const pse_event *event, uint16_t lane, int64_t begin, uint32_t detail)
 {
-    return (pse_block){.begin = begin,
-                       .end = (int64_t)event->time,
-                       .tph = event->tph,
-                       .site = event->site,
-                       .detail = detail,
-                       .lane = lane,
-                       .flags = event->flags};
+    return (pse_kernels_block){.begin = begin,
+                               .end = (int64_t)event->time,
+                               .tph = event->tph,
+                               .site = event->site,
+                               .detail = detail,
+                               .lane = lane,
+                               .flags = event->flags};
 }
 
-static pse_block call_of(const pse_blocks *found, const pse_event *event, int64_t begin, uint32_t partition)
+static pse_kernels_block call_of(const pse_kernels_blocks *found, const pse_event *event, int64_t begin,
+                                 uint32_t partition)
 {
-    pse_block block = block_of(event, PSE_LANE_CALL, begin, partition);
+    pse_kernels_block block = block_of(event, PSE_LANE_CALL, begin, partition);
     bool known = event->site < found->sites && is_asked_for(found, event->tph);
     block.category = known ? found->site_categories[event->site] : found->other;
     return block;
 }
 
-static pse_block wait_of(const pse_event *event, int64_t begin)
+static pse_kernels_block wait_of(const pse_event *event, int64_t begin)
 {
-    pse_block block = block_of(event, PSE_LANE_WAIT, begin, (uint32_t)event->a);
+    pse_kernels_block block = block_of(event, PSE_LANE_WAIT, begin, (uint32_t)event->a);
     block.category = event->flags;
     return block;
 }
 
-static pse_block region_of(const pse_event *event, int64_t begin, int64_t depth)
+static pse_kernels_block region_of(const pse_event *event, int64_t begin, int64_t depth)
 {
-    pse_block block = block_of(event, (uint16_t)(PSE_LANE_REGION + depth), begin, (uint32_t)event->a);
+    pse_kernels_block block = block_of(event, (uint16_t)(PSE_LANE_REGION + depth), begin, (uint32_t)event->a);
     block.category = block.detail;
     return block;
 }
 
-static void enter_region(pse_blocks *found, const pse_event *event)
+static void enter_region(pse_kernels_blocks *found, const pse_event *event)
 {
     int64_t depth = found->depth++;
     if (depth < PSE_BLOCKS_STACK)
         found->regions[depth] = region_of(event, (int64_t)event->time, least(depth, PSE_BLOCKS_DEPTH - 1));
 }
 
-static void leave_region(pse_blocks *found, const pse_event *event)
+static void leave_region(pse_kernels_blocks *found, const pse_event *event)
 {
     if (found->depth > 0)
         found->depth--;
@@ -149,18 +151,18 @@ static void leave_region(pse_blocks *found, const pse_event *event)
         found->deeper++;
 }
 
-static bool is_in_window(const pse_blocks *found, int64_t time, int64_t margin)
+static bool is_in_window(const pse_kernels_blocks *found, int64_t time, int64_t margin)
 {
     return time >= found->edges[0] - margin && time <= found->edges[found->pixels] + margin;
 }
 
-static void pick(pse_blocks *found, const pse_event *event)
+static void pick(pse_kernels_blocks *found, const pse_event *event)
 {
     found->picked[found->picked_count++] = *event;
 }
 
 /* One end of a message; the other may lie outside of the window. */
-static void take_message(pse_blocks *found, const pse_event *event)
+static void take_message(pse_kernels_blocks *found, const pse_event *event)
 {
     int64_t time = (int64_t)event->time, margin = found->edges[found->pixels] - found->edges[0];
     if (!is_in_window(found, time, margin) || !is_asked_for(found, event->tph))
@@ -170,7 +172,7 @@ static void take_message(pse_blocks *found, const pse_event *event)
         pick(found, event);
 }
 
-static void take_event(pse_blocks *found, const pse_event *event)
+static void take_event(pse_kernels_blocks *found, const pse_event *event)
 {
     switch (event->type) {
     case PSE_EVENT_MODULE_ENTER:
@@ -215,13 +217,13 @@ static void take_event(pse_blocks *found, const pse_event *event)
     }
 }
 
-static bool has_room(const pse_blocks *found)
+static bool has_room(const pse_kernels_blocks *found)
 {
     return found->block_count < found->block_room && found->picked_count < found->picked_room &&
            found->share_count + ROOM_FOR_A_RECORD <= found->share_room;
 }
 
-uint64_t pse_blocks_take(pse_blocks *found, const pse_event *events, uint64_t count)
+uint64_t pse_kernels_blocks_take(pse_kernels_blocks *found, const pse_event *events, uint64_t count)
 {
     uint64_t taken = 0;
     for (; taken < count && has_room(found); taken++)
@@ -231,7 +233,7 @@ uint64_t pse_blocks_take(pse_blocks *found, const pse_event *events, uint64_t co
     return taken;
 }
 
-static void end_open(pse_blocks *found, pse_block block)
+static void end_open(pse_kernels_blocks *found, pse_kernels_block block)
 {
     block.end = most(found->last, block.begin);
     block.flags |= PSE_BLOCK_OPEN;
@@ -239,7 +241,7 @@ static void end_open(pse_blocks *found, pse_block block)
         found->blocks[found->block_count++] = block; /* However narrow: this is where it ended. */
 }
 
-void pse_blocks_finish(pse_blocks *found)
+void pse_kernels_blocks_finish(pse_kernels_blocks *found)
 {
     if (found->call_is_open)
         end_open(found, found->call);

@@ -34,7 +34,7 @@ enum {
     PSE_LANES = PSE_LANE_REGION + PSE_BLOCKS_DEPTH
 };
 
-typedef struct pse_block {
+typedef struct pse_kernels_block {
     int64_t begin, end; /* ns of the rank's clock. */
     uint64_t tph;
     uint32_t site;
@@ -43,25 +43,25 @@ typedef struct pse_block {
         category; /* Of a call as `site_categories` says, of a wait its reason, of a region its number. */
     uint16_t lane;
     uint16_t flags; /* Of the record that ended it. */
-} pse_block;
+} pse_kernels_block;
 
 /* What one category has of one pixel; the same pixel, lane and category may come more than once. */
-typedef struct pse_share {
+typedef struct pse_kernels_share {
     int64_t time;   /* ns. */
     uint32_t pixel; /* From 0. */
     uint32_t count; /* Blocks that begin in it (or before the window and end in it). */
     uint32_t parts; /* Blocks that have a part of it. */
     uint32_t unused;
-    pse_block last; /* The last one of them. */
-} pse_share;
+    pse_kernels_block last; /* The last one of them. */
+} pse_kernels_share;
 
-typedef struct pse_lane {
+typedef struct pse_kernels_lane {
     uint32_t pixel; /* That `shares` are of. */
     uint32_t used;
-    pse_share shares[PSE_BLOCKS_CATEGORIES];
-} pse_lane;
+    pse_kernels_share shares[PSE_BLOCKS_CATEGORIES];
+} pse_kernels_lane;
 
-typedef struct pse_blocks {
+typedef struct pse_kernels_blocks {
     /* What is asked for. */
     const int64_t *edges; /* Of pixels, ascending: pixels + 1. */
     uint32_t pixels;      /* At least 1. */
@@ -75,9 +75,9 @@ typedef struct pse_blocks {
                       * Those that begin or end further off the window than it is long are left out. */
 
     /* What is found; the caller makes room and empties. */
-    pse_block *blocks;
+    pse_kernels_block *blocks;
     uint64_t block_count, block_room;
-    pse_share *shares;
+    pse_kernels_share *shares;
     uint64_t share_count, share_room;
     pse_event *picked; /* TEXT, MARKER, sampled SEND and RECEIVE, the first CONTEXT_BEGIN. */
     uint64_t picked_count, picked_room;
@@ -89,20 +89,20 @@ typedef struct pse_blocks {
     int64_t last;       /* Time of the last record. */
 
     /* Between pieces. All from here on, and the counts above, are zero at first. */
-    pse_lane lanes[PSE_LANES];
-    pse_block call, wait; /* Entered and not left, if so. */
+    pse_kernels_lane lanes[PSE_LANES];
+    pse_kernels_block call, wait; /* Entered and not left, if so. */
     int32_t call_is_open, wait_is_open;
-    pse_block regions[PSE_BLOCKS_STACK]; /* The open ones from the outermost. */
+    pse_kernels_block regions[PSE_BLOCKS_STACK]; /* The open ones from the outermost. */
     int64_t depth;
-} pse_blocks;
+} pse_kernels_blocks;
 
 /* Take `count` records in.  Returns how many were taken: fewer if an array is full, then call again with the
  * rest. */
-uint64_t pse_blocks_take(pse_blocks *found, const pse_event *events, uint64_t count);
+uint64_t pse_kernels_blocks_take(pse_kernels_blocks *found, const pse_event *events, uint64_t count);
 
 /* End what is open at the last record's time, as PSE_BLOCK_OPEN, and bring what is held of pixels to
  * `shares`.  Needs room for PSE_BLOCKS_TAIL shares and blocks. */
-void pse_blocks_finish(pse_blocks *found);
+void pse_kernels_blocks_finish(pse_kernels_blocks *found);
 
 #ifdef __cplusplus
 }

@@ -289,8 +289,8 @@ static bool may_stream(const plan *p, uint64_t elements)
     return aligned && elements * p->itemsize > STREAM_BYTES;
 }
 
-void pse_strided_copy(char *dst, const int64_t *dst_strides, const char *src, const int64_t *src_strides,
-                      const int64_t *shape, int ndim, size_t itemsize)
+void pse_kernels_strided_copy(char *dst, const int64_t *dst_strides, const char *src,
+                              const int64_t *src_strides, const int64_t *shape, int ndim, size_t itemsize)
 {
     plan p = {.dst = dst, .src = src, .itemsize = itemsize};
     uint64_t elements = 1;

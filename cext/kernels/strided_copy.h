@@ -15,8 +15,8 @@ extern "C" {
 /* dst[i, j, …] = src[i, j, …] for `ndim` (0 to 8) axes of extents `shape` (0 or more).  Strides are in bytes,
  * may be negative, and zero in `src`.  `dst` and `src` are the addresses of the first elements, aligned or
  * not.  The arrays don't overlap, nor do two elements of `dst`. */
-void pse_strided_copy(char *dst, const int64_t *dst_strides, const char *src, const int64_t *src_strides,
-                      const int64_t *shape, int ndim, size_t itemsize);
+void pse_kernels_strided_copy(char *dst, const int64_t *dst_strides, const char *src,
+                              const int64_t *src_strides, const int64_t *shape, int ndim, size_t itemsize);
 
 #ifdef __cplusplus
 }

@@ -13,39 +13,39 @@ from pse.trace._recorder cimport pse_event
 
 cdef extern from "scan_events.h" nogil:
     enum: PSE_TYPES
-    ctypedef struct pse_events_scan:
+    ctypedef struct pse_recorder_scan:
         pass
-    uint64_t pse_scan_events(
-        const pse_event *events, uint64_t room, uint64_t certain, uint8_t *types, pse_events_scan *scan
+    uint64_t pse_recorder_scan_events(
+        const pse_event *events, uint64_t room, uint64_t certain, uint8_t *types, pse_recorder_scan *scan
     )
 
 cdef extern from "extract_events.h" nogil:
     enum: PSE_MOVE_2, PSE_MOVE_4, PSE_MOVE_8, PSE_MOVE_TIME, PSE_MOVE_BITS
-    ctypedef struct pse_move:
+    ctypedef struct pse_recorder_column:
         uint16_t kind
         uint16_t from_ "from"
         uint16_t to
         uint16_t mask
-    ctypedef struct pse_rows:
+    ctypedef struct pse_recorder_rows:
         const uint8_t *row
         size_t row_size
-        const pse_move *moves
+        const pse_recorder_column *moves
         size_t move_count
         int64_t shift
-    uint64_t pse_extract_events(
+    uint64_t pse_recorder_extract_events(
         const pse_event *events, const uint8_t *types, uint64_t count, const uint8_t *wanted,
-        const pse_rows *rows, uint8_t *out, uint64_t room,
+        const pse_recorder_rows *rows, uint8_t *out, uint64_t room,
     )
 
 cdef extern from "match_ends.h" nogil:
-    ctypedef struct pse_ends:
+    ctypedef struct pse_recorder_ends:
         const uint64_t *way
         const uint64_t *number
         uint64_t count
-    uint64_t pse_match_ends(const pse_ends *a, const pse_ends *b, int64_t *left, int64_t *right)
+    uint64_t pse_recorder_match_ends(const pse_recorder_ends *a, const pse_recorder_ends *b, int64_t *left, int64_t *right)
 
 cdef extern from "merge_events.h" nogil:
-    void pse_merge_events(
+    void pse_recorder_merge_events(
         const pse_event *a, uint64_t a_count, const pse_event *b, uint64_t b_count, pse_event *out
     )
 
@@ -71,13 +71,13 @@ def scan(const uint8_t[::1] records, uint64_t certain, uint8_t[::1] types, uint6
         time before that of the record before them, by how much at most, how many there are of each type.
     """
     cdef uint64_t room = records.shape[0] // RECORD, complete
-    if <uint64_t>types.shape[0] < room or found.shape[0] * 8 != sizeof(pse_events_scan):
+    if <uint64_t>types.shape[0] < room or found.shape[0] * 8 != sizeof(pse_recorder_scan):
         raise ValueError(f"room for {room} types and for what is found is expected")
     if room == 0:
         return 0
     with nogil:
-        complete = pse_scan_events(
-            <const pse_event *>&records[0], room, certain, &types[0], <pse_events_scan *>&found[0]
+        complete = pse_recorder_scan_events(
+            <const pse_event *>&records[0], room, certain, &types[0], <pse_recorder_scan *>&found[0]
         )
     return complete
 
@@ -103,7 +103,7 @@ def extract(
     out : bytes, shape (rows * size,)
         Gets the rows, as many as it has room for.
     """
-    cdef pse_rows rows
+    cdef pse_recorder_rows rows
     cdef uint64_t count = types.shape[0], room, made = 0
     check_moves(moves, row.shape[0])
     if records.shape[0] < <Py_ssize_t>(count * RECORD) or wanted.shape[0] != PSE_TYPES or row.shape[0] == 0:
@@ -112,10 +112,10 @@ def extract(
     if count == 0 or room == 0:
         return 0
     rows.row, rows.row_size = &row[0], row.shape[0]
-    rows.moves, rows.move_count = <const pse_move *>(&moves[0, 0] if moves.shape[0] else NULL), moves.shape[0]
+    rows.moves, rows.move_count = <const pse_recorder_column *>(&moves[0, 0] if moves.shape[0] else NULL), moves.shape[0]
     rows.shift = shift
     with nogil:
-        made = pse_extract_events(
+        made = pse_recorder_extract_events(
             <const pse_event *>&records[0], &types[0], count, &wanted[0], &rows, &out[0], room
         )
     return made
@@ -141,7 +141,7 @@ def match(
     const uint64_t[::1] other_numbers, int64_t[::1] left, int64_t[::1] right,
 ):
     """Write the places of equal keys (way, number) in two ascending lists; gives how many there are."""
-    cdef pse_ends a, b
+    cdef pse_recorder_ends a, b
     cdef uint64_t found = 0
     cdef Py_ssize_t least = min(ways.shape[0], other_ways.shape[0])
     if least == 0:
@@ -153,7 +153,7 @@ def match(
     a.way, a.number, a.count = &ways[0], &numbers[0], ways.shape[0]
     b.way, b.number, b.count = &other_ways[0], &other_numbers[0], other_ways.shape[0]
     with nogil:
-        found = pse_match_ends(&a, &b, &left[0], &right[0])
+        found = pse_recorder_match_ends(&a, &b, &left[0], &right[0])
     return found
 
 
@@ -165,7 +165,7 @@ def merge(const uint8_t[::1] first, const uint8_t[::1] second, uint8_t[::1] out)
         out[:] = first if first.shape[0] else second
         return
     with nogil:
-        pse_merge_events(
+        pse_recorder_merge_events(
             <const pse_event *>&first[0], first.shape[0] // RECORD,
             <const pse_event *>&second[0], second.shape[0] // RECORD, <pse_event *>&out[0],
         )

@@ -10,8 +10,8 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from pse.trace._recorder cimport (
     pse_clock,
-    pse_record_at,
-    pse_record_text,
+    pse_recorder_add_at,
+    pse_recorder_text,
     pse_recorder_close,
     pse_recorder_count,
     pse_recorder_error,
@@ -63,7 +63,7 @@ cdef class Recorder:
         self.check()
         if type == 0:
             raise ValueError("event type 0 would end the trace")
-        pse_record_at(self.recorder, pse_clock(), type, flags, site, tph, a, b, c)
+        pse_recorder_add_at(self.recorder, pse_clock(), type, flags, site, tph, a, b, c)
 
     def record_at(self, uint64_t time, uint16_t type, uint32_t site=0xffffffff, uint64_t tph=0, uint64_t a=0,
                   uint64_t b=0, uint64_t c=0, uint16_t flags=0):
@@ -71,7 +71,7 @@ cdef class Recorder:
         self.check()
         if type == 0:
             raise ValueError("event type 0 would end the trace")
-        pse_record_at(self.recorder, time, type, flags, site, tph, a, b, c)
+        pse_recorder_add_at(self.recorder, time, type, flags, site, tph, a, b, c)
 
     def text(self, uint16_t kind, uint32_t number, str name):
         """Name thing `number` of `kind` (`TextKind`); before the first event that mentions it."""
@@ -79,7 +79,7 @@ cdef class Recorder:
         if not name or "\0" in name:
             raise ValueError(f"a name has at least one character and no zero byte, got {name!r}")
         encoded = name.encode()
-        pse_record_text(self.recorder, kind, number, encoded)
+        pse_recorder_text(self.recorder, kind, number, encoded)
 
     def close(self):
         """Cut the file to what was written and mark it as closed.  Closing again does nothing."""

@@ -12,7 +12,7 @@ typedef struct batch {
 } batch;
 
 /* Fill rows with what each begins as. */
-static void begin_rows(const pse_rows *rows, uint8_t *out, size_t count)
+static void begin_rows(const pse_recorder_rows *rows, uint8_t *out, size_t count)
 {
     size_t all = count * rows->row_size, done = rows->row_size;
     memcpy(out, rows->row, done);
@@ -24,7 +24,8 @@ static void begin_rows(const pse_rows *rows, uint8_t *out, size_t count)
 }
 
 #define DEFINE_COPY(size)                                                                                    \
-    static void copy_##size(const batch *records, const pse_move *move, uint8_t *to, size_t row_size)        \
+    static void copy_##size(const batch *records, const pse_recorder_column *move, uint8_t *to,              \
+                            size_t row_size)                                                                 \
     {                                                                                                        \
         for (size_t i = 0; i < records->count; i++, to += row_size)                                          \
             memcpy(to, records->from[i] + move->from, size);                                                 \
@@ -33,7 +34,7 @@ DEFINE_COPY(2)
 DEFINE_COPY(4)
 DEFINE_COPY(8)
 
-static void shift_times(const batch *records, const pse_move *move, int64_t shift, uint8_t *to,
+static void shift_times(const batch *records, const pse_recorder_column *move, int64_t shift, uint8_t *to,
                         size_t row_size)
 {
     for (size_t i = 0; i < records->count; i++, to += row_size) {
@@ -44,7 +45,7 @@ static void shift_times(const batch *records, const pse_move *move, int64_t shif
     }
 }
 
-static void test_bits(const batch *records, const pse_move *move, uint8_t *to, size_t row_size)
+static void test_bits(const batch *records, const pse_recorder_column *move, uint8_t *to, size_t row_size)
 {
     for (size_t i = 0; i < records->count; i++, to += row_size) {
         uint16_t bits;
@@ -53,7 +54,8 @@ static void test_bits(const batch *records, const pse_move *move, uint8_t *to, s
     }
 }
 
-static void fill_column(const batch *records, const pse_rows *rows, const pse_move *move, uint8_t *out)
+static void fill_column(const batch *records, const pse_recorder_rows *rows, const pse_recorder_column *move,
+                        uint8_t *out)
 {
     uint8_t *to = out + move->to;
     switch (move->kind) {
@@ -74,15 +76,16 @@ static void fill_column(const batch *records, const pse_rows *rows, const pse_mo
     }
 }
 
-static void fill_rows(const batch *records, const pse_rows *rows, uint8_t *out)
+static void fill_rows(const batch *records, const pse_recorder_rows *rows, uint8_t *out)
 {
     begin_rows(rows, out, records->count);
     for (size_t m = 0; m < rows->move_count; m++)
         fill_column(records, rows, &rows->moves[m], out);
 }
 
-uint64_t pse_extract_events(const pse_event *events, const uint8_t *types, uint64_t count,
-                            const uint8_t *wanted, const pse_rows *rows, uint8_t *out, uint64_t room)
+uint64_t pse_recorder_extract_events(const pse_event *events, const uint8_t *types, uint64_t count,
+                                     const uint8_t *wanted, const pse_recorder_rows *rows, uint8_t *out,
+                                     uint64_t room)
 {
     uint64_t made = 0, i = 0;
     do {

@@ -278,19 +278,19 @@ int pse_recorder_error(const pse_recorder *recorder)
     return ((const recorder_file *)recorder->internal)->error;
 }
 
-void pse_record_text(pse_recorder *recorder, uint16_t kind, uint32_t number, const char *text)
+void pse_recorder_text(pse_recorder *recorder, uint16_t kind, uint32_t number, const char *text)
 {
-    pse_record_text_at(recorder, pse_clock(), kind, number, text);
+    pse_recorder_text_at(recorder, pse_clock(), kind, number, text);
 }
 
-void pse_record_text_at(pse_recorder *recorder, uint64_t time, uint16_t kind, uint32_t number,
-                        const char *text)
+void pse_recorder_text_at(pse_recorder *recorder, uint64_t time, uint16_t kind, uint32_t number,
+                          const char *text)
 {
     size_t length = strlen(text);
     for (size_t begin = 0; begin < length; begin += 16) {
         uint64_t words[2] = {0, 0};
         memcpy(words, text + begin, length - begin < 16 ? length - begin : 16);
-        pse_record_at(recorder, time, PSE_EVENT_TEXT, kind, PSE_NONE, 0,
-                      pse_pair(number, (uint32_t)(begin / 16)), words[0], words[1]);
+        pse_recorder_add_at(recorder, time, PSE_EVENT_TEXT, kind, PSE_NONE, 0,
+                            pse_pair(number, (uint32_t)(begin / 16)), words[0], words[1]);
     }
 }

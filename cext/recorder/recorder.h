@@ -63,7 +63,8 @@ int pse_recorder_open_part(pse_recorder **out, const char *directory, uint32_t r
  * -errno of what ended recording early. */
 int pse_recorder_close(pse_recorder *recorder);
 
-/* Make room for at least one record; on failure recording stops, said once.  Only pse_record_at calls it. */
+/* Make room for at least one record; on failure recording stops, said once.  Only pse_recorder_add_at calls
+ * it. */
 void pse_recorder_grow(pse_recorder *recorder);
 
 uint64_t pse_recorder_count(const pse_recorder *recorder); /* Records in the file so far. */
@@ -71,11 +72,11 @@ int pse_recorder_error(const pse_recorder *recorder);      /* errno of what ende
 
 /* Write `text` (UTF-8, not empty) as the name of `number` among things of `kind` (PSE_TEXT_*), in as many
  * TEXT records as it takes. */
-void pse_record_text(pse_recorder *recorder, uint16_t kind, uint32_t number, const char *text);
+void pse_recorder_text(pse_recorder *recorder, uint16_t kind, uint32_t number, const char *text);
 
 /* The same with a time the caller already has: that of the event which first needs the name. */
-void pse_record_text_at(pse_recorder *recorder, uint64_t time, uint16_t kind, uint32_t number,
-                        const char *text);
+void pse_recorder_text_at(pse_recorder *recorder, uint64_t time, uint16_t kind, uint32_t number,
+                          const char *text);
 
 static inline uint64_t pse_clock(void)
 {
@@ -92,8 +93,8 @@ static inline uint64_t pse_pair(uint32_t low, uint32_t high)
 
 /* Append one record with a time the caller already has. `type` is stored last, so that a torn record is never
  * read. */
-static inline void pse_record_at(pse_recorder *recorder, uint64_t time, uint16_t type, uint16_t flags,
-                                 uint32_t site, uint64_t tph, uint64_t a, uint64_t b, uint64_t c)
+static inline void pse_recorder_add_at(pse_recorder *recorder, uint64_t time, uint16_t type, uint16_t flags,
+                                       uint32_t site, uint64_t tph, uint64_t a, uint64_t b, uint64_t c)
 {
     if (__builtin_expect(recorder->next == recorder->limit, 0))
         pse_recorder_grow(recorder);
@@ -109,10 +110,10 @@ static inline void pse_record_at(pse_recorder *recorder, uint64_t time, uint16_t
 }
 
 /* Append one record that happens now. */
-static inline void pse_record(pse_recorder *recorder, uint16_t type, uint16_t flags, uint32_t site,
-                              uint64_t tph, uint64_t a, uint64_t b, uint64_t c)
+static inline void pse_recorder_add(pse_recorder *recorder, uint16_t type, uint16_t flags, uint32_t site,
+                                    uint64_t tph, uint64_t a, uint64_t b, uint64_t c)
 {
-    pse_record_at(recorder, pse_clock(), type, flags, site, tph, a, b, c);
+    pse_recorder_add_at(recorder, pse_clock(), type, flags, site, tph, a, b, c);
 }
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 #include "scan_events.h"
 
-static void count_time(pse_events_scan *scan, uint64_t time)
+static void count_time(pse_recorder_scan *scan, uint64_t time)
 {
     if (time < scan->last) {
         scan->backwards++;
@@ -14,8 +14,8 @@ static void count_time(pse_events_scan *scan, uint64_t time)
     scan->last = time;
 }
 
-uint64_t pse_scan_events(const pse_event *events, uint64_t room, uint64_t certain, uint8_t *types,
-                         pse_events_scan *scan)
+uint64_t pse_recorder_scan_events(const pse_event *events, uint64_t room, uint64_t certain, uint8_t *types,
+                                  pse_recorder_scan *scan)
 {
     uint64_t i = 0, sure = certain > scan->count ? certain - scan->count : 0;
     for (; i < room; i++) {

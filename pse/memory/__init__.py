@@ -12,7 +12,7 @@ a descriptor of three numbers.  Blocks are counted by reference, and their memor
 42.0
 
 The implementation is C (cext/arena), its face `_arena` is Cython; the kernel that moves strided data is in
-`_kernels`.  This room imports no other.  Next rooms: cext/channel carries descriptors, cext/sequencer decides
+`_kernels`.  This room imports no other.  Next rooms: cext/channel carries descriptors, cext/engine decides
 when to release.
 """
 

@@ -71,12 +71,12 @@ cdef extern from "arena.h" nogil:
     const char *pse_arena_error_text(int code)
 
 
-cdef extern from "memory.h" nogil:
-    ctypedef struct pse_memory:
+cdef extern from "available_memory.h" nogil:
+    ctypedef struct pse_arena_memory:
         uint64_t total
         uint64_t available
 
-    int pse_memory_read(const char *root, pse_memory *out)
+    int pse_arena_read_available_memory(const char *root, pse_arena_memory *out)
 
 
 cdef class Arena:

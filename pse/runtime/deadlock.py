@@ -1,6 +1,6 @@
 """The report of a deadlock among partitions: a cycle, a message nobody sends, a collective not reached.
 
-The sequencer finds out that nothing will ever move again (cext/sequencer/quiet.c) and brings what every
+The sequencer finds out that nothing will ever move again (cext/engine/quiet.c) and brings what every
 partition waits for; here that becomes words.  Next room: `failures` has the words for everything else.
 """
 

@@ -5,7 +5,7 @@ many collectives each partition has come to. A checkpoint keeps that by partitio
 can go on with it; a rebalance takes it along. Whoever is late for a collective has a letter of one who was
 there: where nobody has any, counts are the same everywhere, and another number of partitions may begin anew.
 
-Next rooms: `cext/partitions/kept.c` reads and fills boxes, `checkpoint` and `rebalance` use this.
+Next rooms: `cext/messaging/kept.c` reads and fills boxes, `checkpoint` and `rebalance` use this.
 """
 
 from __future__ import annotations

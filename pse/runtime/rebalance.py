@@ -9,7 +9,7 @@ partitions live.
 
 Nobody waits by spinning; other nodes' messages are served meanwhile. Queues are empty at a pause, so what
 was taken from them is counted anew (`Board.forget_taken`), once nothing of the old counts is under way.
-May touch: slots, the board's counts, MPI. Next rooms: `balance`, `cext/sequencer/migrate.c`, `rank`.
+May touch: slots, the board's counts, MPI. Next rooms: `balance`, `cext/engine/migrate.c`, `rank`.
 """
 
 from __future__ import annotations

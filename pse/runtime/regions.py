@@ -1,6 +1,6 @@
 """Where partitions live, for messages among them: every set of partitions that a rank's calls work in.
 
-Next rooms: `cext/partitions` carries the messages; `Job.placements` says who lives where.
+Next rooms: `cext/messaging` carries the messages; `Job.placements` says who lives where.
 """
 
 from __future__ import annotations

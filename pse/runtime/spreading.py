@@ -3,7 +3,7 @@
 Runs of call sites become *fibers*, one for each partition of this rank, each with slots of its own: while one
 waits, the others go on.  What the partitions of a rank have in common stays outside the fibers: control flow
 (it is the same for all), replicated tags that the run defines by reduction, and letting go of what they
-share.  Next rooms:  `calls` lowers each site, `cext/sequencer` runs the fibers.
+share.  Next rooms:  `calls` lowers each site, `cext/engine` runs the fibers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The plan's tables as NumPy arrays: the layout of cext/sequencer/plan.h, and a builder that fills them.
+"""The plan's tables as NumPy arrays: the layout of cext/engine/plan.h, and a builder that fills them.
 
 `projection` decides what goes in; this file only knows how it is stored. `test_tables` compares every
 item size with the C side's.

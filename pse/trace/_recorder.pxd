@@ -21,12 +21,12 @@ cdef extern from "recorder.h" nogil:
     int pse_recorder_close(pse_recorder *recorder)
     uint64_t pse_recorder_count(const pse_recorder *recorder)
     int pse_recorder_error(const pse_recorder *recorder)
-    void pse_record_text(pse_recorder *recorder, uint16_t kind, uint32_t number, const char *text)
+    void pse_recorder_text(pse_recorder *recorder, uint16_t kind, uint32_t number, const char *text)
     uint64_t pse_clock()
     uint64_t pse_pair(uint32_t low, uint32_t high)
-    void pse_record_at(pse_recorder *recorder, uint64_t time, uint16_t type, uint16_t flags, uint32_t site,
+    void pse_recorder_add_at(pse_recorder *recorder, uint64_t time, uint16_t type, uint16_t flags, uint32_t site,
                        uint64_t tph, uint64_t a, uint64_t b, uint64_t c)
-    void pse_record(pse_recorder *recorder, uint16_t type, uint16_t flags, uint32_t site, uint64_t tph,
+    void pse_recorder_add(pse_recorder *recorder, uint16_t type, uint16_t flags, uint32_t site, uint64_t tph,
                     uint64_t a, uint64_t b, uint64_t c)
 
 

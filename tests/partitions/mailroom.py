@@ -75,7 +75,7 @@ def build(folder: Path) -> ctypes.CDLL:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         pytest.skip("there is no C compiler")
-    rooms = [ROOT / "cext" / room for room in ("partitions", "arena", "channel", "recorder")]
+    rooms = [ROOT / "cext" / room for room in ("messaging", "arena", "channel", "recorder")]
     sources = [HERE / "programs" / "mail_check.c"]
     sources += [ROOT / "cext" / file for file in ("channel/inbox.c", "recorder/recorder.c")]
     sources += sorted(rooms[0].glob("*.c")) + sorted(rooms[1].glob("*.c"))

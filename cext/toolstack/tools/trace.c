@@ -55,7 +55,7 @@ static inline void put(uint64_t time, uint16_t type, uint16_t flags, uint64_t a,
 {
     if (threads)
         time = in_order(time);
-    pse_record_at(recorder, time, type, flags, PSE_NONE, 0, a, b, c);
+    pse_recorder_add_at(recorder, time, type, flags, PSE_NONE, 0, a, b, c);
 }
 
 #include "trace_bytes.h"
@@ -72,7 +72,7 @@ static bool named[2048];
 static void name_routine(unsigned number, uint64_t time)
 {
     named[number] = true;
-    pse_record_text_at(recorder, time, PSE_TEXT_REGION, number, routine_names[number]);
+    pse_recorder_text_at(recorder, time, PSE_TEXT_REGION, number, routine_names[number]);
 }
 
 static inline uint64_t enter(unsigned number)

@@ -105,7 +105,7 @@ static void communicator_named(MPI_Comm comm, const char *name)
 {
     uint32_t number = communicator_of(comm)->number;
     if (*name)
-        pse_record_text(recorder, PSE_TEXT_COMMUNICATOR, number, name);
+        pse_recorder_text(recorder, PSE_TEXT_COMMUNICATOR, number, name);
 }
 
 static void communicator_gone(MPI_Comm comm)

@@ -38,9 +38,9 @@ static void *produce(void *argument)
     pse_message message;
     for (uint64_t i = 1; i <= p->messages; i++) {
         fill(&message, p->number, i);
-        while (!pse_inbox_put(inbox, &message))
+        while (!pse_channel_inbox_put(inbox, &message))
             sched_yield();
-        pse_bell_ring(pse_board_slot(p->board, 0));
+        pse_channel_bell_ring(pse_board_slot(p->board, 0));
     }
     return NULL;
 }
@@ -53,10 +53,10 @@ static int consume(pse_board *board, uint32_t producers, uint64_t messages)
     uint64_t slept;
     int result = FINE;
     for (uint64_t left = producers * messages; left > 0 && result == FINE;) {
-        uint32_t seen = pse_bell_read(pse_board_slot(board, 0));
+        uint32_t seen = pse_channel_bell_read(pse_board_slot(board, 0));
         pse_message message, expected;
-        if (!pse_inbox_take(inbox, &message)) {
-            if (!pse_bell_wait(board, 0, seen, PATIENCE, &slept))
+        if (!pse_channel_inbox_take(inbox, &message)) {
+            if (!pse_channel_bell_wait(board, 0, seen, PATIENCE, &slept))
                 result = LOST_WAKE_UP;
             continue;
         }
@@ -69,7 +69,7 @@ static int consume(pse_board *board, uint32_t producers, uint64_t messages)
         left--;
     }
     free(next);
-    return result == FINE && !pse_inbox_empty(inbox) ? NOT_EMPTY : result;
+    return result == FINE && !pse_channel_inbox_empty(inbox) ? NOT_EMPTY : result;
 }
 
 /* Many producers, as threads or as processes, fill one inbox. */
@@ -116,19 +116,19 @@ static void *play(void *argument)
     player *p = argument;
     pse_slot *self = pse_board_slot(p->board, p->rank), *other = pse_board_slot(p->board, 1 - p->rank);
     uint64_t slept;
-    pse_bell_note_affinity(self);
+    pse_channel_bell_note_affinity(self);
     for (uint64_t round = 0; round < p->rounds; round++) {
         for (;;) {
-            uint32_t seen = pse_bell_read(self);
+            uint32_t seen = pse_channel_bell_read(self);
             if (atomic_load(p->ball) == 2 * round + p->rank)
                 break;
-            if (!pse_bell_wait(p->board, p->rank, seen, PATIENCE, &slept)) {
+            if (!pse_channel_bell_wait(p->board, p->rank, seen, PATIENCE, &slept)) {
                 p->result = LOST_WAKE_UP;
                 return NULL;
             }
         }
         atomic_fetch_add(p->ball, 1u);
-        pse_bell_ring(other);
+        pse_channel_bell_ring(other);
     }
     return NULL;
 }

@@ -32,9 +32,9 @@ static inline uint16_t note_flags(const pse_mail *mail, const pse_message *messa
 static inline void note_message(const pse_mail *mail, uint64_t time, uint16_t type,
                                 const pse_message *message, uint32_t rank, uint64_t bytes)
 {
-    pse_record_at(mail->hooks.recorder, time, type, note_flags(mail, message, rank), message->site,
-                  message->tph, bytes, pse_pair(rank, (uint32_t)(message->sequence & KEY_NUMBER)),
-                  pse_pair(message->edge, message->index));
+    pse_recorder_add_at(mail->hooks.recorder, time, type, note_flags(mail, message, rank), message->site,
+                        message->tph, bytes, pse_pair(rank, (uint32_t)(message->sequence & KEY_NUMBER)),
+                        pse_pair(message->edge, message->index));
 }
 
 static inline void note_leaving(const pse_mail *mail, const pse_message *message, uint32_t rank,
@@ -100,9 +100,9 @@ static inline void note_collective(const schedule *plan, uint64_t now, uint16_t 
     const pse_box *box = plan->box;
     bool rooted;
     uint16_t number = note_kind(plan->what.kind, &rooted);
-    pse_record_at(box->mail->hooks.recorder, now, type, number, plan->site, box->tph, first,
-                  pse_pair(box->partition, (uint32_t)(plan->key & KEY_NUMBER)),
-                  pse_pair(rooted ? (uint32_t)plan->what.root : PSE_NONE, box->region.scope));
+    pse_recorder_add_at(box->mail->hooks.recorder, now, type, number, plan->site, box->tph, first,
+                        pse_pair(box->partition, (uint32_t)(plan->key & KEY_NUMBER)),
+                        pse_pair(rooted ? (uint32_t)plan->what.root : PSE_NONE, box->region.scope));
 }
 
 static inline void note_begun(schedule *plan)

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Python face of the sequencer (cext/sequencer/sequencer.h).
+"""Python face of the sequencer (cext/engine/sequencer.h).
 
 A `Plan` holds the tables of one rank, as NumPy arrays with the layout of plan.h; a `Sequencer` runs it.
 Compiled modules run inside `Sequencer.run` without the GIL; for everything else `run` returns a result and

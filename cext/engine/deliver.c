@@ -291,7 +291,7 @@ bool drain(pse_sequencer *s)
     pse_inbox *inbox = pse_board_inbox(s->board, s->plan->rank);
     pse_message message;
     bool any = false;
-    while (pse_inbox_take(inbox, &message)) {
+    while (pse_channel_inbox_take(inbox, &message)) {
         arrive(s, &message);
         any = true;
     }

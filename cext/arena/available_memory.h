@@ -2,18 +2,18 @@
  *
  * May touch: /proc and /sys/fs/cgroup, read-only.  Used by growth.c, and by Python for the default capacity.
  */
-#ifndef PSE_MEMORY_H
-#define PSE_MEMORY_H
+#ifndef PSE_ARENA_AVAILABLE_MEMORY_H
+#define PSE_ARENA_AVAILABLE_MEMORY_H
 
 #include <stdint.h>
 
-typedef struct pse_memory {
+typedef struct pse_arena_memory {
     uint64_t total;     /* Bytes that there would be if all else ended. */
     uint64_t available; /* Bytes that can be taken now without swapping or being killed. */
-} pse_memory;
+} pse_arena_memory;
 
 /* Read both figures below `root` ("" on a real system; tests have a tree of their own).  Returns 0, or -1 if
  * proc/meminfo can't be read or understood: both are UINT64_MAX then. */
-int pse_memory_read(const char *root, pse_memory *out);
+int pse_arena_read_available_memory(const char *root, pse_arena_memory *out);
 
 #endif

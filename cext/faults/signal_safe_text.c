@@ -1,16 +1,16 @@
-#include "words.h"
+#include "signal_safe_text.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-void pse_words_add(pse_words *words, const char *text)
+void pse_faults_text_add(pse_faults_text *words, const char *text)
 {
-    while (text != NULL && *text != '\0' && words->length + 1 < PSE_WORDS_ROOM)
+    while (text != NULL && *text != '\0' && words->length + 1 < PSE_FAULTS_TEXT_BYTES)
         words->text[words->length++] = *text++;
     words->text[words->length] = '\0';
 }
 
-void pse_words_number(pse_words *words, int64_t number)
+void pse_faults_text_add_number(pse_faults_text *words, int64_t number)
 {
     char digits[24];
     size_t at = sizeof digits - 1;
@@ -22,10 +22,10 @@ void pse_words_number(pse_words *words, int64_t number)
     } while (rest != 0);
     if (number < 0)
         digits[--at] = '-';
-    pse_words_add(words, &digits[at]);
+    pse_faults_text_add(words, &digits[at]);
 }
 
-void pse_words_write(const pse_words *words, int fd, int terminated)
+void pse_faults_text_write(const pse_faults_text *words, int fd, int terminated)
 {
     const char *from = words->text;
     size_t left = words->length + (terminated ? 1 : 0);

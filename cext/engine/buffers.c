@@ -108,7 +108,7 @@ static void ring_space_waiters(pse_sequencer *s)
     for (uint32_t rank = 0; rank < s->plan->ranks; rank++) {
         pse_slot *slot = pse_board_slot(s->board, rank);
         if (atomic_load(&slot->wants) & PSE_WANT_SPACE)
-            pse_bell_ring(slot);
+            pse_channel_bell_ring(slot);
     }
 }
 
@@ -158,7 +158,7 @@ static void release_shared(pse_sequencer *s, pse_block *block)
     if (waiter < 0)
         waiter = atomic_load(&block->waiter);
     if (waiter >= 0 && (uint32_t)waiter < s->plan->ranks)
-        pse_bell_ring(pse_board_slot(s->board, (uint32_t)waiter));
+        pse_channel_bell_ring(pse_board_slot(s->board, (uint32_t)waiter));
 }
 
 void buffer_release(pse_sequencer *s, pse_block *block)
@@ -242,16 +242,17 @@ uint64_t buffer_move(const pse_sequencer *s, const pse_part *part, char *to, con
 {
     for (int32_t i = part->first_move; i < part->first_move + part->moves; i++) {
         const pse_move *move = &s->plan->moves[i];
-        pse_strided_copy(to + move->to, move->to_strides, from + move->from, move->from_strides, move->shape,
-                         (int)move->ndim, move->itemsize);
+        pse_kernels_strided_copy(to + move->to, move->to_strides, from + move->from, move->from_strides,
+                                 move->shape, (int)move->ndim, move->itemsize);
     }
     return part->bytes;
 }
 
 static void copy_whole(const pse_sequencer *s, pse_block *copy, const pse_block *block)
 {
-    pse_strided_copy(buffer_data(s, copy), copy->layout.strides, buffer_data(s, block), block->layout.strides,
-                     copy->layout.shape, copy->layout.ndim, copy->layout.itemsize);
+    pse_kernels_strided_copy(buffer_data(s, copy), copy->layout.strides, buffer_data(s, block),
+                             block->layout.strides, copy->layout.shape, copy->layout.ndim,
+                             copy->layout.itemsize);
 }
 
 static void copy_part(const pse_sequencer *s, pse_block *copy, const pse_block *block, const pse_part *part)

@@ -130,8 +130,8 @@ int32_t pse_sequencer_misfit(const pse_sequencer *s, int64_t *which, pse_layout 
 static uint64_t duplicate(pse_sequencer *s, const value *v)
 {
     const pse_block *from = v->as.buffer, *to = s->made[0];
-    pse_strided_copy(buffer_data(s, to), to->layout.strides, buffer_data(s, from), from->layout.strides,
-                     to->layout.shape, to->layout.ndim, to->layout.itemsize);
+    pse_kernels_strided_copy(buffer_data(s, to), to->layout.strides, buffer_data(s, from),
+                             from->layout.strides, to->layout.shape, to->layout.ndim, to->layout.itemsize);
     return layout_bytes(&to->layout);
 }
 

@@ -134,7 +134,7 @@ void tell_taken(pse_sequencer *s, uint32_t source, uint32_t edge, uint64_t taken
         message.value.integer = (int64_t)taken;
         post_remote(s, source, &message);
     } else if (atomic_load(&slot->wants) & PSE_WANT_CREDIT) {
-        pse_bell_ring(slot);
+        pse_channel_bell_ring(slot);
     }
 }
 

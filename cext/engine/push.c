@@ -33,14 +33,14 @@ static bool queued_for(const pse_sequencer *s, uint32_t rank)
 void ring_all(pse_sequencer *s)
 {
     for (uint32_t i = 0; i < s->rings; i++)
-        pse_bell_ring(pse_board_slot(s->board, s->to_ring[i]));
+        pse_channel_bell_ring(pse_board_slot(s->board, s->to_ring[i]));
     s->rings = 0;
 }
 
 void post(pse_sequencer *s, uint32_t rank, const pse_message *message)
 {
     quiet_posted(s, message);
-    if (!queued_for(s, rank) && pse_inbox_put(pse_board_inbox(s->board, rank), message)) {
+    if (!queued_for(s, rank) && pse_channel_inbox_put(pse_board_inbox(s->board, rank), message)) {
         if (s->rings == PSE_RINGS)
             ring_all(s);
         s->to_ring[s->rings++] = rank;
@@ -63,8 +63,8 @@ bool flush_overflow(pse_sequencer *s)
         uint32_t rank = s->overflow_ranks[i];
         pse_message message = s->overflow[i];
         s->overflow_count = left;
-        if (!queued_for(s, rank) && pse_inbox_put(pse_board_inbox(s->board, rank), &message)) {
-            pse_bell_ring(pse_board_slot(s->board, rank));
+        if (!queued_for(s, rank) && pse_channel_inbox_put(pse_board_inbox(s->board, rank), &message)) {
+            pse_channel_bell_ring(pse_board_slot(s->board, rank));
         } else {
             s->overflow[left] = message;
             s->overflow_ranks[left++] = rank;

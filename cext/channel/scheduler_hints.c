@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "wakeups.h"
+#include "scheduler_hints.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -20,7 +20,7 @@ typedef struct attributes {
     uint64_t runtime, deadline, period;
 } attributes;
 
-int pse_wake_soon(void)
+int pse_channel_wake_soon(void)
 {
     attributes now = {.size = sizeof now};
     if (syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) != 0)
@@ -32,7 +32,7 @@ int pse_wake_soon(void)
     return syscall(SYS_sched_setattr, 0, &now, 0) == 0 ? 0 : -errno;
 }
 
-int pse_sleep_exactly(void)
+int pse_channel_sleep_exactly(void)
 {
     return prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0) == 0 ? 0 : -errno;
 }

@@ -34,8 +34,8 @@ int pse_sequencer_create(pse_sequencer **out, const pse_plan *plan, pse_board *b
         return PSE_RUN_MEMORY;
     if (!mail_create(s) || !quiet_create(s))
         return PSE_RUN_MEMORY;
-    pse_bell_note_affinity(s->self);
-    pse_bell_note_core(s->self);
+    pse_channel_bell_note_affinity(s->self);
+    pse_channel_bell_note_core(s->self);
     return context_create(s, NULL, 1) != NULL ? 0 : PSE_RUN_MEMORY;
 }
 
@@ -330,7 +330,7 @@ static bool sleep_until_rung(pse_sequencer *s, uint32_t seen, uint64_t timeout)
     atomic_store_explicit(&s->self->since, begin, memory_order_relaxed);
     atomic_store_explicit(&s->self->state, waiting_state(why), memory_order_relaxed);
     uint64_t slept = 0;
-    bool rang = pse_bell_wait(s->board, s->plan->rank, seen, timeout, &slept);
+    bool rang = pse_channel_bell_wait(s->board, s->plan->rank, seen, timeout, &slept);
     uint64_t end = pse_clock();
     atomic_store_explicit(&s->self->state, PSE_RANK_RUNNING, memory_order_relaxed);
     cpu_slept(s, end, slept);
@@ -369,8 +369,8 @@ static bool nobody_will_free(pse_sequencer *s)
  * their buffers then finds its pages there.  Only while a core is free, a step at a time. */
 static void prefault(pse_sequencer *s, uint32_t seen)
 {
-    while (s->arena != NULL && pse_bell_read(s->self) == seen &&
-           pse_bell_core_is_free(s->board, s->plan->rank))
+    while (s->arena != NULL && pse_channel_bell_read(s->self) == seen &&
+           pse_channel_bell_core_is_free(s->board, s->plan->rank))
         if (pse_arena_prefault(s->arena, PREFAULT_BYTES) == 0)
             return;
 }
@@ -413,7 +413,7 @@ int pse_sequencer_run(pse_sequencer *s, uint64_t patience)
 {
     int result = PSE_RUN_DONE;
     for (;;) {
-        uint32_t seen = pse_bell_read(s->self);
+        uint32_t seen = pse_channel_bell_read(s->self);
         drain(s);
         ring_all(s);
         bool congested = s->overflow_count > 0 && flush_overflow(s);

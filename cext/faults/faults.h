@@ -1,7 +1,7 @@
 /* Faults: what a rank says when a module crashes it, and what is to be said of a rank that is gone.
  *
  * `fault.c` handles the signals of a crash (segmentation fault and its kind): it names the module and the
- * program line that `pse_current_call` points to, marks the rank's slot as failed, and ends the rank.
+ * program line that `pse_faults_current_call` points to, marks the rank's slot as failed, and ends the rank.
  * `status.c` and `report.c` are for those who watch ranks: how did a process end that is not theirs, and the
  * words for it.
  *
@@ -12,15 +12,15 @@
  * May touch: the board and its own memory; no Python.  Next rooms: pse/runtime/launch.py and warden.py watch
  * ranks.
  */
-#ifndef PSE_FAULT_H
-#define PSE_FAULT_H
+#ifndef PSE_FAULTS_H
+#define PSE_FAULTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "board.h"
-#include "words.h"
+#include "signal_safe_text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,50 +31,51 @@ extern "C" {
 
 /* What this process runs now, as "module fft.rows, fft2d.coven:15:7"; NULL between calls.  The sequencer sets
  * it. */
-extern const char *volatile pse_current_call;
+extern const char *volatile pse_faults_current_call;
 
 /* Where reports go, and who reports. */
-typedef struct pse_reporter {
+typedef struct pse_faults_reporter {
     pse_board *board;
     uint32_t rank;
     int fd;
     bool framed;     /* `fd` is the launcher's record file. */
     int pmi;         /* Descriptor of hydra's proxy, or -1. */
     const char *who; /* "rank 3 (thread_B of processor 1, host a, pid 4711)"; kept for good. */
-} pse_reporter;
+} pse_faults_reporter;
 
 /* Handle the crash signals of this process from now on; the calling thread gets a stack for the handler, so
  * that a stack overflow is named too.  0 or -errno. */
-int pse_fault_install(const pse_reporter *reporter);
+int pse_faults_install(const pse_faults_reporter *reporter);
 
 /* Handle SIGINT and SIGTERM: `interrupt` (async-signal-safe) asks whoever is in charge to end the rank in
  * good order; a module that doesn't return in time, or a second signal, ends it at once.  0 or -errno. */
-int pse_stop_install(void (*interrupt)(int number));
+int pse_faults_install_stops(void (*interrupt)(int number));
 
 /* How a process ended that is not our child: a wait status, or PSE_STATUS_UNKNOWN where the kernel doesn't
  * tell. */
-int pse_exit_status(int pidfd, pid_t pid);
+int pse_faults_exit_status(int pidfd, pid_t pid);
 
 /* Whether a process has ended, or its end has begun.  Async-signal-safe. */
-bool pse_is_ending(pid_t pid);
+bool pse_faults_is_ending(pid_t pid);
 
 /* Say who died, how, and what it ran: an error block of a few lines.  `slot` may be NULL where there is no
  * board yet, `site` where no module ran. */
-void pse_describe_death(pse_words *words, const char *who, int status, const pse_slot *slot,
-                        const char *site);
+void pse_faults_describe_death(pse_faults_text *words, const char *who, int status, const pse_slot *slot,
+                               const char *site);
 
 /* End this process and, where MPICH's hydra started it and no launcher of ours watches, the whole job: hydra
  * then returns `code` too, where a mere exit would race with its own clean-up.  Async-signal-safe. */
-_Noreturn void pse_leave(const pse_reporter *reporter, int code);
+_Noreturn void pse_faults_leave(const pse_faults_reporter *reporter, int code);
 
 /* The same a moment later: hydra drops what it has not yet read of the output that came before. */
-_Noreturn void pse_leave_slowly(const pse_reporter *reporter, int code);
+_Noreturn void pse_faults_leave_slowly(const pse_faults_reporter *reporter, int code);
 
 /* Add which TPH a rank worked on: ", TPH 65538 (iteration 1)". */
-void pse_add_tph(pse_words *words, const pse_slot *slot);
+void pse_faults_add_tph(pse_faults_text *words, const pse_slot *slot);
 
 /* Hand over a report, once for the node; returns whether this one was first. */
-bool pse_report(const pse_reporter *reporter, uint32_t failed_rank, const pse_words *words);
+bool pse_faults_report(const pse_faults_reporter *reporter, uint32_t failed_rank,
+                       const pse_faults_text *words);
 
 #ifdef __cplusplus
 }

@@ -174,7 +174,7 @@ void ring_wanting(pse_sequencer *s, uint32_t want)
     for (uint32_t rank = 0; rank < s->plan->ranks; rank++) {
         pse_slot *slot = pse_board_slot(s->board, rank);
         if (rank != s->plan->rank && (atomic_load(&slot->wants) & want))
-            pse_bell_ring(slot);
+            pse_channel_bell_ring(slot);
     }
 }
 

@@ -1,4 +1,4 @@
-#include "memory.h"
+#include "available_memory.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static const names version_2 = {"/sys/fs/cgroup", "memory.max", "memory.current"
 
 /* Lower the figures to what one cgroup allows.  Its unused file cache counts as available: the kernel drops
  * it. */
-static void apply_limit(const char *directory, const names *files, pse_memory *out)
+static void apply_limit(const char *directory, const names *files, pse_arena_memory *out)
 {
     uint64_t limit, usage, cache = 0;
     if (!number_in(directory, files->limit, "", &limit) || !number_in(directory, files->usage, "", &usage))
@@ -68,7 +68,7 @@ static void apply_limit(const char *directory, const names *files, pse_memory *o
 
 /* Apply the limits of a cgroup and of all above it.  Inside a container the path that the kernel names may
  * not be there; the loop then ends at the mount point, which is the container's own group. */
-static void apply_limits(const char *root, const names *files, const char *path, pse_memory *out)
+static void apply_limits(const char *root, const names *files, const char *path, pse_arena_memory *out)
 {
     char directory[NAME];
     snprintf(directory, sizeof directory, "%s%s%s", root, files->mount, path);
@@ -81,7 +81,7 @@ static void apply_limits(const char *root, const names *files, const char *path,
     }
 }
 
-static void read_cgroups(const char *root, pse_memory *out)
+static void read_cgroups(const char *root, pse_arena_memory *out)
 {
     char name[NAME], text[TEXT];
     snprintf(name, sizeof name, "%s/proc/self/cgroup", root);
@@ -99,16 +99,16 @@ static void read_cgroups(const char *root, pse_memory *out)
     }
 }
 
-int pse_memory_read(const char *root, pse_memory *out)
+int pse_arena_read_available_memory(const char *root, pse_arena_memory *out)
 {
     char name[NAME], text[TEXT];
     uint64_t total, available;
-    *out = (pse_memory){UINT64_MAX, UINT64_MAX};
+    *out = (pse_arena_memory){UINT64_MAX, UINT64_MAX};
     snprintf(name, sizeof name, "%s/proc/meminfo", root);
     if (!read_text(name, text) || !number_after(text, "MemTotal:", &total) ||
         !number_after(text, "MemAvailable:", &available))
         return -1;
-    *out = (pse_memory){total << 10, available << 10};
+    *out = (pse_arena_memory){total << 10, available << 10};
     read_cgroups(root, out);
     return 0;
 }

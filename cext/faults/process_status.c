@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "fault.h"
+#include "faults.h"
 
 /* The kernel's struct pidfd_info in its first form (Linux 6.15 tells the exit code); older headers don't have
  * it. */
@@ -33,10 +33,10 @@ static int status_after_reaping(int pidfd)
  * Async-signal-safe. */
 static const char *read_state(pid_t pid, char *text, size_t size)
 {
-    pse_words path = {.length = 0};
-    pse_words_add(&path, "/proc/");
-    pse_words_number(&path, pid);
-    pse_words_add(&path, "/stat");
+    pse_faults_text path = {.length = 0};
+    pse_faults_text_add(&path, "/proc/");
+    pse_faults_text_add_number(&path, pid);
+    pse_faults_text_add(&path, "/stat");
     int fd = open(path.text, O_RDONLY | O_CLOEXEC);
     ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
     if (fd >= 0)
@@ -56,7 +56,7 @@ static int status_of_zombie(pid_t pid)
     return last != NULL && *state == 'Z' ? atoi(last) : PSE_STATUS_UNKNOWN;
 }
 
-bool pse_is_ending(pid_t pid)
+bool pse_faults_is_ending(pid_t pid)
 {
     char text[1024];
     if (kill(pid, 0) != 0 && errno == ESRCH)
@@ -70,7 +70,7 @@ bool pse_is_ending(pid_t pid)
 }
 
 /* The parent may reap the process between two looks, so the first is taken once more. */
-int pse_exit_status(int pidfd, pid_t pid)
+int pse_faults_exit_status(int pidfd, pid_t pid)
 {
     int status = status_after_reaping(pidfd);
     if (status == PSE_STATUS_UNKNOWN)

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Python face of cext/sequencer/fault.h: crash handler, how a process ended, words for a death."""
+"""Python face of cext/faults/faults.h: crash handler, how a process ended, words for a death."""
 
 from libc.stdint cimport uint32_t, uintptr_t
 from libc.string cimport strdup
@@ -8,27 +8,27 @@ import os
 
 from pse.runtime._channel cimport Board, pse_board, pse_slot, pse_board_slot
 
-cdef extern from "words.h" nogil:
-    ctypedef struct pse_words:
+cdef extern from "signal_safe_text.h" nogil:
+    ctypedef struct pse_faults_text:
         size_t length
         char *text
 
-cdef extern from "fault.h" nogil:
-    const char *pse_current_call
+cdef extern from "faults.h" nogil:
+    const char *pse_faults_current_call
     enum:
         PSE_STATUS_UNKNOWN
-    ctypedef struct pse_reporter:
+    ctypedef struct pse_faults_reporter:
         pse_board *board
         uint32_t rank
         int fd
         bint framed
         int pmi
         const char *who
-    int pse_fault_install(const pse_reporter *reporter)
-    int pse_stop_install(void (*interrupt)(int number) noexcept nogil)
-    void pse_leave_slowly(const pse_reporter *reporter, int code)
-    int pse_exit_status(int pidfd, int pid)
-    void pse_describe_death(pse_words *words, const char *who, int status, const pse_slot *slot,
+    int pse_faults_install(const pse_faults_reporter *reporter)
+    int pse_faults_install_stops(void (*interrupt)(int number) noexcept nogil)
+    void pse_faults_leave_slowly(const pse_faults_reporter *reporter, int code)
+    int pse_faults_exit_status(int pidfd, int pid)
+    void pse_faults_describe_death(pse_faults_text *words, const char *who, int status, const pse_slot *slot,
                             const char *site)
 
 
@@ -36,12 +36,12 @@ cdef extern from "Python.h" nogil:
     int PyErr_SetInterruptEx(int number)
 
 cdef Board reporting_board = None  # Keeps the board mapped for the handler.
-cdef pse_reporter reporter
+cdef pse_faults_reporter reporter
 
 
 def culprit_address():
     """Give the address where the sequencer keeps the text of the call that runs now."""
-    return <uintptr_t>&pse_current_call
+    return <uintptr_t>&pse_faults_current_call
 
 
 def install(Board board, uint32_t rank, str who, int fd, bint framed, int pmi):
@@ -56,7 +56,7 @@ def install(Board board, uint32_t rank, str who, int fd, bint framed, int pmi):
     reporter.who = strdup(who.encode())  # For good: the handler reads it until the process ends.
     if reporter.who is NULL:
         raise MemoryError("no memory left for the name of a rank")
-    cdef int code = pse_fault_install(&reporter)
+    cdef int code = pse_faults_install(&reporter)
     if code != 0:
         raise OSError(-code, os.strerror(-code))
 
@@ -67,25 +67,25 @@ cdef void interrupt(int number) noexcept nogil:
 
 def catch_stops():
     """Handle SIGINT and SIGTERM: Python's handlers run, and no module that never returns holds them up."""
-    cdef int code = pse_stop_install(interrupt)
+    cdef int code = pse_faults_install_stops(interrupt)
     if code != 0:
         raise OSError(-code, os.strerror(-code))
 
 
 def leave(int code):
     """End this process, and the job where nobody else does; `install` comes first."""
-    pse_leave_slowly(&reporter, code)
+    pse_faults_leave_slowly(&reporter, code)
 
 
 def exit_status(int pidfd, int pid):
     """Give the wait status of a process that has ended; None where the kernel doesn't tell."""
-    cdef int status = pse_exit_status(pidfd, pid)
+    cdef int status = pse_faults_exit_status(pidfd, pid)
     return None if status == PSE_STATUS_UNKNOWN else status
 
 
 def describe_death(Board board, uint32_t rank, str who, status, str site):
     """Say who died, how (a wait status or None), and what it ran; `board` and `site` may be None."""
-    cdef pse_words words
+    cdef pse_faults_text words
     cdef bytes name = who.encode(), place = b"" if site is None else site.encode()
     cdef const char *where = NULL
     if site is not None:
@@ -94,5 +94,5 @@ def describe_death(Board board, uint32_t rank, str who, status, str site):
     cdef const pse_slot *slot = NULL
     if board is not None:
         slot = pse_board_slot(board.open_board(), rank)
-    pse_describe_death(&words, name, PSE_STATUS_UNKNOWN if status is None else <int>status, slot, where)
+    pse_faults_describe_death(&words, name, PSE_STATUS_UNKNOWN if status is None else <int>status, slot, where)
     return (<bytes>words.text[:words.length]).decode(errors="replace")

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "fault.h"
+#include "faults.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,14 +14,14 @@
 #define STOP_MICROSECONDS 700000
 #define WATCH_MILLISECONDS 2000 /* a death is named, and all ranks are killed, within some ten of them */
 
-const char *volatile pse_current_call;
+const char *volatile pse_faults_current_call;
 
-static pse_reporter reporter;
+static pse_faults_reporter reporter;
 static bool core_wanted;
 static atomic_flag handling = ATOMIC_FLAG_INIT;
 static volatile sig_atomic_t stopped_by;
 static void (*interrupt_owner)(int number);
-static pse_words words; /* Not on the handler's small stack. */
+static pse_faults_text words; /* Not on the handler's small stack. */
 
 typedef struct crash {
     int number;
@@ -50,26 +50,26 @@ static const crash *crash_of(int number)
 static void leave(int number)
 {
     if (!core_wanted)
-        pse_leave_slowly(&reporter, PSE_EXIT_FAILED);
+        pse_faults_leave_slowly(&reporter, PSE_EXIT_FAILED);
     signal(number, SIG_DFL);
     raise(number);
 }
 
 static void describe(const crash *what)
 {
-    const char *call = pse_current_call;
-    pse_words_add(&words, "error: ");
-    pse_words_add(&words, what->name);
-    pse_words_add(&words, " in ");
-    pse_words_add(&words, call != NULL ? call : "the engine, between two calls");
-    pse_words_add(&words, "\n  where: ");
-    pse_words_add(&words, reporter.who);
+    const char *call = pse_faults_current_call;
+    pse_faults_text_add(&words, "error: ");
+    pse_faults_text_add(&words, what->name);
+    pse_faults_text_add(&words, " in ");
+    pse_faults_text_add(&words, call != NULL ? call : "the engine, between two calls");
+    pse_faults_text_add(&words, "\n  where: ");
+    pse_faults_text_add(&words, reporter.who);
     if (call != NULL) {
-        pse_add_tph(&words, pse_board_slot(reporter.board, reporter.rank));
-        pse_words_add(&words, "\nhelp: ");
-        pse_words_add(&words, what->help);
+        pse_faults_add_tph(&words, pse_board_slot(reporter.board, reporter.rank));
+        pse_faults_text_add(&words, "\nhelp: ");
+        pse_faults_text_add(&words, what->help);
     }
-    pse_words_add(&words, "\n");
+    pse_faults_text_add(&words, "\n");
 }
 
 /* Whether another rank of the node ended before it was done. */
@@ -79,7 +79,7 @@ static bool somebody_died(void)
         const pse_slot *slot = pse_board_slot(reporter.board, rank);
         uint32_t state = atomic_load(&slot->state);
         bool alive = state > PSE_RANK_ABSENT && state < PSE_RANK_DONE;
-        if (alive && rank != reporter.rank && pse_is_ending(atomic_load(&slot->pid)))
+        if (alive && rank != reporter.rank && pse_faults_is_ending(atomic_load(&slot->pid)))
             return true;
     }
     return false;
@@ -96,10 +96,10 @@ static void on_crash(int number)
         raise(number);
         return;
     }
-    if (pse_current_call == NULL && somebody_died())
+    if (pse_faults_current_call == NULL && somebody_died())
         poll(NULL, 0, WATCH_MILLISECONDS);
     describe(crash_of(number));
-    pse_report(&reporter, reporter.rank, &words);
+    pse_faults_report(&reporter, reporter.rank, &words);
     atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_FAILED);
     leave(number);
 }
@@ -109,33 +109,33 @@ static void on_crash(int number)
 static void on_exit_called(void)
 {
     uint32_t state = atomic_load(&pse_board_slot(reporter.board, reporter.rank)->state);
-    const char *call = pse_current_call;
+    const char *call = pse_faults_current_call;
     if (state == PSE_RANK_DONE)
         atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_LEFT);
     if (state < PSE_RANK_RUNNING || state >= PSE_RANK_DONE || call == NULL)
         return;
-    pse_words_add(&words, "error: ");
-    pse_words_add(&words, call);
-    pse_words_add(&words, " called exit()\n  where: ");
-    pse_words_add(&words, reporter.who);
-    pse_add_tph(&words, pse_board_slot(reporter.board, reporter.rank));
-    pse_words_add(&words, "\nhelp: a module must return its error code instead\n");
-    pse_report(&reporter, reporter.rank, &words);
+    pse_faults_text_add(&words, "error: ");
+    pse_faults_text_add(&words, call);
+    pse_faults_text_add(&words, " called exit()\n  where: ");
+    pse_faults_text_add(&words, reporter.who);
+    pse_faults_add_tph(&words, pse_board_slot(reporter.board, reporter.rank));
+    pse_faults_text_add(&words, "\nhelp: a module must return its error code instead\n");
+    pse_faults_report(&reporter, reporter.rank, &words);
     atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_FAILED);
-    pse_leave_slowly(&reporter, PSE_EXIT_FAILED);
+    pse_faults_leave_slowly(&reporter, PSE_EXIT_FAILED);
 }
 
 /* The rank's owner had its time, or a second signal came. */
 static void leave_stopped(int number)
 {
     (void)number;
-    pse_words_add(&words, "error: ");
-    pse_words_add(&words, reporter.who);
-    pse_words_add(&words, " was stopped by ");
-    pse_words_add(&words, stopped_by == SIGINT ? "SIGINT\n" : "SIGTERM\n");
-    pse_report(&reporter, reporter.rank, &words);
+    pse_faults_text_add(&words, "error: ");
+    pse_faults_text_add(&words, reporter.who);
+    pse_faults_text_add(&words, " was stopped by ");
+    pse_faults_text_add(&words, stopped_by == SIGINT ? "SIGINT\n" : "SIGTERM\n");
+    pse_faults_report(&reporter, reporter.rank, &words);
     atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_FAILED);
-    pse_leave(&reporter, 128 + stopped_by);
+    pse_faults_leave(&reporter, 128 + stopped_by);
 }
 
 static void on_stop(int number)
@@ -148,7 +148,7 @@ static void on_stop(int number)
     interrupt_owner(number);
 }
 
-int pse_stop_install(void (*interrupt)(int number))
+int pse_faults_install_stops(void (*interrupt)(int number))
 {
     struct sigaction stop = {.sa_handler = on_stop}, late = {.sa_handler = leave_stopped};
     interrupt_owner = interrupt;
@@ -169,7 +169,7 @@ static int set_stack(void)
     return sigaltstack(&stack, NULL) == 0 ? 0 : -errno;
 }
 
-int pse_fault_install(const pse_reporter *who_reports)
+int pse_faults_install(const pse_faults_reporter *who_reports)
 {
     struct rlimit core;
     struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER};

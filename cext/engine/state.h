@@ -392,7 +392,7 @@ static inline void record(pse_sequencer *s, uint64_t time, uint16_t type, uint16
                           uint64_t tph, uint64_t a, uint64_t b, uint64_t c)
 {
     if (s->recorder != NULL)
-        pse_record_at(s->recorder, time, type, flags, site, tph, a, b, c);
+        pse_recorder_add_at(s->recorder, time, type, flags, site, tph, a, b, c);
 }
 
 #endif
