@@ -8,8 +8,8 @@ import os
 
 import numpy as np
 
-from pse.modules import files
-from pse.modules.images import as_elements, read
+from pse.modules.std import _files as files
+from pse.modules.std._images import as_elements, read
 
 
 #@ coven module load_frame(in i64 k, in i64 n, in string images = "samples", out c128 image[n, n] @ root)

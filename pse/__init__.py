@@ -18,7 +18,7 @@ _explain_unbuilt_extensions()
 def __getattr__(name: str) -> object:
     """Import `module` (the decorator of modules written in Python), `run` or `experiment` when first used."""
     if name == "module":
-        from pse.modules.decorator import module
+        from pse.modules.load import module
 
         return module
     if name in ("run", "experiment"):
@@ -30,6 +30,6 @@ def __getattr__(name: str) -> object:
 
 def load_ipython_extension(shell: Any) -> None:
     """Bring the cell magic ``%%coven``: what ``%load_ext pse`` calls."""
-    from pse.notebook.magics import load
+    from pse.notebook import load
 
     load(shell)

@@ -2,7 +2,7 @@
 
 ``mpirun -n N python -m pse PROGRAM …`` comes here N times, and so does the launcher of ``pse run``.  Only
 the first rank complains about the command line.  Nothing heavy is imported before the node's warden is on
-its way.  Next room:  `pse.runtime.entry`.
+its way.
 """
 
 import contextlib
@@ -12,8 +12,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from pse.runtime.early import ending_the_job
-from pse.runtime.streams import open_closed, to_nobody
+from pse.runtime.faults import ending_the_job
+from pse.runtime.supervise import open_closed, to_nobody
 
 if TYPE_CHECKING:
     from pse.runtime.request import Request
@@ -25,7 +25,7 @@ def main() -> None:
     """Be a rank, or the command that is named."""
     open_closed()
     with ending_the_job():
-        from pse.runtime.processes import inside_mpi_job
+        from pse.runtime.supervise import inside_mpi_job
 
         named = sys.argv[1] if len(sys.argv) > 1 else ""
         if inside_mpi_job() or named.endswith(".coven"):
@@ -36,9 +36,7 @@ def main() -> None:
 
 
 def _be_rank() -> int:
-    from pse.runtime.outcome import find_launcher
-    from pse.runtime.processes import local_rank
-    from pse.runtime.warden import Hired
+    from pse.runtime.supervise import Hired, find_launcher, local_rank
 
     launcher = find_launcher()
     _replace_input()
@@ -46,8 +44,8 @@ def _be_rank() -> int:
     warden = Hired() if local_rank() == 0 and not watched else None
     request = _parse()
     _prepare_process()
-    from pse.cli._under import coopwait
-    from pse.runtime.entry import main as run
+    from pse.cli._tools_option import coopwait
+    from pse.runtime.rank import main as run
 
     return run(request, warden, coopwait() if request.coopwait else None)
 
@@ -62,8 +60,8 @@ def _parse() -> "Request":
     import click
 
     from pse.cli import resume, run
-    from pse.runtime.processes import own_rank
     from pse.runtime.request import Request
+    from pse.runtime.supervise import own_rank
 
     words = sys.argv[1:]
     chosen = resume.rank_command if words[:1] == ["resume"] else run.rank_command

@@ -9,22 +9,23 @@ list of them, and goes on with what came when it is complete.
 
 from typing import Any
 
-from pse.modules.collectives import (
+from pse.modules.messaging import (
+    Request,
     allgather,
     allreduce,
     alltoall,
     alltoallv,
     barrier,
     bcast,
+    count as _count,
     gather,
+    index as _index,
+    receive,
     reduce,
     scan,
     scatter,
+    send,
 )
-from pse.modules.partitions import receive, send
-from pse.modules.posting import Request
-from pse.modules.posting import count as _count
-from pse.modules.posting import index as _index
 
 __all__ = [
     "Request",

@@ -24,8 +24,8 @@ from operator import index
 
 import numpy
 
-from pse.memory import errors
-from pse.memory.records import ArenaStatistics, Descriptor, LiveBlock
+from pse.memory import _errors as errors
+from pse.memory._records import ArenaStatistics, Descriptor, LiveBlock
 
 # Element types by their code in arena.h: numpy's name, and the format of the buffer protocol.  Bytes and
 # pickled objects are shown as bytes.

@@ -1,6 +1,6 @@
 /* The plan of one rank: its projection of the program, as tables.
  *
- * `pse/runtime/projection.py` writes it, `sequencer.h` runs it.  The plan never changes while it runs.
+ * `pse/runtime/plan/_projection.py` writes it, `sequencer.h` runs it.  The plan never changes while it runs.
  * Indices refer to the tables of the same plan; -1 means none.
  *
  * A *slot* is a place in a context that holds what a tag stands for at this rank.  An *edge* is a definition

@@ -3,7 +3,7 @@
 ``python cext/recorder/generate.py`` writes; with ``--check`` it only says what is stale (exit code 1).  A
 test runs the check, so the one table and what is made from it can't drift apart.
 
-May touch: ``pse/trace/events.py``, ``pse/trace/_events.pxd``, ``docs/trace.md`` between its markers.
+May touch: ``pse/trace/format/_events.py``, ``pse/trace/_events.pxd``, ``docs/trace.md`` between its markers.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _add(table: Table, macro: str, arguments: list[str]) -> None:
 
 
 def python_module(table: Table) -> str:
-    """The text of pse/trace/events.py."""
+    """The text of pse/trace/format/_events.py."""
     head = (
         '"""The trace format for Python: dtypes of a record and of a file\'s header, event types, codes.\n\n'
         "Made from cext/recorder/events.def by cext/recorder/generate.py: change the table, not this file.\n"
@@ -178,7 +178,7 @@ def main(arguments: list[str]) -> int:
     table = read_table((ROOM / "events.def").read_text(encoding="utf-8"))
     page = ROOT / "docs" / "trace.md"
     made = {
-        ROOT / "pse" / "trace" / "events.py": python_module(table),
+        ROOT / "pse" / "trace" / "format" / "_events.py": python_module(table),
         ROOT / "pse" / "trace" / "_events.pxd": cython_declarations(table),
         page: manual(page.read_text(encoding="utf-8"), table),
     }

@@ -20,7 +20,7 @@
 #define PSE_HIDDEN __attribute__((visibility("hidden")))
 #define PSE_EXPORT __attribute__((visibility("default")))
 
-/* Generated for each MPI library (pse/toolstack/stubs.py)
+/* Generated for each MPI library (pse/toolstack/_stubs.py)
  * ---------------------------------------------------------- */
 
 extern const int pse_routines PSE_HIDDEN;        /* how many */

@@ -1,4 +1,4 @@
-/* The doors for tools that are written in Python (pse/toolstack/python.py): layers of single functions on top
+/* The doors for tools that are written in Python (pse/toolstack/_python.py): layers of single functions on top
  * of the stack, and events taken out of rings.
  *
  * A pushed layer is treated as a tool's is: it gets shims for large counts.  Layers come off in the opposite

@@ -1,5 +1,5 @@
 /* Large counts: the archive's half of the shims.  What follows from mpi.h is generated
- * (pse/toolstack/shims.py).
+ * (pse/toolstack/_shims.py).
  *
  * A layer gets a shim for X_c where its tool defines X alone.  Arrays that were converted for a call which
  * MPI goes on with after the return are kept until the request is complete; the layer's completion routines

@@ -12,9 +12,9 @@ from pathlib import Path
 from rich.console import Console
 
 from pse.bench import Result, fft3
-from pse.bench.environment import describe
+from pse.bench._environment import describe
+from pse.bench._table import number, show
 from pse.bench.manual import comparison, put
-from pse.bench.table import number, show
 
 PAPER = (
     "4,000²: 1 to 5 %; 10,000²: 6.6 and 5.1 % (8, 16 processors)",

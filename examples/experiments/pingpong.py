@@ -11,9 +11,9 @@ from pathlib import Path
 from rich.console import Console
 
 from pse.bench import Result, pingpong
-from pse.bench.environment import describe
+from pse.bench._environment import describe
+from pse.bench._table import number, show
 from pse.bench.manual import comparison, put
-from pse.bench.table import number, show
 
 
 def table(result: Result) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 from rich.console import Console
 
 from pse.bench import Result, synthetic
-from pse.bench.environment import describe
+from pse.bench._environment import describe
+from pse.bench._table import number, show
 from pse.bench.manual import comparison, put
-from pse.bench.table import number, show
 
 PAPER = {2: 27.7, 4: 26.7, 8: 25.5, 16: 24.1}
 """Percent of the time that two threads saved, by processors."""

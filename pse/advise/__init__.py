@@ -8,10 +8,6 @@ May touch: reads the trace, the program and its modules' sources; `Advice.apply`
 ``modules``, ``trace``, ``graph``, ``language``.
 """
 
-from pse.advise.advice import Advice, advise, run_time
-from pse.advise.edits import Edit
-from pse.advise.errors import AdviceError
-from pse.advise.prediction import Prediction
-from pse.advise.whatif import WhatIf, parse_whatif
+import lazy_loader
 
-__all__ = ["Advice", "AdviceError", "Edit", "Prediction", "WhatIf", "advise", "parse_whatif", "run_time"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

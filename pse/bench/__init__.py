@@ -2,11 +2,9 @@
 
 A subject is one file with a function ``measure(repeats, sizes, say)`` that returns figures; `subjects` lists
 them. Its floors and peers run in the same minutes, in turn with it, since absolute times move between
-machines and hours. Next rooms: ``running`` starts programs and peers, ``figures`` says what a figure is,
-``_floors`` is C.
+machines and hours.
 """
 
-from pse.bench.figures import Against, Figure, Result
-from pse.bench.subjects import SUBJECTS, Subject, run
+import lazy_loader
 
-__all__ = ["SUBJECTS", "Against", "Figure", "Result", "Subject", "run"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,9 +4,6 @@ Three applications on emulated nodes, each on one thread: compute and give to th
 a plate.  One run is recorded, `pse advise` proposes, and the proposal runs in turn with what a person would
 write for two or three threads.  Measured is what the predicted time means: from the program's first statement
 to the end of its last call, as each run's own trace has it.
-
-Next rooms: ``pse.advise``, ``programs/advise.coven``, ``programs/advise_fft.coven``, and the repository's
-``programs/heat.coven``.
 """
 
 from __future__ import annotations
@@ -23,10 +20,10 @@ from pathlib import Path
 
 import pse
 from pse.advise import Advice, advise, run_time
-from pse.bench.calibrate import steps_in
-from pse.bench.figures import Against, Figure
-from pse.bench.places import Place, nodes, share_of
-from pse.bench.running import Samples, finish, in_turn, program_path, start, stop, usable_cores
+from pse.bench._calibrate import steps_in
+from pse.bench._environments import Place, nodes, share_of
+from pse.bench._figures import Against, Figure
+from pse.bench._running import Samples, finish, in_turn, program_path, start, stop, usable_cores
 
 PROPOSED = "proposed"
 

@@ -5,7 +5,7 @@ measured with 1, 2, 4 … 64 ranks of this machine, which share its cores: each 
 round, so its time grows at least with the ranks on a core.  Beside it: MPI's allreduce of 8 bytes.  How it
 would grow where every processor has a core of its own is simulated, along the engine's own tree, with what a
 hop between nodes costs here (its α and β are fitted to hops of several sizes) and what a rank spends on a
-message.  Next rooms: `growth`, ``programs/control.coven``, ``programs/hop.coven``, ``peers/allreduce.py``.
+message.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.bench.figures import Against, Figure
-from pse.bench.growth import Model, fit_line, power, simulate
-from pse.bench.running import Samples, Surroundings, in_turn, run_peer, run_program, usable_cores
-from pse.runtime.trees import ARITY
+from pse.bench._figures import Against, Figure
+from pse.bench._running import Samples, Surroundings, in_turn, run_peer, run_program, usable_cores
+from pse.bench._scaling_model import Model, fit_line, power, simulate
+from pse.runtime.distribution import ARITY
 
 HEAD_BYTES = 128
 """Bytes of a message that carries a scalar between nodes."""

@@ -2,7 +2,7 @@
 
 One program measures both in turn, batch by batch: through ``MPI_Allreduce``, which the tool has, and past it
 through ``PMPI_Allreduce``.  With more ranks than cores, MPI's spinning ranks keep the others from running;
-with a core for each, the tool should cost next to nothing.  Next room: ``stack/waits.c``.
+with a core for each, the tool should cost next to nothing.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pse.bench.figures import Against, Figure
-from pse.bench.running import Samples, confined_to, finish, in_turn, ratios, start, stop, usable_cores
+from pse.bench._figures import Against, Figure
+from pse.bench._running import Samples, confined_to, finish, in_turn, ratios, start, stop, usable_cores
 from pse.bench.tools import compiled, linked
-from pse.runtime.mpi import find_mpiexec
-from pse.toolstack.mpi import find_mpi
-from pse.toolstack.stack import environment
+from pse.runtime.launch import find_mpiexec
+from pse.toolstack import environment, find_mpi
 
 CROWD = 4
 """Ranks that share two cores."""

@@ -2,7 +2,7 @@
 
 Both call the same compiled kernel and transpose with the same code; what is left is what the engine adds from
 the moment that a frame is there to the moment that its spectrum is: scatter, four call sites, gather, and two
-hand-overs. Next rooms: ``programs/fft.coven``, ``peers/fft.py``.
+hand-overs.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.bench.figures import Against, Figure
-from pse.bench.running import in_turn, run_peer, run_program
-from pse.language.errors import RunError
+from pse.bench._figures import Against, Figure
+from pse.bench._running import in_turn, run_peer, run_program
+from pse.errors import RunError
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 The experiment of the multithreading paper: one FFT on one thread, which should cost no more than FFTW's; then
 three, transposing on a second thread, against three of FFTW's back to back and three jobs at once.
 FFTW's MPI library is used where the variable `PSE_FFTW_MPI` names it (built for this MPI:
-``examples/experiments/build_fftw_mpi.sh``), else the same calls by hand; the figures say which.  Next rooms:
-``programs/fft3_1.coven``, ``fft3_2.coven``, ``peers/fft3.py``.
+``examples/experiments/build_fftw_mpi.sh``), else the same calls by hand; the figures say which.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.bench.figures import Against, Figure
-from pse.bench.places import Place, nodes, share_of
-from pse.bench.running import Samples, finish, in_turn, peer_command, run_peer, run_program, start, stop
-from pse.language.errors import RunError
+from pse.bench._environments import Place, nodes, share_of
+from pse.bench._figures import Against, Figure
+from pse.bench._running import Samples, finish, in_turn, peer_command, run_peer, run_program, start, stop
+from pse.errors import RunError
 
 LIBRARY_VARIABLE = "PSE_FFTW_MPI"
 THREE = 3

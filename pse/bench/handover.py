@@ -2,8 +2,7 @@
 
 By descriptor it is a hop like any other, and the receiver's first pass over the array is like any other pass:
 nothing was copied, no page is missing.  Without shared memory it is a message of MPI's.  Beside it: the hop
-of a small tag, a window that a careful hand shares between ranks, and a raw send.  Next room:
-``programs/handover.coven``.
+of a small tag, a window that a careful hand shares between ranks, and a raw send.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.bench.figures import Against, Figure
-from pse.bench.running import Samples, in_turn, ratios, run_peer, run_program, usable_cores
+from pse.bench._figures import Against, Figure
+from pse.bench._running import Samples, in_turn, ratios, run_peer, run_program, usable_cores
 
 AS_WARM = 1.1
 """A pass that takes no longer than so many times a warm one met no page fault: the rest is noise."""

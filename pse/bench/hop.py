@@ -2,7 +2,7 @@
 
 Every hop is a whole one: the module returns, its call is put on the books, the tag is handed over, the other
 rank wakes, finds its call ready and calls the module there.  Beside it: the same with mpi4py's buffers, and
-the bare futex hop, both asleep, that no sleeping wait can beat.  Next room: ``programs/hop.coven``.
+the bare futex hop, both asleep, that no sleeping wait can beat.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pse.bench._figures import Against, Figure
 from pse.bench._floors import futex_hops
-from pse.bench.figures import Against, Figure
-from pse.bench.running import Samples, in_turn, ratios, run_peer, run_program, usable_cores
+from pse.bench._running import Samples, in_turn, ratios, run_peer, run_program, usable_cores
 
 TAG_BYTES = 1024
 LINGER = 100_000

@@ -2,7 +2,7 @@
 
 Two wait for what it computes; one has nothing left to do and waits for the end of the run.  Beside it: ranks
 that wait in MPI_Recv, with MPI's default settings.  Reads the CPU time of every rank from /proc, so all that
-a rank does counts.  Next room: ``programs/idle.coven``.
+a rank does counts.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pse.bench.figures import Against, Figure
-from pse.bench.running import (
+from pse.bench._figures import Against, Figure
+from pse.bench._running import (
     TIME_LIMIT,
     Samples,
     confined_to,
@@ -29,7 +29,7 @@ from pse.bench.running import (
     stop,
     usable_cores,
 )
-from pse.language.errors import RunError
+from pse.errors import RunError
 
 RANKS = 4
 SETTLE_SECONDS = 0.4

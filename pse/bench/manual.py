@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from pse.bench.figures import Result
-from pse.bench.table import HEADINGS, busy_warning, cells, place
-from pse.language.errors import UsageError
+from pse.bench._figures import Result
+from pse.bench._table import HEADINGS, busy_warning, cells, place
+from pse.errors import UsageError
 
 _LINE = ("---", "---:", "---:", "---:", "---", "---", "---:", "---:")
 

@@ -2,8 +2,7 @@
 
 The modules of the program do nothing, so all the time is the engine's: finding the call ready, allocating its
 output, binding, calling, keeping the books, releasing its input.  Beside it: the same calls by hand, in a
-Python loop that allocates each output with NumPy and calls the compiled module by ctypes.  Next room:
-``programs/overhead.coven``.
+Python loop that allocates each output with NumPy and calls the compiled module by ctypes.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pse.bench import _floors
-from pse.bench.figures import Against, Figure
-from pse.bench.kernels import call, native
-from pse.bench.running import Samples, in_turn, run_program
-from pse.trace._recorder import Recorder
-from pse.trace.events import EventType
+from pse.bench._figures import Against, Figure
+from pse.bench._kernels import call, native
+from pse.bench._running import Samples, in_turn, run_program
+from pse.trace import Recorder
+from pse.trace.format import EventType
 
 SITES = 20
 """Call sites in each iteration of the program."""

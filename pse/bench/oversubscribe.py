@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.bench.calibrate import steps_in
-from pse.bench.figures import Against, Figure
-from pse.bench.running import Samples, in_turn, run_peer, run_program, usable_cores
+from pse.bench._calibrate import steps_in
+from pse.bench._figures import Against, Figure
+from pse.bench._running import Samples, in_turn, run_peer, run_program, usable_cores
 
 RANKS = 4
 """Ranks that share two cores in the allreduce."""

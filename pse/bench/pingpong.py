@@ -2,8 +2,7 @@
 
 The experiment of the multithreading paper.  Each thread works on the whole array before it gives it back;
 what is not work is hand-over.  How much work that is decides every share; in the paper the run took 14.2 s
-with shared memory and 33.9 s without, 14.2 parts of work to 19.7 of copying.  Next room:
-``programs/pingpong.coven``.
+with shared memory and 33.9 s without, 14.2 parts of work to 19.7 of copying.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.bench.figures import Against, Figure
-from pse.bench.running import Arrays, Samples, in_turn, ratios, run_program
-from pse.language.errors import RunError
+from pse.bench._figures import Against, Figure
+from pse.bench._running import Arrays, Samples, in_turn, ratios, run_program
+from pse.errors import RunError
 
 PAPER_SECONDS = 14.2, 33.9
 """With shared memory and without."""

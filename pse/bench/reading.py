@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 
 from pse import trace
-from pse.bench.figures import Against, Figure
-from pse.bench.running import TIME_LIMIT, confined_to, in_turn, usable_cores
-from pse.bench.traces import write_trace
-from pse.language.errors import RunError
+from pse.bench._figures import Against, Figure
+from pse.bench._running import TIME_LIMIT, confined_to, in_turn, usable_cores
+from pse.bench._traces import write_trace
+from pse.errors import RunError
 
 TABLES = ("module_calls", "waits", "messages", "memory", "queue_depths", "routine_calls")
 

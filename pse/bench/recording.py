@@ -2,8 +2,7 @@
 
 Pairs of runs, one with ``--trace`` and one without, each second pair the other way round: what both take is
 the programs' own time, from their first frame or unit to their last.  An FFT of frame after frame, and the
-synthetic application, which computes and communicates on emulated nodes.  Next rooms: ``programs/fft.coven``,
-``programs/synthetic_2.coven``.
+synthetic application, which computes and communicates on emulated nodes.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.bench.calibrate import steps_in
-from pse.bench.figures import Against, Figure
-from pse.bench.places import Place, nodes
-from pse.bench.running import Samples, in_turn, ratios, run_program, usable_cores
+from pse.bench._calibrate import steps_in
+from pse.bench._environments import Place, nodes
+from pse.bench._figures import Against, Figure
+from pse.bench._running import Samples, in_turn, ratios, run_program, usable_cores
 
 MOST = 1.0
 """Percent that recording may cost."""

@@ -2,8 +2,7 @@
 
 Each process measures both ways in turn, batch by batch: through ``MPI_Comm_rank``, and past all layers
 through ``PMPI_Comm_rank``; the figures are the differences.  Layers are files of their own, compiled here,
-whose code and imports lie at different offsets of their pages.  Next rooms: ``stack/calls.c``,
-``stack/layer.c``.
+whose code and imports lie at different offsets of their pages.
 """
 
 from __future__ import annotations
@@ -15,14 +14,12 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from pse.bench.figures import Against, Figure
-from pse.bench.running import Samples, finish, in_turn, ratios, start, stop
-from pse.language.errors import RunError
-from pse.modules.compilers import find_compiler
-from pse.runtime.mpi import find_mpiexec
-from pse.toolstack.library import library
-from pse.toolstack.mpi import Mpi, find_mpi
-from pse.toolstack.stack import CONFIGURATION
+from pse.bench._figures import Against, Figure
+from pse.bench._running import Samples, finish, in_turn, ratios, start, stop
+from pse.errors import RunError
+from pse.modules.build import find_compiler
+from pse.runtime.launch import find_mpiexec
+from pse.toolstack import CONFIGURATION, Mpi, find_mpi, library
 
 _CALLS, _HALF_ROUNDS = 20_000, 1_000
 

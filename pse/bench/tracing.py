@@ -2,8 +2,7 @@
 
 An event: rounds of calls through the stack and past it, in turn in one process, under ``trace`` and under
 an empty layer; the trace says how many events a round has.  Together: two MPI programs run without tools,
-with each tool and with both; what both cost is set beside what each costs alone.  Next rooms:
-``stack/events.c``, ``stack/heat.c``, ``stack/spectrum.c``.
+with each tool and with both; what both cost is set beside what each costs alone.
 """
 
 from __future__ import annotations
@@ -14,14 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pse.bench.figures import Against, Figure
-from pse.bench.running import Samples, finish, in_turn, ratios, start, stop
+from pse.bench._figures import Against, Figure
+from pse.bench._running import Samples, finish, in_turn, ratios, start, stop
 from pse.bench.tools import compiled, linked
-from pse.language.errors import RunError
-from pse.runtime.mpi import find_mpiexec
-from pse.toolstack.mpi import find_mpi
-from pse.toolstack.stack import environment
-from pse.trace.reader import open_trace
+from pse.errors import RunError
+from pse.runtime.launch import find_mpiexec
+from pse.toolstack import environment, find_mpi
+from pse.trace import open as open_trace
 
 RANKS = 2
 """How many ranks the two programs have: one for each core of a small machine."""

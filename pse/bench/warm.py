@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pse.bench._figures import Against, Figure
 from pse.bench._floors import touch
-from pse.bench.figures import Against, Figure
-from pse.bench.running import in_turn, ratios
+from pse.bench._running import in_turn, ratios
 from pse.memory import Arena
 
 

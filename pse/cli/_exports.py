@@ -1,6 +1,6 @@
 """``pse trace export`` and ``pse trace import``: traces to and from other tools' formats.
 
-May touch: nothing by itself.  Next room: ``pse/trace/exports/``.
+May touch: nothing by itself.
 """
 
 import contextlib
@@ -9,13 +9,12 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn, TimeRemainingColumn
 
 from pse import trace
 from pse.cli import _selection
-from pse.language.errors import UsageError
-from pse.trace.exports import Progress, export_chrome, export_otf2, import_otf2
+from pse.errors import UsageError
+from pse.trace.interchange import Progress, export_chrome, export_otf2, import_otf2
 
 WRITERS: dict[str, Callable[[trace.Trace, Path, trace.Selection, Progress], list[str]]] = {
     "otf2": export_otf2,

@@ -1,7 +1,6 @@
 """What stands between a command and the shell: every exception becomes a message and an exit code.
 
-The words for it are in `pse.runtime.messages`, imported when they are needed, so that a command that goes
-well doesn't pay for them.
+How errors are printed is in `pse.runtime.supervise`, which is imported only when something fails.
 """
 
 import contextlib
@@ -12,7 +11,7 @@ from collections.abc import Iterator
 
 import click
 
-from pse.runtime.streams import is_full, open_closed, to_nobody
+from pse.runtime.supervise import is_full, open_closed, to_nobody
 
 
 @contextlib.contextmanager
@@ -37,7 +36,7 @@ def guarded() -> Iterator[None]:
         to_nobody(sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except Exception as error:
-        from pse.runtime.messages import error_text, exit_code
+        from pse.runtime.supervise import error_text, exit_code
 
         if is_full(error):
             to_nobody(sys.stdout.fileno())
@@ -50,7 +49,7 @@ def _stand_somewhere() -> None:
     try:
         os.getcwd()
     except OSError as error:
-        from pse.language.errors import UsageError
+        from pse.errors import UsageError
 
         message = f"the directory in which you are can't be used: {error.strerror}"
         raise UsageError(message, help="cd to another one") from None

@@ -1,7 +1,4 @@
-"""The options of commands that show a part of a trace: --processor, --thread, --rank, --module and so on.
-
-May touch: nothing.  Next room: ``pse/trace/selection.py`` knows what they mean.
-"""
+"""The options of commands that show a part of a trace: --processor, --thread, --rank, --module and so on."""
 
 import functools
 from collections.abc import Callable
@@ -10,7 +7,7 @@ from typing import Any
 import click
 
 from pse import trace
-from pse.language.errors import UsageError
+from pse.errors import UsageError
 
 _OPTIONS = (
     click.option("--processor", multiple=True, metavar="P", help="Processors: 0-3,7 or root."),

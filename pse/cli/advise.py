@@ -6,7 +6,7 @@ import sys
 import click
 
 from pse.cli.run import Processors
-from pse.language.errors import UsageError
+from pse.errors import UsageError
 from pse.trace import TraceError
 
 
@@ -43,7 +43,7 @@ def command(
     Says why, predicts the run time, and shows the change; --apply writes it.  Best from a run on one thread.
     """
     from pse.advise import advise, parse_whatif
-    from pse.advise.show import show
+    from pse.advise.rewrite import show
 
     whatif = parse_whatif(processors, link, speeds, options, threads)
     try:

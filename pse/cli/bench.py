@@ -7,11 +7,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from pse.bench import SUBJECTS, Result, run
+from pse.bench import REPEATS, SUBJECTS, Result, check_name, run, show
 from pse.bench.manual import update as update_manual
-from pse.bench.subjects import REPEATS, check_name
-from pse.bench.table import show
-from pse.language.errors import UsageError
+from pse.errors import UsageError
 
 
 @click.command("bench")

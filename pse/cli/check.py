@@ -5,10 +5,9 @@ import sys
 
 import click
 
-from pse.language.checker import check
-from pse.language.diagnostics import Diagnostic, has_errors, to_json
-from pse.language.reading import quoted_sources, read_program
-from pse.language.terminal import show, summary
+from pse.language.check import check_program
+from pse.language.diagnostics import Diagnostic, has_errors, show, summary, to_json
+from pse.language.io import quoted_sources, read_program
 from pse.modules import Finder, unbuildable
 
 
@@ -40,6 +39,6 @@ def command(programs: tuple[str, ...], form: str, strict: bool) -> None:
 
 def _check(text: str, path: str) -> list[Diagnostic]:
     """Check a program and, if it is right, whether its modules can be built."""
-    result = check(text, path, modules=Finder())
+    result = check_program(text, path, modules=Finder())
     built = unbuildable(result.program.modules) if result.program else []
     return [*result.diagnostics, *built]

@@ -7,9 +7,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from pse.cluster import Cluster, clusters, find, sweep
-from pse.cluster.plan import rate_text
-from pse.language.errors import UsageError
+from pse.cluster import Cluster, clusters, find, rate_text, sweep
+from pse.errors import UsageError
 
 DEFAULT_NAME = "cluster"
 _COMMAND = "pse.cluster.command"

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import click
 
-from pse.language.errors import UsageError
-from pse.language.formatter import format_program
-from pse.language.parser import parse
-from pse.language.reading import read_program
-from pse.language.replacing import replace_file
-from pse.language.terminal import show
+from pse.errors import UsageError
+from pse.language.diagnostics import show
+from pse.language.io import read_program, replace_file
+from pse.language.syntax import format_program, parse
 
 
 @click.command("fmt")

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
-from pse.graph import build
-from pse.graph.export import FORMATS, PICTURES, check_writable, choose_format, export, write
-from pse.language import UsageError, check, read_program
-from pse.language.terminal import show
+from pse.errors import UsageError
+from pse.language import check_program, read_program
+from pse.language.diagnostics import show
 from pse.modules import Finder
+from pse.program import build
+from pse.views.graph import FORMATS, PICTURES, check_writable, choose_format, export, write
 
 
 @click.command("graph")
@@ -29,7 +30,7 @@ def command(program: str, output: str | None, form: str | None) -> None:
     if output is None and form in PICTURES and sys.stdout.isatty():
         raise UsageError(f"a picture needs a file, not the terminal: -o {Path(program).stem}.{form}")
     text, unreadable = read_program(program)
-    checked = check(text, program, modules=Finder()) if not unreadable else None
+    checked = check_program(text, program, modules=Finder()) if not unreadable else None
     show(unreadable if checked is None else checked.diagnostics, {program: text}, sys.stderr)
     if checked is None or checked.program is None:
         sys.exit(1)

@@ -7,10 +7,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from pse.errors import PseError
 from pse.language.diagnostics import Diagnostic, has_errors, render
-from pse.language.errors import PseError
-from pse.modules import build, catalogue, finder, templates
-from pse.modules.catalogue import Listed
+from pse.modules import build_module
+from pse.modules.build import Listed, _catalogue as catalogue, _templates as templates
+from pse.modules.directives import _finder as finder
 
 
 @click.group("module")
@@ -82,7 +83,7 @@ def build_files(files: tuple[str, ...]) -> None:
 def _built(path: str) -> str:
     if finder.language_of(path) == "python" and not has_errors(catalogue.file(path).diagnostics):
         return f"{path}: Python needs no building"
-    built = build(path)
+    built = build_module(path)
     how = "found in the cache" if built.hit else "compiled"
     remarks = f"\n{built.warnings}" if built.warnings else ""
     names = ", ".join(signature.name for signature in built.source.signatures)

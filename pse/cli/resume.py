@@ -1,4 +1,4 @@
-"""``pse resume``: go on from a run's last checkpoint.  The work is done by ``pse.runtime.launch``."""
+"""``pse resume``: go on from a run's last checkpoint.  The work is done by ``pse.runtime.launch._launch``."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pse.cli import _under as under
+from pse.cli import _tools_option as under
 from pse.cli.run import Processors, live_option
 from pse.runtime.request import Request, parse_defines
 
@@ -67,8 +67,7 @@ def command(hosts: str | None, hostfile: str | None, tools: str | None, live: bo
     Program, parameters and options are those that the run was begun with; the number of processors may be
     another.  Inside an MPI job that runs already, use: mpirun -n N python -m pse resume DIR.
     """
-    from pse.runtime.launch import launch
-    from pse.runtime.mpi import Hosts
+    from pse.runtime.launch import Hosts, launch
 
     where = Hosts.chosen(hosts, hostfile, os.environ)
     sys.exit(launch(_make_request(**given), where, under.put_under(tools, given["trace"]), live=live))

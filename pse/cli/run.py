@@ -1,4 +1,4 @@
-"""``pse run``: run a program on ranks that mpiexec starts.  The work is done by ``pse.runtime.launch``."""
+"""``pse run``: run a program on ranks that mpiexec starts."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pse.cli import _under as under
+from pse.cli import _tools_option as under
 from pse.runtime.request import Request, parse_defines
 
 
@@ -87,8 +87,7 @@ def command(hosts: str | None, hostfile: str | None, tools: str | None, live: bo
     The number of MPI ranks follows from the program's threads and the number of processors (1 if -p isn't
     given).  Inside an MPI job that runs already, use: mpirun -n N python -m pse PROGRAM.
     """
-    from pse.runtime.launch import launch
-    from pse.runtime.mpi import Hosts
+    from pse.runtime.launch import Hosts, launch
 
     where = Hosts.chosen(hosts, hostfile, os.environ)
     sys.exit(launch(make_request(**given), where, under.put_under(tools, given["trace"]), live=live))

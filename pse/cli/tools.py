@@ -7,10 +7,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from pse.language.errors import UsageError
+from pse.errors import UsageError
 
 if TYPE_CHECKING:
-    from pse.toolstack.mpi import Mpi
+    from pse.toolstack import Mpi
 
 _CONFIGURATION = click.argument("configuration", metavar="CONF")
 _MPI = click.option("--mpi", "mpi", metavar="LIBRARY", help="The MPI library (found by itself if not given).")
@@ -27,7 +27,7 @@ def command() -> None:
 @click.argument("words", metavar="-- COMMAND…", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(configuration: str, mpi: str | None, words: tuple[str, ...]) -> None:
     """Run a command, usually mpiexec, with the stack of tools under its MPI programs."""
-    from pse.toolstack import stack
+    from pse.toolstack import _stack as stack
 
     stack.replace(words, stack.environment(configuration, _chosen(mpi, words)))
 
@@ -35,7 +35,7 @@ def run(configuration: str, mpi: str | None, words: tuple[str, ...]) -> None:
 @command.command("list")
 def list_tools() -> None:
     """List the tools that a configuration can name."""
-    from pse.toolstack import stack
+    from pse.toolstack import _stack as stack
 
     table = _table("tool", "wraps", "file")
     for name, path, wrapped in stack.available():
@@ -48,7 +48,7 @@ def list_tools() -> None:
 @_MPI
 def check(configuration: str, mpi: str | None) -> None:
     """Load the tools of a configuration as a run would, and let them start; run no program."""
-    from pse.toolstack import stack
+    from pse.toolstack import _stack as stack
 
     tools, words = stack.describe(configuration, _chosen(mpi))
     click.echo(words, nl=False, err=True)
@@ -63,7 +63,7 @@ def check(configuration: str, mpi: str | None) -> None:
 @_MPI
 def show(configuration: str, mpi: str | None) -> None:
     """Show what each tool of a configuration wraps and publishes, from the program down."""
-    from pse.toolstack import stack
+    from pse.toolstack import _stack as stack
 
     tools, words = stack.describe(configuration, _chosen(mpi))
     click.echo(words, nl=False, err=True)
@@ -78,7 +78,7 @@ def show(configuration: str, mpi: str | None) -> None:
 @_MPI
 def library(mpi: str | None) -> None:
     """Print the path of the object to preload, for LD_PRELOAD."""
-    from pse.toolstack.library import library as made
+    from pse.toolstack import library as made
 
     click.echo(made(_chosen(mpi)))
 
@@ -89,13 +89,13 @@ def library(mpi: str | None) -> None:
 @click.argument("out", type=click.Path(path_type=Path))
 def adopt(rewrite: bool, tool: Path, out: Path) -> None:
     """Write a copy OUT of TOOL that can only run in a stack (tools run in one as they are, too)."""
-    from pse.toolstack.adopt import rewrite as rewritten
+    from pse.toolstack import rewrite as rewritten
 
     click.echo(f"{out}: {rewritten(tool, out)} imports renamed from PMPI_ to XMPI_")
 
 
 def _chosen(mpi: str | None, words: tuple[str, ...] = ()) -> "Mpi":
-    from pse.toolstack.mpi import Mpi, find_mpi
+    from pse.toolstack import Mpi, find_mpi
 
     if mpi is None:
         return find_mpi(words)

@@ -5,10 +5,10 @@ import json
 import click
 
 from pse import trace
-from pse.cli import _exports, _following
+from pse.cli import _exports, _wait_analysis as _following
 from pse.cli._selection import options
-from pse.language.errors import UsageError
-from pse.trace.text import print_summary
+from pse.errors import UsageError
+from pse.trace.summary import print_summary
 
 
 @click.group("trace")

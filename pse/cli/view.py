@@ -9,10 +9,10 @@ import click
 
 from pse import trace, views
 from pse.cli import _selection
-from pse.language.errors import UsageError
+from pse.errors import UsageError
 from pse.trace import Selection, Trace
-from pse.views.catalogue import OVERLAYS, find
-from pse.views.saving import choose_format
+from pse.views import OVERLAYS, find
+from pse.views.core import choose_format
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -105,6 +105,6 @@ def beside(output: str, name: str) -> Path:
 
 
 def _write_page(opened: Trace, output: str, selection: Selection) -> None:
-    from pse.views.html import write_html
+    from pse.views.page import write_html
 
     write_html(opened, Path(output), selection)

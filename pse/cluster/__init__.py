@@ -10,8 +10,6 @@ cluster is a list of hosts and an mpiexec with a launcher of its own.  Inside:  
 `network` and `processors` make it, `record` remembers it, `cluster` puts them together.
 """
 
-from pse.cluster.cluster import Cluster, clusters, find, sweep
-from pse.cluster.demands import unmet
-from pse.cluster.plan import Plan
+import lazy_loader
 
-__all__ = ["Cluster", "Plan", "clusters", "find", "sweep", "unmet"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,25 +12,9 @@ a descriptor of three numbers.  Blocks are counted by reference, and their memor
 42.0
 
 The implementation is C (cext/arena), its face `_arena` is Cython; the kernel that moves strided data is in
-`_kernels`.  This room imports no other.  Next rooms: cext/channel carries descriptors, cext/engine decides
-when to release.
+`_kernels`.  This room imports no other.
 """
 
-from pse.memory._arena import Arena, Block
-from pse.memory.capacity import default_capacity, memory_figures
-from pse.memory.errors import ArenaError, ArenaMemoryError, ArenaSystemError
-from pse.memory.records import ArenaStatistics, Descriptor, LiveBlock, MemoryFigures
+import lazy_loader
 
-__all__ = [
-    "Arena",
-    "ArenaError",
-    "ArenaMemoryError",
-    "ArenaStatistics",
-    "ArenaSystemError",
-    "Block",
-    "Descriptor",
-    "LiveBlock",
-    "MemoryFigures",
-    "default_capacity",
-    "memory_figures",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import DTypeLike, NDArray
 
-from pse.memory.records import ArenaStatistics, Descriptor, LiveBlock
+from pse.memory._records import ArenaStatistics, Descriptor, LiveBlock
 
 def read_memory(root: str) -> tuple[int, int]: ...
 

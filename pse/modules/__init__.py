@@ -1,26 +1,9 @@
 """Modules: the functions that users write in C, C++, Cython, Fortran or Python and compose in programs.
 
-`Finder` reads directives (for the checker, nothing is run), `build` compiles, `load` makes a module callable,
-and `call_python` calls one that is written in Python.  ``pse.modules.std`` is the standard library.  Imports
-only ``pse.language``; the next room up is ``runtime``.
+`Finder` reads directives (for the checker, nothing is run), `build_module` compiles, `load_module` makes a
+module callable, and `call_python` calls one that is written in Python.
 """
 
-from pse.modules.builder import Built, build, prepare, unbuildable
-from pse.modules.calling import call_python
-from pse.modules.errors import BuildError, ModuleError
-from pse.modules.finder import Finder
-from pse.modules.loader import LoadedModule, load, serve
+import lazy_loader
 
-__all__ = [
-    "BuildError",
-    "Built",
-    "Finder",
-    "LoadedModule",
-    "ModuleError",
-    "build",
-    "call_python",
-    "load",
-    "prepare",
-    "serve",
-    "unbuildable",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -5,13 +5,9 @@ for a whole sweep and returns a data frame; ``%load_ext pse`` brings the cell ma
 `pse.run` and `pse.experiment` are these functions.
 
 May touch: files that the caller names, a temporary directory for traces, child processes.  Needs pandas,
-matplotlib or IPython only for what uses them.  Next rooms: ``views`` draws, ``trace`` reads, ``runtime``
-runs.
+matplotlib or IPython only for what uses them.
 """
 
-from pse.notebook.errors import NotebookError, ProgramRejected, RunFailed
-from pse.notebook.experiment import experiment
-from pse.notebook.result import Result
-from pse.notebook.running import run
+import lazy_loader
 
-__all__ = ["NotebookError", "ProgramRejected", "Result", "RunFailed", "experiment", "run"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,1 @@
-"""Running programs: launch, projection onto ranks, the sequencer, routing, failures."""
+"""Running programs: from the launcher through every rank's plan to the report."""

@@ -5,6 +5,6 @@ The stack itself is C (cext/toolstack) and needs no Python at run time.  This ro
 attaches a stack to a process that has MPI loaded already (`attach`).
 """
 
-from pse.toolstack.stack import attach
+import lazy_loader
 
-__all__ = ["attach"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

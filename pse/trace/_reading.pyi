@@ -1,4 +1,4 @@
-from pse.trace.files import Array
+from pse.trace.store._files import Array
 
 MOVE_TIME: int
 MOVE_BITS: int

@@ -3,25 +3,9 @@
 Colours, rows and blocks need NumPy alone; matplotlib (the extra ``views``) is imported when a picture is
 drawn.  Figures are made without pyplot, so no global state is touched.
 
-May touch: the file that `save` is given.  Imports ``trace``, ``graph``'s palette and ``language``'s errors.
-Next room: ``pse/cli/view.py``, and ``notebook``, which shows the same figures.
+May touch: the file that `save` is given.
 """
 
-from pse.views.catalogue import VIEWS, View, draw
-from pse.views.colours import Style, module_colours, module_styles, routine_colours, wait_colours
-from pse.views.rows import Row, rows
-from pse.views.saving import save
+import lazy_loader
 
-__all__ = [
-    "VIEWS",
-    "Row",
-    "Style",
-    "View",
-    "draw",
-    "module_colours",
-    "module_styles",
-    "routine_colours",
-    "rows",
-    "save",
-    "wait_colours",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pse import trace
-from pse.graph import number, place
-from pse.language import bind_parameters, check
+from pse.language import bind_parameters, check_program
 from pse.modules import Finder
+from pse.program import number, place
 from pse.trace import NONE, EventType, Phase, RankDefinition, SiteDefinition, TextKind, pair
 
 SECOND = 1_000_000_000
@@ -80,7 +80,7 @@ def recorded(tmp_path: Path) -> Callable[..., Path]:
         (tmp_path / "stages.py").write_text(STAGES)
         path = tmp_path / "program.coven"
         path.write_text(text)
-        result = check(text, str(path), modules=Finder())
+        result = check_program(text, str(path), modules=Finder())
         assert result.program is not None, [d.message for d in result.diagnostics]
         sites, placement = number(result.program).sites, place(result.program)
         environment, wrong = bind_parameters(result.program, parameters or {}, processors)

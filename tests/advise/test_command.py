@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pse import trace
-from pse.advise.measured import Measured
+from pse.advise.model._cost_model import Measured
 
 PROGRAM = """\
 coven 1

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pse.advise import Advice, advise, parse_whatif
-from pse.advise.partitioning import partition_changes
-from pse.advise.texts import Subject, checked
+from pse.advise.model._program_subject import Subject, checked
+from pse.advise.search._partitioning import partition_changes
 from tests.advise.conftest import PIPELINE
 
 Record = Callable[..., Path]

@@ -7,12 +7,11 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from pse.advise import AdviceError, advise, parse_whatif
-from pse.advise.rewriting import Change, rewrite, write
-from pse.advise.texts import Subject, checked
+from pse.advise.model._program_subject import Subject, checked
+from pse.advise.rewrite._rewriting import Change, rewrite, write
 from pse.language import format_program
 from tests.advise.conftest import PIPELINE, STAGES
 

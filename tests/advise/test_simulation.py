@@ -2,10 +2,10 @@
 
 import pytest
 
-from pse.advise.assignment import Assignment, Machine
-from pse.advise.measured import Cores, Link
-from pse.advise.operations import Calls, Decision, Input, Kind, Loop, Operation, Unrolled
-from pse.advise.simulation import Stuck, simulate
+from pse.advise.model._cost_model import Cores, Link
+from pse.advise.model._operations import Calls, Decision, Input, Kind, Loop, Operation, Unrolled
+from pse.advise.simulate._assignment import Assignment, Machine
+from pse.advise.simulate._simulation import Stuck, simulate
 
 RATE, LATENCY = 1e6, 0.01
 

@@ -5,12 +5,12 @@ import math
 
 import pytest
 
-from pse.bench.growth import Model, fit_line, power, simulate
-from pse.bench.places import nodes, share_of
-from pse.bench.running import program_path, run_peer, run_program, usable_cores
+from pse.bench._environments import nodes, share_of
+from pse.bench._running import program_path, run_peer, run_program, usable_cores
+from pse.bench._scaling_model import Model, fit_line, power, simulate
 from pse.bench.synthetic import bound
 from pse.cluster import unmet
-from pse.language.errors import RunError
+from pse.errors import RunError
 
 MODEL = Model(latency=1e-5, per_byte=1e-9, handling=1e-6)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pse.bench import SUBJECTS, Against, Figure, Result
+from pse.bench._table import busy_warning, number
 from pse.bench.manual import marks, update
-from pse.bench.table import busy_warning, number
-from pse.language.errors import UsageError
+from pse.errors import UsageError
 
 MANUAL = Path(__file__).parents[2] / "docs" / "performance.md"
 ENVIRONMENT = {

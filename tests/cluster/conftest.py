@@ -6,7 +6,7 @@ import re
 import pytest
 
 from pse.cluster import Cluster, unmet
-from pse.cluster.demands import Refused
+from pse.cluster._prerequisites import Refused
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pse.graph import Placement
-from pse.runtime.mpi import Hosts, spread
+from pse.program import Placement
+from pse.runtime.launch._mpiexec import Hosts, spread
 
 THREADS = Placement(("thread_A",), ("thread_B", "thread_C"))
 

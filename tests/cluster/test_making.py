@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 from pse.cli import main
-from pse.cluster import Cluster, clusters, find, processors, sweep
-from pse.cluster.plan import plan, rate_text
-from pse.language.errors import UsageError
+from pse.cluster import Cluster, _cpu_quota as processors, clusters, find, sweep
+from pse.cluster._plan import plan, rate_text
+from pse.errors import UsageError
 
 AS_NOBODY = """
 import os
-import pse.cli.cluster, pse.runtime.messages  # Somebody else may have no right to read them.
+import pse.cli.cluster, pse.runtime.supervise._error_format  # Somebody else may have no right to read them.
 os.setgroups([])
 os.setgid(65534)
 os.setuid(65534)
@@ -140,7 +140,7 @@ def test_somebody_who_was_root_is_refused_without_a_traceback():
 
 def test_a_missing_program_is_named_with_its_package(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr("pse.cluster.demands._PLACES", "/nowhere")
+    monkeypatch.setattr("pse.cluster._prerequisites._PLACES", "/nowhere")
     with pytest.raises(UsageError, match="needs ip, tc, nsenter, unshare, taskset, mount") as caught:
         Cluster().up()
     assert caught.value.help == "install it: apt-get install iproute2 mount util-linux"
@@ -188,7 +188,7 @@ def test_what_a_kill_leaves_is_removed_by_the_next_command(allowed, left, code):
 
 
 def test_a_latency_is_had_or_refused_and_leaves_nothing(allowed, left, monkeypatch):
-    monkeypatch.setattr("pse.cluster.cluster.secrets.token_hex", lambda size: "0a" * size)
+    monkeypatch.setattr("pse.cluster._cluster.secrets.token_hex", lambda size: "0a" * size)
     try:
         Cluster(nodes=1, rate="1gbit", latency="1ms").up().down()
         refusal = None

@@ -12,9 +12,9 @@ import pytest
 
 from pse import trace
 from pse.cluster import Cluster
-from pse.cluster.cluster import LAUNCHER
-from pse.cluster.network import inhabitants
-from pse.language.errors import UsageError
+from pse.cluster._cluster import LAUNCHER
+from pse.cluster._network import inhabitants
+from pse.errors import UsageError
 from pse.trace import EventType
 
 pytestmark = pytest.mark.mpi

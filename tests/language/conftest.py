@@ -7,8 +7,9 @@ from pathlib import PurePath
 
 import pytest
 
-from pse.language import Diagnostic, ModuleFile, ModuleNotFound, Span, parse_directive
-from pse.language.types import Signature
+from pse.errors import ModuleNotFound
+from pse.language import Diagnostic, ModuleFile, Span, parse_directive
+from pse.language.types._types import Signature
 
 LANGUAGES = {".c": "c", ".cpp": "c++", ".py": "python", ".pyx": "cython", ".f90": "fortran"}
 

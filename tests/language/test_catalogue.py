@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pse.language import bind_parameters, check, read_program
-from pse.language.codes import CODES
-from pse.language.resolved import ModuleReference
+from pse.language import bind_parameters, check_program, read_program
+from pse.language.check._ir import ModuleReference
+from pse.language.diagnostics._codes import CODES
 from pse.modules import Finder, unbuildable
 
 ROOT = Path(__file__).parents[2]
@@ -50,11 +50,11 @@ def diagnose(code, finder, tmp_path):
         path = tmp_path / "example.coven"
         path.write_bytes(TOO_LARGE_TO_PRINT[code])
         text, diagnostics = read_program(str(path))
-        diagnostics = diagnostics or check(text, str(path), modules=finder).diagnostics
+        diagnostics = diagnostics or check_program(text, str(path), modules=finder).diagnostics
         return [d.code for d in diagnostics]
     language, example = FENCE.search(ENTRIES[code]).groups()
     if language == "coven":
-        result = check(example, "example.coven", modules=finder)
+        result = check_program(example, "example.coven", modules=finder)
         command = COMMAND.search(ENTRIES[code])
         if command is None:
             return [d.code for d in result.diagnostics]
@@ -65,7 +65,7 @@ def diagnose(code, finder, tmp_path):
     program = tmp_path / "example.coven"
     text = f'coven 1\nimport "module.{SUFFIX[language]}" as m\nprogram p {{ print(1) }}\n'
     program.write_text(text)
-    result = check(text, str(program), modules=Finder())
+    result = check_program(text, str(program), modules=Finder())
     found = [*result.diagnostics, *unbuildable(_modules(program, language))]
     return [d.code for d in found]
 

@@ -2,21 +2,21 @@
 
 import pytest
 
-from pse.language import bind_parameters, check, render, render_expression
-from pse.language.resolved import Assign, CallSite, For, If, Parallel, Swap, While
-from pse.language.types import render_type
+from pse.language import bind_parameters, check_program, render, render_expression
+from pse.language.check._ir import Assign, CallSite, For, If, Parallel, Swap, While
+from pse.language.types._types import render_type
 
 
 def program(body, finder, head=""):
     text = f'coven 1\nimport "tools.c" as t\n{head}\nprogram p {{\n{body}\n}}\n'
-    result = check(text, "p.coven", modules=finder)
+    result = check_program(text, "p.coven", modules=finder)
     assert result.program is not None, render(result.diagnostics, {"p.coven": text})
     return result.program
 
 
 def codes(body, finder, head=""):
     text = f'coven 1\nimport "tools.c" as t\n{head}\nprogram p {{\n{body}\n}}\n'
-    return [d.code for d in check(text, "p.coven", modules=finder).diagnostics]
+    return [d.code for d in check_program(text, "p.coven", modules=finder).diagnostics]
 
 
 def sites(statements):
@@ -34,7 +34,7 @@ def types(checked):
 
 def sample(name, finder, request):
     path = request.path.parent / "programs" / f"{name}.coven"
-    return check(path.read_text(), path.name, modules=finder).program
+    return check_program(path.read_text(), path.name, modules=finder).program
 
 
 def test_fft2d(finder, request):
@@ -180,7 +180,7 @@ def test_a_block_size_of_a_parameter_is_checked_with_its_value(finder):
 
 def test_defaults_and_names_of_inputs(finder):
     text = 'coven 1\nimport "shapes.py" { noise }\nprogram p { noise(4, seed = 7) -> x  print(x) }\n'
-    checked = check(text, "p.coven", modules=finder).program
+    checked = check_program(text, "p.coven", modules=finder).program
     noise = next(sites(checked.body))
     assert [render_expression(argument.value) for argument in noise.inputs] == ["4", "1.0", "7"]
 
@@ -198,7 +198,7 @@ program p {
   print(a, b)
 }
 """
-    result = check(text, "p.coven", modules=finder)
+    result = check_program(text, "p.coven", modules=finder)
     assert result.diagnostics == ()
     assert result.program.tags["y"].type.distribution.user == "shapes.py:zigzag"
     assert result.program.tags["z"].type.distribution.user == "shapes.py:other"

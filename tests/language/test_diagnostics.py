@@ -2,8 +2,8 @@
 
 import io
 
-from pse.language import Diagnostic, Severity, Span, check, render, show, to_json
-from pse.language.diagnostics import error
+from pse.language import Diagnostic, Severity, Span, check_program, render, show, to_json
+from pse.language.diagnostics._diagnostic import error
 
 PROGRAM = """coven 1
 import "kernels/fft.c" { fft_rows }
@@ -27,7 +27,7 @@ PRINTED = """error[E0312]: distribution mismatch
 
 
 def mismatch(finder):
-    return check(PROGRAM, "programs/p.coven", modules=finder).diagnostics
+    return check_program(PROGRAM, "programs/p.coven", modules=finder).diagnostics
 
 
 def test_text_shows_both_places_and_the_fix(finder):

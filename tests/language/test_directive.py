@@ -3,7 +3,7 @@
 import pytest
 
 from pse.language import Span, parse_directive
-from pse.language.types import Direction, Element, Pattern, Signature, render_signature
+from pse.language.types._types import Direction, Element, Pattern, Signature, render_signature
 
 PLACE = Span("kernels/k.c", 8, 18, 8, 90)
 

@@ -3,12 +3,12 @@
 import contextlib
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pse.language import EvaluationError, Span, evaluate, names, parse, render_expression
-from pse.language.expressions import Name
-from pse.language.extents import atom, extent_of, is_large, to_expression
+from pse.errors import EvaluationError
+from pse.language import Span, evaluate, names, parse, render_expression
+from pse.language.types._expressions import Name
+from pse.language.types._symbolic_extents import atom, extent_of, is_large, to_expression
 
 
 def expression(text):

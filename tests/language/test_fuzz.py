@@ -3,12 +3,12 @@
 import re
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
-from pse.language import ProgramError, bind_parameters, check, format_program, parse, render, to_json
-from pse.language.diagnostics import has_errors
-from pse.language.reading import decode
+from pse.errors import ProgramError
+from pse.language import bind_parameters, check_program, format_program, parse, render, to_json
+from pse.language.diagnostics._diagnostic import has_errors
+from pse.language.io._source_file import decode
 
 RELAXED = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -114,7 +114,7 @@ PROGRAMS = st.lists(STATEMENTS, max_size=8).map(
 
 def answer(text, finder):
     """Check a text, print what is found, and go as far as it goes."""
-    result = check(text, "fuzz.coven", modules=finder)
+    result = check_program(text, "fuzz.coven", modules=finder)
     assert (result.program is None) == has_errors(result.diagnostics)
     printed = render(result.diagnostics, {"fuzz.coven": text})
     assert printed.count("fuzz.coven:") >= len(result.diagnostics)

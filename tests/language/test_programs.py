@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pse.language import bind_parameters, check, format_program, parse, render, to_json
+from pse.language import bind_parameters, check_program, format_program, parse, render, to_json
 
 PROGRAMS = sorted(Path(__file__).with_name("programs").glob("*.coven"))
 PARSED = [path for path in PROGRAMS if not path.stem.startswith("e00")]
@@ -17,7 +17,7 @@ SAMPLES = ("fft2d", "heat", "nbody")
 def test_program_has_its_diagnostics(path, finder):
     text = path.read_text()
     expected = [(code, int(line), int(column)) for code, line, column in EXPECTATION.findall(text)]
-    result = check(text, path.name, modules=finder)
+    result = check_program(text, path.name, modules=finder)
     found = [(d.code, d.span.line, d.span.column) for d in result.diagnostics]
     assert found == expected, render(result.diagnostics, {path.name: text})
     errors = [code for code, *_ in expected if code.startswith("E")]
@@ -29,9 +29,9 @@ def test_program_has_its_diagnostics(path, finder):
     ("character", "help"), [("ß", "names have letters from a to z, digits"), ("$", None)]
 )
 def test_a_letter_that_names_cant_have_is_told_from_other_characters(finder, character, help):
-    (found,) = check(f"coven 1\nprogram p {{ print({character}) }}\n", "p.coven", modules=finder).diagnostics[
-        :1
-    ]
+    (found,) = check_program(
+        f"coven 1\nprogram p {{ print({character}) }}\n", "p.coven", modules=finder
+    ).diagnostics[:1]
     assert found.code == "E0001"
     assert found.help == help or found.help.startswith(help)
 
@@ -54,7 +54,7 @@ def test_samples_are_canonical_and_bind(name, finder):
     path = Path(__file__).with_name("programs") / f"{name}.coven"
     text = path.read_text()
     assert format_program(text, path.name) == text
-    program = check(text, path.name, modules=finder).program
+    program = check_program(text, path.name, modules=finder).program
     environment, diagnostics = bind_parameters(program, {}, 2)
     assert diagnostics == ()
     assert {"procs", "P"} <= environment.keys()

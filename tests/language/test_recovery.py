@@ -4,8 +4,9 @@ import time
 
 import pytest
 
-from pse.language import UsageError, check, parse, read_program
-from pse.language.reading import decode, quoted_sources
+from pse.errors import UsageError
+from pse.language import check_program, parse, read_program
+from pse.language.io._source_file import decode, quoted_sources
 
 GOOD = """coven 1
 import "tools.c" as t
@@ -55,7 +56,7 @@ def test_four_mistakes_are_four_diagnostics(start):
 
 def test_a_mistake_gives_no_mistakes_of_meaning(finder):
     text = GOOD.replace("t.make(N) -> x", "t.make(N -> x")
-    assert {d.code for d in check(text, "p.coven", modules=finder).diagnostics} == {"E0004"}
+    assert {d.code for d in check_program(text, "p.coven", modules=finder).diagnostics} == {"E0004"}
 
 
 def test_semicolons_and_newlines_mean_nothing():
@@ -88,7 +89,7 @@ HUGE = {
 @pytest.mark.parametrize("name", HUGE)
 def test_huge_and_deep_programs_are_answered(name, finder):
     start = time.monotonic()
-    found = check(HUGE[name], "p.coven", modules=finder).diagnostics
+    found = check_program(HUGE[name], "p.coven", modules=finder).diagnostics
     assert 1 <= len(found) <= 51
     assert time.monotonic() - start < 30
 
@@ -96,15 +97,15 @@ def test_huge_and_deep_programs_are_answered(name, finder):
 @pytest.mark.parametrize("levels", [90, 99])
 def test_deep_programs_within_the_limit_are_checked(levels, finder):
     text = "coven 1\nprogram p { " + "if true { " * (levels - 2) + "print(1)" + " }" * (levels - 2) + " }"
-    assert check(text, "p.coven", modules=finder).diagnostics == ()
+    assert check_program(text, "p.coven", modules=finder).diagnostics == ()
     sums = "coven 1\nprogram p { print(" + " + ".join(["1"] * levels) + ") }"
-    assert check(sums, "p.coven", modules=finder).diagnostics == ()
+    assert check_program(sums, "p.coven", modules=finder).diagnostics == ()
 
 
 def test_segments_cannot_grow_without_end(finder):
     levels = "".join(f"segment s{i}() -> () {{ if true {{ s{i - 1}() }} }}\n" for i in range(1, 80))
     text = "coven 1\nsegment s0() -> () { print(1) }\n" + levels + "program p { s79() }\n"
-    assert {d.code for d in check(text, "p.coven", modules=finder).diagnostics} == {"E0008"}
+    assert {d.code for d in check_program(text, "p.coven", modules=finder).diagnostics} == {"E0008"}
 
 
 def test_unreadable_files(tmp_path):
@@ -126,7 +127,7 @@ def test_bytes_that_are_no_text():
 
 
 def test_sources_of_module_files_are_read_for_quoting(tmp_path, finder):
-    found = check(
+    found = check_program(
         'coven 1\nimport "broken.c" as b\nprogram p { print(1) }\n', "p", modules=finder
     ).diagnostics
     assert quoted_sources(found, {"p": ""}) == {"p": ""}  # broken.c is in the finder's table only.
@@ -134,4 +135,4 @@ def test_sources_of_module_files_are_read_for_quoting(tmp_path, finder):
 
 def test_operators_count_for_one_expression_only(finder):
     text = "coven 1\nparam i64 N = 1\nprogram p { " + "if N + N + N + N > 3 { " * 40 + "print(1)" + " }" * 41
-    assert check(text, "p.coven", modules=finder).diagnostics == ()
+    assert check_program(text, "p.coven", modules=finder).diagnostics == ()

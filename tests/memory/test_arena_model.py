@@ -1,8 +1,7 @@
 """The arena against a model: whatever is done in whatever order, no byte changes but the written ones."""
 
 import numpy as np
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
 from pse.memory import Arena, ArenaMemoryError

@@ -6,10 +6,10 @@ import textwrap
 import numpy as np
 import pytest
 
-from pse.language.resolved import ModuleReference
-from pse.modules import Finder, LoadedModule, call_python, load
-from pse.modules.dimensions import bind_dimensions, extent
-from pse.modules.interface import by_value
+from pse.language.check._ir import ModuleReference
+from pse.modules import Finder, LoadedModule, call_python, load_module as load
+from pse.modules.directives._interface import by_value
+from pse.modules.load._dimensions import bind_dimensions, extent
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ import sys
 import numpy as np
 import pytest
 
-from pse.language import ModuleNotFound
-from pse.modules import BuildError, ModuleError, build, load, prepare, unbuildable
-from pse.modules.libraries import find_library
+from pse.errors import ModuleNotFound
+from pse.modules import BuildError, ModuleError, build_module, load_module, prepare, unbuildable
+from pse.modules.build._libraries import find_library
 
 DOUBLE = """\
 #include <stdint.h>
@@ -31,7 +31,7 @@ def variants(cache):
 
 def test_a_second_build_is_found(write, fresh_cache):
     name = write("twice.c", DOUBLE)
-    first, second = build(name), build(name)
+    first, second = build_module(name), build_module(name)
     assert (first.hit, second.hit) == (False, True)
     assert first.library == second.library
     assert variants(fresh_cache) == [first.library]
@@ -41,7 +41,7 @@ def test_a_second_build_is_found(write, fresh_cache):
 def test_whatever_matters_makes_another_build(write, fresh_cache, monkeypatch, tmp_path, change):
     write("scale.h", "#define SCALE 2\n")
     text = '#include "scale.h"\n' + DOUBLE.replace("2 *", "SCALE *")
-    first = build(write("twice.c", text))
+    first = build_module(write("twice.c", text))
     if change == "source":
         write("twice.c", text + "\n")
     if change == "flags":
@@ -52,20 +52,20 @@ def test_whatever_matters_makes_another_build(write, fresh_cache, monkeypatch, t
         monkeypatch.setenv("CC", str(tmp_path / "mycc"))
     if change == "header":
         write("scale.h", "#define SCALE 3\n")
-    second = build("twice.c")
+    second = build_module("twice.c")
     assert not second.hit
     assert second.library != first.library
-    assert build("twice.c").hit
+    assert build_module("twice.c").hit
 
 
 def test_going_back_to_an_older_header_finds_the_older_build(write, fresh_cache):
     write("twice.c", '#include "scale.h"\n' + DOUBLE)
     write("scale.h", "// one\n")
-    first = build("twice.c")
+    first = build_module("twice.c")
     write("scale.h", "// two\n")
-    build("twice.c")
+    build_module("twice.c")
     write("scale.h", "// one\n")
-    assert build("twice.c").library == first.library
+    assert build_module("twice.c").library == first.library
 
 
 def test_a_changed_module_is_loaded_anew(write, load_module, call):
@@ -126,7 +126,7 @@ def test_a_string_passes(write, load_module, call):
 
 def failure(write, name, text):
     with pytest.raises(BuildError) as caught:
-        build(write(name, text))
+        build_module(write(name, text))
     assert "pse_shim" not in caught.value.message
     return caught.value
 
@@ -192,7 +192,7 @@ def test_a_prototype_that_does_not_fit(write, ending, prototype, expected):
 
 def test_harmless_widening_is_allowed(write):
     text = "//@ coven module f(in i32 k, in f32 x)\nint f(long k, double x) { return 0; }\n"
-    assert build(write("f.c", text)).library.exists()
+    assert build_module(write("f.c", text)).library.exists()
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_a_missing_library_is_named(write):
 
 def test_fftw_is_found_without_root():
     pytest.importorskip("pyfftw")
-    from pse.modules.compilers import find_compiler
+    from pse.modules.build._compilers import find_compiler
 
     library = find_library("fftw3", find_compiler("c", "x.c"), "x.c")
     assert library.link_flags
@@ -307,7 +307,7 @@ def test_pkg_config_is_asked_first(write, tmp_path, monkeypatch, load_module, ca
 
 def test_a_missing_file(tmp_path):
     with pytest.raises(ModuleNotFound, match="there is no file"):
-        build(str(tmp_path / "absent.c"))
+        build_module(str(tmp_path / "absent.c"))
 
 
 def test_a_cache_that_cannot_be_written(write, monkeypatch, tmp_path):
@@ -319,17 +319,17 @@ def test_a_cache_that_cannot_be_written(write, monkeypatch, tmp_path):
 
 
 def test_a_lost_library_is_built_again(write, fresh_cache):
-    first = build(write("twice.c", DOUBLE))
+    first = build_module(write("twice.c", DOUBLE))
     first.library.unlink()
-    second = build("twice.c")
+    second = build_module("twice.c")
     assert not second.hit
     assert second.library.exists()
 
 
 def test_warnings_are_kept_and_told_again(write, fresh_cache):
     name = write("f.c", "//@ coven module f(in i64 k)\nint f(long k) { int unused; return 0; }\n")
-    assert "f.c:2:21: warning: unused variable" in build(name).warnings
-    assert build(name).warnings == build(name).warnings != ""
+    assert "f.c:2:21: warning: unused variable" in build_module(name).warnings
+    assert build_module(name).warnings == build_module(name).warnings != ""
 
 
 def test_many_builders_at_once_compile_once(write, fresh_cache, tmp_path, monkeypatch):
@@ -348,7 +348,7 @@ def test_many_builders_at_once_compile_once(write, fresh_cache, tmp_path, monkey
 def _start_build(arguments):
     name, folder = arguments
     os.chdir(folder)
-    return str(build(name).library)
+    return str(build_module(name).library)
 
 
 def test_a_killed_builder_leaves_nothing_in_the_way(write, fresh_cache, tmp_path, monkeypatch):
@@ -359,14 +359,14 @@ def test_a_killed_builder_leaves_nothing_in_the_way(write, fresh_cache, tmp_path
     (tmp_path / "waiting").chmod(0o755)
     monkeypatch.setenv("CC", str(tmp_path / "waiting"))
     name = write("twice.c", DOUBLE)
-    command = [sys.executable, "-c", f"from pse.modules import build; build({name!r})"]
+    command = [sys.executable, "-c", f"from pse.modules import build_module; build_module({name!r})"]
     builder = subprocess.Popen(command, start_new_session=True)
     started.read_text()
     assert len(list((fresh_cache / "modules").glob("*/tmp-*"))) == 1
     os.killpg(builder.pid, signal.SIGKILL)
     builder.wait()
     allowed.touch()
-    assert not build(name).hit
+    assert not build_module(name).hit
     assert not list((fresh_cache / "modules").glob("*/tmp-*"))
     assert len(variants(fresh_cache)) == 1
 
@@ -383,7 +383,7 @@ def test_a_directive_that_changed_after_the_check(write, reference):
         DOUBLE.replace("in f64 x[n]", "in f64 x[n], in i64 k").replace("double *y,", "long k, double *y,"),
     )
     with pytest.raises(ModuleError, match="the directive of `twice` changed after the program was checked"):
-        load(checked)
+        load_module(checked)
 
 
 def test_a_programs_files_are_built_once_each(write, reference, fresh_cache):

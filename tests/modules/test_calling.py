@@ -4,13 +4,12 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pse.language import Span, parse_directive
 from pse.modules import LoadedModule, ModuleError, call_python
-from pse.modules.loader import parameter_names
+from pse.modules.load._loader import parameter_names
 
 
 def module(directive, function):

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from pse.cli import main
-from pse.modules.templates import ENDINGS
+from pse.modules.build._templates import ENDINGS
 
 
 @pytest.fixture

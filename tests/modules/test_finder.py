@@ -3,12 +3,13 @@
 import os
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pse.language import ModuleNotFound, Span
-from pse.language.types import Direction
-from pse.modules import Finder, directives, finder
+from pse.errors import ModuleNotFound
+from pse.language import Span
+from pse.language.types._types import Direction
+from pse.modules import Finder
+from pse.modules.directives import _directives as directives, _finder as finder
 
 STEP = """\
 //@ coven module step(in f64 u[nx+2], out f64 residual)

@@ -4,14 +4,14 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pse.language import ModuleNotFound
-from pse.language.resolved import ModuleReference
-from pse.modules import Finder, ModuleError, call_python, images, load
-from pse.modules.std import DIRECTIVES, STRUCTURAL, standard_file
+from pse.errors import ModuleNotFound
+from pse.language.check._ir import ModuleReference
+from pse.modules import Finder, ModuleError, call_python, load_module
+from pse.modules.std import _images as images
+from pse.modules.std._signatures import DIRECTIVES, STRUCTURAL, standard_file
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def std():
     def load_standard(name):
         found = Finder().find("pse.std", "program.coven")
         signature = next(s for s in found.signatures if s.name == name)
-        return load(ModuleReference(name, signature, None, "pse.std", signature.span.line, "std"))
+        return load_module(ModuleReference(name, signature, None, "pse.std", signature.span.line, "std"))
 
     return load_standard
 

@@ -6,7 +6,7 @@ import pytest
 
 from pse import trace
 from pse.trace import EventType
-from pse.trace.tables import low
+from pse.trace.query._tables import low
 
 pytestmark = pytest.mark.mpi
 PROGRAM = Path(__file__).parent / "programs" / "clocks.py"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pse.modules.errors import BuildError
-from pse.modules.libraries import find_mpi
+from pse.modules._errors import BuildError
+from pse.modules.build._libraries import find_mpi
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 PROGRAMS = Path(__file__).parent / "programs"

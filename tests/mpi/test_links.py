@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pse import trace
-from pse.runtime.footing import LINK_RATE
+from pse.runtime.transport._resource_counters import LINK_RATE
 from pse.trace import EventType
-from pse.trace.values import value_of
+from pse.trace.format._counter_values import value_of
 
 pytestmark = pytest.mark.mpi
 PROGRAM = Path(__file__).parent / "programs" / "links.py"

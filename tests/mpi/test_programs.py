@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from harness import compile_program, make_job
-from hypothesis import HealthCheck, Phase, given, note, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
 from oracle import Oracle
 from writer import programs
 

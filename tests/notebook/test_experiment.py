@@ -14,13 +14,13 @@ pd = pytest.importorskip("pandas")
 
 import pse  # noqa: E402
 from pse.notebook import NotebookError  # noqa: E402
-from pse.notebook.errors import Interrupted  # noqa: E402
-from pse.notebook.experiment import _duration  # noqa: E402
-from pse.notebook.medians import median  # noqa: E402
-from pse.notebook.programs import checked  # noqa: E402
-from pse.notebook.running import Job  # noqa: E402
-from pse.notebook.sweep import RUNS, SWEEP, Notes, Run, fingerprint, make_sweep  # noqa: E402
-from pse.notebook.tidy import Experiment, tidy  # noqa: E402
+from pse.notebook._errors import Interrupted  # noqa: E402
+from pse.notebook._experiment import _duration  # noqa: E402
+from pse.notebook._frames import Experiment, tidy  # noqa: E402
+from pse.notebook._medians import median  # noqa: E402
+from pse.notebook._programs import checked  # noqa: E402
+from pse.notebook._running import Job  # noqa: E402
+from pse.notebook._sweep import RUNS, SWEEP, Notes, Run, fingerprint, make_sweep  # noqa: E402
 
 # Medians
 

@@ -25,7 +25,7 @@ WRONG = SQUARES.replace("square(3", "sqare(3")
 
 INTERRUPTED = """\
 import os, signal, threading, time
-from pse.runtime.processes import descendants
+from pse.runtime.supervise._processes import descendants
 
 def interrupt():
     while len(list(descendants(os.getpid()))) < 4:  # pse run, mpiexec, its proxy, a rank
@@ -37,7 +37,7 @@ pse.run("squares.coven", params={"n": 1000, "pause": 0.1})
 """
 
 WATCHED = """\
-from pse.notebook.screen import CellScreen
+from pse.notebook._display import CellScreen
 
 drawn, replace = [], CellScreen._replace
 CellScreen._replace = lambda self, html, text: (drawn.append(text), replace(self, html, text))

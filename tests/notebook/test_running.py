@@ -11,15 +11,20 @@ import pytest
 
 import pse
 from pse.cluster import Cluster, unmet
-from pse.language.errors import PseError
-from pse.notebook import NotebookError, ProgramRejected, RunFailed, running
-from pse.notebook import screen as screen_module
-from pse.notebook.diagnostics import Diagnostics
-from pse.notebook.errors import Interrupted, needed
-from pse.notebook.programs import checked, written
-from pse.notebook.running import make_job, trace_directory
-from pse.notebook.screen import MOST, CellScreen, Screen, screen
-from pse.runtime.processes import descendants
+from pse.errors import PseError
+from pse.notebook import (
+    NotebookError,
+    ProgramRejected,
+    RunFailed,
+    _display as screen_module,
+    _running as running,
+)
+from pse.notebook._diagnostics import Diagnostics
+from pse.notebook._display import MOST, CellScreen, Screen, screen
+from pse.notebook._errors import Interrupted, needed
+from pse.notebook._programs import checked, written
+from pse.notebook._running import make_job, trace_directory
+from pse.runtime.supervise._processes import descendants
 
 
 @pytest.mark.mpi

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import pse
-from pse.toolstack import elf
+from pse.toolstack import _elf as elf
 
 SYSTEM_LIBRARIES = (
     "libc.",

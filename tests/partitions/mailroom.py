@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pse.modules.posting import CLOSURE, Collective, Services
+from pse.modules.messaging._requests import CLOSURE, Collective, Services
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

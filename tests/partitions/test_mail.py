@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from mailroom import FAULTS, World
 
 COUNTS = st.sampled_from([0, 1, 2, 3, 40, 5000])  # inside the message, as a block, by reference

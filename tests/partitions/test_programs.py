@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from harness import compile_program, make_job, run
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from pse import partition
-from pse.language.errors import RunError
-from pse.modules import build
-from pse.modules.imports import import_python
-from pse.runtime.balance import better
+from pse.errors import RunError
+from pse.modules import build_module
+from pse.modules.load._imports import import_python
+from pse.runtime.distribution._load_balancer import better
 
 PROGRAMS = Path(__file__).parent / "programs"
 HEAD = """coven 1
@@ -83,7 +82,7 @@ def test_modules_in_cpp_have_the_same_functions(place):
 
 
 def test_a_module_loads_outside_the_engine_and_is_alone_there():
-    library = ctypes.CDLL(str(build(PROGRAMS / "mail.c").library))
+    library = ctypes.CDLL(str(build_module(PROGRAMS / "mail.c").library))
     x, left = (ctypes.c_double * 2)(1, 2), (ctypes.c_double * 2)()
     assert library.ring(x, left, ctypes.c_int64(2)) == -1  # COVEN_OUTSIDE
     assert (partition.index, partition.count) == (0, 1)

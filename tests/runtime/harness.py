@@ -20,29 +20,29 @@ from typing import Any
 
 import numpy as np
 
-from pse.graph import analyse_run
-from pse.language import bind_parameters, check, render
-from pse.language.resolved import ResolvedProgram
+from pse.language import bind_parameters, check_program, render
+from pse.language.check._ir import ResolvedProgram
 from pse.memory import Arena, ArenaStatistics
-from pse.modules import Finder, load
+from pse.modules import Finder, load_module
+from pse.program import analyse_run
 from pse.runtime import _sequencer as codes
-from pse.runtime import failures, mailfaults
 from pse.runtime._channel import DONE, FAILED, RUNNING, STATES, Board
 from pse.runtime._sequencer import Sequencer
-from pse.runtime.balance import better
-from pse.runtime.communicators import Communicator
-from pse.runtime.edges import inflight_loops
-from pse.runtime.job import Job
-from pse.runtime.moves import strides
-from pse.runtime.owners import partition_counts, place_partitions
-from pse.runtime.projection import Projection, project
-from pse.runtime.pycalls import PythonCalls
-from pse.runtime.rebalance import Decide, Rebalancing, Standing
-from pse.runtime.tables import ELEMENT_CODES
+from pse.runtime.distribution._load_balancer import better
+from pse.runtime.distribution._partition_placement import partition_counts, place_partitions
+from pse.runtime.distribution._strided_copies import strides
+from pse.runtime.faults import _failures as failures, _partition_errors as mailfaults
+from pse.runtime.pause._migration import Decide, Rebalancing, Standing
+from pse.runtime.plan._communicators import Communicator
+from pse.runtime.plan._edges import inflight_loops
+from pse.runtime.plan._job import Job
+from pse.runtime.plan._projection import Projection, project
+from pse.runtime.plan._tables import ELEMENT_CODES
+from pse.runtime.rank._python_calls import PythonCalls
 from pse.trace import Recorder
 
 FINDER = Finder()  # It remembers files that have not changed.
-load_once = functools.cache(load)
+load_once = functools.cache(load_module)
 PATIENCE = 60.0
 """Seconds after which a run counts as hanging, however loaded the machine."""
 NAP = 1_000_000
@@ -82,7 +82,7 @@ class Result:
 
 def compile_program(text: str, path: str | Path) -> ResolvedProgram:
     """Check a program's text as if it stood in a file; wrong programs fail the test."""
-    result = check(text, str(path), modules=FINDER)
+    result = check_program(text, str(path), modules=FINDER)
     assert result.program is not None, render(result.diagnostics, {str(path): text})
     return result.program
 
@@ -279,7 +279,7 @@ class Crew:
 
 
 class Rank:
-    """One rank: the loop of `pse.runtime.rank` with the wire in the place of MPI, and a deadline."""
+    """One rank: the loop of `pse.runtime.rank._rank` with the wire in the place of MPI, and a deadline."""
 
     def __init__(self, crew: Crew, rank: int, projection: Projection) -> None:
         node = crew.node(rank)

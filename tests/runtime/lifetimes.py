@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from oracle import Oracle
 
-from pse.language.resolved import CallSite, For, If, Statement, Swap, While
+from pse.language.check._ir import CallSite, For, If, Statement, Swap, While
 
 
 @dataclass(frozen=True)

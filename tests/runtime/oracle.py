@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from pse.language import evaluate
-from pse.language.expressions import Expression, Text
-from pse.language.resolved import (
+from pse.language.check._ir import (
     Assign,
     CallSite,
     For,
@@ -28,7 +27,8 @@ from pse.language.resolved import (
     Swap,
     While,
 )
-from pse.language.types import Direction, Element, Type
+from pse.language.types._expressions import Expression, Text
+from pse.language.types._types import Direction, Element, Type
 
 MODULUS = 8191
 Notes = dict[tuple[str, int], list[np.ndarray]]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from harness import compile_program, make_job, run
 
-from pse.language.errors import RunError
-from pse.modules.imports import import_python
+from pse.errors import RunError
+from pse.modules.load._imports import import_python
 from pse.runtime._channel import STATES
-from pse.runtime.options import resolve
+from pse.runtime.request._options import resolve
 
 MODULES = Path(__file__).parent / "programs" / "flow.py"
 MIB = 1 << 20

@@ -9,14 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as arrays
 
-from pse.language.errors import RunError, UsageError
-from pse.runtime.checkpoint_files import Directory
-from pse.runtime.checkpoint_manifest import MANIFEST, CheckpointRefused, Manifest, Saved
-from pse.runtime.checkpoint_reader import Reader, read_manifest, verify
+from pse.errors import RunError, UsageError
+from pse.runtime.checkpoint._files import Directory
+from pse.runtime.checkpoint._manifest import MANIFEST, CheckpointRefused, Manifest, Saved
+from pse.runtime.checkpoint._reader import Reader, read_manifest, verify
 
 TYPES = ("i4", "i8", "f4", "f8", "c8", "c16", "u1", "u2", "?")
 NAMES = st.from_regex(r"(%count|[a-z]+(#\d+\.[a-z]+)?)\d{0,3}", fullmatch=True)
@@ -161,7 +160,7 @@ def test_a_directory_without_a_checkpoint_is_named(tmp_path):
 
 def test_a_newer_version_is_refused_by_its_number(tmp_path, monkeypatch):
     with monkeypatch.context() as newer:
-        newer.setattr("pse.runtime.checkpoint_manifest.VERSION", 7)
+        newer.setattr("pse.runtime.checkpoint._manifest.VERSION", 7)
         Directory(str(tmp_path)).commit(PLAIN)
     with pytest.raises(CheckpointRefused, match=r"has version 7 of the format; this pse reads version 1"):
         read_manifest(str(tmp_path))
@@ -210,8 +209,8 @@ def test_one_checkpoint_replaces_the_one_before_and_what_was_left_half_written(t
 FULL = """
 import resource, sys
 import numpy as np
-from pse.runtime.checkpoint_files import Directory
-from pse.runtime.checkpoint_manifest import Saved
+from pse.runtime.checkpoint._files import Directory
+from pse.runtime.checkpoint._manifest import Saved
 place = Directory(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 try:

@@ -3,11 +3,10 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from pse.language.errors import UsageError
-from pse.runtime.checkpoint_schedule import Decision, Every, Schedule
+from pse.errors import UsageError
+from pse.runtime.checkpoint._schedule import Decision, Every, Schedule
 
 
 def saves(schedule, times):

@@ -3,13 +3,12 @@
 import itertools
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from pse.language.expressions import Number
-from pse.language.types import Distribution, Pattern
-from pse.runtime import distributions
-from pse.runtime.checkpoint_values import cells_of, put_together
+from pse.language.types._expressions import Number
+from pse.language.types._types import Distribution, Pattern
+from pse.runtime.checkpoint._values import cells_of, put_together
+from pse.runtime.distribution import _distributions as distributions
 
 EXTENTS = st.tuples(st.integers(6, 13), st.integers(6, 13))
 GRIDS = st.tuples(st.integers(1, 3), st.integers(1, 2))

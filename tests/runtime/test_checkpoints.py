@@ -12,19 +12,19 @@ from dataclasses import replace
 import pytest
 from jobs import PROGRAMS, Job, beside_python
 
-from pse.graph import number
-from pse.language import bind_parameters, check, render
-from pse.language.errors import PseError, UsageError
-from pse.language.resolved import For
+from pse.errors import PseError, UsageError
+from pse.language import bind_parameters, check_program, render
+from pse.language.check._ir import For
 from pse.modules import Finder
-from pse.runtime.checkpoint_files import Directory
-from pse.runtime.checkpoint_manifest import MANIFEST, CheckpointRefused, FileNote, Manifest
-from pse.runtime.checkpoint_reader import read_manifest, verify
-from pse.runtime.launch import launch
-from pse.runtime.mpi import Hosts
-from pse.runtime.request import Request, prepare
-from pse.runtime.resume import check_processors
-from pse.trace.reader import open_trace
+from pse.program import number
+from pse.runtime.checkpoint._files import Directory
+from pse.runtime.checkpoint._manifest import MANIFEST, CheckpointRefused, FileNote, Manifest
+from pse.runtime.checkpoint._reader import read_manifest, verify
+from pse.runtime.launch._launch import launch
+from pse.runtime.launch._mpiexec import Hosts
+from pse.runtime.request._request import Request, prepare
+from pse.runtime.request._resume import check_processors
+from pse.trace.query._reader import open_trace
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -319,7 +319,7 @@ def test_messages_under_way_are_kept(tmp_path, received, place, again):
 
 def test_messages_of_another_number_of_partitions_are_refused():
     text = (PROGRAMS / "letters.coven").read_text().replace("P = count", "P = count * procs")
-    result = check(text, str(PROGRAMS / "letters.coven"), modules=Finder())
+    result = check_program(text, str(PROGRAMS / "letters.coven"), modules=Finder())
     assert result.program is not None
     loop = next(s.id for s in number(result.program).steps if isinstance(s.statement, For))
     now = bind_parameters(result.program, {}, 3).environment
@@ -361,7 +361,7 @@ OBSTACLES = [
 @pytest.mark.parametrize(("upper", "body", "reason"), OBSTACLES)
 def test_what_depends_on_the_number_of_processors_is_named(upper, body, reason):
     text, path = PROCS.format(upper=upper, body=body), str(PROGRAMS / "counted.coven")
-    result = check(text, path, modules=Finder())
+    result = check_program(text, path, modules=Finder())
     assert result.program is not None, render(result.diagnostics, {path: text})
     steps = number(result.program).steps
     point = next(step.id for step in steps if isinstance(step.statement, For))

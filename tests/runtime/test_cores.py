@@ -6,11 +6,11 @@ import os
 import pytest
 from harness import compile_program
 
-from pse.graph import place
-from pse.language.errors import UsageError
-from pse.language.options import read_pin
+from pse.errors import UsageError
+from pse.language.types._options import read_pin
+from pse.program import place
 from pse.runtime._channel import sleep_exactly, wake_soon
-from pse.runtime.cores import cores, text
+from pse.runtime.rank._cores import cores, text
 
 PROGRAM = """coven 1
 import "k.py" { make, show }

@@ -6,13 +6,16 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from pse.language.errors import ProgramError
-from pse.language.expressions import Name, Number
-from pse.language.types import Distribution, Pattern
-from pse.runtime import distributions, moves, patterns
+from pse.errors import ProgramError
+from pse.language.types._expressions import Name, Number
+from pse.language.types._types import Distribution, Pattern
+from pse.runtime.distribution import (
+    _distributions as distributions,
+    _index_sets as patterns,
+    _strided_copies as moves,
+)
 
 EXTENTS = {1: 60, 2: 20, 3: 7, 4: 5}
 PARTS = {1: 7, 2: 4, 3: 3, 4: 2}

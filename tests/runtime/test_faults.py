@@ -149,7 +149,7 @@ def test_the_warden_names_a_killed_rank_under_a_bare_mpiexec(seed):
 
 
 @pytest.mark.parametrize("start", [launched, bare])
-@pytest.mark.parametrize("module", ["mpi4py.MPI", "pse.runtime.report"])
+@pytest.mark.parametrize("module", ["mpi4py.MPI", "pse.runtime.status._report"])
 def test_a_rank_that_cannot_load_pse_before_or_after_mpi_has_started_ends_the_job(start, module, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(BROKEN_IN_RANK_2.format(module=module))
     job = Job(start(*LONG), {"PYTHONPATH": str(tmp_path)})

@@ -9,7 +9,7 @@ import sys
 import pytest
 from jobs import PROGRAMS, Job, bare, beside_python, launched
 
-from pse.runtime.report import FIELDS
+from pse.runtime.status._report import FIELDS
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 

@@ -13,19 +13,21 @@ import numpy as np
 import pytest
 from jobs import PROGRAMS
 
-from pse.language.errors import RunError, UsageError
-from pse.language.resolved import Option
-from pse.language.source import Span
-from pse.runtime import _faults, leftovers, messages, report, report_text
+from pse.errors import RunError, UsageError
+from pse.language.check._ir import Option
+from pse.language.diagnostics._source import Span
+from pse.runtime import _faults
 from pse.runtime._channel import DONE, LEFT, RUNNING, Board
-from pse.runtime.options import Options, resolve
-from pse.runtime.outcome import Launcher, Record, Records, find_launcher
-from pse.runtime.overview import Observer
-from pse.runtime.pipes import Pipe
-from pse.runtime.processes import descendants, find_ranks, is_dead
-from pse.runtime.progress import Progress
-from pse.runtime.request import Request, parse_defines, prepare
-from pse.runtime.verdict import Suspect, judge
+from pse.runtime.request._options import Options, resolve
+from pse.runtime.request._request import Request, parse_defines, prepare
+from pse.runtime.status import _report as report, _report_text as report_text
+from pse.runtime.status._overview import Observer
+from pse.runtime.status._progress import Progress
+from pse.runtime.supervise import _cleanup as leftovers, _error_format as messages
+from pse.runtime.supervise._exit_diagnosis import Suspect, judge
+from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
+from pse.runtime.supervise._processes import descendants, find_ranks, is_dead
+from pse.runtime.supervise._rank_output import Pipe
 
 THREADS = ("thread_A", "thread_B")
 PLACE = Span("p.coven", 3, 1, 3, 9)

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 from harness import compile_program, make_job, run
-from hypothesis import HealthCheck, Phase, given, note, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
 from lifetimes import Lifetimes
 from writer import Writer, write_modules
 
 import pse.trace
-from pse.modules.imports import import_python
+from pse.modules.load._imports import import_python
 from pse.trace import EventType
 
 TEMPLATES = Path(__file__).parent / "programs"

@@ -10,11 +10,10 @@ import time
 
 import pytest
 from harness import compile_program, make_job, run
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
-from pse.language.errors import ProgramError
-from pse.runtime.communicators import Communicator, members, takes_one
+from pse.errors import ProgramError
+from pse.runtime.plan._communicators import Communicator, members, takes_one
 
 MODULES = """
 import numpy as np

@@ -16,14 +16,13 @@ import pytest
 from jobs import PROGRAMS, beside_python
 from rich.console import Console
 
-from pse.runtime import overview as overview_module
-from pse.runtime import progress as plain
 from pse.runtime._channel import DONE, RUNNING, Board
-from pse.runtime.live import LiveProgress, drawn
-from pse.runtime.overview import Line, LoopLine, MemoryLine, Observer, Overview, QueueLine, ThreadLine
-from pse.runtime.progress import Progress, Told, loop_text, progress
-from pse.runtime.request import Request, prepare
-from pse.runtime.sight import Sight
+from pse.runtime.request._request import Request, prepare
+from pse.runtime.status import _overview as overview_module, _progress as plain
+from pse.runtime.status._node_discovery import Sight
+from pse.runtime.status._overview import Line, LoopLine, MemoryLine, Observer, Overview, QueueLine, ThreadLine
+from pse.runtime.status._progress import Progress, Told, loop_text, progress
+from pse.runtime.status._terminal_progress import LiveProgress, drawn
 
 OVERVIEW = Overview(
     program="p.coven",

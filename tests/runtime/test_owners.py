@@ -5,17 +5,16 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mpi4py import MPI
 
-from pse.language.errors import ProgramError, PseError, RunError, UsageError
-from pse.language.resolved import Option
-from pse.language.source import Span
+from pse.errors import ProgramError, PseError, RunError, UsageError
+from pse.language.check._ir import Option
+from pse.language.diagnostics._source import Span
 from pse.modules import ModuleError
-from pse.runtime import owners
-from pse.runtime.options import resolve
-from pse.runtime.owners import agree, block, cyclic, place_partitions
+from pse.runtime.distribution import _partition_placement as owners
+from pse.runtime.distribution._partition_placement import agree, block, cyclic, place_partitions
+from pse.runtime.request._options import resolve
 
 COUNTS = {"P": 5, "Q": 2}
 

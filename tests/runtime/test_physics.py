@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from harness import compile_program, make_job, run
 
-from pse.modules.imports import import_python
+from pse.modules.load._imports import import_python
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 EIGHT = """

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from harness import compile_program, load_once, make_job
 
-from pse.language.errors import ProgramError
-from pse.runtime import projection
-from pse.runtime.projection import project
-from pse.runtime.tables import DTYPES, CallKind, Operation, Tables
+from pse.errors import ProgramError
+from pse.runtime.plan import _projection as projection
+from pse.runtime.plan._projection import project
+from pse.runtime.plan._tables import DTYPES, CallKind, Operation, Tables
 
 PROGRAMS = Path(__file__).parent / "programs"
 HEAD = """coven 1
@@ -150,10 +150,10 @@ def test_what_does_not_run_yet_is_refused_by_name(plan, count, declared, stateme
 
 EDGES = """
 import sys
-from pse.graph import number
-from pse.language import check
+from pse.program import number
+from pse.language import check_program
 from pse.modules import Finder
-from pse.runtime.edges import number_edges
+from pse.runtime.plan._edges import number_edges
 program = check(open(sys.argv[1]).read(), sys.argv[1], modules=Finder()).program
 print(*number_edges(number(program), program.tags, {"P": 2, "procs": 2}).numbered(), sep="\\n")
 """

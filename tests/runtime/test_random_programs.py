@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 from harness import make_job, run
-from hypothesis import HealthCheck, Phase, given, note, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
 from oracle import Oracle
 from writer import programs, write_modules
 
-from pse.modules.imports import import_python
-from pse.runtime import trees
-from pse.runtime.balance import better
+from pse.modules.load._imports import import_python
+from pse.runtime.distribution import _trees as trees
+from pse.runtime.distribution._load_balancer import better
 
 # Not shrunk: a smaller program seldom meets its ranks in the same order, and one that hangs takes its time.
 SETTINGS = {

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from jobs import Job, beside_python
 
-from pse.runtime import balance, report
-from pse.runtime.balance import better, imbalance
+from pse.runtime.distribution import _load_balancer as balance
+from pse.runtime.distribution._load_balancer import better, imbalance
+from pse.runtime.status import _report as report
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -7,11 +7,10 @@ import math
 import numpy as np
 import pytest
 from harness import compile_program, make_job, run
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from pse.language.errors import RunError
-from pse.modules.imports import import_python
+from pse.errors import RunError
+from pse.modules.load._imports import import_python
 
 MODULES = """
 import numpy as np

@@ -11,8 +11,8 @@ import pytest
 from harness import compile_program, make_job, run
 from oracle import Oracle
 
-from pse.language.errors import RunError
-from pse.modules.imports import import_python
+from pse.errors import RunError
+from pse.modules.load._imports import import_python
 
 PROGRAMS = Path(__file__).parent / "programs"
 HEAD = """coven 1

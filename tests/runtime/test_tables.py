@@ -5,17 +5,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from pse.language.errors import EvaluationError
-from pse.language.evaluation import evaluate
-from pse.language.expressions import Apply, Binary, Name, Number, Unary
-from pse.language.types import Element
-from pse.runtime import _sequencer, tables
+from pse.errors import EvaluationError
+from pse.language.types._evaluation import evaluate
+from pse.language.types._expressions import Apply, Binary, Name, Number, Unary
+from pse.language.types._types import Element
+from pse.runtime import _sequencer
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
-from pse.runtime.tables import DTYPES, ArgumentKind, CallKind, Operation, Tables
+from pse.runtime.plan import _tables as tables
+from pse.runtime.plan._tables import DTYPES, ArgumentKind, CallKind, Operation, Tables
 
 CEXT = Path(__file__).parents[2] / "cext"
 

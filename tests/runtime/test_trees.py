@@ -7,15 +7,15 @@ import random
 import numpy as np
 import pytest
 from harness import compile_program, load_once, make_job, run
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from oracle import in_tree
 
-from pse.modules.imports import import_python
-from pse.runtime import projection, trees
-from pse.runtime.counting import counting
-from pse.runtime.projection import project
-from pse.runtime.tables import DTYPES, CallKind, Tables
+from pse.modules.load._imports import import_python
+from pse.runtime.distribution import _trees as trees
+from pse.runtime.plan import _projection as projection
+from pse.runtime.plan._iteration_completion import counting
+from pse.runtime.plan._projection import project
+from pse.runtime.plan._tables import DTYPES, CallKind, Tables
 
 MODULES = """
 import numpy as np

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from pse.language.errors import ProgramError
+from pse.errors import ProgramError
 from pse.modules import ModuleError
-from pse.runtime import patterns, userpatterns
+from pse.runtime.distribution import _index_sets as patterns, _user_distributions as userpatterns
 
 PATTERNS = """
 import itertools

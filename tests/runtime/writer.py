@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from harness import FINDER
 from hypothesis import strategies as st
 
-from pse.language import Severity, check
-from pse.language.resolved import ResolvedProgram
+from pse.language import Severity, check_program
+from pse.language.check._ir import ResolvedProgram
 
 LABELS = ("thread_A", "thread_B", "thread_C", "thread_D")
 ELEMENTS = {
@@ -505,7 +505,7 @@ def repaired(
         lines = [(line, None) for line in head]
         lines += [entry for node in whole for entry in printed(node, "")]
         text = "".join(f"{line}\n" for line, _ in lines)
-        result = check(text, str(path), modules=FINDER)
+        result = check_program(text, str(path), modules=FINDER)
         wrong = {d.span.line for d in result.diagnostics if d.severity is Severity.ERROR}
         if result.program is not None and not wrong:
             return Written(text, result.program)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pse.language.errors import UsageError
-from pse.toolstack import library
-from pse.toolstack.mpi import Mpi, find_mpi
+from pse.errors import UsageError
+from pse.toolstack import _library as library
+from pse.toolstack._mpi import Mpi, find_mpi
 
 SOURCES = Path(__file__).parent / "sources"
 TOOLS = ("plain.c", "old.c", "looking.c", "others.c", "classy.cpp")

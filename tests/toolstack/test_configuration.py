@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pse.language.errors import UsageError
-from pse.toolstack import stack
+from pse.errors import UsageError
+from pse.toolstack import _stack as stack
 
 GOOD = "#include <mpi.h>\nint MPI_Barrier(MPI_Comm comm) { return PMPI_Barrier(comm); }\n"
 START = '#include "pse_tools.h"\nint pse_tool_start(const struct pse_tools *tools) {{ {} }}\n'

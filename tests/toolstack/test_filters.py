@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from pse.toolstack import library
-from pse.toolstack.mpi import Mpi
+from pse.toolstack import _library as library
+from pse.toolstack._mpi import Mpi
 
 pytestmark = pytest.mark.mpi
 

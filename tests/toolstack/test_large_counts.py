@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pse.toolstack import library, shims, signatures
-from pse.toolstack.mpi import Mpi
+from pse.toolstack import _library as library, _shims as shims, _signatures as signatures
+from pse.toolstack._mpi import Mpi
 
 pytestmark = pytest.mark.mpi
 

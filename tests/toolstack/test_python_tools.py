@@ -8,8 +8,8 @@ HEAD = """
 import sys
 import numpy as np
 from mpi4py import MPI
-from pse.language.errors import UsageError
-from pse.toolstack.python import Ring, Tool
+from pse.errors import UsageError
+from pse.toolstack._python import Ring, Tool
 world = MPI.COMM_WORLD
 rank, size = world.rank, world.size
 def say(*words):

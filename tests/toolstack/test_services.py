@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from pse.toolstack.library import INCLUDE
+from pse.toolstack._library import INCLUDE
 
 HEAD = """
 #include <mpi.h>

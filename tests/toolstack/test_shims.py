@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pse.toolstack import shims, signatures
+from pse.toolstack import _shims as shims, _signatures as signatures
 
 ROOT = Path(__file__).parents[2]
 HEADER = Path(sys.prefix) / "include" / "mpi.h"

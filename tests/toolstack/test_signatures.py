@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pse.toolstack import signatures
+from pse.toolstack import _signatures as signatures
 
 HEADER = Path(sys.prefix) / "include" / "mpi.h"
 

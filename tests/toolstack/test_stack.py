@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pse.toolstack import elf, library, stubs
+from pse.toolstack import _elf as elf, _library as library, _stubs as stubs
 
 RING = Path(__file__).parent / "sources" / "ring.py"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pse.toolstack import elf
+from pse.toolstack import _elf as elf
 
 PROGRAM = """
 import ctypes, sys

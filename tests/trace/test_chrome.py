@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from pse import trace
 from pse.cli import main
 from pse.trace import NONE, EventType, MessageFlag, TextKind, ValueKind, pair
-from pse.trace.exports import export_chrome
+from pse.trace.interchange import export_chrome
 
 E = EventType
 

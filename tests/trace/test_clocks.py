@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pse import trace
 from pse.trace import EventType
-from pse.trace.events import HEADER_DTYPE
+from pse.trace.format._events import HEADER_DTYPE
 
 HOST = HEADER_DTYPE.fields["host"][1]
 START = HEADER_DTYPE.fields["start_real"][1]

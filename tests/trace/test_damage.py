@@ -5,12 +5,11 @@ import shutil
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from pse import trace
 from pse.cli import main
-from pse.trace.events import HEADER_DTYPE
+from pse.trace.format._events import HEADER_DTYPE
 
 FILES = ["definitions.json", "rank-00000.events", "rank-00001.events", "rank-00001.mpi.events"]
 SHARED = settings(

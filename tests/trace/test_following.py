@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from pse import trace
+from pse.analysis._critical_path import Step, critical_path, shares
+from pse.analysis._tph_history import CallStep, HandoverStep, follow
+from pse.analysis._tph_history_text import tell as tell_life
+from pse.analysis._why import moment, why
+from pse.analysis._why_text import tell
 from pse.trace import NONE, EventType, MemoryFlag, MessageFlag, Phase, SendMode, TextKind, WaitReason, pair
-from pse.trace.critical import Step, critical_path, shares
-from pse.trace.follow import CallStep, HandoverStep, follow
-from pse.trace.follow_text import tell as tell_life
-from pse.trace.why import moment, why
-from pse.trace.why_text import tell
 
 TPH = 1 << 16
 

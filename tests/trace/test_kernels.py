@@ -4,15 +4,14 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pse import trace
 from pse.trace import EventType, MemoryFlag, ModuleFlag, pair
 from pse.trace._reading import MOVE_BITS, MOVE_TIME, extract, match, merge, scan
-from pse.trace.events import EVENT_DTYPE
-from pse.trace.files import raw
-from pse.trace.tables import match_keys
+from pse.trace.format._events import EVENT_DTYPE
+from pse.trace.query._tables import match_keys
+from pse.trace.store._files import raw
 
 WORDS = st.integers(0, 2**64 - 1)
 TYPES = st.sampled_from([0, 1, 24, 25, 32, 33, 255, 256, 60000])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pse import trace
-from pse.trace.why import why
+from pse.analysis._why import why
 
 pytestmark = pytest.mark.mpi
 PROGRAM = """

@@ -8,19 +8,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pse import trace
 from pse.trace import NONE, EventType, Phase, TextKind, pair
-from pse.trace.definitions import digest
-from pse.trace.directory import write_program
-from pse.trace.exports import rules
+from pse.trace.format._definitions import digest
+from pse.trace.interchange.otf2 import _mapping as rules
+from pse.trace.store._directory import write_program
 from tests.trace.conftest import make_definitions
 
 pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
-from pse.trace.exports import export_otf2, import_otf2
-from pse.trace.exports.event_file import EventFile
+from pse.trace.interchange import export_otf2, import_otf2
+from pse.trace.interchange._event_file import EventFile
 
 E = EventType
 TABLE = Path(__file__).parents[2] / "cext" / "recorder" / "events.def"

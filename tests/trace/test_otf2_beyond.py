@@ -20,7 +20,7 @@ from otf2.enums import (
     RmaSyncLevel,
 )
 
-from pse.trace.exports import import_otf2
+from pse.trace.interchange import import_otf2
 from tests.trace.otf2_archives import Builder, CollectiveOp
 
 E = EventType

@@ -13,7 +13,7 @@ import pytest
 from pse import trace
 
 pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
-from pse.trace.exports import export_otf2
+from pse.trace.interchange import export_otf2
 
 END_OF_CHUNK, END_OF_BUFFER, END_OF_FILE, CHUNK, TIMESTAMP, ATTRIBUTES = 0, 1, 2, 3, 5, 6
 ENTER, LEAVE, MPI_SEND, MPI_RECV = 12, 13, 14, 18

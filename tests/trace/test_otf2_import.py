@@ -10,19 +10,19 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pse import trace
-from pse.trace import NONE, EventType, SendMode, TextKind, ValueKind, mpi, pair
+from pse.trace import NONE, EventType, SendMode, TextKind, ValueKind, pair
+from pse.trace.query import _mpi as mpi
 
 pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
 import otf2
 from otf2.enums import MeasurementMode, Type
 
-from pse.trace.exports import export_otf2, import_otf2
-from pse.trace.exports.otf2_clock import PARTS, Clock
-from pse.trace.residuals import residuals
+from pse.trace.interchange import export_otf2, import_otf2
+from pse.trace.interchange.otf2._clock import PARTS, Clock
+from pse.trace.query._residuals import residuals
 from tests.trace.otf2_archives import Builder, CollectiveOp
 
 E = EventType

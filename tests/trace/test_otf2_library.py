@@ -13,11 +13,11 @@ import pytest
 
 from pse import trace
 from pse.trace import NONE, Collective, EventType, TextKind, pair
-from pse.trace.tables import high, low
+from pse.trace.query._tables import high, low
 from tests.trace.rows import text_rows
 
 pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
-from pse.trace.exports import export_otf2, import_otf2
+from pse.trace.interchange import export_otf2, import_otf2
 
 E = EventType
 SOURCE = Path(__file__).parent / "sources" / "otf2_events.c"

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from pse import trace
+from pse.analysis._activity import Kind, activity
+from pse.analysis._critical_path import critical_path, shares
+from pse.analysis._wait_causes import all_messages, causes
+from pse.analysis._why import why
 from pse.trace import NONE, MessageFlag, WaitReason
-from pse.trace.activity import Kind, activity
-from pse.trace.causes import all_messages, causes
-from pse.trace.critical import critical_path, shares
-from pse.trace.why import why
 
 pytestmark = pytest.mark.mpi
 PROGRAMS = Path(__file__).parents[2] / "programs"

@@ -1,16 +1,15 @@
 """Waits for messages among partitions: by whom they ended, in runs with known numbers and in real ones."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pse import trace
+from pse.analysis._critical_path import critical_path, shares
+from pse.analysis._tph_history import follow
+from pse.analysis._tph_history_text import tell as tell_life
+from pse.analysis._why import why
+from pse.analysis._why_text import tell
 from pse.trace import NONE, Collective, EventType, MessageFlag, Phase, WaitReason, pair
-from pse.trace.critical import critical_path, shares
-from pse.trace.follow import follow
-from pse.trace.follow_text import tell as tell_life
-from pse.trace.why import why
-from pse.trace.why_text import tell
 
 TPH = 1 << 16
 KEPT = MessageFlag.COPIED | MessageFlag.RENDEZVOUS

@@ -10,12 +10,11 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from pse import trace
-from pse.trace.events import EVENT_DTYPE, HEADER_DTYPE
-from pse.trace.text import print_summary
+from pse.trace.format._events import EVENT_DTYPE, HEADER_DTYPE
+from pse.trace.summary._text import print_summary
 
 HEADER = 65536
 VERSION = HEADER_DTYPE.fields["version"][1]

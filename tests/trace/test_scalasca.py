@@ -19,7 +19,7 @@ from pse.trace import NONE, Collective, EventType, TextKind, pair
 otf2 = pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
 from otf2.enums import CollectiveOp, Paradigm, RegionRole  # noqa: E402
 
-from pse.trace.exports import export_otf2, import_otf2  # noqa: E402
+from pse.trace.interchange import export_otf2, import_otf2  # noqa: E402
 from tests.trace.rows import text_rows  # noqa: E402
 
 E = EventType

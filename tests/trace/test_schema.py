@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pse.trace import events
+from pse.trace.format import _events as events
 
 ROOM = Path(__file__).parents[2] / "cext" / "recorder"
 

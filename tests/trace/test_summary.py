@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from pse import trace
-from pse.trace import NONE, EventType, pair, text
+from pse.trace import NONE, EventType, pair
+from pse.trace.summary import _text as text
 
 
 @pytest.fixture

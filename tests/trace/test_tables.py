@@ -1,11 +1,10 @@
 """Tables from events: by hand for a small run, against plain Python for random ones."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pse import trace
 from pse.trace import EventType, MessageFlag, WaitReason, pair
-from pse.trace.tables import MODULE_CALL_DTYPE
+from pse.trace.query._tables import MODULE_CALL_DTYPE
 
 
 def rows(table, *names):

@@ -8,7 +8,7 @@ import pytest
 
 from pse import trace
 from pse.trace import NONE, EventType, ModuleFlag, Phase, WaitReason, pair
-from pse.trace.events import HEADER_DTYPE
+from pse.trace.format._events import HEADER_DTYPE
 
 Row = dict[str, int]
 MODULES = ("load", "rows", "save")

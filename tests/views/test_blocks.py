@@ -5,14 +5,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pse.trace import EVENT_DTYPE, EventType, Selection, TraceError, WaitReason
-from pse.trace.pieces import pieces
+from pse.trace.store._chunked_reading import pieces
 from pse.views._blocks import Collector
-from pse.views.blocks import blocks
-from pse.views.detail import BLOCK_DTYPE, CALL, KERNEL_SHARE_DTYPE, OPEN, REGION, WAIT
+from pse.views.gantt._gantt_data import BLOCK_DTYPE, CALL, KERNEL_SHARE_DTYPE, OPEN, REGION, WAIT
+from pse.views.gantt._gantt_lod import blocks
 
 SITE_CATEGORIES = np.array([3, 4, 4], "<u4")
 OTHER = 9
@@ -206,7 +205,7 @@ def test_waits_have_the_category_of_their_reason(write_trace, make):
 
 
 def test_pieces_are_the_whole(small_trace, monkeypatch):
-    monkeypatch.setattr("pse.trace.pieces.PIECE", 3)
+    monkeypatch.setattr("pse.trace.store._chunked_reading.PIECE", 3)
     records = small_trace.events(0)
     parts = list(pieces(records))
     assert len(parts) > 2

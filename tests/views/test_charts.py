@@ -10,12 +10,12 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 
 from pse import trace, views
+from pse.analysis._critical_path import critical_path
+from pse.analysis._tph_history import follow
+from pse.analysis._why import why
 from pse.trace import NONE, EventType, MemoryFlag, MessageFlag, Selection, WaitReason, pair
-from pse.trace.critical import critical_path
-from pse.trace.follow import follow
-from pse.trace.why import why
-from pse.views.load import loads
-from pse.views.shares import event_bars, module_bars
+from pse.views.charts._load import loads
+from pse.views.core._time_breakdown import event_bars, module_bars
 
 ALL = Selection()
 PROGRAM = Path(__file__).parents[2] / "programs" / "fft2d.coven"

@@ -6,7 +6,7 @@ import pytest
 
 from pse import views
 from pse.trace import Selection, TraceError
-from pse.views.colours import FAMILIES, routine_family
+from pse.views.core._colours import FAMILIES, routine_family
 
 
 def test_colours_of_modules_don_t_depend_on_what_is_shown(write_trace, make):

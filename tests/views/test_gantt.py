@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection, PathCollection, PolyCollectio
 from matplotlib.colors import to_hex
 
 from pse import trace, views
-from pse.language.errors import UsageError
+from pse.errors import UsageError
 from pse.trace import EventType, Selection, TextKind, pair
 
 
@@ -310,7 +310,7 @@ def test_of_a_sampled_trace_the_messages_of_a_selected_tph_are_all_there(
         receives.append({"time": 1000 * index + 9, "type": EventType.RECEIVE, "b": pair(0, 0), **head})
     sends += make.call(0, 400_000, 401_000, 3)
     opened = write_trace([sends, receives], make.definitions(2))
-    monkeypatch.setattr("pse.views.blocks.MOST_ENDS", 100)
+    monkeypatch.setattr("pse.views.gantt._gantt_lod.MOST_ENDS", 100)
     selection = Selection(tphs=frozenset({3})) if is_selected else None
     figure = views.draw(opened, "gantt", selection)
     assert len(lines(figure)) == 40 if is_selected else 10 < len(lines(figure)) < 60

@@ -15,8 +15,8 @@ import pytest
 
 from pse import trace
 from pse.trace import NONE, EventType, MessageFlag, Recorder, TextKind, WaitReason, pair
-from pse.views.colours import module_colours
-from pse.views.html import write_html
+from pse.views.core._colours import module_colours
+from pse.views.page._html import write_html
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium isn't installed")
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from pse import trace
-from pse.language.errors import UsageError
+from pse.errors import UsageError
 from pse.trace import NONE, EventType, Recorder, TraceError
-from pse.trace.selection import Selection
-from pse.views.html import write_html
-from pse.views.page_data import packed, signed
+from pse.trace.query._selection import Selection
+from pse.views.page._data import packed, signed
+from pse.views.page._html import write_html
 
 Columns = dict[str, Any]
 
@@ -173,7 +173,7 @@ def test_too_many_hand_overs_are_left_out_and_the_page_says_so(
                 time = 100 * number + 10 * rank
                 recorder.record_at(time, kind, tph=1, a=8, b=trace.pair(1 - rank, 0), c=number)
     opened = trace.open(tmp_path / "t")
-    monkeypatch.setattr("pse.views.page_data.MOST_MESSAGES", 5)
+    monkeypatch.setattr("pse.views.page._data.MOST_MESSAGES", 5)
     write_html(opened, tmp_path / "all.html")
     head, columns = read(tmp_path / "all.html")
     assert head["notes"][0].startswith("6 hand-overs are too many for one page")

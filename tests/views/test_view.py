@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from pse import views
 from pse.cli import main
-from pse.language.errors import UsageError
+from pse.errors import UsageError
 
 
 def view(*arguments):
@@ -172,7 +172,7 @@ def test_missing_matplotlib_names_the_extra(small_trace, monkeypatch):
         return real(name, *rest)
 
     for name in [name for name in sys.modules if name.startswith(("matplotlib", "pse.views."))]:
-        if name not in ("pse.views.catalogue", "pse.views._blocks"):
+        if name not in ("pse.views._registry", "pse.views._blocks"):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(UsageError, match="pictures need matplotlib") as caught:

@@ -13,7 +13,7 @@ import time
 import numpy as np
 from mpi4py import MPI
 
-from pse.bench.kernels import call, native, transpose
+from pse.bench._kernels import call, native, transpose
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ import time
 import numpy as np
 from mpi4py import MPI
 
-from pse.bench.kernels import call, native
+from pse.bench._kernels import call, native
 
 
 def exchange(comm: MPI.Comm, mine: np.ndarray, theirs: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-/* What the generated code for one MPI library (pse/toolstack/shims.py) and the stack's archive know of each
+/* What the generated code for one MPI library (pse/toolstack/_shims.py) and the stack's archive know of each
  * other.
  *
  * A shim stands in a layer for a large-count routine X_c that the layer's tool doesn't know, where the tool

@@ -4,7 +4,7 @@ import sys
 
 from mpi4py import MPI
 
-from pse.runtime import clocks
+from pse.runtime.transport import _clocks as clocks
 from pse.trace import Recorder, clock
 
 comm = MPI.COMM_WORLD

@@ -5,8 +5,8 @@ import sys
 from mpi4py import MPI
 
 from pse import trace
-from pse.runtime.footing import record_footing
-from pse.runtime.links import record_links
+from pse.runtime.transport._link_probe import record_links
+from pse.runtime.transport._resource_counters import record_footing
 
 comm = MPI.COMM_WORLD
 if comm.rank == 0:

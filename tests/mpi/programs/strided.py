@@ -5,7 +5,7 @@ import random
 import numpy as np
 from mpi4py import MPI
 
-from pse.runtime import transport
+from pse.runtime.transport import _transport as transport
 
 ELEMENTS = {1: "i4", 2: "i8", 3: "f4", 4: "f8", 5: "c8", 6: "c16", 7: "u1", 8: "u2", 9: "?"}
 

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from pse.runtime.mpi import rank_arguments
-from pse.runtime.request import Request
+from pse.runtime.launch._mpiexec import rank_arguments
+from pse.runtime.request._request import Request
 
 MODULES = """
 import resource, socket, sys, time

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import pse.trace
-from pse.trace import NONE, Collective, EventType, TextKind, mpi
-from pse.trace.tables import high, low
+from pse.trace import NONE, Collective, EventType, TextKind
+from pse.trace.query import _mpi as mpi
+from pse.trace.query._tables import high, low
 
 PROGRAMS = Path(__file__).parent / "programs"
 INT = 4

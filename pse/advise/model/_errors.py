@@ -1,0 +1,12 @@
+"""What advice can't be given for, and why.
+
+Every message says what is missing and what to do.
+"""
+
+from __future__ import annotations
+
+from pse.errors import UsageError
+
+
+class AdviceError(UsageError):
+    """There is nothing to advise on, or it can't be done; the message says why (exit code 2)."""

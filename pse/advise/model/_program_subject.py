@@ -1,0 +1,206 @@
+"""The program that a trace is of: its text as it ran, checked, with what advice needs to know of it.
+
+May touch: reads the program and the sources of its modules.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pse.advise.model._errors import AdviceError
+from pse.errors import UsageError
+from pse.language import bind_parameters, check_program, read_program, render
+from pse.language.check import CallSite, ResolvedProgram
+from pse.language.diagnostics import has_errors
+from pse.language.syntax import ast as sx, parse
+from pse.language.types import Value
+from pse.modules import Finder
+from pse.program import Placement, Walk, number, place
+from pse.trace import Definitions, Trace
+
+_STATIC = re.compile(
+    r"^\s*(?:static|thread_local|_Thread_local)\s+(?!inline\b)(?!const(?:expr)?\b)[^()\n]*[;=\[]",
+    re.MULTILINE,
+)
+_C_GLOBAL = re.compile(
+    r"^(?!typedef|extern|using|return|struct\s+\w+\s*;)[A-Za-z_][\w\s\*]*\b\w+(?:\[[^\]]*\])?\s*(?:=[^;=]*)?;",
+    re.MULTILINE,
+)
+_PYTHON = re.compile(
+    r"^\s*(?:global|nonlocal)\s+\w|^\w+\s*(?::[^=\n]+)?=\s*(?:\[\]|\{\}|dict\(|list\(|set\(|defaultdict\(|deque\()",
+    re.MULTILINE,
+)
+_CYTHON = re.compile(r"^cdef\s+(?!class|extern|inline|enum|struct)[^(\n:]+$", re.MULTILINE)
+_FORTRAN = re.compile(r"^\s*(?:common\s*/|.*\bsave\b\s*(?:::|$))", re.MULTILINE | re.IGNORECASE)
+_STATES = {
+    "c": (_STATIC, _C_GLOBAL),
+    "c++": (_STATIC, _C_GLOBAL),
+    "python": (_PYTHON,),
+    "cython": (_PYTHON, _CYTHON),
+    "fortran": (_FORTRAN,),
+}
+_MAIL = re.compile(r'#\s*include\s*[<"]coven\.h[>"]|\bpse\.partition\b|\bfrom\s+pse\s+import\s+partition\b')
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A program that advice is given on.
+
+    Attributes
+    ----------
+    path : str
+        Where it is.
+    text : str
+        As it ran.
+    program : ResolvedProgram
+        The same, checked.
+    changed : bool
+        Whether the file is another one by now.
+    """
+
+    path: str
+    text: str
+    program: ResolvedProgram
+    changed: bool = False
+
+    @cached_property
+    def walk(self) -> Walk:
+        """Its statements, numbered."""
+        return number(self.program)
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Its threads."""
+        return place(self.program)
+
+    @cached_property
+    def tree(self) -> sx.Program:
+        """Its syntax tree."""
+        tree = parse(self.text, self.path).tree
+        assert tree is not None
+        return tree
+
+    @cached_property
+    def calls(self) -> Mapping[tuple[int, int], sx.Call]:
+        """Calls that can have a label, by line and column."""
+        return {(node.span.line, node.span.column): node for node in nodes(self.tree, sx.Call)}
+
+    def threads(self) -> dict[int, str]:
+        """Give the label of every call site."""
+        return {site.id: self.placement.thread_of(site).label for site in self.walk.sites}
+
+    def keeps_state(self, site: CallSite) -> bool:
+        """Whether a module's source has variables that outlive a call, as far as a look at it tells."""
+        source = _source(site)
+        return any(pattern.search(source) for pattern in _STATES.get(site.module.language, ()))
+
+    def sends_mail(self, site: CallSite) -> bool:
+        """Whether a module's source posts messages among partitions."""
+        return bool(_MAIL.search(_source(site)))
+
+
+def nodes(tree: Any, kind: type) -> Iterator[Any]:
+    """Give every node of a kind in a syntax tree, in textual order."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, kind):
+            yield node
+        if isinstance(node, tuple):
+            waiting += reversed(node)
+        elif is_dataclass(node) and not isinstance(node, type):
+            waiting += [getattr(node, item.name) for item in reversed(fields(node))]
+
+
+def read_subject(trace: Trace, definitions: Definitions, path: str | None = None) -> Subject:
+    """Find the program that a trace is of, and check it.
+
+    Parameters
+    ----------
+    trace : Trace
+        The trace.
+    definitions : Definitions
+        Its definitions.
+    path : str, optional
+        Where the program is now; where it was then if not given.
+
+    Raises
+    ------
+    AdviceError
+        It isn't to be had, or it isn't the one that ran.
+    """
+    where = path or definitions.program
+    try:
+        text, wrong = read_program(where)
+    except UsageError as error:
+        raise AdviceError(
+            f"the trace is of {definitions.program}, which isn't there: {error.message}",
+            help="say where it is: --program PATH",
+        ) from None
+    changed = bool(wrong) or hashlib.sha256(text.encode()).hexdigest() != definitions.text_sha256
+    if changed and trace.program_text is None:
+        raise AdviceError(
+            f"{where} is not the program that ran: it was changed since, and the trace has no copy of it",
+            help="record a run of it as it is now, or name the program that ran: --program PATH",
+        )
+    return Subject(
+        where, *checked(trace.program_text if changed and trace.program_text else text, where), changed
+    )
+
+
+def checked(text: str, path: str) -> tuple[str, ResolvedProgram]:
+    """Check a program's text; gives it back with the resolved program.
+
+    Raises
+    ------
+    AdviceError
+        It is wrong.
+    """
+    result = check_program(text, path, modules=Finder())
+    if result.program is None:
+        words = render([d for d in result.diagnostics if d.severity.value == "error"], {path: text})
+        raise AdviceError(f"the program does not pass `pse check` any more:\n{words.rstrip()}")
+    return text, result.program
+
+
+def bind(program: ResolvedProgram, parameters: Mapping[str, Any], processors: int) -> dict[str, Value]:
+    """Give parameters and partitions their values on so many processors.
+
+    Raises
+    ------
+    AdviceError
+        It can't run so.
+    """
+    own = {p.name: parameters[p.name] for p in program.parameters if p.name in parameters}
+    environment, diagnostics = bind_parameters(program, own, processors)
+    if has_errors(diagnostics):
+        words = "; ".join(d.message for d in diagnostics)
+        raise AdviceError(f"the program can't run on {processors} processors as it is: {words}")
+    return environment
+
+
+def is_sound(text: str, path: str, parameters: Mapping[str, Any], processors: int) -> ResolvedProgram | None:
+    """Give a rewritten program if it passes the check and can run, None if not."""
+    try:
+        program = checked(text, path)[1]
+        bind(program, parameters, processors)
+    except AdviceError:
+        return None
+    return program
+
+
+def _source(site: CallSite) -> str:
+    try:
+        return (
+            Path(site.module.source or "").read_text(encoding="utf-8", errors="replace")
+            if site.module.source
+            else ""
+        )
+    except OSError:
+        return ""

@@ -1,0 +1,92 @@
+"""How many bytes move: of a tag, of a piece of it, and among partitions in the standard operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from pse.errors import EvaluationError
+from pse.language.check import CallSite, PartitionDeclaration, ResolvedProgram
+from pse.language.types import Element, Expression, Type, Value, evaluate
+
+EXCHANGING = frozenset({"transpose", "redistribute", "exchange", "shift"})
+"""Standard operations in which partitions hand pieces to each other."""
+OPAQUE = 64.0
+"""Bytes of what has no size in a program: strings, objects."""
+
+Environment = Mapping[str, Value]
+
+
+def exchanges(site: CallSite) -> bool:
+    """Whether a call hands pieces from partition to partition."""
+    return site.module.language == "std" and site.module.name in EXCHANGING
+
+
+def number(expression: Expression | None, environment: Environment) -> int | None:
+    """Work out a whole number; None where the program alone doesn't tell."""
+    if expression is None:
+        return None
+    try:
+        value = evaluate(expression, environment)
+    except EvaluationError:
+        return None
+    return int(value) if isinstance(value, int | float) else None
+
+
+def whole(array: Type, environment: Environment) -> float:
+    """Bytes of all of a tag; 0 where the program alone doesn't tell."""
+    if array.element is None or array.element in (Element.STRING, Element.OBJECT, Element.COMM):
+        return OPAQUE
+    extents = [number(extent, environment) for extent in array.shape or ()]
+    item = np.dtype(array.element.value).itemsize
+    return float(item * prod(extent or 0 for extent in extents))
+
+
+def pieces(
+    site: CallSite, program: ResolvedProgram, partition: int, count: int, environment: Environment
+) -> Iterator[tuple[int, float]]:
+    """Give the partitions whose pieces a partition gets in an exchanging operation, and their bytes."""
+    tag = next(argument.tag for argument in site.inputs if argument.tag)
+    kind = program.tags[tag].type
+    size = whole(kind, environment)
+    match site.module.name:
+        case "shift":
+            by = next((a.value for a in site.inputs if a.tag is None), None)
+            yield (partition - (number(by, environment) or 0)) % count, size / count
+        case "exchange":
+            yield from _neighbours(
+                kind, size, _grid(program, kind, count, environment), partition, environment
+            )
+        case _:
+            yield from ((other, size / count**2) for other in range(count))
+
+
+def _grid(program: ResolvedProgram, kind: Type, count: int, environment: Environment) -> tuple[int, ...]:
+    """How many partitions there are along each cut axis."""
+    declared = _declaration(program.partitions, kind.distribution.partition)
+    if declared is None or declared.grid is None or len(kind.distribution.axes) < 2:
+        return (count,)
+    return tuple(number(extent, environment) or 1 for extent in declared.grid)
+
+
+def _declaration(partitions: Sequence[PartitionDeclaration], name: str | None) -> PartitionDeclaration | None:
+    return next((partition for partition in partitions if partition.name == name), None)
+
+
+def _neighbours(
+    kind: Type, size: float, grid: tuple[int, ...], partition: int, environment: Environment
+) -> Iterator[tuple[int, float]]:
+    """Give the partitions beside one, with the bytes of the strip that its halo shows of each."""
+    place = np.unravel_index(partition, grid)
+    halo = number(kind.distribution.halo, environment) or 0
+    shape = kind.shape or ()
+    for dimension, axis in enumerate(kind.distribution.axes[: len(grid)]):
+        extent = number(shape[axis], environment) or 1
+        strip = size / prod(grid) * min(1.0, halo * grid[dimension] / max(extent, 1))
+        for step in (-1, 1):
+            beside = [int(index) for index in place]
+            beside[dimension] += step
+            if 0 <= beside[dimension] < grid[dimension]:
+                yield int(np.ravel_multi_index(beside, grid)), strip

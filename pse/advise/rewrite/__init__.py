@@ -1,0 +1,5 @@
+"""Advice as text, and as a change of the program."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,1 @@
+from ._render import show as show

@@ -1,0 +1,183 @@
+"""Advice: what to change in a program, why, and what it is going to bring.
+
+`advise` puts the room together: `measured` costs, the `model` of the run as a check of itself, a `proposal`,
+`reasons`, a `prediction`, the text from `rewriting`.  The same is ``pse advise`` on the command line.
+
+May touch: reads the trace, the program and its modules' sources; `Advice.apply` writes the program.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pse.advise.model._cost_model import Measured
+from pse.advise.model._movable_groups import units
+from pse.advise.model._program_subject import Subject, read_subject
+from pse.advise.rewrite import _explanation as why
+from pse.advise.rewrite._edits import Edit, edits
+from pse.advise.rewrite._proposal import propose
+from pse.advise.rewrite._rewriting import diff, rewrite, write
+from pse.advise.search._model import Model
+from pse.advise.search._prediction import Prediction, predict
+from pse.advise.search._whatif import WhatIf
+from pse.trace import Trace, open as open_trace
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What `advise` found.
+
+    Attributes
+    ----------
+    program : str
+        Path of the program.
+    measured : float
+        Seconds that the traced run took, from its first statement to the end of its last call.
+    simulated : float
+        Seconds that the simulation of the same run takes: a check of the model.
+    supposed : str
+        What is supposed to be otherwise than in the run; empty for nothing.
+    present : Prediction
+        The program as it is, in what is supposed.
+    prediction : Prediction
+        With the proposal.
+    proposal : tuple of Edit
+        What to change; empty to leave it as it is.
+    reasons : tuple of str
+        Why, in sentences.
+    notes : tuple of str
+        What to know about this advice.
+    diff : str
+        The change of the program's text.
+    text : str
+        The program's text with the proposal.
+    sha256 : str
+        Of the program that ran.
+    """
+
+    program: str
+    measured: float
+    simulated: float
+    supposed: str
+    present: Prediction
+    prediction: Prediction
+    proposal: tuple[Edit, ...]
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
+    diff: str
+    text: str
+    sha256: str
+    subject: Subject = dataclasses.field(repr=False, compare=False)
+
+    @property
+    def gain(self) -> float:
+        """Part of the run time that the proposal saves."""
+        return 1 - self.prediction.seconds / self.present.seconds
+
+    def apply(self) -> None:
+        """Write the proposal into the program.
+
+        Raises
+        ------
+        AdviceError
+            The program is not the one that ran any more, or it can't be written.
+        """
+        if self.proposal:
+            write(self.subject, self.text, self.sha256)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give what JSON can say."""
+        values = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name not in ("subject", "text", "present", "prediction", "proposal")
+        }
+        predictions = {name: dataclasses.asdict(getattr(self, name)) for name in ("present", "prediction")}
+        proposal = [dataclasses.asdict(edit) for edit in self.proposal]
+        return {**values, **predictions, "proposal": proposal, "gain": self.gain}
+
+
+def advise(
+    trace: Trace | str | os.PathLike[str], *, program: str | None = None, whatif: WhatIf | None = None
+) -> Advice:
+    """Say how the threads of a program should be assigned, from a trace of one run of it.
+
+    Parameters
+    ----------
+    trace : Trace or path
+        Best of a run on one thread: calls that were alone on their core tell what they cost.
+    program : str, optional
+        Where the program is, if it isn't where it ran.
+    whatif : WhatIf, optional
+        What is supposed to be otherwise than in the run.
+
+    Raises
+    ------
+    AdviceError
+        There is nothing to advise on; the message says why and what to do.
+    TraceError
+        The trace can't be opened.
+    """
+    opened = trace if isinstance(trace, Trace) else open_trace(trace)
+    measured = Measured(opened)
+    subject = read_subject(opened, measured.definitions, program)
+    return _advice(Model(measured, subject, whatif or WhatIf()))
+
+
+def run_time(trace: Trace | str | os.PathLike[str]) -> float:
+    """Give the seconds that predictions are about: from the first statement to the end of the last call.
+
+    Raises
+    ------
+    AdviceError
+        The trace is not one of a program from its beginning to its end.
+    """
+    return Measured(trace if isinstance(trace, Trace) else open_trace(trace)).run_time
+
+
+def _advice(model: Model) -> Advice:
+    """Find a proposal, and say everything about it."""
+    measured, subject, study = model.measured, model.subject, model.study
+    parts = units(subject, measured)
+    now, found = study.candidate(study.present), propose(model, parts)
+    changed = found.change.size > 0
+    text = rewrite(subject, found.change) if changed else subject.text
+    told = why.Told(measured, subject, study, model.machine, parts, 1 - model.ratio)
+    return Advice(
+        program=subject.path,
+        measured=measured.run_time,
+        simulated=model.simulated,
+        supposed=model.whatif.words,
+        present=predict(model, study, now),
+        prediction=predict(model, found.study, found.candidate, found.doubt),
+        proposal=tuple(edits(subject, found.change)),
+        reasons=tuple(why.for_change(told, now, found.candidate) if changed else why.for_none(told, now)),
+        notes=tuple(_notes(model)),
+        diff=diff(subject, text),
+        text=text,
+        sha256=measured.definitions.text_sha256,
+        subject=subject,
+    )
+
+
+def _notes(model: Model) -> Iterator[str]:
+    measured, subject = model.measured, model.subject
+    yield from map(str, measured.trace.problems)
+    if subject.changed:
+        yield f"{subject.path} was changed since this run; the advice is for what ran, --apply leaves it"
+    if measured.threads > 1:
+        yield (
+            "the run had several threads: calls shared cores, so what each costs alone is less certain;"
+            " a run with one label tells more"
+        )
+    if abs(1 - model.ratio) > 0.1:
+        yield (
+            f"simulating the run as it was gives {model.simulated:.3g} s, not"
+            f" {measured.run_time:.3g} s: the model misses something, the interval is wide for that"
+        )
+    if model.whatif.link and not len(measured.remote):
+        yield "nothing went from node to node in this run: links make no difference that it could tell"

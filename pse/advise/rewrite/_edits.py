@@ -1,0 +1,44 @@
+"""A change of a program, listed for people and JSON: what, where, from what to what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pse.advise.model._program_subject import Subject
+from pse.advise.model._sizes import number
+from pse.advise.rewrite._rewriting import Change
+from pse.language.check import For
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One thing that is proposed: what, where in the program, what it is, what it should be."""
+
+    what: str
+    line: int
+    before: str
+    after: str
+
+
+def edits(subject: Subject, change: Change) -> Iterator[Edit]:
+    """List what a change does to a program."""
+    yield from _threads(subject, change)
+    for step, window in change.inflight.items():
+        loop = subject.walk.steps[step].statement
+        assert isinstance(loop, For)
+        before = str(number(loop.inflight, {}) or 1)
+        yield Edit("iterations in flight", loop.span.line, before, str(window))
+    if change.depth is not None:
+        yield Edit("queue depth", 1, "as it is", str(change.depth))
+    for declared in subject.program.partitions:
+        if count := change.partitions.get(declared.name):
+            yield Edit(f"partition {declared.name}", declared.span.line, "as it is", count)
+
+
+def _threads(subject: Subject, change: Change) -> Iterator[Edit]:
+    sites = {(site.span.line, site.span.column): site for site in subject.walk.sites}
+    for place, label in sorted(change.labels.items()):
+        before = subject.placement.thread_of(sites[place]).label
+        if before != label:
+            yield Edit(f"thread of {sites[place].label}", place[0], before, label)

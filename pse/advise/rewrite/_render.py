@@ -1,0 +1,92 @@
+"""Advice on a terminal: in colour there (rich; ``NO_COLOR`` is respected), plain text elsewhere.
+
+May touch: the stream it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TextIO
+
+from pse.advise.rewrite._advice import Advice
+from pse.advise.search._prediction import Prediction
+
+Piece = tuple[str, str]
+"""Text and the style it has on a terminal."""
+
+_DIFF = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def show(advice: Advice, stream: TextIO, *, applying: bool = False) -> None:
+    """Print advice.
+
+    Parameters
+    ----------
+    advice : Advice
+        What to print.
+    stream : text stream
+        Where to.
+    applying : bool
+        Whether the change is going to be written anyway.
+    """
+    pieces = list(_pieces(advice, applying))
+    if not stream.isatty():
+        stream.write("".join(text for text, _ in pieces))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(file=stream, highlight=False).print(Text.assemble(*pieces), end="")
+
+
+def _pieces(advice: Advice, applying: bool) -> Iterator[Piece]:
+    off = advice.simulated / advice.measured - 1
+    yield f"{advice.program}", "bold"
+    yield f": the run took {seconds(advice.measured)}; simulated, it takes {100 * abs(off):.1f} % ", ""
+    yield ("more" if off >= 0 else "less") + "\n", ""
+    if advice.supposed:
+        yield f"supposed: {advice.supposed}\n", "yellow"
+    yield from _time("as it is", advice.present, "")
+    if advice.proposal:
+        yield from _time("proposed", advice.prediction, _gain(advice))
+        yield "\n", ""
+        yield from _changes(advice)
+    yield "\n", ""
+    for reason in advice.reasons:
+        yield f"  {reason}\n", ""
+    for note in advice.notes:
+        yield f"note: {note}\n", "yellow"
+    if advice.diff:
+        yield "\n", ""
+        for line in advice.diff.splitlines():
+            yield f"{line}\n", _DIFF.get(line[0], "")
+        if not applying and not advice.subject.changed:
+            yield "\nwrite it with --apply\n", "bold"
+
+
+def _time(name: str, prediction: Prediction, more: str) -> Iterator[Piece]:
+    between = f"{seconds(prediction.low)} to {seconds(prediction.high)}"
+    yield f"  {name}  ", ""
+    yield f"{seconds(prediction.seconds):>8}", "bold cyan"
+    yield f"   ({between})", "dim"
+    yield f"{more}\n", "bold green" if more and "less" in more else "bold red"
+
+
+def _gain(advice: Advice) -> str:
+    percent = 100 * advice.gain
+    return f"   {abs(percent):.0f} % {'less' if percent >= 0 else 'more'}"
+
+
+def _changes(advice: Advice) -> Iterator[Piece]:
+    width = max(len(edit.what) for edit in advice.proposal)
+    for edit in advice.proposal:
+        yield f"  line {edit.line:<4} {edit.what:<{width}}  {edit.before} → ", ""
+        yield f"{edit.after}\n", "bold"
+
+
+def seconds(value: float) -> str:
+    """Write a time with three digits: ``4.34 s``, ``12.3 ms``."""
+    unit, size = next((u, s) for u, s in (("s", 1.0), ("ms", 1e-3), ("µs", 0.0)) if value >= s)
+    scaled = value / (size or 1e-6)
+    digits = 0 if scaled >= 100 else 1 if scaled >= 10 else 2
+    return f"{scaled:.{digits}f} {unit}"

@@ -1,0 +1,1 @@
+"""The search for a better assignment; predictions and what-if."""

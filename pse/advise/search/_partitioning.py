@@ -1,0 +1,52 @@
+"""More partitions for each processor: where a program's meaning doesn't depend on how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pse.advise.model._program_subject import Subject
+from pse.language.check import CallSite
+from pse.language.types import Binary, Expression, Name, Number, names
+from pse.program import read_names
+
+PROCS = "procs"
+MORE = (2, 4)
+
+
+def partition_changes(subject: Subject) -> Iterator[dict[str, str]]:
+    """Give new counts of partitions, by name, that leave a program's results as they are."""
+    for declared in subject.program.partitions:
+        times = _times(declared.count)
+        if times and declared.grid is None and declared.name != PROCS and _is_free(subject, declared.name):
+            for factor in MORE:
+                yield {declared.name: f"{times * factor} * {PROCS}"}
+
+
+def _times(count: Expression) -> int | None:
+    """How many partitions a processor has, if the program says it so: `procs`, `4 * procs`, `procs * 4`."""
+    match count:
+        case Name("procs"):
+            return 1
+        case Binary("*", Number(value), Name("procs")) | Binary("*", Name("procs"), Number(value)):
+            return int(value)
+    return None
+
+
+def _is_free(subject: Subject, partition: str) -> bool:
+    """Whether nothing but how tags are cut hangs on the number of partitions, as far as texts tell."""
+    shapes = (extent for tag in subject.program.tags.values() for extent in tag.type.shape or ())
+    if any(partition in names(extent) for extent in shapes):
+        return False
+    for step in subject.walk.steps:
+        if partition in read_names(step.statement):
+            return False
+    return all(_is_indifferent(subject, site) for site in subject.walk.sites if site.parallel)
+
+
+def _is_indifferent(subject: Subject, site: CallSite) -> bool:
+    """Whether a call would do the same work in more pieces: none knows its neighbours, or keeps something."""
+    if site.module.language == "std":
+        return site.module.name != "shift"
+    signature = site.module.signature
+    met = signature.collective or any(str(p.type.element) == "Element.COMM" for p in signature.parameters)
+    return not (met or subject.sends_mail(site) or subject.keeps_state(site))

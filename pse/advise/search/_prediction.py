@@ -1,0 +1,80 @@
+"""How long a run is going to take, and how sure that is."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from dataclasses import dataclass
+
+from pse.advise.model._operations import Operation, Unrolled
+from pse.advise.search._model import Model
+from pse.advise.search._search import Candidate, Study
+from pse.advise.simulate._simulation import simulate
+
+RESAMPLES = 12
+MARGIN = 0.03
+"""Part of a prediction by which the model itself may be wrong, calibrated."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A run time in seconds, and the interval in which it is expected."""
+
+    seconds: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.3g} s ({self.low:.3g} to {self.high:.3g})"
+
+
+def predict(model: Model, study: Study, candidate: Candidate, more: float = 0.0) -> Prediction:
+    """Give a run time, as the calibrated model has it, with what may be wrong with it.
+
+    Parameters
+    ----------
+    model : Model
+        Where the run time comes from.
+    study : Study
+        In which the assignment was simulated.
+    candidate : Candidate
+        The assignment.
+    more : float
+        What else may be wrong, in parts of the run time.
+    """
+    spread = _spread(study, candidate)
+    part = MARGIN + abs(1 - model.ratio) / 2 + 2 * spread + more + _doubt(model)
+    seconds = model.seconds(candidate)
+    return Prediction(seconds, seconds * max(0.0, 1 - part), seconds * (1 + part))
+
+
+def _doubt(model: Model) -> float:
+    """What else makes a prediction less certain: it is about another machine, or calls were not alone."""
+    crowded = 0.04 if model.measured.threads > 1 else 0.0
+    return crowded + (0.1 if model.whatif.processors else 0.0) + (0.03 if model.whatif.link else 0.0)
+
+
+def _spread(study: Study, candidate: Candidate) -> float:
+    """Simulate with durations drawn anew from those like them at their site: a smoothed bootstrap."""
+    source = random.Random(0)
+    alike = _alike(study.unrolled)
+    times = []
+    for _ in range(RESAMPLES):
+        drawn = [source.choice(durations) for durations in alike]
+        times.append(simulate(study.unrolled, candidate.assignment, study.machine, drawn).seconds)
+    return statistics.stdev(times) / max(statistics.mean(times), 1e-12)
+
+
+def _alike(unrolled: Unrolled) -> list[list[tuple[float, float]]]:
+    """Give for every operation the durations next to its own among those of its site, in order of length."""
+    by_site: dict[int, list[Operation]] = {}
+    for operation in unrolled.operations:
+        by_site.setdefault(operation.site, []).append(operation)
+    found: list[list[tuple[float, float]]] = [[] for _ in unrolled.operations]
+    for operations in by_site.values():
+        ordered = sorted(operations, key=lambda op: op.cpu + op.rest)
+        reach = max(1, len(ordered) // 20)
+        for index, operation in enumerate(ordered):
+            near = ordered[max(0, index - reach) : index + reach + 1]
+            found[operation.number] = [(other.cpu, other.rest) for other in near]
+    return found

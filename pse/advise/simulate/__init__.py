@@ -1,0 +1,1 @@
+"""A simulated run of a program under an assignment of threads."""

@@ -1,0 +1,168 @@
+"""What every rank did, block after block: module calls and waits as one table, in the order of time.
+
+A rank that is woken for something else goes on waiting: waits for the same thing, with nothing but the engine
+between them, are blocks of one run.
+Where a rank has neither (a trace of MPI alone), its blocks are the outermost calls of MPI routines.  Between
+two blocks is the engine's time, or the program's where nothing but MPI was recorded.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+import numpy as np
+
+from pse.trace.format import NONE
+from pse.trace.query import Trace
+from pse.trace.store import Array
+
+
+class Kind(enum.IntEnum):
+    """What a block is; `row` of a block is its row in the table of its kind."""
+
+    CALL = 0
+    WAIT = 1
+    ROUTINE = 2
+
+
+WAITS_FOR = ("rank", "reason", "site", "tph", "edge", "peer")
+
+
+BLOCK_DTYPE = np.dtype(
+    [
+        ("rank", "<u4"),
+        ("kind", "u1"),  # Kind
+        ("begin", "<i8"),  # ns
+        ("end", "<i8"),  # ns
+        ("site", "<u4"),
+        ("tph", "<u8"),
+        ("row", "<i8"),
+        ("since", "<i8"),  # ns: begin of the first wait of its run; of other blocks their own
+        ("last", "<i8"),  # index of the last wait of its run; of other blocks their own
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What the ranks of a trace did.
+
+    Parameters
+    ----------
+    trace : Trace
+        Where it is from.
+    blocks : array of BLOCK_DTYPE, shape (n,)
+        All blocks, by rank, then by their begin.
+    calls, waits, routines : structured arrays
+        The tables that `row` of a block points into.
+    routine_names : list of str
+        Names of the routines.
+    bounds : dict of int to (int, int)
+        For each rank where its blocks begin and end in `blocks`.
+    """
+
+    trace: Trace
+    blocks: Array
+    calls: Array
+    waits: Array
+    routines: Array
+    routine_names: list[str]
+    bounds: dict[int, tuple[int, int]]
+
+    def of(self, rank: int) -> Array:
+        """The blocks of a rank, a view."""
+        begin, end = self.bounds.get(rank, (0, 0))
+        return self.blocks[begin:end]
+
+    def begun(self, rank: int, time: int) -> int:
+        """Index of the last block that a rank had begun at a time; -1: it had begun none."""
+        first, _ = self.bounds.get(rank, (0, 0))
+        found = first + int(np.searchsorted(self.of(rank)["begin"], time, side="right")) - 1
+        return found if found >= first else -1
+
+    def at(self, rank: int, time: int) -> int:
+        """Index of the block that a rank was in at a time, of a run of waits the last; -1: it was in none."""
+        found = self.begun(rank, time)
+        last = int(self.blocks["last"][found]) if found >= 0 else -1
+        return last if found >= 0 and time < self.blocks["end"][last] else -1
+
+    def next_begins(self) -> Array:
+        """For each block when the rank's next one begins, or a time after all others, shape (n,)."""
+        follows = np.full(len(self.blocks), np.iinfo("<i8").max)
+        same = self.blocks["rank"][1:] == self.blocks["rank"][:-1]
+        follows[:-1][same] = self.blocks["begin"][1:][same]
+        return follows
+
+
+def activity(trace: Trace) -> Activity:
+    """Gather what the ranks of a trace did."""
+    calls, waits = trace.module_calls(), trace.waits()
+    routines, names = trace.routine_calls()
+    parts = [_blocks(calls, Kind.CALL, "enter", "leave"), _blocks(waits, Kind.WAIT, "begin", "end")]
+    bare = ~np.isin(routines["rank"], np.concatenate([calls["rank"], waits["rank"]]))
+    if bare.any():
+        is_mpi = np.array([name.startswith("MPI_") for name in names])[routines["routine"]]
+        outermost = _outermost(routines, bare & is_mpi)
+        found = _blocks(routines[outermost], Kind.ROUTINE, "enter", "leave")
+        found["row"] = outermost
+        parts.append(found)
+    blocks = _in_order(np.concatenate(parts))
+    _find_runs(blocks, waits)
+    starts = np.searchsorted(blocks["rank"], trace.ranks, side="left").tolist()
+    ends = np.searchsorted(blocks["rank"], trace.ranks, side="right").tolist()
+    bounds = dict(zip(trace.ranks, zip(starts, ends, strict=True), strict=True))
+    return Activity(trace, blocks, calls, waits, routines, names, bounds)
+
+
+def _blocks(table: Array, kind: Kind, begin: str, end: str) -> Array:
+    blocks = np.zeros(len(table), BLOCK_DTYPE)
+    blocks["rank"], blocks["kind"] = table["rank"], kind
+    blocks["begin"], blocks["end"] = table[begin], np.maximum(table[end], table[begin])
+    fields = table.dtype.names or ()
+    blocks["site"] = table["site"] if "site" in fields else NONE
+    blocks["tph"] = table["tph"] if "tph" in fields else 0
+    blocks["row"] = np.arange(len(table))
+    return blocks
+
+
+def _in_order(blocks: Array) -> Array:
+    """Blocks by rank, then by their begin.
+
+    Calls and waits are so already, each for themselves: sorting such runs anew, rank by rank, is fast.
+    """
+    by_rank = np.argsort(blocks["rank"], kind="stable")
+    ranks, first = np.unique(blocks["rank"][by_rank], return_index=True)
+    bounds = [*first.tolist(), len(blocks)]
+    order = [by_rank[bounds[i] : bounds[i + 1]] for i in range(len(ranks))]
+    order = [rows[np.argsort(blocks["begin"][rows], kind="stable")] for rows in order]
+    ordered: Array = blocks[np.concatenate([np.empty(0, "<i8"), *order])]
+    return ordered
+
+
+def _find_runs(blocks: Array, waits: Array) -> None:
+    """Say of each wait when its run began, and which wait is the last of it."""
+    is_wait = blocks["kind"] == Kind.WAIT
+    same = is_wait[1:] & is_wait[:-1]
+    places = np.flatnonzero(same)
+    before, after = waits[blocks["row"][places]], waits[blocks["row"][places + 1]]
+    same[places] = np.logical_and.reduce([before[name] == after[name] for name in WAITS_FOR])
+    same[places] &= before["site"] != NONE  # Else it may be a loop that goes on, round by round.
+    firsts = np.flatnonzero(np.append(True, ~same)[: len(blocks)])
+    lasts = np.flatnonzero(np.append(~same, True)[: len(blocks)])
+    blocks["since"] = np.repeat(blocks["begin"][firsts], lasts - firsts + 1)
+    blocks["last"] = np.repeat(lasts, lasts - firsts + 1)
+
+
+def _outermost(routines: Array, chosen: Array) -> Array:
+    """Rows of the chosen routine calls that are within no other chosen one of their rank."""
+    rows = np.flatnonzero(chosen)
+    rows = rows[np.lexsort((-routines["leave"][rows], routines["enter"][rows], routines["rank"][rows]))]
+    ranks, leave = routines["rank"][rows], routines["leave"][rows]
+    keep = np.ones(len(rows), bool)
+    for rank in np.unique(ranks):
+        own = np.flatnonzero(ranks == rank)
+        latest = np.maximum.accumulate(leave[own])
+        keep[own[1:]] = leave[own[1:]] > latest[:-1]
+    kept: Array = rows[keep]
+    return kept

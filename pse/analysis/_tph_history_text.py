@@ -1,0 +1,119 @@
+"""The life of a TPH as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pse.analysis._tph_history import CallStep, HandoverStep, Life, Step
+from pse.analysis._tph_partitions import CollectiveStep, MessageStep
+from pse.trace.store import spans
+from pse.trace.summary import seconds, share, size
+
+WIDTH = 26  # Of the column of ranks.
+
+
+def tell(life: Life) -> Iterator[str]:
+    """A life as lines of text: what it is, what happened, its end."""
+    yield from _head(life)
+    yield ""
+    yield f"{'time':>11}  {'where':<{WIDTH}}  what"
+    for step in life.steps:
+        yield from _step(step)
+    if life.left_out:
+        yield f"… and {life.left_out:,} more: see --from, --until and --limit"
+    yield from _ends(life)
+
+
+def _head(life: Life) -> Iterator[str]:
+    tph = life.tph
+    loop = f", an iteration of the loop {_at(tph.place)}" if tph.place else ""
+    yield f"{life.name}{loop}{f', in {life.parent}' if life.parent else ''}"
+    begins = [begin for _, begin, _ in life.ranks if begin is not None]
+    if begins:
+        first = next(rank for rank, begin, _ in life.ranks if begin is not None)
+        last = f", at {_moment(max(begins))} on the last of {len(life.ranks):,}" if len(begins) > 1 else ""
+        yield f"came into being at {_moment(min(begins))} on rank {first}{last}"
+    calls = f"{life.calls:,} module call{'s' * (life.calls != 1)}, {seconds(life.module_time)}"
+    tags = f"{life.handovers:,} hand-over{'s' * (life.handovers != 1)}"
+    yield f"{calls}; {tags}: {size(life.shared)} by descriptor, {size(life.moved)} moved"
+    exchanges = ((life.messages, "message"), (life.collectives, "collective operation"))
+    if among := " and ".join(f"{count:,} {name}{'s' * (count != 1)}" for count, name in exchanges if count):
+        yield f"{among} among partitions"
+
+
+def _ends(life: Life) -> Iterator[str]:
+    ends = [(end, rank) for rank, _, end in life.ranks if end is not None]
+    if ends:
+        yield f"{max(ends)[0] / 1e9:11.6f}  {f'rank {max(ends)[1]}':<{WIDTH}}  it is gone from the last rank"
+    lost = [rank for rank, begin, end in life.ranks if begin is not None and end is None]
+    if lost:
+        yield f"its end is not in the trace on rank{'s' * (len(lost) > 1)} {spans(lost)}"
+
+
+def _step(step: Step) -> Iterator[str]:
+    if isinstance(step, CallStep):
+        return _call(step)
+    if isinstance(step, HandoverStep):
+        return _handover(step)
+    return _message(step) if isinstance(step, MessageStep) else _collective(step)
+
+
+def _message(step: MessageStep) -> Iterator[str]:
+    ways = [f"{size(step.bytes)} {step.way}"]
+    if step.sender != step.receiver and step.arrived is not None:
+        ways.append(f"arrived after {seconds(step.arrived - step.time)}")
+    if step.taken is not None and step.arrived is not None:
+        ways.append(f"taken {seconds(step.taken - step.arrived)} later")
+    ways += ["its arrival is not in the trace"] * (step.arrived is None)
+    where = f"rank {step.sender} → {step.receiver}" if step.sender != step.receiver else f"rank {step.sender}"
+    what = f"message with tag {step.tag} from partition {step.source} to {step.target}, by {step.label}"
+    yield f"{step.time / 1e9:11.6f}  {where:<{WIDTH}}  {what}: {', '.join(ways)}"
+
+
+def _collective(step: CollectiveStep) -> Iterator[str]:
+    end = (
+        f"all were done after {seconds(step.done - step.time)}" if step.done is not None else "it never ended"
+    )
+    later = seconds(step.last_came - step.time)
+    last = f"partition {step.last} on rank {step.last_rank} came last, {later} later"
+    what = f"{step.operation} of {step.partitions:,} partitions, in {step.label}: {last}; {end}"
+    yield f"{step.time / 1e9:11.6f}  {f'rank {step.rank}':<{WIDTH}}  {what}"
+
+
+def _call(step: CallStep) -> Iterator[str]:
+    for waited in step.waited:
+        what = f"for {waited.tag}" if waited.reason == "input" and waited.tag else f"({waited.reason})"
+        yield f"{'':11}  {'':<{WIDTH}}  waited {what} {seconds(waited.time)}"
+    time = f"{seconds(step.duration)}{' FAILED' * step.failed}" if step.complete else "the trace ends in it"
+    part = f" of partition {step.partition}" if step.partition is not None else ""
+    cpu = f", CPU {share(step.cpu / step.duration)}" if step.duration and step.complete else ""
+    what = f"{step.label}{f' ({_line(step.place)})' if step.place else ''}{part}"
+    yield f"{step.time / 1e9:11.6f}  {_where(step):<{WIDTH}}  {what}: {time}{cpu}"
+
+
+def _handover(step: HandoverStep) -> Iterator[str]:
+    amount = f"{size(step.bytes)} {step.way}" if step.bytes else step.way
+    arrived = f"arrived after {seconds(max(0, step.arrived - step.time))}"
+    read = f", in the queue {seconds(step.read - step.arrived)}" if step.read is not None else ""
+    reader = f" until {step.reader}" if step.reader else ""
+    where = f"rank {step.sender} → {step.receiver}"
+    what = f"{step.tag} of {step.source}: {amount}, {arrived}{read}{reader}"
+    yield f"{step.time / 1e9:11.6f}  {where:<{WIDTH}}  {what}"
+
+
+def _where(step: CallStep) -> str:
+    place = "root" if step.processor is None else f"p{step.processor}"
+    thread = step.thread.removeprefix("root ").removeprefix("parallel ")
+    return f"rank {step.rank} ({place} · {thread})" if not thread.startswith("rank ") else thread
+
+
+def _at(place: str) -> str:
+    return f"at {_line(place)} of {place.rsplit(':', 2)[0]}" if place.count(":") >= 2 else f"at {place}"
+
+
+def _line(place: str) -> str:
+    return f"line {place.rsplit(':', 2)[-2]}" if place.count(":") >= 2 else place
+
+
+def _moment(time: int) -> str:
+    return f"{time / 1e9:.6f} s"

@@ -1,0 +1,224 @@
+"""Who ended each wait: the rank that handed over, took from a full queue, freed memory, came to its turn.
+
+A wait for a tag or for messages among partitions ends with something that came, and that has a sender.  For
+other reasons nothing says who it was; but it did something at that moment that is in the trace, and the last
+one who did so is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pse.analysis._activity import Activity, Kind
+from pse.analysis._release_events import (
+    Doings,
+    who_called,
+    who_ended_iterations,
+    who_freed,
+    who_looked,
+    who_read,
+    who_took,
+)
+from pse.analysis._wake_candidates import Deed, arrivals
+from pse.trace.format import NONE, WaitReason
+from pse.trace.query import MESSAGE_DTYPE, Trace, high, low, match_messages, message_ends
+from pse.trace.store import Array
+
+CAUSE_DTYPE = np.dtype(
+    [
+        ("rank", "<u4"),  # who ended it; NONE: nobody that the trace shows
+        ("time", "<i8"),  # ns: when that rank did so; after the wait, if something else had woken the rank
+        ("deed", "u1"),  # Deed: what it did
+        ("message", "<i8"),  # row in the table of that deed; -1: it was no message
+    ]
+)
+
+
+JUST = 100_000
+"""ns: within them a rank awakes where its core is free; longer ago, somebody else is the likelier cause."""
+
+
+def all_messages(trace: Trace) -> Array:
+    """The messages of a trace, those too whose sender's events are missing: `sent` is when they came then."""
+    found = match_messages(*message_ends(trace))
+    halves = np.zeros(len(found.receives), MESSAGE_DTYPE)
+    halves["sender"], halves["receiver"] = low(found.receives["b"]), found.receives["rank"]
+    halves["edge"], halves["sequence"] = high(found.receives["b"]), found.receives["c"]
+    for name, column in (("bytes", "a"), ("flags", "flags"), ("site", "site"), ("tph", "tph")):
+        halves[name] = found.receives[column]
+    halves["sent"] = halves["received"] = found.receives["time"]
+    return np.concatenate([found.matched, halves])
+
+
+def causes(activity: Activity, messages: Array, partition_messages: Array) -> Array:
+    """Who ended each wait of a trace.
+
+    Parameters
+    ----------
+    activity : Activity
+        What the ranks did.
+    messages : array of MESSAGE_DTYPE
+        The messages of the same trace.
+    partition_messages : array of PARTITION_MESSAGE_DTYPE
+        Those among partitions.
+
+    Returns
+    -------
+    array of CAUSE_DTYPE, shape of `activity.blocks`
+        Of module calls and of calls of MPI nobody.
+    """
+    blocks, waits = activity.blocks, activity.waits
+    found = np.zeros(len(blocks), CAUSE_DTYPE)
+    found["rank"], found["message"] = NONE, -1
+    places = np.flatnonzero(blocks["kind"] == Kind.WAIT)
+    rows = blocks["row"][places]
+    came = arrivals(messages, partition_messages)
+    if len(places) and len(came):
+        _by_arrival(activity, came, found, blocks["kind"] == Kind.WAIT)
+    taken = who_took(activity)
+    by_reason: tuple[tuple[WaitReason, Callable[[Array], tuple[Array, Doings]]], ...] = (
+        (WaitReason.CREDIT, lambda chosen: (blocks["rank"][chosen], taken)),
+        (WaitReason.ITERATION, lambda chosen: who_ended_iterations(activity, chosen)),
+        (WaitReason.SPACE, lambda chosen: who_freed(activity, chosen)),
+        (WaitReason.EXCLUSIVE, lambda chosen: who_looked(activity, chosen, messages)),
+        (WaitReason.EXCLUSIVE, lambda chosen: who_read(activity, chosen, messages)),
+        (WaitReason.ORDER, lambda chosen: who_called(activity, chosen)),
+    )
+    for reason, doings in by_reason:
+        chosen = places[(waits["reason"][rows] == reason) & waits["complete"][rows]]
+        if len(chosen):
+            _by_doing(activity, found, chosen, *doings(chosen))
+    _by_chance(activity, taken, found, places[waits["complete"][rows]])
+    return found
+
+
+def wakers(activity: Activity, messages: Array, partition_messages: Array, ended: Array) -> Array:
+    """Who had woken a rank from a wait, where what it waited for was sent only afterwards.
+
+    Parameters
+    ----------
+    activity, messages, partition_messages
+        As for `causes`.
+    ended : array of CAUSE_DTYPE
+        What `causes` gave.
+
+    Returns
+    -------
+    array of CAUSE_DTYPE, shape of `ended`
+        Nobody for all other blocks.
+    """
+    found = np.zeros(len(ended), CAUSE_DTYPE)
+    found["rank"], found["message"] = NONE, -1
+    chosen = (ended["rank"] != NONE) & (ended["time"] > activity.blocks["end"])
+    if chosen.any():
+        _by_arrival(activity, arrivals(messages, partition_messages), found, chosen, until_end=True)
+    return found
+
+
+def _by_arrival(
+    activity: Activity, messages: Array, found: Array, chosen: Array, *, until_end: bool = False
+) -> None:
+    """What came between a wait and the rank's next block: the last that this block needed.
+
+    `chosen` says which waits are asked about; `until_end`: only what was sent before their end.
+    """
+    blocks, follows = activity.blocks, activity.next_begins()
+    needs = _Needs(activity)
+    by_receiver = np.argsort(messages["receiver"], kind="stable")
+    receivers = messages["receiver"][by_receiver]
+    for rank in np.unique(receivers):
+        first, last = activity.bounds.get(int(rank), (0, 0))
+        waits = first + np.flatnonzero(chosen[first:last])
+        rows = by_receiver[slice(*np.searchsorted(receivers, [rank, rank + 1]))]
+        if not len(waits):
+            continue
+        place = np.searchsorted(blocks["begin"][waits], messages["received"][rows], side="right") - 1
+        wait = waits[place]
+        came = (place >= 0) & (messages["received"][rows] <= follows[wait])
+        if until_end:
+            came &= messages["sent"][rows] <= blocks["end"][wait]
+        rows, wait = rows[came], wait[came]
+        latest = _last_needed(needs(rows, wait, messages), messages["sent"][rows], wait)
+        target, picked = wait[latest], messages[rows[latest]]
+        found["message"][target], found["deed"][target] = picked["row"], picked["deed"]
+        found["rank"][target] = picked["sender"]
+        found["time"][target] = picked["sent"]
+
+
+def _last_needed(needed: Array, sent: Array, wait: Array) -> Array:
+    """For each wait one of its messages: of the most needed ones the last sent, else the first of all."""
+    order = np.lexsort((np.where(needed > 0, sent, -sent), needed, wait))
+    is_last = np.ones(len(order), bool)
+    is_last[:-1] = wait[order[1:]] != wait[order[:-1]]
+    last: Array = order[is_last]
+    return last
+
+
+class _Needs:
+    """Tells how much what came was needed: 2, the wait was for it; 1, the next call reads it; 0."""
+
+    def __init__(self, activity: Activity) -> None:
+        self._activity = activity
+        definitions = activity.trace.definitions
+        edges = definitions.edges if definitions else ()
+        pairs = [(edge.id << 32) | site for edge in edges for site in edge.targets]
+        self._reads = np.unique(np.array(pairs, "<u8"))
+
+    def __call__(self, rows: Array, wait: Array, messages: Array) -> Array:
+        blocks, waits = self._activity.blocks, self._activity.waits
+        edges, after = messages["edge"][rows], np.minimum(wait + 1, len(blocks) - 1)
+        read = np.isin(edges.astype("<u8") << np.uint64(32) | blocks["site"][after], self._reads)
+        read &= blocks["tph"][after] == messages["tph"][rows]
+        stuck = waits[blocks["row"][wait]]
+        is_tag = messages["deed"][rows] == Deed.TAG
+        exactly = np.where(is_tag, edges == stuck["edge"], stuck["reason"] == WaitReason.PARTITIONS)
+        needed: Array = read + 2 * (exactly & (messages["tph"][rows] == stuck["tph"]))
+        return needed
+
+
+def _by_doing(activity: Activity, found: Array, places: Array, keys: Array, doings: Doings) -> None:
+    blocks = activity.blocks[places]
+    last = doings.last_before(keys, blocks["end"])
+    there = last >= 0
+    there[there] = doings.time[last[there]] > blocks["since"][there]
+    there[there] = doings.rank[last[there]] != blocks["rank"][there]
+    before = found[places]
+    just = (
+        (before["rank"] != NONE) & (before["deed"] == Deed.OTHER) & (blocks["end"] - before["time"] <= JUST)
+    )
+    there[there] &= ~just[there] | (blocks["end"][there] - doings.time[last[there]] <= JUST)
+    found["rank"][places[there]] = doings.rank[last[there]]
+    found["time"][places[there]] = doings.time[last[there]]
+    found["deed"][places[there]] = Deed.OTHER
+    found["message"][places[there]] = -1
+
+
+def _by_chance(activity: Activity, taken: Doings, found: Array, places: Array) -> None:
+    """Of waits that nothing else ended, what happened just before their end.
+
+    A place in a queue got free, and let a younger TPH or another partition go on; the same call site's call
+    on another rank was over, which had posted a message among partitions (old traces don't have these); or
+    memory was freed, for which such a message had waited.  A rank that goes on with a call had what that
+    needed from then on, however late it awoke.
+    """
+    blocks, calls = activity.blocks, activity.calls
+    posted = Doings(calls["site"], calls["rank"], calls["leave"])
+    for key, doings in (("rank", taken), ("site", posted)):
+        rest = places[found["rank"][places] == NONE]
+        _by_doing(activity, found, rest, blocks[key][rest], doings)
+        late = rest[blocks["end"][rest] - found["time"][rest] > JUST]
+        late = late[~_goes_on(blocks, late)] if doings is taken else late
+        found["rank"][late], found["time"][late] = NONE, 0
+    rest = places[found["rank"][places] == NONE]
+    rest = rest[activity.waits["reason"][blocks["row"][rest]] == WaitReason.PARTITIONS]
+    if len(rest):
+        _by_doing(activity, found, rest, *who_freed(activity, rest))
+
+
+def _goes_on(blocks: Array, places: Array) -> Array:
+    """Whether the rank's next block is a call."""
+    after = np.minimum(places + 1, len(blocks) - 1)
+    going: Array = (blocks["kind"][after] == Kind.CALL) & (blocks["rank"][after] == blocks["rank"][places])
+    return going

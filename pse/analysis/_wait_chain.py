@@ -1,0 +1,125 @@
+"""The chain of a wait: what one rank did at a moment, and which rank is next."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from pse.trace.format import MessageFlag
+
+
+@dataclass(frozen=True)
+class LastComer:
+    """Who came last to a collective operation: partition, rank, when (ns); and the root if it has one."""
+
+    partition: int
+    rank: int
+    time: int
+    root: int | None = None
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message that is no tag: from a partition to another, or of MPI (without partitions).
+
+    Parameters
+    ----------
+    tag : int or None
+        Its message tag; None: it is a part of a collective operation.
+    source, target : int or None
+        The partitions.
+    collective : str
+        The collective operation that it is a part of: ``allreduce``.
+    last : LastComer or None
+        Who came last to that.
+    """
+
+    tag: int | None = None
+    source: int | None = None
+    target: int | None = None
+    collective: str = ""
+    last: LastComer | None = None
+
+
+@dataclass(frozen=True)
+class Handover:
+    """How a wait ended: who did it, when (ns), and with which tag or message if it was one."""
+
+    rank: int
+    time: int
+    tag: str = ""
+    bytes: int = 0
+    way: str = ""  # by descriptor, copied, between nodes
+    certain: bool = True  # False: it is only the rank that should have
+    message: Message | None = None
+    was_late_receiver: bool = False  # It took the message; else it sent it.
+
+
+@dataclass(frozen=True)
+class Link:
+    """What one rank did at the moment; times in ns since the run's origin.
+
+    Parameters
+    ----------
+    rank : int
+        The rank.
+    name : str
+        The rank in words: ``rank 3 (p1 · thread_B)``.
+    state : str
+        ``call``, ``wait``, ``mpi`` (within a routine of MPI), ``engine`` (between calls), ``done`` (with its
+        part of the program), ``start``, ``end`` (outside of the program), ``lost`` (the trace doesn't show
+        this rank, or not any more), ``program`` (outside of MPI in a trace of MPI alone).
+    begin, end : int or None
+        When it began and ended to do so.
+    complete : bool
+        Whether the trace shows the end.
+    label, place, tph : str
+        Call site that it executed or waited to execute, and in which TPH.
+    reason, tag, source : str
+        What it waited for: reason (`WaitReason` in lower case), tag, and what defines the tag.
+    routine : str
+        The routine of MPI that it was in.
+    ended_by : Handover or None
+        How the wait ended.
+    meanwhile : tuple of (str, int)
+        What the rank did from the moment until it handed over: names and times in ns.
+    """
+
+    rank: int
+    name: str
+    state: str
+    begin: int | None = None
+    end: int | None = None
+    complete: bool = True
+    label: str = ""
+    place: str = ""
+    tph: str = ""
+    reason: str = ""
+    tag: str = ""
+    source: str = ""
+    routine: str = ""
+    ended_by: Handover | None = None
+    meanwhile: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Links from the rank that was asked about to one that nobody kept waiting; `circle`: there is none."""
+
+    time: int
+    links: tuple[Link, ...]
+    circle: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The chain as JSON values."""
+        return dataclasses.asdict(self)
+
+
+def way(flags: int) -> str:
+    """How a tag went: ``by descriptor``, ``copied``, ``between nodes``, ``in the message``."""
+    if flags & MessageFlag.REMOTE:
+        return "between nodes"
+    if flags & MessageFlag.DESCRIPTOR:
+        return "by descriptor"
+    return "in the message" if flags & MessageFlag.SCALAR else "copied"

@@ -1,0 +1,92 @@
+"""What came to a rank and may have ended its wait: tags, messages among partitions, acknowledgements."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+from pse.trace.format import NONE, MessageFlag
+from pse.trace.store import Array
+
+
+class Deed(enum.IntEnum):
+    """What a rank did that ended another's wait; `message` of a cause is a row in the deed's own table."""
+
+    OTHER = 0  # freed memory, took from a queue, came to its turn …
+    TAG = 1  # handed over a tag: `all_messages`
+    SENT = 2  # sent a message among partitions or of MPI: `partition_messages`, `mpi_messages`
+    TOOK = 3  # took such a message, or posted the receive for it, whose sender waited for that
+    CAME = 4  # came last to a collective operation of MPI
+
+
+ARRIVAL_DTYPE = np.dtype(
+    [
+        ("receiver", "<u4"),
+        ("received", "<i8"),  # ns
+        ("sender", "<u4"),
+        ("sent", "<i8"),  # ns
+        ("tph", "<u8"),
+        ("edge", "<u4"),  # of a tag, else NONE
+        ("deed", "u1"),  # Deed
+        ("row", "<i8"),  # in the table of the deed
+    ]
+)
+
+
+def arrivals(messages: Array, partition_messages: Array) -> Array:
+    """All that came to ranks from others.
+
+    Parameters
+    ----------
+    messages : array of MESSAGE_DTYPE
+        Tags.
+    partition_messages : array of PARTITION_MESSAGE_DTYPE
+        Messages among partitions.
+
+    Returns
+    -------
+    array of ARRIVAL_DTYPE
+        In no order.
+    """
+    found = np.concatenate(
+        [_of_tags(messages), _of_partitions(partition_messages), _of_taken(partition_messages)]
+    )
+    others: Array = found[found["sender"] != found["receiver"]]
+    return others
+
+
+def _of_tags(messages: Array) -> Array:
+    made = np.zeros(len(messages), ARRIVAL_DTYPE)
+    for name in ("receiver", "received", "sender", "sent", "tph", "edge"):
+        made[name] = messages[name]
+    made["deed"], made["row"] = Deed.TAG, np.arange(len(messages))
+    return made
+
+
+def _of_partitions(messages: Array) -> Array:
+    rows = np.flatnonzero(messages["received"] >= 0)
+    there = messages[rows]
+    made = np.zeros(len(rows), ARRIVAL_DTYPE)
+    for name in ("receiver", "received", "sender", "tph"):
+        made[name] = there[name]
+    made["sent"] = np.where(there["sent"] >= 0, there["sent"], there["received"])
+    made["edge"], made["deed"], made["row"] = NONE, Deed.SENT, rows
+    return made
+
+
+def _of_taken(messages: Array) -> Array:
+    """Word for a sender that the receiver has its message.
+
+    On a node the receiver took it; between nodes its rank did, which may have been busy before.
+    """
+    rows = np.flatnonzero(messages["done"] >= 0)
+    there = messages[rows]
+    made = np.zeros(len(rows), ARRIVAL_DTYPE)
+    made["receiver"], made["sender"] = there["sender"], there["receiver"]
+    made["received"], made["tph"] = there["done"], there["tph"]
+    far = there["flags"] & MessageFlag.REMOTE != 0
+    took = np.where(far, there["received"], there["taken"])
+    made["sent"] = np.where(took >= 0, np.minimum(took, there["done"]), there["done"])
+    made["edge"], made["deed"], made["row"] = NONE, Deed.TOOK, rows
+    return made

@@ -1,0 +1,280 @@
+"""What a rank was waiting for at a moment, and for whom, along the chain to a rank that didn't wait.
+
+Each link asks what one rank did at the same moment.  If it waited, whoever ended that wait is the next link:
+a message has a sender, and may have a late receiver; for the other reasons see ``causes.py``.  Of a wait that
+never ended, the next link is the rank that should have handed over.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+import numpy as np
+
+from pse.analysis._activity import Activity, Kind, activity
+from pse.analysis._cause_description import Handovers
+from pse.analysis._mpi_wait_causes import mpi_causes
+from pse.analysis._wait_causes import all_messages, causes
+from pse.analysis._wait_chain import Chain, Handover, Link
+from pse.analysis._wake_candidates import Deed
+from pse.trace.format import NONE, EventType, Phase, TraceError, WaitReason
+from pse.trace.query import Names, Tphs, Trace
+from pse.trace.store import Array
+
+LONGEST = 64
+"""Links after which a chain ends in any case."""
+
+
+def moment(trace: Trace, text: str) -> int:
+    """A time that a user means, in ns: ``0.25`` (seconds), ``250ms``, ``50%`` of the run, ``end``.
+
+    Raises
+    ------
+    TraceError
+        It isn't one of these, or it lies outside of the run.
+    """
+    units = {"": 1e9, "s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0, "%": trace.span / 100}
+    found = re.fullmatch(r"(\d+\.?\d*(?:e[-+]?\d+)?|\.\d+)\s*(s|ms|us|µs|ns|%|)", text.strip(), re.IGNORECASE)
+    if text.strip() == "end":
+        return trace.span
+    if not found:
+        raise TraceError(f"{text!r} is no time", help="give seconds since the run's begin, 250ms, 50% or end")
+    time = float(found[1]) * units[found[2].lower()]
+    if time > trace.span + 1:
+        raise TraceError(f"at {text} the run was over: it took {trace.span / 1e9:.6f} s")
+    return min(round(time), trace.span)
+
+
+def why(trace: Trace, rank: int, time: int) -> Chain:
+    """Say what a rank was waiting for at a moment, and for whom.
+
+    Parameters
+    ----------
+    trace : Trace
+        The run.
+    rank : int
+        The rank.
+    time : int
+        ns since the run's origin.
+
+    Raises
+    ------
+    TraceError
+        The trace has no events of this rank.
+    """
+    trace.events(rank)
+    return _Asker(trace, time).chain(rank)
+
+
+class _Asker:
+    """Asks one rank after the other what it did at a moment."""
+
+    def __init__(self, trace: Trace, time: int) -> None:
+        self._trace, self._time = trace, time
+        self._names, self._tphs = Names(trace), Tphs(trace)
+        self._activity: Activity = activity(trace)
+        self._messages = all_messages(trace)
+        among = trace.partition_messages()
+        self._causes = causes(self._activity, self._messages, among)
+        self._handovers = Handovers(trace, self._messages, among)
+        self._mpi = mpi_causes(self._activity)
+
+    def chain(self, rank: int) -> Chain:
+        links: list[Link] = []
+        asked: set[int] = set()
+        until: int | None = None
+        while rank not in asked and len(links) < LONGEST:
+            asked.add(rank)
+            links.append(self._link(rank, until))
+            after = links[-1].ended_by
+            if after is None or (after.certain and after.time <= self._time):
+                return Chain(self._time, tuple(links))
+            rank, until = after.rank, after.time if after.certain else None
+        return Chain(self._time, tuple(links), circle=rank in asked)
+
+    def _link(self, rank: int, until: int | None) -> Link:
+        name = self._names.spoken_rank(rank)
+        if rank not in self._trace.ranks:
+            return Link(rank, name, "lost")
+        block = self._block(rank)
+        if block < 0:
+            link = self._between(rank, name)
+        elif self._activity.blocks["kind"][block] == Kind.WAIT:
+            link = self._waiting(rank, name, block)
+        elif self._activity.blocks["kind"][block] == Kind.CALL:
+            link = self._calling(rank, name, block)
+        else:
+            link = self._in_routine(rank, name, int(self._activity.blocks["row"][block]))
+        if link.ended_by is None and until is not None and link.end is not None and until > link.end:
+            link = dataclasses.replace(link, meanwhile=self._meanwhile(rank, until))
+        return link
+
+    def _block(self, rank: int) -> int:
+        """The block that the rank was in; one that the trace's end cut off goes on."""
+        found, last = self._activity.at(rank, self._time), self._activity.begun(rank, self._time)
+        return last if found < 0 and last >= 0 and not self._complete(last) else found
+
+    def _complete(self, block: int) -> bool:
+        kind, row = self._activity.blocks["kind"][block], self._activity.blocks["row"][block]
+        if kind == Kind.ROUTINE:
+            return True
+        return bool((self._activity.calls if kind == Kind.CALL else self._activity.waits)["complete"][row])
+
+    def _where(self, block: Any) -> dict[str, Any]:
+        """Place in the program and times of a block."""
+        row = self._activity.blocks[block]
+        _, label, place = self._names.site(row["site"])
+        known = row["site"] != NONE
+        return {
+            "begin": int(row["since"]),
+            "end": int(row["end"]),
+            "complete": self._complete(block),
+            "label": label if known else "",
+            "place": place,
+            "tph": self._tphs.short(int(row["tph"])) if row["tph"] else "",
+        }
+
+    def _calling(self, rank: int, name: str, block: int) -> Link:
+        where = self._where(block)
+        routine = self._routine(rank)
+        if routine is None:
+            return Link(rank, name, "call", **where)
+        inside = self._in_routine(rank, name, routine)
+        place = {key: where[key] for key in ("label", "place", "tph")}
+        return dataclasses.replace(inside, **place)
+
+    def _routine(self, rank: int) -> int | None:
+        """The call of an MPI routine that the rank was in."""
+        calls = self._activity.routines
+        here = (calls["rank"] == rank) & (calls["enter"] <= self._time) & (calls["leave"] > self._time)
+        names = self._activity.routine_names
+        rows = [
+            row for row in np.flatnonzero(here).tolist() if names[calls["routine"][row]].startswith("MPI_")
+        ]
+        return rows[0] if rows else None
+
+    def _in_routine(self, rank: int, name: str, row: int) -> Link:
+        call, cause = self._activity.routines[row], self._mpi[row]
+        ended = None
+        if cause["rank"] != NONE and cause["time"] > self._time:
+            ended = self._handovers.of_routine(cause)
+        routine = self._activity.routine_names[call["routine"]]
+        return Link(
+            rank, name, "mpi", int(call["enter"]), int(call["leave"]), routine=routine, ended_by=ended
+        )
+
+    def _waiting(self, rank: int, name: str, block: int) -> Link:
+        wait = self._activity.waits[self._activity.blocks["row"][block]]
+        cause, edge = self._causes[block], int(wait["edge"])
+        ended = self._suspect(rank, wait) if cause["rank"] == NONE else self._handovers.of_wait(cause)
+        if edge == NONE and cause["deed"] == Deed.TAG:
+            edge = int(self._messages["edge"][cause["message"]])
+        return Link(
+            rank,
+            name,
+            "wait",
+            **self._where(block),
+            reason=self._names.reason(int(wait["reason"])),
+            tag=self._names.tag(edge) if edge != NONE else "",
+            source=self._source(edge),
+            ended_by=ended,
+        )
+
+    def _source(self, edge: int) -> str:
+        """What defines the tag of an edge: ``fft.rows (line 16)``."""
+        definitions = self._trace.definitions
+        found = next((e for e in definitions.edges if e.id == edge), None) if definitions else None
+        return self._names.spoken_site(found.source) if found and found.source is not None else ""
+
+    def _suspect(self, rank: int, wait: Any) -> Handover | None:
+        """Of a wait that never ended: whoever should have ended it."""
+        if wait["complete"]:
+            return None
+        found = int(wait["peer"]) if wait["peer"] != NONE else None
+        if found is None and wait["reason"] in (WaitReason.INPUT, WaitReason.REMOTE):
+            found = self._usual(self._messages["edge"] == wait["edge"], "receiver", "sender", rank)
+            found = self._definer(rank, int(wait["edge"])) if found is None else found
+        elif found is None and wait["reason"] == WaitReason.PARTITIONS:
+            found = self._handovers.should(rank, wait)
+        elif found is None and wait["reason"] == WaitReason.CREDIT:
+            found = self._usual(self._messages["site"] == wait["site"], "sender", "receiver", rank)
+        return (
+            Handover(found, int(wait["end"]), certain=False) if found is not None and found != rank else None
+        )
+
+    def _usual(self, chosen: Array, mine: str, other: str, rank: int) -> int | None:
+        """At the other end of the last message of such."""
+        rows = np.flatnonzero(chosen & (self._messages[mine] == rank))
+        if not len(rows):
+            return None
+        return int(self._messages[other][rows[np.argmax(self._messages["sent"][rows])]])
+
+    def _definer(self, rank: int, edge: int) -> int | None:
+        """The rank that defines a tag: on the same processor, else the only one with that thread."""
+        definitions = self._trace.definitions
+        source = next((e.source for e in definitions.edges if e.id == edge), None) if definitions else None
+        if definitions is None or source is None or (site := definitions.site(source)) is None:
+            return None
+        region = "parallel" if site.parallel else "root"
+        ranks = [r for r in definitions.ranks if (r.region, r.thread) == (region, site.thread)]
+        near = [r.rank for r in ranks if r.processor == self._names.processor(rank)]
+        return near[0] if near else ranks[0].rank if len(ranks) == 1 else None
+
+    def _between(self, rank: int, name: str) -> Link:
+        """In no block: in the engine, or before or after the program."""
+        time, own = self._time, self._activity.of(rank)
+        if not len(self._trace.events(rank)):
+            return Link(rank, name, "lost")
+        first, last = self._ends(rank)
+        before = own["end"][own["begin"] <= time]
+        after = own["begin"][own["begin"] > time]
+        begin = int(before.max()) if len(before) else first
+        end = int(after[0]) if len(after) else last
+        phases = self._phases(rank)
+        if time > last:
+            return Link(rank, name, "end" if Phase.END in phases else "lost", last, None)
+        if time < phases.get(Phase.READY, first):
+            return Link(rank, name, "start", first, phases.get(Phase.READY, first))
+        if time >= phases.get(Phase.DONE, last + 1):
+            return Link(rank, name, "end", phases[Phase.DONE], last)
+        begin = max(begin, phases.get(Phase.READY, begin))
+        if Phase.DONE in phases and len(own) and not len(after):
+            return Link(rank, name, "done", begin, phases[Phase.DONE], ended_by=self._last_done(rank))
+        is_mpi = self._trace.definitions is None and (not len(own) or own["kind"][0] == Kind.ROUTINE)
+        return Link(rank, name, "program" if is_mpi else "engine", begin, end)
+
+    def _last_done(self, rank: int) -> Handover | None:
+        """The rank that was done last, if it still worked then: all wait for it."""
+        ends = {other: int(self._activity.of(other)["end"].max(initial=0)) for other in self._trace.ranks}
+        last = max(ends, key=lambda other: ends[other])
+        return Handover(last, ends[last]) if last != rank and ends[last] > self._time else None
+
+    def _ends(self, rank: int) -> tuple[int, int]:
+        times = self._trace.run_times(rank, self._trace.events(rank)["time"][[0, -1]])
+        return int(times[0]), int(times[1])
+
+    def _phases(self, rank: int) -> dict[int, int]:
+        events = self._trace.select(rank, EventType.PHASE)
+        times = self._trace.run_times(rank, events["time"])
+        return dict(zip(events["a"].tolist(), times.tolist(), strict=True))
+
+    def _meanwhile(self, rank: int, until: int) -> tuple[tuple[str, int], ...]:
+        """Where the time went from the moment until a hand-over, the most first."""
+        own = self._activity.of(rank)
+        begin, end = np.maximum(own["begin"], self._time), np.minimum(own["end"], until)
+        rows = np.flatnonzero(end > begin)
+        times: dict[str, int] = {}
+        for block, spent in zip(own[rows], (end - begin)[rows].tolist(), strict=True):
+            if block["kind"] == Kind.ROUTINE:
+                name = self._activity.routine_names[self._activity.routines["routine"][block["row"]]]
+            elif block["kind"] == Kind.WAIT:
+                name = "waiting"
+            else:
+                name = self._names.spoken_site(int(block["site"]))
+            times[name] = times.get(name, 0) + spent
+        rest = until - self._time - sum(times.values())
+        between = "program" if len(own) and own["kind"][0] == Kind.ROUTINE else "engine"
+        times |= {between: rest} if rest > 0 else {}
+        return tuple(sorted(times.items(), key=lambda item: -item[1]))

@@ -1,0 +1,93 @@
+"""Where a bench runs: on this machine as it is, or on an emulated cluster of it.
+
+A cluster's nodes have links of a rate and shares of the CPU, so that communication takes time that can be
+overlapped, and computing takes as long on 16 nodes as on 2.  It needs root; where there is none, the bench
+runs all the same, and its figures say so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pse.bench._running import Surroundings, usable_cores
+from pse.cluster import Cluster
+from pse.errors import UsageError
+
+USABLE = 0.92
+"""Share of the machine's cores that nodes get together; the rest is for what starts and watches them."""
+
+
+@dataclass(frozen=True)
+class Place(Surroundings):
+    """Some processors to run on: nodes of a cluster, or just ranks of this machine.
+
+    Attributes
+    ----------
+    processors : int
+    share : float
+        The part of a core that each has.
+    words : str
+        What it is, for the names of figures.
+    cluster : Cluster or None
+        Of what; None for this machine as it is.
+    """
+
+    processors: int = 1
+    share: float = 1.0
+    words: str = ""
+    cluster: Cluster | None = None
+
+    @property
+    def options(self) -> list[str]:
+        """Options for programs: without nodes, ranks exchange through MPI all the same."""
+        return [] if self.cluster else ["shared_memory=off"]
+
+    def inside(self, command: Sequence[str]) -> list[str]:
+        """Give the command that runs another one here."""
+        return self.cluster.command(command) if self.cluster else list(command)
+
+    def environment(self) -> dict[str, str]:
+        """Give the variables that it needs."""
+        return self.cluster.environment() if self.cluster else {}
+
+    def hosts(self, ranks: int) -> list[str]:
+        """Give mpiexec's words for so many ranks on each node."""
+        if not self.cluster:
+            return []
+        return ["-hosts", ",".join(f"{host}:{ranks}" for host in self.cluster.hosts)]
+
+
+def share_of(number: int) -> float:
+    """Part of a core that each of so many nodes has."""
+    return min(1.0, round(USABLE * len(usable_cores()) / number, 3))
+
+
+@contextlib.contextmanager
+def nodes(number: int, rate: str, *, emulated: bool = True) -> Iterator[Place]:
+    """Make an emulated cluster of so many nodes for a while; this machine as it is where that can't be.
+
+    Parameters
+    ----------
+    number : int
+        How many nodes, each of one processor.
+    rate : str
+        Bits a second of each link, as in ``100mbit``.
+    emulated : bool
+        False for this machine as it is in any case.
+    """
+    share = share_of(number)
+    with contextlib.ExitStack() as stack:
+        reason = "not asked for"
+        cluster = None
+        if emulated:
+            try:
+                cluster = stack.enter_context(Cluster(nodes=number, rate=rate, cpu=share))
+            except UsageError as error:
+                reason = error.message
+        if cluster is None:
+            words = f"{number} processors of this machine as it is, shared memory off (no cluster: {reason})"
+            yield Place(number, share, words)
+        else:
+            yield Place(number, share, cluster.plan.words, cluster)

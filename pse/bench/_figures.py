@@ -1,0 +1,160 @@
+"""What a bench finds: figures with their targets, and what they were measured against.
+
+Pure data; imports nothing of pse.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Sense = Literal["<=", ">="]
+
+
+def _check_samples(what: str, samples: Sequence[float]) -> None:
+    if not samples or not all(math.isfinite(sample) for sample in samples):
+        raise ValueError(f"{what}: expected at least one sample, all finite, got {list(samples)}")
+
+
+@dataclass(frozen=True)
+class Against:
+    """A floor or peer, measured in the same run as the figure.
+
+    Parameters
+    ----------
+    name : str
+        What it is.
+    unit : str
+        Unit of all its numbers.
+    samples : tuple of float
+        One for each repetition.
+    ours : tuple of float
+        What our side measured, in the same unit; empty where the figure's own samples are that.
+
+    Raises
+    ------
+    ValueError
+        There are no samples, or one isn't finite.
+    """
+
+    name: str
+    unit: str
+    samples: tuple[float, ...]
+    ours: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_samples(self.name, self.samples)
+
+    @property
+    def value(self) -> float:
+        """Median of the samples."""
+        return statistics.median(self.samples)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give what JSON can say."""
+        return {
+            "name": self.name,
+            "value": self.value,
+            "unit": self.unit,
+            "samples": list(self.samples),
+            "ours": list(self.ours),
+        }
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number that a bench measures.
+
+    Parameters
+    ----------
+    name : str
+        What was measured, under which circumstances.
+    unit : str
+        Its unit; "×" for a ratio.
+    sense : str
+        "<=" or ">=": on which side of the target is good.
+    target : float
+        What it should reach.
+    samples : tuple of float
+        One for each repetition, in the order they were taken.
+    against : Against, optional
+        The floor or peer of the same run.
+
+    Raises
+    ------
+    ValueError
+        There are no samples, one isn't finite, or the sense is another.
+
+    Examples
+    --------
+    >>> figure = Figure("hop", "µs", "<=", 4.0, (3.0, 2.5, 3.5), Against("MPI", "µs", (1.5,)))
+    >>> figure.value, figure.holds, figure.ratio
+    (3.0, True, 2.0)
+    """
+
+    name: str
+    unit: str
+    sense: Sense
+    target: float
+    samples: tuple[float, ...]
+    against: Against | None = None
+
+    def __post_init__(self) -> None:
+        _check_samples(self.name, self.samples)
+        if self.sense not in ("<=", ">="):
+            raise ValueError(f"{self.name}: sense must be <= or >=, not {self.sense!r}")
+
+    @property
+    def value(self) -> float:
+        """Median of the samples."""
+        return statistics.median(self.samples)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """Least and greatest sample."""
+        return min(self.samples), max(self.samples)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the median reaches the target."""
+        return self.value <= self.target if self.sense == "<=" else self.value >= self.target
+
+    @property
+    def ratio(self) -> float | None:
+        """Our median over the floor's or peer's, in one unit; None where there is nothing to compare with."""
+        if self.against is None or self.against.value == 0:
+            return None
+        return statistics.median(self.against.ours or self.samples) / self.against.value
+
+    def to_json(self) -> dict[str, Any]:
+        """Give what JSON can say."""
+        return {
+            "name": self.name,
+            "value": self.value,
+            "unit": self.unit,
+            "sense": self.sense,
+            "target": self.target,
+            "holds": self.holds,
+            "samples": list(self.samples),
+            "against": self.against.to_json() if self.against else None,
+        }
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one bench found, and where."""
+
+    bench: str
+    figures: tuple[Figure, ...]
+    environment: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object that ``pse bench NAME --json`` prints."""
+        return {
+            "bench": self.bench,
+            "figures": [figure.to_json() for figure in self.figures],
+            "environment": dict(self.environment),
+        }

@@ -1,0 +1,243 @@
+"""Starting what is measured: .coven programs of this room, and peers under mpiexec.
+
+Both run in a temporary directory of their own, which is gone afterwards.  A program leaves its times there,
+as the arrays that it saves; a peer prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pse.errors import RunError
+from pse.runtime.launch import find_mpiexec, rank_environment
+
+TIME_LIMIT = 100.0
+"""Seconds after which something that was started counts as stuck."""
+
+Arrays = Mapping[str, NDArray[np.float64]]
+Samples = dict[str, list[float]]
+
+
+class Surroundings:
+    """Where something is started: here, this machine as it is.  `places` has others."""
+
+    def inside(self, command: Sequence[str]) -> list[str]:
+        """Give the command that runs another one here."""
+        return list(command)
+
+    def environment(self) -> dict[str, str]:
+        """Give the variables that it needs."""
+        return {}
+
+    def hosts(self, ranks: int) -> list[str]:
+        """Give mpiexec's words for so many ranks on each node."""
+        return []
+
+
+HERE = Surroundings()
+
+
+def in_turn(
+    repeats: int, measurers: Sequence[Callable[[], Mapping[str, float]]], say: Callable[[str], None]
+) -> Samples:
+    """Run measurers one after the other, `repeats` times, each time beginning with another one.
+
+    Parameters
+    ----------
+    repeats : int
+        How many rounds.
+    measurers : sequence of callable
+        Each returns one sample for each name that it measures.
+    say : callable
+        Is told which round begins.
+
+    Returns
+    -------
+    dict
+        For each name the samples, in the order of the rounds.
+    """
+    samples: Samples = {}
+    for turn in range(repeats):
+        say(f"round {turn + 1} of {repeats}")
+        first = turn % len(measurers)
+        for measurer in (*measurers[first:], *measurers[:first]):
+            for name, sample in measurer().items():
+                samples.setdefault(name, []).append(float(sample))
+    return samples
+
+
+def ratios(upper: Sequence[float], lower: Sequence[float]) -> tuple[float, ...]:
+    """Divide round by round."""
+    return tuple(a / b for a, b in zip(upper, lower, strict=True))
+
+
+def program_path(name: str) -> Path:
+    """Path of a program of this room."""
+    return Path(str(resources.files("pse.bench") / "programs" / name))
+
+
+def run_program(
+    name: str,
+    defines: Mapping[str, object] = {},
+    *,
+    options: Iterable[str] = (),
+    traced: bool = False,
+    cores: Iterable[int] = (),
+    processors: int = 1,
+    place: Surroundings = HERE,
+) -> Arrays:
+    """Run a program of this room.
+
+    Parameters
+    ----------
+    name : str
+        Its file under ``programs/``.
+    defines : mapping
+        Values of its parameters.
+    options : iterable of str
+        ``name=value`` overrides of its options.
+    traced : bool
+        Whether it is recorded; the trace is thrown away.
+    cores : iterable of int
+        Where it may run; everywhere if empty.
+    processors : int
+        On how many.
+    place : Surroundings
+        This machine, or a cluster.
+
+    Returns
+    -------
+    mapping of str to numpy.ndarray
+        The arrays that it saved, by file name without ``.npy``.
+
+    Raises
+    ------
+    RunError
+        It failed, or took too long.
+    """
+    command = program_command(name, defines, processors)
+    command += [word for option in options for word in ("-o", option)]
+    with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory:
+        command += ["--trace", f"{directory}/trace"] if traced else []
+        with confined_to(cores):
+            _run(f"the program {name}", command, directory, place)
+        return {path.stem: np.load(path) for path in Path(directory).glob("*.npy")}
+
+
+def program_command(name: str, defines: Mapping[str, object], processors: int = 1) -> list[str]:
+    """Give the command that runs a program of this room."""
+    pse = [sys.executable, "-c", "from pse.cli import main; main(prog_name='pse')"]
+    values = [word for key, value in defines.items() for word in ("-D", f"{key}={value}")]
+    return [*pse, "run", str(program_path(name)), "-p", str(processors), *values]
+
+
+def run_peer(
+    name: str,
+    ranks: int,
+    *arguments: object,
+    cores: Iterable[int] = (),
+    place: Surroundings = HERE,
+    each: int = 1,
+) -> dict[str, Any]:
+    """Run ``peers/NAME.py`` on MPI ranks; gives the JSON object that its rank 0 prints.
+
+    On a cluster, every node has `each` of the ranks.
+
+    Raises
+    ------
+    RunError
+        It failed, or took too long.
+    """
+    with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory, confined_to(cores):
+        command = peer_command(name, ranks, arguments, place.hosts(each))
+        printed = _run(f"the peer {name}", command, directory, place)
+    values: dict[str, Any] = json.loads(printed)
+    return values
+
+
+def peer_command(name: str, ranks: int, arguments: Iterable[object], hosts: Sequence[str] = ()) -> list[str]:
+    """Give the command that starts ``peers/NAME.py`` on MPI ranks."""
+    module = ["-m", f"pse.bench.peers.{name}", *map(str, arguments)]
+    return [find_mpiexec().path, *hosts, "-n", str(ranks), sys.executable, *module]
+
+
+def _run(what: str, command: list[str], directory: str, place: Surroundings) -> str:
+    process = start(command, directory, place)
+    try:
+        return finish(what, process)
+    finally:
+        stop(process)
+
+
+def finish(what: str, process: subprocess.Popen[str]) -> str:
+    """Wait for the end of what was started; gives what it printed.
+
+    Raises
+    ------
+    RunError
+        It failed, or took too long.
+    """
+    try:
+        out, err = process.communicate(timeout=TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        raise RunError(f"{what} was not done after {TIME_LIMIT:.0f} s") from None
+    if process.returncode != 0:
+        raise RunError(f"{what} failed with exit code {process.returncode}:\n{_tail(out + err)}")
+    return out
+
+
+def start(command: list[str], directory: str, place: Surroundings = HERE) -> subprocess.Popen[str]:
+    """Start a command in a directory, its output kept for `communicate`."""
+    return subprocess.Popen(
+        place.inside(command),
+        cwd=directory,
+        env=rank_environment(os.environ) | place.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def stop(process: subprocess.Popen[str]) -> None:
+    """End a process that may still run; launchers end their ranks with them."""
+    if process.poll() is not None:
+        return
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.communicate(timeout=5)
+        return
+    process.kill()
+    process.communicate()
+
+
+def _tail(text: str, lines: int = 20) -> str:
+    return "\n".join(text.rstrip().splitlines()[-lines:])
+
+
+@contextlib.contextmanager
+def confined_to(cores: Iterable[int]) -> Iterator[None]:
+    """Let what is started inside run on these cores only; on all of ours if there are none."""
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, set(cores) or before)
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def usable_cores() -> list[int]:
+    """Cores that this process may use, in order."""
+    return sorted(os.sched_getaffinity(0))

@@ -1,0 +1,85 @@
+"""The list of subjects, and the way to run one.
+
+A subject's file is imported when it is run: some of them load MPI's or the arena's libraries.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pse.bench._environment import describe
+from pse.bench._figures import Result
+from pse.errors import UsageError
+
+REPEATS = 5
+"""How often each subject and each of its floors is measured, unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A bench: its name, and what it measures, in a line."""
+
+    name: str
+    title: str
+
+
+SUBJECTS = (
+    Subject("hop", "a TPH with a 1 KiB tag goes from one rank's sequencer to another's"),
+    Subject("handover", "256 MiB change hands: by descriptor, and through MPI without shared memory"),
+    Subject("overhead", "what the engine adds to a call site's execution, and the recorder to an event"),
+    Subject("warm", "allocate, touch and free 64 MiB of shared memory, again and again"),
+    Subject("idle", "CPU time of ranks that wait"),
+    Subject("fft", "a 2-D FFT of 4096 × 4096 as a program, and written by hand with mpi4py"),
+    Subject("synthetic", "compute and communicate on 2 to 16 emulated nodes: one thread, two threads"),
+    Subject("fft3", "2-D FFTs on emulated nodes: one, three at once, beside FFTW's MPI transform"),
+    Subject("pingpong", "256 MB to and fro between two threads, with shared memory and without"),
+    Subject("oversubscribe", "more threads than cores: computing and communicating on one core"),
+    Subject("tools", "a call of MPI through stubs, and through 1, 10 and 100 empty layers of the tool stack"),
+    Subject("tracing", "what the tools trace and profile add to calls and programs, alone and together"),
+    Subject("coopwait", "operations of MPI that wait, with the tool coopwait and by MPI's own means"),
+    Subject("recording", "how much longer programs run when they are recorded"),
+    Subject("reading", "50 million events into tables, and their summary"),
+    Subject("control", "what it costs that all processors go on together, and how that grows"),
+    Subject("advise", "the advisor: its predictions against runs, its proposals against the best by hand"),
+)
+
+
+def check_name(name: str) -> None:
+    """Make sure that there is a bench of this name.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    names = [subject.name for subject in SUBJECTS]
+    if name not in names:
+        raise UsageError(f"there is no bench {name!r}", help=f"there are {', '.join(names)}")
+
+
+def run(name: str, repeats: int = REPEATS, say: Callable[[str], None] = lambda text: None) -> Result:
+    """Measure one subject.
+
+    Parameters
+    ----------
+    name : str
+        One of `SUBJECTS`.
+    repeats : int
+        How often each thing is measured; floors and peers in turn with their subject.
+    say : callable, optional
+        Is told what is being measured.
+
+    Raises
+    ------
+    UsageError
+        There is no such bench.
+    RunError
+        A program or peer could not be run.
+    """
+    check_name(name)
+    environment = describe()
+    module = importlib.import_module(f"pse.bench.{name}")
+    figures = module.measure(repeats, module.Sizes(), say)
+    return Result(name, tuple(figures), environment)

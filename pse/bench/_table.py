@@ -1,0 +1,72 @@
+"""Figures as a table for people.  Prints to the console that it is given; measures nothing."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from pse.bench._environment import BUSY_SHARE
+from pse.bench._figures import Figure, Result
+
+HEADINGS = ("figure", "median", "least – greatest", "target", "", "against", "measured", "ratio")
+
+
+def show(result: Result, console: Console) -> None:
+    """Print a result: medians, spreads, targets, and how they stand to their floors and peers."""
+    table = Table(title=f"pse bench {result.bench}", title_justify="left")
+    for heading in HEADINGS:
+        wide = heading in ("figure", "against")
+        table.add_column(heading, justify="left" if wide else "right", no_wrap=not wide)
+    for figure in result.figures:
+        table.add_row(*cells(figure))
+    console.print(table)
+    console.print(place(result), style="dim", highlight=False)
+    warning = busy_warning(result)
+    if warning:
+        console.print(f"warning: {warning}", style="yellow", highlight=False)
+
+
+def cells(figure: Figure) -> tuple[str, ...]:
+    """Give a figure's row: name, median, spread, target, verdict, peer, its median, the ratio to it."""
+    low, high = figure.spread
+    own = (
+        figure.name,
+        f"{number(figure.value)} {figure.unit}",
+        f"{number(low)} – {number(high)}",
+        f"{'≤' if figure.sense == '<=' else '≥'} {number(figure.target)} {figure.unit}",
+        "holds" if figure.holds else "missed",
+    )
+    if figure.against is None or figure.ratio is None:
+        return (*own, "", "", "")
+    peer = figure.against
+    return (*own, peer.name, f"{number(peer.value)} {peer.unit}", f"{number(figure.ratio)} ×")
+
+
+def number(value: float) -> str:
+    """Write a number with three significant digits, and no exponent."""
+    size = abs(value)
+    if size >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 0.1 or value == 0 else f"{value:.3f}"
+
+
+def place(result: Result) -> str:
+    """Say in a line where and with what it was measured."""
+    e = result.environment
+    repeats = max(len(figure.samples) for figure in result.figures)
+    return (
+        f"{e['cpu']}, {e['cores']} cores, Linux {e['kernel']}, Python {e['python']}, NumPy {e['numpy']}, "
+        f"{e['mpi']}, mpi4py {e['mpi4py']}, pse {e['pse']}; load {e['load']} at the start; "
+        f"{repeats} repetitions, floors and peers in turn with the subject"
+    )
+
+
+def busy_warning(result: Result) -> str | None:
+    """Say so if somebody else was computing when the bench started."""
+    in_use = result.environment["in_use"]
+    if in_use < BUSY_SHARE:
+        return None
+    return (
+        f"{100 * in_use:.0f} % of this machine's cores were in use before the bench started; "
+        "times are worth little, ratios something"
+    )

@@ -1,0 +1,204 @@
+"""The nodes' shares of the CPU: a control group for each with a quota, a core to run on, or both.
+
+A share of at most one core is also pinned to one core, turn by turn: a node is one processor, and two
+processes of it never run at the same time.  Quotas are given out in short periods, or a node would stand
+still for most of a tenth of a second.  Version 1 and version 2 of control groups; where neither is to be
+had, a whole core each can still be had by pinning alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pse.cluster._plan import PIN, Plan
+from pse.errors import UsageError
+
+PERIOD = 10_000
+"""Microseconds in which a node gets its share once, if that is enough for the least quota."""
+
+LEAST_QUOTA = 1_000
+"""Microseconds; the kernel takes no less."""
+
+_REMOVE_PATIENCE = 2.0
+_MARKED = re.compile(r"pse-[0-9a-f]{6}")
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a node gets.
+
+    Attributes
+    ----------
+    group : str
+        Path of the control group that its processes belong to; empty if there is none.
+    core : int or None
+        The core on which they run.
+    """
+
+    group: str = ""
+    core: int | None = None
+
+
+class _NoQuota(Exception):
+    """A machine that can't limit a share; the text says why."""
+
+
+def divide(mark: str, plan: Plan) -> tuple[list[Share], str]:
+    """Make every node's share.
+
+    Returns
+    -------
+    list of Share
+        For each node.
+    str
+        How it was done, in words.
+
+    Raises
+    ------
+    UsageError
+        If this machine can't.
+    """
+    if plan.cpu is None:
+        return [Share()] * plan.nodes, "all nodes share all cores"
+    cores = sorted(os.sched_getaffinity(0))
+    pinned: list[int | None] = [cores[index % len(cores)] for index in range(plan.nodes)]
+    if isinstance(plan.cpu, str):
+        words = f"pinned to cores {_listed(cores)} in turn"
+        if plan.nodes > len(cores):
+            words += f"; {plan.nodes} nodes on {len(cores)} cores have less than one each"
+        return [Share(core=core) for core in pinned], words
+    try:
+        groups, words = _groups(mark, plan, plan.cpu)
+    except _NoQuota as reason:
+        if plan.cpu == 1 and plan.nodes <= len(cores):
+            return [Share(core=core) for core in pinned], f"pinned, each node to a core ({reason})"
+        raise UsageError(
+            f"--cpu {plan.cpu:g}: this machine can't limit a share: {reason}",
+            help=f"--cpu {PIN} gives every node a core",
+        ) from None
+    if plan.cpu > 1:
+        pinned = [None] * plan.nodes
+    else:
+        words += f", pinned to cores {_listed(cores)} in turn"
+    if plan.cpu * plan.nodes > len(cores):
+        words += f"; {plan.nodes} nodes want {plan.cpu * plan.nodes:g} cores together, there are {len(cores)}"
+    return [Share(group, core) for group, core in zip(groups, pinned, strict=True)], words
+
+
+def _listed(cores: list[int]) -> str:
+    return ", ".join(map(str, cores))
+
+
+def _groups(mark: str, plan: Plan, share: float) -> tuple[list[str], str]:
+    """Make a control group for each node, in the first hierarchy that will have them."""
+    reasons = []
+    period = max(PERIOD, round(LEAST_QUOTA / share))
+    for version, top in _hierarchies():
+        whole = os.path.join(top, mark)
+        groups = [os.path.join(whole, host) for host in plan.hosts]
+        try:
+            _make_whole(version, whole, plan.nodes)
+            for group in groups:
+                os.mkdir(group)
+                _limit(version, group, round(share * period), period)
+        except OSError as error:
+            remove(mark)
+            reasons.append(f"{error.filename}: {error.strerror}")
+            continue
+        return groups, f"{share:g} of a core by cgroup v{version}, every {period / 1000:g} ms"
+    raise _NoQuota("; ".join(reasons) or "there is no control group that limits the CPU")
+
+
+def _make_whole(version: int, group: str, nodes: int) -> None:
+    """Make the group of all nodes; each weighs as much as ten processes outside, or shares wouldn't hold."""
+    if version == 2:
+        _delegate(os.path.dirname(group))
+    os.mkdir(group)
+    if version == 2:
+        _delegate(group)
+        _write(f"{group}/cpu.weight", str(min(10_000, 1_000 * nodes)))
+    else:
+        _write(f"{group}/cpu.shares", str(min(262_144, 10_240 * nodes)))
+
+
+def _limit(version: int, group: str, quota: int, period: int) -> None:
+    if version == 2:
+        _write(f"{group}/cpu.max", f"{quota} {period}")
+    else:
+        _write(f"{group}/cpu.cfs_period_us", str(period))
+        _write(f"{group}/cpu.cfs_quota_us", str(quota))
+
+
+def _delegate(group: str) -> None:
+    """Have the groups inside a group limit the CPU (version 2)."""
+    with open(f"{group}/cgroup.subtree_control", encoding="ascii") as file:
+        if "cpu" not in file.read().split():
+            _write(f"{group}/cgroup.subtree_control", "+cpu")
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+    except OSError as error:
+        error.filename = path
+        raise
+
+
+def _hierarchies() -> Iterator[tuple[int, str]]:
+    """Find where control groups that limit the CPU are mounted: version and path."""
+    with open("/proc/self/mounts", encoding="utf-8", errors="replace") as file:
+        mounts = [line.split() for line in file]
+    for _, place, kind, options, *_ in mounts:
+        if kind == "cgroup" and "cpu" in options.split(","):
+            yield 1, place
+        elif kind == "cgroup2" and _has_cpu(place):
+            yield 2, place
+
+
+def _has_cpu(place: str) -> bool:
+    with contextlib.suppress(OSError), open(f"{place}/cgroup.controllers", encoding="ascii") as file:
+        return "cpu" in file.read().split()
+    return False
+
+
+def marks() -> set[str]:
+    """Find the marks of all clusters that have control groups."""
+    found = set()
+    for _, top in _hierarchies():
+        found |= {name for name in os.listdir(top) if _MARKED.fullmatch(name)}
+    return found
+
+
+def remove(mark: str) -> None:
+    """Take away a cluster's control groups, and kill what is left in them."""
+    for _, top in _hierarchies():
+        group = os.path.join(top, mark)
+        if os.path.isdir(group):
+            for name in os.listdir(group):
+                if os.path.isdir(os.path.join(group, name)):
+                    _remove(os.path.join(group, name))
+            _remove(group)
+
+
+def _remove(group: str) -> None:
+    deadline = time.monotonic() + _REMOVE_PATIENCE
+    while True:
+        try:
+            return os.rmdir(group)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            if time.monotonic() >= deadline:
+                raise
+        with contextlib.suppress(OSError), open(f"{group}/cgroup.procs", encoding="ascii") as file:
+            for pid in file.read().split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+        time.sleep(0.01)

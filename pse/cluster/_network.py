@@ -1,0 +1,170 @@
+"""The nodes' network: namespaces on a bridge, a link for each, and what the link may carry.
+
+The bridge has a namespace of its own, so that the machine's firewall has no say in what nodes exchange; the
+machine itself hangs on it by one link that is not shaped, for mpiexec and what ranks print.  A node's link
+is a pair of virtual interfaces: `eth0` in the node, `n<i>` on the bridge, each shaped in what it sends (tbf).
+All names begin with the cluster's mark.  Rejected: HTB on the bridge alone (one queue, and it shapes half
+of what a node sends).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from pse.cluster._plan import Plan
+from pse.cluster._prerequisites import Refused, call
+from pse.errors import UsageError
+
+NAMESPACES = "/run/netns"
+INTERFACE = "eth0"
+"""What a node calls its link."""
+
+_MARKED = re.compile(r"(pse-[0-9a-f]{6})(?:-\w+)?")
+_NETWORKS = "10.213.{}.0/24"
+_BURST_SECONDS, _LEAST_BURST = 0.002, 3_028
+_QUEUE = "100ms"
+
+
+def free_subnet() -> int:
+    """Find a network that this machine has no route to yet; gives the third byte of its addresses.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    known = [
+        ipaddress.ip_network(route["dst"])
+        for route in json.loads(call("ip", "-j", "-4", "route", "show", "table", "all") or "[]")
+        if route["dst"] != "default"
+    ]
+    for number in range(256):
+        wanted = ipaddress.ip_network(_NETWORKS.format(number))
+        if not any(wanted.overlaps(network) for network in known):
+            return number
+    raise UsageError("all networks from 10.213.0.0 to 10.213.255.0 are taken", help="end some clusters")
+
+
+def address(subnet: int, index: int) -> str:
+    """Give the address of a node; of the machine itself for -1."""
+    return f"10.213.{subnet}.{index + 1 if index >= 0 else 254}"
+
+
+def namespace(mark: str, host: str) -> str:
+    """Name the namespace of a node."""
+    return f"{mark}-{host}"
+
+
+def build(mark: str, plan: Plan, subnet: int) -> None:
+    """Make namespaces, bridge, links and their limits.
+
+    Raises
+    ------
+    Refused
+        If the system won't.
+    """
+    switch = namespace(mark, "switch")
+    for host in ("switch", *plan.hosts):
+        call("ip", "netns", "add", namespace(mark, host))
+    call("ip", "-batch", "-", text=_lines(_trunk(mark, switch, subnet)))
+    call("ip", "-n", switch, "-batch", "-", text=_lines(_switch(mark, plan)))
+    for index, host in enumerate(plan.hosts):
+        node = namespace(mark, host)
+        call("ip", "-n", node, "-batch", "-", text=_lines(_node(address(subnet, index))))
+        _limit(node, plan)
+    if plan.rate is not None:
+        lines = (f"qdisc add dev {host} root {_shape(plan.rate)}" for host in plan.hosts)
+        call("tc", "-n", switch, "-batch", "-", text=_lines(lines))
+
+
+def _limit(node: str, plan: Plan) -> None:
+    """Limit what a node sends; what it gets is limited at the bridge."""
+    if plan.latency is not None:
+        _delay(node, plan.latency)
+    if plan.rate is not None:
+        parent = "parent 1:1 handle 10:" if plan.latency is not None else "root"
+        call("tc", "-n", node, *f"qdisc add dev {INTERFACE} {parent} {_shape(plan.rate)}".split())
+
+
+def _lines(commands: Iterable[str]) -> str:
+    return "".join(f"{command}\n" for command in commands)
+
+
+def _trunk(mark: str, switch: str, subnet: int) -> Iterator[str]:
+    yield f"link add {mark} type veth peer name trunk netns {switch}"
+    yield f"address add {address(subnet, -1)}/24 dev {mark}"
+    yield f"link set {mark} up"
+
+
+def _switch(mark: str, plan: Plan) -> Iterator[str]:
+    yield "link add bridge type bridge"
+    yield "link set bridge up"
+    yield "link set trunk master bridge up"
+    for host in plan.hosts:
+        yield f"link add {host} type veth peer name {INTERFACE} netns {namespace(mark, host)}"
+        yield f"link set {host} master bridge up"
+
+
+def _node(own: str) -> Iterator[str]:
+    yield "link set lo up"
+    yield f"address add {own}/24 dev {INTERFACE}"
+    yield f"link set {INTERFACE} up"
+
+
+def _shape(rate: int) -> str:
+    """Describe a token bucket; its burst holds what the rate brings in some milliseconds."""
+    burst = max(round(rate / 8 * _BURST_SECONDS), _LEAST_BURST)
+    return f"tbf rate {rate}bit burst {burst} latency {_QUEUE}"
+
+
+def _delay(node: str, latency: int) -> None:
+    try:
+        call("tc", "-n", node, *f"qdisc add dev {INTERFACE} root handle 1: netem delay {latency}us".split())
+    except Refused as refused:
+        raise UsageError(
+            f"this kernel has no netem, which --latency needs ({refused.words})",
+            help="leave out --latency, or load it where the kernel has it: modprobe sch_netem",
+        ) from None
+
+
+def marks() -> set[str]:
+    """Find the marks of all clusters that have a link or a namespace."""
+    links = (link["ifname"] for link in json.loads(call("ip", "-j", "link", "show", "type", "veth") or "[]"))
+    names = [*links, *_namespaces()]
+    return {match[1] for name in names if (match := _MARKED.fullmatch(name))}
+
+
+def _namespaces() -> list[str]:
+    with contextlib.suppress(FileNotFoundError):
+        return os.listdir(NAMESPACES)
+    return []
+
+
+def inhabitants(mark: str) -> dict[int, str]:
+    """Find the processes inside a cluster, each with its node."""
+    hosts = {}
+    for name in _namespaces():
+        if name.startswith(f"{mark}-"):
+            with contextlib.suppress(OSError):
+                hosts[os.stat(f"{NAMESPACES}/{name}").st_ino] = name.removeprefix(f"{mark}-")
+    found = {}
+    for pid in filter(str.isdecimal, os.listdir("/proc") if hosts else ()):
+        with contextlib.suppress(OSError):
+            host = hosts.get(os.stat(f"/proc/{pid}/ns/net").st_ino)
+            if host is not None:
+                found[int(pid)] = host
+    return found
+
+
+def remove(mark: str) -> None:
+    """Take away what there is of a cluster's network; its processes must be gone."""
+    with contextlib.suppress(Refused):
+        call("ip", "link", "delete", mark)
+    for name in _namespaces():
+        if name.startswith(f"{mark}-"):
+            call("ip", "netns", "delete", name)

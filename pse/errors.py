@@ -1,0 +1,65 @@
+"""The exception root of the whole product: what went wrong, what to do, and the exit code it means.
+
+Every room raises these; the command line prints ``error: …`` and ``help: …`` and leaves with ``exit_code``.
+Mistakes *in a program* are diagnostics (``diagnostics.py``), many per pass; these exceptions are for
+everything that ends a command at once.
+"""
+
+from typing import Any
+
+
+class PseError(Exception):
+    """Any failure that pse knows by name.
+
+    Parameters
+    ----------
+    message : str
+        What was wrong and where, and what was expected.
+    help : str, optional
+        What to do about it.
+    """
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, help: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.help = help
+
+
+class ProgramError(PseError):
+    """The program is wrong (exit code 1)."""
+
+    exit_code = 1
+
+
+class UsageError(PseError):
+    """The command line is wrong (exit code 2)."""
+
+    exit_code = 2
+
+
+class RunError(PseError):
+    """A module or a rank failed (exit code 3)."""
+
+    exit_code = 3
+
+
+class EvaluationError(ProgramError):
+    """An expression has no value: division by zero, overflow, a name without a value.
+
+    Parameters
+    ----------
+    message : str
+        What was wrong.
+    span : pse.language.Span, optional
+        The smallest expression that has no value.
+    """
+
+    def __init__(self, message: str, span: Any = None, *, help: str | None = None) -> None:
+        super().__init__(message, help=help)
+        self.span = span
+
+
+class ModuleNotFound(ProgramError):
+    """A module finder found nothing under an import path."""

@@ -1,0 +1,17 @@
+from .check._binding import Bound as Bound, bind_parameters as bind_parameters, read_value as read_value
+from .check._checker import CheckResult as CheckResult, check_program as check_program
+from .check._directive import parse_directive as parse_directive
+from .check._module_protocol import ModuleFile as ModuleFile, ModuleFinder as ModuleFinder
+from .diagnostics._diagnostic import (
+    Diagnostic as Diagnostic,
+    Severity as Severity,
+    render as render,
+    to_json as to_json,
+)
+from .diagnostics._source import Span as Span
+from .diagnostics._terminal import show as show
+from .io._source_file import read_program as read_program
+from .syntax._formatter import format_program as format_program
+from .syntax._parser import ParseResult as ParseResult, parse as parse
+from .types._evaluation import evaluate as evaluate
+from .types._expressions import names as names, render_expression as render_expression

@@ -1,0 +1,19 @@
+from ._checker import check_program as check_program
+from ._ir import (
+    Argument as Argument,
+    Assign as Assign,
+    CallSite as CallSite,
+    For as For,
+    If as If,
+    ModuleReference as ModuleReference,
+    Option as Option,
+    Output as Output,
+    Parallel as Parallel,
+    PartitionDeclaration as PartitionDeclaration,
+    ResolvedProgram as ResolvedProgram,
+    Statement as Statement,
+    Swap as Swap,
+    Tag as Tag,
+    While as While,
+)
+from ._module_protocol import STANDARD as STANDARD, ModuleFile as ModuleFile

@@ -1,0 +1,259 @@
+"""Values for the parameters of a checked program: from the command line or defaults, checked against `where`.
+
+The result is the environment that `evaluate` takes: parameters, `procs`, and how many partitions there are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import prod
+from typing import NamedTuple
+
+from pse.errors import EvaluationError
+from pse.language.check._distribution_validity import check_layouts
+from pse.language.check._ir import ParameterDeclaration, PartitionDeclaration, ResolvedProgram, Tag
+from pse.language.check._scope import PROCS
+from pse.language.check._type_resolution import did_you_mean
+from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._source import Span
+from pse.language.types._elements import COMPLEX, INTEGERS, fits, literal_element
+from pse.language.types._evaluation import evaluate
+from pse.language.types._expressions import Expression, Number, Value, names, render_expression
+from pse.language.types._types import Element
+
+MAX_PARTITIONS = 1_000_000
+"""Most partitions that a program may ask for."""
+MAX_ELEMENTS = 2**58
+"""Most elements of an array: their bytes can be counted in 64 bits, whatever their type."""
+
+
+class Bound(NamedTuple):
+    """The environment, and what is wrong (then the environment is not complete)."""
+
+    environment: dict[str, Value]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def bind_parameters(program: ResolvedProgram, values: Mapping[str, str | Value], procs: int) -> Bound:
+    """Give every parameter and partition of a program its value.
+
+    Parameters
+    ----------
+    program : ResolvedProgram, Tag
+        A checked program.
+    values : mapping of str to str or Value
+        What the command line says (``-D N=512``): texts are read by the parameter's type.
+    procs : int
+        The number of processors.
+
+    Returns
+    -------
+    Bound
+        The environment with parameters, ``procs`` and the number of partitions under each partition's name;
+        and diagnostics, empty if all is well.
+    """
+    binding = _Binding(program, procs)
+    for name, value in values.items():
+        binding.set(name, value)
+    for parameter in program.parameters:
+        binding.parameter(parameter)
+    if not binding.diagnostics:
+        for partition in program.partitions:
+            binding.partition(partition)
+        for tag in program.tags.values():
+            binding.shape(tag)
+    if not binding.diagnostics:
+        binding.diagnostics += check_layouts(program, binding.environment)
+    return Bound(binding.environment, tuple(binding.diagnostics))
+
+
+class _Binding:
+    def __init__(self, program: ResolvedProgram, procs: int) -> None:
+        self.environment: dict[str, Value] = {PROCS: procs}
+        self.diagnostics: list[Diagnostic] = []
+        self._parameters = {parameter.name: parameter for parameter in program.parameters}
+        self._partitions = {partition.name: partition for partition in program.partitions}
+        self._worked_out: set[str] = set()
+        self._start = Span(program.path, 1, 1, 1, 1)
+
+    def _fail(self, code: str, message: str, span: Span, help: str | None = None, label: str = "") -> None:
+        self.diagnostics.append(error(code, message, span, help=help, label=label))
+
+    def set(self, name: str, value: str | Value) -> None:
+        """Take a value of the command line."""
+        parameter = self._parameters.get(name)
+        if parameter is None:
+            listed = ", ".join(self._parameters) or "none"
+            help = did_you_mean(name, self._parameters) or f"its parameters: {listed}"
+            self._fail("E0603", f"the program has no parameter `{name}`", self._start, help)
+            return
+        read = (
+            read_value(value, parameter.element)
+            if isinstance(value, str)
+            else _accept(value, parameter.element)
+        )
+        if read is None:
+            message = f"`{parameter.name}` is {parameter.element.label}; {str(value)[:40]!r} is not"
+            self._fail(
+                "E0604", message, parameter.span, f"for example:  -D {name}={_example(parameter.element)}"
+            )
+            return
+        self.environment[name] = read
+
+    def parameter(self, parameter: ParameterDeclaration) -> None:
+        """Give a parameter its default if it has no value, and check its `where`."""
+        name = parameter.name
+        if name not in self.environment and not self._mentioned(parameter):
+            if parameter.default is None:
+                example = _example(parameter.element)
+                message = f"parameter `{name}` has no value"
+                self._fail("E0602", message, parameter.span, f"give it one:  -D {name}={example}")
+                return
+            value = self._evaluate(parameter.default)
+            if value is None:
+                return
+            converted = _accept(value, parameter.element)
+            if converted is None:
+                message = f"the default of `{name}` does not fit {parameter.element.label}"
+                self._fail("E0604", message, parameter.span, label=str(value)[:40])
+                return
+            self.environment[name] = converted
+        if parameter.where is not None and name in self.environment:
+            self._check_where(parameter, parameter.where)
+
+    def _mentioned(self, parameter: ParameterDeclaration) -> bool:
+        """A value that could not be read was reported already."""
+        return any(d.code == "E0604" and d.span == parameter.span for d in self.diagnostics)
+
+    def _check_where(self, parameter: ParameterDeclaration, where: Expression) -> None:
+        holds = self._evaluate(where)
+        if holds is False:
+            used = sorted(names(where) & self.environment.keys())
+            values = ", ".join(f"{name} = {_show(self.environment[name])}" for name in used)
+            message = f"parameter `{parameter.name}` is out of its `where`"
+            help = f"choose values for which `{render_expression(where)}` holds (-D and -p set them)"
+            self._fail("E0601", message, where.span or parameter.span, help, values)
+
+    def partition(self, partition: PartitionDeclaration) -> None:
+        """Work out how many partitions there are, and whether the grid fits."""
+        if partition.name in self._worked_out:
+            return
+        self._worked_out.add(partition.name)
+        count = self._evaluate(partition.count)
+        if count is None:
+            return
+        if not isinstance(count, int) or not 1 <= count <= MAX_PARTITIONS:
+            message = (
+                f"partition `{partition.name}` would have {_show(count)} pieces, not 1 to {MAX_PARTITIONS:,}"
+            )
+            self._fail("E0607", message, partition.count.span or partition.span)
+            return
+        if partition.name != PROCS:
+            self.environment[partition.name] = count
+        if partition.grid is not None:
+            self._grid(partition, partition.grid, count)
+
+    def _grid(self, partition: PartitionDeclaration, grid: tuple[Expression, ...], count: int) -> None:
+        extents = [self._evaluate(extent) for extent in grid]
+        product = 1
+        for extent in extents:
+            if extent is None:
+                return
+            product *= extent if isinstance(extent, int) and extent >= 1 else 0
+        if product != count:
+            shown = " × ".join(_show(extent) for extent in extents if extent is not None)
+            message = (
+                f"the grid of partition `{partition.name}` has {shown} cells, but there are {count} pieces"
+            )
+            self._fail("E0607", message, partition.span)
+
+    def shape(self, tag: Tag) -> None:
+        """Refuse a tag that can't be; extents that hang on a loop counter show at run time."""
+        known: list[int] = []
+        for axis, extent in enumerate(tag.type.shape or ()):
+            if names(extent) <= self.environment.keys():
+                value = self._evaluate(extent)
+                if isinstance(value, int) and value < 0:
+                    message = f"`{tag.display}` would have the extent {value} along axis {axis}"
+                    self._fail("E0610", message, tag.span, f"the extent is `{render_expression(extent)}`")
+                known += [value] if isinstance(value, int) else []
+        if prod(known) > MAX_ELEMENTS:
+            count = " × ".join(map(str, known))
+            message = f"`{tag.display}` would have {count} elements, more than any memory can hold"
+            self._fail("E0610", message, tag.span, "choose smaller values for its extents")
+
+    def _evaluate(self, expression: Expression) -> Value | None:
+        """Evaluate with what is bound so far; partitions that are needed are worked out first."""
+        missing = names(expression) - self.environment.keys()
+        for name in missing & self._partitions.keys():
+            self.partition(self._partitions[name])
+        if any(name in self._parameters and name not in self.environment for name in missing):
+            return None  # That parameter was reported.
+        try:
+            return evaluate(expression, self.environment)
+        except EvaluationError as failure:
+            span = failure.span or expression.span or self._start
+            used = sorted(names(expression) & self.environment.keys())
+            values = ", ".join(f"{name} = {_show(self.environment[name])}" for name in used)
+            self._fail("E0609", failure.message, span, label=values)
+            return None
+
+
+def _show(value: Value) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _example(element: Element) -> str:
+    examples = {Element.BOOL: "true", Element.STRING: "text"}
+    return examples.get(element, "8" if element in INTEGERS else "0.5")
+
+
+def _accept(value: Value, element: Element) -> Value | None:
+    """Convert a value to a parameter's type, None if it does not fit."""
+    if isinstance(value, complex):
+        return value if element in COMPLEX else None
+    literal = Number(value) if not isinstance(value, str) else None
+    if not fits(literal_element(value), element, literal):
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and element not in INTEGERS:
+        return float(value)
+    return value
+
+
+def read_value(text: str, element: Element) -> Value | None:
+    """Read a parameter's value as the command line gives it.
+
+    Parameters
+    ----------
+    text : str
+        What stands after ``-D N=``.
+    element : Element
+        The parameter's type.
+
+    Returns
+    -------
+    Value or None
+        None if the text is no value of this type (also if it is out of the type's range, or not finite).
+    """
+    text = text if element is Element.STRING else text.strip()
+    if element is Element.STRING:
+        return text
+    if element is Element.BOOL:
+        return {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}.get(
+            text.lower()
+        )
+    if element in INTEGERS:
+        return _accept(int(text), element) if re.fullmatch(r"[+-]?\d{1,19}", text) else None
+    return _read_real(text, element)
+
+
+def _read_real(text: str, element: Element) -> Value | None:
+    if len(text) > 64 or "_" in text:
+        return None
+    try:
+        number = complex(text.replace(" ", "")) if element in COMPLEX else float(text)
+    except ValueError:
+        return None
+    return number if abs(number) < float("inf") else None

@@ -1,0 +1,335 @@
+"""One call of a module against its directive: which argument goes where, and the types of what goes in.
+
+Data flow: `statements` finds the module and makes a ``CallCheck``; inputs are checked here, results in
+``outputs``; the operations of the standard library that move data have typing rules of their own in
+``standard``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pse.language.check._call_reports import CallReports
+from pse.language.check._context import Context
+from pse.language.check._distribution_check import match_distribution
+from pse.language.check._ir import Argument, CallSite, ModuleReference, Output
+from pse.language.check._scalars import Scalar, place, scalar
+from pse.language.check._scope import TagEntity
+from pse.language.check._shape_unification import Matcher
+from pse.language.check._type_resolution import did_you_mean
+from pse.language.diagnostics._diagnostic import error
+from pse.language.diagnostics._source import Span
+from pse.language.syntax import ast as sx
+from pse.language.types import _symbolic_extents as extents
+from pse.language.types._elements import fits
+from pse.language.types._expressions import Expression, Name, names, render_expression
+from pse.language.types._symbolic_extents import Extent
+from pse.language.types._types import (
+    Direction,
+    Element,
+    Parameter,
+    Pattern,
+    Type,
+)
+
+
+class CallCheck(CallReports):
+    """The check of one call; parameters are those of `CallReports`."""
+
+    def __init__(self, context: Context, node: sx.Call, reference: ModuleReference) -> None:
+        super().__init__(context, node, reference)
+        if node.label is not None and context.partition is None:
+            context.root_thread = f"{node.label.id} "
+        self.matcher = Matcher(context.lookup)
+        self.element: Element | None = None  # what `T` stands for
+        self.inputs: list[Argument] = []
+        parameters = self.signature.parameters
+        self.sizes = {name for p in parameters for extent in p.type.shape or () for name in names(extent)}
+
+    # Arguments.
+
+    def arguments(self) -> dict[str, sx.CallArgument] | None:
+        """Sort the written arguments by parameter; None if they do not fit (which is reported)."""
+        wanted = [p for p in self.signature.inputs if p.type.element is not Element.COMM]
+        if len([a for a in self.node.arguments if a.name is None]) > len(wanted):
+            self._wrong_number(wanted)
+            return None
+        found: dict[str, sx.CallArgument] = {}
+        for index, argument in enumerate(self.node.arguments):
+            name = argument.name.id if argument.name is not None else wanted[index].name
+            if not self._keyword(argument, found, wanted):
+                return None
+            found[name] = argument
+        if any(p.name not in found and p.default is None for p in wanted):
+            self._wrong_number(wanted)
+            return None
+        return found
+
+    def _keyword(
+        self, argument: sx.CallArgument, found: dict[str, sx.CallArgument], wanted: list[Parameter]
+    ) -> bool:
+        """Check the name of an argument: known, not given twice, and after all that have none."""
+        known = [p.name for p in wanted]
+        if argument.name is None:
+            if any(a.name is not None for a in found.values()):
+                self.fail("E0307", "an argument without a name follows one with a name", argument.span)
+                return False
+            return True
+        if argument.name.id not in known:
+            help = did_you_mean(argument.name.id, known)
+            message = f"`{self.node.callee.text}` has no input `{argument.name.id}`"
+            self.fail("E0307", message, argument.name.span, help=help)
+            return False
+        if argument.name.id in found:
+            self.fail("E0307", f"`{argument.name.id}` is given twice", argument.span)
+            return False
+        return True
+
+    def _wrong_number(self, wanted: list[Parameter]) -> None:
+        listed = ", ".join(p.name for p in wanted)
+        takes = f"{len(wanted)} input{'s' * (len(wanted) != 1)}" + (f" ({listed})" if wanted else "")
+        given = len(self.node.arguments)
+        message = f"`{self.node.callee.text}` takes {takes}; {given} {'is' if given == 1 else 'are'} given"
+        self.fail("E0301", message, self.node.span)
+
+    def check_inputs(self, arguments: dict[str, sx.CallArgument]) -> None:
+        """Check every input: scalars first, as they may be extents; but `T` takes an array's type."""
+        checked: dict[str, Argument] = {}
+        wanted = [p for p in self.signature.inputs if p.type.element is not Element.COMM]
+        for parameter in sorted(wanted, key=lambda p: not p.type.scalar or p.type.element is None):
+            argument = arguments.get(parameter.name)
+            result = self.default(parameter) if argument is None else self.check_input(parameter, argument)
+            if result is None:
+                self.failed = True
+            else:
+                checked[parameter.name] = result
+        self.matcher.settle()
+        self.inputs = [checked[p.name] for p in wanted if p.name in checked]
+        self.refuse_aliases()
+
+    def refuse_aliases(self) -> None:
+        """A tag that is changed cannot be another argument of the same call."""
+        changed = {
+            a.tag for a in self.inputs if a.parameter.direction is Direction.INOUT and a.tag is not None
+        }
+        seen: set[str] = set()
+        for argument in self.inputs:
+            if argument.tag in changed and argument.tag in seen:
+                name = self.context.display(argument.tag or "")
+                message = f"`{name}` is given twice, and `{self.node.callee.text}` changes it"
+                self.fail("E0324", message, argument.span, help=f"copy it first:  copy({name}) -> other")
+            seen |= {argument.tag} if argument.tag is not None else set()
+
+    def default(self, parameter: Parameter) -> Argument:
+        """Give the input that the directive's default stands for."""
+        assert parameter.default is not None, "arguments() refuses a missing argument without a default"
+        if parameter.name in self.sizes:
+            self.matcher.known[parameter.name] = self.context.extent(parameter.default)
+        return Argument(parameter, parameter.default, None, self.node.span)
+
+    def check_input(self, parameter: Parameter, argument: sx.CallArgument) -> Argument | None:
+        """Check one input; everything wrong is reported and gives None."""
+        if parameter.type.scalar and parameter.direction is Direction.IN:
+            return self._scalar_input(parameter, argument)
+        entity = self.tag(argument)
+        if entity is None or entity.type is None:
+            return None
+        if not self._is_array(parameter, entity, argument) or not self._may_change(
+            parameter, entity, argument
+        ):
+            return None
+        if not self.match_element(parameter, entity.type, argument.span, argument.value):
+            return None
+        if not parameter.type.scalar and not self._array_input(parameter, entity, argument.span):
+            return None
+        name = Name(entity.unique, argument.value.span)
+        return Argument(parameter, name, entity.unique, argument.span)
+
+    def tag(self, argument: sx.CallArgument) -> TagEntity | None:
+        """Find the tag that an argument names; anything else is reported."""
+        return named_tag(self.context, argument)
+
+    # Scalars.
+
+    def _scalar_input(self, parameter: Parameter, argument: sx.CallArgument) -> Argument | None:
+        found = scalar(self.context, argument.value)
+        if found is None:
+            return None
+        wanted = parameter.type.element or self.element
+        if wanted is None:
+            self.element = found.element
+        elif not fits(found.element, wanted, found.expression):
+            self._element_mismatch(parameter, found.element, argument.span)
+            return None
+        if parameter.name in self.sizes and not self._bind_size(parameter, found, argument.span):
+            return None
+        whole = (
+            found.expression.id
+            if found.element is Element.OBJECT and isinstance(found.expression, Name)
+            else None
+        )
+        return Argument(parameter, found.expression, whole, argument.span)
+
+    def _bind_size(self, parameter: Parameter, found: Scalar, span: Span) -> bool:
+        constant = self.context.constant(found.expression) if found.partition is None else None
+        if constant is None:
+            message = f"`{parameter.name}` is the extent of an array: its value must be known before the run"
+            help = "use parameters, `procs`, partitions, loop counters, and `let` of these"
+            self.fail("E0317", message, span, help=help)
+            return False
+        self.matcher.known[parameter.name] = self.context.extent(constant)
+        return True
+
+    def match_element(self, parameter: Parameter, type: Type, span: Span, value: sx.SyntaxExpression) -> bool:
+        """Check the element type of a tag that is passed whole: it must be the directive's."""
+        if parameter.type.element is None:
+            return type.element is None or self._bind_element(type.element, span)
+        if type.element is parameter.type.element:
+            return True
+        assert type.element is not None, "a tag has an element type"
+        self._element_mismatch(parameter, type.element, span)
+        return False
+
+    def _bind_element(self, element: Element, span: Span) -> bool:
+        if self.element in (None, element):
+            self.element = element
+            return True
+        assert self.element is not None, "None is in the tuple above"
+        message = f"`T` of `{self.node.callee.text}` is {self.element.label} before and {element.label} here"
+        self.fail("E0303", message, span)
+        return False
+
+    def _element_mismatch(self, parameter: Parameter, have: Element, span: Span) -> None:
+        want = parameter.type.element or self.element
+        assert want is not None, "a first `T` takes every element type"
+        message = f"`{parameter.name}` of `{self.node.callee.text}` is {want.label}, not {have.label}"
+        self.fail("E0303", message, span, label=have.label)
+
+    # Arrays.
+
+    def _is_array(self, parameter: Parameter, entity: TagEntity, argument: sx.CallArgument) -> bool:
+        type = entity.type
+        assert type is not None, "checked by the caller"
+        if type.scalar == parameter.type.scalar:
+            return True
+        want = "a scalar" if parameter.type.scalar else "an array"
+        message = f"`{parameter.name}` of `{self.node.callee.text}` is {want}"
+        self.fail("E0304", message, argument.span, label=self.context.show(type))
+        return False
+
+    def _may_change(self, parameter: Parameter, entity: TagEntity, argument: sx.CallArgument) -> bool:
+        """An in-out argument is changed: not a counter or a scalar `let`, nor what all partitions share."""
+        type = entity.type
+        assert type is not None, "checked by the caller"
+        if parameter.direction is not Direction.INOUT:
+            return True
+        if type.scalar and entity.kind in ("let", "counter", "input"):
+            notes = [(entity.span, f"`{entity.display}` is named here, once")]
+            self.fail(
+                "E0204", f"`{entity.display}` cannot be changed", argument.span, notes=notes, help="use `var`"
+            )
+            return False
+        if self.context.partition is not None and type.distribution.pattern is Pattern.REPLICATED:
+            message = (
+                f"`{entity.display}` is replicated: the partitions would each change it in their own way"
+            )
+            self.fail("E0316", message, argument.span, label=self.context.show(type))
+            return False
+        return True
+
+    def _array_input(self, parameter: Parameter, entity: TagEntity, span: Span) -> bool:
+        type = entity.type
+        assert type is not None, "tags have shapes"
+        assert type.shape is not None, "tags have shapes"
+        shape = parameter.type.shape
+        if shape is not None and len(shape) != len(type.shape):
+            what = f"`{parameter.name}` of `{self.node.callee.text}`"
+            message = f"{what} has {_axes(len(shape))}, not {len(type.shape)}"
+            self.fail("E0304", message, span, label=self.context.show(type))
+            return False
+        if not match_distribution(self, parameter, entity, span) or not self._counters_known(entity, span):
+            return False
+        actual = extents.local_shape(type, self.context.lookup)
+        for axis, pattern in enumerate(shape or ()):
+            self._expect(pattern, actual[axis], axis, entity.display, type, span)
+        return True
+
+    def _expect(
+        self, pattern: Expression, actual: Extent, axis: int, display: str, type: Type, span: Span
+    ) -> None:
+        def mismatch(expected: Extent) -> None:
+            message = (
+                f"shape mismatch: axis {axis} of `{display}` is {self.show_extent(actual)}, "
+                f"but `{self.node.callee.text}` needs {self.show_extent(expected)} "
+                f"(`{render_expression(pattern)}`)"
+            )
+            self.fail("E0311", message, span, label=self.context.show(type))
+
+        self.matcher.expect(pattern, actual, mismatch)
+
+    def expect_shape(self, parameter: Parameter, type: Type, display: str, span: Span) -> bool:
+        """Ask for the directive's shape to be that of a tag whose type is known."""
+        shape = parameter.type.shape
+        if shape is None:
+            return True
+        if len(shape) != len(type.shape or ()):
+            message = f"`{parameter.name}` of `{self.node.callee.text}` has {_axes(len(shape))}"
+            self.fail("E0304", message, span, label=self.context.show(type))
+            return False
+        for axis, extent in enumerate(extents.local_shape(type, self.context.lookup)):
+            self._expect(shape[axis], extent, axis, display, type, span)
+        return True
+
+    def _counters_known(self, entity: TagEntity, span: Span) -> bool:
+        """A shape may hang on a loop counter, but then only inside that loop."""
+        assert entity.type is not None, "checked by the caller"
+        used = {name for extent in entity.type.shape or () for name in names(extent)}
+        counters = {name for name in used if (tag := self.context.tags.get(name)) and tag.loop_counter}
+        visible = {tag.unique for block in self.context.frame.blocks for tag in block.values()}
+        if self.context.segments or counters <= visible:
+            return True
+        message = f"the shape of `{entity.display}` hangs on the counter of a loop that has ended"
+        self.fail("E0317", message, span, label=self.context.show(entity.type), directive=False)
+        return False
+
+    # The result.
+
+    def call_site(self, outputs: Sequence[Output]) -> CallSite:
+        """Put the checked call together."""
+        dimensions = {name: extents.to_expression(extent) for name, extent in self.matcher.known.items()}
+        context = self.context
+        context.calls += 1
+        context.threads |= {self.node.label.id} if self.node.label else set()
+        return CallSite(
+            id=context.calls - 1,
+            module=self.reference,
+            inputs=tuple(self.inputs),
+            outputs=tuple(outputs),
+            thread=self.node.label.id if self.node.label else None,
+            parallel=context.partition is not None,
+            partition=context.partition,
+            dimensions=dimensions,
+            span=self.node.span,
+            label=self.node.callee.text,
+        )
+
+
+def named_tag(context: Context, argument: sx.CallArgument) -> TagEntity | None:
+    """Find the tag that an argument names; anything else is reported."""
+    node = argument.value
+    if isinstance(node, sx.CallExpression):
+        scalar(context, node)
+        return None
+    if not isinstance(node, Name):
+        context.report(error("E0309", "a tag is expected here, not an expression", argument.span))
+        return None
+    identifier = sx.Identifier(node.id, place(node))
+    entity = context.use(identifier)
+    if entity is None or isinstance(entity, TagEntity):
+        return entity
+    context.misused(identifier, entity, "a tag")
+    return None
+
+
+def _axes(count: int) -> str:
+    return f"{count} axis" if count == 1 else f"{count} axes"

@@ -1,0 +1,198 @@
+"""Statements that are calls: what is called, a module, a segment, or `swap`, which exchanges two names.
+
+Data flow: `statements` meets a call; `calls` and `outputs` check one of a module, `segments` puts a segment's
+statements in its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pse.language.check._call_check import CallCheck, named_tag
+from pse.language.check._context import Context
+from pse.language.check._declarations import no_such_module
+from pse.language.check._inlining import Walk, inline
+from pse.language.check._ir import (
+    CallSite,
+    ModuleReference,
+    Output,
+    Parallel,
+    Statement,
+    Swap,
+)
+from pse.language.check._output_typing import module_outputs
+from pse.language.check._scope import AliasEntity, Entity, ModuleEntity, SegmentEntity, TagEntity
+from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
+from pse.language.check._targets import Target, poison, targets
+from pse.language.check._type_resolution import did_you_mean
+from pse.language.diagnostics._diagnostic import error
+from pse.language.syntax import ast as sx
+from pse.language.types._expressions import Expression, Name, walk
+from pse.language.types._types import Type
+
+
+def call(context: Context, node: sx.Call, kind: str, body: Walk) -> list[Statement]:
+    """Check a call of a module, a segment, or `swap`.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of the tags that it makes.
+    body : callable
+        Checks the statements of a segment.
+    """
+    entity = _callee(context, node.callee)
+    if isinstance(entity, SegmentEntity):
+        return inline(context, node, entity, kind, body)
+    if not isinstance(entity, ModuleEntity) or entity.reference is None:
+        _poison_without_module(context, node, kind)
+        return []
+    reference = entity.reference
+    if reference.language == "std" and reference.name == "swap":
+        return _swap(context, node)
+    if reference.language == "std" and reference.name == "reduce":
+        message = "`reduce` is no call: it follows the output that it reduces"
+        help = "for example:  energy(x) -> e reduce total(sum)"
+        context.report(error("E0319", message, node.span, help=help))
+        _poison_without_module(context, node, kind)
+        return []
+    return _module(context, node, reference, kind)
+
+
+def _callee(context: Context, callee: sx.Dotted) -> Entity | None:
+    """Find what a call means; what cannot be called is reported and gives None."""
+    first, *rest = callee.parts
+    entity = context.frame.find(first.id)
+    if entity is None:
+        help = did_you_mean(callee.text, context.globals.callables())
+        help = help or "modules come from imports; segments are declared in this file"
+        context.report(error("E0202", f"unknown module `{callee.text}`", callee.span, help=help))
+        return None
+    context.globals.used.add(entity.span)
+    if isinstance(entity, AliasEntity) and len(rest) == 1:
+        return _of_alias(context, entity, rest[0])
+    if rest or not isinstance(entity, ModuleEntity | SegmentEntity):
+        help = (
+            f"call one of its modules:  {first.id}.name(…)"
+            if isinstance(entity, AliasEntity) and not rest
+            else None
+        )
+        context.misused(first, entity, "a module" if help is None else "a module of it")
+        return None
+    if first.id in context.globals.patterns and isinstance(entity, ModuleEntity) and entity.reference is None:
+        path = context.globals.patterns[first.id].rpartition(":")[0]
+        context.report(no_such_module(first, path, []))
+    return entity
+
+
+def _of_alias(context: Context, alias: AliasEntity, name: sx.Identifier) -> ModuleEntity | None:
+    if alias.modules is None:
+        return None
+    if name.id not in alias.modules:
+        context.report(no_such_module(name, alias.path, list(alias.modules)))
+    return alias.modules.get(name.id)
+
+
+def _poison_without_module(context: Context, node: sx.Call, kind: str) -> None:
+    """Look at the names of a call that cannot be checked: uses count, results exist without a type."""
+    for argument in node.arguments:
+        if not isinstance(argument.value, sx.CallExpression):
+            _quietly_used(context, argument.value)
+    for output in node.outputs:
+        if context.frame.find(output.name.id) is None:
+            context.new_tag(output.name, None, kind)
+        if output.reduction is not None and context.frame.find(output.reduction.target.id) is None:
+            context.new_tag(output.reduction.target, None, "produced")
+
+
+def _quietly_used(context: Context, value: Expression) -> None:
+    for node in walk(value):
+        entity = context.frame.find(node.id) if isinstance(node, Name) else None
+        if entity is not None:
+            context.globals.used.add(entity.span)
+
+
+def _module(context: Context, node: sx.Call, reference: ModuleReference, kind: str) -> list[Statement]:
+    check = CallCheck(context, node, reference)
+    standard = reference.language == "std"
+    if standard and reference.name in OUTSIDE_ONLY and context.partition is not None:
+        message = f"`{node.callee.text}` stands outside PARALLEL: every partition would do it"
+        check.fail("E0316", message, node.span, directive=False)
+    found = targets(check, kind) if not check.failed else None
+    outputs: list[Output] = []
+    if found is None:
+        check.failed = True
+    elif standard and reference.name == "print":
+        check_print(check)
+    elif standard and reference.name in OPERATIONS:
+        outputs = check_standard(check, found)
+    else:
+        outputs = _ordinary(check, found)
+    if check.failed or found is None or any(goal is None for goal in found):
+        poison(check, kind)
+        return []
+    return [_where_pieces_are(check.call_site(outputs))]
+
+
+def _where_pieces_are(site: CallSite) -> Statement:
+    """A distributed tag is copied or zeroed where its pieces are, wherever that is written."""
+    if site.parallel or site.module.language != "std" or site.module.name not in ("copy", "zero"):
+        return site
+    partition = site.outputs[0].type.distribution.partition
+    if partition is None:
+        return site
+    inside = replace(site, parallel=True, partition=partition, thread=None)
+    return Parallel(partition, (inside,), site.span)
+
+
+def _ordinary(check: CallCheck, found: list[Target | None]) -> list[Output]:
+    arguments = check.arguments()
+    if arguments is None:
+        return []
+    check.check_inputs(arguments)
+    if check.failed:
+        return []
+    return module_outputs(check, found)
+
+
+def _swap(context: Context, node: sx.Call) -> list[Statement]:
+    """`swap(u, v)`: two tags of one type exchange what they stand for."""
+    arguments = node.arguments
+    if len(arguments) != 2 or node.outputs or any(argument.name is not None for argument in arguments):
+        context.report(
+            error("E0301", "`swap` takes two tags and gives nothing", node.span, help="swap(u, v)")
+        )
+        return []
+    if context.partition is not None:
+        message = "`swap` stands outside PARALLEL: it exchanges names, not pieces"
+        context.report(error("E0316", message, node.span))
+        return []
+    pair = [_swapped(context, argument) for argument in arguments]
+    first, second = pair
+    if first is None or second is None or first.type is None or second.type is None:
+        return []
+    if not _exchangeable(context, first.type, second.type):
+        message = f"`{first.display}` and `{second.display}` have different types"
+        notes = [(first.span, context.show(first.type)), (second.span, context.show(second.type))]
+        context.report(error("E0310", message, node.span, notes=notes))
+        return []
+    if first.unique == second.unique:
+        context.report(error("E0310", f"`{first.display}` is swapped with itself", node.span))
+        return []
+    return [Swap(first.unique, second.unique, node.span)]
+
+
+def _swapped(context: Context, argument: sx.CallArgument) -> TagEntity | None:
+    entity = named_tag(context, argument)
+    if entity is not None and entity.kind in ("counter", "input"):
+        what = "a loop counter" if entity.kind == "counter" else "an input of the segment"
+        message = f"`{entity.display}` is {what}, and cannot be swapped"
+        context.report(error("E0204", message, argument.span, notes=[(entity.span, "declared here")]))
+        return None
+    return entity
+
+
+def _exchangeable(context: Context, left: Type, right: Type) -> bool:
+    shapes = [[context.extent(extent) for extent in type.shape or ()] for type in (left, right)]
+    same = replace(left, shape=()) == replace(right, shape=())
+    return same and shapes[0] == shapes[1] and len(left.shape or ()) == len(right.shape or ())

@@ -1,0 +1,184 @@
+"""The checker: from text to a resolved program, or to everything that is wrong with it.
+
+Data flow: ``parser`` → ``declarations`` → ``statements`` (which inlines ``segments`` and checks ``calls``) →
+``flow`` → ``ResolvedProgram``.  Modules come through the finder that is handed in; none is ever executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pse.language.check._context import Context
+from pse.language.check._dataflow_check import check_flow
+from pse.language.check._declarations import Declarations, declare
+from pse.language.check._distribution_validity import check_layouts
+from pse.language.check._inlining import check_alone
+from pse.language.check._ir import (
+    CallSite,
+    For,
+    If,
+    ModuleReference,
+    Parallel,
+    PartitionDeclaration,
+    ResolvedProgram,
+    Statement,
+    While,
+)
+from pse.language.check._module_protocol import STANDARD, ModuleFinder
+from pse.language.check._scope import PROCS, Frame, Globals, PartitionEntity, SegmentEntity
+from pse.language.check._statements import statements
+from pse.language.diagnostics._diagnostic import Diagnostic, error, has_errors, in_order, warning
+from pse.language.diagnostics._source import Span
+from pse.language.syntax import ast as sx
+from pse.language.syntax._parser import parse
+from pse.language.types._expressions import Name
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """A resolved program (None if it is wrong) and all diagnostics, sorted by place."""
+
+    program: ResolvedProgram | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def check_program(text: str, path: str, *, modules: ModuleFinder) -> CheckResult:
+    """Check a program.
+
+    Parameters
+    ----------
+    text : str
+        The whole file.
+    path : str
+        The path as the user typed it, for diagnostics and for finding modules.
+    modules : ModuleFinder
+        Finds the imported modules and the standard library.
+
+    Returns
+    -------
+    CheckResult
+        Never raises on a bad program: it is described by the diagnostics.
+    """
+    parsed = parse(text, path)
+    if parsed.tree is None or has_errors(parsed.diagnostics):
+        return CheckResult(None, in_order(parsed.diagnostics))
+    names = Globals()
+    context = Context(path, names, Frame(names), list(parsed.diagnostics))
+    declarations = declare(context, parsed.tree, modules)
+    body = _bodies(context, declarations, parsed.tree)
+    if not has_errors(context.diagnostics):
+        context.diagnostics += _unused(context, declarations)
+    diagnostics = in_order(context.diagnostics)
+    if has_errors(diagnostics) or body is None:
+        return CheckResult(None, diagnostics)
+    program = _program(context, text, declarations, body)
+    impossible = check_layouts(program, {})
+    return CheckResult(None if impossible else program, in_order([*diagnostics, *impossible]))
+
+
+def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> tuple[Statement, ...] | None:
+    """Check the program's body, then the segments that nobody calls."""
+    body = None
+    if not declarations.programs:
+        message = "the file has no program"
+        context.report(error("E0206", message, tree.items[-1].span, help="add:  program name { … }"))
+    for again in declarations.programs[1:]:
+        notes = [(declarations.programs[0].name.span, "the first one")]
+        context.report(error("E0206", "a file has one program", again.name.span, notes=notes))
+    if declarations.programs:
+        context.frame = Frame(context.globals)
+        body = statements(context, declarations.programs[0].body)
+        _flow(context, body, ())
+    tags = dict(context.tags)
+    for entity in list(context.globals.names.values()):
+        if isinstance(entity, SegmentEntity) and entity.span not in context.globals.used:
+            given, alone = check_alone(context, entity, statements)
+            _flow(context, alone, [tag.unique for tag in given if tag.type is not None])
+    context.tags = tags
+    return body
+
+
+def _flow(context: Context, body: tuple[Statement, ...], defined: Sequence[str]) -> None:
+    """Check paths only where every statement is understood: a missing one would look like a missing write."""
+    if not has_errors(context.diagnostics):
+        context.diagnostics += check_flow(body, context.tags, defined)
+
+
+def _unused(context: Context, declarations: Declarations) -> list[Diagnostic]:
+    """Warn about names that nothing uses; a name that begins with `_` is unused on purpose."""
+    used, found = context.globals.used, []
+    for tag in context.tags.values():
+        if tag.span not in used and not tag.loop_counter and not tag.display.startswith("_"):
+            help = f"remove it, or call it _{tag.display}"
+            found.append(warning("W0201", f"`{tag.display}` is written but never read", tag.span, help=help))
+    for item in declarations.imports:
+        found += _unused_import(context, item)
+    for parameter in declarations.parameters:
+        if parameter.span not in used:
+            found.append(warning("W0203", f"parameter `{parameter.name}` is never used", parameter.span))
+    for entity in context.globals.names.values():
+        if isinstance(entity, SegmentEntity | PartitionEntity) and entity.span not in used:
+            what = "segment" if isinstance(entity, SegmentEntity) else "partition"
+            found.append(warning("W0204", f"{what} `{entity.name}` is never used", entity.span))
+    return found + _unused_threads(context, declarations)
+
+
+def _unused_import(context: Context, item: sx.Import) -> list[Diagnostic]:
+    names = [local.alias or local.name for local in item.names or ()] + ([item.alias] if item.alias else [])
+    return [
+        warning("W0202", f"import `{name.id}` is never used", name.span)
+        for name in names
+        if name.span not in context.globals.used and item.path != STANDARD
+    ]
+
+
+def _unused_threads(context: Context, declarations: Declarations) -> list[Diagnostic]:
+    return [
+        warning("W0601", f"no call runs in thread `{option.thread}`", option.span)
+        for option in declarations.options
+        if option.thread is not None and option.thread not in context.threads
+    ]
+
+
+def _program(
+    context: Context, text: str, declarations: Declarations, body: tuple[Statement, ...]
+) -> ResolvedProgram:
+    return ResolvedProgram(
+        name=declarations.programs[0].name.id,
+        path=context.path,
+        text=text,
+        parameters=tuple(declarations.parameters),
+        partitions=_partitions(declarations, body),
+        options=tuple(declarations.options),
+        tags=context.tags,
+        body=body,
+        modules=_modules(body),
+    )
+
+
+def _partitions(declarations: Declarations, body: tuple[Statement, ...]) -> tuple[PartitionDeclaration, ...]:
+    """A program that declares no partition has one for each processor, called `procs`."""
+    if declarations.partitions:
+        return tuple(declarations.partitions)
+    span = declarations.programs[0].span
+    start = Span(span.path, span.line, span.column, span.line, span.column)
+    return (PartitionDeclaration(PROCS, Name(PROCS), None, start),)
+
+
+def _modules(body: tuple[Statement, ...]) -> tuple[ModuleReference, ...]:
+    """Give every module that is called, once, in order of first use."""
+    found: dict[ModuleReference, None] = {}
+    waiting: list[Statement] = list(reversed(body))
+    while waiting:
+        statement = waiting.pop()
+        match statement:
+            case CallSite():
+                found[statement.module] = None
+            case If():
+                waiting += reversed((*statement.then, *statement.otherwise))
+            case For() | While() | Parallel():
+                waiting += reversed(statement.body)
+            case _:
+                pass
+    return tuple(found)

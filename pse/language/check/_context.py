@@ -1,0 +1,150 @@
+"""What the checker carries along while it walks a program: names, tags, where it stands, and what it found.
+
+One `Context` for each check.  `statements` walks, `calls` and `standard` check single calls, and they all
+report through here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pse.language.check._ir import Tag
+from pse.language.check._scope import PROCS, Entity, Frame, Globals, PartitionEntity, TagEntity, kind_of
+from pse.language.check._type_resolution import did_you_mean
+from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.syntax import ast as sx
+from pse.language.types import _symbolic_extents as extents
+from pse.language.types._expressions import Expression, Name, substitute
+from pse.language.types._symbolic_extents import Extent
+from pse.language.types._types import Distribution, Pattern, Type, render_type
+
+REPLICATED = Distribution(Pattern.REPLICATED)
+ROOT = Distribution(Pattern.ROOT)
+
+
+@dataclass
+class Context:
+    """State of one check.
+
+    `partition` is the partition of the PARALLEL block that is being walked, None outside; `segments` the
+    names of the segments that are being inlined, `depth` how many blocks are open in all of them;
+    `root_thread` is the label, with a space, of the last labelled call outside PARALLEL: what suggestions
+    are written with.
+    """
+
+    path: str
+    globals: Globals
+    frame: Frame
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    tags: dict[str, Tag] = field(default_factory=dict)
+    constants: dict[str, Expression] = field(default_factory=dict)
+    partition: str | None = None
+    segments: tuple[str, ...] = ()
+    segment_uses: dict[str, int] = field(default_factory=dict)
+    depth: int = 0
+    calls: int = 0
+    root_thread: str = ""
+    threads: set[str] = field(default_factory=set)
+
+    def report(self, diagnostic: Diagnostic) -> None:
+        """Take a diagnostic."""
+        self.diagnostics.append(diagnostic)
+
+    # Names.
+
+    def use(self, name: sx.Identifier) -> Entity | None:
+        """Look up a name that is read; an unknown one is reported and gives None."""
+        entity = self.frame.find(name.id)
+        if entity is None:
+            self.unknown(name)
+        else:
+            self.globals.used.add(entity.span)
+        return entity
+
+    def unknown(self, name: sx.Identifier) -> None:
+        """Report an unknown name."""
+        help = did_you_mean(name.id, self.frame.visible())
+        notes = []
+        if name.id in self.frame.retired:
+            gone = self.frame.retired[name.id]
+            where = "in its loop" if gone.kind == "counter" else "in the block where it is declared"
+            notes = [(gone.span, f"`{name.id}` is known only {where}")]
+            help = None if gone.kind == "counter" else "declare it with `var` before the block"
+        self.report(error("E0201", f"unknown name `{name.id}`", name.span, notes=notes, help=help))
+
+    def misused(self, name: sx.Identifier, entity: Entity, wanted: str) -> None:
+        """Report a name that stands for the wrong kind of thing."""
+        message = f"`{name.id}` is {kind_of(entity)}; {wanted} is expected here"
+        self.report(error("E0210", message, name.span, notes=[(entity.span, "declared here")]))
+
+    def declare(self, entity: TagEntity, *, in_frame: bool = False) -> TagEntity:
+        """Make a new tag visible and record it in the program."""
+        self.frame.declare(entity, in_frame=in_frame)
+        if entity.type is not None:
+            counter = entity.kind == "counter"
+            self.tags[entity.unique] = Tag(entity.unique, entity.type, entity.span, entity.display, counter)
+        return entity
+
+    def new_tag(self, name: sx.Identifier, type: Type | None, kind: str) -> TagEntity:
+        """Declare a tag under a name that must not be taken."""
+        taken = self.frame.find(name.id)
+        if name.id == PROCS:
+            self.report(
+                error("E0205", f"`{PROCS}` is the number of processors and cannot be declared", name.span)
+            )
+        elif taken is not None and taken.span != name.span and name.id not in self.globals.standard:
+            notes = [(taken.span, f"`{name.id}` is {kind_of(taken)} declared here")]
+            self.report(error("E0203", f"`{name.id}` is declared twice", name.span, notes=notes))
+        entity = TagEntity(self.frame.unique(name.id), name.id, name.span, type, kind)
+        return self.declare(entity, in_frame=kind == "produced")
+
+    def display(self, unique: str) -> str:
+        """Give what the user wrote for a resolved name."""
+        return self.tags[unique].display if unique in self.tags else unique
+
+    def show(self, type: Type) -> str:
+        """Write a type for a message."""
+        return render_type(type, display=self.display)
+
+    # Blocks.
+
+    @contextlib.contextmanager
+    def block(self) -> Iterator[None]:
+        """Walk a block."""
+        self.frame.enter()
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+            self.frame.leave()
+
+    # Extents.
+
+    def lookup(self, name: str) -> Extent:
+        """Give the extent that a resolved name stands for; partitions count as their number."""
+        if name in self.constants:
+            return extents.extent_of(self.constants[name], self.lookup)
+        entity = self.globals.names.get(name)
+        if isinstance(entity, PartitionEntity) and entity.count is not None and entity.count != Name(name):
+            return extents.extent_of(entity.count, self.lookup)
+        return extents.atom(name)
+
+    def extent(self, expression: Expression) -> Extent:
+        """Normalise an extent."""
+        return extents.extent_of(expression, self.lookup)
+
+    def constant(self, expression: Expression) -> Expression | None:
+        """Write an expression over parameters, `procs`, partitions, loop counters; None if it needs more."""
+        unknown = False
+
+        def replaced(name: Name) -> Expression:
+            nonlocal unknown
+            tag = self.tags.get(name.id)
+            unknown |= tag is not None and not tag.loop_counter and name.id not in self.constants
+            return self.constants.get(name.id, name)
+
+        result = substitute(expression, replaced)
+        return None if unknown or extents.is_large(result) else result

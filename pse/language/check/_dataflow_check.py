@@ -1,0 +1,307 @@
+"""Tags on the paths of a program: read before written, carried around a loop, written without order.
+
+A single forward pass over the resolved statements.  The state of each tag is a small record; branches are
+taken one after the other from the same state, which a journal brings back, and joined.  Loops need no second
+pass: what an iteration meets first is noted while it is walked, and compared with what the iteration leaves
+behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pse.language.check._ir import (
+    Assign,
+    CallSite,
+    For,
+    If,
+    Output,
+    Parallel,
+    Statement,
+    Swap,
+    Tag,
+    While,
+)
+from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._source import Span
+from pse.language.types._expressions import Expression, Name, Number, walk
+from pse.language.types._types import Direction
+
+Writer = tuple[str, bool, Span]
+"""Thread label, whether inside PARALLEL, and place of an output."""
+
+
+@dataclass(frozen=True)
+class _State:
+    """What is known of one tag at a point of the program.
+
+    `written` on every path, `perhaps` on some path.  `writers` wrote it and nobody has read it
+    since.  `ambiguous` is the inflight loop whose iterations wrote it.  `touched` and `wrote` are the times
+    of the last event and the last write that happened on every path.
+    """
+
+    written: bool = False
+    perhaps: bool = False
+    writers: tuple[Writer, ...] = ()
+    ambiguous: Span | None = None
+    touched: int = 0
+    wrote: int = 0
+
+
+_UNKNOWN = _State()
+
+
+def _join(left: _State, right: _State) -> _State:
+    return _State(
+        left.written and right.written,
+        left.perhaps or right.perhaps,
+        tuple(dict.fromkeys((*left.writers, *right.writers)))[:8],
+        left.ambiguous or right.ambiguous,
+        min(left.touched, right.touched),
+        min(left.wrote, right.wrote),
+    )
+
+
+@dataclass
+class _Loop:
+    """An open loop: when its iteration began, and what the iteration meets first."""
+
+    start: int
+    inflight: bool
+    first_writes: dict[str, list[Writer]] = field(default_factory=dict)
+    first_reads: dict[str, Span] = field(default_factory=dict)
+    writes: dict[str, Span] = field(default_factory=dict)
+
+
+def check_flow(
+    body: Sequence[Statement], tags: Mapping[str, Tag], defined: Iterable[str] = ()
+) -> list[Diagnostic]:
+    """Check all paths of a resolved program.
+
+    Parameters
+    ----------
+    body : sequence of Statement
+        The resolved statements.
+    tags : mapping of str to Tag
+        All tags of the program.
+    defined : iterable of str
+        Tags that have a value from the start (the inputs of a segment that is checked alone).
+    """
+    flow = _Flow(tags)
+    for tag in defined:
+        flow.write(tag, tags[tag].span, None)
+    flow.block(body)
+    return flow.diagnostics
+
+
+class _Flow:
+    def __init__(self, tags: Mapping[str, Tag]) -> None:
+        self.diagnostics: list[Diagnostic] = []
+        self._tags = tags
+        self._states: dict[str, _State] = {}
+        self._journal: list[tuple[str, _State]] = []
+        self._loops: list[_Loop] = []
+        self._time = 0
+
+    # Events.
+
+    def _state(self, tag: str) -> _State:
+        return self._states.get(tag, _UNKNOWN)
+
+    def _set(self, tag: str, state: _State) -> None:
+        self._journal.append((tag, self._state(tag)))
+        self._states[tag] = state
+
+    def _tick(self) -> int:
+        self._time += 1
+        return self._time
+
+    def read(self, tag: str, span: Span) -> None:
+        """A tag is read."""
+        if tag not in self._tags:
+            return
+        state = self._state(tag)
+        if not state.written:
+            self._unwritten(tag, span, state)
+        elif state.ambiguous is not None:
+            self._ambiguous(tag, span, state.ambiguous)
+        for loop in reversed(self._loops):
+            if state.wrote >= loop.start:
+                break
+            loop.first_reads.setdefault(tag, span)
+        # Reported once: afterwards the tag counts as written.
+        written = replace(state, written=True, perhaps=True, writers=(), ambiguous=None, touched=self._tick())
+        self._set(tag, written)
+
+    def write(self, tag: str, span: Span, writer: Writer | None) -> None:
+        """A tag gets a new value; `writer` is given where the order of threads matters."""
+        state = self._state(tag)
+        if writer is not None:
+            self._ordered(tag, writer, state.writers)
+        for loop in reversed(self._loops):
+            loop.writes.setdefault(tag, span)
+            if writer is not None and state.touched < loop.start:
+                loop.first_writes.setdefault(tag, []).append(writer)
+        now = self._tick()
+        self._set(tag, _State(True, True, (writer,) if writer else (), None, now, now))
+
+    # Statements.
+
+    def block(self, body: Sequence[Statement]) -> None:
+        """Walk statements one after the other."""
+        for statement in body:
+            self._statement(statement)
+
+    def _statement(self, statement: Statement) -> None:
+        match statement:
+            case CallSite():
+                self._call(statement)
+            case Assign(tag, value, span):
+                self._reads(value, span)
+                self.write(tag, span, None)
+            case Swap(left, right, span):
+                for tag in (left, right):
+                    self.read(tag, span)
+                for tag in (left, right):
+                    self.write(tag, span, None)
+            case If(condition, then, otherwise, span):
+                self._reads(condition, span)
+                self._branches(lambda: self.block(then), lambda: self.block(otherwise))
+            case Parallel(_, body, _):
+                self.block(body)
+            case While():
+                self._while(statement)
+            case For():
+                self._for(statement)
+
+    def _reads(self, expression: Expression, span: Span) -> None:
+        for node in walk(expression):
+            if isinstance(node, Name):
+                self.read(node.id, node.span or span)
+
+    def _call(self, site: CallSite) -> None:
+        for argument in site.inputs:
+            self._reads(argument.value, argument.span)
+        for argument in site.inputs:
+            if argument.parameter.direction is Direction.INOUT and argument.tag is not None:
+                self.write(argument.tag, argument.span, None)
+        for output in site.outputs:
+            self._output(site, output)
+
+    def _output(self, site: CallSite, output: Output) -> None:
+        writer = (site.thread, site.parallel, output.span) if site.thread is not None else None
+        self.write(output.tag, output.span, writer)
+        if output.reduction is not None:
+            reduced = (writer[0], writer[1], output.reduction.span) if writer is not None else None
+            self.write(output.reduction.target, output.reduction.span, reduced)
+
+    def _while(self, loop: While) -> None:
+        self._reads(loop.limit, loop.span)
+        self._reads(loop.condition, loop.span)
+
+        def body() -> None:
+            self.block(loop.body)
+            self._reads(loop.condition, loop.span)
+
+        self._loop(body, loop.span, False, False)
+
+    def _for(self, loop: For) -> None:
+        for bound in (loop.lower, loop.upper, *((loop.inflight,) if loop.inflight is not None else ())):
+            self._reads(bound, loop.span)
+
+        def body() -> None:
+            self.write(loop.counter, loop.span, None)
+            self.block(loop.body)
+
+        bounds = (loop.lower, loop.upper)
+        known = [bound.value for bound in bounds if isinstance(bound, Number)]
+        runs = len(known) == 2 and known[0] < known[1]
+        self._loop(body, loop.span, loop.inflight is not None, runs)
+
+    # Paths.
+
+    def _branches(self, first: Callable[[], object], second: Callable[[], object]) -> None:
+        """Take two paths from here and join them."""
+        one, two = self._path(first), self._path(second)
+        for tag in one.keys() | two.keys():
+            before = self._state(tag)
+            self._set(tag, _join(one.get(tag, before), two.get(tag, before)))
+
+    def _path(self, walk: Callable[[], object]) -> dict[str, _State]:
+        """Walk a path, give the states that it changes, and go back to where it began."""
+        mark = len(self._journal)
+        walk()
+        changed = {tag: self._states[tag] for tag, _ in self._journal[mark:]}
+        for tag, state in reversed(self._journal[mark:]):
+            self._states[tag] = state
+        del self._journal[mark:]
+        return changed
+
+    def _loop(self, body: Callable[[], object], span: Span, inflight: bool, runs: bool) -> None:
+        """Walk a loop's body once; the loop may run zero times unless `runs`."""
+        loop = _Loop(self._tick(), inflight)
+        self._loops.append(loop)
+        after = self._path(body)
+        self._loops.pop()
+        for tag, writers in loop.first_writes.items():
+            for writer in writers:
+                self._ordered(tag, writer, after[tag].writers)
+        if inflight:
+            self._carried(loop)
+        else:
+            self._next_round(loop, after)
+        for tag, state in after.items():
+            unclear = inflight and tag in loop.writes and tag not in loop.first_reads
+            left = replace(state, ambiguous=span) if unclear else state
+            self._set(tag, left if runs else _join(left, self._state(tag)))
+
+    # Reports.
+
+    def _display(self, tag: str) -> str:
+        return self._tags[tag].display or tag
+
+    def _unwritten(self, tag: str, span: Span, state: _State) -> None:
+        name = self._display(tag)
+        message = f"`{name}` is read before anything has written it"
+        help = f"write it before, for example with a call:  … -> {name}"
+        if state.perhaps:
+            message = f"`{name}` may be read before it is written: on some path nothing writes it"
+            help = "a loop may run zero times and a branch may be skipped: give it a value before"
+        self.diagnostics.append(error("E0401", message, span, help=help))
+
+    def _ambiguous(self, tag: str, span: Span, loop: Span) -> None:
+        message = (
+            f"`{self._display(tag)}` is written by every iteration in flight: which one's value is meant?"
+        )
+        notes = [(loop, "the loop whose iterations are independent")]
+        help = "remove `inflight`, or use the value inside the loop"
+        self.diagnostics.append(error("E0405", message, span, notes=notes, help=help))
+
+    def _next_round(self, loop: _Loop, after: Mapping[str, _State]) -> None:
+        """What an iteration reads first may be what iterations in flight wrote in the round before."""
+        for tag, span in loop.first_reads.items():
+            inner = after[tag].ambiguous
+            if inner is not None:
+                self._ambiguous(tag, span, inner)
+
+    def _carried(self, loop: _Loop) -> None:
+        for tag, span in loop.first_reads.items():
+            if tag not in loop.writes:
+                continue
+            message = (
+                f"`{self._display(tag)}` is carried from one iteration to the next, but they run in flight"
+            )
+            notes = [(loop.writes[tag], "written here, for the next iteration to read")]
+            help = "remove `inflight`, or write the tag in each iteration before it is read"
+            self.diagnostics.append(error("E0402", message, span, notes=notes, help=help))
+
+    def _ordered(self, tag: str, writer: Writer, before: tuple[Writer, ...]) -> None:
+        """Two threads of one region write a tag, and nothing between the writes orders them."""
+        for thread, parallel, span in before:
+            if parallel == writer[1] and thread != writer[0]:
+                message = f"`{self._display(tag)}` is written by {thread} and by {writer[0]} without order"
+                notes = [(span, f"written by {thread} here, and not read since")]
+                help = "give both calls one thread, or read the tag in between"
+                self.diagnostics.append(error("E0404", message, writer[2], notes=notes, help=help))
+                return

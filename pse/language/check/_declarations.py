@@ -1,0 +1,301 @@
+"""The items of a file before its program: imports, parameters, partitions, options, segments."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pse.errors import EvaluationError, ModuleNotFound
+from pse.language.check._binding import MAX_PARTITIONS
+from pse.language.check._context import Context
+from pse.language.check._ir import ModuleReference, Option, ParameterDeclaration, PartitionDeclaration
+from pse.language.check._module_protocol import STANDARD, ModuleFile, ModuleFinder
+from pse.language.check._scalars import bound, condition, place, scalar
+from pse.language.check._scope import (
+    PROCS,
+    AliasEntity,
+    Entity,
+    ModuleEntity,
+    ParameterEntity,
+    PartitionEntity,
+    SegmentEntity,
+    kind_of,
+)
+from pse.language.check._type_resolution import did_you_mean, element_of
+from pse.language.diagnostics._diagnostic import Diagnostic, error, has_errors
+from pse.language.syntax import ast as sx
+from pse.language.types._elements import fits
+from pse.language.types._evaluation import evaluate
+from pse.language.types._expressions import Expression, Value, names
+from pse.language.types._options import OPTIONS
+from pse.language.types._types import Element, Signature
+
+
+class Declarations(NamedTuple):
+    """What the items of a file declare."""
+
+    parameters: list[ParameterDeclaration]
+    partitions: list[PartitionDeclaration]
+    options: list[Option]
+    segments: list[sx.Segment]
+    programs: list[sx.ProgramBody]
+    imports: list[sx.Import]
+
+
+def declare(context: Context, tree: sx.Program, finder: ModuleFinder) -> Declarations:
+    """Read all items in textual order; everything wrong is reported."""
+    declarations = Declarations([], [], [], [], [], [])
+    _standard(context, finder)
+    for item in tree.items:
+        _item(context, item, declarations, finder)
+    return declarations
+
+
+def _item(context: Context, item: sx.Item, declarations: Declarations, finder: ModuleFinder) -> None:
+    match item:
+        case sx.Import():
+            declarations.imports.append(item)
+            _import(context, item, finder)
+        case sx.Segment():
+            declarations.segments.append(item)
+            _add(context, item.name, SegmentEntity(item.name.id, item, item.name.span))
+        case sx.ProgramBody():
+            declarations.programs.append(item)
+        case sx.Param():
+            _parameter(context, item, declarations)
+        case sx.PartitionNode():
+            _partition(context, item, declarations)
+        case sx.Options():
+            _options(context, item, declarations, finder)
+        case sx.Version():
+            pass  # The parser has checked it.
+
+
+def _add(context: Context, name: sx.Identifier, entity: Entity) -> None:
+    """Give a name a meaning in the file; one that is taken is reported, and the first meaning stays."""
+    taken = context.globals.names.get(name.id)
+    if name.id == PROCS:
+        context.report(
+            error("E0205", f"`{PROCS}` is the number of processors and cannot be declared", name.span)
+        )
+    elif taken is not None:
+        notes = [(taken.span, f"`{name.id}` is {kind_of(taken)} declared here")]
+        context.report(error("E0203", f"`{name.id}` is declared twice", name.span, notes=notes))
+    else:
+        context.globals.names[name.id] = entity
+
+
+# Imports.
+
+
+def _standard(context: Context, finder: ModuleFinder) -> None:
+    """Make the standard library's names visible, import or not."""
+    file = finder.find(STANDARD, context.path)
+    for signature in file.signatures:
+        reference = _reference(file, signature)
+        span = signature.span
+        assert span is not None, "the standard library's signatures have places"
+        context.globals.standard[signature.name] = ModuleEntity(signature.name, reference, span)
+
+
+def _reference(file: ModuleFile, signature: Signature) -> ModuleReference:
+    line = signature.span.line if signature.span is not None else 1
+    return ModuleReference(signature.name, signature, file.source, file.path, line, file.language)
+
+
+def _import(context: Context, item: sx.Import, finder: ModuleFinder) -> None:
+    file = _find(context, item, finder)
+    modules = (
+        {s.name: ModuleEntity(s.name, _reference(file, s), item.span) for s in file.signatures}
+        if file
+        else None
+    )
+    if item.alias is not None:
+        language = file.language if file else ""
+        _add(context, item.alias, AliasEntity(item.alias.id, modules, item.path, language, item.alias.span))
+    for name in item.names or ():
+        _imported_name(context, item, name, file, modules)
+    if item.alias is None and item.names is None and item.path != STANDARD:
+        help = f'write: import "{item.path}" as k   or: import "{item.path}" {{ name }}'
+        context.report(error("E0503", "this import gives its modules no name", item.span, help=help))
+
+
+def _find(context: Context, item: sx.Import, finder: ModuleFinder) -> ModuleFile | None:
+    try:
+        file = finder.find(item.path, context.path)
+    except ModuleNotFound as missing:
+        context.report(error("E0501", missing.message, item.path_span, help=missing.help))
+        return None
+    for diagnostic in file.diagnostics:
+        context.report(diagnostic)
+    return None if has_errors(file.diagnostics) and not file.signatures else file
+
+
+def _imported_name(
+    context: Context,
+    item: sx.Import,
+    name: sx.ImportName,
+    file: ModuleFile | None,
+    modules: dict[str, ModuleEntity] | None,
+) -> None:
+    local = name.alias or name.name
+    found = modules.get(name.name.id) if modules is not None else None
+    reference = found.reference if found is not None else None
+    if file is not None and reference is None and not has_errors(file.diagnostics):
+        if file.language == "python":
+            # Perhaps a distribution pattern; call_statements.py reports it if it is called.
+            context.globals.patterns[local.id] = f"{file.path}:{name.name.id}"
+        if file.language != "python" or (file.names is not None and name.name.id not in file.names):
+            context.report(no_such_module(name.name, item.path, [*(modules or ()), *(file.names or ())]))
+    _add(context, local, ModuleEntity(local.id, reference, name.span))
+
+
+def no_such_module(name: sx.Identifier, path: str, known: list[str]) -> Diagnostic:
+    """Report a name that a module file does not have."""
+    listed = f"it has: {', '.join(sorted({*known})[:12])}" if known else None
+    help = did_you_mean(name.id, known) or listed or "a module has a `coven module` directive above it"
+    return error("E0502", f"`{path}` has no module `{name.id}`", name.span, help=help)
+
+
+# Parameters.
+
+
+def _parameter(context: Context, item: sx.Param, declarations: Declarations) -> None:
+    element = element_of(item.element, context.report)
+    if element in (Element.COMM, Element.OBJECT):
+        message = f"a parameter cannot be of type `{item.element.id}`"
+        context.report(
+            error("E0608", message, item.element.span, help="parameters are numbers, bool or string")
+        )
+        element = None
+    default = _default(context, item, element)
+    _add(context, item.name, ParameterEntity(item.name.id, element, item.name.span))
+    where = condition(context, item.where) if item.where is not None else None
+    context.globals.used.discard(item.name.span)  # Its own `where` is no use of a parameter.
+    if (
+        element is None
+        or (default is None) != (item.default is None)
+        or (where is None) != (item.where is None)
+    ):
+        return
+    if not _default_holds(context, item, default, where):
+        return
+    declarations.parameters.append(
+        ParameterDeclaration(item.name.id, element, default, where, item.name.span)
+    )
+
+
+def _default(context: Context, item: sx.Param, element: Element | None) -> Expression | None:
+    if item.default is None:
+        return None
+    found = scalar(context, item.default)
+    if found is None or element is None:
+        return None
+    if not fits(found.element, element, found.expression):
+        message = f"`{item.name.id}` is {element.label}, but its default is {found.element.label}"
+        context.report(error("E0303", message, place(item.default)))
+        return None
+    return found.expression
+
+
+def _default_holds(
+    context: Context, item: sx.Param, default: Expression | None, where: Expression | None
+) -> bool:
+    """Check a constant default against a `where` that hangs on nothing else."""
+    if default is None or where is None or names(default) or names(where) - {item.name.id}:
+        return True
+    try:
+        value = evaluate(default, {})
+        holds = evaluate(where, {item.name.id: value})
+    except EvaluationError as failure:
+        context.report(error("E0323", failure.message, failure.span or item.span))
+        return False
+    if not holds:
+        message = f"the default of `{item.name.id}` is out of its own `where`"
+        context.report(error("E0601", message, default.span or item.span, label=str(value)))
+    return bool(holds)
+
+
+# Partitions.
+
+
+def _partition(context: Context, item: sx.PartitionNode, declarations: Declarations) -> None:
+    count = _count(context, item.count)
+    if item.layout is not None and item.layout.id != "grid":
+        message = f"a partition can be laid out as grid(…), not `{item.layout.id}`"
+        context.report(
+            error("E0607", message, item.layout.span, help=f"write: as grid({', '.join(['…'] * 2)})")
+        )
+    grid = [_count(context, extent) for extent in item.grid]
+    entity = PartitionEntity(item.name.id, count, len(grid), item.name.span)
+    _add(context, item.name, entity)
+    if count is None or None in grid:
+        return
+    extents = tuple(extent for extent in grid if extent is not None) if item.layout is not None else None
+    declarations.partitions.append(PartitionDeclaration(item.name.id, count, extents, item.name.span))
+
+
+def _count(context: Context, node: sx.SyntaxExpression) -> Expression | None:
+    """Check a number of partitions: an integer, and at least 1 where that can be seen."""
+    found = bound(context, node)
+    if found is None or names(found):
+        return found
+    value = evaluate(found, {})  # scalar() has refused constants without a value.
+    if not isinstance(value, int) or not 1 <= value <= MAX_PARTITIONS:
+        message = f"there must be 1 to {MAX_PARTITIONS:,} partitions, not {value}"
+        context.report(error("E0607", message, place(node)))
+        return None
+    return found
+
+
+# Options.
+
+
+def _options(context: Context, item: sx.Options, declarations: Declarations, finder: ModuleFinder) -> None:
+    for entry in item.entries:
+        option = _option(context, entry)
+        if option is not None and option.name == "placement":
+            _placement(context, entry, str(option.value), finder)
+        twice = [
+            o for o in declarations.options if option and (o.name, o.thread) == (option.name, option.thread)
+        ]
+        if option is None:
+            continue
+        if twice:
+            notes = [(twice[0].span, "set here first")]
+            context.report(error("E0203", f"option `{option.name}` is set twice", entry.span, notes=notes))
+        declarations.options.append(option)
+
+
+def _option(context: Context, entry: sx.OptionNode) -> Option | None:
+    kind = OPTIONS.get(entry.name.id)
+    if kind is None:
+        help = did_you_mean(entry.name.id, OPTIONS) or f"options are {', '.join(OPTIONS)}"
+        context.report(error("E0605", f"unknown option `{entry.name.id}`", entry.name.span, help=help))
+        return None
+    if entry.thread is not None and not kind.per_thread:
+        message = f"option `{entry.name.id}` holds for the whole program, not for one thread"
+        context.report(error("E0605", message, entry.thread.span))
+        return None
+    readable = entry.word or isinstance(entry.value, int) or (kind.quoted and isinstance(entry.value, str))
+    value: Value | None = kind.read(str(entry.value)) if readable else None
+    if value is None:
+        message = f"option `{entry.name.id}` is {kind.expected}"
+        context.report(error("E0606", message, entry.value_span))
+        return None
+    return Option(entry.name.id, value, entry.thread.id if entry.thread else None, entry.span)
+
+
+def _placement(context: Context, entry: sx.OptionNode, value: str, finder: ModuleFinder) -> None:
+    """Look whether the function that a placement names is there, as far as its file's text tells."""
+    path, colon, function = value.rpartition(":")
+    if not colon:
+        return
+    try:
+        file = finder.find(path, context.path)
+    except ModuleNotFound as missing:
+        context.report(error("E0606", missing.message, entry.value_span, help=missing.help))
+        return
+    if file.names is not None and function not in file.names:
+        help = f"write it: def {function}(partitions, processors), giving the processor of every partition"
+        message = f"`{path}` has no function `{function}`"
+        context.report(error("E0606", message, entry.value_span, help=help))

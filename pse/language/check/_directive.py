@@ -1,0 +1,149 @@
+"""Module directives: from the text after ``coven module`` to a signature.
+
+The room ``modules`` finds the text behind each host language's comment and calls ``parse_directive``; the
+checker gets the signatures back through its finder.
+"""
+
+from __future__ import annotations
+
+from pse.language.check._type_resolution import Report, distribution_of, element_of
+from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._source import Span
+from pse.language.syntax import ast as sx
+from pse.language.syntax._parser import parse_directive_tree
+from pse.language.types._elements import fits, literal_element
+from pse.language.types._expressions import Apply, Expression, Name, Number, Text, Unary, names, walk
+from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Signature, Type
+
+ANY_ELEMENT = "T"
+"""Stands for any element type, the same wherever it appears in one directive."""
+
+_ANYWHERE = Distribution(Pattern.ANY)
+
+
+def parse_directive(text: str, span: Span) -> Signature | tuple[Diagnostic, ...]:
+    """Read a module directive.
+
+    Parameters
+    ----------
+    text : str
+        What stands after ``coven module``: ``step(in f64 u[nx+2, ny+2], out f64 residual)``.
+    span : Span
+        Where the text stands; its line and column place diagnostics.
+
+    Returns
+    -------
+    Signature or tuple of Diagnostic
+        The signature, whose span is `span`; or everything that is wrong.
+    """
+    tree = parse_directive_tree(text, span)
+    if isinstance(tree, Diagnostic):
+        return (tree,)
+    found: list[Diagnostic] = []
+    parameters = [_parameter(node, found.append) for node in tree.parameters]
+    _check_names(tree, found.append)
+    _check_shapes(parameters, found.append)
+    if found:
+        return tuple(found)
+    return Signature(tree.name.id, tuple(parameters), _dimensions(parameters), tree.collective, span)
+
+
+def _parameter(node: sx.DirectiveParameter, report: Report) -> Parameter:
+    direction = Direction(node.direction)
+    element = None if node.type.element.id == ANY_ELEMENT else element_of(node.type.element, report)
+    shape = node.type.shape if node.type.shape is None else (node.type.shape or None)
+    type = Type(element, () if node.type.shape is None else shape, _distribution(node, report))
+    _check_element(node, type, direction, report)
+    _check_default(node, type, direction, report)
+    return Parameter(node.name.id, direction, type, node.default, node.span)
+
+
+def _distribution(node: sx.DirectiveParameter, report: Report) -> Distribution:
+    written = node.type.distribution
+    if written is None:
+        return _ANYWHERE
+    if written.partition is not None:
+        message = "a directive names no partition: a module works on any"
+        report(error("E0511", message, written.partition.span, help="remove `over …`"))
+    shape = node.type.shape
+    rank = len(shape) if shape else (None if shape == () else 0)
+    return distribution_of(written, rank, report, lambda pattern: pattern.text) or _ANYWHERE
+
+
+def _check_element(node: sx.DirectiveParameter, type: Type, direction: Direction, report: Report) -> None:
+    special = type.element in (Element.STRING, Element.COMM)
+    if special and not (type.scalar and direction is Direction.IN):
+        message = f"`{node.type.element.id}` can only be a scalar `in` parameter"
+        report(error("E0511", message, node.span))
+
+
+def _check_default(node: sx.DirectiveParameter, type: Type, direction: Direction, report: Report) -> None:
+    default = node.default
+    if default is None:
+        return
+    literal = default.operand if isinstance(default, Unary) else default
+    if not isinstance(literal, Number | Text):
+        report(error("E0511", "a default must be a literal", default.span or node.span))
+    elif not type.scalar or direction is not Direction.IN:
+        report(error("E0511", "only a scalar `in` parameter can have a default", node.span))
+    elif type.element is not None and not fits(literal_element(literal.value), type.element, default):
+        message = f"the default of `{node.name.id}` is no {type.element.label}"
+        report(error("E0511", message, default.span or node.span))
+
+
+def _check_names(tree: sx.Directive, report: Report) -> None:
+    seen: set[str] = set()
+    for parameter in tree.parameters:
+        if parameter.name.id in seen:
+            message = f"two parameters are called `{parameter.name.id}`"
+            report(error("E0511", message, parameter.name.span))
+        seen.add(parameter.name.id)
+
+
+def _check_shapes(parameters: list[Parameter], report: Report) -> None:
+    """Check that extents are integer arithmetic on dimension names and on scalar integer parameters."""
+    by_name = {parameter.name: parameter for parameter in parameters}
+    integers = (Element.I64, Element.I32)
+    for parameter in parameters:
+        for extent in parameter.type.shape or ():
+            span = extent.span or parameter.span
+            assert span is not None, "the parser gives every parameter a span"
+            if not all(_is_arithmetic(node) for node in walk(extent)):
+                report(error("E0511", "an extent must be integer arithmetic on dimension names", span))
+            for name in names(extent) & by_name.keys():
+                other = by_name[name]
+                if (
+                    not other.type.scalar
+                    or other.type.element not in integers
+                    or other.direction is not Direction.IN
+                ):
+                    message = (
+                        f"`{name}` is used as an extent: it must be `in i64 {name}`, or no parameter at all"
+                    )
+                    report(error("E0511", message, span))
+
+
+def _is_arithmetic(node: Expression) -> bool:
+    match node:
+        case Name():
+            return True
+        case Number(value):
+            return type(value) is int
+        case Unary(operator):
+            return operator == "-"
+        case Text() | Apply():
+            return False
+        case _:
+            return node.operator in ("+", "-", "*", "/", "%")
+
+
+def _dimensions(parameters: list[Parameter]) -> tuple[str, ...]:
+    """Give the dimension names in order of first appearance, without those that are scalar parameters."""
+    scalars = {parameter.name for parameter in parameters}
+    found: dict[str, None] = {}
+    for parameter in parameters:
+        for extent in parameter.type.shape or ():
+            found |= {
+                node.id: None for node in walk(extent) if isinstance(node, Name) and node.id not in scalars
+            }
+    return tuple(found)

@@ -1,0 +1,244 @@
+"""Segments: reusable blocks, inlined where they are called.
+
+An array goes in and comes out by name: inside, the segment's names stand for the caller's tags.  A scalar
+input is named once at the call.  Everything else inside has names of its own (`ring#2.visiting`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from pse.language.check._call_check import named_tag
+from pse.language.check._context import Context
+from pse.language.check._distribution_check import conversion
+from pse.language.check._ir import Assign, Statement
+from pse.language.check._scalars import scalar
+from pse.language.check._scope import Frame, SegmentEntity, TagEntity
+from pse.language.check._targets import Target, target
+from pse.language.check._written import written_type
+from pse.language.diagnostics._diagnostic import error
+from pse.language.diagnostics._source import Span
+from pse.language.syntax import ast as sx
+from pse.language.types._elements import fits
+from pse.language.types._types import Type
+
+Walk = Callable[[Context, sx.Block], tuple[Statement, ...]]
+"""Checks the statements of a block (handed in by ``statements``, which calls this file)."""
+
+
+def inline(context: Context, node: sx.Call, entity: SegmentEntity, kind: str, walk: Walk) -> list[Statement]:
+    """Check one use of a segment and give its statements."""
+    segment = entity.node
+    if not _callable(context, node, entity) or not _counts(context, node, segment):
+        _declare_poison(context, node, kind)
+        return []
+    goals = [target(context, output, kind) for output in node.outputs]
+    caller = context.frame
+    inner = _frame(context, entity.name)
+    before: list[Statement] = []
+    for field, argument in zip(segment.inputs, node.arguments, strict=True):
+        before += _input(context, caller, inner, field, argument)
+    for field, goal in zip(segment.outputs, goals, strict=True):
+        _output(context, caller, inner, field, goal)
+    return [*before, *_body(context, inner, entity, walk)]
+
+
+def check_alone(
+    context: Context, entity: SegmentEntity, walk: Walk
+) -> tuple[list[TagEntity], tuple[Statement, ...]]:
+    """Check a segment that nobody calls, for any inputs of its types; give these and its body."""
+    inner, caller = _frame(context, entity.name), context.frame
+    context.frame = inner
+    given = []
+    for field, kind in [
+        *((f, "input") for f in entity.node.inputs),
+        *((f, "output") for f in entity.node.outputs),
+    ]:
+        tag = context.new_tag(field.name, written_type(context, field.type), kind)
+        context.globals.used.add(field.name.span)
+        given += [tag] if kind == "input" else []
+    context.frame = caller
+    return given, _body(context, inner, entity, walk)
+
+
+def _frame(context: Context, name: str) -> Frame:
+    count = context.segment_uses[name] = context.segment_uses.get(name, 0) + 1
+    prefix = f"{context.frame.prefix}{name}#{count}."
+    return Frame(context.globals, prefix)
+
+
+def _body(context: Context, inner: Frame, entity: SegmentEntity, walk: Walk) -> tuple[Statement, ...]:
+    caller, segments = context.frame, context.segments
+    context.frame, context.segments = inner, (*segments, entity.name)
+    context.depth += 1
+    try:
+        return walk(context, entity.node.body)
+    finally:
+        context.depth -= 1
+        context.frame, context.segments = caller, segments
+
+
+def _callable(context: Context, node: sx.Call, entity: SegmentEntity) -> bool:
+    if entity.name in context.segments:
+        chain = " → ".join([*context.segments[context.segments.index(entity.name) :], entity.name])
+        message = f"segment `{entity.name}` calls itself ({chain})"
+        context.report(error("E0207", message, node.span, help="segments are inlined: use a loop"))
+        return False
+    if node.label is not None:
+        message = "a segment has no thread: its calls have their own"
+        context.report(error("E0210", message, node.label.span, help=f"remove `{node.label.id}`"))
+        return False
+    return True
+
+
+def _counts(context: Context, node: sx.Call, segment: sx.Segment) -> bool:
+    """Check how many inputs and outputs are given."""
+    name, wanted, given = segment.name.id, segment.inputs, node.arguments
+    notes = [(segment.name.span, "the segment is declared here")]
+    for argument in given:
+        if argument.name is not None:
+            message = "the inputs of a segment are given by position"
+            context.report(error("E0307", message, argument.span, notes=notes))
+            return False
+    if len(wanted) != len(given):
+        message = f"segment `{name}` takes {_number(wanted, 'input')}; {len(given)} given"
+        context.report(error("E0301", message, node.span, notes=notes))
+        return False
+    if len(segment.outputs) != len(node.outputs):
+        message = f"segment `{name}` gives {_number(segment.outputs, 'output')}; {len(node.outputs)} named"
+        context.report(error("E0302", message, node.span, notes=notes))
+        return False
+    return _distinct(context, node)
+
+
+def _number(fields: Sequence[sx.Field], word: str) -> str:
+    return f"{len(fields)} {word}{'s' * (len(fields) != 1)}"
+
+
+def _distinct(context: Context, node: sx.Call) -> bool:
+    """An output cannot be an input too: inside, both names would stand for one tag."""
+    used = {
+        a.value.id
+        for a in node.arguments
+        if not isinstance(a.value, sx.CallExpression) and hasattr(a.value, "id")
+    }
+    for output in node.outputs:
+        if output.name.id in used:
+            message = f"`{output.name.id}` is both an input and an output of the segment"
+            help = f"copy it first:  copy({output.name.id}) -> before"
+            context.report(error("E0203", message, output.name.span, help=help))
+            return False
+        if output.reduction is not None:
+            message = "the outputs of a segment cannot be reduced here"
+            context.report(error("E0319", message, output.reduction.span, help="reduce inside the segment"))
+            return False
+        used.add(output.name.id)
+    return True
+
+
+def _declare_poison(context: Context, node: sx.Call, kind: str) -> None:
+    for output in node.outputs:
+        if context.frame.find(output.name.id) is None:
+            context.new_tag(output.name, None, kind)
+
+
+def _in(context: Context, frame: Frame, do: Callable[[], object]) -> object:
+    """Do something while another frame is open."""
+    caller, context.frame = context.frame, frame
+    try:
+        return do()
+    finally:
+        context.frame = caller
+
+
+def _field_type(context: Context, inner: Frame, field: sx.Field) -> Type | None:
+    """Read the type of an input or output, in which the segment's scalar inputs may stand."""
+    found = _in(context, inner, lambda: written_type(context, field.type))
+    assert found is None or isinstance(found, Type), "written_type gives nothing else"
+    return found
+
+
+def _input(
+    context: Context, caller: Frame, inner: Frame, field: sx.Field, argument: sx.CallArgument
+) -> list[Statement]:
+    """Bind one input: an array by name, a scalar by value."""
+    type = _field_type(context, inner, field)
+    poisoned = TagEntity(inner.unique(field.name.id), field.name.id, field.name.span, None, "input")
+    inner.declare(poisoned)
+    if type is None:
+        return []
+    if type.scalar:
+        return _scalar_input(context, inner, field, replace(poisoned, type=type), argument)
+    entity = named_tag(context, argument)
+    if entity is None or entity.type is None:
+        return []
+    if agree(context, entity, type, argument.span, field):
+        inner.declare(replace(entity, display=field.name.id, span=field.name.span, kind="input"))
+        context.globals.used.add(field.name.span)
+    return []
+
+
+def _scalar_input(
+    context: Context, inner: Frame, field: sx.Field, entity: TagEntity, argument: sx.CallArgument
+) -> list[Statement]:
+    found, type = scalar(context, argument.value), entity.type
+    if found is None or type is None or type.element is None:
+        return []
+    if found.partition is not None or not fits(found.element, type.element, found.expression):
+        message = f"`{field.name.id}` is {context.show(type)}, not {found.element.label}"
+        context.report(error("E0303", message, argument.span, notes=[(field.span, "declared here")]))
+        return []
+    constant = context.constant(found.expression)
+    if constant is not None:
+        context.constants[entity.unique] = constant
+    _in(context, inner, lambda: context.declare(entity))
+    return [Assign(entity.unique, found.expression, argument.span)]
+
+
+def _output(context: Context, caller: Frame, inner: Frame, field: sx.Field, goal: Target | None) -> None:
+    """Bind one output: the segment writes the caller's tag."""
+    type = _field_type(context, inner, field)
+    if goal is None:
+        type = None
+    elif goal.entity is not None:
+        same = type is not None and goal.entity.type is not None
+        if same and agree(context, goal.entity, type, goal.node.name.span, field):  # type: ignore[arg-type]
+            _alias(context, inner, field, goal.entity)
+            return
+        type = None
+    else:
+        entity = context.new_tag(goal.node.name, type, goal.kind)
+        if type is not None:
+            _alias(context, inner, field, entity)
+            return
+    inner.declare(TagEntity(inner.unique(field.name.id), field.name.id, field.name.span, None, "output"))
+
+
+def _alias(context: Context, inner: Frame, field: sx.Field, entity: TagEntity) -> None:
+    inner.declare(replace(entity, display=field.name.id, span=field.name.span, kind="output"))
+    context.globals.used.add(field.name.span)
+
+
+def agree(context: Context, entity: TagEntity, wanted: Type, span: Span, field: sx.Field) -> bool:
+    """Compare a caller's tag with the type that the segment declares."""
+    have = entity.type
+    assert have is not None, "checked by the caller"
+    notes = [(field.span, f"the segment declares {context.show(wanted)}")]
+    label = context.show(have)
+    if have.scalar != wanted.scalar or len(have.shape or ()) != len(wanted.shape or ()):
+        code, message, help = "E0304", f"`{entity.display}` has the wrong number of axes", None
+    elif have.element is not wanted.element:
+        code, message, help = "E0303", "element type mismatch", None
+    elif have.distribution != wanted.distribution:
+        code, message, help = (
+            "E0312",
+            "distribution mismatch",
+            conversion(entity, wanted.distribution, "", context.root_thread),
+        )
+    elif [context.extent(e) for e in have.shape or ()] != [context.extent(e) for e in wanted.shape or ()]:
+        code, message, help = "E0311", "shape mismatch", None
+    else:
+        return True
+    context.report(error(code, message, span, label=label, notes=notes, help=help))
+    return False

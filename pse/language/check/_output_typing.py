@@ -1,0 +1,182 @@
+"""What a call gives to the tags behind `->`: their types, and reductions of per-partition scalars."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pse.language.check._call_check import CallCheck
+from pse.language.check._context import REPLICATED, Context
+from pse.language.check._distribution_check import conversion, same_pattern
+from pse.language.check._ir import Output, Reduction
+from pse.language.check._output_types import array_type, unknown_element, whole_on_root
+from pse.language.check._scope import TagEntity
+from pse.language.check._targets import Target, may_write
+from pse.language.check._type_resolution import did_you_mean
+from pse.language.syntax import ast as sx
+from pse.language.types._elements import NUMERIC
+from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type
+
+REDUCTIONS = ("sum", "prod", "min", "max", "all", "any")
+"""What `reduce` can do."""
+
+
+def module_outputs(check: CallCheck, found: list[Target | None]) -> list[Output]:
+    """Work out the outputs of an ordinary module; everything wrong is reported."""
+    pairs = [(p, t) for p, t in zip(check.signature.outputs, found, strict=True)]
+    for parameter, goal in pairs:
+        if goal is not None and goal.known is not None and not _expect_known(check, parameter, goal):
+            check.failed = True
+    check.matcher.settle()
+    outputs = []
+    for parameter, goal in pairs:
+        type = None
+        if goal is not None and not check.failed:
+            type = (
+                _scalar_type(check, parameter, goal)
+                if parameter.type.scalar
+                else array_type(check, parameter, goal)
+            )
+        if goal is None or type is None:
+            check.failed = True
+            continue
+        outputs.append(finish(check, parameter, goal, type))
+    return [output for output in outputs if output is not None]
+
+
+def _expect_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
+    """Check an output whose tag has a type already: same kind, element and shape."""
+    type = goal.known
+    assert type is not None, "checked by the caller"
+    assert goal.entity is not None, "checked by the caller"
+    span = goal.node.name.span
+    notes = [(goal.entity.span, f"`{goal.entity.display}` is {check.context.show(type)} since here")]
+    if type.scalar != parameter.type.scalar:
+        what = "a scalar" if parameter.type.scalar else "an array"
+        check.fail("E0304", f"`{parameter.name}` of `{check.node.callee.text}` is {what}", span, notes=notes)
+        return False
+    if parameter.type.element is None and check.element is None:
+        check.element = type.element
+    element = parameter.type.element or check.element
+    if element is not type.element and element is not None and type.element is not None:
+        message = (
+            f"`{parameter.name}` of `{check.node.callee.text}` is {element.label}, not {type.element.label}"
+        )
+        check.fail("E0303", message, span, notes=notes)
+        return False
+    if parameter.type.scalar:
+        return True
+    if type.distribution.distributed and check.context.partition is None:
+        return whole_on_root(check, goal, type.distribution)
+    return check.expect_shape(parameter, type, goal.entity.display, span)
+
+
+def _scalar_type(check: CallCheck, parameter: Parameter, goal: Target) -> Type | None:
+    element = parameter.type.element or check.element
+    if goal.node.distribution is not None:
+        message = "a scalar has no distribution"
+        check.fail("E0306", message, goal.node.distribution.span, directive=False)
+        return None
+    if element is None:
+        unknown_element(check, goal)
+        return None
+    partition = check.context.partition
+    if partition is None:
+        return Type(element, (), REPLICATED)
+    return Type(element, (), Distribution(Pattern.BLOCK, partition=partition))
+
+
+def finish(check: CallCheck, parameter: Parameter, goal: Target, type: Type) -> Output | None:
+    """Declare the tag or compare it with what it was, check its reduction, and make the output."""
+    context = check.context
+    if goal.entity is None:
+        entity = context.new_tag(goal.node.name, type, goal.kind)
+    elif goal.entity.type is None:
+        return None
+    else:
+        entity = goal.entity
+        if not _agrees(check, goal, type):
+            return None
+    reduction = None
+    if goal.node.reduction is not None:
+        reduction = _reduction(check, goal.node.reduction, type)
+        context.globals.used.add(entity.span)
+        if reduction is None:
+            check.failed = True
+            return None
+    return Output(parameter, entity.unique, type, goal.node.name.span, reduction)
+
+
+def _agrees(check: CallCheck, goal: Target, type: Type) -> bool:
+    """Compare a result with the type that its tag has already."""
+    context, entity, known = check.context, goal.entity, goal.known
+    assert entity is not None, "checked by the caller"
+    assert known is not None, "checked by the caller"
+    span = goal.node.name.span
+    notes = [(entity.span, f"`{entity.display}` is {context.show(known)} since here")]
+    if known.scalar and known.distribution.pattern is Pattern.REPLICATED and type.distribution.distributed:
+        message = f"`{entity.display}` is one value for all, but every partition gives one of its own"
+        help = f"reduce it:  -> own reduce {entity.display}(sum)"
+        check.fail("E0315", message, span, notes=notes, help=help, directive=False)
+        return False
+    advice, label = None, context.show(type)
+    if not _in_one_place(known, type, context):
+        code, message = "E0312", "distribution mismatch"
+        if not known.scalar:
+            given = replace(entity, type=type)
+            advice = conversion(given, known.distribution, check.thread, context.root_thread)
+    elif known.element is not type.element:
+        code, message = "E0303", "element type mismatch"
+    elif [context.extent(e) for e in known.shape or ()] != [context.extent(e) for e in type.shape or ()]:
+        code, message = "E0311", "shape mismatch"
+    else:
+        return True
+    check.fail(code, message, span, notes=notes, label=label, help=advice, directive=False)
+    return False
+
+
+def _in_one_place(left: Type, right: Type, context: Context) -> bool:
+    same = same_pattern(left.distribution, right.distribution, context)
+    return same and left.distribution.partition == right.distribution.partition
+
+
+def _reduction(check: CallCheck, node: sx.ReductionNode, type: Type) -> Reduction | None:
+    """Check `reduce total(sum)`: a per-partition scalar into one value for all."""
+    context = check.context
+    if not type.scalar or not type.distribution.distributed:
+        message = "only a per-partition scalar can be reduced; this has one value already"
+        if not type.scalar:
+            message = "only a per-partition scalar can be reduced, not an array"
+        check.fail("E0319", message, node.span, directive=False)
+        return None
+    if node.operation.id not in REDUCTIONS:
+        near = did_you_mean(node.operation.id, REDUCTIONS) or f"reductions are {', '.join(REDUCTIONS)}"
+        message = f"unknown reduction `{node.operation.id}`"
+        check.fail("E0319", message, node.operation.span, help=near, directive=False)
+        return None
+    wanted = (Element.BOOL,) if node.operation.id in ("all", "any") else NUMERIC
+    if type.element not in wanted:
+        message = f"`{node.operation.id}` is not defined for {context.show(type)}"
+        check.fail("E0319", message, node.operation.span, directive=False)
+        return None
+    entity = _reduction_target(check, node, Type(type.element, (), REPLICATED))
+    return Reduction(entity.unique, node.operation.id, node.span) if entity is not None else None
+
+
+def _reduction_target(check: CallCheck, node: sx.ReductionNode, type: Type) -> TagEntity | None:
+    context = check.context
+    found = context.frame.find(node.target.id)
+    if found is None:
+        return context.new_tag(node.target, type, "produced")
+    if not isinstance(found, TagEntity):
+        context.misused(node.target, found, "a tag")
+        return None
+    if not may_write(context, node.target, found) or found.type is None:
+        return None
+    if found.type != type:
+        message = (
+            f"the reduction gives {context.show(type)}, but `{found.display}` is {context.show(found.type)}"
+        )
+        notes = [(found.span, "declared here")]
+        check.fail("E0303", message, node.target.span, notes=notes, directive=False)
+        return None
+    return found

@@ -1,0 +1,212 @@
+"""Scalar expressions: names resolved, types worked out, and whether all partitions have the same value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pse.errors import EvaluationError
+from pse.language.check._context import Context
+from pse.language.check._scope import PROCS, ParameterEntity, PartitionEntity, TagEntity
+from pse.language.check._type_resolution import did_you_mean
+from pse.language.diagnostics._diagnostic import error
+from pse.language.diagnostics._source import Span
+from pse.language.syntax import ast as sx
+from pse.language.syntax._ast_builder import BUILTINS
+from pse.language.types._elements import (
+    INTEGERS,
+    apply_element,
+    binary_element,
+    literal_element,
+    unary_element,
+)
+from pse.language.types._evaluation import evaluate
+from pse.language.types._expressions import Apply, Binary, Expression, Name, Number, Text, Unary, names
+from pse.language.types._types import Element
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A checked expression over resolved names; `partition` is set if its value differs among partitions."""
+
+    expression: Expression
+    element: Element
+    partition: str | None
+
+
+def place(node: sx.SyntaxExpression) -> Span:
+    """Give the span of an expression of the syntax tree, which always has one."""
+    assert node.span is not None, "the parser gives every expression a span"
+    return node.span
+
+
+def scalar(context: Context, node: sx.SyntaxExpression) -> Scalar | None:
+    """Check an expression; everything wrong is reported and gives None."""
+    found = _scalar(context, node)
+    if found is None or names(found.expression):
+        return found
+    try:
+        evaluate(found.expression, {})
+    except EvaluationError as failure:
+        context.report(error("E0323", failure.message, failure.span or place(node)))
+        return None
+    return found
+
+
+def _scalar(context: Context, node: sx.SyntaxExpression) -> Scalar | None:
+    match node:
+        case sx.CallExpression():
+            _call_inside(context, node)
+            return None
+        case Number(value) | Text(value):
+            return Scalar(node, literal_element(value), None)
+        case Name():
+            return _name(context, node)
+        case Unary(operator, operand):
+            inner = _scalar(context, operand)
+            element = unary_element(operator, inner.element) if inner else None
+            return _result(context, node, operator, [inner], element)
+        case Binary(operator, left, right):
+            first, second = _scalar(context, left), _scalar(context, right)
+            element = binary_element(operator, first.element, second.element) if first and second else None
+            return _result(context, node, operator, [first, second], element)
+        case Apply(function, arguments):
+            inners = [_scalar(context, argument) for argument in arguments]
+            known = [inner.element for inner in inners if inner is not None]
+            element = apply_element(function, known) if len(known) == len(inners) else None
+            return _result(context, node, function, inners, element)
+
+
+def _result(
+    context: Context, node: Expression, word: str, parts: list[Scalar | None], element: Element | None
+) -> Scalar | None:
+    """Put an operation together again; `element` None means that it does not exist for these operands."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    if element is None:
+        types = " and ".join(part.element.label for part in known) or "no arguments"
+        context.report(error("E0308", f"`{word}` is not defined for {types}", place(node)))
+        return None
+    partition = next((part.partition for part in known if part.partition is not None), None)
+    expressions = tuple(part.expression for part in known)
+    rebuilt: Expression
+    if isinstance(node, Binary):
+        if word in ("/", "%") and _is_zero(expressions[1]):
+            context.report(error("E0323", f"division by zero in `{word}`", place(node)))
+            return None
+        rebuilt = Binary(word, expressions[0], expressions[1], node.span)
+    elif isinstance(node, Unary):
+        rebuilt = Unary(word, expressions[0], node.span)
+    else:
+        rebuilt = Apply(word, expressions, node.span)
+    return Scalar(rebuilt, element, partition)
+
+
+def _is_zero(divisor: Expression) -> bool:
+    """Whether a divisor is a constant, and zero."""
+    try:
+        return not names(divisor) and evaluate(divisor, {}) == 0
+    except EvaluationError:
+        return False  # It has no value itself, which is reported as such.
+
+
+def _call_inside(context: Context, node: sx.CallExpression) -> None:
+    name = node.callee.text
+    entity = context.frame.find(node.callee.parts[0].id)
+    if entity is None:
+        help = did_you_mean(name, BUILTINS) or f"functions are {', '.join(BUILTINS)}"
+        context.report(error("E0202", f"unknown function `{name}`", node.callee.span, help=help))
+        return
+    context.globals.used.add(entity.span)
+    message = f"the call of `{name}` cannot stand inside an expression"
+    help = f"give its result a name first:  let x = {name}(…)"
+    context.report(error("E0320", message, node.span, help=help))
+
+
+def _name(context: Context, node: Name) -> Scalar | None:
+    if node.id == PROCS:
+        return Scalar(node, Element.I64, None)
+    identifier = sx.Identifier(node.id, place(node))
+    entity = context.use(identifier)
+    match entity:
+        case None:
+            return None
+        case ParameterEntity():
+            return Scalar(node, entity.element, None) if entity.element is not None else None
+        case PartitionEntity():
+            return Scalar(node, Element.I64, None)
+        case TagEntity():
+            return _tag(context, node, entity)
+    context.misused(identifier, entity, "a value")
+    return None
+
+
+def _tag(context: Context, node: Name, entity: TagEntity) -> Scalar | None:
+    if entity.type is None or entity.type.element is None:
+        return None
+    if not entity.type.scalar:
+        message = f"`{node.id}` is an array; a scalar is expected here"
+        context.report(error("E0304", message, place(node), label=context.show(entity.type)))
+        return None
+    distribution = entity.type.distribution
+    partition = distribution.partition if distribution.distributed else None
+    if partition is not None and partition != context.partition:
+        leaves_parallel(context, node.id, place(node), entity.span)
+        return None
+    return Scalar(Name(entity.unique, node.span), entity.type.element, partition)
+
+
+def leaves_parallel(context: Context, name: str, span: Span, declared: Span) -> None:
+    """Report a per-partition scalar outside the PARALLEL block that made it."""
+    message = f"`{name}` has a value of its own in each partition; it leaves PARALLEL only by `reduce`"
+    help = f"where it is made, write:  -> {name} reduce total(sum)"
+    context.report(error("E0315", message, span, notes=[(declared, f"`{name}` is made here")], help=help))
+
+
+def condition(context: Context, node: sx.SyntaxExpression) -> Expression | None:
+    """Check a condition: a truth value that is the same everywhere."""
+    found = scalar(context, node)
+    if found is not None and found.element is not Element.BOOL:
+        message = f"a condition must be true or false, not a number of type {found.element.label}"
+        if found.element is Element.STRING:
+            message = "a condition must be true or false, not a string"
+        context.report(error("E0308", message, place(node), help="compare it, for example: … != 0"))
+        return None
+    return replicated(context, found, node)
+
+
+def replicated(context: Context, found: Scalar | None, node: sx.SyntaxExpression) -> Expression | None:
+    """Refuse a value that differs among partitions where the flow of the program hangs on it."""
+    if found is None or found.partition is None:
+        return found.expression if found else None
+    message = "the flow of the program cannot hang on a value that differs from partition to partition"
+    help = "reduce it to one value first, outside the block:  -> e reduce total(max)"
+    context.report(error("E0403", message, place(node), help=help))
+    return None
+
+
+def bound(context: Context, node: sx.SyntaxExpression) -> Expression | None:
+    """Check a loop bound or count: an integer that is the same everywhere."""
+    found = scalar(context, node)
+    if found is not None and found.element not in INTEGERS:
+        message = f"an integer is expected here, not {found.element.label}"
+        help = "convert it with i64(…)" if found.element in (Element.F32, Element.F64) else None
+        context.report(error("E0308", message, place(node), help=help))
+        return None
+    return replicated(context, found, node)
+
+
+def extent(context: Context, node: sx.SyntaxExpression) -> Expression | None:
+    """Check an extent and write it over parameters, `procs`, partitions and loop counters."""
+    found = bound(context, node)
+    if found is None:
+        return None
+    known = context.constant(found)
+    if known is None:
+        message = "the shape of a tag must be known before the run"
+        help = "use parameters, `procs`, partitions, loop counters, and `let` of these"
+        context.report(error("E0317", message, place(node), help=help))
+    elif isinstance(known, Number) and known.value < 0:
+        context.report(error("E0306", "an extent cannot be negative", place(node)))
+        return None
+    return known

@@ -1,0 +1,177 @@
+"""What names stand for: parameters, partitions, modules, segments and tags, and where each is visible.
+
+`Globals` is the file; a `Frame` is the program's body or one use of a segment, with blocks inside.  `let`,
+`var` and loop counters live in their block; a tag that a call produces lives in its frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pse.language.check._ir import ModuleReference
+from pse.language.diagnostics._source import Span
+from pse.language.syntax import ast as sx
+from pse.language.types._expressions import Expression
+from pse.language.types._types import Element, Type
+
+PROCS = "procs"
+"""The number of processors: an integer that every program can use."""
+
+
+@dataclass
+class ParameterEntity:
+    """A parameter of the program."""
+
+    name: str
+    element: Element | None
+    span: Span
+
+
+@dataclass
+class PartitionEntity:
+    """A partition; `grid` is how many axes its grid has, 0 without one."""
+
+    name: str
+    count: Expression | None
+    grid: int
+    span: Span
+
+
+@dataclass
+class ModuleEntity:
+    """A module that can be called; `reference` is None if its import failed (which was reported)."""
+
+    name: str
+    reference: ModuleReference | None
+    span: Span
+
+
+@dataclass
+class AliasEntity:
+    """`fft` of `import "kernels/fft.c" as fft`; `modules` is None if the import failed."""
+
+    name: str
+    modules: dict[str, ModuleEntity] | None
+    path: str
+    language: str
+    span: Span
+
+
+@dataclass
+class SegmentEntity:
+    """A segment."""
+
+    name: str
+    node: sx.Segment
+    span: Span
+
+
+@dataclass
+class TagEntity:
+    """A tag or scalar.
+
+    `type` is None if it could not be worked out (which was reported).  `kind` says who may write it: "let",
+    "var", "produced", "counter", "input" or "output" (of a segment).  `constant` is its value as an
+    expression over parameters, `procs`, partitions and loop counters, where it has one.
+    """
+
+    unique: str
+    display: str
+    span: Span
+    type: Type | None
+    kind: str
+    constant: Expression | None = None
+
+
+Entity = ParameterEntity | PartitionEntity | ModuleEntity | AliasEntity | SegmentEntity | TagEntity
+
+
+def kind_of(entity: Entity) -> str:
+    """Say in a word or two what a name stands for."""
+    words = {
+        ParameterEntity: "a parameter",
+        PartitionEntity: "a partition",
+        ModuleEntity: "a module",
+        AliasEntity: "an import",
+        SegmentEntity: "a segment",
+    }
+    if isinstance(entity, TagEntity):
+        return "a loop counter" if entity.kind == "counter" else "a tag"
+    return words[type(entity)]
+
+
+@dataclass
+class Globals:
+    """The names of a file, and which of them were used (by the place of their declaration).
+
+    `patterns` are names from Python files that are no modules, so perhaps distribution patterns.
+    """
+
+    names: dict[str, Entity] = field(default_factory=dict)
+    standard: dict[str, ModuleEntity] = field(default_factory=dict)
+    patterns: dict[str, str] = field(default_factory=dict)
+    used: set[Span] = field(default_factory=set)
+
+    def find(self, name: str) -> Entity | None:
+        """Look a name up among the file's own names, then in the standard library."""
+        return self.names.get(name) or self.standard.get(name)
+
+    def callables(self) -> Iterator[str]:
+        """Give every name that a call could mean."""
+        yield from self.standard
+        for name, entity in self.names.items():
+            if isinstance(entity, ModuleEntity | SegmentEntity):
+                yield name
+            elif isinstance(entity, AliasEntity):
+                yield from (f"{name}.{module}" for module in entity.modules or ())
+
+
+class Frame:
+    """The names inside the program's body, or inside one use of a segment.
+
+    Parameters
+    ----------
+    globals : Globals
+        The file's names.
+    prefix : str
+        Put before unique names: ``ring#2.``.
+    """
+
+    def __init__(self, globals: Globals, prefix: str = "") -> None:
+        self.globals = globals
+        self.prefix = prefix
+        self.blocks: list[dict[str, TagEntity]] = [{}]
+        self.retired: dict[str, TagEntity] = {}
+        self._uses: dict[str, int] = {}
+
+    def find(self, name: str) -> Entity | None:
+        """Look a name up: the innermost block first, the file last."""
+        for block in reversed(self.blocks):
+            if name in block:
+                return block[name]
+        return self.globals.find(name)
+
+    def unique(self, display: str) -> str:
+        """Make a name that is unique in the frame: `x`, then `x#2`."""
+        count = self._uses[display] = self._uses.get(display, 0) + 1
+        return f"{self.prefix}{display}" + (f"#{count}" if count > 1 else "")
+
+    def declare(self, entity: TagEntity, *, in_frame: bool = False) -> None:
+        """Make a tag visible: in the innermost block, or in the whole frame."""
+        self.blocks[0 if in_frame else -1][entity.display] = entity
+
+    def enter(self) -> None:
+        """Begin a block."""
+        self.blocks.append({})
+
+    def leave(self) -> None:
+        """End a block."""
+        self.retired |= self.blocks.pop()
+
+    def visible(self) -> Iterator[str]:
+        """Give all names that an expression could mean."""
+        yield PROCS
+        yield from self.globals.names
+        for block in self.blocks:
+            yield from block

@@ -1,0 +1,95 @@
+"""A call's arguments against the directive's symbolic shapes: `a[m, n]` unifies dimensions across arguments.
+
+One `Matcher` for each call.  Extents are compared as ``extents`` normalises them; an extent with an unknown
+dimension is solved for it, and waits while it has several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pse.language.types import _symbolic_extents as extents
+from pse.language.types._expressions import Expression
+from pse.language.types._symbolic_extents import Dimension, Extent, Piece
+
+Mismatch = Callable[[Extent], None]
+"""Called with the extent that was expected."""
+
+
+@dataclass
+class _Expectation:
+    pattern: Expression
+    actual: Extent
+    mismatch: Mismatch
+
+
+class Matcher:
+    """Knows the dimensions of one call.
+
+    Parameters
+    ----------
+    lookup : callable
+        Gives the extent that a name of the *program* stands for.
+    """
+
+    def __init__(self, lookup: Callable[[str], Extent]) -> None:
+        self.known: dict[str, Extent] = {}
+        self._lookup = lookup
+        self._waiting: list[_Expectation] = []
+
+    def extent(self, pattern: Expression) -> Extent:
+        """Give an extent of the signature, with what is known of its dimensions."""
+        return extents.extent_of(pattern, lambda name: self.known.get(name) or extents.atom(Dimension(name)))
+
+    def expect(self, pattern: Expression, actual: Extent, mismatch: Mismatch) -> None:
+        """Ask for an extent of the signature to be equal to an actual one."""
+        self._waiting.append(_Expectation(pattern, actual, mismatch))
+
+    def settle(self) -> None:
+        """Solve and compare everything that can be; what still has several unknowns goes on waiting."""
+        progress = True
+        while progress:
+            waiting, self._waiting = self._waiting, []
+            for expectation in waiting:
+                if not self._try(expectation):
+                    self._waiting.append(expectation)
+            progress = len(self._waiting) < len(waiting)
+
+    def _try(self, expectation: _Expectation) -> bool:
+        pattern = self.extent(expectation.pattern)
+        if not extents.dimensions_in(pattern):
+            if not self.same(pattern, expectation.actual):
+                expectation.mismatch(pattern)
+            return True
+        solution = extents.solve(pattern, expectation.actual)
+        if solution is None:
+            return False
+        self.known[solution[0]] = solution[1]
+        return True
+
+    def unknown(self) -> set[str]:
+        """Give the dimensions that could not be worked out."""
+        return {
+            name for waiting in self._waiting for name in extents.dimensions_in(self.extent(waiting.pattern))
+        }
+
+    def same(self, left: Extent, right: Extent) -> bool:
+        """Compare two extents; a piece of `block(0)` over P equals `N / P` if the program says so."""
+        whole = not (extents.has_piece(left) and extents.has_piece(right))
+        return left == right or (whole and self._divided(left) == self._divided(right))
+
+    def _divided(self, extent: Extent) -> Extent:
+        return extents.rewrite(extent, self._quotient)
+
+    def _quotient(self, atom: extents.Atom) -> Extent | None:
+        if (
+            not isinstance(atom, Piece)
+            or len(atom.distribution.axes) != 1
+            or atom.distribution.block is not None
+        ):
+            return None
+        partition = atom.distribution.partition
+        if partition is None or atom.distribution.user is not None:
+            return None
+        return extents.divide(atom.extent, self._lookup(partition))

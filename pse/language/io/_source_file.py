@@ -1,0 +1,84 @@
+"""Programs from files: the one place of this room that opens one.
+
+What cannot be opened is the command line's fault (`UsageError`); what was opened and is no text is a
+diagnostic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from pse.errors import UsageError
+from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._source import Span
+from pse.language.syntax._lexer import MAX_CHARACTERS
+
+
+class Source(NamedTuple):
+    """A program's text, and what is wrong with its bytes (then the text is empty)."""
+
+    text: str
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def read_program(path: str) -> Source:
+    """Read a program.
+
+    Parameters
+    ----------
+    path : str
+        The path as the user typed it.
+
+    Raises
+    ------
+    UsageError
+        If there is no such file, or it cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read(4 * MAX_CHARACTERS + 1)
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a directory, not a program", help="give a .coven file") from None
+    except (OSError, ValueError) as failure:
+        reason = getattr(failure, "strerror", None) or "no such name is possible"
+        raise UsageError(f"{path} cannot be read: {reason}", help="give the path of a .coven file") from None
+    return decode(data, path)
+
+
+def decode(data: bytes, path: str) -> Source:
+    """Turn a file's bytes into text: UTF-8, with or without a byte order mark."""
+    start = Span(path, 1, 1, 1, 1)
+    if len(data) > 4 * MAX_CHARACTERS:
+        message = f"the file is too long for a program: more than {MAX_CHARACTERS:,} characters"
+        return Source("", (error("E0009", message, start, help="is this file really a program?"),))
+    if b"\0" in data:
+        message = "this is no text file: it has zero bytes in it"
+        return Source("", (error("E0013", message, start, help="give a .coven file"),))
+    try:
+        return Source(data.decode("utf-8-sig"), ())
+    except UnicodeDecodeError as failure:
+        before = data[: failure.start].decode("utf-8", errors="replace")
+        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+        message = f"this file is not UTF-8: byte 0x{data[failure.start]:02x} does not belong here"
+        place = Span(path, line, column, line, column + 1)
+        return Source("", (error("E0014", message, place, help="save it as UTF-8"),))
+
+
+def quoted_sources(diagnostics: Iterable[Diagnostic], known: Mapping[str, str]) -> dict[str, str]:
+    """Add the texts of module files that diagnostics point into, as far as they can be read.
+
+    Parameters
+    ----------
+    diagnostics : iterable of Diagnostic
+        What is to be printed.
+    known : mapping of path to text
+        The texts that are at hand.
+    """
+    sources = dict(known)
+    for path in {diagnostic.span.path for diagnostic in diagnostics} - known.keys():
+        try:
+            sources[path] = read_program(path).text
+        except UsageError:
+            continue  # The diagnostic is printed without its line.
+    return sources

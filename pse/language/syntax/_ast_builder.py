@@ -1,0 +1,312 @@
+"""From lark's rules to the syntax tree: one method for each rule of ``coven.lark``.
+
+Runs inside the parser, bottom-up, so depth costs no stack.  All tokens reach the methods; a node's span runs
+from its first to its last child.  Where the text begins (path, line, column) is a context variable, because
+lark's callbacks take none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from contextvars import ContextVar
+from typing import Any
+
+from lark import Token, Transformer
+
+from pse.language.diagnostics._source import Span
+from pse.language.syntax import ast as sx
+from pse.language.types import _expressions as ex
+
+BUILTINS = ("min", "max", "abs", "sqrt", "floor", "ceil", "log2", "i64", "f64")
+"""Functions of scalars that expressions may use."""
+
+origin: ContextVar[tuple[str, int, int]] = ContextVar("origin")
+"""Path, first line and first column of the text that is being parsed."""
+
+_ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A piece of a rule that is no node of its own: `where …`, `[…]`, a list in parentheses."""
+
+    kind: str
+    value: Any
+    span: Span
+
+
+def span_of(token: Token) -> Span:
+    """Give a token's place in the file that its text comes from."""
+    path, line, column = origin.get()
+    first = column - 1
+    start_line, end_line = token.line or 1, token.end_line or 1
+    return Span(
+        path,
+        line + start_line - 1,
+        (token.column or 1) + (first if start_line == 1 else 0),
+        line + end_line - 1,
+        (token.end_column or 1) + (first if end_line == 1 else 0),
+    )
+
+
+def _span(children: list[Any]) -> Span:
+    """Give the stretch from the first to the last child."""
+    if not children:
+        path, line, column = origin.get()
+        return Span(path, line, column, line, column)
+    first, last = children[0], children[-1]
+    start = span_of(first) if isinstance(first, Token) else first.span
+    end = start if last is first else span_of(last) if isinstance(last, Token) else last.span
+    return Span(start.path, start.line, start.column, end.end_line, end.end_column)
+
+
+def _nodes(children: list[Any]) -> list[Any]:
+    return [child for child in children if not isinstance(child, Token)]
+
+
+def _of(children: list[Any], kind: type) -> list[Any]:
+    return [child for child in children if isinstance(child, kind)]
+
+
+def _part(children: list[Any], kind: str) -> Any:
+    """Give the value of an optional part, None if it is not there."""
+    return next((child.value for child in children if isinstance(child, Part) and child.kind == kind), None)
+
+
+def unescape(literal: str) -> str:
+    """Take the quotes and escapes off a string literal; an unknown escape stands for itself."""
+    pieces, characters = [], iter(literal[1:-1])
+    for character in characters:
+        pieces.append(character if character != "\\" else _escape(next(characters)))
+    return "".join(pieces)
+
+
+def _escape(character: str) -> str:
+    return _ESCAPES.get(character, "\\" + character)
+
+
+def _single(kind: str) -> Any:
+    """Make a method for a rule whose one node is its value."""
+
+    def method(self: TreeBuilder, children: list[Any]) -> Part:
+        return Part(kind, _nodes(children)[0], _span(children))
+
+    return method
+
+
+def _several(kind: str) -> Any:
+    """Make a method for a rule whose nodes are its value."""
+
+    def method(self: TreeBuilder, children: list[Any]) -> Part:
+        return Part(kind, tuple(_nodes(children)), _span(children))
+
+    return method
+
+
+class TreeBuilder(Transformer[Token, Any]):
+    """Builds the tree; see the grammar for what the children of each rule are."""
+
+    default = _single("default")
+    where = _single("where")
+    inflight = _single("inflight")
+    limit = _single("limit")
+    over = _single("over")
+    halo = _single("halo")
+    else_ = _single("else")
+    import_names = _several("names")
+    arguments = _several("arguments")
+    outputs = _several("outputs")
+    fields = _several("fields")
+    expressions = _several("expressions")
+
+    def program(self, children: list[Any]) -> sx.Program:
+        return sx.Program(tuple(_nodes(children)), _span(children))
+
+    def version(self, children: list[Any]) -> sx.Version:
+        return sx.Version(_integer(children[1]), _span(children))
+
+    def import_(self, children: list[Any]) -> sx.Import:
+        target = children[1]
+        alias = next(iter(_of(children, sx.Identifier)), None)
+        return sx.Import(target.value, target.span, alias, _part(children, "names"), _span(children))
+
+    def target(self, children: list[Any]) -> Part:
+        only = children[0]
+        return Part("target", unescape(only) if isinstance(only, Token) else only.text, _span(children))
+
+    def import_name(self, children: list[Any]) -> sx.ImportName:
+        name, *alias = _nodes(children)
+        return sx.ImportName(name, alias[0] if alias else None, _span(children))
+
+    def param(self, children: list[Any]) -> sx.Param:
+        element, name = _of(children, sx.Identifier)
+        return sx.Param(element, name, _part(children, "default"), _part(children, "where"), _span(children))
+
+    def partition(self, children: list[Any]) -> sx.PartitionNode:
+        name, count = _nodes(children)[:2]
+        layout, grid = _part(children, "layout") or (None, ())
+        return sx.PartitionNode(name, count, layout, grid, _span(children))
+
+    def layout(self, children: list[Any]) -> Part:
+        name, grid = _nodes(children)
+        return Part("layout", (name, grid.value), _span(children))
+
+    def options(self, children: list[Any]) -> sx.Options:
+        return sx.Options(tuple(_nodes(children)), _span(children))
+
+    def option(self, children: list[Any]) -> sx.OptionNode:
+        *names, value = _nodes(children)
+        literal, word = value.value
+        thread = names[1] if len(names) > 1 else None
+        return sx.OptionNode(names[0], thread, literal, word, value.span, _span(children))
+
+    def option_value(self, children: list[Any]) -> Part:
+        only = children[0]
+        word = isinstance(only, sx.Identifier) or only.type in ("SIZE", "TRUE", "FALSE")
+        value = only.id if isinstance(only, sx.Identifier) else str(only) if word else _literal(only)
+        return Part("value", (value, word), _span(children))
+
+    def segment(self, children: list[Any]) -> sx.Segment:
+        results = _part(children, "results") or ()
+        inputs = _part(children, "fields") or ()
+        return sx.Segment(children[1], inputs, results, children[-1], _span(children))
+
+    def results(self, children: list[Any]) -> Part:
+        return Part("results", children[1].value, _span(children))
+
+    def field(self, children: list[Any]) -> sx.Field:
+        return sx.Field(children[0], children[1], _span(children))
+
+    def program_body(self, children: list[Any]) -> sx.ProgramBody:
+        return sx.ProgramBody(children[1], children[2], _span(children))
+
+    def block(self, children: list[Any]) -> sx.Block:
+        return sx.Block(tuple(_nodes(children)), _span(children))
+
+    def call(self, children: list[Any]) -> sx.Call:
+        label = next(iter(_of(children, sx.Identifier)), None)
+        callee = _of(children, sx.Dotted)[0]
+        outputs = _part(children, "outputs") or ()
+        return sx.Call(label, callee, _part(children, "arguments"), outputs, _span(children))
+
+    def argument(self, children: list[Any]) -> sx.CallArgument:
+        name = children[0] if len(children) > 1 else None
+        return sx.CallArgument(name, children[-1], _span(children))
+
+    def output(self, children: list[Any]) -> sx.OutputNode:
+        distribution = next(iter(_of(children, sx.DistributionNode)), None)
+        reduction = next(iter(_of(children, sx.ReductionNode)), None)
+        return sx.OutputNode(children[0], distribution, reduction, _span(children))
+
+    def reduction(self, children: list[Any]) -> sx.ReductionNode:
+        return sx.ReductionNode(children[1], children[3], _span(children))
+
+    def operation(self, children: list[Any]) -> sx.Identifier:
+        return sx.Identifier(_word(children[0]), _span(children))
+
+    def let(self, children: list[Any]) -> sx.Let:
+        return sx.Let(children[1], children[3], _span(children))
+
+    def var(self, children: list[Any]) -> sx.Var:
+        return sx.Var(children[1], children[2], _part(children, "default"), _span(children))
+
+    def assignment(self, children: list[Any]) -> sx.Assignment:
+        return sx.Assignment(children[0], children[2], _span(children))
+
+    def for_(self, children: list[Any]) -> sx.For:
+        _, counter, _, lower, _, upper, *_ = children
+        return sx.For(counter, lower, upper, _part(children, "inflight"), children[-1], _span(children))
+
+    def while_(self, children: list[Any]) -> sx.While:
+        return sx.While(children[1], _part(children, "limit"), children[-1], _span(children))
+
+    def if_(self, children: list[Any]) -> sx.If:
+        otherwise = _part(children, "else")
+        if isinstance(otherwise, sx.If):
+            otherwise = sx.Block((otherwise,), otherwise.span)
+        return sx.If(children[1], children[2], otherwise, _span(children))
+
+    def parallel(self, children: list[Any]) -> sx.Parallel:
+        return sx.Parallel(_part(children, "over"), children[-1], _span(children))
+
+    def type(self, children: list[Any]) -> sx.TypeNode:
+        distribution = next(iter(_of(children, sx.DistributionNode)), None)
+        return sx.TypeNode(children[0], _part(children, "shape"), distribution, _span(children))
+
+    def shape(self, children: list[Any]) -> Part:
+        middle = children[1]
+        return Part("shape", middle.value if isinstance(middle, Part) else (), _span(children))
+
+    def distribution(self, children: list[Any]) -> sx.DistributionNode:
+        arguments = _part(children, "pattern") or ()
+        halo, over = _part(children, "halo"), _part(children, "over")
+        return sx.DistributionNode(children[1], arguments, halo, over, _span(children))
+
+    def pattern_arguments(self, children: list[Any]) -> Part:
+        listed = _nodes(children)
+        return Part("pattern", listed[0].value if listed else (), _span(children))
+
+    def directive(self, children: list[Any]) -> sx.Directive:
+        parameters = tuple(_of(children, sx.DirectiveParameter))
+        collective = isinstance(children[-1], Token) and children[-1].type == "COLLECTIVE"
+        return sx.Directive(children[0], parameters, collective, _span(children))
+
+    def directive_parameter(self, children: list[Any]) -> sx.DirectiveParameter:
+        direction, element, name = children[:3]
+        distribution = next(iter(_of(children, sx.DistributionNode)), None)
+        node = sx.TypeNode(element, _part(children, "shape"), distribution, element.span)
+        default = _part(children, "default")
+        return sx.DirectiveParameter(str(direction), name, node, default, _span(children))
+
+    def dotted(self, children: list[Any]) -> sx.Dotted:
+        return sx.Dotted(tuple(_nodes(children)), _span(children))
+
+    def name(self, children: list[Any]) -> sx.Identifier:
+        return sx.Identifier(str(children[0]), _span(children))
+
+    def name_use(self, children: list[Any]) -> ex.Name:
+        return ex.Name(children[0].id, children[0].span)
+
+    def number(self, children: list[Any]) -> ex.Number:
+        return ex.Number(_literal(children[0]), _span(children))  # type: ignore[arg-type]
+
+    def text(self, children: list[Any]) -> ex.Text:
+        return ex.Text(unescape(children[0]), _span(children))
+
+    def parenthesis(self, children: list[Any]) -> Any:
+        return dataclasses.replace(children[1], span=_span(children))
+
+    def binary(self, children: list[Any]) -> ex.Binary:
+        left, operator, right = children
+        return ex.Binary(str(operator), left, right, _span(children))
+
+    def unary(self, children: list[Any]) -> ex.Unary:
+        return ex.Unary(str(children[0]), children[1], _span(children))
+
+    def application(self, children: list[Any]) -> ex.Apply | sx.CallExpression:
+        callee, arguments = children[0], children[1].value
+        if isinstance(callee, Token):
+            name = sx.Identifier(str(callee), span_of(callee))
+            callee = sx.Dotted((name,), name.span)
+        if callee.text in BUILTINS and all(argument.name is None for argument in arguments):
+            return ex.Apply(callee.text, tuple(argument.value for argument in arguments), _span(children))
+        return sx.CallExpression(callee, arguments, _span(children))
+
+
+def _word(child: Token | sx.Identifier) -> str:
+    return child.id if isinstance(child, sx.Identifier) else str(child)
+
+
+def _integer(token: Token) -> int:
+    """Read an integer literal; beyond any 64-bit value its exact size no longer matters (and costs time)."""
+    return int(token) if len(token) <= 30 else 10**30
+
+
+def _literal(token: Token) -> int | float | bool | str:
+    if token.type == "INT":
+        return _integer(token)
+    if token.type == "FLOAT":
+        return float(token)
+    if token.type == "STRING":
+        return unescape(token)
+    return token.type == "TRUE"

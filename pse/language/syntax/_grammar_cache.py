@@ -1,0 +1,81 @@
+"""Lark's tables for the grammar: made once, then read from the user's cache by every process that parses.
+
+Making them takes a process 60 ms of computing, reading them 10: every rank of a run and every command parses.
+What is kept is JSON, under a name that says which grammar and which lark it is for.  Whatever goes wrong
+with it, the tables are made anew.  May touch: ``CACHE/grammar``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.resources
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import lark
+from lark import Lark
+from lark.grammar import Rule
+from lark.lexer import TerminalDef
+
+from pse import _cache
+from pse.language.syntax._ast_builder import TreeBuilder
+
+
+@functools.cache
+def grammar() -> Lark:
+    """Give the tables for both start rules, whose parser makes the syntax tree."""
+    text = importlib.resources.files("pse.language.syntax").joinpath("coven.lark").read_text(encoding="utf-8")
+    key = hashlib.sha256(f"{lark.__version__}\n{text}".encode()).hexdigest()[:24]
+    file = _cache.directory() / "grammar" / f"{key}.json"
+    return _read(file) or _make(text, file)
+
+
+def _read(file: Path) -> Lark | None:
+    """Take kept tables up again, as lark's own stand-alone parsers do; None if they are of no use."""
+    try:
+        data, memo = json.loads(file.read_bytes(), object_hook=_numbered)
+        tables: Lark = Lark._load_from_dict(data, memo, transformer=TreeBuilder())  # type: ignore[no-untyped-call]
+    except Exception:  # Lark doesn't say what it raises on data that isn't its own.
+        return None
+    return tables
+
+
+def _make(text: str, file: Path) -> Lark:
+    made = Lark(
+        text,
+        parser="lalr",
+        lexer="basic",
+        start=["program", "directive"],
+        keep_all_tokens=True,
+        maybe_placeholders=False,
+        propagate_positions=False,  # Every node has its span from its tokens, see tree.py.
+        transformer=TreeBuilder(),
+    )
+    with contextlib.suppress(OSError):  # A cache that can't be written costs time and nothing else.
+        _keep(made, file)
+    return made
+
+
+def _keep(made: Lark, file: Path) -> None:
+    """Write tables down; many ranks may do so at once, so the file appears whole, by a rename."""
+    data, memo = made.memo_serialize([TerminalDef, Rule])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=file.parent)
+    try:
+        with open(handle, "w", encoding="utf-8") as out:
+            # The builder of trees has no place in a file: whoever reads it brings one.
+            json.dump([data, memo], out, separators=(",", ":"), default=lambda builder: None)
+        os.replace(name, file)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _numbered(table: dict[str, Any]) -> dict[Any, Any]:
+    """Give a table the numbers back that JSON has made texts of."""
+    return {int(key): value for key, value in table.items()} if all(map(str.isdecimal, table)) else table

@@ -1,0 +1,128 @@
+"""Tokens of a program or a directive: lark's lexer, then keywords, comments and the limits on size and depth.
+
+Data flow: text → ``scan`` → ``Scanned`` → ``parser`` (and ``formatter``, which wants the comments too).  The
+limits live here because they must hold before anything recurses into a tree.  The grammar
+comes from ``tables``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lark import Token
+
+from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._source import Span
+from pse.language.syntax._grammar_cache import grammar
+
+MAX_CHARACTERS = 1 << 20
+"""Longest program that is read; at 40 characters a line this is 26,000 lines."""
+
+MAX_NESTING = 100
+"""Deepest nesting of braces, brackets and parentheses, and most operators in one expression."""
+
+SHARED_KEYWORDS = {"in", "max", "halo", "over", "true", "false", "and", "or", "not"}
+PROGRAM_KEYWORDS = SHARED_KEYWORDS | {
+    *("coven", "import", "as", "param", "where", "partition", "options", "segment", "program"),
+    *("let", "var", "for", "inflight", "while", "if", "else", "PARALLEL", "reduce"),
+}
+DIRECTIVE_KEYWORDS = SHARED_KEYWORDS | {"out", "inout", "collective"}
+KEYWORDS = {"program": PROGRAM_KEYWORDS, "directive": DIRECTIVE_KEYWORDS}
+RESERVED = PROGRAM_KEYWORDS | DIRECTIVE_KEYWORDS
+"""What can't be the name of a module."""
+
+OPENING = {"LPAR": ")", "LBRACE": "}", "LSQB": "]"}
+CLOSING = {"RPAR", "RBRACE", "RSQB"}
+_OPERATORS = {
+    *("PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "POWER", "AND", "OR", "NOT"),
+    *("EQUALS", "DIFFERS", "LESSTHAN", "AT_MOST", "MORETHAN", "AT_LEAST", "DOT"),
+}
+_OPERANDS = {"NAME", "INT", "FLOAT", "STRING", "TRUE", "FALSE", "MAX"}
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """A text in tokens, comments apart; `diagnostics` is not empty if the text must not be parsed."""
+
+    tokens: list[Token]
+    comments: list[Token]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def scan(text: str, path: str, start: str = "program") -> Scanned:
+    """Cut a text into tokens.
+
+    Parameters
+    ----------
+    text : str
+        The program, or the directive's text.
+    path : str
+        Path for diagnostics.
+    start : {"program", "directive"}
+        Which keywords hold.
+    """
+    if len(text) > MAX_CHARACTERS:
+        return Scanned([], [], (_too_long(len(text), path),))
+    tokens: list[Token] = []
+    comments: list[Token] = []
+    for token in grammar().lex(text, dont_ignore=True):
+        if token.type == "COMMENT":
+            comments.append(token)
+        elif token.type != "SPACE":
+            tokens.append(token)
+    _promote(tokens, KEYWORDS[start])
+    too_deep = _too_deep(tokens, path)
+    return Scanned(tokens, comments, (too_deep,) if too_deep else ())
+
+
+def _promote(tokens: list[Token], keywords: set[str]) -> None:
+    """Turn names into keywords; `reduce(` is a name, so that it can be answered like any other call."""
+    following = [*(token.type for token in tokens[1:]), ""]
+    for token, after in zip(tokens, following, strict=bool(tokens)):
+        if token.type == "NAME" and token in keywords and not (token == "reduce" and after == "LPAR"):
+            token.type = token.upper()
+
+
+def token_span(token: Token, path: str) -> Span:
+    """Give the span of a token."""
+    end_line = token.end_line or token.line or 1
+    end_column = token.end_column or (token.column or 1) + len(token)
+    return Span(path, token.line or 1, token.column or 1, end_line, end_column)
+
+
+def _too_long(length: int, path: str) -> Diagnostic:
+    message = f"the program has {length:,} characters; at most {MAX_CHARACTERS:,} are read"
+    return error("E0009", message, Span(path, 1, 1, 1, 1), help="is this file really a program?")
+
+
+def _too_deep(tokens: Iterable[Token], path: str) -> Diagnostic | None:
+    """Refuse nesting that a reader of the tree could not follow without deep recursion."""
+    pending = [0]  # operators since the last separator, for each open bracket
+    total = 0
+    for token in tokens:
+        if token.type in _OPERATORS:
+            pending[-1] += 1
+            total += 1
+        elif token.type in OPENING:
+            if token.type == "LBRACE":  # It ends the condition or bound before it.
+                total -= pending[-1]
+                pending[-1] = 0
+            pending.append(0)
+        elif token.type in CLOSING and len(pending) > 1:
+            total -= pending.pop()
+        elif token.type not in _OPERANDS and token.type not in CLOSING:
+            total -= pending[-1]
+            pending[-1] = 0
+        if max(len(pending) - 1, total) > MAX_NESTING:
+            what = "expression" if total > MAX_NESTING else "nesting"
+            message = (
+                f"{what} too deep: more than {MAX_NESTING} {'operators' if total > MAX_NESTING else 'levels'}"
+            )
+            return error(
+                "E0008",
+                message,
+                token_span(token, path),
+                help="name an inner part with `let`, or use a segment",
+            )
+    return None

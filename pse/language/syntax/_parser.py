@@ -1,0 +1,345 @@
+"""From text to syntax tree, with recovery: several mistakes in one pass, each reported once.
+
+Data flow: ``lexer.scan`` → tokens → lark's LALR tables, fed one token at a time → ``tree.TreeBuilder``.  At
+a token that does not fit, a repair by one token (insert, drop, replace) is tried first; if the text does
+not go on well after any of them, the open statement is dropped and parsing goes on at the next statement
+(panic mode). Newlines mean nothing to the grammar, but recovery trusts them: a name at the start of a line
+begins a statement.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lark import Token, UnexpectedToken
+from lark.parsers.lalr_analysis import Shift
+from lark.parsers.lalr_interactive_parser import InteractiveParser
+
+from pse.language.diagnostics._diagnostic import Diagnostic, error, has_errors
+from pse.language.diagnostics._source import Span
+from pse.language.syntax import _syntax_errors as complaints, ast as syntax
+from pse.language.syntax._ast_builder import origin, span_of
+from pse.language.syntax._grammar_cache import grammar
+from pse.language.syntax._lexer import CLOSING, Scanned, scan
+
+MAX_ERRORS = 50
+"""Syntax errors after which a file is given up."""
+
+LOOKAHEAD = 5
+"""Tokens that must fit after a repair."""
+
+ITEM_STARTS = {"COVEN", "IMPORT", "PARAM", "PARTITION", "OPTIONS", "SEGMENT", "PROGRAM"}
+_INSERTS = ("RPAR", "EQUAL", "COMMA", "RSQB", "LPAR", "NAME", "LBRACE", "INT", "RANGE", "IN", "AT")
+_CONTINUES = {
+    "COMMA",
+    "EQUAL",
+    "ARROW",
+    "LPAR",
+    "LSQB",
+    "PLUS",
+    "MINUS",
+    "STAR",
+    "SLASH",
+    "PERCENT",
+    "AT",
+    "DOT",
+}
+_VALUES = {"NAME": "_", "INT": "0", "LPAR": "(", "RPAR": ")", "LBRACE": "{", "EQUAL": "="}
+
+
+@dataclass(frozen=True)
+class ParseResult:
+    """A tree (what could be made of the text; None if nothing could) and what is wrong with the text."""
+
+    tree: syntax.Program | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def parse(text: str, path: str) -> ParseResult:
+    """Parse a program.
+
+    Parameters
+    ----------
+    text : str
+        The whole file.
+    path : str
+        The path as the user typed it, for diagnostics.
+    """
+    scanned = scan(text, path)
+    if scanned.diagnostics:
+        return ParseResult(None, scanned.diagnostics)
+    token = origin.set((path, 1, 1))
+    try:
+        return _parse_tokens(scanned, path)
+    finally:
+        origin.reset(token)
+
+
+def _parse_tokens(scanned: Scanned, path: str) -> ParseResult:
+    recovery = Recovery(scanned.tokens)
+    tree = recovery.run()
+    diagnostics = list(recovery.diagnostics)
+    if not has_errors(diagnostics):
+        diagnostics += complaints.version(tree, Span(path, 1, 1, 1, 1))
+    return ParseResult(tree, tuple(diagnostics))
+
+
+def parse_directive_tree(text: str, span: Span) -> syntax.Directive | Diagnostic:
+    """Parse the text after ``coven module``; the first mistake ends it."""
+    scanned = scan(text, span.path, "directive")
+    if scanned.diagnostics:
+        return scanned.diagnostics[0]
+    token = origin.set((span.path, span.line, span.column))
+    try:
+        machine = grammar().parse_interactive(start="directive")
+        for lexed in scanned.tokens:
+            machine.feed_token(lexed)
+        tree: syntax.Directive = machine.feed_token(_end(scanned.tokens))
+        return tree
+    except UnexpectedToken as unexpected:
+        return complaints.directive(unexpected.token, accepted(machine), span)
+    finally:
+        origin.reset(token)
+
+
+def accepted(machine: InteractiveParser) -> set[str]:
+    """Give the kinds of token that a machine would take next."""
+    kinds: set[str] = machine.accepts()  # type: ignore[no-untyped-call]
+    return kinds
+
+
+def _end(tokens: list[Token]) -> Token:
+    """Make the end-of-text token, which stands right after the last token."""
+    if not tokens:
+        return Token("$END", "", 0, 1, 1, 1, 1, 0)
+    last = tokens[-1]
+    line, column = last.end_line, last.end_column
+    return Token("$END", "", last.end_pos, line, column, line, column, last.end_pos)
+
+
+class Recovery:
+    """Feeds tokens to the tables and goes on after mistakes.
+
+    Parameters
+    ----------
+    tokens : list of Token
+        All tokens without comments; keywords promoted.
+    """
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = [*tokens, _end(tokens)]
+        self.machine: InteractiveParser = grammar().parse_interactive(start="program")
+        self.diagnostics: list[Diagnostic] = []
+        self._failed_at = -1  # index of the last token that did not fit after a panic
+        self._forgiven = 0  # closing braces that a wrong item inside a block leaves over
+
+    def run(self) -> syntax.Program | None:
+        """Parse everything; give the tree, or None if the end could not be reached."""
+        index = 0
+        while index < len(self.tokens):
+            try:
+                result = self.machine.feed_token(self.tokens[index])
+                index += 1
+            except UnexpectedToken:
+                index = self._mistake(index)
+            if len(self.diagnostics) >= MAX_ERRORS:
+                self.diagnostics.append(
+                    error("E0010", "too many errors; the rest of the file is not read", self._at(index))
+                )
+                return None
+        return result if isinstance(result, syntax.Program) else None
+
+    def _accepted(self) -> set[str]:
+        """Give the kinds of token that fit here, with everything that reductions would still do."""
+        return accepted(self.machine)
+
+    def _choices(self) -> dict[str, object]:
+        """Give the kinds of token that the table has an action for."""
+        choices: dict[str, object] = self.machine.choices()  # type: ignore[no-untyped-call]
+        return choices
+
+    def _at(self, index: int) -> Span:
+        return span_of(self.tokens[min(index, len(self.tokens) - 1)])
+
+    def _mistake(self, index: int) -> int:
+        """Report what stands at `index` and give the index to go on with."""
+        token = self.tokens[index]
+        opened = self._unclosed()
+        if token.type in ITEM_STARTS and opened is not None and self._context_is_body():
+            return self._item_in_block(index, opened)
+        if token.type == "RBRACE" and opened is None:
+            return self._stray_brace(index)
+        if token.type == "$END":
+            return self._at_end(index, opened)
+        self._report(index)
+        repaired = self._repair(index)
+        return self._panic(index) if repaired is None else repaired
+
+    def _report(self, index: int) -> None:
+        """Report a token that does not fit, unless a panic on the same line was reported just before."""
+        line = self.tokens[index].line
+        if self._failed_at >= 0 and self.tokens[self._failed_at].line == line:
+            return
+        before = self.tokens[index - 1] if index else None
+        self.diagnostics.append(complaints.unexpected(self.tokens[index], before, self._accepted()))
+
+    # Repairs by one token.
+
+    def _repair(self, index: int) -> int | None:
+        token = self.tokens[index]
+        if token.type == "BADNUMBER" and self._fits([_like(token, "INT")], index + 1):
+            return self._feed([_like(token, "INT")], index + 1)
+        fitting = self._accepted()
+        for kind in (kind for kind in _INSERTS if kind in fitting):
+            if self._fits([_like(token, kind)], index):
+                return self._feed([_like(token, kind)], index)
+        if token.type in ("LBRACE", "RBRACE"):
+            return None  # Without its brace a block would end somewhere else.
+        if self._fits([], index + 1):
+            return index + 1
+        for kind in (kind for kind in _INSERTS if kind in fitting):
+            if self._fits([_like(token, kind)], index + 1):
+                return self._feed([_like(token, kind)], index + 1)
+        return None
+
+    def _feed(self, tokens: list[Token], index: int) -> int:
+        for token in tokens:
+            self.machine.feed_token(token)
+        return index
+
+    def _fits(self, instead: list[Token], index: int) -> bool:
+        """Try whether `instead` and the tokens from `index` would fit, without running callbacks."""
+        trial: InteractiveParser = self.machine.copy(deepcopy_values=False)  # type: ignore[no-untyped-call]
+        configuration = copy.copy(trial.parser_state.parse_conf)
+        configuration.callbacks = {}
+        trial.parser_state.parse_conf = configuration
+        try:
+            for token in [*instead, *self.tokens[index : index + LOOKAHEAD]]:
+                trial.feed_token(token)
+        except UnexpectedToken:
+            return False
+        return True
+
+    # Panic mode.
+
+    def _panic(self, index: int) -> int:
+        """Drop the open statement; give the index of the next token that can begin one."""
+        self._unwind()
+        again = index == self._failed_at
+        self._failed_at = index
+        for found in range(index + again, len(self.tokens)):
+            token = self.tokens[found]
+            if token.type == "LBRACE":
+                return self._stand_in(found)
+            if token.type in ("$END", "RBRACE") or self._begins(found):
+                return found
+        return len(self.tokens) - 1
+
+    def _begins(self, index: int) -> bool:
+        """Say whether a token can begin a statement, an item or an option where the machine stands."""
+        token = self.tokens[index]
+        actions = self._choices()
+        if token.type not in actions or token.type in CLOSING:
+            return False
+        if token.type != "NAME":
+            return True
+        before = self.tokens[index - 1] if index else None
+        return before is None or (before.line != token.line and before.type not in _CONTINUES)
+
+    def _stand_in(self, index: int) -> int:
+        """Give a block whose head was dropped a plain head, so that its statements are parsed."""
+        brace = self.tokens[index]
+        heads = [[_like(brace, "PARALLEL")], [_like(brace, "PROGRAM"), _like(brace, "NAME")]]
+        for head in heads:
+            if head[0].type in self._choices():
+                return self._feed([*head, brace], index + 1)
+        return index + 1
+
+    def _unwind(self) -> None:
+        """Go back to the innermost place where a statement, an item or an option may begin."""
+        state = self.machine.parser_state
+        while len(state.state_stack) > 1 and not self._may_begin(state.state_stack[-1]):
+            del state.state_stack[-1]
+            del state.value_stack[-1]
+
+    def _may_begin(self, position: object) -> bool:
+        """Only where something may begin is a semicolon shifted."""
+        action = self.machine.parser_state.parse_conf.states[position].get("SEMICOLON")
+        return action is not None and action[0] is Shift
+
+    def _context_is_body(self) -> bool:
+        states = self.machine.parser_state.parse_conf.states
+        positions = [p for p in reversed(self.machine.parser_state.state_stack) if self._may_begin(p)]
+        return bool(positions) and "PARALLEL" in states[positions[0]]
+
+    # Braces.
+
+    def _open_braces(self) -> Iterator[Token]:
+        """Give the open braces, innermost first; a pair that is not reduced yet does not count."""
+        closed = 0
+        for value in reversed(self.machine.parser_state.value_stack):
+            kind = value.type if isinstance(value, Token) else ""
+            if kind == "LBRACE" and closed == 0:
+                yield value
+            closed += (kind == "RBRACE") - (kind == "LBRACE" and closed > 0)
+
+    def _unclosed(self) -> Token | None:
+        return next(self._open_braces(), None)
+
+    def _stray_brace(self, index: int) -> int:
+        if self._forgiven:
+            self._forgiven -= 1
+        else:
+            self.diagnostics.append(complaints.stray_brace(self.tokens[index]))
+        self._unwind()
+        return index + 1
+
+    def _item_in_block(self, index: int, opened: Token) -> int:
+        """Report an item inside a block: its brace is missing, or the item stands in the wrong place."""
+        token = self.tokens[index]
+        self.diagnostics.append(complaints.item_in_block(token, opened))
+        self._unwind()
+        if (token.column or 0) > self._margin(opened):
+            return self._panic_past(index)
+        self._close_blocks()
+        return index
+
+    def _margin(self, opened: Token) -> int:
+        """Give the column of the first token on the line where a block was opened."""
+        return next(t.column or 1 for t in self.tokens if t.line == opened.line)
+
+    def _panic_past(self, index: int) -> int:
+        """Skip a misplaced item: to the next line's name, keyword or brace."""
+        found = index + 1
+        while self.tokens[found].type != "$END" and self.tokens[found].line == self.tokens[index].line:
+            found += 1
+        return found
+
+    def _close_blocks(self) -> None:
+        """Feed the braces that are missing."""
+        self._unwind()
+        try:
+            for opened in list(self._open_braces()):
+                self.machine.feed_token(_like(opened, "RBRACE"))
+        except UnexpectedToken:  # Inside the braces of an import: give everything so far up.
+            state = self.machine.parser_state
+            del state.state_stack[1:], state.value_stack[:]
+
+    def _at_end(self, index: int, opened: Token | None) -> int:
+        """The text ends too early: an unclosed block is one mistake, however many blocks it leaves open."""
+        if opened is not None:
+            self.diagnostics.append(complaints.unclosed(opened))
+        else:
+            self._report(index)
+        self._unwind()
+        self._close_blocks()
+        if "$END" in self._accepted():
+            return index
+        return len(self.tokens)
+
+
+def _like(token: Token, kind: str) -> Token:
+    """Make a token of another kind in the place of one."""
+    return Token.new_borrow_pos(kind, _VALUES.get(kind, kind.lower()), token)

@@ -1,0 +1,316 @@
+"""The syntax tree of a ``.coven`` program: frozen, with the span of every node, nothing resolved.
+
+Made by ``parser``, read by ``checker`` and by the editor.  Expressions are those of ``expressions.py``; what
+only a program's text can hold (a call of a module inside an expression, say) is here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pse.language.diagnostics._source import Span
+from pse.language.types._expressions import Expression, Value
+
+
+@dataclass(frozen=True)
+class Identifier:
+    """A name where it is written."""
+
+    id: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Dotted:
+    """`rows` or `fft.rows`."""
+
+    parts: tuple[Identifier, ...]
+    span: Span
+
+    @property
+    def text(self) -> str:
+        """The name as written."""
+        return ".".join(part.id for part in self.parts)
+
+
+@dataclass(frozen=True)
+class CallArgument:
+    """One argument: by position, or `seed = 42`."""
+
+    name: Identifier | None
+    value: SyntaxExpression
+    span: Span
+
+
+@dataclass(frozen=True)
+class CallExpression:
+    """A call of what is no built-in function, where an expression stands: `let visiting = copy(xm)`."""
+
+    callee: Dotted
+    arguments: tuple[CallArgument, ...]
+    span: Span
+
+
+SyntaxExpression = Expression | CallExpression
+
+
+@dataclass(frozen=True)
+class DistributionNode:
+    """`@ block(0, 1) halo(1) over P`."""
+
+    pattern: Dotted
+    arguments: tuple[Expression, ...]
+    halo: Expression | None
+    partition: Identifier | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class TypeNode:
+    """`f64[N, M] @ block(0)`; `shape` is None for a scalar and `()` for `[...]`."""
+
+    element: Identifier
+    shape: tuple[Expression, ...] | None
+    distribution: DistributionNode | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class ReductionNode:
+    """`reduce total(sum)`."""
+
+    target: Identifier
+    operation: Identifier
+    span: Span
+
+
+@dataclass(frozen=True)
+class OutputNode:
+    """One name after `->`."""
+
+    name: Identifier
+    distribution: DistributionNode | None
+    reduction: ReductionNode | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class Call:
+    """`thread_B fft.rows(rows) -> spectrum`."""
+
+    label: Identifier | None
+    callee: Dotted
+    arguments: tuple[CallArgument, ...]
+    outputs: tuple[OutputNode, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class Let:
+    """`let x = …`."""
+
+    name: Identifier
+    value: SyntaxExpression
+    span: Span
+
+
+@dataclass(frozen=True)
+class Var:
+    """`var f64 x = …`, `var f64[N] @ block(0) u`."""
+
+    type: TypeNode
+    name: Identifier
+    value: SyntaxExpression | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """`x = …`."""
+
+    name: Identifier
+    value: SyntaxExpression
+    span: Span
+
+
+@dataclass(frozen=True)
+class Block:
+    """`{ … }`."""
+
+    statements: tuple[Statement, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class For:
+    """`for k in lower .. upper inflight n { }`."""
+
+    counter: Identifier
+    lower: SyntaxExpression
+    upper: SyntaxExpression
+    inflight: SyntaxExpression | None
+    body: Block
+    span: Span
+
+
+@dataclass(frozen=True)
+class While:
+    """`while condition max limit { }`; `limit` None where it was forgotten."""
+
+    condition: SyntaxExpression
+    limit: SyntaxExpression | None
+    body: Block
+    span: Span
+
+
+@dataclass(frozen=True)
+class If:
+    """`if condition { } else { }`; `else if` is an `If` in a block of its own."""
+
+    condition: SyntaxExpression
+    then: Block
+    otherwise: Block | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """`PARALLEL over P { }`."""
+
+    partition: Identifier | None
+    body: Block
+    span: Span
+
+
+Statement = Call | Let | Var | Assignment | For | While | If | Parallel
+
+
+@dataclass(frozen=True)
+class Version:
+    """`coven 1`."""
+
+    number: int
+    span: Span
+
+
+@dataclass(frozen=True)
+class ImportName:
+    """`load` or `load as load_frame` between the braces of an import."""
+
+    name: Identifier
+    alias: Identifier | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class Import:
+    """`import "kernels.c" as k`, `import "frames.py" { load, save }`, `import pse.std`."""
+
+    path: str
+    path_span: Span
+    alias: Identifier | None
+    names: tuple[ImportName, ...] | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class Param:
+    """`param i64 N = 1024 where N % procs == 0`."""
+
+    element: Identifier
+    name: Identifier
+    default: SyntaxExpression | None
+    where: SyntaxExpression | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class PartitionNode:
+    """`partition P = 4 * procs as grid(2 * procs, 2)`; `layout` is the word before the parenthesis."""
+
+    name: Identifier
+    count: SyntaxExpression
+    layout: Identifier | None
+    grid: tuple[SyntaxExpression, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class OptionNode:
+    """`queue_depth thread_C = 4`; `word` says that the value was written as a bare word, `text` as what."""
+
+    name: Identifier
+    thread: Identifier | None
+    value: Value
+    word: bool
+    value_span: Span
+    span: Span
+
+
+@dataclass(frozen=True)
+class Options:
+    """`options { … }`."""
+
+    entries: tuple[OptionNode, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class Field:
+    """One input or output of a segment."""
+
+    type: TypeNode
+    name: Identifier
+    span: Span
+
+
+@dataclass(frozen=True)
+class Segment:
+    """`segment ring(…) -> (…) { }`."""
+
+    name: Identifier
+    inputs: tuple[Field, ...]
+    outputs: tuple[Field, ...]
+    body: Block
+    span: Span
+
+
+@dataclass(frozen=True)
+class ProgramBody:
+    """`program fft2d { }`."""
+
+    name: Identifier
+    body: Block
+    span: Span
+
+
+Item = Version | Import | Param | PartitionNode | Options | Segment | ProgramBody
+
+
+@dataclass(frozen=True)
+class Program:
+    """A whole file, its items in textual order."""
+
+    items: tuple[Item, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class DirectiveParameter:
+    """`inout c128 a[m, n] @ block(0)` of a module directive."""
+
+    direction: str
+    name: Identifier
+    type: TypeNode
+    default: Expression | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class Directive:
+    """The text after `coven module`."""
+
+    name: Identifier
+    parameters: tuple[DirectiveParameter, ...]
+    collective: bool
+    span: Span

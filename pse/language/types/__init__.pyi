@@ -1,0 +1,24 @@
+from ._evaluation import evaluate as evaluate
+from ._expressions import (
+    Apply as Apply,
+    Binary as Binary,
+    Expression as Expression,
+    Name as Name,
+    Number as Number,
+    Text as Text,
+    Unary as Unary,
+    Value as Value,
+    names as names,
+    render_expression as render_expression,
+    substitute as substitute,
+)
+from ._options import OPTIONS as OPTIONS
+from ._types import (
+    Direction as Direction,
+    Distribution as Distribution,
+    Element as Element,
+    Parameter as Parameter,
+    Pattern as Pattern,
+    Signature as Signature,
+    Type as Type,
+)

@@ -1,0 +1,171 @@
+"""Expressions: nodes, names in them, and how they are written.  `evaluation` gives them values.
+
+Used by the syntax tree, by types (symbolic shapes) and by the runtime (call arguments, conditions).
+Every node keeps its span; equality ignores spans, so that `[N, N]` equals `[N, N]` wherever it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from pse.language.diagnostics._source import Span
+
+Value = int | float | complex | bool | str
+
+
+@dataclass(frozen=True)
+class Number:
+    """A literal: int, float or bool."""
+
+    value: int | float | bool
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A string literal, unescaped."""
+
+    value: str
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name: parameter, `procs`, partition, loop counter or tag."""
+
+    id: str
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Unary:
+    """`-x`, `not x`."""
+
+    operator: str
+    operand: Expression
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Binary:
+    """`+ - * / // % **`, comparisons, `and`, `or`."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Apply:
+    """A built-in function of scalars: `min max abs sqrt floor ceil log2 i64 f64`."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    span: Span | None = field(default=None, compare=False)
+
+
+Expression = Number | Text | Name | Unary | Binary | Apply
+
+_PRECEDENCE = {
+    "or": 1,
+    "and": 2,
+    "not": 3,
+    "==": 4,
+    "!=": 4,
+    "<": 4,
+    "<=": 4,
+    ">": 4,
+    ">=": 4,
+    "+": 5,
+    "-": 5,
+    "*": 6,
+    "/": 6,
+    "%": 6,
+    "negative": 7,
+    "**": 8,
+}
+_ATOM = 9
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """Give an expression and all its parts, from left to right."""
+    waiting = [expression]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(children(node))
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """Give the direct parts of an expression."""
+    match expression:
+        case Unary():
+            return (expression.operand,)
+        case Binary():
+            return (expression.left, expression.right)
+        case Apply():
+            return expression.arguments
+        case _:
+            return ()
+
+
+def names(expression: Expression) -> set[str]:
+    """Give every name that an expression uses."""
+    return {node.id for node in walk(expression) if isinstance(node, Name)}
+
+
+def substitute(expression: Expression, replace: Callable[[Name], Expression]) -> Expression:
+    """Put something in the place of every name; spans of all other nodes stay."""
+    match expression:
+        case Name():
+            return replace(expression)
+        case Unary(operator, operand, span):
+            return Unary(operator, substitute(operand, replace), span)
+        case Binary(operator, left, right, span):
+            return Binary(operator, substitute(left, replace), substitute(right, replace), span)
+        case Apply(function, arguments, span):
+            return Apply(function, tuple(substitute(argument, replace) for argument in arguments), span)
+        case _:
+            return expression
+
+
+def render_expression(expression: Expression) -> str:
+    """Write an expression as in a program, with no more parentheses than it needs."""
+    return _render(expression)[0]
+
+
+def _render(expression: Expression) -> tuple[str, int]:
+    """Give the text of an expression and how tightly it binds."""
+    match expression:
+        case Number(value):
+            text = str(value).lower() if isinstance(value, bool) else repr(value)
+            return text, _PRECEDENCE["negative"] if text.startswith("-") else _ATOM
+        case Text(value):
+            return quote(value), _ATOM
+        case Name(id):
+            return id, _ATOM
+        case Apply(function, arguments):
+            return f"{function}({', '.join(render_expression(argument) for argument in arguments)})", _ATOM
+        case Unary("not", operand):
+            return f"not {_at_least(operand, _PRECEDENCE['not'])}", _PRECEDENCE["not"]
+        case Unary(operator, operand):
+            return f"{operator}{_at_least(operand, _PRECEDENCE['negative'])}", _PRECEDENCE["negative"]
+        case Binary(operator, left, right):
+            level = _PRECEDENCE[operator]
+            # A comparison has no chain on either side; a power binds its right side like a sign does.
+            left_level = level + (operator == "**" or level == _PRECEDENCE["=="])
+            right_level = _PRECEDENCE["negative"] if operator == "**" else level + 1
+            return f"{_at_least(left, left_level)} {operator} {_at_least(right, right_level)}", level
+
+
+def _at_least(expression: Expression, level: int) -> str:
+    text, own = _render(expression)
+    return text if own >= level else f"({text})"
+
+
+def quote(text: str) -> str:
+    """Write a string as a literal."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    return f'"{escaped}"'

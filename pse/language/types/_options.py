@@ -1,0 +1,92 @@
+"""The options of a program: which there are, what they may be, and how their values are read.
+
+The program's `options { … }` and the command line read values through the same table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pse.language.types._expressions import Value
+
+_UNITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
+_BINARY = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40}
+_FUNCTION = re.compile(r"[^\0\n]+\.py:[^\W\d]\w*")
+_CORES = re.compile(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*")
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)([KMGT]i?)?B")
+
+SMALLEST_ARENA = 256 << 10
+"""Bytes that an arena needs for its own books at least."""
+
+
+@dataclass(frozen=True)
+class OptionKind:
+    """One option: how to read it, what to say about what it may be, whether a thread can have its own.
+
+    `quoted` says that a program may write its value in quotation marks.
+    """
+
+    read: Callable[[str], Value | None]
+    expected: str
+    per_thread: bool = False
+    quoted: bool = False
+
+
+def read_switch(text: str) -> Value | None:
+    """Read `on` or `off` (also true, false)."""
+    return {"on": True, "true": True, "off": False, "false": False}.get(text)
+
+
+def read_size(text: str) -> Value | None:
+    """Read a size as a number of bytes: `64KiB`, `1.5GB`, `4096`."""
+    if re.fullmatch(r"\d{1,18}", text):
+        return int(text)
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        return None
+    unit = found[2] or ""
+    size = float(found[1]) * (_BINARY.get(unit) or _UNITS[unit])
+    return int(size) if size < 2**62 else None
+
+
+def read_arena(text: str) -> Value | None:
+    """Read a size that an arena can have, or `auto`."""
+    size = read_size(text)
+    return "auto" if text == "auto" else size if isinstance(size, int) and size >= SMALLEST_ARENA else None
+
+
+def read_count(text: str) -> Value | None:
+    """Read an integer from 1."""
+    return int(text) if re.fullmatch(r"\d{1,9}", text) and int(text) >= 1 else None
+
+
+def read_placement(text: str) -> Value | None:
+    """Read `block`, `cyclic`, or a function of a Python file: `place.py:near`."""
+    return text if text in ("block", "cyclic") or _FUNCTION.fullmatch(text) else None
+
+
+def read_balance(text: str) -> Value | None:
+    """Read after how many rounds of a loop load is balanced; 0 for `off`."""
+    return 0 if text == "off" else read_count(text)
+
+
+def read_pin(text: str) -> Value | None:
+    """Read `off`, `compact`, `spread`, or cores: `0,2,4-7`."""
+    if text in ("off", "compact", "spread"):
+        return text
+    runs = [[int(end) for end in run.split("-")] for run in text.split(",")] if _CORES.fullmatch(text) else []
+    return text if runs and all(run[0] <= run[-1] for run in runs) else None
+
+
+OPTIONS = {
+    "shared_memory": OptionKind(read_switch, "on or off"),
+    "arena": OptionKind(read_arena, "auto, or a size from 256KiB, such as 4GiB"),
+    "local_limit": OptionKind(read_size, "a size such as 64KiB"),
+    "queue_depth": OptionKind(read_count, "an integer from 1", per_thread=True),
+    "placement": OptionKind(read_placement, 'block, cyclic, or a function: "file.py:function"', quoted=True),
+    "balance": OptionKind(read_balance, "off, or a number of rounds from 1"),
+    "pin": OptionKind(read_pin, 'off, compact, spread, or cores: "0,2,4-7"', quoted=True),
+}
+"""Every option by name."""

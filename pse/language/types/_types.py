@@ -1,0 +1,186 @@
+"""The types of the language: elements, distributions, arrays, and a module's signature.
+
+Values only: nothing here looks names up or reports diagnostics (`checker` does), and nothing finds or builds
+modules (the room `modules` does, and hands signatures down).  Everything is frozen and hashable.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pse.language.diagnostics._source import Span
+from pse.language.types._expressions import Expression, Name, render_expression, substitute
+
+
+class Element(enum.Enum):
+    """Element types; the value is the NumPy dtype name, `label` the spelling in a program."""
+
+    I32 = "int32"
+    I64 = "int64"
+    F32 = "float32"
+    F64 = "float64"
+    C64 = "complex64"
+    C128 = "complex128"
+    U8 = "uint8"
+    U16 = "uint16"
+    BOOL = "bool"
+    STRING = "str"
+    OBJECT = "object"
+    COMM = "comm"
+
+    @property
+    def label(self) -> str:
+        """Spelling in a program (`c128`)."""
+        return self.name.lower()
+
+
+class Pattern(enum.Enum):
+    """How a tag's elements are spread over partitions."""
+
+    ROOT = "root"
+    REPLICATED = "replicated"
+    BLOCK = "block"
+    CYCLIC = "cyclic"
+    BLOCK_CYCLIC = "block_cyclic"
+    USER = "user"
+    ANY = "any"  # only in signatures: the module takes whatever it gets
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """`@ block(0, 1) halo(1)`: a pattern, the axes it cuts, its block size, its halo, its partition."""
+
+    pattern: Pattern
+    axes: tuple[int, ...] = ()
+    block: Expression | None = None
+    halo: Expression | None = None
+    user: str | None = None
+    partition: str | None = None
+
+    @property
+    def distributed(self) -> bool:
+        """Whether each partition holds a piece of its own."""
+        return self.pattern not in (Pattern.ROOT, Pattern.REPLICATED, Pattern.ANY)
+
+
+@dataclass(frozen=True)
+class Type:
+    """Type of a tag.
+
+    `shape` is `()` for a scalar, a tuple of expressions (over parameters, `procs`, partitions; in a
+    signature over dimension names) for an array, and None for "any number of axes" (`a[...]`, signatures
+    only). `element` None means "any element type" (`T`, signatures only). For a scalar, `distribution` is
+    replicated, root, or block (one value per partition).
+    """
+
+    element: Element | None
+    shape: tuple[Expression, ...] | None = ()
+    distribution: Distribution = field(default_factory=lambda: Distribution(Pattern.ROOT))
+
+    @property
+    def scalar(self) -> bool:
+        """Whether this is a single value, not an array."""
+        return self.shape == ()
+
+
+class Direction(enum.Enum):
+    """What a module does with a parameter."""
+
+    IN = "in"
+    OUT = "out"
+    INOUT = "inout"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a module's directive."""
+
+    name: str
+    direction: Direction
+    type: Type
+    default: Expression | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A module's interface, as its directive says it.
+
+    `dimensions` are the names that compiled modules get as `int64_t` after the declared parameters, in
+    order of first appearance; a name that is itself a scalar parameter is not among them.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    dimensions: tuple[str, ...] = ()
+    collective: bool = False
+    span: Span | None = None
+
+    @property
+    def inputs(self) -> tuple[Parameter, ...]:
+        """Parameters written in the parentheses of a call (in and inout)."""
+        return tuple(p for p in self.parameters if p.direction is not Direction.OUT)
+
+    @property
+    def outputs(self) -> tuple[Parameter, ...]:
+        """Parameters written after `->`."""
+        return tuple(p for p in self.parameters if p.direction is Direction.OUT)
+
+
+def render_distribution(distribution: Distribution, *, display: Callable[[str], str] = str) -> str:
+    """Write a distribution as in a program: `@ block(0) halo(1)`; nothing for "whatever the module gets"."""
+    if distribution.pattern is Pattern.ANY:
+        return ""
+    arguments = [str(axis) for axis in distribution.axes]
+    if distribution.block is not None:
+        arguments.append(_shown(distribution.block, display))
+    text = f"@ {distribution.user or distribution.pattern.value}"
+    if arguments:
+        text += f"({', '.join(arguments)})"
+    if distribution.halo is not None:
+        text += f" halo({_shown(distribution.halo, display)})"
+    return text
+
+
+def _shown(expression: Expression, display: Callable[[str], str]) -> str:
+    return render_expression(substitute(expression, lambda name: Name(display(name.id))))
+
+
+def render_shape(type: Type, *, display: Callable[[str], str] = str) -> str:
+    """Write a shape: `[N, M]`, `[...]`, nothing for a scalar."""
+    if type.shape is None:
+        return "[...]"
+    return f"[{', '.join(_shown(extent, display) for extent in type.shape)}]" if type.shape else ""
+
+
+def render_type(type: Type, *, display: Callable[[str], str] = str) -> str:
+    """Write a type: `c128[N, N] @ root`, `f64`, `f64 of each partition`.
+
+    Parameters
+    ----------
+    type : Type
+        What to write.
+    display : callable
+        Turns a resolved name into what the user wrote.
+    """
+    element = type.element.label if type.element else "T"
+    if type.scalar:
+        return element + (" of each partition" if type.distribution.distributed else "")
+    where = render_distribution(type.distribution, display=display)
+    return f"{element}{render_shape(type, display=display)} {where}".rstrip()
+
+
+def render_signature(signature: Signature) -> str:
+    """Write a signature as its directive: `coven module step(in f64 u[n, m], out f64 residual)`."""
+    parameters = ", ".join(_render_parameter(parameter) for parameter in signature.parameters)
+    return f"coven module {signature.name}({parameters})" + (" collective" if signature.collective else "")
+
+
+def _render_parameter(parameter: Parameter) -> str:
+    type = parameter.type
+    element = type.element.label if type.element else "T"
+    text = f"{parameter.direction.value} {element} {parameter.name}{render_shape(type)}"
+    text = f"{text} {render_distribution(type.distribution)}".rstrip()
+    return text + (f" = {render_expression(parameter.default)}" if parameter.default is not None else "")

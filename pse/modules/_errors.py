@@ -1,0 +1,32 @@
+"""What goes wrong with modules: building them, loading them, calling them.
+
+Everything here derives from the exception root of the language, so the command line prints it as `error:` and
+`help:` and leaves with the right code.language``.
+"""
+
+from __future__ import annotations
+
+from pse.errors import ProgramError, RunError
+
+
+class BuildError(ProgramError):
+    """A module's source can't be built: the compiler refuses it, or there is no compiler or library for it.
+
+    The message holds the compiler's own words, with the user's file and line.
+    """
+
+
+class ModuleError(RunError):
+    """A module did something wrong while it was loaded or called.
+
+    Parameters
+    ----------
+    message : str
+        Names the module, the parameter, what was expected and what came.
+    traceback : str
+        The module's own frames, innermost last; empty where no exception was raised.
+    """
+
+    def __init__(self, message: str, *, help: str | None = None, traceback: str = "") -> None:
+        super().__init__(message, help=help)
+        self.traceback = traceback

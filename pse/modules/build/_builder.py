@@ -1,0 +1,209 @@
+"""Building compiled modules: source to shared library, once for each content, compiler, flags and processor.
+
+`build` is the door for one file, `prepare` for a program's.  A build plans a recipe, asks the cache, and runs
+the recipe's commands where the cache has nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pse import __version__
+from pse.language.check import ModuleFile, ModuleReference
+from pse.language.diagnostics import Diagnostic, Severity, Span, error, has_errors, render
+from pse.modules._errors import BuildError
+from pse.modules.build import _cache as cache
+from pse.modules.build._build_rules import DEPENDENCIES, PRODUCT, Recipe, Source, recipe
+from pse.modules.build._compiler_messages import complaint, in_users_terms
+from pse.modules.build._compilers import processor_identity
+from pse.modules.directives import _directives as directives, _finder as finder
+
+FORMAT = 1
+"""Part of every key: raised when trampolines or records change their meaning."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A built module file.
+
+    Parameters
+    ----------
+    source : Source
+        What was built.
+    library : Path
+        The shared library.
+    extension : str or None
+        Its name as a Python extension, if it is one.
+    hit : bool
+        Whether it was in the cache.
+    seconds : float
+        What this call took.
+    warnings : str
+        What the compiler remarked when it was built.
+    """
+
+    source: Source
+    library: Path
+    extension: str | None
+    hit: bool
+    seconds: float
+    warnings: str
+
+
+def build_module(path: str, *, shown: str | None = None) -> Built:
+    """Build a module file, or find it built.
+
+    Parameters
+    ----------
+    path : str
+        The source file.
+    shown : str, optional
+        Its path for messages.
+
+    Raises
+    ------
+    BuildError
+        If its directives are wrong, it doesn't compile, or something needed for that is missing; the message
+        has the compiler's words with the user's own file and line.
+    ModuleNotFound
+        If there is no such file.
+    """
+    started = time.monotonic()
+    source = _source(path, shown or path)
+    plan = recipe(source)
+    key = _key(source, plan)
+    entry = cache.obtain(key, lambda work: _make(work, source, plan))
+    seconds = time.monotonic() - started
+    warnings = str(entry.record.get("warnings", ""))
+    return Built(source, entry.folder / PRODUCT, plan.extension, entry.hit, seconds, warnings)
+
+
+def prepare(modules: Iterable[ModuleReference]) -> list[Built]:
+    """Build every file that a program's compiled modules are in, once each: before ranks start, or to check.
+
+    Parameters
+    ----------
+    modules : iterable of ModuleReference
+        From a checked program.
+
+    Raises
+    ------
+    BuildError
+        For the first file that can't be built.
+    """
+    files = {m.source: m.path for m in modules if m.source is not None and m.language != "python"}
+    return [build_module(source, shown=shown) for source, shown in files.items()]
+
+
+def unbuildable(modules: Iterable[ModuleReference]) -> list[Diagnostic]:
+    """Build every file of a program's compiled modules; give a diagnostic for each that can't be built."""
+    found = []
+    for module in {m.source: m for m in modules if m.source is not None and m.language != "python"}.values():
+        try:
+            prepare([module])
+        except BuildError as failure:
+            place = Span(module.path, module.line, 1, module.line, 2)
+            message, *words = failure.message.splitlines()
+            notes = [(place, line.rstrip()) for line in words]
+            found.append(error("E0526", message, place, notes=notes, help=failure.help))
+    return found
+
+
+def examine(path: str, shown: str) -> tuple[ModuleFile, str]:
+    """Read a module file and its directives; refuse it if one of them is wrong.
+
+    Raises
+    ------
+    BuildError
+        With the diagnostics as its message.
+    """
+    text, _ = finder.read(path, shown)
+    found = finder.examine(text, shown)
+    if has_errors(found.diagnostics):
+        wrong = [d for d in found.diagnostics if d.severity is Severity.ERROR]
+        raise BuildError(f"the directives of {shown} are wrong\n{render(wrong, {shown: text})}".rstrip("\n"))
+    return found, text
+
+
+def _source(path: str, shown: str) -> Source:
+    found, text = examine(path, shown)
+    options = directives.options(directives.scan(text, found.language, shown))
+    return Source(Path(path).absolute(), shown, found.language, text, found.signatures, options)
+
+
+def _key(source: Source, plan: Recipe) -> str:
+    material = {
+        "format": FORMAT,
+        "version": __version__,
+        "source": [str(source.path), source.text],
+        "steps": [[step.command, step.output] for step in plan.steps],
+        "files": dict(plan.files),
+        "identity": plan.identity,
+        "python": sys.implementation.cache_tag if plan.extension else "",
+        "processor": processor_identity(),
+    }
+    return cache.digest(json.dumps(material, sort_keys=True).encode())[:40]
+
+
+def _make(work: Path, source: Source, plan: Recipe) -> tuple[dict[str, str], dict[str, object]]:
+    for name, text in plan.files.items():
+        (work / name).write_text(text)
+    started = time.monotonic()
+    output = "".join(_run(work, source, plan, index) for index in range(len(plan.steps)))
+    files = {path: cache.hash_of(path) or "" for path in _read_files(work, source, plan)}
+    text = source.path.read_bytes().decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+    if text != source.text:
+        raise BuildError(f"{source.shown} was changed while it was being built", help="run it again")
+    for leftover in work.iterdir():
+        if leftover.name not in {PRODUCT, *plan.files}:
+            leftover.unlink()
+    warnings = in_users_terms(source, plan, output)
+    seconds = round(time.monotonic() - started, 3)
+    return files, {"source": source.shown, "product": PRODUCT, "seconds": seconds, "warnings": warnings}
+
+
+def _run(work: Path, source: Source, plan: Recipe, index: int) -> str:
+    step = plan.steps[index]
+    target = (work / step.output).open("wb") if step.output else subprocess.PIPE
+    try:
+        done = subprocess.run(
+            step.command,
+            cwd=work,
+            env={**os.environ, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=target,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    except OSError as failure:
+        raise BuildError(f"{source.shown}: {step.command[0]} can't be started: {failure.strerror}") from None
+    finally:
+        if not isinstance(target, int):
+            target.close()
+    output = (done.stdout or b"").decode(errors="replace") + done.stderr.decode(errors="replace")
+    if done.returncode != 0:
+        raise complaint(source, plan, step, output, done.returncode)
+    return output
+
+
+def _read_files(work: Path, source: Source, plan: Recipe) -> list[str]:
+    """List the user's files that the build read, beside the source itself."""
+    known = set(plan.reads)
+    for listing in (work / DEPENDENCIES, *work.glob("*.dep")):
+        if listing.exists():
+            words = re.findall(
+                r"(?:\\.|[^\s\\])+", listing.read_text().partition(": ")[2].replace("\\\n", " ")
+            )
+            known |= {os.path.join(work, re.sub(r"\\(.)", r"\1", word)) for word in words}
+    own = {str(source.path), *(str(work / name) for name in plan.files)}
+    return sorted(
+        path for path in map(os.path.normpath, known) if path not in own and not path.startswith(str(work))
+    )

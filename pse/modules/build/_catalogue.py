@@ -1,0 +1,179 @@
+"""Modules in files and folders, for people: what `pse module list` and `pse module show` print.
+
+Reads directives only; nothing is built or run.  The command line does the drawing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pse.errors import ModuleNotFound, UsageError
+from pse.language.check import STANDARD, ModuleFile
+from pse.language.diagnostics import has_errors
+from pse.language.types import (
+    Direction,
+    Distribution,
+    Element,
+    Parameter,
+    Pattern,
+    Signature,
+    render_expression,
+)
+from pse.modules.build._compiler_messages import prototype
+from pse.modules.directives import _finder as finder, _source_text as sourcetext
+from pse.modules.directives._directives import LANGUAGES
+from pse.modules.directives._interface import declared
+from pse.modules.std._signatures import STRUCTURAL, standard_file
+
+_IGNORED = {"__pycache__", "build", "node_modules"}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A module for a table: its file, and the signature that its directive declares."""
+
+    file: ModuleFile
+    signature: Signature
+
+    @property
+    def place(self) -> str:
+        """Where its directive stands."""
+        line = f":{self.signature.span.line}" if self.signature.span and self.file.source else ""
+        return f"{self.file.path}{line}"
+
+
+def listed(paths: Iterable[str]) -> tuple[list[Listed], list[ModuleFile]]:
+    """List the modules in files and folders, and the files whose directives are wrong.
+
+    Parameters
+    ----------
+    paths : iterable of str
+        Files, folders (searched with all below them), or ``pse.std``.
+
+    Raises
+    ------
+    ModuleNotFound, UsageError
+        If a path is missing; files in folders that are no modules are passed over.
+    """
+    modules: list[Listed] = []
+    wrong: list[ModuleFile] = []
+    for path in paths:
+        for found in _files(path):
+            modules += [Listed(found, signature) for signature in found.signatures]
+            if has_errors(found.diagnostics):
+                wrong.append(found)
+    return modules, wrong
+
+
+def _files(path: str) -> Iterator[ModuleFile]:
+    if path == STANDARD:
+        yield standard_file()
+    elif os.path.isdir(path):
+        for candidate in _candidates(path):
+            try:
+                text, _ = finder.read(candidate, candidate)
+            except ModuleNotFound:
+                continue
+            if "coven" in text or "pse.module" in text:
+                found = finder.examine(text, candidate)
+                if found.signatures or any(d.code != finder.NOTHING_DECLARED for d in found.diagnostics):
+                    yield found
+    else:
+        yield file(path)
+
+
+def _candidates(folder: str) -> Iterator[str]:
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _IGNORED)
+        for name in sorted(names):
+            if os.path.splitext(name)[1].lower() in LANGUAGES:
+                yield os.path.normpath(os.path.join(here, name))
+
+
+def file(path: str) -> ModuleFile:
+    """Read one module file.
+
+    Raises
+    ------
+    ModuleNotFound
+        If it can't be read.
+    """
+    text, _ = finder.read(path, path)
+    return finder.examine(text, path)
+
+
+def split(argument: str) -> tuple[str, str | None]:
+    """Split `FILE:name` as `pse module show` takes it."""
+    path, separator, name = argument.rpartition(":")
+    return (path, name) if separator and name.isidentifier() else (argument, None)
+
+
+def chosen(argument: str) -> list[Listed]:
+    """Find the modules that `FILE`, `FILE:name` or `pse.std:name` means.
+
+    Raises
+    ------
+    UsageError
+        If the file has no module of that name.
+    """
+    path, name = split(argument)
+    found = standard_file() if path == STANDARD else file(path)
+    modules = [Listed(found, signature) for signature in found.signatures if name in (None, signature.name)]
+    if name is not None and not modules:
+        there = ", ".join(signature.name for signature in found.signatures) or "none"
+        raise UsageError(f"{path} has no module `{name}`", help=f"its modules are: {there}")
+    return modules
+
+
+def interface_line(signature: Signature) -> str:
+    """Write a signature in one line, as a directive."""
+    written = ", ".join(_written(parameter) for parameter in signature.parameters)
+    return f"{signature.name}({written}){' collective' if signature.collective else ''}"
+
+
+def _written(parameter: Parameter) -> str:
+    default = f" = {render_expression(parameter.default)}" if parameter.default is not None else ""
+    return f"{declared(parameter)}{_distribution(parameter.type.distribution)}{default}"
+
+
+def _distribution(distribution: Distribution) -> str:
+    if distribution.pattern is Pattern.ANY:
+        return ""
+    inside = [
+        *map(str, distribution.axes),
+        *([render_expression(distribution.block)] if distribution.block else []),
+    ]
+    cut = f"({', '.join(inside)})" if inside else ""
+    halo = f" halo({render_expression(distribution.halo)})" if distribution.halo else ""
+    return f" @ {distribution.user or distribution.pattern.value}{cut}{halo}"
+
+
+def called_as(module: Listed) -> str:
+    """Write a call of a module as it stands in a program."""
+    signature = module.signature
+    written = (p for p in signature.inputs if p.type.element is not Element.COMM)  # Else the engine's.
+    inputs = ", ".join(map(_argument, written))
+    outputs = ", ".join(parameter.name for parameter in signature.outputs)
+    return f"{signature.name}({inputs})" + (f" -> {outputs}" if outputs else "")
+
+
+def _argument(parameter: Parameter) -> str:
+    if parameter.default is None:
+        return parameter.name
+    return f"{parameter.name} = {render_expression(parameter.default)}"
+
+
+def function_as(module: Listed) -> str:
+    """Write the function that a module's directive asks for, in its own language."""
+    file, signature = module.file, module.signature
+    if file.language == "std":
+        return "carried out by the runtime" if signature.name in STRUCTURAL else "a function of pse"
+    text, _ = finder.read(file.path, file.path)
+    if not finder.takes_arrays(text, file.language, signature.name):
+        return prototype(signature, file.language)
+    names = ", ".join(parameter.name for parameter in signature.inputs)
+    returned = ", ".join(p.name for p in signature.parameters if p.direction is Direction.OUT)
+    kind = "pybind11" if sourcetext.is_pybind(text) else file.language
+    return f"{signature.name}({names})" + (f" returns {returned}" if returned else "") + f"  [{kind}]"

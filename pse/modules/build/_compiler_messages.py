@@ -1,0 +1,188 @@
+"""What the compilers say, in the user's terms: own file and line, and the directive where the two don't fit.
+
+A compiler sees generated files beside the user's; this turns its output into a message in which those don't
+appear. Text in, text out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pse.language.types import Signature
+from pse.modules._errors import BuildError
+from pse.modules.build._build_rules import Recipe, Source, Step
+from pse.modules.build._trampolines import Place
+from pse.modules.directives._interface import declared, passed_as
+
+MOST_LINES = 60
+"""Lines of a compiler's output that a message keeps."""
+
+_HEAD = re.compile(
+    r"^(?P<path>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? "
+    r"(?P<kind>fatal error|error|warning|note): (?P<text>.*)$"
+)
+_CONTEXT = re.compile(r"^[^\s:][^:\n]*: (?:In|At) ")
+_CYTHON_HEAD = re.compile(r"^(?P<path>[^\s:]+\.pyx):(?P<line>\d+):\d+: (?P<text>.*)$", re.MULTILINE)
+_UNDEFINED = re.compile(r"undefined reference to [`'‘](?P<name>[^'’]+)['’]")
+
+_MPI_MODULE = re.compile(r"'mpi(?:_f08)?\.mod'")
+_FORTRANS_MPI = (
+    "this MPI has no Fortran interface: declare MPI's C functions with bind(C), or give the communicator to C"
+)
+
+
+@dataclass(frozen=True)
+class _Mismatch:
+    place: Place
+    detail: tuple[str, ...]
+
+
+def complaint(source: Source, recipe: Recipe, step: Step, output: str, code: int) -> BuildError:
+    """Turn a failed command into an error.
+
+    Parameters
+    ----------
+    source, recipe, step
+        What was being built, and the command that failed.
+    output : str
+        What the command printed.
+    code : int
+        Its exit code; negative for a signal.
+    """
+    if code < 0:
+        return BuildError(f"{source.shown} can't be built: the compiler was killed by signal {-code}")
+    mismatches = [] if _own_errors(source, output) else _mismatches(recipe, output)
+    if mismatches:
+        text = "\n".join(_explain(source, group) for group in _grouped(mismatches))
+        return BuildError(text, help="change the directive or the function so that they agree")
+    lines = _directive_lines(source.signatures, source.shown)
+    undefined = dict.fromkeys(match["name"] for match in _UNDEFINED.finditer(output))
+    if undefined:
+        names = ", ".join(undefined)
+        mpi = source.language == "fortran" and all(name.startswith("mpi_") for name in undefined)
+        advice = _FORTRANS_MPI if mpi else "name the library that has it in a directive: coven link LIBRARY"
+        return BuildError(f"{source.shown} can't be linked: nothing defines {names}\n{lines}", help=advice)
+    words = in_users_terms(source, recipe, output) or f"the compiler said nothing, and left with {code}"
+    help = _FORTRANS_MPI if _MPI_MODULE.search(output) else None
+    return BuildError(f"{source.shown} doesn't compile\n{lines}\n{words}", help=help)
+
+
+def _directive_lines(signatures: Iterable[Signature], shown: str) -> str:
+    places = [f"{s.name} ({shown}:{s.span.line})" for s in signatures if s.span is not None]
+    return f" its modules: {', '.join(places)}"
+
+
+def _own_errors(source: Source, output: str) -> bool:
+    """Say whether the user's file is wrong in itself; complaints about trampolines only follow from that."""
+    heads = (_HEAD.match(line) for line in output.split("\n"))
+    return any(head and head["path"] == str(source.path) and "error" in head["kind"] for head in heads)
+
+
+def in_users_terms(source: Source, recipe: Recipe, output: str) -> str:
+    """Take the generated files out of a compiler's output, and print the user's path as the user typed it."""
+    kept: list[str] = []
+    ours = False
+    for line in output.split("\n"):
+        if (head := _HEAD.match(line)) is not None and head["kind"] != "note":
+            ours = _is_shim(head["path"], recipe)
+        elif _CONTEXT.match(line):
+            ours = _is_shim(line.split(":")[0], recipe)
+        if not ours and not _is_scaffolding(line, recipe):
+            kept.append(line)
+    if len(kept) > MOST_LINES:
+        kept = [*kept[:MOST_LINES], f"… ({len(kept) - MOST_LINES} more lines)"]
+    text = "\n".join(kept).strip("\n").replace(str(source.path), source.shown)
+    return text.replace(recipe.shim_file, source.shown) if recipe.extension and recipe.shim_file else text
+
+
+def _is_shim(path: str, recipe: Recipe) -> bool:
+    """Say whether a path is a file of trampolines alone (a Cython source's follow its own text)."""
+    return bool(recipe.shim_file) and not recipe.extension and path.endswith(recipe.shim_file)
+
+
+def _is_scaffolding(line: str, recipe: Recipe) -> bool:
+    included = line.startswith("In file included from")
+    names_shim = bool(recipe.shim_file) and recipe.shim_file in line
+    return (included and names_shim) or line.startswith(("compilation terminated", "cc1", "collect2: error"))
+
+
+def _mismatches(recipe: Recipe, output: str) -> list[_Mismatch]:
+    """Find the complaints about lines of the trampolines."""
+    if recipe.shim is None:
+        return []
+    found: list[_Mismatch] = []
+    place: Place | None = None
+    for line in output.split("\n"):
+        head = _HEAD.match(line) or _CYTHON_HEAD.match(line)
+        if head is None:
+            continue
+        kind = head.groupdict().get("kind", "error")
+        if kind == "note":
+            if place is not None and (note := _note(head["text"])):
+                found[-1] = _Mismatch(place, (*found[-1].detail, note))
+            continue
+        ours = head["path"].endswith(recipe.shim_file) and "error" in kind
+        place = recipe.shim.lines.get(int(head["line"])) if ours else None
+        if place is not None:
+            found.append(_Mismatch(place, (re.sub(r" \[-W[^]]*\]$", "", head["text"]),)))
+    return found
+
+
+def _note(text: str) -> str:
+    return (
+        text
+        if re.match(r"expected |.*no known conversion|declared here", text) and "declared here" not in text
+        else ""
+    )
+
+
+def _grouped(mismatches: list[_Mismatch]) -> list[list[_Mismatch]]:
+    groups: dict[str, list[_Mismatch]] = {}
+    for mismatch in mismatches:
+        groups.setdefault(mismatch.place.signature.name, []).append(mismatch)
+    return list(groups.values())
+
+
+def _explain(source: Source, mismatches: list[_Mismatch]) -> str:
+    signature = mismatches[0].place.signature
+    line = f":{signature.span.line}" if signature.span else ""
+    lines = [f"{source.shown}{line}: the directive of `{signature.name}` doesn't fit the function"]
+    for mismatch in mismatches:
+        what = f"  {_what(mismatch, source.language)}"
+        if what not in lines and "pse_code' undeclared" not in mismatch.detail[0]:
+            lines += [what, *(f"    compiler: {text}" for text in mismatch.detail)]
+    return "\n".join([*lines, f"  the directive asks for:  {prototype(signature, source.language)}"])
+
+
+_WHOLE_CALL = (
+    (r"arguments to function|[Ww]rong number of arguments", "the number of arguments differs"),
+    (r"declared void|void value|incomplete type", "the function must return int: 0, or a code"),
+    (r"implicit declaration|not declared|undeclared", "there is no such function{bound}"),
+    (r"without gil", "the function must be `noexcept nogil` (or `def`, to get NumPy arrays)"),
+)
+"""What a compiler's complaint about a call as a whole means."""
+
+
+def _what(mismatch: _Mismatch, language: str) -> str:
+    place = mismatch.place
+    if place.result:
+        return "the function must return int: 0, or a code whose text coven_error() gives"
+    if place.dimension is not None:
+        return f"the dimension `{place.dimension}` is passed as `int64_t`"
+    if place.parameter is not None:
+        return f"`{declared(place.parameter)}` is passed as `{passed_as(place.parameter, language).strip()}`"
+    bound = " with bind(C)" if language == "fortran" else ""
+    known = (text for pattern, text in _WHOLE_CALL if re.search(pattern, mismatch.detail[0]))
+    return next(known, "the function can't be called as the directive says").format(bound=bound)
+
+
+def prototype(signature: Signature, language: str) -> str:
+    """Write the prototype that a directive asks of a compiled function (in C's terms for Fortran)."""
+    arguments = []
+    for parameter in signature.parameters:
+        spelled = passed_as(parameter, language)
+        arguments.append(f"{spelled}{'' if spelled.endswith('*') else ' '}{parameter.name}")
+    arguments += [f"int64_t {name}" for name in signature.dimensions]
+    return f"int {signature.name}({', '.join(arguments) or 'void'})"

@@ -1,0 +1,188 @@
+"""Trampolines: for each module of a compiled source a function `int pse_call_NAME(void **)` for the engine.
+
+`pse_a[i]` is: for an array the pointer to its data; for a scalar that is only read a pointer to its value;
+for other scalars the pointer that the function gets; for a string its characters; for a communicator a
+pointer to its handle (Fortran's: an integer); then, for each dimension name, a pointer to an `int64_t`.
+The trampoline is compiled together with the user's source, so the compiler checks the user's prototype
+against the directive; every argument stands on a line of its own, and `Shim.lines` says which, so that a
+mismatch can be told in the directive's terms (`complaints.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from pse.language.types import Element, Parameter, Signature
+from pse.modules.directives._interface import by_value, passed_as, takes_communicator
+
+PREFIX: Final = "pse_call_"
+ERROR_TEXT: Final = "pse_error_text"
+EXCEPTION_CODE: Final = -(2**31)
+"""What a trampoline returns for an exception of C++; `pse_error_text` has its message."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a line of a trampoline is about: an argument (parameter or dimension name) or the call itself."""
+
+    signature: Signature
+    parameter: Parameter | None = None
+    dimension: str | None = None
+    result: bool = False
+
+
+@dataclass(frozen=True)
+class Shim:
+    """The text of a trampoline file, and what its lines (from 1) are about."""
+
+    text: str
+    lines: dict[int, Place]
+
+
+class _Writer:
+    def __init__(self, lines: Iterable[str] = ()) -> None:
+        self.lines = list(lines)
+        self.places: dict[int, Place] = {}
+
+    def add(self, line: str, place: Place | None = None) -> None:
+        self.lines.append(line)
+        if place is not None:
+            self.places[len(self.lines)] = place
+
+    def finish(self) -> Shim:
+        return Shim("\n".join(self.lines) + "\n", self.places)
+
+
+_STRICT: Final = (
+    "incompatible-pointer-types",
+    "int-conversion",
+    "pointer-sign",
+    "discarded-qualifiers",
+    "incompatible-pointer-types-discards-qualifiers",
+    "conversion",
+    "float-conversion",
+)
+"""Warnings that are errors in a trampoline (GCC's and Clang's names)."""
+
+
+def write_c(signatures: Iterable[Signature], include: str, *, language: str, error_text: bool) -> Shim:
+    """Write the trampolines of a C, C++ or Fortran source.
+
+    Parameters
+    ----------
+    signatures : iterable of Signature
+        The modules of the file.
+    include : str
+        What to include: the user's source, or the prototypes of a Fortran source.
+    language : str
+        "c", "c++" or "fortran" (whose trampolines are C).
+    error_text : bool
+        Whether the source defines `coven_error`.
+    """
+    cpp = language == "c++"
+    signatures = tuple(signatures)
+    writer = _Writer([f'#include "{include}"', "#include <stdint.h>"])
+    if language != "fortran" and any(map(takes_communicator, signatures)):
+        writer.add("#include <mpi.h>")
+    for header in ("complex", "exception", "string") if cpp else ():
+        writer.add(f"#include <{header}>")
+    writer.add('#pragma GCC diagnostic ignored "-Wpragmas"')
+    writer.add('#pragma GCC diagnostic ignored "-Wunknown-warning-option"')
+    for name in _STRICT:
+        writer.add(f'#pragma GCC diagnostic error "-W{name}"')
+    writer.add('#pragma GCC diagnostic ignored "-Wsign-conversion"')
+    if cpp:
+        writer.add("static thread_local std::string pse_exception_text;")
+        writer.add('extern "C" {')
+    for signature in signatures:
+        _function_c(writer, signature, language)
+    _error_text_c(writer, defined=error_text, cpp=cpp)
+    if cpp:
+        writer.add("}")
+    return writer.finish()
+
+
+def _function_c(writer: _Writer, signature: Signature, language: str) -> None:
+    cpp = language == "c++"
+    name = f"{PREFIX}{signature.name}"
+    writer.add(f"int {name}(void **pse_a);")
+    writer.add(f"int {name}(void **pse_a) {{")
+    writer.add("  (void)pse_a;")
+    if cpp:
+        writer.add("  try {")
+    writer.add(f"  {'auto' if cpp else '__auto_type'} pse_code = {signature.name}(", Place(signature))
+    arguments = _arguments(signature, language)
+    for position, (text, place) in enumerate(arguments):
+        writer.add(f"    {text}{',' if position + 1 < len(arguments) else ''}", place)
+    writer.add("  );", Place(signature))
+    writer.add("  int *pse_result = &pse_code;", Place(signature, result=True))
+    writer.add("  return *pse_result;")
+    if cpp:
+        writer.add("  } catch (const std::exception &pse_error) { pse_exception_text = pse_error.what(); }")
+        writer.add('  catch (...) { pse_exception_text = "an exception that is no std::exception"; }')
+        writer.add("  return INT32_MIN;")
+    writer.add("}")
+
+
+def _arguments(signature: Signature, language: str) -> list[tuple[str, Place]]:
+    listed = []
+    for index, parameter in enumerate(signature.parameters):
+        spelled = passed_as(parameter, language)
+        read = by_value(parameter) and parameter.type.element is not Element.STRING
+        text = f"*({spelled} const *)pse_a[{index}]" if read else f"({spelled})pse_a[{index}]"
+        listed.append((text, Place(signature, parameter)))
+    for index, dimension in enumerate(signature.dimensions, len(signature.parameters)):
+        listed.append((f"*(int64_t const *)pse_a[{index}]", Place(signature, dimension=dimension)))
+    return listed
+
+
+def _error_text_c(writer: _Writer, *, defined: bool, cpp: bool) -> None:
+    if not (defined or cpp):
+        return
+    writer.add(f"const char *{ERROR_TEXT}(int code);")
+    writer.add(f"const char *{ERROR_TEXT}(int code) {{")
+    if cpp:
+        writer.add("  if (code == INT32_MIN) return pse_exception_text.c_str();")
+    writer.add("  return (const char *)coven_error(code);" if defined else "  return nullptr;")
+    writer.add("}")
+
+
+def write_cython(signatures: Iterable[Signature], text: str, *, error_text: bool) -> Shim:
+    """Append trampolines for `cdef` functions of a Cython source to its text (lines keep their numbers)."""
+    writer = _Writer(text.rstrip("\n").split("\n"))
+    writer.add("")
+    writer.add(f"from libc.stdint cimport {', '.join(f'{name} as pse_{name}' for name in _STDINT)}")
+    signatures = tuple(signatures)
+    if any(map(takes_communicator, signatures)):
+        writer.add("from mpi4py.libmpi cimport MPI_Comm as pse_MPI_Comm")
+    for signature in signatures:
+        writer.add(
+            f"cdef public int {PREFIX}{signature.name}(void **pse_a) noexcept nogil:", Place(signature)
+        )
+        writer.add(f"    return {signature.name}(", Place(signature))
+        for line, place in _cython_arguments(signature):
+            writer.add(f"        {line},", place)
+        writer.add("    )", Place(signature))
+    if error_text:
+        writer.add(f"cdef public const char *{ERROR_TEXT}(int code) noexcept nogil:")
+        writer.add("    return coven_error(code)")
+    return writer.finish()
+
+
+_STDINT: Final = ("int32_t", "int64_t", "uint8_t", "uint16_t")
+
+
+def _cython_arguments(signature: Signature) -> list[tuple[str, Place]]:
+    listed = []
+    for index, parameter in enumerate(signature.parameters):
+        spelled = passed_as(parameter, "cython")
+        for name in (*_STDINT, "MPI_Comm"):
+            spelled = spelled.replace(name, f"pse_{name}")
+        read = by_value(parameter) and parameter.type.element is not Element.STRING
+        text = f"(<{spelled} *>pse_a[{index}])[0]" if read else f"<{spelled}>pse_a[{index}]"
+        listed.append((text, Place(signature, parameter)))
+    for index, dimension in enumerate(signature.dimensions, len(signature.parameters)):
+        listed.append((f"(<pse_int64_t *>pse_a[{index}])[0]", Place(signature, dimension=dimension)))
+    return listed

@@ -1,0 +1,1 @@
+from ._finder import Finder as Finder

@@ -1,0 +1,150 @@
+"""Directives in source text: `//@ coven …` (C, C++), `!@ coven …` (Fortran), `#@ coven …` (Python, Cython).
+
+Works on text alone: no file is read, nothing is executed.  What stands after `coven module` is the language's
+to parse; this file finds it, joins its continuation lines so that lines and columns stay true, and
+understands the directives that speak of the whole file (`link`, `flags`).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pse.language.diagnostics import Span
+
+LANGUAGES: Final = {
+    ".c": "c",
+    ".cpp": "c++",
+    ".cc": "c++",
+    ".cxx": "c++",
+    ".pyx": "cython",
+    ".f90": "fortran",
+    ".f95": "fortran",
+    ".f03": "fortran",
+    ".f08": "fortran",
+    ".py": "python",
+}
+"""Language of a module file by the ending of its name (lower case)."""
+
+MARKS: Final = {"c": "//@", "c++": "//@", "fortran": "!@", "python": "#@", "cython": "#@"}
+"""How a directive's line starts in each language."""
+
+KINDS: Final = ("module", "link", "flags")
+
+_LIBRARY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
+
+
+@dataclass(frozen=True)
+class Directive:
+    """One directive: its kind (`module`, `link`, `flags` or what was written instead) and the text after it.
+
+    `text` keeps line breaks of continued directives, with the mark of each continuation line blanked, so that
+    a position in it maps to the file: line `i` of it is line `span.line + i` of the file, and only the first
+    line's columns are shifted (by `span.column`).
+    """
+
+    kind: str
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a file's directives say about building it."""
+
+    libraries: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+def scan(text: str, language: str, path: str) -> list[Directive]:
+    """Find all directives of a source file.
+
+    Parameters
+    ----------
+    text : str
+        The file's text.
+    language : str
+        "c", "c++", "cython", "fortran" or "python".
+    path : str
+        The path to put into spans.
+
+    Returns
+    -------
+    list of Directive
+        In the order of the file; lines with the mark that don't say `coven` are no directives of ours, except
+        directly below one, where they continue it.
+    """
+    # Formatters of Python put a space after the comment's sign, so `# @ coven` counts too.
+    sign = re.escape(MARKS[language].rstrip("@"))
+    pattern = re.compile(rf"[ \t]*{sign} ?@(?P<body>.*)\Z")
+    found: list[Directive] = []
+    previous = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if (match := pattern.match(line)) is None:
+            continue
+        if (started := re.match(r"\s*coven\b[ \t]*(\w*)[ \t]*", match["body"])) is not None:
+            found.append(_start(line, number, match.start("body") + started.end(), started[1], path))
+        elif found and previous == number - 1:
+            found[-1] = _continued(found[-1], " " * match.start("body") + match["body"], number)
+        else:
+            continue
+        previous = number
+    return found
+
+
+def _start(line: str, number: int, start: int, kind: str, path: str) -> Directive:
+    text = line[start:].rstrip()
+    return Directive(kind, text, Span(path, number, start + 1, number, start + 1 + len(text)))
+
+
+def _continued(directive: Directive, line: str, number: int) -> Directive:
+    span = directive.span
+    longer = Span(span.path, span.line, span.column, number, len(line.rstrip()) + 1)
+    return Directive(directive.kind, f"{directive.text}\n{line.rstrip()}", longer)
+
+
+def options(directives: list[Directive]) -> Options:
+    """Collect what the `link` and `flags` directives of a file say.
+
+    Raises
+    ------
+    ValueError
+        If one of them can't be understood; `problems` finds the same with its place.
+    """
+    libraries: list[str] = []
+    flags: list[str] = []
+    for directive in directives:
+        if directive.kind == "link":
+            libraries += directive.text.replace(",", " ").split()
+        elif directive.kind == "flags":
+            flags += shlex.split(directive.text)
+    return Options(tuple(dict.fromkeys(libraries)), tuple(flags))
+
+
+def problems(directives: list[Directive]) -> Iterator[tuple[Directive, str, str]]:
+    """Yield each directive that isn't understood, with what is wrong and what to do."""
+    for directive in directives:
+        if directive.kind not in KINDS:
+            yield directive, f"unknown directive `coven {directive.kind}`".replace(" `coven `", ""), _KNOWN
+        elif not directive.text.strip():
+            yield directive, f"nothing follows `coven {directive.kind}`", _EXAMPLES[directive.kind]
+        elif directive.kind == "link":
+            for name in directive.text.replace(",", " ").split():
+                if not _LIBRARY.match(name):
+                    yield directive, f"`{name}` is not the name of a library", _EXAMPLES["link"]
+        elif directive.kind == "flags":
+            try:
+                shlex.split(directive.text)
+            except ValueError as error:
+                yield directive, f"these flags can't be read: {error}".lower(), _EXAMPLES["flags"]
+
+
+_KNOWN = "a directive is one of: coven module NAME(…), coven link LIBRARY, coven flags FLAG …"
+_EXAMPLES = {
+    "module": "for example: coven module step(in f64 u[n], out f64 v[n])",
+    "link": "for example: coven link fftw3",
+    "flags": "for example: coven flags -ffast-math",
+}

@@ -1,0 +1,277 @@
+"""Finding modules: from an import's path to the signatures that its file's directives declare.
+
+The checker calls this while it checks, so nothing is built, imported or executed here: files are read as
+text. What is wrong with the directives becomes diagnostics of the `ModuleFile`; what is wrong with the file
+itself (there is none, it can't be read, it is no source text) raises `ModuleNotFound`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pse.errors import ModuleNotFound
+from pse.language import parse_directive
+from pse.language.check import STANDARD, ModuleFile
+from pse.language.diagnostics import Diagnostic, Span, error
+from pse.language.types import Signature
+from pse.modules.directives import (
+    _directives as directives,
+    _interface as interface,
+    _python_interface as pyinterface,
+    _source_text as sourcetext,
+)
+from pse.modules.directives._directives import LANGUAGES, MARKS, Directive
+from pse.modules.directives._source_text import PythonOutline
+
+LARGEST = 16 << 20
+"""Bytes of the largest file that is taken for a module's source."""
+
+
+class Finder:
+    """The `ModuleFinder` of the command line and the runtime; remembers files that have not changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], tuple[tuple[int, int, int], ModuleFile]] = {}
+
+    def find(self, import_path: str, importing_file: str) -> ModuleFile:
+        """Find a file of modules; see `pse.language.check._module_protocol.ModuleFinder`.
+
+        Parameters
+        ----------
+        import_path : str
+            ``pse.std``, or a path relative to the importing file.
+        importing_file : str
+            The program's path as the user typed it.
+
+        Raises
+        ------
+        ModuleNotFound
+            If the file is missing, unreadable, not text, or in no known language.
+        """
+        if import_path == STANDARD:
+            from pse.modules.std._signatures import standard_file
+
+            return standard_file()
+        shown = os.path.normpath(os.path.join(os.path.dirname(importing_file), import_path))
+        text, stamp = read(shown, import_path)
+        known = self._known.get((shown, os.getcwd()))
+        if known is not None and known[0] == stamp:
+            return known[1]
+        found = examine(text, shown)
+        self._known[shown, os.getcwd()] = stamp, found
+        return found
+
+
+def language_of(path: str) -> str:
+    """Tell a module file's language by the ending of its name.
+
+    Raises
+    ------
+    ModuleNotFound
+        If it has none that is known.
+    """
+    ending = os.path.splitext(path)[1].lower()
+    if ending in LANGUAGES:
+        return LANGUAGES[ending]
+    what = f"its name ends in `{ending}`" if ending else "its name has no ending"
+    raise ModuleNotFound(
+        f"{path}: the language of this module is unknown: {what}",
+        help=f"modules end in {', '.join(LANGUAGES)}",
+    )
+
+
+def read(shown: str, import_path: str) -> tuple[str, tuple[int, int, int]]:
+    """Read a module's source text, and a stamp that changes when the file does.
+
+    Raises
+    ------
+    ModuleNotFound
+        If that isn't possible; says why, and names files of similar name.
+    """
+    try:
+        with open(shown, "rb") as file:
+            status = os.fstat(file.fileno())
+            if status.st_size > LARGEST:
+                raise ModuleNotFound(f"{shown}: too large for a module's source ({status.st_size:,} bytes)")
+            data = file.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise ModuleNotFound(f"there is no file {shown}", help=_similar(shown, import_path)) from None
+    except IsADirectoryError:
+        raise ModuleNotFound(f"{shown} is a directory, not a module's source") from None
+    except (OSError, ValueError) as failure:
+        reason = failure.strerror if isinstance(failure, OSError) else str(failure)
+        raise ModuleNotFound(f"{shown} can't be read: {reason}") from None
+    language_of(shown)
+    return _decoded(data, shown), (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def _decoded(data: bytes, shown: str) -> str:
+    if b"\0" in data:
+        raise ModuleNotFound(
+            f"{shown} is binary, not source text", help="import the source file of the module"
+        )
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as failure:
+        line = data.count(b"\n", 0, failure.start) + 1
+        raise ModuleNotFound(f"{shown}:{line}: not text in UTF-8", help="save the file in UTF-8") from None
+
+
+def _similar(shown: str, import_path: str) -> str | None:
+    folder, name = os.path.split(shown)
+    try:
+        beside = [
+            entry for entry in os.listdir(folder or ".") if os.path.splitext(entry)[1].lower() in LANGUAGES
+        ]
+    except OSError:
+        return f"there is no folder {folder} either; the path is relative to the program's file"
+    close = difflib.get_close_matches(name, beside, n=1)
+    if close:
+        return f'did you mean "{os.path.join(os.path.dirname(import_path), close[0])}"?'
+    return "the path of an import is relative to the program's file"
+
+
+def examine(text: str, shown: str) -> ModuleFile:
+    """Read the directives of a module file's text.
+
+    Parameters
+    ----------
+    text : str
+        The source text.
+    shown : str
+        The file's path, for messages; also where `source` points.
+    """
+    language = language_of(shown)
+    found = directives.scan(text, language, shown)
+    problems = [
+        error(_CODES["directive"], message, d.span, help=help)
+        for d, message, help in directives.problems(found)
+    ]
+    outline: PythonOutline | None = None
+    if language == "python":
+        outline, wrong = _python(text, shown)
+        decorated = outline.directives if outline else ()
+        found = sorted([*found, *decorated], key=lambda directive: directive.span.line)
+        problems += wrong
+    declared = [directive for directive in found if directive.kind == "module" and directive.text.strip()]
+    signatures, wrong = _signatures(declared)
+    problems += wrong
+    if not declared and not problems:
+        problems += _nothing_declared(text, shown, language)
+    signatures, wrong = _possible(signatures, text, language, outline)
+    names = outline.names if outline else None
+    return ModuleFile(
+        shown, os.path.abspath(shown), language, tuple(signatures), (*problems, *wrong), names=names
+    )
+
+
+def _python(text: str, shown: str) -> tuple[PythonOutline | None, list[Diagnostic]]:
+    try:
+        outline = sourcetext.outline(text, shown)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
+        line, column = getattr(failure, "lineno", None) or 1, getattr(failure, "offset", None) or 1
+        message = f"not valid Python: {getattr(failure, 'msg', None) or failure}"
+        return None, [error(_CODES["source"], message, Span(shown, line, column, line, column + 1))]
+    return outline, [error(_CODES["directive"], message, span) for span, message in outline.misplaced]
+
+
+def _signatures(declared: list[Directive]) -> tuple[list[Signature], list[Diagnostic]]:
+    signatures: dict[str, Signature] = {}
+    problems: list[Diagnostic] = []
+    for directive in declared:
+        parsed = parse_directive(directive.text, directive.span)
+        if not isinstance(parsed, Signature):
+            problems += parsed
+            continue
+        signature = parsed if parsed.span is not None else replace(parsed, span=directive.span)
+        if (first := signatures.setdefault(signature.name, signature)) is not signature:
+            notes = [(first.span, "the first one")] if first.span else []
+            message = f"two directives for `{signature.name}` in one file"
+            problems.append(error(_CODES["duplicate"], message, directive.span, notes=notes))
+    return list(signatures.values()), problems
+
+
+def _possible(
+    signatures: Iterable[Signature], text: str, language: str, outline: PythonOutline | None
+) -> tuple[list[Signature], list[Diagnostic]]:
+    """Keep the signatures that fit the file; report the others."""
+    names = outline.names if outline else None
+    kept: list[Signature] = []
+    problems: list[Diagnostic] = []
+    for signature in signatures:
+        span = signature.span or Span("", 1, 1, 1, 1)
+        arrays = takes_arrays(text, language, signature.name)
+        wrong = [
+            error(_CODES["parameter"], message, parameter.span or span, help=help)
+            for parameter, message, help in interface.impossible(signature, language, arrays=arrays)
+        ]
+        there = signature.name in names if names is not None else True
+        if language != "python":
+            there = sourcetext.mentions(text, language, signature.name)
+        if not there:
+            message = f"the directive names `{signature.name}`, but there is no such function in this file"
+            wrong.append(
+                error(
+                    _CODES["missing"], message, span, help=_candidates(signature.name, text, language, names)
+                )
+            )
+        wrong += _uncallable(signature, span, outline)
+        problems += wrong
+        if not wrong:
+            kept.append(signature)
+    return kept, problems
+
+
+def _uncallable(signature: Signature, span: Span, outline: PythonOutline | None) -> list[Diagnostic]:
+    """Report a Python function whose parameters are others than its directive's."""
+    function = outline.functions.get(signature.name) if outline else None
+    message = pyinterface.misfit_of_text(signature, function) if function else None
+    inputs = ", ".join(parameter.name for parameter in signature.inputs) or "none"
+    help = f"the directive's inputs are: {inputs}"
+    return [error(_CODES["function"], message, span, help=help)] if message else []
+
+
+def takes_arrays(text: str, language: str, name: str) -> bool:
+    """Say whether a module is called with NumPy arrays rather than raw pointers."""
+    if language == "cython":
+        return sourcetext.cython_kind(text, name) == "def"
+    return language == "python" or (language == "c++" and sourcetext.is_pybind(text))
+
+
+def _candidates(name: str, text: str, language: str, names: frozenset[str] | None) -> str | None:
+    code = sourcetext.stripped(text, language)
+    words = names if names is not None else set(sourcetext.called_names(code))
+    close = difflib.get_close_matches(name, sorted(words), n=1)
+    return f"did you mean `{close[0]}`?" if close else None
+
+
+def _nothing_declared(text: str, shown: str, language: str) -> list[Diagnostic]:
+    """Report a file without directives; a Python file may be imported for its distribution patterns alone."""
+    mark = MARKS[language]
+    help = f"write one above a function, for example:  {mark} coven module step(in f64 u[n], out f64 v[n])"
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.match(r"\s*\W+.{0,3}\bcoven\W+module\b", line):
+            span = Span(shown, number, 1, number, len(line) + 1)
+            return [error(_CODES["none"], "this line is not a module directive", span, help=help)]
+    if language == "python":
+        return []
+    return [error(_CODES["none"], "no module directive in this file", Span(shown, 1, 1, 1, 2), help=help)]
+
+
+NOTHING_DECLARED = "E0520"
+"""Code of the diagnostic that a file has no directive at all."""
+
+_CODES = {
+    "none": NOTHING_DECLARED,
+    "directive": "E0521",
+    "duplicate": "E0522",
+    "missing": "E0523",
+    "parameter": "E0524",
+    "source": "E0525",
+    "function": "E0526",
+}
+"""Codes of the diagnostics made here (docs/diagnostics.md has one entry for each)."""

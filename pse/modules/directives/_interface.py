@@ -1,0 +1,122 @@
+"""What a directive asks of a function in each host language: argument order, C types, what isn't possible.
+
+The order of the trampoline's arguments is fixed here: the declared parameters, then the dimension names. Pure
+functions over ``pse.language`` types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from pse.language.types import Direction, Element, Parameter, Signature, render_expression
+
+_C_TYPES: Final = {
+    Element.I32: "int32_t",
+    Element.I64: "int64_t",
+    Element.F32: "float",
+    Element.F64: "double",
+    Element.C64: "float _Complex",
+    Element.C128: "double _Complex",
+    Element.U8: "uint8_t",
+    Element.U16: "uint16_t",
+    Element.BOOL: "_Bool",
+    Element.COMM: "MPI_Comm",
+}
+_CPP_TYPES: Final = _C_TYPES | {
+    Element.C64: "std::complex<float>",
+    Element.C128: "std::complex<double>",
+    Element.BOOL: "bool",
+}
+_CYTHON_TYPES: Final = _C_TYPES | {
+    Element.C64: "float complex",
+    Element.C128: "double complex",
+    Element.BOOL: "uint8_t",  # One byte, as in the array; bint is an int.
+}
+
+
+def host_type(element: Element, language: str) -> str:
+    """Spell an element type in a host language (Fortran's trampoline is C)."""
+    if element is Element.COMM and language == "fortran":
+        return "int"  # Fortran's handles are integers.
+    return {"c++": _CPP_TYPES, "cython": _CYTHON_TYPES}.get(language, _C_TYPES)[element]
+
+
+def takes_communicator(signature: Signature) -> bool:
+    """Say whether a module gets a communicator from the engine."""
+    return any(parameter.type.element is Element.COMM for parameter in signature.parameters)
+
+
+def by_value(parameter: Parameter) -> bool:
+    """Say whether a compiled function gets this parameter by value (scalars that it only reads)."""
+    return parameter.type.scalar and parameter.direction is Direction.IN
+
+
+def passed_as(parameter: Parameter, language: str) -> str:
+    """Spell the C type in which a compiled function gets a parameter (`const double *`, `int64_t`)."""
+    element = parameter.type.element
+    assert element is not None, "refused by impossible()"
+    if element is Element.STRING:
+        return "const char *"
+    spelled = host_type(element, language)
+    if by_value(parameter):
+        return spelled
+    # Fortran has no const in its prototypes; intent(in) is the programmer's word there.
+    const = "const " if parameter.direction is Direction.IN and language != "fortran" else ""
+    return f"{const}{spelled} *"
+
+
+def declared(parameter: Parameter) -> str:
+    """Write a parameter as its directive does, without distribution and default: `out f64 v[nx + 2]`."""
+    element = "T" if parameter.type.element is None else parameter.type.element.label
+    shape = parameter.type.shape
+    axes = (
+        "[...]"
+        if shape is None
+        else f"[{', '.join(render_expression(axis) for axis in shape)}]"
+        if shape
+        else ""
+    )
+    return f"{parameter.direction.value} {element} {parameter.name}{axes}"
+
+
+def impossible(signature: Signature, language: str, *, arrays: bool) -> Iterator[tuple[Parameter, str, str]]:
+    """Yield the parameters that a host language can't have, with what is wrong and what to do.
+
+    Parameters
+    ----------
+    signature : Signature
+        The directive.
+    language : str
+        Of the file.
+    arrays : bool
+        Whether the function is called with NumPy arrays (Python, pybind11, `def` in Cython).
+    """
+    for parameter in signature.parameters:
+        if not arrays:
+            yield from _impossible_compiled(parameter)
+
+
+def _impossible_compiled(parameter: Parameter) -> Iterator[tuple[Parameter, str, str]]:
+    name, kind = parameter.name, parameter.type
+    if kind.element is None:
+        yield (
+            parameter,
+            f"`{name}` is of any element type (T): a compiled module must name one",
+            "write f64, say",
+        )
+    elif kind.element is Element.OBJECT:
+        yield (
+            parameter,
+            f"`{name}` is an object: only modules in Python can take one",
+            "pass an array instead",
+        )
+    elif kind.shape is None:
+        yield (
+            parameter,
+            f"`{name}` has any number of axes: a compiled module must name them",
+            "write [m, n], say",
+        )
+    elif kind.element is Element.STRING and (kind.shape or parameter.direction is not Direction.IN):
+        wrong = f"`{name}`: a compiled module can only read a string, and only a single one"
+        yield parameter, wrong, "return strings from a module in Python"

@@ -1,0 +1,334 @@
+"""Calling modules that are written in Python (or `def` functions of Cython, or pybind11's); checking results.
+
+A function gets the `in` and `inout` parameters and returns the outputs: one value, or a tuple in declared
+order. Where it has a parameter with the name of an output, it gets an array there to fill instead, and that
+output is not among what it returns.  Whatever comes back is checked against the directive before anyone else
+sees it. The runtime calls this; nothing here knows of ranks or buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pse.language.types import Element, Parameter, render_expression
+from pse.modules._errors import ModuleError
+from pse.modules.directives._interface import declared
+from pse.modules.load._dimensions import bind_dimensions, extent
+from pse.modules.load._loader import LoadedModule
+from pse.modules.load._tracebacks import cut
+
+_SCALAR_KINDS = {
+    Element.BOOL: "b",
+    Element.I32: "iu",
+    Element.I64: "iu",
+    Element.U8: "iu",
+    Element.U16: "iu",
+    Element.F32: "iuf",
+    Element.F64: "iuf",
+    Element.C64: "iufc",
+    Element.C128: "iufc",
+}
+"""Kinds of NumPy scalars that a scalar output of each type may be made from."""
+
+_RAISED = (Exception, SystemExit, KeyboardInterrupt)
+"""What a module may raise; a signal to its rank is something else (`runtime.entry.Stopped`)."""
+
+
+def call_python(
+    module: LoadedModule,
+    inputs: Sequence[Any],
+    outputs: Mapping[str, np.ndarray] | None = None,
+    dimensions: Mapping[str, int] | None = None,
+) -> tuple[Any, ...]:
+    """Call a module's Python function.
+
+    Parameters
+    ----------
+    module : LoadedModule
+        With `callable` set.
+    inputs : sequence
+        Values of the `in` and `inout` parameters in declared order: arrays, scalars, strings; an `inout`
+        scalar as an array without axes, which the function changes in place.
+    outputs : mapping of name to array, optional
+        Arrays to fill, for the outputs that the function takes as parameters (`module.fills`); where one is
+        missing it is allocated.  Others are ignored.
+    dimensions : mapping of name to int, optional
+        Dimension names whose value is known; others are taken from the inputs' shapes.
+
+    Returns
+    -------
+    tuple
+        The outputs in declared order: arrays of the declared element type and shape, NumPy scalars, strings.
+        An output that was filled is the very array from `outputs`.
+
+    Raises
+    ------
+    ModuleError
+        If the function raises, or returns something other than its directive says.
+    """
+    begun = begin_call(module, inputs, outputs, dimensions)
+    return begun.outputs(begun.returned)
+
+
+@dataclass(frozen=True)
+class BegunCall:
+    """A call whose function has returned something: its outputs, or a generator that is to go on.
+
+    Attributes
+    ----------
+    returned : object
+        What the function returned.
+    """
+
+    module: LoadedModule
+    returned: Any
+    extents: dict[str, int]
+    wildcard: np.dtype | None
+    given: dict[str, np.ndarray]
+
+    def outputs(self, returned: Any) -> tuple[Any, ...]:
+        """Check what the function, or its generator in the end, returned; give the outputs in declared order.
+
+        Raises
+        ------
+        ModuleError
+            If it is something other than its directive says.
+        """
+        if self.module.variadic:
+            return ()
+        listed = self.module.signature.outputs
+        expected = [parameter for parameter in listed if parameter.name not in self.given]
+        checked = {
+            p.name: _checked(self.module, p, v, self.extents, self.wildcard)
+            for p, v in zip(expected, _split(self.module, expected, returned), strict=True)
+        }
+        return tuple((self.given | checked)[parameter.name] for parameter in listed)
+
+
+def go_on(module: LoadedModule, generator: Generator[Any, Any, Any], value: Any) -> tuple[bool, Any]:
+    """Let a module's generator go on with a value.
+
+    Returns
+    -------
+    tuple
+        Whether it has ended, and what it returned then; else what it yielded.
+
+    Raises
+    ------
+    ModuleError
+        If it raises.
+    """
+    try:
+        return False, generator.send(value)
+    except StopIteration as end:
+        return True, end.value
+    except ModuleError:
+        raise
+    except _RAISED as failure:
+        raise raised(module, failure) from failure
+
+
+def begin_call(
+    module: LoadedModule,
+    inputs: Sequence[Any],
+    outputs: Mapping[str, np.ndarray] | None = None,
+    dimensions: Mapping[str, int] | None = None,
+) -> BegunCall:
+    """Call a module's Python function, and look at what it returned later; see `call_python`.
+
+    Raises
+    ------
+    ModuleError
+        If the function raises.
+    """
+    if module.variadic:
+        return BegunCall(module, _call(module, inputs, {}), {}, None, {})
+    extents = bind_dimensions(module, inputs, dimensions or {})
+    wildcard = _wildcard(module, inputs)
+    taken = [parameter for parameter in module.signature.outputs if parameter.name in module.fills]
+    given = {p.name: _to_fill(module, p, (outputs or {}).get(p.name), extents, wildcard) for p in taken}
+    return BegunCall(module, _call(module, inputs, given), extents, wildcard, given)
+
+
+def _call(module: LoadedModule, inputs: Sequence[Any], given: Mapping[str, np.ndarray]) -> Any:
+    assert module.callable is not None
+    try:
+        if module.by_name:
+            named = {p.name: value for p, value in zip(module.signature.inputs, inputs, strict=True)}
+            return module.callable(**named, **given)
+        return module.callable(*inputs, **given)
+    except ModuleError:
+        raise
+    except _RAISED as failure:
+        raise raised(module, failure) from failure
+
+
+def raised(module: LoadedModule, failure: BaseException) -> ModuleError:
+    """Give the error for what a module's function raised."""
+    text = cut(failure, module.files)
+    for file in module.files:
+        if file.endswith(".pyx"):  # An extension's frames carry the name of the generated file.
+            text = text.replace(f'File "{file}"', f'File "{module.path}"')
+    what = "called sys.exit()" if isinstance(failure, SystemExit) else f"raised {type(failure).__name__}"
+    detail = f": {failure}" if str(failure) else ""
+    return ModuleError(f"{_who(module)} {what}{detail}", traceback=text)
+
+
+def _who(module: LoadedModule) -> str:
+    return f"module `{module.name}` ({module.place})"
+
+
+def _wildcard(module: LoadedModule, inputs: Sequence[Any]) -> np.dtype | None:
+    """Find what element type `T` stands for in this call."""
+    for parameter, value in zip(module.signature.inputs, inputs, strict=True):
+        if parameter.type.element is None and isinstance(value, np.ndarray | np.generic):
+            return value.dtype
+    return None
+
+
+def _dtype(parameter: Parameter, wildcard: np.dtype | None) -> np.dtype | None:
+    element = parameter.type.element
+    return wildcard if element is None else np.dtype(element.value)
+
+
+def _shape(
+    module: LoadedModule, parameter: Parameter, extents: Mapping[str, int]
+) -> tuple[int | None, ...] | None:
+    """Give the declared shape; None for an axis, or for all, that the directive leaves open in this call."""
+    if parameter.type.shape is None:
+        return None
+    return tuple(extent(axis, extents) for axis in parameter.type.shape)
+
+
+def _to_fill(
+    module: LoadedModule,
+    parameter: Parameter,
+    array: np.ndarray | None,
+    extents: Mapping[str, int],
+    wildcard: np.dtype | None,
+) -> np.ndarray:
+    if array is not None:
+        return array
+    shape, dtype = _shape(module, parameter, extents), _dtype(parameter, wildcard)
+    if shape is None or dtype is None or None in shape:
+        message = f"{_who(module)}: the size of `{declared(parameter)}` is unknown before the call"
+        raise ModuleError(
+            message, help="let the function return it, or declare the tag's type in the program"
+        )
+    return np.empty(tuple(int(n) for n in shape if n is not None), dtype)
+
+
+def _split(module: LoadedModule, expected: list[Parameter], returned: Any) -> Sequence[Any]:
+    listed = ", ".join(declared(parameter) for parameter in expected)
+    if not expected:
+        if returned is not None:
+            message = (
+                f"{_who(module)} returned {_describe(returned)}, but its directive has nothing to return"
+            )
+            raise ModuleError(message, help="declare it in the directive (out …), or return nothing")
+        return ()
+    if len(expected) == 1:
+        if returned is None:
+            raise ModuleError(f"{_who(module)} returned nothing; its directive says: {listed}")
+        return (returned,)
+    if not isinstance(returned, tuple | list) or len(returned) != len(expected):
+        message = (
+            f"{_who(module)} returned {_describe(returned)}; expected a tuple of {len(expected)}: {listed}"
+        )
+        raise ModuleError(message)
+    return returned
+
+
+def _describe(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, np.ndarray):
+        return f"an array {value.dtype}[{', '.join(map(str, value.shape))}]"
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(value)}"
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 40 else text[:40] + '…'}"
+
+
+def _checked(
+    module: LoadedModule,
+    parameter: Parameter,
+    value: Any,
+    extents: dict[str, int],
+    wildcard: np.dtype | None,
+) -> Any:
+    if parameter.type.element is Element.OBJECT:
+        return value
+    if parameter.type.element is Element.STRING and parameter.type.scalar:
+        if not isinstance(value, str):
+            raise _wrong(module, parameter, "a string", _describe(value))
+        return value
+    if parameter.type.scalar:
+        return _checked_scalar(module, parameter, value, wildcard)
+    return _checked_array(module, parameter, value, extents, wildcard)
+
+
+def _checked_scalar(module: LoadedModule, parameter: Parameter, value: Any, wildcard: np.dtype | None) -> Any:
+    dtype = _dtype(parameter, wildcard)
+    array = _as_array(value)
+    if array is None or array.ndim != 0:
+        raise _wrong(module, parameter, "a single value", _describe(value))
+    if dtype is None:
+        return array[()]
+    kinds = _SCALAR_KINDS.get(parameter.type.element, dtype.kind) if parameter.type.element else dtype.kind
+    if array.dtype.kind not in kinds:
+        raise _wrong(module, parameter, f"a value of type {dtype}", _describe(value))
+    with np.errstate(over="ignore"):
+        converted = array.astype(dtype)
+    if dtype.kind in "iu" and converted != array:
+        raise _wrong(module, parameter, f"a value that fits {dtype}", _describe(value))
+    return converted[()]
+
+
+def _as_array(value: Any) -> np.ndarray | None:
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if array.dtype.kind in "OUSV" else array
+
+
+def _checked_array(
+    module: LoadedModule,
+    parameter: Parameter,
+    value: Any,
+    extents: dict[str, int],
+    wildcard: np.dtype | None,
+) -> np.ndarray:
+    array = _as_array(value)
+    if array is None:
+        raise _wrong(module, parameter, "an array", _describe(value))
+    dtype = _dtype(parameter, wildcard)
+    if dtype is not None and array.dtype != dtype:
+        help = f"convert it: {parameter.name}.astype(np.{dtype})"
+        raise _wrong(module, parameter, f"element type {dtype}", f"{array.dtype}", help=help)
+    shape = _shape(module, parameter, extents)
+    fits = shape is None or (
+        len(shape) == array.ndim and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
+    )
+    if not fits:
+        expected = _expected_shape(parameter, shape or ())
+        raise _wrong(module, parameter, f"shape {expected}", f"[{', '.join(map(str, array.shape))}]")
+    return array
+
+
+def _expected_shape(parameter: Parameter, shape: tuple[int | None, ...]) -> str:
+    axes = [render_expression(axis) for axis in parameter.type.shape or ()]
+    written, values = ", ".join(axes), ", ".join("any" if n is None else str(n) for n in shape)
+    return f"[{values}]" if written == values else f"[{values}] ({written})"
+
+
+def _wrong(
+    module: LoadedModule, parameter: Parameter, expected: str, got: str, *, help: str | None = None
+) -> ModuleError:
+    message = f"{_who(module)}, output `{declared(parameter)}`: expected {expected}, got {got}"
+    return ModuleError(message, help=help)

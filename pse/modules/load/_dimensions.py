@@ -1,0 +1,86 @@
+"""Dimension names of a directive: their values from the shapes of what a module is called with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pse.errors import EvaluationError
+from pse.language.types import Binary, Expression, Name, Number, Parameter, evaluate, names
+from pse.modules._errors import ModuleError
+from pse.modules.directives._interface import declared
+
+if TYPE_CHECKING:
+    from pse.modules.load._loader import LoadedModule
+
+
+def bind_dimensions(module: LoadedModule, inputs: Sequence[Any], known: Mapping[str, int]) -> dict[str, int]:
+    """Find the value of every dimension name that the inputs determine.
+
+    Parameters
+    ----------
+    module : LoadedModule
+        Whose directive names the dimensions.
+    inputs : sequence
+        Values of the `in` and `inout` parameters in declared order.
+    known : mapping of name to int
+        Values that are known already.
+
+    Raises
+    ------
+    ModuleError
+        If the number of inputs, or the axes or extents of an array, don't agree with the directive.
+    """
+    expected = module.signature.inputs
+    if len(expected) != len(inputs):
+        listed = ", ".join(declared(parameter) for parameter in expected)
+        raise ModuleError(
+            f"module `{module.name}` takes {len(expected)} inputs ({listed}), got {len(inputs)}"
+        )
+    values = dict(known)
+    for parameter, value in zip(expected, inputs, strict=True):
+        if parameter.type.scalar and isinstance(value, int | np.integer) and not isinstance(value, bool):
+            values[parameter.name] = int(value)
+    for parameter, value in zip(expected, inputs, strict=True):
+        if parameter.type.shape and isinstance(value, np.ndarray):
+            _match(module, parameter, value, values)
+    return values
+
+
+def _match(module: LoadedModule, parameter: Parameter, array: np.ndarray, values: dict[str, int]) -> None:
+    shape = parameter.type.shape or ()
+    got = ", ".join(map(str, array.shape))
+    if len(shape) != array.ndim:
+        message = f"`{declared(parameter)}` has {len(shape)} axes, got an array [{got}]"
+        raise ModuleError(f"module `{module.name}` ({module.place}): {message}")
+    for axis, length in zip(shape, array.shape, strict=True):
+        wanted = extent(axis, values)
+        if wanted is None:
+            values.update(_solve(axis, length, values))
+        elif wanted != length:
+            message = f"`{declared(parameter)}`: an axis must be {wanted} long, got an array [{got}]"
+            raise ModuleError(f"module `{module.name}` ({module.place}): {message}")
+
+
+def extent(axis: Expression, values: Mapping[str, int]) -> int | None:
+    """Evaluate an axis; None if a name in it has no value."""
+    if not names(axis) <= values.keys():
+        return None
+    try:
+        value = evaluate(axis, values)
+    except EvaluationError:
+        return None
+    return value if isinstance(value, int) else None
+
+
+def _solve(axis: Expression, length: int, values: Mapping[str, int]) -> dict[str, int]:
+    """Solve `name`, `name + c` and `name - c` for the name; anything else determines nothing."""
+    if isinstance(axis, Name):
+        return {axis.id: length}
+    if isinstance(axis, Binary) and axis.operator in "+-" and isinstance(axis.left, Name):
+        offset = extent(axis.right, values) if not isinstance(axis.right, Number) else int(axis.right.value)
+        if offset is not None:
+            return {axis.left.id: length - offset if axis.operator == "+" else length + offset}
+    return {}

@@ -1,0 +1,98 @@
+"""Importing users' Python files and extensions by path, each as a module of its own.
+
+Two programs' `frames.py` never meet: a file is known by its real path.  While a file is imported its folder
+leads `sys.path`, so that it can import what lies beside it; those helpers are taken out of `sys.modules`
+again, so that another folder's helper of the same name is another module.  Failures are reported with the
+user's frames only.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.machinery import ExtensionFileLoader
+from pathlib import Path
+from types import ModuleType
+
+from pse.modules._errors import ModuleError
+from pse.modules.load._tracebacks import cut
+
+_imported: dict[str, ModuleType] = {}
+
+
+def import_python(source: str, shown: str) -> ModuleType:
+    """Import a Python file by path; the same file again gives the same module.
+
+    Raises
+    ------
+    ModuleError
+        With the file's own traceback, if its top level raises.
+    """
+    real = os.path.realpath(source)
+    if real not in _imported:
+        name = f"pse_user_{len(_imported)}_{Path(real).stem}"
+        spec = importlib.util.spec_from_file_location(name, source)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module  # Dataclasses and annotations look their module up there.
+        try:
+            with _beside(os.path.dirname(real)):
+                spec.loader.exec_module(module)
+        except (Exception, SystemExit) as failure:
+            del sys.modules[name]
+            raise _failure(failure, shown, frozenset({source})) from failure
+        _imported[real] = module
+    return _imported[real]
+
+
+def import_extension(name: str, library: Path, shown: str) -> ModuleType:
+    """Import a built Python extension.
+
+    Raises
+    ------
+    ModuleError
+        If its initialisation raises.
+    """
+    if str(library) not in _imported:
+        loader = ExtensionFileLoader(name, str(library))
+        spec = importlib.util.spec_from_file_location(name, str(library), loader=loader)
+        assert spec is not None
+        try:
+            module = importlib.util.module_from_spec(spec)
+            loader.exec_module(module)
+        except (Exception, SystemExit) as failure:
+            raise _failure(failure, shown, frozenset({str(library), f"{name}.pyx"})) from failure
+        _imported[str(library)] = module
+    return _imported[str(library)]
+
+
+def _failure(failure: BaseException, shown: str, files: frozenset[str]) -> ModuleError:
+    message = f"{shown} can't be imported: {type(failure).__name__}: {failure}"
+    help = None
+    if isinstance(failure, ModuleNotFoundError) and failure.name:
+        help = f"install the package that has `{failure.name}`, or put {failure.name}.py beside {shown}"
+    return ModuleError(message, help=help, traceback=cut(failure, files))
+
+
+@contextmanager
+def _beside(folder: str) -> Iterator[None]:
+    """Let imports find what lies in a folder; forget those helpers' names afterwards."""
+    known = set(sys.modules)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+        for name in set(sys.modules) - known:
+            if not name.startswith("pse_user_") and _lies_in(folder, sys.modules[name]):
+                del sys.modules[name]
+
+
+def _lies_in(folder: str, module: ModuleType) -> bool:
+    """Say whether a module is the user's own in a folder, not a package installed somewhere below it."""
+    file = os.path.realpath(getattr(module, "__file__", None) or "")
+    return file.startswith(folder + os.sep) and "site-packages" not in file[len(folder) :]

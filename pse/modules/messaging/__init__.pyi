@@ -1,0 +1,23 @@
+from ._collectives import (
+    allgather as allgather,
+    allreduce as allreduce,
+    alltoall as alltoall,
+    alltoallv as alltoallv,
+    barrier as barrier,
+    bcast as bcast,
+    gather as gather,
+    reduce as reduce,
+    scan as scan,
+    scatter as scatter,
+)
+from ._messages import receive as receive, send as send
+from ._requests import (
+    COLLECTIVES as COLLECTIVES,
+    OPERATIONS as OPERATIONS,
+    Request as Request,
+    count as count,
+    enter as enter,
+    index as index,
+    leave as leave,
+    wait_for as wait_for,
+)

@@ -1,0 +1,288 @@
+"""Collective operations among partitions for modules in Python, as ``pse.partition`` offers them.
+
+All partitions of a region post the same ones in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pse.modules.messaging._messages import check_integer, place_for, writable
+from pse.modules.messaging._requests import (
+    OPERATIONS,
+    Array,
+    Operation,
+    PiecesRequest,
+    Request,
+    closure_of,
+    count,
+    describe,
+    index,
+    start,
+)
+
+
+def barrier() -> Request:
+    """Post a barrier: complete when all partitions have come to it."""
+    return _collective("barrier", Request(), None, None)
+
+
+def bcast(array: Array, root: int = 0) -> Request:
+    """Post a broadcast of the root's array into everybody's.
+
+    Parameters
+    ----------
+    array : array
+        What goes out at the root, and where it is put elsewhere: of one shape and element type everywhere.
+    root : int
+        The partition that has it.
+
+    Raises
+    ------
+    ValueError
+        If there is no such partition, or the array can't be written.
+    """
+    request = Request(writable(np.asarray(array)))
+    place = request.place(np.asarray(array))
+    return _collective("bcast", request, place, place, root=root)
+
+
+def reduce(array: Any, op: Operation = "sum", root: int = 0, into: Array | None = None) -> Request:
+    """Post a reduction, element by element, to the root.
+
+    Parameters
+    ----------
+    array : array or scalar
+        This partition's contribution.
+    op : str or callable
+        sum, prod, min, max, all, any, or a function of two flat arrays (left, right) that gives their
+        combination; it must be associative.  Partitions are combined in their order, in the same way wherever
+        they live.
+    root : int
+        Who gets the result.
+    into : array, optional
+        Where the root wants it.
+
+    Returns
+    -------
+    Request
+        Its result is the combination at the root, None elsewhere.
+    """
+    data = np.asarray(array, order="C")
+    request = place_for(into, data, None, None) if index() == root else Request()
+    return _reduction("reduce", request, data, op, root)
+
+
+def allreduce(array: Any, op: Operation = "sum", into: Array | None = None) -> Request:
+    """Post a reduction whose result everybody gets, with the same bits.
+
+    Parameters
+    ----------
+    array, op, into
+        As for `reduce`; everybody may say where it wants the result.
+    """
+    data = np.asarray(array, order="C")
+    return _reduction("allreduce", place_for(into, data, None, None), data, op)
+
+
+def scan(array: Any, op: Operation = "sum", into: Array | None = None) -> Request:
+    """Post a reduction of the partitions from 0 up to this one.
+
+    Parameters
+    ----------
+    array, op, into
+        As for `reduce`; everybody may say where it wants the result.
+    """
+    data = np.asarray(array, order="C")
+    return _reduction("scan", place_for(into, data, None, None), data, op)
+
+
+def gather(array: Any, root: int = 0, into: Array | None = None) -> Request:
+    """Post a gather: the root gets an array with everybody's, by index, along a new first axis.
+
+    Parameters
+    ----------
+    array : array or scalar, shape (…)
+        This partition's; of one shape and element type everywhere.
+    root : int
+        Who gets them.
+    into : array, shape (count, …), optional
+        Where the root wants them.
+    """
+    data = np.asarray(array, order="C")
+    request = place_for(into, None, (count(), *data.shape), data.dtype) if index() == root else Request()
+    return _collective("gather", request, data, request.data, root=root, size=data.size)
+
+
+def allgather(array: Any, into: Array | None = None) -> Request:
+    """Post a gather whose result everybody gets.
+
+    Parameters
+    ----------
+    array : array or scalar, shape (…)
+        This partition's; of one shape and element type everywhere.
+    into : array, shape (count, …), optional
+        Where this partition wants them.
+    """
+    data = np.asarray(array, order="C")
+    request = place_for(into, None, (count(), *data.shape), data.dtype)
+    return _collective("allgather", request, data, request.data, size=data.size)
+
+
+def scatter(
+    array: Array | None,
+    root: int = 0,
+    into: Array | None = None,
+    *,
+    like: Any = None,
+    shape: int | tuple[int, ...] | None = None,
+    dtype: Any = None,
+) -> Request:
+    """Post a scatter: everybody gets its part of the root's array along the first axis.
+
+    Parameters
+    ----------
+    array : array, shape (count, …), or None
+        The parts, at the root; None elsewhere.
+    root : int
+        Who has them.
+    into : array, shape (…), optional
+        Where this partition wants its part.
+    like, shape, dtype
+        What partitions other than the root expect, as for `receive`.
+
+    Raises
+    ------
+    ValueError
+        If the root's array has not one part for each partition.
+    """
+    data = None if array is None or index() != root else np.asarray(array, order="C")
+    if data is not None:
+        _check_parts(data, "scatter")
+        shape, dtype = data.shape[1:], data.dtype
+    request = place_for(into, like if data is None else None, shape, dtype)
+    assert request.data is not None
+    return _collective("scatter", request, data, request.data, root=root, size=request.data.size)
+
+
+def alltoall(array: Array, into: Array | None = None) -> Request:
+    """Post an exchange: part p of this partition's array goes to partition p, whose part comes here.
+
+    Parameters
+    ----------
+    array : array, shape (count, …)
+        The parts; of one shape and element type everywhere.
+    into : array, shape (count, …), optional
+        Where this partition wants what comes.
+
+    Raises
+    ------
+    ValueError
+        If the array has not one part for each partition along its first axis.
+    """
+    data = np.asarray(array, order="C")
+    _check_parts(data, "alltoall")
+    request = place_for(into, None, data.shape, data.dtype)
+    return _collective("alltoall", request, data, request.data, size=data.size // max(count(), 1))
+
+
+def alltoallv(pieces: Sequence[Any], counts: Sequence[int]) -> Request:
+    """Post an exchange of flat pieces of any size.
+
+    Parameters
+    ----------
+    pieces : sequence of array
+        What goes to each partition; of one element type.
+    counts : sequence of int
+        How many elements come from each partition.
+
+    Returns
+    -------
+    Request
+        Its result is a list of arrays, one from each partition.
+
+    Raises
+    ------
+    ValueError
+        If there is not one piece and one count for each partition.
+    """
+    if len(pieces) != count() or len(counts) != count():
+        raise ValueError(
+            f"alltoallv of {len(pieces)} pieces and {len(counts)} counts: expected {count()} of each"
+        )
+    flat = [np.asarray(piece).ravel() for piece in pieces]
+    data = np.concatenate(flat) if flat else np.empty(0)
+    lists = [np.array([piece.size for piece in flat], np.uintp), np.array(counts, np.uintp)]
+    offsets = [np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.uintp) for sizes in lists]
+    result = np.empty(int(lists[1].sum()), data.dtype)
+    request = PiecesRequest(np.split(result, np.cumsum(lists[1])[:-1].astype(np.intp)))
+    what = describe("alltoallv", data, result, 0, 0)
+    what.counts, what.received_counts = (sizes.ctypes.data for sizes in lists)
+    what.offsets, what.received_offsets = (places.ctypes.data for places in offsets)
+    return start(request, what, data, result, lists, offsets)
+
+
+def _check_root(kind: str, root: int) -> None:
+    check_integer(root, f"{kind} with root")
+    if not 0 <= root < count():
+        raise ValueError(f"{kind}: there is no partition {root} to be the root, only 0 to {count() - 1}")
+
+
+def _check_parts(array: Array, name: str) -> None:
+    if array.ndim == 0 or array.shape[0] != count():
+        raise ValueError(
+            f"{name} of an array of shape {array.shape}: its first axis must have the {count()} partitions"
+        )
+
+
+def _collective(
+    kind: str,
+    request: Request,
+    data: Array | None,
+    result: Array | None,
+    *,
+    root: int = 0,
+    size: int | None = None,
+) -> Request:
+    _check_root(kind, root)
+    if size is None:
+        size = data.size if data is not None else 0
+    _fits(kind, request, data, size)
+    place = result if result is None or result is data else request.place(result)
+    return start(request, describe(kind, data, place, root, size), data, place)
+
+
+def _fits(kind: str, request: Request, data: Array | None, size: int) -> None:
+    """Refuse an array for the result that is not of the right size and type."""
+    into = request.data
+    if into is None or data is None:
+        return
+    wide = kind in ("gather", "allgather", "alltoall")
+    expected = size * count() if wide else size
+    if into.size != expected or into.dtype != data.dtype:
+        raise ValueError(
+            f"{kind} into {into.size} elements of {into.dtype}: expected {expected} of {data.dtype}"
+        )
+
+
+def _reduction(kind: str, request: Request, data: Array, op: Operation, root: int = 0) -> Request:
+    _check_root(kind, root)
+    _fits(kind, request, data, data.size)
+    place = None if request.data is None else request.place(request.data)
+    what = describe(kind, data, place, root, data.size)
+    if callable(op):
+        what.closure = closure_of(op, data.dtype, request)
+        return start(request, what, data, place, what.closure)
+    if op not in OPERATIONS:
+        raise ValueError(
+            f"{kind} by {op!r}: expected one of {', '.join(OPERATIONS)}, or a function of two arrays"
+        )
+    if data.dtype.kind == "c" and op not in ("sum", "prod"):
+        raise TypeError(
+            f"{kind} by {op!r} of complex numbers: expected sum, prod, or a function of two arrays"
+        )
+    what.op = OPERATIONS[op]
+    return start(request, what, data, place)

@@ -1,0 +1,221 @@
+"""What modules in Python post to other partitions: requests, and the engine's functions behind them.
+
+The engine's functions are those of ``coven.h``; `loader.serve` says where they are.  What a module posts is
+kept in a list by whoever calls the module (`pse.runtime.rank._python_calls`), until it is complete.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from ctypes import CFUNCTYPE, POINTER, Structure, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
+from typing import Any
+
+import numpy as np
+
+from pse.modules.load import _loader as loader
+
+Array = np.ndarray[Any, Any]
+Operation = str | Callable[[Array, Array], Any]
+TYPES = {"i4": 1, "i8": 2, "f4": 3, "f8": 4, "c8": 5, "c16": 6, "u1": 7, "u2": 8, "b1": 9}
+OPERATIONS = {"sum": 1, "prod": 2, "min": 3, "max": 4, "all": 5, "any": 6}
+COLLECTIVES = (
+    "", "barrier", "bcast", "reduce", "allreduce", "scan", "gather", "allgather", "scatter", "alltoall",
+    "alltoallv",
+)  # fmt: skip
+CLOSURE = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_void_p, c_size_t)
+
+
+class Collective(Structure):
+    """``coven_collective``."""
+
+    _fields_ = [
+        ("kind", c_uint32), ("type", c_uint32), ("op", c_uint32), ("root", c_int64), ("count", c_size_t),
+        ("data", c_void_p), ("result", c_void_p), ("counts", c_void_p), ("offsets", c_void_p),
+        ("received_counts", c_void_p), ("received_offsets", c_void_p), ("function", c_void_p),
+        ("closure", CLOSURE), ("context", c_void_p),
+    ]  # fmt: skip
+
+
+class Services(Structure):
+    """``coven_services``."""
+
+    _fields_ = [
+        ("version", c_uint32),
+        ("partition", CFUNCTYPE(c_int64)),
+        ("partitions", CFUNCTYPE(c_int64)),
+        ("send", CFUNCTYPE(c_int64, c_int64, c_int32, c_void_p, c_size_t, c_uint32)),
+        ("receive", CFUNCTYPE(c_int64, c_int64, c_int32, c_void_p, c_size_t, c_uint32)),
+        ("collective", CFUNCTYPE(c_int64, POINTER(Collective))),
+        ("wait", CFUNCTYPE(None, POINTER(c_int64), c_size_t)),
+        ("complete", CFUNCTYPE(c_int, c_int64)),
+    ]
+
+
+class Request:
+    """Something posted: a send, a receive or a collective.  A generator may yield it.
+
+    Attributes
+    ----------
+    data : array or None
+        Where what comes is put; valid once the request is complete.
+    """
+
+    def __init__(self, data: Array | None = None, *, scalar: bool = False) -> None:
+        self.data = data
+        self.ticket = 0
+        self.error: BaseException | None = None
+        self._scalar = scalar
+        self._kept: list[Any] = []
+        self._copies: list[tuple[Array, Array]] = []
+
+    def keep(self, *things: Any) -> None:
+        """Keep things alive until it is complete."""
+        self._kept.extend(things)
+
+    def place(self, array: Array) -> Array:
+        """Give memory in which the engine can put what belongs into an array: itself, or a copy."""
+        if array.flags.c_contiguous:
+            return array
+        place = np.ascontiguousarray(array)
+        self._copies.append((array, place))
+        return place
+
+    def result(self) -> Any:
+        """Finish it, and give what came: an array, a scalar, or None.
+
+        Raises
+        ------
+        Exception
+            What a function that combines raised.
+        """
+        for array, place in self._copies:
+            array[...] = place
+        self._copies.clear()
+        self._kept.clear()
+        if self.error is not None:
+            raise self.error
+        return self.data[()] if self.data is not None and self._scalar else self.data
+
+
+class PiecesRequest(Request):
+    """Of alltoallv: what comes is a list of arrays."""
+
+    def __init__(self, pieces: list[Array]) -> None:
+        super().__init__()
+        self.pieces = pieces
+
+    def result(self) -> Any:
+        """Finish it, and give the pieces."""
+        super().result()
+        return self.pieces
+
+
+class _Module(threading.local):
+    """What the module that runs in this thread has posted; None while none runs."""
+
+    posted: list[Request] | None = None
+
+
+_module = _Module()
+
+
+def enter(posted: list[Request]) -> None:
+    """A module runs in this thread; what it posts is added to a list."""
+    _module.posted = posted
+
+
+def leave() -> None:
+    """It waits, or has returned."""
+    _module.posted = None
+
+
+def wait_for(requests: Sequence[Request]) -> None:
+    """Let the partition rest until just these are complete."""
+    tickets = [request.ticket for request in requests]
+    services().wait((c_int64 * len(tickets))(*tickets), len(tickets))
+
+
+def services() -> Services:
+    """Give the engine's functions; raises RuntimeError while no module runs."""
+    if _module.posted is None or not loader.services():
+        raise RuntimeError("partitions exist only while a module runs that the engine calls")
+    return Services.from_address(loader.services())
+
+
+def index() -> int:
+    """Give the partition that the module runs for, from 0; 0 outside the engine."""
+    return int(services().partition()) if _module.posted is not None else 0
+
+
+def count() -> int:
+    """Give the number of partitions of the region; 1 outside the engine."""
+    return int(services().partitions()) if _module.posted is not None else 1
+
+
+def type_code(dtype: np.dtype[Any]) -> int:
+    """Give the engine's number of an element type; raises TypeError if it has none."""
+    code = TYPES.get(dtype.str[1:]) if dtype.isnative else None
+    if code is None:
+        raise TypeError(f"elements of type {dtype} can't be sent: expected one of the types of the language")
+    return code
+
+
+def keep_posted(request: Request) -> Request:
+    """Note a request as posted by the running module."""
+    if request.ticket < 0:  # The engine has noted why, and ends the run.
+        raise RuntimeError("the engine refuses what was asked of it")
+    assert _module.posted is not None
+    _module.posted.append(request)
+    return request
+
+
+def describe(kind: str, data: Array | None, result: Array | None, root: int, size: int) -> Collective:
+    """Write down a collective for the engine; `size` is its count."""
+    model = data if data is not None else result
+    code = type_code(model.dtype) if model is not None else 0
+    what = Collective(kind=COLLECTIVES.index(kind), type=code, root=root, count=size)
+    what.data = data.ctypes.data if data is not None else None
+    what.result = result.ctypes.data if result is not None else None
+    return what
+
+
+def start(request: Request, what: Collective, *kept: Any) -> Request:
+    """Post a collective; what is kept stays alive until it is complete."""
+    request.keep(*kept)
+    request.ticket = services().collective(ctypes.byref(what))
+    return keep_posted(request)
+
+
+def closure_of(op: Callable[[Array, Array], Any], dtype: np.dtype[Any], request: Request) -> Any:
+    """Wrap a function so that the engine can call it; what it raises is kept for the module."""
+
+    def combine(_: int, left: int, right: int, into: int, size: int) -> None:
+        try:
+            arrays = [
+                np.frombuffer(
+                    memoryview((ctypes.c_byte * (size * dtype.itemsize)).from_address(place)), dtype
+                )
+                for place in (left, right, into)
+                if size
+            ]
+            if arrays:
+                arrays[2][...] = _combined(op, arrays[0], arrays[1])
+        except BaseException as failure:
+            request.error = request.error or failure
+
+    return CLOSURE(combine)
+
+
+def _combined(op: Callable[[Array, Array], Any], left: Array, right: Array) -> Array:
+    """Call a user's operation; NumPy would stretch or cut what doesn't fit."""
+    made = np.asarray(op(left, right))
+    widths = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+    if made.size != left.size or widths.get(made.dtype.kind, 4) > widths[left.dtype.kind]:
+        name = getattr(op, "__name__", "the operation")
+        raise TypeError(
+            f"{name}(left, right) gave {made.dtype}{list(made.shape)}: "
+            f"expected {left.dtype}{list(left.shape)}, as left and right are"
+        )
+    return made.reshape(left.shape)

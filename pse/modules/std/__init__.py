@@ -1,0 +1,1 @@
+"""The standard library ``pse.std``."""

@@ -1,0 +1,95 @@
+"""The standard library `pse.std`: its signatures, and the functions among its modules that are Python.
+
+The modules that move data between partitions (scatter, gather, transpose, …) have only signatures here: the
+runtime carries them out, and the checker knows how their results are distributed.  The others are Python
+functions called like a user's.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from pse.language import parse_directive
+from pse.language.check import STANDARD, ModuleFile
+from pse.language.diagnostics import Span
+from pse.language.types import Signature
+from pse.modules.std import _files as files, _images as images
+
+DIRECTIVES: Final = """\
+scatter(in T a[...] @ root, out T b[...])
+gather(in T a[...], out T b[...] @ root)
+redistribute(in T a[...], out T b[...])
+replicate(in T a[...] @ root, out T b[...] @ replicated)
+transpose(in T a[m, n], out T b[n, m])
+exchange(inout T a[...])
+shift(in T a[...], in i64 by = 1, out T b[...])
+copy(in T a[...], out T b[...])
+swap(inout T a[...], inout T b[...])
+zero(out T a[...])
+save(in string file, in T a[...] @ root)
+load(in string file, out T a[...] @ root)
+source(in string where, in i64 k, in i64 n, out T image[n, n] @ root)
+print(in T value)
+report(in string name, in f64 value)
+"""
+"""One directive a line; docs/stdlib.md explains each."""
+
+STRUCTURAL: Final = frozenset(
+    {
+        *("scatter", "gather", "redistribute", "replicate", "transpose", "exchange", "shift", "copy", "swap"),
+        *("zero", "report"),
+    }
+)
+"""Modules that the runtime carries out itself."""
+
+
+def _signatures() -> tuple[Signature, ...]:
+    parsed = []
+    for number, line in enumerate(DIRECTIVES.splitlines(), 1):
+        signature = parse_directive(line, Span(STANDARD, number, 1, number, len(line) + 1))
+        assert isinstance(signature, Signature), signature
+        parsed.append(signature)
+    return tuple(parsed)
+
+
+@functools.cache
+def standard_file() -> ModuleFile:
+    """Give the standard library as a file of modules."""
+    return ModuleFile(STANDARD, None, "std", _signatures())
+
+
+def standard_function(name: str) -> Callable[..., Any] | None:
+    """Give the Python function of a standard module; None for those that the runtime carries out."""
+    return _FUNCTIONS.get(name)
+
+
+def save(file: str, a: np.ndarray) -> None:
+    """Write an array to `file` (.npy, .h5); the file appears complete or not at all."""
+    files.save(file, a)
+
+
+def load(file: str, a: np.ndarray) -> None:
+    """Read an array of the expected shape and element type from `file` (.npy, .h5)."""
+    files.load_into(file, a)
+
+
+def source(where: str, k: int, n: int, image: np.ndarray) -> None:
+    """Read the k-th image or array of a directory, in grey and resampled to n × n."""
+    image[...] = images.as_elements(images.read(where, int(k), int(n)), image.dtype)
+
+
+def print_values(*value: Any) -> None:
+    """Print values on one line of standard output."""
+    print(*(f"{v:.10g}" if isinstance(v, float | np.floating) else v for v in value), flush=True)
+
+
+_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "save": save,
+    "load": load,
+    "source": source,
+    "print": print_values,
+}

@@ -1,0 +1,9 @@
+from ._errors import (
+    NotebookError as NotebookError,
+    ProgramRejected as ProgramRejected,
+    RunFailed as RunFailed,
+)
+from ._experiment import experiment as experiment
+from ._magics import load as load
+from ._result import Result as Result
+from ._running import run as run

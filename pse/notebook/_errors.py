@@ -1,0 +1,127 @@
+"""What `pse.run` and its kin raise, and how a notebook shows it: the message, not the inside of pse.
+
+IPython asks an exception for `_render_traceback_` before it writes a traceback of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pse.errors import PseError
+from pse.language.diagnostics import Diagnostic, summary
+from pse.notebook._diagnostics import Diagnostics
+from pse.trace import TraceError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_RED, _GREEN, _PLAIN = "\x1b[1;31m", "\x1b[1;32m", "\x1b[0m"
+
+
+class NotebookError(PseError):
+    """Anything that goes wrong in `pse.run`, `pse.experiment` or ``%%coven``; the root of the others.
+
+    Attributes
+    ----------
+    message, help : str
+        What was wrong, and what to do (None if there is nothing to say).
+    """
+
+    def __str__(self) -> str:
+        return f"{self.message}\nhelp: {self.help}" if self.help else self.message
+
+    def _render_traceback_(self) -> list[str]:
+        lines = [f"{_RED}error{_PLAIN}: {self.message}"]
+        return lines + ([f"{_GREEN}help{_PLAIN}: {self.help}"] if self.help else [])
+
+
+class ProgramRejected(NotebookError):
+    """The program is wrong; nothing ran.
+
+    Attributes
+    ----------
+    diagnostics : Diagnostics
+        All that is wrong with it: a sequence of `pse.language.Diagnostic`, which shows itself in colour.
+    shown : bool
+        Whether they have been displayed already (the magic does that, in place).
+    """
+
+    exit_code = 1
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], sources: Mapping[str, str]) -> None:
+        self.diagnostics = Diagnostics(diagnostics, sources)
+        self.shown = False
+        super().__init__(f"the program is wrong: {summary(self.diagnostics)}")
+
+    def __str__(self) -> str:
+        return f"{self.message}\n{self.diagnostics}".rstrip()
+
+    def _render_traceback_(self) -> list[str]:
+        lines = [f"{_RED}error{_PLAIN}: {self.message}"]
+        return lines if self.shown else lines + self.diagnostics.ansi().splitlines()
+
+
+class RunFailed(NotebookError):
+    """A program did not run to its end.
+
+    Attributes
+    ----------
+    exit_code : int
+        As `pse run` gives it: 2 what was asked for is wrong, 3 a module or rank failed, 128 + n a signal.
+    output : str
+        What its modules had printed.
+    trace_directory : str or None
+        Where it was recorded up to then, for `pse.trace.open`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        exit_code: int,
+        output: str,
+        trace_directory: str | None = None,
+        *,
+        help: str | None = None,
+    ) -> None:
+        super().__init__(message, help=help)
+        self.exit_code, self.output, self.trace_directory = exit_code, output, trace_directory
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user stopped a run; the job has ended."""
+
+    def __init__(self, message: str = "stopped: the run has ended") -> None:
+        super().__init__(message)
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+@contextlib.contextmanager
+def translated() -> Iterator[None]:
+    """Turn other errors that pse knows into the notebook's, with their words."""
+    try:
+        yield
+    except NotebookError:
+        raise
+    except (PseError, TraceError) as error:
+        raise NotebookError(error.message.rstrip(), help=error.help) from None
+
+
+def needed(name: str, purpose: str) -> ModuleType:
+    """Import what only the extra ``notebook`` brings.
+
+    Raises
+    ------
+    NotebookError
+        If it isn't installed; says how to get it.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        message = f"{purpose} needs {package}, which can't be imported: {error}"
+        raise NotebookError(message, help="pip install 'pse[notebook]'") from None

@@ -1,0 +1,104 @@
+"""The cell magic ``%%coven``: write, check and run a program, all in one cell.
+
+Needs IPython, so nothing imports this file but ``%load_ext pse``.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, cell_magic, magics_class
+from IPython.core.magic_arguments import MagicArgumentParser
+
+from pse.notebook._display import screen, tell
+from pse.notebook._errors import NotebookError, ProgramRejected, translated
+from pse.notebook._programs import cell_file, checked, written
+from pse.notebook._result import Result
+from pse.notebook._running import Job, chosen_processors, make_job
+from pse.runtime.request import parse_defines
+
+
+def _parser() -> MagicArgumentParser:
+    parser = MagicArgumentParser("%%coven", add_help=False)  # type: ignore[no-untyped-call]
+    parser.add_argument("file", nargs="?", metavar="FILE")
+    parser.add_argument("-p", "--processors", type=int, default=1, metavar="P")
+    parser.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("-o", "--option", dest="options", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--trace", nargs="?", const=True, metavar="DIR")
+    parser.add_argument("--tools", metavar="CONF")
+    parser.add_argument("--name", default="result", metavar="VARIABLE")
+    return parser
+
+
+def _parsed(line: str) -> Any:
+    """Take the line apart.
+
+    Raises
+    ------
+    NotebookError
+        If it is wrong.
+    """
+    try:
+        given = _parser().parse_args(shlex.split(line))
+    except (UsageError, ValueError) as error:
+        raise NotebookError(f"%%coven {line}: {error}", help="%%coven? says what it takes") from None
+    if not given.name.isidentifier():
+        raise NotebookError(f"--name {given.name}: that can't be a variable")
+    if str(given.trace or "").endswith(".coven"):
+        message = f"--trace {given.trace}: that would be the directory of the trace"
+        raise NotebookError(message, help="name the program's file first: %%coven FILE --trace")
+    return given
+
+
+@magics_class
+class CovenMagics(Magics):
+    """Programs in cells."""
+
+    @cell_magic
+    def coven(self, line: str, cell: str) -> None:
+        """Write the cell as a program, check it, and run it.
+
+        ::
+
+            %%coven [FILE] [-p P] [-D NAME=VALUE]… [-o NAME=VALUE]… [--trace [DIR]] [--tools CONF]
+                    [--name VARIABLE]
+
+        The program goes into FILE (``cell-NAME.coven`` if there is none) in the current directory, beside the
+        modules that it imports; what was there is overwritten.  What is wrong with it is shown, with the
+        lines.  The result is put into VARIABLE (``result``) and shown; see `pse.run`.
+        """
+        given = _parsed(line)
+        path = written(cell, given.file or cell_file(cell))
+        with translated():
+            params, options = parse_defines(given.defines), parse_defines(given.options)
+        try:
+            found = checked(path)
+            if found.warnings:
+                tell(found.warnings)
+            job = make_job(
+                found, chosen_processors(given.processors, None), params, options, given.trace, given.tools
+            )
+        except ProgramRejected as error:
+            tell(error.diagnostics)
+            error.shown = True
+            raise
+        assert self.shell is not None
+        self.shell.user_ns[given.name] = result = _run(job)
+        tell(result)
+
+
+def load(shell: InteractiveShell) -> None:
+    """Register the magic."""
+    shell.register_magics(CovenMagics)
+
+
+def _run(job: Job) -> Result:
+    """Run with progress that leaves nothing: the result will be shown."""
+    shown = screen()
+    try:
+        return job.run(shown)
+    finally:
+        shown.close()

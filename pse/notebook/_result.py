@@ -1,0 +1,196 @@
+"""What `pse.run` gives back: the report, what was printed, the trace; as text, HTML, tables and pictures.
+
+May touch: the trace's directory, which it reads.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pse.notebook._diagnostics import Diagnostics
+from pse.notebook._display import show_figures
+from pse.notebook._errors import NotebookError, needed, translated
+from pse.runtime.status import Report, size_text, to_text
+from pse.trace import Selection, Trace, TraceError, open as open_trace
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+REPORT_TABLES = ("sites", "threads")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """A run that went well.
+
+    Attributes
+    ----------
+    program : Path
+        The file that ran.
+    processors : int
+        How many it ran on.
+    params : mapping of str to str
+        The values that were given to parameters.
+    report : pse.runtime.status._report.Report
+        Where the time went: ``report.wall_seconds``, ``report.sites``, ``report.threads``,
+        ``report.figures``.
+    output : str
+        What modules printed.
+    directory : Path
+        The directory in which it ran: what its modules saved under relative paths lies there.
+    warnings : Diagnostics
+        What the checker warned of.
+    trace_directory : Path or None
+        Where the run was recorded.
+    exit_code : int
+        0: a run that fails raises.
+    """
+
+    program: Path
+    processors: int
+    params: Mapping[str, str]
+    report: Report
+    output: str
+    directory: Path
+    warnings: Diagnostics
+    trace_directory: Path | None = None
+    exit_code: int = 0
+
+    @property
+    def headline(self) -> str:
+        """The run in one line."""
+        return to_text(self.report).partition("\n")[0]
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """What modules reported by name; the largest value of each."""
+        return self.report.figures
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The trace.
+
+        Raises
+        ------
+        NotebookError
+            If the run was not recorded, or the trace can't be read.
+        """
+        if self.trace_directory is None:
+            raise NotebookError("this run was not recorded", help="run it with trace=True (%%coven --trace)")
+        with translated():
+            return open_trace(str(self.trace_directory))
+
+    def frame(self, table: str = "sites", selection: Selection | None = None) -> Any:
+        """Give a table as a pandas data frame.
+
+        Parameters
+        ----------
+        table : str
+            ``sites`` or ``threads`` of the report; or one of the trace: ``module_calls``, ``waits``,
+            ``messages``, ``memory``, ``queue_depths``, ``routine_calls``.
+        selection : pse.trace.Selection, optional
+            What part of the trace to show.
+
+        Raises
+        ------
+        NotebookError
+            If there is no such table, or pandas is not installed.
+        """
+        pandas = needed("pandas", "a data frame")
+        if table in REPORT_TABLES:
+            return pandas.DataFrame([asdict(row) for row in getattr(self.report, table)])
+        try:
+            return self.trace.frame(table, selection)
+        except TraceError as error:
+            more = f"or, of the report, {' and '.join(REPORT_TABLES)}"
+            raise NotebookError(error.message, help=f"{error.help}; {more}" if error.help else more) from None
+
+    def view(self, name: str = "gantt", selection: Selection | None = None, **how: Any) -> Figure:
+        """Draw a picture of the trace.
+
+        Parameters
+        ----------
+        name : str
+            One of `pse.views.VIEWS`: ``gantt``, ``load``, ``memory``, …
+        selection : pse.trace.Selection, optional
+            What to show; everything, if it isn't given.
+        **how
+            What else the view takes (``width=…`` and ``height=…`` in inches).
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it; ``savefig`` saves it.
+
+        Raises
+        ------
+        NotebookError
+            If there is no trace, no such view, or matplotlib is not installed.
+        """
+        needed("matplotlib", "a picture")
+        from pse import views
+
+        show_figures()
+        with translated():
+            return views.draw(self.trace, name, selection, **how)
+
+    def __repr__(self) -> str:
+        return to_text(self.report).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return _html(self.headline, self.report)
+
+
+def _html(headline: str, report: Report) -> str:
+    sites = [
+        (
+            site.label,
+            site.place.rpartition("/")[2],
+            site.thread,
+            str(site.calls),
+            f"{site.seconds:.3f}",
+            f"{100 * site.cpu_share:.0f} %",
+            f"{site.waited_seconds:.3f}",
+            size_text(site.described_bytes),
+            size_text(site.copied_bytes + site.remote_bytes),
+        )
+        for site in report.sites
+    ]
+    threads = [
+        (
+            thread.thread,
+            str(thread.ranks),
+            str(thread.calls),
+            f"{thread.seconds:.3f}",
+            f"{100 * thread.cpu_share:.0f} %",
+            f"{thread.waited_seconds:.3f}",
+        )
+        for thread in report.threads
+    ]
+    head = ("call site", "place", "thread", "calls", "seconds", "CPU", "waited", "handed over", "copied")
+    parts = [f"<b>{html.escape(headline)}</b>", _table(head, sites, 3)]
+    parts.append(_table(("thread", "ranks", "calls", "seconds", "CPU", "waited"), threads, 1))
+    if report.figures:
+        figures = [(name, f"{value:.6g}") for name, value in report.figures.items()]
+        parts.append(_table(("reported", "value"), figures, 1))
+    return "".join(parts)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int) -> str:
+    """Write a table; the first `left` columns are words, the others numbers."""
+    sides = ["left" if number < left else "right" for number in range(len(head))]
+
+    def line(cells: Sequence[str], kind: str) -> str:
+        written = (
+            f'<{kind} style="text-align: {side}">{html.escape(cell)}</{kind}>'
+            for cell, side in zip(cells, sides, strict=True)
+        )
+        return f"<tr>{''.join(written)}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    return f'<table style="margin: 0.5em 0"><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table>'

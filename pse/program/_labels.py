@@ -1,0 +1,73 @@
+"""What pictures of a program say in words: types, distributions, headings of loops and branches, freed tags.
+
+Names are the ones that the user wrote, not the unique ones of inlined segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from pse.language.check import For, If, Parallel, Statement, Tag, While
+from pse.language.types import Distribution, Expression, Pattern, Type, names, render_expression
+
+
+def shown(name: str, tags: Mapping[str, Tag]) -> str:
+    """Give a tag's name as the user wrote it."""
+    tag = tags.get(name)
+    return tag.display if tag is not None and tag.display else name
+
+
+def shown_all(unique: Iterable[str], tags: Mapping[str, Tag]) -> str:
+    """Join tags' names as the user wrote them, sorted."""
+    return ", ".join(sorted(shown(name, tags) for name in unique))
+
+
+def expression_text(expression: Expression, tags: Mapping[str, Tag]) -> str:
+    """Spell an expression with the user's names."""
+    text = render_expression(expression)
+    for name in sorted(names(expression) & tags.keys(), key=len, reverse=True):
+        text = text.replace(name, shown(name, tags))
+    return text
+
+
+def heading(statement: Statement, tags: Mapping[str, Tag]) -> str:
+    """Spell the first line of a loop, a branch or PARALLEL; empty for other statements."""
+
+    def text(expression: Expression) -> str:
+        return expression_text(expression, tags)
+
+    match statement:
+        case For():
+            flight = f" inflight {text(statement.inflight)}" if statement.inflight is not None else ""
+            counter = shown(statement.counter, tags)
+            return f"for {counter} in {text(statement.lower)} .. {text(statement.upper)}{flight}"
+        case While():
+            return f"while {text(statement.condition)} max {text(statement.limit)}"
+        case If():
+            return f"if {text(statement.condition)}"
+        case Parallel():
+            return f"PARALLEL over {statement.partition}"
+    return ""
+
+
+def distribution_text(distribution: Distribution) -> str:
+    """Spell a distribution as in a program, ``@ block(0, 1) halo(1)``."""
+    inside = [str(axis) for axis in distribution.axes]
+    inside += [render_expression(distribution.block)] if distribution.block is not None else []
+    name = distribution.user if distribution.pattern is Pattern.USER else distribution.pattern.value
+    halo = f" halo({render_expression(distribution.halo)})" if distribution.halo is not None else ""
+    return f"@ {name}" + (f"({', '.join(inside)})" if inside else "") + halo
+
+
+def type_text(kind: Type) -> str:
+    """Spell an element type and shape, ``c128[N, N]``."""
+    element = kind.element.label if kind.element is not None else "T"
+    if kind.shape is None:
+        return f"{element}[...]"
+    return element + (f"[{', '.join(map(render_expression, kind.shape))}]" if kind.shape else "")
+
+
+def tag_text(name: str, kind: Type, tags: Mapping[str, Tag]) -> str:
+    """Label a tag on an edge: its name, and for an array its distribution."""
+    plain = kind.scalar and not kind.distribution.distributed
+    return shown(name, tags) + ("" if plain else f" {distribution_text(kind.distribution)}")

@@ -1,0 +1,172 @@
+"""Hand-overs at the exits of loops: what is defined in every round, but read elsewhere only after the last.
+
+Pushed to its readers as it is defined, such a tag would travel in every round for nothing.  So where a loop
+ends one thread, which has whatever version is the last, hands it over to those who don't read it inside.  The
+readers then need nothing of the loop at all, unless they do for other reasons.
+
+Which thread that is follows from the program alone: it makes the tag inside, and all other versions from
+inside that may be the last come to it anyway.  Where there is no such thread, the tag is pushed as it is
+defined.  Scalars always are: they are small, and conditions are made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from pse.language.check import CallSite, For, ResolvedProgram, Swap, Tag, While
+from pse.language.types import Element
+from pse.program._liveness import Liveness, analyse, solve
+from pse.program._placement import ThreadKey
+from pse.program._reaching_definitions import Origins, Reaching
+from pse.program._walk import Walk, defined
+
+
+@dataclass(frozen=True)
+class Exit:
+    """A tag that is handed over where a loop ends.
+
+    Attributes
+    ----------
+    loop : int
+        The loop's number in the walk.
+    tag : str
+        The tag's name there.
+    site : int
+        The call for which it is counted: the last one inside that defines it, maybe under another name.
+    maker : ThreadKey
+        Who hands it over.
+    readers : frozenset of ThreadKey
+        Who reads it after the loop and doesn't get it inside.
+    origins : frozenset of (int, str)
+        The definitions inside that may be the last, each a call's number and a tag's name.
+    """
+
+    loop: int
+    tag: str
+    site: int
+    maker: ThreadKey
+    readers: frozenset[ThreadKey]
+    origins: frozenset[tuple[int, str]]
+
+
+def analyse_run(program: ResolvedProgram, *, together: bool = False) -> Liveness:
+    """Solve liveness as programs are run: with hand-overs at the exits of loops.
+
+    Parameters
+    ----------
+    program : ResolvedProgram
+    together : bool
+        See `liveness.solve`.
+    """
+    pure = analyse(program)
+    exits = _candidates(pure)
+    while True:
+        live = solve(pure.walk, pure.placement, pure.tags, exits, together=together)
+        useful = tuple(_useful(live, exits))
+        if useful == exits:
+            return live
+        exits = useful
+
+
+def exit_sites(walk: Walk, tags: Mapping[str, Tag]) -> dict[tuple[int, str], int]:
+    """Give what might be handed over at exits: by loop and tag, the call for which it is counted."""
+    names = Names(walk)
+    found: dict[tuple[int, str], int] = {}
+    for step in walk.steps:
+        moved = [tag for tag in defined(step.statement) if _is_handed(tags[tag])]
+        loops = [around for around in walk.ancestors(step.id) if _ends_once(walk, around)]
+        if isinstance(step.statement, CallSite):
+            found |= {
+                (loop, name): step.statement.id for loop in loops for t in moved for name in names.of(t)
+            }
+    return found
+
+
+def _is_handed(tag: Tag) -> bool:
+    return not tag.type.scalar or tag.type.element is Element.OBJECT
+
+
+def _ends_once(walk: Walk, step: int) -> bool:
+    """Whether it is a loop whose rounds follow each other."""
+    statement = walk.steps[step].statement
+    return isinstance(statement, While) or (isinstance(statement, For) and statement.inflight is None)
+
+
+class Names:
+    """The names that a version may come to have by swaps."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._shared: dict[str, frozenset[str]] = {}
+        for step in walk.steps:
+            if isinstance(step.statement, Swap):
+                together = self.of(step.statement.left) | self.of(step.statement.right)
+                self._shared |= dict.fromkeys(together, together)
+
+    def of(self, tag: str) -> frozenset[str]:
+        """Give the names of what a tag stands for, its own among them."""
+        return self._shared.get(tag, frozenset((tag,)))
+
+
+def _candidates(live: Liveness) -> tuple[Exit, ...]:
+    """Find tags that one thread has at a loop's exit, and the others that read them afterwards."""
+    counted = exit_sites(live.walk, live.tags)
+    if not counted:
+        return ()
+    reaching = _Last(live)
+    reaching.solve()
+    found = []
+    for loop, known in reaching.at_exits.items():
+        for tag in sorted(tag for tag in known if (loop, tag) in counted):
+            origins = frozenset((s, name) for s, name, _ in known[tag] if reaching.is_inside(s, loop))
+            maker = _maker(live, tag, origins)
+            readers = frozenset(k for k, s in live.threads.items() if tag in s.after[loop]) - {maker}
+            if maker and readers:
+                found.append(Exit(loop, tag, counted[loop, tag], maker, readers, origins))
+    return tuple(found)
+
+
+class _Last(Reaching):
+    """Which definitions inside a loop may be the last, of the tags that are read after it."""
+
+    def __init__(self, live: Liveness) -> None:
+        super().__init__(live)
+        self.at_exits: dict[int, Origins] = {}
+        loops = {step.id for step in self.walk.steps if _ends_once(self.walk, step.id)}
+        self._outermost = {loop for loop in loops if not loops & set(self.walk.ancestors(loop))}
+
+    def leave(self, step: int) -> None:
+        super().leave(step)
+        if _ends_once(self.walk, step):
+            self.at_exits[step] = dict(self.here)
+        if step in self._outermost:
+            self.here = {}  # It stands in none: what is known would only grow.
+
+
+def _maker(live: Liveness, tag: str, origins: Iterable[tuple[int, str]]) -> ThreadKey | None:
+    """Choose the thread that has the last version of a tag where a loop ends."""
+    sites = live.walk.sites
+    makers = {live.placement.thread_of(sites[site]) for site, _ in origins}
+    for key in (key for key in live.placement.keys if key in makers):
+        # A root thread has no pieces to give: it has cut them, or was sent them.
+        whole = key.region == "parallel" or not live.tags[tag].type.distribution.distributed
+        if whole and all(
+            live.placement.thread_of(sites[site]) == key or key in live.readers(sites[site], name)
+            for site, name in origins
+        ):
+            return key
+    return None
+
+
+def _useful(live: Liveness, exits: Iterable[Exit]) -> Iterator[Exit]:
+    """Leave out readers that get the tag inside as well, or at the exit of a loop around this one."""
+    for handed in exits:
+        readers = frozenset(key for key in handed.readers if _waits_for(live, handed, key))
+        if readers:
+            yield replace(handed, readers=readers)
+
+
+def _waits_for(live: Liveness, handed: Exit, key: ThreadKey) -> bool:
+    solved, sites = live.threads[key], live.walk.sites
+    inside = all(key in live.readers(sites[site], name) for site, name in handed.origins)
+    return not inside and handed.tag in solved.settled[handed.loop] - solved.head[handed.loop]

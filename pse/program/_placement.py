@@ -1,0 +1,153 @@
+"""Thread placement: which ranks a program needs, and which of them executes a call site.
+
+Root threads come first, in order of first use; then, processor by processor, the threads that ``PARALLEL``
+uses: ``rank = R + p * W + w`` and ``N = R + P * W``.  The same label inside and outside ``PARALLEL`` means
+two threads. Pure functions over `ResolvedProgram`; `liveness` builds on it, `runtime` launches by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pse.language.check import CallSite, ResolvedProgram
+from pse.program._walk import number
+
+ROOT = "root"
+PARALLEL = "parallel"
+DEFAULT_LABEL = "thread_A"
+
+
+class ThreadKey(NamedTuple):
+    """A thread of the program: its region (``"root"`` or ``"parallel"``) and its label."""
+
+    region: str
+    label: str
+
+    def __str__(self) -> str:
+        return self.label if self.region == ROOT else f"{self.label} in PARALLEL"
+
+
+class Seat(NamedTuple):
+    """What one rank is: a thread, and the processor it works on (None for a root thread)."""
+
+    key: ThreadKey
+    processor: int | None
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The threads of a program in order of first use, and their ranks.
+
+    Examples
+    --------
+    >>> placement = Placement(("thread_A",), ("thread_B", "thread_C"))
+    >>> placement.ranks(2)
+    5
+    >>> placement.rank_of(ThreadKey("parallel", "thread_C"), 1)
+    4
+    >>> placement.describe(4)
+    'thread_C of processor 1'
+    >>> placement.processors_for(7), placement.processors_for(6), placement.nearest_ranks(6)
+    (3, None, (5, 7))
+    """
+
+    root_threads: tuple[str, ...]
+    parallel_threads: tuple[str, ...]
+
+    @property
+    def keys(self) -> tuple[ThreadKey, ...]:
+        """Every thread: those of the root, then those of one processor."""
+        root = tuple(ThreadKey(ROOT, label) for label in self.root_threads)
+        return root + tuple(ThreadKey(PARALLEL, label) for label in self.parallel_threads)
+
+    def thread_of(self, site: CallSite) -> ThreadKey:
+        """Give the thread that executes a call site.
+
+        An unlabelled call takes the first label written in its region, else ``thread_A``.
+        """
+        region, labels = (PARALLEL, self.parallel_threads) if site.parallel else (ROOT, self.root_threads)
+        return ThreadKey(region, site.thread or labels[0])
+
+    def ranks(self, processors: int) -> int:
+        """Count the ranks that so many processors need."""
+        return len(self.root_threads) + processors * len(self.parallel_threads)
+
+    def rank_of(self, key: ThreadKey, processor: int = 0) -> int:
+        """Give the rank of a thread; the processor does not matter for a root thread.
+
+        Raises
+        ------
+        ValueError
+            If the program has no such thread.
+        """
+        labels = self.root_threads if key.region == ROOT else self.parallel_threads
+        if key.label not in labels:
+            raise ValueError(
+                f"no {key.region} thread {key.label!r}; there are: {', '.join(labels) or 'none'}"
+            )
+        place = labels.index(key.label)
+        return place if key.region == ROOT else self.ranks(processor) + place
+
+    def seat(self, rank: int) -> Seat:
+        """Tell which thread of which processor a rank is.
+
+        Raises
+        ------
+        ValueError
+            If no number of processors gives the program such a rank.
+        """
+        inner = rank - len(self.root_threads)
+        if rank >= 0 > inner:
+            return Seat(ThreadKey(ROOT, self.root_threads[rank]), None)
+        if rank < 0 or not self.parallel_threads:
+            raise ValueError(
+                f"no rank {rank}: the program has root ranks 0 to {len(self.root_threads) - 1} only"
+            )
+        processor, place = divmod(inner, len(self.parallel_threads))
+        return Seat(ThreadKey(PARALLEL, self.parallel_threads[place]), processor)
+
+    def describe(self, rank: int) -> str:
+        """Name a rank for people: ``root thread_A``, ``thread_C of processor 1``."""
+        key, processor = self.seat(rank)
+        return f"root {key.label}" if processor is None else f"{key.label} of processor {processor}"
+
+    def processors_for(self, n_ranks: int) -> int | None:
+        """Infer the number of processors from the number of ranks; None if it does not fit (`nearest_ranks`).
+
+        A program without ``PARALLEL`` runs on its root ranks alone and counts as one processor.
+        """
+        inner, width = n_ranks - len(self.root_threads), len(self.parallel_threads)
+        if width == 0:
+            return 1 if inner == 0 else None
+        return inner // width if inner >= width and inner % width == 0 else None
+
+    def nearest_ranks(self, n_ranks: int) -> tuple[int, ...]:
+        """Give the numbers of ranks that fit, nearest to `n_ranks` from below and from above, ascending.
+
+        It is one number where nothing smaller fits, where `n_ranks` itself fits, or where only one number
+        does.
+        """
+        width = len(self.parallel_threads)
+        if width == 0:
+            return (self.ranks(1),)
+        below = max(1, (n_ranks - len(self.root_threads)) // width)
+        candidates = (self.ranks(below), self.ranks(below + 1))
+        return candidates if candidates[0] < n_ranks else candidates[:1]
+
+
+def place(program: ResolvedProgram) -> Placement:
+    """Collect a program's threads, region by region, in order of first use."""
+    sites = number(program).sites
+    return Placement(
+        _labels(site for site in sites if not site.parallel),
+        _labels(site for site in sites if site.parallel),
+    )
+
+
+def _labels(sites: Iterable[CallSite]) -> tuple[str, ...]:
+    """List labels in order of first use, unlabelled calls counted as the first label written."""
+    labels = [site.thread for site in sites]
+    first = next((label for label in labels if label), DEFAULT_LABEL)
+    return tuple(dict.fromkeys(label or first for label in labels))

@@ -1,0 +1,250 @@
+"""Stable numbers for a program's statements and blocks, and the order in which they stand.
+
+Statements are numbered from 0 as they are met reading the program from the top; so are blocks, of which 0
+is the program's body.  `liveness`, `build` and the runtime name statements by these numbers, because two
+statements of an inlined segment may be equal.  The walk is a flat list of events rather than a recursion:
+nesting has no limit here.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from pse.language.check import Assign, CallSite, For, If, Parallel, ResolvedProgram, Statement, Swap, While
+from pse.language.types import Direction, Expression, names
+
+
+class Role(enum.Enum):
+    """What a block is to the statement that owns it."""
+
+    PROGRAM = "program"
+    BODY = "body"  # of a loop
+    THEN = "then"
+    OTHERWISE = "otherwise"  # present, perhaps empty, for every `if`
+    PARALLEL = "parallel"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A statement with its number, the block it stands in, and the blocks it owns."""
+
+    id: int
+    statement: Statement
+    block: int
+    blocks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Block:
+    """A sequence of statements; `owner` is the statement it belongs to (None for the program)."""
+
+    id: int
+    role: Role
+    owner: int | None
+    steps: tuple[int, ...]
+
+
+class Mark(enum.Enum):
+    """Where the walk is: at the start or at the end of a statement or block."""
+
+    STEP_ENTER = "step enter"
+    STEP_LEAVE = "step leave"
+    BLOCK_ENTER = "block enter"
+    BLOCK_LEAVE = "block leave"
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event of the walk: a mark and the number of the step or block."""
+
+    mark: Mark
+    id: int
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A program's statements, blocks and their order; ``steps[i].id == i`` and ``blocks[i].id == i``.
+
+    `events` brackets every statement and block as it is met reading the program from the top.
+    """
+
+    steps: tuple[Step, ...]
+    blocks: tuple[Block, ...]
+    events: tuple[Event, ...]
+
+    @cached_property
+    def sites(self) -> tuple[CallSite, ...]:
+        """Call sites in textual order."""
+        return tuple(step.statement for step in self.steps if isinstance(step.statement, CallSite))
+
+    @cached_property
+    def step_of_site(self) -> dict[int, int]:
+        """The number of each call site's statement, by `CallSite.id`."""
+        return {step.statement.id: step.id for step in self.steps if isinstance(step.statement, CallSite)}
+
+    def owner(self, step: int) -> int | None:
+        """Give the compound statement around a statement, None at the top."""
+        return self.blocks[self.steps[step].block].owner
+
+    def ancestors(self, step: int) -> Iterator[int]:
+        """Give the compound statements around a statement, innermost first."""
+        around = self.owner(step)
+        while around is not None:
+            yield around
+            around = self.owner(around)
+
+
+def number(program: ResolvedProgram) -> Walk:
+    """Number a program's statements and blocks."""
+    return _Numbering().run(program.body)
+
+
+def bodies(statement: Statement) -> tuple[tuple[Role, tuple[Statement, ...]], ...]:
+    """Give the blocks inside a statement, none for a simple one."""
+    match statement:
+        case For() | While():
+            return ((Role.BODY, statement.body),)
+        case If():
+            return ((Role.THEN, statement.then), (Role.OTHERWISE, statement.otherwise))
+        case Parallel():
+            return ((Role.PARALLEL, statement.body),)
+    return ()
+
+
+def defined(statement: Statement) -> frozenset[str]:
+    """Tags that a simple statement gives a new version: outputs, reduced and assigned scalars, in-outs."""
+    match statement:
+        case CallSite():
+            return outputs_of(statement) | inouts_of(statement)
+        case Assign():
+            return frozenset((statement.tag,))
+        case Swap():
+            return frozenset((statement.left, statement.right))
+    return frozenset()
+
+
+def outputs_of(site: CallSite) -> frozenset[str]:
+    """Tags that a call defines anew: its outputs and the targets of their reductions."""
+    reductions = (output.reduction.target for output in site.outputs if output.reduction)
+    return frozenset((*(output.tag for output in site.outputs), *reductions))
+
+
+def inouts_of(site: CallSite) -> frozenset[str]:
+    """Tags that a call changes in place."""
+    inout = (argument for argument in site.inputs if argument.parameter.direction is Direction.INOUT)
+    return frozenset(argument.tag for argument in inout if argument.tag is not None)
+
+
+def read_names(statement: Statement) -> frozenset[str]:
+    """Names that a statement itself reads (bounds and conditions of a compound one, not its body).
+
+    Among them are parameters, partitions and ``procs``, which are no tags.
+    """
+    match statement:
+        case CallSite():
+            tags = frozenset(argument.tag for argument in statement.inputs if argument.tag is not None)
+            return tags.union(*map(names, _call_expressions(statement)))
+        case Assign():
+            return frozenset(names(statement.value))
+        case If():
+            return frozenset(names(statement.condition))
+        case For() | While():
+            return entry_names(statement) | condition_names(statement)
+    return frozenset()
+
+
+def entry_names(loop: For | While) -> frozenset[str]:
+    """Names that a loop reads once, before its first iteration: bounds, ``inflight``, ``max``."""
+    if isinstance(loop, While):
+        return frozenset(names(loop.limit))
+    given = (loop.lower, loop.upper) + ((loop.inflight,) if loop.inflight is not None else ())
+    return frozenset[str]().union(*map(names, given))
+
+
+def condition_names(loop: For | While) -> frozenset[str]:
+    """Names that a loop reads before every iteration."""
+    return frozenset(names(loop.condition)) if isinstance(loop, While) else frozenset()
+
+
+def _call_expressions(site: CallSite) -> Iterator[Expression]:
+    """Every expression that a call's thread evaluates: scalar arguments, dimensions, shapes of outputs."""
+    yield from (argument.value for argument in site.inputs if argument.tag is None)
+    yield from site.dimensions.values()
+    for output in site.outputs:
+        yield from output.type.shape or ()
+        yield from (
+            e for e in (output.type.distribution.block, output.type.distribution.halo) if e is not None
+        )
+
+
+@dataclass(frozen=True)
+class _OpenBlock:
+    """A block that is still to be met."""
+
+    role: Role
+    owner: int | None
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class _OpenStep:
+    """A statement that is still to be met."""
+
+    statement: Statement
+    block: int
+
+
+class _Numbering:
+    """The walk under construction; what is still to be met waits on an explicit stack."""
+
+    def __init__(self) -> None:
+        self.statements: list[tuple[Statement, int]] = []
+        self.blocks_of: list[list[int]] = []
+        self.owners: list[tuple[Role, int | None]] = []
+        self.steps_of: list[list[int]] = []
+        self.events: list[Event] = []
+
+    def run(self, body: tuple[Statement, ...]) -> Walk:
+        stack: list[Event | _OpenBlock | _OpenStep] = [_OpenBlock(Role.PROGRAM, None, body)]
+        while stack:
+            match stack.pop():
+                case Event() as event:
+                    self.events.append(event)
+                case _OpenBlock() as block:
+                    stack.extend(reversed(self._open_block(block)))
+                case _OpenStep() as step:
+                    stack.extend(reversed(self._open_step(step)))
+        return self._result()
+
+    def _open_block(self, block: _OpenBlock) -> tuple[Event | _OpenStep, ...]:
+        number = len(self.owners)
+        self.owners.append((block.role, block.owner))
+        self.steps_of.append([])
+        if block.owner is not None:
+            self.blocks_of[block.owner].append(number)
+        self.events.append(Event(Mark.BLOCK_ENTER, number))
+        inner = (_OpenStep(statement, number) for statement in block.body)
+        return (*inner, Event(Mark.BLOCK_LEAVE, number))
+
+    def _open_step(self, step: _OpenStep) -> tuple[Event | _OpenBlock, ...]:
+        number = len(self.statements)
+        self.statements.append((step.statement, step.block))
+        self.blocks_of.append([])
+        self.steps_of[step.block].append(number)
+        self.events.append(Event(Mark.STEP_ENTER, number))
+        inner = (_OpenBlock(role, number, body) for role, body in bodies(step.statement))
+        return (*inner, Event(Mark.STEP_LEAVE, number))
+
+    def _result(self) -> Walk:
+        steps = (
+            Step(number, statement, block, tuple(self.blocks_of[number]))
+            for number, (statement, block) in enumerate(self.statements)
+        )
+        blocks = (
+            Block(number, role, owner, tuple(self.steps_of[number]))
+            for number, (role, owner) in enumerate(self.owners)
+        )
+        return Walk(tuple(steps), tuple(blocks), tuple(self.events))

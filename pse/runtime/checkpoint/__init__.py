@@ -1,0 +1,1 @@
+"""Checkpoint files: manifest, values, schedule."""

@@ -1,0 +1,168 @@
+"""Writing checkpoints: a file of arrays for each rank, then the manifest that makes them one checkpoint.
+
+A rank's file is NumPy's own ``.npz`` (a zip of ``.npy``, nothing compressed, nothing pickled), so that
+``numpy.load`` opens it. Every file is written under another name, synced and renamed; the manifest comes last
+and the files of the checkpoint before it go after that: whenever the run is killed, the directory holds one
+complete checkpoint.
+
+Knows nothing of ranks that run: `checkpoint` saves through it. May touch: only the directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import io
+import os
+import time
+import zipfile
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from pse.errors import UsageError
+from pse.runtime.checkpoint._manifest import DATA, MANIFEST, FileNote, Manifest, Saved, new_checksum, to_text
+
+LOCK = "lock"
+LOCK_PATIENCE = 3.0
+"""Seconds that ranks of a run that was just killed may take to be gone."""
+_LOCK_NAP = 0.02
+
+
+class Directory:
+    """A directory of checkpoints that a run writes to; one run at a time.
+
+    Raises
+    ------
+    UsageError
+        If it can't be written to.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            os.makedirs(path, exist_ok=True)
+        except FileExistsError:
+            raise UsageError(f"--checkpoint {path}: it is a file; expected a directory") from None
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise UsageError(f"--checkpoint {path!r}: {reason}") from None
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise UsageError(f"--checkpoint {path}: the directory can't be written to")
+
+    def lock(self, patience: float = LOCK_PATIENCE) -> int:
+        """Keep other runs away for as long as the descriptor is open; a process's death opens it to others.
+
+        Raises
+        ------
+        UsageError
+            If another run writes here, and still does after so many seconds.
+        """
+        descriptor = os.open(self._at(LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        deadline = time.monotonic() + patience
+        while not _locked(descriptor):
+            if time.monotonic() >= deadline:
+                os.close(descriptor)
+                raise UsageError(
+                    f"{self.path}: another run writes its checkpoints there",
+                    help="wait for its end, or give this one a directory of its own",
+                )
+            time.sleep(_LOCK_NAP)
+        return descriptor
+
+    def write(self, serial: int, rank: int, values: Iterable[Saved]) -> FileNote:
+        """Write one rank's file of a checkpoint; it counts once a manifest names it.
+
+        Raises
+        ------
+        OSError
+            If that fails; `filename` says where.
+        """
+        name = f"{serial:06}-rank-{rank}.npz"
+        members = []
+        with self._replacing(name) as file:
+            stream = _Summed(file)
+            with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+                for value in values:
+                    members.append(value.member)
+                    with archive.open(zipfile.ZipInfo(f"{value.member}.npy"), "w", force_zip64=True) as into:
+                        array = np.asarray(value.array, order="C")
+                        npy.write_array(into, array, version=(1, 0), allow_pickle=False)
+        return FileNote(name, stream.size, stream.hash.hexdigest(), tuple(members))
+
+    def commit(self, manifest: Manifest) -> None:
+        """Make the files that a manifest names the checkpoint of this directory, and remove all others.
+
+        Raises
+        ------
+        OSError
+            If the manifest can't be written; then the checkpoint before stays.
+        """
+        self._sync()
+        with self._replacing(MANIFEST) as file:
+            file.write(to_text(manifest).encode())
+        self._sync()
+        self.prune(note.name for note in manifest.files)
+
+    def prune(self, keep: Iterable[str]) -> None:
+        """Remove the files of other checkpoints, and what a killed run left half written."""
+        kept = set(keep)
+        for name in os.listdir(self.path):
+            whole = name.removesuffix(".part")
+            stale = name not in kept if DATA.fullmatch(whole) else name == f"{MANIFEST}.part"
+            if stale:
+                with contextlib.suppress(OSError):
+                    os.unlink(self._at(name))
+
+    def _at(self, name: str) -> str:
+        return os.path.join(self.path, name)
+
+    @contextlib.contextmanager
+    def _replacing(self, name: str) -> Iterator[IO[bytes]]:
+        """Write a file under another name; it gets its own once everything is on the disk."""
+        path, part = self._at(name), self._at(f"{name}.part")
+        try:
+            with open(part, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(part, path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            error.filename = error.filename or path
+            raise
+
+    def _sync(self) -> None:
+        """Make renames last."""
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+class _Summed(io.RawIOBase):
+    """A stream that a zip is written to from its first byte to its last, and the checksum of it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__()
+        self.file, self.hash, self.size = file, new_checksum(), 0
+
+    def write(self, data: Any, /) -> int:
+        """Write what comes next."""
+        self.hash.update(data)
+        self.file.write(data)
+        length = memoryview(data).nbytes
+        self.size += length
+        return length

@@ -1,0 +1,1 @@
+from ._trees import ARITY as ARITY

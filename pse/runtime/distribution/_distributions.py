@@ -1,0 +1,136 @@
+"""Where the pieces of distributed arrays lie: what each partition holds, and what its halo shows.
+
+Pure functions on integers; nothing here knows of ranks or memory. A piece is an index list for each axis
+(`patterns`), perhaps with a frame of ghost cells; `moves` tells how one piece gets into another, and
+`exchanges` turns that into hand-overs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pse.errors import ProgramError
+from pse.language.types import Distribution, Expression, Pattern, Value, evaluate, render_expression
+from pse.runtime.distribution import _index_sets as patterns, _user_distributions as userpatterns
+from pse.runtime.distribution._index_sets import Comb, Combs
+from pse.runtime.distribution._strided_copies import Axis, Piece, extents
+
+__all__ = ["extents", "padded", "piece", "whole"]
+
+
+def whole(shape: Sequence[int]) -> Piece:
+    """Give the piece that is the whole array."""
+    return tuple(Axis(patterns.whole(extent)) for extent in shape)
+
+
+def piece(
+    distribution: Distribution,
+    shape: Sequence[int],
+    parts: int,
+    grid: Sequence[int] | None,
+    index: int,
+    environment: Mapping[str, Value] | None = None,
+) -> Piece:
+    """Give what partition `index` of `parts` holds of an array.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        How the array is cut.
+    shape : sequence of int
+        Of the whole array.
+    parts : int
+        Partitions there are.
+    grid : sequence of int or None
+        How they are arranged, row by row.
+    index : int
+        Which of them.
+    environment : mapping, optional
+        What the names in block size and halo stand for.
+
+    Raises
+    ------
+    ProgramError
+        For a grid that doesn't fit, a block size or halo that can't be, or a user's pattern that loses or
+        doubles an index.
+    """
+    axes = list(whole(shape))
+    if not distribution.distributed:
+        return tuple(axes)
+    counts = grid_of(distribution, parts, grid)
+    halo = _integer(distribution.halo, environment, least=0)
+    for axis, count, place in zip(distribution.axes, counts, _coordinates(index, counts), strict=True):
+        combs = _combs(distribution, shape[axis], count, place, environment)
+        _check_halo(halo, shape[axis], count, axis)
+        axes[axis] = Axis(combs, halo, halo)
+    return tuple(axes)
+
+
+def padded(held: Piece, shape: Sequence[int]) -> Piece:
+    """Give a piece whose ghost cells, as far as the array goes, count as cells of the array too."""
+    return tuple(_padded(axis, extent) for axis, extent in zip(held, shape, strict=True))
+
+
+def _padded(axis: Axis, extent: int) -> Axis:
+    if axis.before == 0 or not axis.combs:
+        return axis
+    low, high = axis.combs[0].start, axis.combs[-1].stop
+    first, last = max(low - axis.before, 0), min(high + axis.after, extent)
+    shown = (Comb(first, last - first),)
+    return replace(axis, combs=shown, before=axis.before - (low - first), after=axis.after - (last - high))
+
+
+def grid_of(distribution: Distribution, parts: int, grid: Sequence[int] | None) -> tuple[int, ...]:
+    """Give into how many pieces each of the cut axes is cut."""
+    if grid is not None and len(grid) == len(distribution.axes):
+        return tuple(grid)
+    if len(distribution.axes) == 1:
+        return (parts,)
+    raise ProgramError(
+        f"a distribution over {len(distribution.axes)} axes needs a partition that is a grid of as many",
+        help="declare it so: partition P = procs as grid(procs, 1)",
+    )
+
+
+def _coordinates(index: int, counts: Sequence[int]) -> tuple[int, ...]:
+    """Row-major coordinates of a partition in its grid."""
+    out = []
+    for count in reversed(counts):
+        index, place = divmod(index, count)
+        out.append(place)
+    return tuple(reversed(out))
+
+
+def _combs(
+    distribution: Distribution, extent: int, count: int, place: int, environment: Mapping[str, Value] | None
+) -> Combs:
+    """Give the indices of one axis that the partition at a place of the grid holds."""
+    if distribution.pattern is Pattern.BLOCK:
+        return patterns.block(extent, count, place)
+    if distribution.pattern is Pattern.CYCLIC:
+        return patterns.block_cyclic(extent, count, place, 1)
+    if distribution.pattern is Pattern.USER:
+        assert distribution.user is not None, "the checker found it"
+        return userpatterns.pieces(distribution.user, extent, count)[place]
+    return patterns.block_cyclic(extent, count, place, _integer(distribution.block, environment, least=1))
+
+
+def _integer(tree: Expression | None, environment: Mapping[str, Value] | None, least: int) -> int:
+    """Value of a block size or halo; 0 where there is none."""
+    if tree is None:
+        return 0
+    value = evaluate(tree, environment or {})
+    if not isinstance(value, int) or value < least:
+        raise ProgramError(f"`{render_expression(tree)}` is {value}; expected an integer from {least}")
+    return value
+
+
+def _check_halo(halo: int, extent: int, count: int, axis: int) -> None:
+    """Refuse a halo that reaches beyond the neighbours: `exchange` asks these only."""
+    if count > 1 and halo > extent // count:
+        raise ProgramError(
+            f"a halo of {halo} is wider than the smallest block of axis {axis}: "
+            f"{extent} cells in {count} blocks are {extent // count} each at least",
+            help="use fewer partitions, a larger array or a narrower halo",
+        )

@@ -1,0 +1,165 @@
+"""Owners: on which processor every partition lives.
+
+`placement = block` cuts the partitions into runs, `cyclic` deals them out in turn, and `"file.py:function"`
+asks a function of the user's. All ranks must have the same answer, so the function is asked on one rank
+only and the others are told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pse.errors import ProgramError, RunError
+from pse.language.check import ResolvedProgram
+from pse.language.types import Value
+from pse.modules import ModuleError
+from pse.modules.load import cut, import_python
+
+if TYPE_CHECKING:
+    from mpi4py import MPI  # Importing it starts MPI: not in the launcher.
+
+Owners = tuple[int, ...]
+"""The processor of every partition."""
+
+
+def block(partitions: int, processors: int) -> Owners:
+    """Give each processor a run of partitions; runs differ by one at most, the first are longer.
+
+    Examples
+    --------
+    >>> block(7, 3)
+    (0, 0, 0, 1, 1, 2, 2)
+    >>> block(2, 4)
+    (0, 1)
+    """
+    size, longer = divmod(partitions, processors)
+    sizes = (size + (processor < longer) for processor in range(processors))
+    return tuple(chain.from_iterable([processor] * count for processor, count in enumerate(sizes)))
+
+
+def cyclic(partitions: int, processors: int) -> Owners:
+    """Deal partitions out to processors in turn.
+
+    Examples
+    --------
+    >>> cyclic(7, 3)
+    (0, 1, 2, 0, 1, 2, 0)
+    """
+    return tuple(partition % processors for partition in range(partitions))
+
+
+RULES: Mapping[str, Callable[[int, int], Owners]] = {"block": block, "cyclic": cyclic}
+"""Placements that need no function of the user's."""
+
+
+def is_users(placement: str) -> bool:
+    """Whether a placement is a function of the user's.
+
+    Examples
+    --------
+    >>> is_users("cyclic"), is_users("place.py:near")
+    (False, True)
+    """
+    return placement not in RULES
+
+
+def place_partitions(placement: str, counts: Mapping[str, int], processors: int) -> dict[str, Owners]:
+    """Give the processor of every partition.
+
+    Parameters
+    ----------
+    placement : str
+        ``block``, ``cyclic``, or ``file.py:function``.
+    counts : mapping of str to int
+        How many partitions there are, by name.
+    processors : int
+        How many processors there are.
+
+    Raises
+    ------
+    ProgramError
+        If the file has no such function, or it doesn't give a processor for each partition.
+    ModuleError
+        If the file can't be imported, or the function raises.
+
+    Examples
+    --------
+    >>> place_partitions("block", {"P": 4, "Q": 2}, 2)
+    {'P': (0, 0, 1, 1), 'Q': (0, 1)}
+    """
+    if is_users(placement):
+        return {name: _ask(placement, name, count, processors) for name, count in counts.items()}
+    return {name: RULES[placement](count, processors) for name, count in counts.items()}
+
+
+def agree(
+    comm: MPI.Intracomm, placement: str, counts: Mapping[str, int], processors: int
+) -> dict[str, Owners]:
+    """Give the processor of every partition, the same on all ranks: the first asks a user's function.
+
+    Raises
+    ------
+    PseError
+        On the first rank, as `place_partitions` does.
+    """
+    if not is_users(placement):
+        return place_partitions(placement, counts, processors)
+    told = np.empty(sum(counts.values()), np.int32)
+    if comm.Get_rank() == 0:
+        placed = place_partitions(placement, counts, processors)
+        told[:] = list(chain.from_iterable(placed.values()))
+    comm.Bcast(told)
+    ends = np.cumsum(list(counts.values()), dtype=np.int64)
+    return {
+        name: tuple(told[end - counts[name] : end].tolist()) for name, end in zip(counts, ends, strict=True)
+    }
+
+
+def partition_counts(program: ResolvedProgram, environment: Mapping[str, Value]) -> dict[str, int]:
+    """Give how many pieces each partition of a program has."""
+    return {partition.name: int(str(environment[partition.name])) for partition in program.partitions}
+
+
+def _ask(placement: str, name: str, partitions: int, processors: int) -> Owners:
+    """Ask a user's function, and take nothing from it that isn't a placement."""
+    file, _, function = placement.rpartition(":")
+    place = getattr(_imported(placement, file), function, None)
+    if not callable(place):
+        raise ProgramError(
+            f"placement {placement}: {file} has no function {function}",
+            help=f"write it: def {function}(partitions, processors), giving the processor of every partition",
+        )
+    try:
+        given = place(partitions, processors)
+        owners = [*given] if isinstance(given, list | tuple | range | np.ndarray) else given
+    except (Exception, SystemExit) as error:
+        message = f"placement {placement}: {function}({partitions}, {processors}) failed for partition {name}"
+        raise ModuleError(message, traceback=cut(error, frozenset({file, os.path.abspath(file)}))) from error
+    _check(f"placement {placement}: {function}({partitions}, {processors})", owners, partitions, processors)
+    return tuple(int(owner) for owner in owners)
+
+
+def _imported(placement: str, file: str) -> object:
+    if not os.path.isfile(file):
+        raise ProgramError(
+            f"placement {placement}: there is no file {file}",
+            help="a path in a program is relative to the program, one on the command line to where you are",
+        )
+    return import_python(file, file)
+
+
+def _check(call: str, owners: object, partitions: int, processors: int) -> None:
+    expected = f"expected a processor from 0 to {processors - 1} for each of {partitions} partitions"
+    if not isinstance(owners, list):
+        raise RunError(f"{call} gave a {type(owners).__name__}: {expected}", help="return a list of integers")
+    if len(owners) != partitions:
+        raise RunError(f"{call} gave {len(owners)} processors: {expected}")
+    for partition, owner in enumerate(owners):
+        number = isinstance(owner, int | np.integer) and not isinstance(owner, bool)
+        if not number or not 0 <= owner < processors:
+            raise RunError(f"{call} gave {owner!r:.40} for partition {partition}: {expected}")

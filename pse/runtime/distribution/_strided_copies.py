@@ -1,0 +1,261 @@
+"""Moves: the strided copies by which one piece of a distributed array gives another what they share.
+
+Along each axis two index lists have *stretches* in common; the moves are the products of these over the
+axes. Combs meet in closed form, so moving between `block`, `cyclic` and `block_cyclic` takes a few moves
+however long the axis is; irregular lists are compared index by index, and evenly spaced runs joined.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pse.runtime.distribution import _index_sets as patterns
+from pse.runtime.distribution._index_sets import Comb, Combs
+
+MAX_DIMS = 8
+_FEW = 64  # combs times combs that are compared in closed form
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What a partition holds of one axis: indices of the whole array, and cells around them.
+
+    Attributes
+    ----------
+    combs : tuple of Comb
+        The indices, ascending.
+    before, after : int
+        Cells of the local array before and after these (a halo).
+    """
+
+    combs: Combs
+    before: int = 0
+    after: int = 0
+
+    @property
+    def extent(self) -> int:
+        """Length of the local array along the axis."""
+        return self.before + sum(comb.size for comb in self.combs) + self.after
+
+
+Piece = tuple[Axis, ...]
+"""A partition's piece of an array; its local array is the C-ordered product of the axes."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What two local axes have in common: `count` runs of `length` cells, at places that grow evenly."""
+
+    source: int
+    target: int
+    length: int
+    count: int = 1
+    source_step: int = 0
+    target_step: int = 0
+
+
+@dataclass(frozen=True)
+class Move:
+    """A strided copy from one buffer to another, in bytes."""
+
+    source: int
+    target: int
+    shape: tuple[int, ...]
+    source_strides: tuple[int, ...]
+    target_strides: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """How many elements it copies."""
+        return math.prod(self.shape)
+
+
+def extents(piece: Piece) -> tuple[int, ...]:
+    """Shape of a piece's local array."""
+    return tuple(axis.extent for axis in piece)
+
+
+def strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """Strides of a C-ordered array, in bytes."""
+    out, stride = [], itemsize
+    for extent in reversed(shape):
+        out.append(stride)
+        stride *= extent
+    return tuple(reversed(out))
+
+
+def between(source: Piece, target: Piece, itemsize: int, axes: Sequence[int] | None = None) -> list[Move]:
+    """List the moves from one local array to another; none where they share nothing.
+
+    Parameters
+    ----------
+    source, target : Piece
+        Pieces of one array.
+    itemsize : int
+        Bytes of an element.
+    axes : sequence of int, optional
+        Axis of the target for every axis of the source, where the target is a transposed array.
+    """
+    order = range(len(source)) if axes is None else axes
+    from_strides, to_strides = strides(extents(source), itemsize), strides(extents(target), itemsize)
+    shared = [stretches(axis, target[order[i]]) for i, axis in enumerate(source)]
+    found: list[Move] = []
+    for together in itertools.product(*shared):
+        dims = [d for i, s in enumerate(together) for d in _dims(s, from_strides[i], to_strides[order[i]])]
+        start = sum(s.source * from_strides[i] for i, s in enumerate(together))
+        to = sum(s.target * to_strides[order[i]] for i, s in enumerate(together))
+        found += _limited(start, to, _merged(dims))
+    return found
+
+
+def shares(source: Piece, target: Piece, axes: Sequence[int] | None = None) -> bool:
+    """Whether two pieces of one array have anything in common."""
+    order = range(len(source)) if axes is None else axes
+    return all(stretches(axis, target[order[i]]) for i, axis in enumerate(source))
+
+
+def packing(moves: Sequence[Move], itemsize: int) -> list[Move]:
+    """Give the same moves into a buffer that takes them one after the other."""
+    out, start = [], 0
+    for move in moves:
+        out.append(replace(move, target=start, target_strides=strides(move.shape, itemsize)))
+        start += move.elements * itemsize
+    return out
+
+
+def unpacking(moves: Sequence[Move], itemsize: int) -> list[Move]:
+    """Give the same moves from a buffer into which they were packed one after the other."""
+    out, start = [], 0
+    for move in moves:
+        out.append(replace(move, source=start, source_strides=strides(move.shape, itemsize)))
+        start += move.elements * itemsize
+    return out
+
+
+_Dim = tuple[int, int, int]  # extent, stride in the source, stride in the target
+
+
+def _dims(s: Stretch, source: int, target: int) -> list[_Dim]:
+    dims = [(s.count, s.source_step * source, s.target_step * target), (s.length, source, target)]
+    return [dim for dim in dims if dim[0] > 1]
+
+
+def _merged(dims: list[_Dim]) -> list[_Dim]:
+    """Make one axis of neighbours that are one in both arrays."""
+    out: list[_Dim] = []
+    for dim in dims:
+        last = out[-1] if out else None
+        if last is not None and last[1] == dim[0] * dim[1] and last[2] == dim[0] * dim[2]:
+            out[-1] = (last[0] * dim[0], dim[1], dim[2])
+        else:
+            out.append(dim)
+    return out
+
+
+def _limited(source: int, target: int, dims: list[_Dim]) -> Iterator[Move]:
+    """Unroll the shortest axes of what has more than a copy can have."""
+    if len(dims) > MAX_DIMS:
+        shortest = min(range(len(dims)), key=lambda i: dims[i][0])
+        (extent, by, to), rest = dims[shortest], dims[:shortest] + dims[shortest + 1 :]
+        for i in range(extent):
+            yield from _limited(source + i * by, target + i * to, rest)
+        return
+    columns = list(zip(*dims, strict=True)) or [(), (), ()]
+    yield Move(source, target, columns[0], columns[1], columns[2])
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def stretches(source: Axis, target: Axis) -> tuple[Stretch, ...]:
+    """List what two local axes have in common, in ascending order of places."""
+    if len(source.combs) * len(target.combs) > _FEW:
+        return tuple(_listed(source, target))
+    found, at = [], source.before
+    for one in source.combs:
+        to = target.before
+        for other in target.combs:
+            found += [replace(s, source=s.source + at, target=s.target + to) for s in _common(one, other)]
+            to += other.size
+        at += one.size
+    return tuple(sorted(found, key=lambda s: s.source))
+
+
+def _listed(source: Axis, target: Axis) -> list[Stretch]:
+    """Compare index by index."""
+    one, other = patterns.indices(source.combs), patterns.indices(target.combs)
+    _, here, there = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+    if not here.size:
+        return []
+    here, there = here + source.before, there + target.before
+    breaks = np.flatnonzero((np.diff(here) != 1) | (np.diff(there) != 1)) + 1
+    first, ends = np.concatenate([[0], breaks]), np.concatenate([breaks, [here.size]])
+    runs = (here[first], there[first])
+    return [
+        Stretch(int(runs[0][i]), int(runs[1][i]), int(ends[i] - first[i]), count, *steps)
+        for i, count, steps in patterns.progressions(runs, ends - first)
+    ]
+
+
+def _common(one: Comb, other: Comb) -> list[Stretch]:
+    """List what two combs share; places count from each comb's first index."""
+    if one.count == 1:
+        return [_swapped(s) for s in _within(other, one)]
+    if other.count == 1:
+        return _within(one, other)
+    period = math.lcm(one.stride, other.stride)
+    low, high = max(one.start, other.start), min(one.stop, other.stop)
+    rounds = (high - low) // period
+    if rounds < 2:
+        return _runs(one, other, low, high)
+    # A run of one of the two begins at `low`, so no run goes over the end of a period.
+    grown = (period // one.stride * one.length, period // other.stride * other.length)
+    found = [
+        replace(s, count=rounds, source_step=grown[0], target_step=grown[1])
+        for s in _runs(one, other, low, low + period)
+    ]
+    return found + _runs(one, other, low + rounds * period, high)
+
+
+def _within(comb: Comb, run: Comb) -> list[Stretch]:
+    """List what a comb has inside one run: perhaps a part of a run, then whole ones, perhaps a part again."""
+    first = max(-(-(run.start - comb.start) // comb.stride), 0)
+    last = min((run.stop - comb.length - comb.start) // comb.stride, comb.count - 1)
+    if last < first:
+        return _runs(comb, run, run.start, run.stop)
+    at, end = comb.start + first * comb.stride, comb.start + last * comb.stride + comb.length
+    inner = Stretch(first * comb.length, at - run.start, comb.length, last - first + 1)
+    if inner.count > 1:
+        inner = replace(inner, source_step=comb.length, target_step=comb.stride)
+    return [*_runs(comb, run, run.start, at), inner, *_runs(comb, run, end, run.stop)]
+
+
+def _runs(one: Comb, other: Comb, low: int, high: int) -> list[Stretch]:
+    """List what two combs share between two bounds, run by run."""
+    found, at = [], low
+    while at < high:
+        a, b = _run_at(one, at), _run_at(other, at)
+        if a is None or b is None:
+            break
+        begin, end = max(a[0], b[0], at), min(a[1], b[1], high)
+        if begin < end:
+            found.append(Stretch(a[2] + begin - a[0], b[2] + begin - b[0], end - begin))
+        at = max(min(a[1], b[1]), begin)
+    return found
+
+
+def _run_at(comb: Comb, index: int) -> tuple[int, int, int] | None:
+    """Give the first run of a comb that ends after an index: first index, end, and its place in the comb."""
+    run = max((index - comb.start - comb.length) // comb.stride + 1, 0)
+    if run >= comb.count:
+        return None
+    start = comb.start + run * comb.stride
+    return start, start + comb.length, run * comb.length
+
+
+def _swapped(s: Stretch) -> Stretch:
+    return Stretch(s.target, s.source, s.length, s.count, s.target_step, s.source_step)

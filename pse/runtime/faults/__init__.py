@@ -1,0 +1,5 @@
+"""What ends a run, in words: failures, deadlocks, errors among partitions."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

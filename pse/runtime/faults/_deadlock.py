@@ -1,0 +1,186 @@
+"""The report of a deadlock among partitions: a cycle, a message nobody sends, a collective not reached.
+
+The sequencer finds out that nothing will ever move again (cext/engine/quiet.c) and brings what every
+partition waits for; here that becomes words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pse.errors import RunError
+from pse.language.check import CallSite
+from pse.modules.messaging import COLLECTIVES
+
+WAIT = np.dtype(
+    [("tph", "u8"), ("index", "i8"), ("kind", "u4"), ("scope", "u4"), ("partition", "u4"),
+     ("partitions", "u4"), ("site", "u4"), ("peer", "u4"), ("tag", "i4"), ("collective", "u4"),
+     ("sequence", "u4"), ("rank", "u4")]
+)  # fmt: skip
+"""Rows of ``pse_wait``."""
+RECEIVE, SEND, COLLECTIVE, REACHED = 1, 2, 3, 4
+_MOST = 12  # lines of a list; the rest is counted
+
+Row = Any
+
+
+def error(table: bytes, sites: Mapping[int, CallSite]) -> RunError:
+    """Say why nothing will ever move again.
+
+    Parameters
+    ----------
+    table : bytes
+        Rows of `WAIT` of all ranks.
+    sites : mapping
+        The program's call sites.
+    """
+    return _Report(np.frombuffer(table, WAIT), sites).error()
+
+
+class _Report:
+    def __init__(self, rows: np.ndarray[Any, Any], sites: Mapping[int, CallSite]) -> None:
+        self.sites = sites
+        self.rows = sorted(rows, key=lambda row: (row["tph"], row["scope"], row["partition"], row["kind"]))
+        self.waits = [row for row in self.rows if row["kind"] in (RECEIVE, SEND)]
+        self.collectives = [row for row in self.rows if row["kind"] == COLLECTIVE]
+
+    def error(self) -> RunError:
+        cycle = self._cycle()
+        if cycle:
+            head = f"deadlock: {len(cycle)} partitions wait for each other"
+            if len(cycle) == 1:
+                head = "deadlock: a partition waits for itself"
+            help = "let one of them send before it waits"
+            return RunError(f"{head}\n{_listed(map(self._line, cycle))}", help=help)
+        if self.collectives:
+            return self._unreached()
+        return self._unsent()
+
+    def _cycle(self) -> list[Row]:
+        """Follow from each partition what it waits for; the first way that comes back."""
+        by_partition: dict[tuple[int, int, int], list[Row]] = {}
+        for row in self.waits:
+            by_partition.setdefault(_who(row), []).append(row)
+        finished: set[tuple[int, int, int]] = set()
+        for start in by_partition:
+            way: list[Row] = []
+            if found := _search(start, by_partition, way, finished):
+                return found
+        return []
+
+    def _unreached(self) -> RunError:
+        """The first collective that somebody waits in, and who has not come to it."""
+        row = min(self.collectives, key=lambda row: (row["tph"], row["scope"], row["sequence"]))
+        same = [r for r in self.rows if (r["tph"], r["scope"]) == (row["tph"], row["scope"])]
+        reached = {int(r["partition"]): int(r["sequence"]) for r in same if r["kind"] == REACHED}
+        for r in same:
+            if r["kind"] == REACHED:
+                partition = int(r["partition"])
+                reached[partition] = max(reached[partition], int(r["sequence"]))
+        there = [p for p, number in sorted(reached.items()) if number >= row["sequence"]]
+        missing = sorted(set(range(int(row["partitions"]))) - set(there))
+        lines = [f"it was called by {_numbers(there)}", f"it was not called by {_numbers(missing)}"]
+        lines += [self._line(r) for r in self.waits if int(r["partition"]) in missing]
+        name = COLLECTIVES[row["collective"]]
+        message = (
+            f"{self._span(row)}: deadlock: not all partitions come to {name}() of module {self._label(row)}"
+        )
+        if row["index"] >= 0:
+            message += f" (iteration {row['index']})"
+        return RunError(
+            f"{message}\n{_listed(lines)}",
+            help="all partitions of a region call the same collectives in the same order",
+        )
+
+    def _unsent(self) -> RunError:
+        waiting = {_who(row) for row in self.waits}
+        lines = []
+        for row in self.waits:
+            gone = "" if _peer(row) in waiting else self._gone(row)
+            lines.append(self._line(row) + gone)
+        return RunError(
+            f"deadlock: nobody will ever send what partitions wait for\n{_listed(lines)}",
+            help="compare tags and partitions of the sends and receives",
+        )
+
+    def _gone(self, row: Row) -> str:
+        return ", which will never receive it" if row["kind"] == SEND else ", which will never send it"
+
+    def _line(self, row: Row) -> str:
+        what = "to receive its message" if row["kind"] == SEND else "for a message"
+        towards = f"waits for partition {row['peer']} {what}" if row["kind"] == SEND else f"waits {what}"
+        source = "" if row["kind"] == SEND else f" from partition {row['peer']}"
+        iteration = f", iteration {row['index']}" if row["index"] >= 0 else ""
+        where = f"(module {self._label(row)}, {self._span(row)}{iteration})"
+        return f"partition {row['partition']} {where} {towards} with tag {row['tag']}{source}"
+
+    def _span(self, row: Row) -> str:
+        site = self.sites.get(int(row["site"]))
+        return str(site.span) if site else "the program"
+
+    def _label(self, row: Row) -> str:
+        site = self.sites.get(int(row["site"]))
+        return site.label if site else "of the engine"
+
+
+def _who(row: Row) -> tuple[int, int, int]:
+    return int(row["tph"]), int(row["scope"]), int(row["partition"])
+
+
+def _peer(row: Row) -> tuple[int, int, int]:
+    return int(row["tph"]), int(row["scope"]), int(row["peer"])
+
+
+def _search(
+    start: tuple[int, int, int],
+    by_partition: Mapping[tuple[int, int, int], Sequence[Row]],
+    way: list[Row],
+    finished: set[tuple[int, int, int]],
+) -> list[Row]:
+    """Walk along what partitions wait for, without recursion; the rows of the first cycle, else nothing."""
+    branches: list[Iterator[Row]] = [iter(by_partition.get(start, ()))]
+    on_way = {start}
+    while branches:
+        row = next(branches[-1], None)
+        if row is None:
+            branches.pop()
+            if way:
+                last = way.pop()
+                on_way.discard(_peer(last))
+                finished.add(_peer(last))
+            continue
+        peer = _peer(row)
+        if peer in on_way:
+            whole = [*way, row]
+            first = next(i for i, step in enumerate(whole) if _who(step) == peer)
+            return whole[first:]
+        if peer not in finished:
+            way.append(row)
+            on_way.add(peer)
+            branches.append(iter(by_partition.get(peer, ())))
+    finished.add(start)
+    return []
+
+
+def _listed(lines: Any) -> str:
+    listed = [f"  {line}" for line in lines]
+    if len(listed) > _MOST:
+        listed = [*listed[:_MOST], f"  and {len(listed) - _MOST} more"]
+    return "\n".join(listed)
+
+
+def _numbers(partitions: Sequence[int]) -> str:
+    """Partitions as people list them: partitions 0 to 3, 7."""
+    runs: list[list[int]] = []
+    for partition in partitions:
+        if runs and runs[-1][-1] == partition - 1:
+            runs[-1].append(partition)
+        else:
+            runs.append([partition])
+    words = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    if not words:
+        return "no partition"
+    return f"partition{'s' if len(partitions) > 1 else ''} {', '.join(words)}"

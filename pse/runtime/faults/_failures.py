@@ -1,0 +1,176 @@
+"""The words for what ends a run: a failure names its program line, call site, module, TPH and rank."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pse.errors import RunError
+from pse.language.check import CallSite
+from pse.memory import Arena
+from pse.modules.build import EXCEPTION_CODE
+from pse.runtime import _sequencer as codes
+from pse.runtime._sequencer import Sequencer
+from pse.runtime.faults import _deadlock as deadlock, _partition_errors as mailfaults
+from pse.runtime.plan._projection import Projection
+from pse.runtime.plan._tables import ArgumentKind
+
+MIB = 1 << 20
+
+
+def ended_by(result: int, sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
+    """Say what a sequencer that is not done ended with; `result` is what its `run` gave."""
+    match result:
+        case codes.RUN_MODULE_FAILED:
+            return module_returned(sequencer, projection)
+        case codes.RUN_TOO_LARGE:
+            return too_large(sequencer, projection, arena)
+        case codes.RUN_NO_SPACE:
+            return arena_full(sequencer, projection, arena)
+        case codes.RUN_ARITHMETIC:
+            return arithmetic(sequencer, projection)
+        case codes.RUN_SHAPE:
+            return misfit(sequencer, projection)
+        case codes.RUN_MEMORY:
+            return no_memory(sequencer, projection)
+        case codes.RUN_MAIL:
+            return mailfaults.error(sequencer, projection)
+        case codes.RUN_DEADLOCK:
+            return deadlock.error(sequencer.waits(), projection.sites)
+    return broken_plan(sequencer, projection)
+
+
+def module_returned(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Name a compiled module that returned something other than 0."""
+    site = pending_site(sequencer, projection)
+    code = sequencer.module_code
+    text = projection.modules[site.id].error_text(code)
+    did = "threw" if code == EXCEPTION_CODE and site.module.language == "c++" else f"returned {code}"
+    return RunError(
+        f"{where(sequencer, projection, site)} {did}{f': {text}' if text else ''}",
+        help=None if text else "give the module a coven_error(int code) to say what its codes mean",
+    )
+
+
+def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Name an expression that has no value."""
+    pending = sequencer.pending()
+    if pending is None:
+        place = projection.places[sequencer.pending_instruction]
+        return RunError(
+            f"{place}: a loop bound, condition or assigned value divides by zero, overflows or leaves its "
+            f"domain {on_whom(sequencer, projection)}",
+            help="an `if` before it can keep such values away",
+        )
+    site = projection.sites[pending[0]]
+    return RunError(
+        f"{where(sequencer, projection, site)}: an argument or extent divides by zero, overflows "
+        "or is negative"
+    )
+
+
+def misfit(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Name an array that came by `shift` and hasn't the size that a call needs."""
+    slot, piece, found, expected = sequencer.misfit()
+    tag = next((name for (name, _), number in projection.slots.items() if number == slot), "")
+    what = (
+        f"`{tag}`" if piece < 0 else f"piece {piece}" if tag.startswith("%") else f"piece {piece} of `{tag}`"
+    )
+    return RunError(
+        f"{stopped_at(sequencer, projection)}: {what} is {_by(found)} here, but {_by(expected)} is expected: "
+        "it was shifted from a partition with a piece of another size",
+        help="choose extents that the number of partitions divides, or shift the piece home first",
+    )
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return " × ".join(map(str, shape))
+
+
+def no_memory(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Say that the system has no memory left."""
+    return RunError(
+        f"{stopped_at(sequencer, projection)}: the system has no memory left for its outputs",
+        help="use smaller arrays, fewer iterations in flight, or a smaller queue_depth",
+    )
+
+
+def too_large(sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
+    """Name a call whose output never fits the arena."""
+    capacity = f" of {arena.statistics().capacity / MIB:.1f} MiB" if arena else ""
+    return RunError(
+        f"{stopped_at(sequencer, projection)}: {_made(sequencer, projection)} is larger than the whole "
+        f"arena{capacity}",
+        help="run with a larger arena (-o arena=SIZE) or smaller arrays",
+    )
+
+
+def _made(sequencer: Sequencer, projection: Projection) -> str:
+    """Name the arrays that the pending call wants made."""
+    _, first, count = sequencer.pending() or (0, 0, 0)
+    arguments = projection.arguments[first : first + count]
+    slots = {slot for kind, slot, _ in arguments if kind == ArgumentKind.MAKE}
+    tags = [f"`{tag}`" for (tag, _), number in projection.slots.items() if number in slots]
+    return f"its output {' or '.join(tags)}" if tags else "an output"
+
+
+def broken_plan(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Own up to a fault of the engine."""
+    return RunError(
+        f"{stopped_at(sequencer, projection)}: the engine lost a tag that this call reads",
+        help="this is a fault of pse, not of your program: please report it with the program",
+    )
+
+
+def arena_full(sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
+    """Say who holds what in an arena that nobody will ever free."""
+    message = (
+        f"{stopped_at(sequencer, projection)} needs shared memory, the arena is full, and no rank can ever "
+        "free any"
+    )
+    if arena is not None:
+        message += f"\n{held(arena, projection)}"
+    return RunError(
+        message, help="run with a larger arena (-o arena=SIZE), less inflight, or a smaller queue_depth"
+    )
+
+
+def held(arena: Arena, projection: Projection) -> str:
+    """List what the arena holds, largest first, by the call site that made it."""
+    statistics = arena.statistics()
+    held_by: Counter[int] = Counter()
+    blocks: Counter[int] = Counter()
+    for block in arena.live():
+        if block.parent:
+            continue
+        held_by[block.site] += block.bytes
+        blocks[block.site] += 1
+    lines = [f"  the arena holds {statistics.in_use / MIB:.1f} of {statistics.capacity / MIB:.1f} MiB:"]
+    for number, size in held_by.most_common(10):
+        site = projection.sites.get(number)
+        maker = f"made by {site.label} at {site.span}" if site else "made by the engine"
+        lines.append(f"  {size / MIB:10.1f} MiB in {blocks[number]} buffers {maker}")
+    return "\n".join(lines)
+
+
+def pending_site(sequencer: Sequencer, projection: Projection) -> CallSite:
+    """Give the call site that the sequencer stopped at."""
+    pending = sequencer.pending()
+    return projection.sites[pending[0]] if pending else next(iter(projection.sites.values()))
+
+
+def stopped_at(sequencer: Sequencer, projection: Projection) -> str:
+    """Name the call that the sequencer stopped at."""
+    return where(sequencer, projection, pending_site(sequencer, projection))
+
+
+def where(sequencer: Sequencer, projection: Projection, site: CallSite) -> str:
+    """Name a call in full: program line, module, and on which TPH and rank."""
+    source = f" [{site.module.path}:{site.module.line}]" if site.module.source else ""
+    return f"{site.span}: module {site.label}{source} {on_whom(sequencer, projection)}"
+
+
+def on_whom(sequencer: Sequencer, projection: Projection) -> str:
+    """Name partition, rank and iteration: ``(partition 7, thread_B of processor 0, rank 1, host n1)``."""
+    index, partition = sequencer.pending_index, sequencer.pending_partition
+    on = f"partition {partition}, " if partition >= 0 else ""
+    return f"({on}{projection.who}{f', iteration {index}' if index >= 0 else ''})"

@@ -1,0 +1,143 @@
+"""The words for what goes wrong among partitions: who sent what to whom, from which call sites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from pse.errors import RunError
+from pse.language.check import CallSite
+from pse.modules.messaging import COLLECTIVES, OPERATIONS
+from pse.runtime._sequencer import Sequencer
+from pse.runtime.plan._projection import Projection
+from pse.runtime.plan._tables import ELEMENT_CODES, itemsize
+
+_ELEMENTS = {code: element for element, code in ELEMENT_CODES.items()}
+_OPERATIONS = {code: name for name, code in OPERATIONS.items()}
+_ROOTED = ("bcast", "reduce", "gather", "scatter")
+
+
+class _Side(NamedTuple):
+    """One end of a message (``pse_mail_side``); `kind` 0 is a message of the module's own."""
+
+    partition: int
+    site: int
+    kind: int
+    extra: int
+    type: int
+    bytes: int
+
+
+class _Fault:
+    """A fault of ``pse_mail_fault``, with words for its parts."""
+
+    def __init__(self, fault: Mapping[str, Any], sites: Mapping[int, CallSite]) -> None:
+        self.tag, self.peer, self.partitions = fault["tag"], fault["peer"], fault["partitions"]
+        self.index = fault["index"]
+        self.here, self.there = _Side(*fault["here"]), _Side(*fault["there"])
+        self.sites = sites
+
+    def span(self, side: _Side) -> str:
+        """Where a side's call stands."""
+        site = self.sites.get(side.site)
+        return str(site.span) if site else "the program"
+
+    def label(self, side: _Side) -> str:
+        """The module that a side called."""
+        site = self.sites.get(side.site)
+        return site.label if site else "its module"
+
+    def amount(self, side: _Side) -> str:
+        """What a side sent or expected: 3 f64."""
+        element = _ELEMENTS.get(side.type)
+        if element is None:
+            return f"{side.bytes} bytes"
+        return f"{side.bytes // itemsize(element)} {element.label}"
+
+    def collective(self, side: _Side) -> str:
+        """Which collective a side called: allreduce(sum)."""
+        name, operation = COLLECTIVES[side.kind], _OPERATIONS.get(side.extra >> 24)
+        words = [operation] if operation else []
+        if name in _ROOTED:
+            words.append(f"root {side.extra & 0xFFFFFF}")
+        return f"{name}({', '.join(words)})"
+
+    def who(self) -> str:
+        """Who noticed: call site, module, partition, and the iteration where there are some."""
+        iteration = f" (iteration {self.index})" if self.index >= 0 else ""
+        side = self.here
+        return f"{self.span(side)}: module {self.label(side)}, partition {side.partition}{iteration},"
+
+
+def error(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Name what went wrong among partitions."""
+    fault = sequencer.mail_fault()
+    kind = _KINDS[fault["kind"]]
+    return kind(_Fault(fault, projection.sites))
+
+
+def _no_partition(f: _Fault) -> RunError:
+    what = f"calls {COLLECTIVES[f.here.kind]} with root" if f.here.kind else "exchanges messages with"
+    message = f"{f.who()} {what} partition {f.peer}, which does not exist"
+    return RunError(message, help=f"partitions are numbered from 0 to {f.partitions - 1} here")
+
+
+def _tag(f: _Fault) -> RunError:
+    return RunError(f"{f.who()} gives a message the tag {f.tag}: expected 0 or more")
+
+
+def _type(f: _Fault) -> RunError:
+    what = COLLECTIVES[f.here.kind] if 0 < f.here.kind < len(COLLECTIVES) else "a message"
+    element, operation = _ELEMENTS.get(f.here.type), _OPERATIONS.get(f.here.extra >> 24)
+    typed = element.label if element else f"number {f.here.type}, which is none"
+    by = f" by {operation}" if operation else ""
+    return RunError(
+        f"{f.who()} calls for {what} of element type {typed}{by}: that can't be done",
+        help="use a type of coven.h, and an operation that it has (complex numbers: sum and product)",
+    )
+
+
+def _size(f: _Fault) -> RunError:
+    return RunError(f"{f.who()} gives a count of {f.here.bytes} elements, which no memory holds")
+
+
+def _mismatch(f: _Fault) -> RunError:
+    what = f"in {f.collective(f.here)}" if f.here.kind else f"with tag {f.tag}"
+    return RunError(
+        f"{f.who()} expects "
+        f"{f.amount(f.here)} {what} from partition {f.there.partition}, which sent {f.amount(f.there)}\n"
+        f"  {f.span(f.there)}: sent by module {f.label(f.there)}",
+        help="give both the same count and element type",
+    )
+
+
+def _confused(f: _Fault) -> RunError:
+    return RunError(
+        f"{f.who()} calls "
+        f"{f.collective(f.here)} where partition {f.there.partition} calls {f.collective(f.there)}\n"
+        f"  {f.span(f.there)}: called by module {f.label(f.there)}",
+        help="all partitions of a region call the same collectives in the same order",
+    )
+
+
+def _left(f: _Fault) -> RunError:
+    if f.there.kind:
+        return RunError(
+            f"{f.span(f.there)}: module {f.label(f.there)}, partition {f.there.partition}, calls "
+            f"{f.collective(f.there)}, to which partition {f.here.partition} never came",
+            help="all partitions of a region call the same collectives in the same order",
+        )
+    return RunError(
+        f"{f.span(f.there)}: module {f.label(f.there)}, partition {f.there.partition}, sent "
+        f"{f.amount(f.there)} with tag {f.tag} to partition {f.here.partition}, which never received them",
+        help="receive every message before its TPH ends (at the end of the iteration or the program)",
+    )
+
+
+def _memory(f: _Fault) -> RunError:
+    return RunError(f"the system has no memory left for messages of partition {f.here.partition}")
+
+
+_KINDS: Mapping[int, Callable[[_Fault], RunError]] = {
+    1: _no_partition, 2: _tag, 3: _type, 4: _size, 5: _mismatch, 6: _confused, 7: _left, 8: _memory,
+}  # fmt: skip

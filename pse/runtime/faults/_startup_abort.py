@@ -1,0 +1,117 @@
+"""A rank that fails before all have agreed on the run: it says why, and the others don't wait for it.
+
+They wait for it in MPI, and MPI_Finalize would wait for them.  So it leaves without; whoever watches (the
+launcher, the process manager, the warden) ends the others.  Loads nothing of ours before something has gone
+wrong: it may be the installation that is broken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from pse.runtime.supervise._launcher_records import Launcher
+
+_FAILED = 3
+_STOPPED = 130
+_DRAIN_SECONDS = 0.05
+_TURN_SECONDS = 0.1
+_ABORT_SECONDS = 1.0
+
+
+@contextlib.contextmanager
+def ending_the_job() -> Iterator[None]:
+    """End the whole job, with this rank's name, if what is done inside fails."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        os._exit(_STOPPED)  # Whoever stopped the job says so.
+    except Exception as error:
+        code, text = _FAILED, f"error: pid {os.getpid()} on {socket.gethostname()}: {error!r}\n"
+        with contextlib.suppress(Exception):  # The words below may be what is broken.
+            code, text = _explain(error)
+        _tell(code, text)
+        _leave(code)
+
+
+def _who() -> str:
+    return f"rank {_rank()} (host {socket.gethostname()}, pid {os.getpid()})"
+
+
+def _rank() -> int:
+    from pse.runtime.supervise._processes import own_rank
+
+    return own_rank() or 0
+
+
+def _explain(error: Exception) -> tuple[int, str]:
+    from pse.errors import RunError
+    from pse.runtime.supervise._error_format import DEBUG, error_text, exit_code
+
+    if isinstance(error, ImportError) and not os.environ.get(DEBUG):
+        error = RunError(
+            f"{_who()} can't load what pse needs: {error}",
+            help=f"every node needs pse with the same packages and MPI; {DEBUG}=1 brings the traceback",
+        )
+        return exit_code(error), error_text(error)
+    return exit_code(error), f"on {_who()}:\n{error_text(error)}"
+
+
+def _launcher() -> Launcher | None:
+    with contextlib.suppress(Exception):
+        from pse.runtime.supervise._launcher_records import find_launcher
+
+        return find_launcher()
+    return None
+
+
+def _tell(code: int, text: str) -> None:
+    """Leave a record for the launcher, who prints the first one; without one, print."""
+    launcher = _launcher()
+    if launcher is not None:
+        with contextlib.suppress(OSError):
+            from pse.runtime.supervise._launcher_records import Record, Records
+
+            Records.open(launcher).write(Record("failed", _rank(), code, text))
+            return
+    # What is broken may be so for all ranks: the first to speak ends the others.
+    time.sleep(min(_rank(), 20) * _TURN_SECONDS)
+    os.write(_job_stderr(), text.encode())
+
+
+def _job_stderr() -> int:
+    with contextlib.suppress(Exception):
+        from pse.runtime.supervise._processes import open_job_stderr
+
+        return open_job_stderr()
+    return 2
+
+
+def _leave(code: int) -> NoReturn:
+    launcher = _launcher()
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+        time.sleep(_DRAIN_SECONDS)  # What lies in pipes is lost when the job ends.
+        if launcher is None or not launcher.sees_all:
+            _end_others(code)
+    os._exit(code)
+
+
+def _end_others(code: int) -> None:
+    """Have the process manager end the job, as MPI_Abort does."""
+    from pse.runtime.supervise._processes import proxy_descriptor
+
+    proxy = proxy_descriptor()
+    if proxy >= 0:
+        os.write(proxy, f"cmd=abort exitcode={code}\n".encode())
+        time.sleep(_ABORT_SECONDS)
+    elif "mpi4py.MPI" in sys.modules:
+        from mpi4py import MPI
+
+        MPI.COMM_WORLD.Abort(code)

@@ -1,0 +1,7 @@
+from ._launch import launch as launch
+from ._mpiexec import (
+    HOSTS_VARIABLE as HOSTS_VARIABLE,
+    Hosts as Hosts,
+    find_mpiexec as find_mpiexec,
+    rank_environment as rank_environment,
+)

@@ -1,0 +1,369 @@
+"""The launcher behind `pse run`: starts mpiexec, passes on what ranks print, watches them, reports.
+
+One thread, one selector: pipes, the pidfds of mpiexec and of every rank, signals.  The launcher owns the
+board and the record file, so it knows of every rank what it was doing when it died.  It is the reaper of
+the job's orphans; nothing of the job outlives it, and if it is killed itself, mpiexec and all ranks go
+with it.
+
+A run ends in one of four ways: mpiexec ends by itself; a rank is judged to have failed, then all others
+are killed; a signal comes, then ranks get the time of `STOP_PATIENCE` to end; or printing fails because
+the reader is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from pse.errors import RunError, UsageError
+from pse.runtime._channel import Board
+from pse.runtime.launch._mpiexec import (
+    Hosts,
+    Mpiexec,
+    check_hosts,
+    command,
+    find_mpiexec,
+    rank_arguments,
+    rank_environment,
+    spread,
+)
+from pse.runtime.plan._communicators import takes_one
+from pse.runtime.request._dry_run import rehearse
+from pse.runtime.request._request import Prepared, Request, prepare
+from pse.runtime.request._resume import verify_files, way_on
+from pse.runtime.status import _report as report, _report_text as report_text
+from pse.runtime.status._progress import preparing, progress
+from pse.runtime.supervise import _cleanup as leftovers, _processes as processes
+from pse.runtime.supervise._exit_diagnosis import RANK_FAILED, Verdict
+from pse.runtime.supervise._launcher_records import VARIABLE, Launcher, Records
+from pse.runtime.supervise._processes import Breath, RankProcess
+from pse.runtime.supervise._rank_monitor import RankWatch
+from pse.runtime.supervise._rank_output import Pipe
+
+if TYPE_CHECKING:
+    from pse.runtime.rank._cooperative_wait import Tool  # Importing it starts MPI.
+
+STOP_PATIENCE = 1.2
+"""Seconds that ranks get to end by themselves after a signal."""
+
+END_PATIENCE = 1.0
+"""Seconds that mpiexec gets to end after all ranks are dead."""
+
+MPIEXEC_PATIENCE = 0.05
+"""Seconds that mpiexec may take to be dead after it began to die."""
+
+_LOOK = 0.002
+"""Seconds between two looks for ranks that have not been seen yet."""
+
+_LOOK_AT_RECORDS = 0.5
+"""Seconds between two looks at the records, where ranks are out of sight."""
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_RANKS_PER_CORE = 64
+_MARK = "PSE_JOB"
+
+
+def launch(
+    request: Request, hosts: Hosts, waiting: Callable[[], Tool] | None = None, *, live: bool = False
+) -> int:
+    """Run a program on ranks that mpiexec starts.
+
+    Parameters
+    ----------
+    request : Request
+        What the command line asks for.
+    hosts : Hosts
+        Where ranks are to run.
+    waiting : callable, optional
+        Gives the tool by which modules that have communicators wait in MPI.
+    live : bool, optional
+        Whether to show loops, threads, queues and memory while it runs, and not only call sites.
+
+    Returns
+    -------
+    int
+        0 done; 1, 2 or 3 as ranks say; 128 + n after signal n.
+
+    Raises
+    ------
+    PseError
+        If nothing could be started.
+    """
+    if processes.inside_mpi_job():
+        raise UsageError(
+            "`pse run` starts MPI itself and can't run inside an MPI job",
+            help=f"there it is: python -m pse {request.asked}",
+        )
+    check_hosts(hosts)
+    prepared = prepare(request)
+    if prepared.resumed:
+        verify_files(str(request.checkpoint), prepared.resumed)
+    mpiexec = find_mpiexec()
+    if hosts.all_here(os.environ):
+        _check_ranks(prepared)
+        leftovers.check_room(prepared.ranks)
+    with preparing(prepared):
+        rehearse(prepared)
+    sys.stderr.write(prepared.warnings)
+    machines = spread(hosts, prepared.placement, prepared.processors)
+    talk = any(takes_one(site) for site in prepared.sites)
+    if waiting and talk:
+        waiting().make()
+    told = replace(request, processors=prepared.processors, coopwait=waiting is not None and talk)
+    line = command(mpiexec, prepared.ranks, machines, rank_arguments(told))
+    return _Run(prepared, hosts.all_here(os.environ), live=live).run(line, mpiexec)
+
+
+def _check_ranks(prepared: Prepared) -> None:
+    cores = len(os.sched_getaffinity(0))
+    most = max(256, _RANKS_PER_CORE * cores)
+    if prepared.ranks > most:
+        raise UsageError(
+            f"-p {prepared.processors} needs {prepared.ranks} ranks; with {cores} cores this machine "
+            f"takes at most {most}",
+            help="use fewer processors, or name more machines with --hosts",
+        )
+
+
+class _Run:
+    """One run of mpiexec, from its start to the exit code."""
+
+    def __init__(self, prepared: Prepared, all_here: bool, *, live: bool = False) -> None:
+        self.prepared, self.all_here = prepared, all_here
+        self.board = Board.create(*prepared.board_size)
+        self.records = Records.create()
+        self.progress = progress(self.board, prepared, everything=live)
+        self.progress.observer.elsewhere = not all_here
+        self.selector = selectors.DefaultSelector()
+        self.verdict: Verdict | None = None
+        self.stopped_by = 0
+        self.deadline = float("inf")
+        self._mark = f"{_MARK}={secrets.token_hex(8)}"
+
+    def run(self, line: list[str], mpiexec: Mpiexec) -> int:
+        """Start the command, see it to its end, and say how it went."""
+        began = time.time()
+        processes.adopt_orphans(True)
+        try:
+            with _signals_to(self.selector):
+                try:
+                    self._start(line, mpiexec)
+                    self._watch_to_end()
+                finally:
+                    self._clean(began)
+        finally:
+            self.selector.close()
+            processes.adopt_orphans(False)
+        return self._conclude()
+
+    def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
+        environment = rank_environment(os.environ, hydra=mpiexec.hydra)
+        environment[VARIABLE] = Launcher(
+            os.getpid(), self.board.fd, self.records.fd, int(self.all_here)
+        ).variable()
+        name, _, value = self._mark.partition("=")
+        environment[name] = value
+        try:
+            self.process = subprocess.Popen(
+                line,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # A terminal's Ctrl-C is for the launcher alone, which passes it on.
+                preexec_fn=processes.die_with_parent,
+            )
+        except OSError as error:
+            raise RunError(f"{line[0]} can't be started: {error.strerror}") from None
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self.pipes = [
+            Pipe(self.process.stdout, lambda data: self.progress.printed(data, error=False), mpiexec.hydra),
+            Pipe(self.process.stderr, lambda data: self.progress.printed(data, error=True), mpiexec.hydra),
+        ]
+        for pipe in self.pipes:
+            self.selector.register(pipe.fd, selectors.EVENT_READ, pipe)
+        self.mpiexec = os.pidfd_open(self.process.pid)
+        self.selector.register(self.mpiexec, selectors.EVENT_READ, self.process)
+        self.watch = RankWatch(
+            self.prepared, self.board, self.records, self.process.pid, self._mark, self.selector
+        )
+
+    # The loop
+
+    def _watch_to_end(self) -> None:
+        self.progress.start()
+        update = time.monotonic() + self.progress.interval
+        running = True
+        while running:
+            looking = self.all_here and not self.watch.complete and not self._ending
+            wait = min(self.deadline, update) - time.monotonic()
+            if not self.all_here:
+                wait = min(wait, _LOOK_AT_RECORDS)
+            events = self.selector.select(max(0.0, min(wait, _LOOK) if looking else wait))
+            running = self._handle([key.data for key, _ in events])
+            if looking and not self._ending:
+                self._judge(self.watch.discover())
+            if not self.all_here:
+                self._judge(self.watch.told())
+            if time.monotonic() >= update:
+                self.progress.update()
+                update = time.monotonic() + self.progress.interval
+            if time.monotonic() >= self.deadline:
+                self._kill()
+        if self.all_here and self.process.wait() != 0:
+            self._judge(self.watch.last_look())
+        for pipe in self.pipes:
+            pipe.drain()
+
+    @property
+    def _ending(self) -> bool:
+        return self.verdict is not None or self.stopped_by != 0
+
+    def _handle(self, sources: list[object]) -> bool:
+        """Deal with what is ready, in the order in which it happened; says whether mpiexec still runs."""
+        for source in sources:
+            if isinstance(source, Pipe) and not source.pump():
+                self.selector.unregister(source.fd)
+            elif isinstance(source, Breath):
+                self.watch.stopped(source)
+            elif isinstance(source, RankProcess):
+                verdict = self.watch.ended(source)
+                self._judge(verdict and (self._mpiexec_killed(MPIEXEC_PATIENCE) or verdict))
+            elif source is self.process:
+                self._judge(self._mpiexec_killed(0.0))
+            elif isinstance(source, _SignalPipe):
+                for number in source.take():
+                    self._stop(number)
+        return self.process not in sources
+
+    def _mpiexec_killed(self, patience: float) -> Verdict | None:
+        """Blame mpiexec if it was killed: all ranks go with it, and may be dead to us before it is."""
+        if self._ending or not processes.is_dead(self.mpiexec, patience):
+            return None
+        code = self.process.wait()
+        # Of a broken pipe it dies when ranks do.
+        return Verdict(_unexplained(code)) if code < 0 and code != -signal.SIGPIPE else None
+
+    def _judge(self, verdict: Verdict | None) -> None:
+        """The first verdict counts; what happens to other ranks after it is our doing."""
+        if verdict is None or self._ending:
+            return
+        self.verdict = verdict
+        for pipe in self.pipes:
+            pipe.hush()
+        if verdict.text:
+            self.watch.kill()
+        self.deadline = time.monotonic() + END_PATIENCE
+
+    def _stop(self, number: int) -> None:
+        """Pass a signal on; at the second one there is no more patience."""
+        if self.stopped_by:
+            self.deadline = 0.0
+            return
+        self.stopped_by = number
+        # Of several nodes the launcher has only the first one's board.
+        if not (self.watch.all_begun if self.all_here else self.watch.any_begun):
+            # Ranks that have not begun have nothing to tidy up, but would say much about where they were.
+            self.deadline = 0.0
+            return
+        for pipe in self.pipes:
+            pipe.hush()
+        self.process.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
+        self.deadline = time.monotonic() + STOP_PATIENCE
+
+    def _kill(self) -> None:
+        self.watch.kill()
+        self.process.kill()
+        self.deadline = float("inf")
+
+    # The end
+
+    def _clean(self, began: float) -> None:
+        """Leave nothing: live lines, processes, shared memory, descriptors."""
+        self.progress.stop()
+        if hasattr(self, "process"):
+            self.process.kill()
+            self.process.wait()
+            processes.kill_job(os.getpid(), self._mark)
+            if self._ending or self.process.returncode != 0:
+                leftovers.sweep(began)
+            self.watch.close()
+            os.close(self.mpiexec)
+
+    def _conclude(self) -> int:
+        """Print the report or the reason why there is none; give the exit code."""
+        if self.stopped_by:
+            for number in _SIGNALS:
+                signal.signal(number, signal.SIG_IGN)  # A second one would spoil the exit code.
+            sys.stderr.write(f"stopped by {signal.Signals(self.stopped_by).name}\n")
+            sys.stderr.write(way_on(self.prepared.request))
+            return 128 + self.stopped_by
+        verdict = self.verdict if self.verdict and self.verdict.text else self.watch.told() or self.verdict
+        if verdict is None and self.process.returncode != 0:
+            verdict = Verdict(_unexplained(self.process.returncode))
+        if verdict is not None:
+            sys.stderr.write(verdict.text + way_on(self.prepared.request))
+            return verdict.exit_code or RANK_FAILED
+        self._print_report()
+        return 0
+
+    def _print_report(self) -> None:
+        for record in self.records.read():
+            if record.kind == "report":
+                if self.prepared.request.report == "json":
+                    print(record.text)
+                else:
+                    print(report_text.to_text(report.from_json(record.text)), end="")
+        sys.stdout.flush()
+
+
+def _unexplained(code: int) -> str:
+    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+    return f"error: mpiexec {how}, and no rank said why\nhelp: look for its own words above\n"
+
+
+class _SignalPipe:
+    """Signals as something to select on: Python's wake-up descriptor."""
+
+    def __init__(self) -> None:
+        self.out, self.into = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def take(self) -> list[int]:
+        """Give the signals that came."""
+        try:
+            return [number for number in os.read(self.out, 64) if number in _SIGNALS]
+        except BlockingIOError:
+            return []
+
+
+@contextlib.contextmanager
+def _signals_to(selector: selectors.BaseSelector) -> Iterator[None]:
+    """Have signals wake the selector instead of interrupting whatever runs."""
+    pipe = _SignalPipe()
+    before = {number: signal.signal(number, _noted) for number in _SIGNALS}
+    previous = signal.set_wakeup_fd(pipe.into, warn_on_full_buffer=False)
+    selector.register(pipe.out, selectors.EVENT_READ, pipe)
+    try:
+        yield
+    finally:
+        selector.unregister(pipe.out)
+        signal.set_wakeup_fd(previous)
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)  # None: a library's, which can't be put back.
+        os.close(pipe.out)
+        os.close(pipe.into)
+
+
+def _noted(number: int, frame: FrameType | None) -> None:
+    """Do nothing: the wake-up descriptor has the number."""

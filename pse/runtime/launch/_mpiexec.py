@@ -1,0 +1,177 @@
+"""The mpiexec that starts ranks: finding it, its command line, the environment that ranks get.
+
+MPICH's launcher (hydra, as in the ``mpich`` wheel) is the default; another MPI's works with what all have
+in common.  Starts nothing itself; next room:  `launch`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pse.errors import RunError, UsageError
+from pse.program import Placement
+from pse.runtime.request._request import Request
+
+_ALLOCATIONS = (
+    "SLURM_JOB_ID",
+    "PBS_NODEFILE",
+    "LSB_HOSTS",
+    "LSB_MCPU_HOSTS",
+    "PE_HOSTFILE",
+    "COBALT_NODEFILE",
+)
+"""Variables by which a resource manager hands hosts to mpiexec."""
+
+HOSTS_VARIABLE = "PSE_HOSTS"
+"""Variable with the machines to run on where the command line names none, in the form of ``--hosts``."""
+
+
+@dataclass(frozen=True)
+class Mpiexec:
+    """An mpiexec; `hydra` says that it is MPICH's."""
+
+    path: str
+    hydra: bool
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """Where ranks are to run: a list, a file, or (neither) here or wherever the resource manager says."""
+
+    names: str | None = None
+    file: str | None = None
+
+    @classmethod
+    def chosen(cls, names: str | None, file: str | None, environment: Mapping[str, str]) -> Hosts:
+        """Take what the command line says, else what the environment does."""
+        if names is None and file is None:
+            names = environment.get(HOSTS_VARIABLE) or None
+        return cls(names, file)
+
+    def all_here(self, environment: Mapping[str, str]) -> bool:
+        """Say whether every rank runs on this machine."""
+        return not self.names and not self.file and not any(name in environment for name in _ALLOCATIONS)
+
+
+def find_mpiexec() -> Mpiexec:
+    """Find the mpiexec beside this Python, else the one on PATH.
+
+    Raises
+    ------
+    RunError
+        If there is none.
+    """
+    beside = os.path.join(os.path.dirname(sys.executable), "mpiexec")
+    path = beside if os.access(beside, os.X_OK) else shutil.which("mpiexec") or shutil.which("mpirun")
+    if path is None:
+        raise RunError(
+            "there is no mpiexec beside this Python or on PATH",
+            help="install the embedded MPI (pip install 'pse[mpich]'), or load your site's MPI",
+        )
+    real = os.path.realpath(path)
+    proxy = os.path.join(os.path.dirname(real), "hydra_pmi_proxy")
+    return Mpiexec(path, os.path.basename(real) == "mpiexec.hydra" or os.path.exists(proxy))
+
+
+def check_hosts(hosts: Hosts) -> None:
+    """Make sure that hosts are named in one way, and that their file can be read.
+
+    Raises
+    ------
+    UsageError
+        If not.
+    """
+    if hosts.names is not None and hosts.file is not None:
+        raise UsageError("--hosts and --hostfile exclude each other", help="give one of the two")
+    if hosts.names is not None and not all(part.strip() for part in hosts.names.split(",")):
+        raise UsageError(f"--hosts {hosts.names!r}: expected names with commas between them, as in a,b:2")
+    if hosts.file is None:
+        return
+    try:
+        with open(hosts.file, encoding="utf-8") as file:
+            named = [line for line in file if line.partition("#")[0].strip()]
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise UsageError(f"hostfile {hosts.file!r}: {reason}") from None
+    if not named:
+        raise UsageError(f"hostfile {hosts.file!r} names no host")
+
+
+def spread(hosts: Hosts, placement: Placement, processors: int) -> Hosts:
+    """Say how many ranks each machine gets where the user leaves that open.
+
+    Whole processors, as evenly as it goes, neighbours together: the threads of a processor share memory.  The
+    root is on the first machine.
+    """
+    names = _named(hosts)
+    if not names or any(mark in name for name in names for mark in ": \t"):
+        return hosts
+    used = names[: max(1, min(len(names), processors))]
+    counts = [0] * len(used)
+    counts[0] += len(placement.root_threads)
+    for processor in range(processors):
+        counts[processor * len(used) // processors] += len(placement.parallel_threads)
+    return Hosts(",".join(f"{name}:{count}" for name, count in zip(used, counts, strict=True) if count))
+
+
+def _named(hosts: Hosts) -> list[str]:
+    """List the machines of `--hosts` or of the host file, each as it is written."""
+    if hosts.file is None:
+        return [name.strip() for name in (hosts.names or "").split(",") if name.strip()]
+    with open(hosts.file, encoding="utf-8") as file:
+        lines = [line.partition("#")[0].strip() for line in file]
+    return [line for line in lines if line]
+
+
+def command(mpiexec: Mpiexec, ranks: int, hosts: Hosts, arguments: Sequence[str]) -> list[str]:
+    """Write the command that starts ranks of this Python with some arguments."""
+    line = [mpiexec.path]
+    if mpiexec.hydra and hosts.all_here(os.environ):
+        # The launcher sees every rank and ends the others itself, once it knows who was first to die.
+        line.append("-disable-auto-cleanup")
+    if hosts.names is not None:
+        line += ["-hosts" if mpiexec.hydra else "--host", hosts.names]
+    if hosts.file is not None:
+        line += ["-f" if mpiexec.hydra else "--hostfile", hosts.file]
+    return [*line, "-n", str(ranks), sys.executable, "-m", "pse", *arguments]
+
+
+def rank_arguments(request: Request) -> list[str]:
+    """Write the command line of `python -m pse` for a request."""
+    line = ["--report", request.report]
+    if request.processors is not None:
+        line += ["-p", str(request.processors)]
+    for name, value in request.defines.items():
+        line += ["-D", f"{name}={value}"]
+    for option in request.options:
+        line += ["-o", option]
+    if request.trace is not None:
+        line += ["--trace", request.trace]
+    if request.every is not None:
+        line += ["--every", request.every]
+    if request.coopwait:
+        line.append("--coopwait")
+    if request.resume:
+        assert request.checkpoint is not None
+        return ["resume", *line, "--", request.checkpoint]
+    if request.checkpoint is not None:
+        line += ["--checkpoint", request.checkpoint]
+    return [*line, "--", request.program]
+
+
+def rank_environment(environment: Mapping[str, str], *, hydra: bool = True) -> dict[str, str]:
+    """Give the environment for ranks: the user's own, and what keeps MPI tidy where that says nothing."""
+    if hydra:
+        # Hydra writes the machine's topology to a file in /tmp that a kill leaves behind; we need none.
+        defaults = {"HWLOC_XMLFILE": "/dev/null"}
+    else:
+        # Waiting ranks sleep, so more ranks than cores are the normal case.
+        defaults = {
+            "OMPI_MCA_rmaps_base_oversubscribe": "1",
+            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        }
+    return {**defaults, **environment}

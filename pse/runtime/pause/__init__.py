@@ -1,0 +1,1 @@
+"""What ranks do at a pause: checkpoints and the migration of partitions."""

@@ -1,0 +1,307 @@
+"""Checkpoints while a program runs: at some pauses all ranks write down what they hold.
+
+The first rank decides at which pauses (`checkpoint_schedule`), tells the others when they meet there, and
+writes the manifest once every rank's file is complete. Nobody waits by spinning, and messages of other nodes
+are served meanwhile. While an `inflight` loop runs that began at a checkpoint, a thread of the first rank
+reads from the board how many of its iterations are complete everywhere and keeps the manifest up to date.
+A checkpoint that can't be written costs a warning: the run goes on, and the one before stays.
+
+May touch: the slots of its rank's sequencer at a pause, the directory, standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from pse.language.check import For
+from pse.runtime._channel import Board
+from pse.runtime._sequencer import Sequencer
+from pse.runtime.checkpoint._files import Directory
+from pse.runtime.checkpoint._manifest import FileNote, Manifest
+from pse.runtime.checkpoint._reader import Reader
+from pse.runtime.checkpoint._schedule import Every, Schedule
+from pse.runtime.checkpoint._values import HIDDEN, Restoring, capture
+from pse.runtime.faults import _partition_errors as mailfaults
+from pse.runtime.pause import _pending_messages as letters
+from pse.runtime.pause._pause_collectives import MpiPeers
+from pse.runtime.plan._edges import inflight_loops, is_entry, leads_to_entry
+from pse.runtime.plan._job import Job
+from pse.runtime.plan._projection import Projection
+
+_LOOK = 0.05
+"""Seconds between two looks at the board where iterations are counted."""
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """The run that is gone on with: the job as it was, and what was kept of it."""
+
+    before: Job
+    manifest: Manifest
+
+
+class Checkpoints:
+    """One rank's part in the checkpoints of a run.
+
+    Parameters
+    ----------
+    comm : MPI.Intracomm
+        All ranks; used at meetings and at the end only.
+    job : Job
+    board : Board
+        The node's.
+    directory : str
+    manifest : Manifest
+        What all checkpoints of this run have in common; of a resumed run, its last one.
+    resumed : Resumed, optional
+
+    Raises
+    ------
+    UsageError
+        If the directory can't be written to, or another run does.
+    """
+
+    def __init__(
+        self,
+        comm: MPI.Intracomm,
+        job: Job,
+        board: Board,
+        directory: str,
+        manifest: Manifest,
+        resumed: Resumed | None = None,
+    ) -> None:
+        self.comm, self.job, self.board = comm, job, board
+        self.rank = comm.Get_rank()
+        self.directory, self.manifest, self.resumed = Directory(directory), manifest, resumed
+        self._lock = self.directory.lock() if self.rank == 0 else -1
+        self._serial = manifest.serial
+        self._progress: _Progress | None = None
+        self._schedule = Schedule(Every.parse(manifest.every), max(manifest.rounds, 1), time.monotonic())
+        self.due = self._schedule.first
+
+    def begin(self, projection: Projection, sequencer: Sequencer, figures: dict[str, float]) -> None:
+        """Put back what was kept, if there is something, before the sequencer runs."""
+        sequencer.set_due(self.due)
+        if self.resumed is None:
+            return
+        kept = self.resumed.manifest
+        if not sequencer.start_at(kept.point, kept.rounds - 1):
+            raise AssertionError(f"there is no pause {kept.point}")
+        reader = Reader(self.directory.path, kept)
+        Restoring(self.job, self.resumed.before, reader).fill(self.rank, projection, sequencer, kept.point)
+        letters.restore(self.job, self.resumed.before, self.rank, sequencer, reader)
+        reader.close()
+        if kept.point in inflight_loops(self.job.liveness.walk):
+            sequencer.skip(inflight_loops(self.job.liveness.walk)[kept.point], kept.iterations)
+            self._count_iterations(0)
+        if self.rank == 0:
+            figures.update({name: float.fromhex(value) for name, value in kept.figures.items()})
+
+    def pause(
+        self,
+        projection: Projection,
+        sequencer: Sequencer,
+        peers: MpiPeers,
+        figures: Mapping[str, float],
+    ) -> None:
+        """Meet at a pause; all ranks are at the same one."""
+        point, number = sequencer.point, sequencer.rounds + 1
+        entry = is_entry(self.job.liveness.walk, point)
+        if number < self.due and not entry:
+            return
+        decided = np.zeros(2, np.int64)
+        if self.rank == 0:
+            inner = leads_to_entry(self.job.liveness.walk, point)
+            decision = self._schedule.meet(number, time.monotonic(), entry=entry, before_entry=inner)
+            decided[:] = decision.save, decision.due
+        peers.wait(self.comm.Ibcast(decided).Test)
+        self.due = int(decided[1])
+        if decided[0]:
+            self._save(projection, sequencer, peers, figures)
+
+    def finish(self) -> None:
+        """All ranks have come to the end of the program: there is nothing to resume."""
+        self._stop_counting()
+        if self.rank == 0:
+            self._commit(replace(self.manifest, finished=True, files=(), iterations=0, figures={}))
+            os.close(self._lock)
+
+    def _save(
+        self,
+        projection: Projection,
+        sequencer: Sequencer,
+        peers: MpiPeers,
+        figures: Mapping[str, float],
+    ) -> None:
+        self._stop_counting()
+        boxes = self._boxes(projection, sequencer, peers)
+        self._serial += 1
+        mine = self._written(projection, sequencer, boxes)
+        mine["figures"] = {name: float(value).hex() for name, value in figures.items()}
+        loop = inflight_loops(self.job.liveness.walk).get(sequencer.point)
+        mine["iterations"] = 0 if loop is None else self.board.iterations(loop, self.rank)
+        notes = self._gather(mine, peers)
+        if self.rank != 0:
+            return
+        wrong = [note["error"] for note in notes if "error" in note]
+        if wrong:
+            self._warn(wrong[0])
+            self.directory.prune(note.name for note in self.manifest.files)
+            return
+        if self._commit(self._described(projection, sequencer, notes)):
+            self._schedule.took(time.monotonic())
+            if loop is not None:
+                self._count_iterations(max(note["iterations"] for note in notes))
+
+    def _described(
+        self, projection: Projection, sequencer: Sequencer, notes: Sequence[Mapping[str, Any]]
+    ) -> Manifest:
+        """Give the manifest of what all ranks have written."""
+        return replace(
+            self.manifest,
+            serial=self._serial,
+            point=sequencer.point,
+            rounds=sequencer.rounds + 1,
+            place=_place(self.job, projection, sequencer),
+            iterations=0,
+            processors=self.job.processors,
+            partitions={name: len(owners) for name, owners in self.job.placements.items()},
+            figures=_largest(note["figures"] for note in notes),
+            files=tuple(_note(note["file"]) for note in notes),
+        )
+
+    def _boxes(self, projection: Projection, sequencer: Sequencer, peers: MpiPeers) -> list[letters.Kept]:
+        """Take down messages that no partition has received yet, before any rank goes on and sends more."""
+        letters.settle(peers, sequencer)
+        if not sequencer.mail_is_empty():
+            raise mailfaults.error(sequencer, projection)
+        boxes = letters.kept(sequencer)
+        peers.meet()
+        return boxes
+
+    def _written(
+        self, projection: Projection, sequencer: Sequencer, boxes: list[letters.Kept]
+    ) -> dict[str, Any]:
+        """Write this rank's file; gives what is to be said of it."""
+        values = capture(self.job, self.rank, projection, sequencer, sequencer.point)
+        posted = letters.saved(self.job, self.rank, boxes)
+        try:
+            return {"file": asdict(self.directory.write(self._serial, self.rank, chain(values, posted)))}
+        except OSError as error:
+            return {"error": _reason(error)}
+
+    def _gather(self, mine: Mapping[str, Any], peers: MpiPeers) -> list[Any]:
+        """Bring what every rank has to say to the first one; the others get an empty list."""
+        text = np.frombuffer(json.dumps(mine).encode(), np.uint8)
+        sizes = np.zeros(self.comm.Get_size(), np.int64)
+        peers.wait(self.comm.Igather(np.array([text.size], np.int64), sizes).Test)
+        texts = np.empty(int(sizes.sum()) if self.rank == 0 else 0, np.uint8)
+        peers.wait(self.comm.Igatherv(text, [texts, (sizes, None)]).Test)
+        if self.rank != 0:
+            return []
+        ends = np.cumsum(sizes)
+        return [json.loads(texts[end - size : end].tobytes()) for size, end in zip(sizes, ends, strict=True)]
+
+    def _commit(self, manifest: Manifest) -> bool:
+        try:
+            self.directory.commit(manifest)
+        except OSError as error:
+            self._warn(_reason(error))
+            return False
+        self.manifest = manifest
+        return True
+
+    def _warn(self, reason: str) -> None:
+        kept = f"the one before ({self.manifest.place}) stays" if self.manifest.files else "there is none yet"
+        sys.stderr.write(f"warning: a checkpoint can't be written: {reason}; the run goes on, {kept}\n")
+        sys.stderr.flush()
+
+    def _count_iterations(self, base: int) -> None:
+        """Keep the manifest's count of iterations up to date; `base` of them belong to earlier loops."""
+        if self.rank != 0:
+            return
+        point, started = self.manifest.point, self.manifest.iterations
+        ranks = self.job.counting(point, self.rank).watched
+        loop = inflight_loops(self.job.liveness.walk)[point]
+
+        def count() -> int:
+            return started + min(self.board.iterations(loop, rank) for rank in ranks) - base
+
+        every = Every.parse(self.manifest.every)
+        self._progress = _Progress(count, self._note_iterations, every, started)
+        self._progress.start()
+
+    def _note_iterations(self, count: int) -> None:
+        self._commit(replace(self.manifest, iterations=count))
+
+    def _stop_counting(self) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+        self._progress = None
+
+
+class _Progress(threading.Thread):
+    """Tells how many iterations are complete, every so many of them or seconds, whenever that has changed."""
+
+    def __init__(
+        self, count: Callable[[], int], tell: Callable[[int], None], every: Every, told: int
+    ) -> None:
+        super().__init__(daemon=True)
+        self._count, self._tell, self._told = count, tell, told
+        self._least = every.rounds or 1
+        self._interval = every.seconds or _LOOK
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        while not self._over.wait(self._interval):
+            complete = self._count()
+            if complete >= self._told + self._least:
+                self._tell(complete)
+                self._told = complete
+
+    def stop(self) -> None:
+        """End; what it was writing is complete then."""
+        self._over.set()
+        self.join()
+
+
+def _place(job: Job, projection: Projection, sequencer: Sequencer) -> str:
+    """Say where the program is, for people: ``heat.coven:5:3, t = 40``."""
+    walk, point = job.liveness.walk, sequencer.point
+    words = [str(walk.steps[point].statement.span)]
+    for step in (*reversed(list(walk.ancestors(point))), point):
+        statement = walk.steps[step].statement
+        kind, counter = ("count", statement.counter) if isinstance(statement, For) else ("rounds", "round")
+        slot = projection.slots.get((f"{HIDDEN}{kind}{step}", None))
+        if slot is not None:
+            words.append(f"{counter} = {sequencer.slot_value(slot)}")
+    return ", ".join(words)
+
+
+def _note(given: Mapping[str, Any]) -> FileNote:
+    return FileNote(**{**given, "members": tuple(given["members"])})
+
+
+def _largest(figures: Any) -> dict[str, str]:
+    """Put together what ranks reported: the largest value of each name, as the report does."""
+    found: dict[str, str] = {}
+    for mine in figures:
+        for name, text in mine.items():
+            value, before = float.fromhex(text), float.fromhex(found.get(name, "-inf"))
+            found[name] = text if value > before or value != value else found.get(name, text)
+    return found
+
+
+def _reason(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}"

@@ -1,0 +1,84 @@
+"""The other ranks, as a pause needs them: sums, parcels and meetings over MPI, asleep while they wait.
+
+Messages of the run itself (`transport`) are served meanwhile; parcels have tags of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from mpi4py import MPI
+
+from pse.runtime._channel import Board
+from pse.runtime.transport._transport import Transport
+
+PARCEL_TAG, CONTENT_TAG = 3, 4
+_SHORTEST_NAP, _LONGEST_NAP = 20e-6, 3e-3
+_Bytes = npt.NDArray[np.uint8]
+
+
+class MpiPeers:
+    """All ranks of a communicator that only the engine uses."""
+
+    def __init__(self, comm: MPI.Intracomm, board: Board, transport: Transport) -> None:
+        self.comm, self.board, self.transport = comm, board, transport
+        self._leaving: list[tuple[MPI.Request, object]] = []
+
+    def add(self, numbers: Sequence[int]) -> list[int]:
+        """Sum numbers over all ranks; every rank gets the sums."""
+        sums = np.array(numbers, np.int64)
+        self.transport.poll()
+        self.wait(self.comm.Iallreduce(MPI.IN_PLACE, sums).Test)
+        return [int(total) for total in sums]
+
+    def meet(self) -> None:
+        """Return when all ranks are here."""
+        self.wait(self.comm.Ibarrier().Test)
+
+    def send(self, rank: int, head: bytes, arrays: Sequence[_Bytes]) -> None:
+        """Begin to send a parcel."""
+        self._leaving.append((self.comm.Isend([head, MPI.BYTE], rank, PARCEL_TAG), head))
+        for array in arrays:
+            self._leaving.append((self.comm.Isend([array, MPI.BYTE], rank, CONTENT_TAG), array))
+
+    def receive(self, rank: int, room: Callable[[bytes], Sequence[_Bytes]]) -> None:
+        """Receive a parcel of a rank; `room` makes room for its arrays when its head has come."""
+        requests = [self.comm.Irecv([array, MPI.BYTE], rank, CONTENT_TAG) for array in room(self._head(rank))]
+        self.wait(lambda: MPI.Request.Testall(requests))
+
+    def sent(self) -> None:
+        """Return when every parcel has left."""
+        requests = [request for request, _ in self._leaving]
+        self.wait(lambda: MPI.Request.Testall(requests))
+        self._leaving.clear()
+
+    def _head(self, rank: int) -> bytes:
+        status = MPI.Status()
+        found: list[MPI.Message] = []
+
+        def look() -> bool:
+            message = self.comm.Improbe(rank, PARCEL_TAG, status)
+            found.extend([message] if message is not None else [])
+            return bool(found)
+
+        self.wait(look)
+        head = bytearray(status.Get_count(MPI.BYTE))
+        found[0].Recv([head, MPI.BYTE])
+        return bytes(head)
+
+    def wait(self, done: Callable[[], bool]) -> None:
+        """Sleep between looks, longer each time; whoever rings this rank ends a nap.
+
+        Others may still be busy, or stuck: they get their answers.
+        """
+        nap = _SHORTEST_NAP
+        while not done():
+            self.transport.sequencer.serve()
+            if self.transport.poll():
+                nap = _SHORTEST_NAP
+                continue
+            rank = self.comm.Get_rank()
+            self.board.wait(rank, self.board.bell(rank), nap)
+            nap = min(2 * nap, _LONGEST_NAP)

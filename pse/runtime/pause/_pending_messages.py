@@ -1,0 +1,119 @@
+"""Messages among partitions that wait at a pause: posted before it, received after it.
+
+When every message has come (`settle`), boxes hold all that is left: letters that nobody has received, and how
+many collectives each partition has come to. A checkpoint keeps that by partition, so any number of processors
+can go on with it; a rebalance takes it along. Whoever is late for a collective has a letter of one who was
+there: where nobody has any, counts are the same everywhere, and another number of partitions may begin anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from pse.language.types import Element
+from pse.runtime._sequencer import Sequencer
+from pse.runtime.checkpoint._manifest import Saved, letter_name, member_name
+from pse.runtime.checkpoint._reader import Reader
+from pse.runtime.plan._job import Job
+from pse.runtime.plan._tables import ELEMENT_CODES
+
+_TYPES = {code: np.dtype(e.value) for e, code in ELEMENT_CODES.items() if e is not Element.OBJECT}
+_BYTES = np.dtype(np.uint8)
+
+
+class Kept(NamedTuple):
+    """What a box holds (``pse_kept``): a letter, or how many collectives its partition has come to.
+
+    `scope` is the number of a set of partitions, `type` the code of the letter's elements.
+    """
+
+    scope: int
+    partition: int
+    is_letter: int
+    source: int
+    number: int
+    site: int
+    collective: int
+    extra: int
+    type: int
+    data: bytes = b""
+
+
+_BOX = attrgetter("scope", "partition")
+
+
+class Summing(Protocol):
+    """Who adds up numbers over all ranks."""
+
+    def add(self, numbers: Sequence[int]) -> list[int]:
+        """Sum numbers over all ranks; every rank gets the sums."""
+
+
+def settle(peers: Summing, sequencer: Sequencer) -> None:
+    """Return when every message of the run has come, where all ranks stand at the same pause.
+
+    Messages may be passed on there, or answered. So ranks count until the sums of what was posted and of what
+    was delivered are the same twice (Mattern, "Algorithms for distributed termination detection", 1987).
+    """
+    before, now = (0, 1), (1, 0)
+    while now[0] != now[1] or now != before:
+        before = now
+        posted, delivered = peers.add(sequencer.traffic)
+        now = (posted, delivered)
+
+
+def kept(sequencer: Sequencer) -> list[Kept]:
+    """Give what this rank's boxes hold, letters of one sender in their order."""
+    return [Kept(*row) for row in sequencer.kept()]
+
+
+def put(sequencer: Sequencer, head: Sequence[int], data: bytes) -> None:
+    """Put what `kept` gave into a box: the fields of a `Kept`, the data apart."""
+    sequencer.put_kept(Kept._make([*head, data]))
+
+
+def saved(job: Job, rank: int, rows: Iterable[Kept]) -> Iterator[Saved]:
+    """Give what a checkpoint keeps of this rank's boxes: for each a table, and its letters as arrays."""
+    label = job.liveness.placement.seat(rank).key.label
+    in_boxes = sorted(rows, key=_BOX)  # Letters keep their order.
+    for (scope, partition), box in groupby(in_boxes, key=_BOX):
+        name, heads = _place(job, label, scope), []
+        for number, row in enumerate(box):
+            heads.append(row[2:-1])
+            if row.is_letter:
+                data = np.frombuffer(row.data, _TYPES.get(row.type, _BYTES))
+                yield Saved(letter_name(number, name), partition, data)
+        yield Saved(f"%mail.{name}", partition, np.array(heads, np.int64))
+
+
+def restore(job: Job, before: Job, rank: int, sequencer: Sequencer, reader: Reader) -> None:
+    """Put what a checkpoint keeps into the boxes of this rank's partitions."""
+    seat = job.liveness.placement.seat(rank)
+    for scope, partition in _boxes(job, before, seat.processor):
+        name = _place(job, seat.key.label, scope)
+        member = member_name(f"%mail.{name}", partition)
+        heads: Iterable[list[int]] = reader.read(member).tolist() if member in reader else ()
+        for number, head in enumerate(heads):
+            letter = member_name(letter_name(number, name), partition)
+            data = reader.read(letter).tobytes() if letter in reader else b""
+            put(sequencer, [scope, partition, *head], data)
+
+
+def _place(job: Job, label: str, scope: int) -> str:
+    """Name a thread's boxes of a set of partitions: ``thread_B.P``; outside PARALLEL ``thread_A``."""
+    return f"{label}.{job.sets[scope - 1]}" if scope else label
+
+
+def _boxes(job: Job, before: Job, processor: int | None) -> Iterator[tuple[int, int]]:
+    """List the boxes that a rank may have: scope and partition; sets of another size begin anew."""
+    if processor is None:
+        yield 0, 0
+        return
+    for scope, name in enumerate(job.sets, 1):
+        if len(job.owners(name)) == len(before.owners(name)):
+            yield from ((scope, partition) for partition in job.members(name, processor))

@@ -1,0 +1,130 @@
+"""Communicators for modules: a parameter of type `comm` gets one over the instances of its call site.
+
+In PARALLEL these are the thread's ranks in order of partitions, which takes one partition on each processor;
+such partitions stay where they are (`bound`), where those of other sets move. Outside, it is the root
+thread's rank alone. Every call site has a communicator of its own, made before the run, so sites can't take
+each other's messages. Who may be inside a collective call, and when, is decided by `cext/engine/order.c`.
+This file is for launcher and ranks: only `make` needs MPI.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pse.errors import ProgramError
+from pse.language.check import CallSite, Parallel
+from pse.language.types import Element
+from pse.runtime.plan._tables import CallKind
+
+if TYPE_CHECKING:
+    from mpi4py import MPI  # Importing it starts MPI: not in the launcher.
+
+    from pse.runtime.plan._job import Job
+
+
+@dataclass(frozen=True)
+class Communicator:
+    """What the module of one call site gets on one rank.
+
+    Attributes
+    ----------
+    comm : MPI.Intracomm
+        For Python code.
+    handle : array or None
+        Where the handle stands that compiled code gets.
+    """
+
+    comm: Any
+    handle: np.ndarray[Any, Any] | None = None
+
+    @property
+    def address(self) -> int:
+        """Where compiled code finds its handle."""
+        return 0 if self.handle is None else int(self.handle.ctypes.data)
+
+
+def takes_one(site: CallSite) -> bool:
+    """Whether a call site's module gets a communicator."""
+    return any(p.type.element is Element.COMM for p in site.module.signature.inputs)
+
+
+def waits_for_turn(site: CallSite, kind: CallKind) -> bool:
+    """Whether a call may block until its instances on all processors have come to it."""
+    return site.parallel and kind in (CallKind.NATIVE, CallKind.PYTHON) and takes_one(site)
+
+
+def members(job: Job, site: CallSite) -> list[int]:
+    """List the ranks of a call site's communicator, in their order there.
+
+    Raises
+    ------
+    ProgramError
+        If some processor has no partition of the region, or several.
+    """
+    placement = job.liveness.placement
+    key = placement.thread_of(site)
+    region = _region(job, site)
+    if region is None:
+        return job.ranks_of(key)
+    owners = job.owners(region)
+    if sorted(owners) != list(range(job.processors)):
+        raise ProgramError(
+            f"{site.span}: {site.label} takes a communicator, which has a rank for each partition; "
+            f"{region} has {len(owners)} partitions on {job.processors} processors",
+            help=f"write partition {region} = procs, or let the module send messages to partitions by number",
+        )
+    return [placement.rank_of(key, processor) for processor in owners]
+
+
+def bound(job: Job) -> frozenset[int]:
+    """Give the partitions that stay where they are, as ranks of a communicator, by `Job.load_of`."""
+    regions = {_region(job, site) for site in job.liveness.walk.sites if takes_one(site)}
+    sizes = {name: len(owners) for name, owners in job.placements.items() if name in regions}
+    return frozenset(job.load_of(name, index) for name, size in sizes.items() for index in range(size))
+
+
+def make(comm: MPI.Intracomm, job: Job) -> dict[int, Communicator]:
+    """Make this rank's communicators, by call site.
+
+    Collective over the ranks of each thread, which all come to its sites in the same order.
+
+    Parameters
+    ----------
+    comm : MPI.Intracomm
+        All ranks of the job.
+    job : Job
+        What all ranks agree on.
+    """
+    placement = job.liveness.placement
+    key = placement.seat(comm.Get_rank()).key
+    sites = [site for site in job.liveness.walk.sites if takes_one(site) and placement.thread_of(site) == key]
+    return {site.id: _made(comm, site, members(job, site)) for site in sites}
+
+
+def _made(comm: MPI.Intracomm, site: CallSite, ranks: list[int]) -> Communicator:
+    from mpi4py import MPI
+
+    everybody = comm.Get_group()
+    group = everybody.Incl(ranks)
+    made = comm.Create_group(group, site.id)
+    group.Free()
+    everybody.Free()
+    made.Set_name(f"{site.label}:{site.span.line}")
+    compiled = site.module.language != "python"
+    # Code that checks what MPI returns is rare outside Python, where mpi4py does it.
+    made.Set_errhandler(MPI.ERRORS_ARE_FATAL if compiled else MPI.ERRORS_RETURN)
+    if site.module.language == "fortran":
+        return Communicator(made, np.array([made.py2f()], np.int32))
+    size = MPI._sizeof(MPI.Comm)
+    place = MPI.buffer.fromaddress(MPI._addressof(made), size)
+    return Communicator(made, np.frombuffer(place.tobytes(), np.uint8))
+
+
+def _region(job: Job, site: CallSite) -> str | None:
+    """Name the partition of the PARALLEL around a call site."""
+    walk = job.liveness.walk
+    around = (walk.steps[step].statement for step in walk.ancestors(walk.step_of_site[site.id]))
+    return next((statement.partition for statement in around if isinstance(statement, Parallel)), None)

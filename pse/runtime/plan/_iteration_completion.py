@@ -1,0 +1,48 @@
+"""How ranks know how many iterations in flight are complete everywhere (``pse_counting`` in plan.h).
+
+On a node they see each other's counts on the board. Of other nodes they need the least only: a node tells it
+whenever it grows, to all others as long as there are few; else up a tree, whose top sends what is complete
+everywhere down again. Without shared memory each rank is told by each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pse.runtime.distribution import _trees as trees
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What one rank needs for it: ranks whose counts it watches, ..., as in plan.h."""
+
+    watched: Sequence[int] = ()
+    counted: Sequence[int] = ()
+    told: Sequence[int] = ()
+    relayed: Sequence[int] = ()
+    speaker: int = 0
+    top: int = 0
+
+
+def counting(ranks: Sequence[int], nodes: Sequence[int] | None, rank: int) -> Counting:
+    """Say how a rank learns how far all that run a loop are, and lets others know.
+
+    Parameters
+    ----------
+    ranks : sequence of int
+        All that run it.
+    nodes : sequence of int, optional
+        The node of every rank; None without shared memory.
+    rank : int
+        One of `ranks`.
+    """
+    web = trees.Web.over(ranks, range(max(ranks) + 1) if nodes is None else nodes)
+    home, top = web.home(rank), web.nodes[0][0]
+    mine, speaker = web.nodes[home], web.nodes[home][0]
+    if nodes is None or len(web.nodes) <= trees.NODES + 1:
+        others = [node[0] for node in web.nodes if node is not mine]
+        return Counting([*mine, *others], mine, others, (), speaker, speaker)
+    if home == 0:
+        return Counting(web.near(0), web.near(0), web.speakers(0), (), speaker, speaker)
+    return Counting([top], web.near(home), [web.above(home)], web.speakers(home), speaker, top)

@@ -1,0 +1,102 @@
+"""What all ranks of a run agree on, before each writes its own plan."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pse.language.check import ResolvedProgram
+from pse.language.types import Type, Value
+from pse.program import Liveness, ThreadKey
+from pse.runtime.plan._edges import Edges, number_edges
+from pse.runtime.plan._iteration_completion import Counting, counting
+
+PROCS = "procs"
+"""The set of partitions of a program that declares none: one for each processor."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all ranks of a run agree on.
+
+    Attributes
+    ----------
+    environment : mapping
+        Values of parameters, ``procs`` and partitions.
+    nodes : sequence of int
+        Node of every rank.
+    depths : callable
+        Queue depth of the thread with a label.
+    local_limit : int
+        Buffers of fewer bytes stay in the rank's own memory.
+    placements : mapping of str to tuple of int
+        The processor of every partition, by the partition's name.
+    balance : int
+        After how many rounds of a loop partitions may move to other processors; 0: never.
+    pauses : bool
+        Whether plans have pauses at the heads of the program's own loops, for checkpoints or balance.
+    """
+
+    program: ResolvedProgram
+    liveness: Liveness
+    environment: Mapping[str, Value]
+    processors: int
+    nodes: Sequence[int]
+    shared_memory: bool
+    local_limit: int
+    depths: Callable[[str], int]
+    placements: Mapping[str, tuple[int, ...]]
+    balance: int = 0
+    pauses: bool = False
+
+    def is_remote(self, rank: int, peer: int) -> bool:
+        """Whether two ranks exchange data through MPI."""
+        return rank != peer and (not self.shared_memory or self.nodes[rank] != self.nodes[peer])
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The program's edges and their numbers."""
+        return number_edges(self.liveness.walk, self.program.tags, self.environment)
+
+    @property
+    def sets(self) -> list[str]:
+        """Name the sets of partitions, in the order in which messages among partitions number them from 1."""
+        return [*self.placements, PROCS]
+
+    def set_of(self, array: Type) -> str:
+        """Name the partition (the set of partitions) over which a tag is distributed."""
+        return array.distribution.partition or PROCS
+
+    def owners(self, partition: str) -> tuple[int, ...]:
+        """Give the processor of every partition of a set."""
+        return self.placements.get(partition) or tuple(range(self.processors))
+
+    def members(self, partition: str, processor: int) -> list[int]:
+        """List the partitions of a set that live on a processor."""
+        return [index for index, owner in enumerate(self.owners(partition)) if owner == processor]
+
+    def load_of(self, partition: str, index: int) -> int:
+        """Give where a partition stands among all of the program's."""
+        before = itertools.takewhile(lambda name: name != partition, self.placements)
+        return sum(len(self.placements[name]) for name in before) + index
+
+    def is_plain(self, partition: str) -> bool:
+        """Whether every processor has just the partition of its own number."""
+        return self.owners(partition) == tuple(range(self.processors))
+
+    def pieces(self, array: Type) -> int:
+        """Count the pieces of a distributed tag."""
+        return len(self.owners(self.set_of(array)))
+
+    def counting(self, step: int, rank: int) -> Counting:
+        """Say how a rank learns how many iterations of an inflight loop are complete everywhere."""
+        keys = [key for key in self.liveness.placement.keys if self.liveness.participates(key, step)]
+        ranks = sorted(rank for key in keys for rank in self.ranks_of(key))
+        return counting(ranks, self.nodes if self.shared_memory else None, rank)
+
+    def ranks_of(self, key: ThreadKey) -> list[int]:
+        """List the ranks of a thread: one at the root, one for each processor in PARALLEL."""
+        processors = 1 if key.region == "root" else self.processors
+        return [self.liveness.placement.rank_of(key, processor) for processor in range(processors)]

@@ -1,0 +1,205 @@
+"""Shapes as one rank sees them: its piece of a distributed tag, and the dimensions of its modules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from pse.errors import ProgramError
+from pse.language.check import CallSite, Output
+from pse.language.types import (
+    Binary,
+    Element,
+    Expression,
+    Name,
+    Number,
+    Parameter,
+    Type,
+    evaluate,
+    names,
+    substitute,
+)
+from pse.runtime.distribution import _distributions as distributions
+from pse.runtime.distribution._strided_copies import Piece, extents, shares
+from pse.runtime.plan._job import Job
+from pse.runtime.plan._position import Here
+from pse.runtime.plan._ragged_tags import extent_name, loose_tags
+
+
+class Shapes:
+    """Shapes where a rank is."""
+
+    def __init__(self, job: Job, here: Here) -> None:
+        self.job, self.here = job, here
+        self._pieces: dict[Type, Sequence[Piece]] = {}
+        self._sources: dict[tuple[Type, Type, tuple[int, ...] | None], Sequence[Sequence[int]]] = {}
+
+    def type_of(self, site: CallSite, tag: str) -> Type:
+        """Give the type that a tag has at a call site."""
+        outputs = (output.type for output in site.outputs if output.tag == tag)
+        return next(outputs, self.job.program.tags[tag].type)
+
+    def whole(self, array: Type) -> Piece:
+        """Give the piece that is the whole array.
+
+        Raises
+        ------
+        ProgramError
+            If its shape depends on what is known only while the program runs.
+        """
+        shape = array.shape or ()
+        unknown = sorted(set().union(*(names(extent) for extent in shape)) - self.job.environment.keys())
+        if unknown:
+            raise ProgramError(
+                f"the shape of a distributed array depends on {', '.join(unknown)}, known only while "
+                "the program runs",
+                help="give distributed arrays shapes of parameters, procs and partitions",
+            )
+        return distributions.whole([self._integer(extent) for extent in shape])
+
+    def pieces(self, array: Type) -> Sequence[Piece]:
+        """Give what every partition holds of an array; one that isn't distributed is one piece."""
+        if array not in self._pieces:
+            how, count = array.distribution, self.job.pieces(array) if array.distribution.distributed else 1
+            shape, grid = extents(self.whole(array)), self._grid(array)
+            environment = self.job.environment
+            self._pieces[array] = [
+                distributions.piece(how, shape, count, grid, partition, environment)
+                for partition in range(count)
+            ]
+        return self._pieces[array]
+
+    def piece(self, array: Type, partition: int) -> Piece:
+        """Give what a partition holds of an array."""
+        return self.pieces(array)[partition if array.distribution.distributed else 0]
+
+    def framed(self, array: Type) -> Sequence[Piece]:
+        """Give what every partition's halo shows of an array, with its own piece."""
+        shape = extents(self.whole(array))
+        return [distributions.padded(piece, shape) for piece in self.pieces(array)]
+
+    def sources(self, array: Type, result: Type, axes: tuple[int, ...]) -> Sequence[Sequence[int]]:
+        """List, for every piece of a result, the partitions that have something of it."""
+        key = (array, result, axes)
+        if key not in self._sources:
+            held = list(enumerate(self.pieces(array)))
+            self._sources[key] = [
+                [q for q, piece in held if shares(piece, target, axes)] for target in self.pieces(result)
+            ]
+        return self._sources[key]
+
+    def neighbours(self, array: Type) -> Sequence[Sequence[int]]:
+        """List, for every piece, the partitions that its halo shows something of; these see it too."""
+        key = (array, array, None)
+        if key not in self._sources:
+            held = list(enumerate(self.pieces(array)))
+            self._sources[key] = [
+                [q for q, piece in held if q != p and shares(piece, framed)]
+                for p, framed in enumerate(self.framed(array))
+            ]
+        return self._sources[key]
+
+    def mine(self, array: Type) -> Piece:
+        """Give what the partition at hand holds."""
+        return self.piece(array, self.here.partition or 0)
+
+    @cached_property
+    def loose(self) -> frozenset[str]:
+        """Tags that may hold pieces of other partitions' sizes."""
+        statements = (step.statement for step in self.job.liveness.walk.steps)
+        return loose_tags(statements, self._is_uneven)
+
+    def _is_uneven(self, tag: str) -> bool:
+        array = self.job.program.tags[tag].type
+        return len({extents(piece) for piece in self.pieces(array)}) > 1
+
+    def local(self, array: Type, tag: str | None = None) -> tuple[Expression, ...]:
+        """Give the shape of what this rank holds of an array (of what a tag holds, which may be shifted)."""
+        if not self.here.is_apart(array):
+            return array.shape or ()
+        shape: list[Expression] = [Number(extent) for extent in extents(self.mine(array))]
+        for axis in array.distribution.axes if tag in self.loose else ():
+            shape[axis] = Name(extent_name(str(tag), axis))
+        return tuple(shape)
+
+    def made(self, site: CallSite, output: Output) -> tuple[Expression, ...]:
+        """Give the shape of an array that a call makes: as long as what it is made from."""
+        if output.tag not in self.loose or not self.here.is_apart(output.type):
+            return self.local(output.type)
+        if site.module.language == "std":
+            sources = [a.tag for a in site.inputs if a.tag]
+            return self.local(output.type, sources[0] if sources else None)
+        return self.needed(site, output.parameter) or self.local(output.type)
+
+    def needed(self, site: CallSite, parameter: Parameter) -> tuple[Expression, ...] | None:
+        """Give the shape that a directive asks of a parameter, in this call; None if it takes any."""
+        if parameter.type.shape is None:
+            return None
+        values: dict[str, Expression] = {a.parameter.name: a.value for a in site.inputs}
+        values |= self.dimensions(site)
+        return tuple(
+            substitute(extent, lambda name: values.get(name.id, name)) for extent in parameter.type.shape
+        )
+
+    def takes_loose(self, site: CallSite) -> bool:
+        """Whether a call reads a tag that may hold a piece of another size."""
+        return any(argument.tag in self.loose for argument in site.inputs if argument.tag)
+
+    def dimensions(self, site: CallSite) -> dict[str, Expression]:
+        """Give the dimension names of a call's signature, local ones where an axis is distributed."""
+        found: dict[str, Expression] = {}
+        for parameter, array, tag in self._arrays(site):
+            for pattern, extent in zip(parameter.type.shape or (), self.local(array, tag), strict=False):
+                for name in names(pattern):
+                    solution = solve(pattern, name, extent)
+                    if solution is not None:
+                        found.setdefault(name, solution)
+        for name, tree in site.dimensions.items():
+            found.setdefault(name, tree)
+        return found
+
+    def _arrays(self, site: CallSite) -> list[tuple[Parameter, Type, str | None]]:
+        inputs = [(a.parameter, self.type_of(site, a.tag), a.tag) for a in site.inputs if a.tag]
+        outputs = [(o.parameter, o.type, None) for o in site.outputs]
+        return [entry for entry in [*inputs, *outputs] if not entry[1].scalar]
+
+    def _grid(self, array: Type) -> tuple[int, ...] | None:
+        declared = [p for p in self.job.program.partitions if p.name == array.distribution.partition]
+        if not declared and len(self.job.program.partitions) == 1:
+            declared = list(self.job.program.partitions)
+        if not declared or declared[0].grid is None:
+            return None
+        return tuple(self._integer(extent) for extent in declared[0].grid)
+
+    def _integer(self, tree: Expression) -> int:
+        value = evaluate(tree, self.job.environment)
+        assert isinstance(value, int)
+        return value
+
+
+def element_of(array: Type) -> Element:
+    """Give the element type of a tag; the checker leaves none open."""
+    assert array.element is not None
+    return array.element
+
+
+def solve(pattern: Expression, name: str, extent: Expression) -> Expression | None:
+    """Solve ``pattern == extent`` for `name`, where the pattern is ``name``, ``name + c``, ``c * name``.
+
+    Examples
+    --------
+    >>> from pse.language.types._expressions import render_expression
+    >>> render_expression(solve(Binary("+", Name("nx"), Number(2)), "nx", Name("N")))
+    'N - 2'
+    """
+    if isinstance(pattern, Name):
+        return extent if pattern.id == name else None
+    if not isinstance(pattern, Binary):
+        return None
+    inner, other = pattern.left, pattern.right
+    if name not in names(inner) and pattern.operator in ("+", "*"):
+        inner, other = other, inner
+    inverse = {"+": "-", "-": "+", "*": "/"}.get(pattern.operator)
+    if inverse is None or name in names(other) or name not in names(inner):
+        return None
+    return solve(inner, name, Binary(inverse, extent, other))

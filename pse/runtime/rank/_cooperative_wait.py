@@ -1,0 +1,97 @@
+"""How modules' own calls of MPI wait: by a tool that lets the rank sleep, under all ranks or under none.
+
+Ranks with and without it don't understand each other's collective calls.  So every rank prepares the tool,
+which changes nothing yet; all say whether they could; and then it works everywhere, or nowhere and one rank
+says why.  Only the first rank of a node looks for the tool's object, which may have to be built there: nodes
+need not share files, nor have the same MPI.  The tool is handed in from above (`pse.__main__`).
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from mpi4py import MPI
+
+from pse.errors import PseError
+from pse.runtime.rank._node import Node
+
+_READY, _FOLLOWS, _KNOWS_WHY = range(3)
+"""What a rank says: it could; the first rank of its node couldn't; it couldn't, and knows why."""
+
+_PATH_ROOM = 4096
+_NAP = 1e-3
+
+
+class Tool(Protocol):
+    """A tool that is put under MPI; what is raised in a rank is a reason to go on without."""
+
+    def make(self) -> None:
+        """Have its object made where ranks are started, if it can be; nodes that share files then find it."""
+
+    def find(self) -> str:
+        """Give the path of its object on this node."""
+
+    def prepare(self, path: str) -> None:
+        """Do all that may fail."""
+
+    def engage(self) -> None:
+        """Let it work from now on."""
+
+
+def settle(node: Node, tool: Tool) -> None:
+    """Put the tool under all ranks, or under none; collective over all of them."""
+    path, why = _attempt(tool.find) if node.first else ("", "")
+    path = _told_to_all(node.local, path)
+    if path:
+        _, why = _attempt(lambda: tool.prepare(path))
+    states = _exchanged(node.comm, _KNOWS_WHY if why else _READY if path else _FOLLOWS)
+    if not any(states):
+        tool.engage()
+    elif node.rank == states.index(_KNOWS_WHY):
+        without = {node.nodes[rank] for rank, state in enumerate(states) if state != _READY}
+        sys.stderr.write(_warning(why, len(without) - 1))
+
+
+def _attempt(step: Callable[[], str | None]) -> tuple[str, str]:
+    """Take a step; gives what it gives, and why it couldn't be taken."""
+    try:
+        return step() or "", ""
+    except PseError as error:
+        return "", str(error).splitlines()[0]
+    except Exception as error:
+        return "", repr(error)
+
+
+def _told_to_all(local: MPI.Comm, text: str) -> str:
+    """Tell all ranks of a node what the first one knows."""
+    room = np.zeros(_PATH_ROOM, np.uint8)
+    told = os.fsencode(text)[:_PATH_ROOM]
+    room[: len(told)] = np.frombuffer(told, np.uint8)
+    _sleep_until_done(local.Ibcast(room))
+    return os.fsdecode(room.tobytes().rstrip(b"\0"))
+
+
+def _exchanged(comm: MPI.Intracomm, mine: int) -> list[int]:
+    states = np.zeros(comm.Get_size(), np.int8)
+    _sleep_until_done(comm.Iallgather(np.array([mine], np.int8), states))
+    return [int(state) for state in states]
+
+
+def _sleep_until_done(request: MPI.Request) -> None:
+    """Leave the cores to whoever has to build the object first."""
+    while not request.Test():
+        time.sleep(_NAP)
+
+
+def _warning(why: str, others: int) -> str:
+    more = f" and {others} other host{'s' * (others != 1)}" if others else ""
+    return (
+        "warning: modules wait in MPI by spinning, without the tool coopwait: "
+        f"on host {socket.gethostname()}{more}: {why}\n"
+    )

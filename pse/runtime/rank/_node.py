@@ -1,0 +1,169 @@
+"""A rank's place on its node: who else is there, the board they share, and who is told when something fails.
+
+Ownership: the node's first rank makes the board, unless the launcher has one for it, and hires the
+warden, unless the launcher watches.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from typing import NoReturn
+
+import numpy as np
+from mpi4py import MPI
+
+from pse.errors import RunError
+from pse.runtime import _faults
+from pse.runtime._channel import FAILED, Board
+from pse.runtime.request._request import Prepared
+from pse.runtime.supervise._error_format import error_text, exit_code
+from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
+from pse.runtime.supervise._node_monitor import Hired, Task
+from pse.runtime.supervise._processes import open_job_stderr, proxy_descriptor
+
+NAME_ROOM = 64
+"""Bytes of a host's name that ranks tell each other."""
+
+
+class Node:
+    """One rank's place.
+
+    Parameters
+    ----------
+    comm : MPI.Intracomm
+        All ranks.
+    warden : Hired or None
+        The node's warden, if this process has hired it already.
+
+    Attributes
+    ----------
+    nodes : list of int
+        The node of every rank; nodes are numbered by their first ranks.
+    hosts : list of str
+        The host of every rank, once `join` is over.
+    first : bool
+        Whether this is its node's first rank.
+    launcher : Launcher or None
+        Who prints the report, and failures.
+    board : Board
+        The node's board, once `join` is over.
+    """
+
+    board: Board
+    hosts: list[str]
+
+    def __init__(self, comm: MPI.Intracomm, warden: Hired | None) -> None:
+        self.comm, self.rank = comm, comm.Get_rank()
+        self.local = comm.Split_type(MPI.COMM_TYPE_SHARED)
+        self.nodes = _number_nodes(comm, self.local)
+        self.first = self.local.Get_rank() == 0
+        self.launcher = find_launcher()
+        self.records = _open_records(self.launcher)
+        self._words = self.records.fd if self.records else open_job_stderr()
+        # The launcher's board is the first node's; on others it wouldn't know what a dead rank was doing.
+        watched = self.launcher is not None and self.launcher.sees_all and self.nodes[self.rank] == 0
+        self._warden = (warden or Hired()) if self.first and not watched else None
+
+    def join(self, prepared: Prepared) -> None:
+        """Open the board, and let no crash and no death on this node go without a name from now on."""
+        self.board = _join_board(self.local, prepared, self.launcher if self.nodes[self.rank] == 0 else None)
+        self.hosts, pids = _exchange_names(self.comm)
+        who = [prepared.who(rank, self.hosts[rank], pids[rank]) for rank in range(self.comm.Get_size())]
+        self._who = who[self.rank]
+        self.board.start(self.rank, os.getpid())
+        proxy = -1 if self.launcher and self.launcher.sees_all else proxy_descriptor()
+        _faults.install(self.board, self.rank, self._who, self._words, self.records is not None, proxy)
+        if self._warden:
+            self._warden.post(self._task(prepared, who, pids))
+        self.local.Barrier()
+        self.local.Free()
+
+    def _task(self, prepared: Prepared, who: list[str], pids: list[int]) -> Task:
+        mine = self.nodes[self.rank]
+        return Task(
+            board=(os.getpid(), self.board.fd),
+            pids={rank: pid for rank, pid in enumerate(pids) if self.nodes[rank] == mine},
+            who=who,
+            sites=prepared.site_texts,
+            nodes=len(set(self.nodes)),
+            launcher=self.launcher if self.records else None,
+        )
+
+    def fail(self, error: BaseException) -> NoReturn:
+        """Tell why this rank fails, unless another rank of the node was first, and end the job."""
+        self._tell(exit_code(error), error_text(error))
+        self._leave(exit_code(error))
+
+    def stop(self, number: int) -> NoReturn:
+        """End because of a signal."""
+        self._tell(RunError.exit_code, f"error: {self._who} was stopped by {signal.Signals(number).name}\n")
+        self._leave(128 + number)
+
+    def _tell(self, code: int, text: str) -> None:
+        if not self.board.claim_report():
+            return
+        if self.records:
+            self.records.write(Record("failed", self.rank, code, text))
+        else:
+            os.write(self._words, text.encode())
+
+    def _leave(self, code: int) -> NoReturn:
+        """End without MPI_Finalize, which would wait for the others; they end because this rank does."""
+        sys.stdout.flush()
+        self.board.set_state(self.rank, FAILED)
+        if len(set(self.nodes)) > 1 and proxy_descriptor() < 0:
+            self.comm.Abort(code)
+        _faults.leave(code)
+
+
+def _number_nodes(comm: MPI.Intracomm, local: MPI.Comm) -> list[int]:
+    leader = np.array([comm.Get_rank()], np.int32)
+    local.Bcast(leader)
+    leaders = np.empty(comm.Get_size(), np.int32)
+    comm.Allgather(leader, leaders)
+    numbers = {first: number for number, first in enumerate(sorted(set(leaders.tolist())))}
+    return [numbers[first] for first in leaders.tolist()]
+
+
+def _exchange_names(comm: MPI.Intracomm) -> tuple[list[str], list[int]]:
+    """Tell everybody every rank's host and process number."""
+    mine = np.zeros(1, dtype=[("host", f"S{NAME_ROOM}"), ("pid", np.int64)])
+    mine["host"], mine["pid"] = socket.gethostname().encode()[:NAME_ROOM], os.getpid()
+    everybody = np.zeros(comm.Get_size(), dtype=mine.dtype)
+    comm.Allgather([mine.view(np.uint8), MPI.BYTE], [everybody.view(np.uint8), MPI.BYTE])
+    return [host.decode(errors="replace") for host in everybody["host"]], everybody["pid"].tolist()
+
+
+def _open_records(launcher: Launcher | None) -> Records | None:
+    try:
+        return Records.open(launcher) if launcher else None
+    except OSError:
+        return None  # It is in another container, or gone.
+
+
+def _join_board(local: MPI.Comm, prepared: Prepared, launcher: Launcher | None) -> Board:
+    """Open the node's board: its first rank takes the launcher's if there is one that fits, or makes one."""
+    place = np.zeros(2, np.int64)
+    board = None
+    if local.Get_rank() == 0:
+        board = _launchers_board(prepared, launcher)
+        if board and launcher:
+            place[:] = launcher.pid, launcher.board
+        else:
+            board = Board.create(*prepared.board_size)
+            place[:] = os.getpid(), board.fd
+    local.Bcast(place)
+    return board or Board.attach(int(place[0]), int(place[1]))
+
+
+def _launchers_board(prepared: Prepared, launcher: Launcher | None) -> Board | None:
+    if launcher is None:
+        return None
+    try:
+        board = Board.attach(launcher.pid, launcher.board)
+    except OSError:
+        return None
+    return board if tuple(board.size) == prepared.board_size else None

@@ -1,0 +1,191 @@
+"""Where a rank begins and ends: agree on the run with all others, run, report, or fail by name.
+
+`python -m pse` comes here in every rank, whoever started it: the launcher of `pse run` or a bare mpirun.
+What may go wrong for one rank alone is agreed on by all before anything waits for anybody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+from types import FrameType
+
+import numpy as np
+from mpi4py import MPI
+
+from pse.memory import default_capacity
+from pse.runtime import _faults
+from pse.runtime.distribution import _partition_placement as owners
+from pse.runtime.pause._checkpoint import Checkpoints, Resumed
+from pse.runtime.plan._job import Job
+from pse.runtime.rank import _cores as cores
+from pse.runtime.rank._cooperative_wait import Tool, settle
+from pse.runtime.rank._node import Node
+from pse.runtime.rank._rank import Outcome, run_rank
+from pse.runtime.rank._recording import definitions, make_room, write_definitions
+from pse.runtime.request._dry_run import agreed
+from pse.runtime.request._request import Prepared, Request, prepare
+from pse.runtime.request._resume import description, job_before, verify_files
+from pse.runtime.status import _report as report, _report_text as report_text
+from pse.runtime.status._progress import in_background
+from pse.runtime.supervise import _cleanup as leftovers
+from pse.runtime.supervise._error_format import error_text, exit_code
+from pse.runtime.supervise._launcher_records import VARIABLE, Record
+from pse.runtime.supervise._node_monitor import Hired
+
+
+class Stopped(BaseException):
+    """A signal asks this rank to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def main(request: Request, warden: Hired | None, waiting: Tool | None) -> int:
+    """Run this rank's part of a request; returns its exit code, or doesn't return if the run fails.
+
+    What is raised here is raised before all have agreed on the run: the caller ends the job (`early`).
+
+    Parameters
+    ----------
+    request : Request
+        What the command line asks for.
+    warden : Hired or None
+        The node's warden, if this process has hired it.
+    waiting : Tool or None
+        By what modules wait in MPI, on all ranks; None: as MPI does.
+    """
+    comm = MPI.COMM_WORLD
+    comm.Barrier()
+    leftovers.forget_names()
+    node = Node(comm, warden)
+    # These are for this process alone, not for what modules may start.
+    for name in (VARIABLE, "HWLOC_XMLFILE"):
+        os.environ.pop(name, None)
+    prepared = _agree(comm, request, node.launcher is not None)
+    if isinstance(prepared, int):
+        return prepared
+    if waiting:
+        settle(node, waiting)
+    node.join(prepared)
+    try:
+        _run(node, prepared)
+    except Stopped as stop:
+        node.stop(stop.number)
+    except BaseException as error:
+        node.fail(error)
+    return 0
+
+
+def _agree(comm: MPI.Intracomm, request: Request, launched: bool) -> Prepared | int:
+    """Prepare the run on every rank; if any can't, the first of them says why and all get its exit code."""
+    error: Exception | None = None
+    try:
+        prepared = prepare(request, comm.Get_size())
+        if prepared.resumed and not launched:
+            verify_files(str(request.checkpoint), prepared.resumed, comm.Get_rank(), comm.Get_size())
+    except Exception as raised:
+        error = raised
+    codes = np.zeros(comm.Get_size(), np.int32)
+    comm.Allgather(np.array([0 if error is None else exit_code(error)], np.int32), codes)
+    if not codes.any():
+        if comm.Get_rank() == 0 and not launched:
+            sys.stderr.write(prepared.warnings)
+        return prepared
+    first = int(codes.nonzero()[0][0])
+    if error is not None and comm.Get_rank() == first:
+        where = f"on rank {first} (host {socket.gethostname()}):\n" if first else ""
+        sys.stderr.write(where + error_text(error))
+    return int(codes[first])
+
+
+def _run(node: Node, prepared: Prepared) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
+    # Hydra sends it when a rank has died: MPICH's handler would interrupt a module's system call, and that
+    # module would be blamed.
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    _faults.catch_stops()
+    cores.settle(prepared, node.nodes, node.rank)
+    job = agreed(prepared, node.nodes, _placements(node, prepared))
+    trace, capacity = prepared.request.trace, prepared.options.arena
+    if trace and node.first:
+        make_room(trace)
+    node.comm.Barrier()
+    if trace and node.rank == 0:
+        write_definitions(trace, definitions(job, node.hosts), prepared.program.text)
+    speaks = node.rank == 0 and node.launcher is None
+    output = _set_output_aside(node, prepared)
+    began, computed = time.monotonic_ns(), _cpu_time()
+    with in_background(node.board, prepared) if speaks else contextlib.nullcontext():
+        outcome = run_rank(
+            node.comm,
+            job,
+            board=node.board,
+            arena_capacity=capacity if isinstance(capacity, int) else default_capacity(),
+            trace=trace,
+            culprit=_faults.culprit_address(),
+            checkpoints=_checkpoints(node, prepared, job),
+        )
+    _report(node, prepared, outcome, output, wall=time.monotonic_ns() - began, cpu=_cpu_time() - computed)
+
+
+def _checkpoints(node: Node, prepared: Prepared, job: Job) -> Checkpoints | None:
+    directory, kept = prepared.request.checkpoint, prepared.resumed
+    if directory is None:
+        return None
+    resumed = Resumed(job_before(job, kept), kept) if kept else None
+    return Checkpoints(node.comm, job, node.board, directory, description(prepared), resumed)
+
+
+def _placements(node: Node, prepared: Prepared) -> dict[str, owners.Owners]:
+    counts = owners.partition_counts(prepared.program, prepared.environment)
+    return owners.agree(node.comm, prepared.options.placement, counts, prepared.processors)
+
+
+def _set_output_aside(node: Node, prepared: Prepared) -> int:
+    """Give the descriptor for the report; a JSON report is alone there, modules print to standard error."""
+    if node.records or prepared.request.report != "json":
+        return 1
+    output = os.dup(1)
+    os.dup2(2, 1)
+    return output
+
+
+def _report(node: Node, prepared: Prepared, outcome: Outcome, output: int, *, wall: int, cpu: int) -> None:
+    made = report.gather(
+        node.comm,
+        prepared,
+        report.contribution(node.board, node.rank, len(prepared.sites)),
+        cpu=cpu,
+        wall=wall,
+        peak=outcome.arena.peak if outcome.arena and node.first else 0,
+        figures=outcome.figures,
+        moves=outcome.moves,
+        cores=cores.text(list(os.sched_getaffinity(0))),
+    )
+    if made is None:
+        return
+    if node.records:
+        node.records.write(Record("report", 0, 0, report.to_json(made)))
+    else:
+        as_json = prepared.request.report == "json"
+        text = report.to_json(made) + "\n" if as_json else report_text.to_text(made)
+        sys.stdout.flush()
+        with open(output, "w", encoding="utf-8", closefd=False) as file:
+            file.write(text)
+
+
+def _cpu_time() -> int:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return int((used.ru_utime + used.ru_stime) * 1e9)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise Stopped(number)

@@ -1,0 +1,141 @@
+"""Opening a rank's recorder, and writing down once what the numbers in the trace stand for.
+
+May touch: the trace's directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from pse.errors import UsageError
+from pse.language.check import CallSite, For
+from pse.language.types import Type, render_expression
+from pse.program import read_names
+from pse.runtime.plan._edges import inflight_loops
+from pse.runtime.plan._job import Job
+from pse.runtime.rank._host_info import machine
+from pse.trace import (
+    Definitions,
+    EdgeDefinition,
+    LoopDefinition,
+    RankDefinition,
+    Recorder,
+    SiteDefinition,
+    TraceError,
+    create,
+    digest,
+    write_definitions as written,
+    write_program,
+)
+from pse.trace.format import EventType, Phase
+
+
+def make_room(directory: str) -> None:
+    """Make a directory ready for a new trace, once on each node, before any rank opens its recorder.
+
+    Raises
+    ------
+    UsageError
+        If no trace can be written there.
+    """
+    with _trouble_named(directory):
+        create(directory)
+
+
+def write_definitions(directory: str, described: Definitions, text: str) -> None:
+    """Write down what a run's numbers stand for, and a copy of its program.
+
+    Raises
+    ------
+    UsageError
+        If that can't be written.
+    """
+    with _trouble_named(directory):
+        write_program(directory, text)
+        written(directory, described)
+
+
+@contextlib.contextmanager
+def _trouble_named(directory: str) -> Iterator[None]:
+    try:
+        yield
+    except TraceError as error:
+        raise UsageError(f"--trace {directory}: {error}", help=error.help) from error
+
+
+def begin_recording(directory: str, rank: int, job: Job) -> Recorder:
+    """Open this rank's recorder; its first record says that the process runs."""
+    with _trouble_named(directory):
+        recorder = Recorder(directory, rank)
+    recorder.record(EventType.PHASE, a=Phase.START)
+    return recorder
+
+
+def definitions(job: Job, hosts: list[str]) -> Definitions:
+    """Describe a run for the readers of its trace."""
+    program, walk = job.program, job.liveness.walk
+    return Definitions(
+        program=program.path,
+        text_sha256=digest(program.text),
+        parameters={n: str(v) if isinstance(v, complex) else v for n, v in job.environment.items()},
+        options={"shared_memory": job.shared_memory, "local_limit": job.local_limit},
+        sites=tuple(_site(job, site) for site in walk.sites),
+        edges=tuple(
+            EdgeDefinition(
+                number, _shown(job, edge.tag), edge.site, _targets(job, edge.tag), _type(job, edge.tag)
+            )
+            for edge, number in job.edges.numbered()
+        ),
+        loops=tuple(_loop(job, step, number) for step, number in inflight_loops(walk).items()),
+        ranks=tuple(_rank(job, rank, host) for rank, host in enumerate(hosts)),
+        environment=machine(),
+        started=datetime.now(UTC).isoformat(),
+    )
+
+
+def _site(job: Job, site: CallSite) -> SiteDefinition:
+    thread = job.liveness.placement.thread_of(site).label
+    return SiteDefinition(site.id, site.label, site.module.name, str(site.span), thread, site.parallel)
+
+
+def _shown(job: Job, tag: str) -> str:
+    return job.program.tags[tag].display or tag
+
+
+def _targets(job: Job, tag: str) -> tuple[int, ...]:
+    return tuple(site.id for site in job.liveness.walk.sites if tag in read_names(site))
+
+
+def _type(job: Job, tag: str) -> str:
+    return spelled(job.program.tags[tag].type)
+
+
+def spelled(kind: Type) -> str:
+    """Spell a type as a program would.
+
+    Examples
+    --------
+    >>> from pse.language.types._types import Element
+    >>> spelled(Type(Element.F64))
+    'f64 @ root'
+    """
+    element = kind.element.label if kind.element else "T"
+    shape = f"[{', '.join(render_expression(extent) for extent in kind.shape)}]" if kind.shape else ""
+    axes = f"({', '.join(map(str, kind.distribution.axes))})" if kind.distribution.axes else ""
+    return f"{element}{shape} @ {kind.distribution.pattern.value}{axes}"
+
+
+def _loop(job: Job, step: int, number: int) -> LoopDefinition:
+    statement = job.liveness.walk.steps[step].statement
+    assert isinstance(statement, For)
+    return LoopDefinition(number, _shown(job, statement.counter), str(statement.span))
+
+
+def _rank(job: Job, rank: int, host: str) -> RankDefinition:
+    seat = job.liveness.placement.seat(rank)
+    return RankDefinition(rank, seat.key.region, seat.key.label, seat.processor, host)
+
+
+__all__ = ["begin_recording", "definitions", "make_room", "write_definitions"]

@@ -1,0 +1,1 @@
+from ._request import Request as Request, parse_defines as parse_defines, prepare as prepare

@@ -1,0 +1,67 @@
+"""Before any rank starts: lower the program as every thread's rank would, and build its modules.
+
+What this version doesn't run, and what can't be built, is said once, by the launcher.  Ranks do it again for
+themselves (their nodes may differ); `request` has checked the program before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pse.errors import ProgramError
+from pse.language.check import ModuleReference
+from pse.modules import LoadedModule, prepare as build_modules
+from pse.program import analyse_run
+from pse.runtime.distribution._partition_placement import Owners, is_users, partition_counts, place_partitions
+from pse.runtime.plan._job import Job
+from pse.runtime.plan._projection import project
+from pse.runtime.request._request import Prepared
+
+
+def rehearse(prepared: Prepared) -> None:
+    """Find out whether a run can start.
+
+    Raises
+    ------
+    ProgramError
+        If the program calls nothing, or uses what this version doesn't run.
+    BuildError
+        If one of its modules can't be built.
+    """
+    if prepared.ranks == 0:
+        raise ProgramError(
+            f"{prepared.program.path}: the program calls no module: there is nothing to run",
+            help="call one: thread_A print(1)",
+        )
+    # A user's function for the placement is asked when the run begins, and once: the first rank does it.
+    placement = "block" if is_users(prepared.options.placement) else prepared.options.placement
+    counts = partition_counts(prepared.program, prepared.environment)
+    placements = place_partitions(placement, counts, prepared.processors)
+    job = agreed(prepared, [0] * prepared.ranks, placements)
+    for key in prepared.placement.keys:
+        project(job, prepared.placement.rank_of(key), _unloaded)
+    build_modules(prepared.program.modules)
+
+
+def agreed(prepared: Prepared, nodes: list[int], placements: Mapping[str, Owners]) -> Job:
+    """Give what all ranks agree on, once it is known where ranks and partitions are."""
+    # Where every processor has one partition, none can move to advantage.
+    plain = all(owners == tuple(range(prepared.processors)) for owners in placements.values())
+    balance = 0 if plain else prepared.options.balance
+    return Job(
+        program=prepared.program,
+        liveness=analyse_run(prepared.program, together=prepared.pauses),
+        environment=prepared.environment,
+        processors=prepared.processors,
+        nodes=nodes,
+        shared_memory=prepared.options.shared_memory,
+        local_limit=prepared.options.local_limit,
+        depths=prepared.options.depth,
+        placements=placements,
+        balance=balance,
+        pauses=prepared.pauses,
+    )
+
+
+def _unloaded(reference: ModuleReference) -> LoadedModule:
+    return LoadedModule(reference.name, reference.path, reference.signature)

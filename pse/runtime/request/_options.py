@@ -1,0 +1,133 @@
+"""Options of a run: defaults, the program's ``options { … }``, and what the command line says over them.
+
+Which options there are and how values are read is said in `pse.language`, for both places.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from pse.errors import UsageError
+from pse.language.check import Option
+from pse.language.types import OPTIONS, Value
+from pse.runtime.distribution._partition_placement import is_users
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of one run.
+
+    Attributes
+    ----------
+    shared_memory : bool
+        Whether ranks of one node hand buffers over by descriptor; if not, through MPI.
+    arena : int or "auto"
+        Bytes that the node's arena may grow to; "auto" lets the node's memory decide.
+    local_limit : int
+        Buffers of fewer bytes stay in the memory of the rank that made them.
+    queue_depth : int
+        How many results of one call site may wait for a reader.
+    queue_depths : mapping of str to int
+        The depth for threads that have their own, by label.
+    placement : str
+        Where partitions live: ``block``, ``cyclic``, or ``file.py:function``.
+    balance : int
+        After how many rounds of a loop partitions may move; 0: never.
+    pin : str
+        Which cores ranks use: ``off``, ``compact``, ``spread``, or a list of cores.
+    """
+
+    shared_memory: bool = True
+    arena: int | str = "auto"
+    local_limit: int = 64 << 10
+    queue_depth: int = 2
+    queue_depths: Mapping[str, int] = field(default_factory=dict)
+    placement: str = "block"
+    balance: int = 0
+    pin: str = "off"
+
+    def depth(self, thread: str) -> int:
+        """Give the queue depth of the thread with a label."""
+        return self.queue_depths.get(thread, self.queue_depth)
+
+
+def resolve(program: Iterable[Option], overrides: Iterable[str], threads: Iterable[str]) -> Options:
+    """Put together defaults, what the program says, and what the command line says.
+
+    Parameters
+    ----------
+    program : iterable of Option
+        The program's ``options { … }``, checked.
+    overrides : iterable of str
+        ``name=value``, ``name.thread=value`` or ``name thread=value`` from the command line.
+    threads : iterable of str
+        Labels that the program uses.
+
+    Raises
+    ------
+    UsageError
+        If an override is wrong.
+    """
+    labels = tuple(threads)
+    options = Options()
+    for entry in program:
+        if entry.thread is None or entry.thread in labels:  # For others the checker has warned (W0601).
+            options = _set(options, entry.name, entry.thread, _near(entry), labels)
+    for text in overrides:
+        name, thread, value = _split(text)
+        try:
+            options = _set(options, name, thread, _read(name, value), labels)
+        except ValueError as error:
+            raise UsageError(f"--option {text}: {error}", help=_help(name)) from None
+    return options
+
+
+def _near(entry: Option) -> Value:
+    """Give the value of a program's option; a file in it lies relative to the program, as imports do."""
+    if entry.name != "placement" or not is_users(str(entry.value)):
+        return entry.value
+    return os.path.join(os.path.dirname(entry.span.path), str(entry.value))
+
+
+def _split(text: str) -> tuple[str, str | None, str]:
+    name, equals, value = text.partition("=")
+    words = re.split(r"[.\s]+", name.strip())
+    if not equals or not words[0] or len(words) > 2:
+        raise UsageError(
+            f"--option {text}: expected name=value",
+            help="for example -o queue_depth=4, or -o queue_depth.thread_C=4 for one thread",
+        )
+    return words[0], words[1] if len(words) == 2 else None, value.strip()
+
+
+def _read(name: str, text: str) -> Value:
+    if name not in OPTIONS:
+        raise ValueError(f"there is no option {name}")
+    value = OPTIONS[name].read(text)
+    if value is None:
+        raise ValueError(f"{name} must be {OPTIONS[name].expected}, not {text or 'nothing'}")
+    if name == "placement" and is_users(text) and not os.path.isfile(file := text.rpartition(":")[0]):
+        raise ValueError(f"there is no file {file} here")
+    return value
+
+
+def _set(options: Options, name: str, thread: str | None, value: Value, labels: tuple[str, ...]) -> Options:
+    if thread is None:
+        return replace(options, **{name: value})  # type: ignore[arg-type]  # its reader made the type
+    if not OPTIONS[name].per_thread:
+        raise ValueError(f"{name} holds for all threads and can't be set for one")
+    if thread not in labels:
+        raise ValueError(f"the program has no thread {thread}; it has {', '.join(labels)}")
+    return replace(options, queue_depths={**options.queue_depths, thread: int(str(value))})
+
+
+def _help(name: str) -> str | None:
+    if name in OPTIONS:
+        return None
+    near = difflib.get_close_matches(name, OPTIONS, 1)
+    *names, last = OPTIONS
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(names)} and {last}"

@@ -1,0 +1,248 @@
+"""From a command line to a run that all agree on: check the program, place its threads, bind its parameters.
+
+The launcher and every rank come through here with the same request and must come to the same result;
+nothing is run and nothing built.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pse.errors import ProgramError, UsageError
+from pse.language import bind_parameters, check_program, read_program, render
+from pse.language.check import CallSite, ResolvedProgram
+from pse.language.diagnostics import has_errors
+from pse.language.types import Value
+from pse.modules import Finder
+from pse.program import Placement, Walk, number, place
+from pse.runtime.checkpoint._manifest import Manifest
+from pse.runtime.plan._edges import inflight_loops, number_edges
+from pse.runtime.request._options import Options, resolve
+from pse.runtime.request._resume import check_processors, continued, remarks, room_for
+from pse.runtime.supervise._error_format import ProgramRefused
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a command line asks for.
+
+    Attributes
+    ----------
+    program : str
+        Path of the program, as typed.
+    defines : mapping of str to str
+        Values of parameters.
+    options : sequence of str
+        ``name=value`` overrides of the program's options.
+    trace : str or None
+        Directory for the trace.
+    report : str
+        "text" or "json".
+    processors : int or None
+        None where the number of ranks decides.
+    checkpoint : str or None
+        Directory for checkpoints.
+    every : str or None
+        How often they are written: ``10`` rounds, or ``30s``.
+    resume : bool
+        Whether to go on from the checkpoint there; then the program is the one that it names.
+    coopwait : bool
+        Whether modules wait in MPI by the tool `coopwait`; what the launcher says to ranks.
+    """
+
+    program: str
+    defines: Mapping[str, str]
+    options: Sequence[str] = ()
+    trace: str | None = None
+    report: str = "text"
+    processors: int | None = None
+    checkpoint: str | None = None
+    every: str | None = None
+    resume: bool = False
+    coopwait: bool = False
+
+    @property
+    def asked(self) -> str:
+        """What to run, as it stands on the command line."""
+        return f"resume {self.checkpoint}" if self.resume else self.program
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A checked program with everything that a run of it needs to know.
+
+    `resumed` is the checkpoint that the run goes on from, its files not yet verified.
+    """
+
+    request: Request
+    program: ResolvedProgram
+    placement: Placement
+    processors: int
+    environment: Mapping[str, Value]
+    options: Options
+    warnings: str
+    resumed: Manifest | None = None
+
+    @property
+    def pauses(self) -> bool:
+        """Whether ranks have to stop at loops of the program for what all do together."""
+        return self.request.checkpoint is not None or self.options.balance > 0
+
+    @property
+    def ranks(self) -> int:
+        """Count the ranks."""
+        return self.placement.ranks(self.processors)
+
+    @cached_property
+    def walk(self) -> Walk:
+        """The program's statements, numbered."""
+        return number(self.program)
+
+    @property
+    def sites(self) -> tuple[CallSite, ...]:
+        """The program's call sites; the place of each is its `id`."""
+        return self.walk.sites
+
+    @property
+    def board_size(self) -> tuple[int, int, int, int]:
+        """Count what a board has room for: ranks, call sites, edges, loops in flight."""
+        edges = number_edges(self.walk, self.program.tags, self.environment)
+        return self.ranks, len(self.sites), edges.size, len(inflight_loops(self.walk))
+
+    def site_text(self, site: CallSite) -> str:
+        """Name a call site in messages: ``module fft.rows, fft2d.coven:15:7``."""
+        return f"module {site.label}, {site.span}"
+
+    @property
+    def site_texts(self) -> list[str]:
+        """Name every call site."""
+        return [self.site_text(site) for site in self.sites]
+
+    def who(self, rank: int, host: str, pid: int) -> str:
+        """Name a rank in messages."""
+        return f"rank {rank} ({self.placement.describe(rank)}, host {host}, pid {pid})"
+
+
+def parse_defines(texts: Sequence[str]) -> dict[str, str]:
+    """Read ``name=value`` pairs of ``-D``.
+
+    Raises
+    ------
+    UsageError
+        If one isn't such a pair, or a name comes twice.
+    """
+    defines: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise UsageError(f"-D {text}: expected name=value", help="for example -D N=2048")
+        if name.strip() in defines:
+            raise UsageError(f"-D {text}: {name.strip()} is given twice")
+        defines[name.strip()] = value.strip()
+    return defines
+
+
+def prepare(request: Request, ranks: int | None = None) -> Prepared:
+    """Check a request.
+
+    Parameters
+    ----------
+    request : Request
+        What the command line asks for.
+    ranks : int, optional
+        How many ranks there are; given by ranks, which infer the processors from it.
+
+    Raises
+    ------
+    ProgramRefused
+        If the program, or a value for a parameter, is wrong.
+    UsageError
+        If something else on the command line is wrong.
+    """
+    kept = None
+    if request.resume:
+        request, kept = continued(request)
+    program, text, warnings = _checked(request.program, kept.text if kept else None)
+    placement = place(program)
+    if kept and request.processors is None and (ranks is None or not placement.parallel_threads):
+        request = replace(request, processors=kept.processors)
+    processors = _processors(request, placement, ranks)
+    environment, diagnostics = bind_parameters(program, request.defines, processors)
+    if has_errors(diagnostics):
+        raise ProgramRefused(render(diagnostics, {request.program: text}), UsageError.exit_code)
+    threads = dict.fromkeys(key.label for key in placement.keys)
+    options = resolve(program.options, request.options, threads)
+    check_trace(request.trace)
+    if kept:
+        check_processors(program, environment, kept)
+    warnings += remarks(request, kept, program) if kept else room_for(request, program)
+    return Prepared(request, program, placement, processors, environment, options, warnings, kept)
+
+
+def check_trace(directory: str | None) -> None:
+    """Make sure that a trace can be written to a directory, which is made if it isn't there.
+
+    Raises
+    ------
+    UsageError
+        If it can't.
+    """
+    if directory is None:
+        return
+    try:
+        os.makedirs(directory, exist_ok=True)
+    except FileExistsError:
+        raise UsageError(f"--trace {directory}: it is a file; expected a directory") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"--trace {directory!r}: {reason}") from None
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise UsageError(f"--trace {directory}: the directory can't be written to")
+
+
+def _checked(path: str, kept: str | None = None) -> tuple[ResolvedProgram, str, str]:
+    """Check a program, or the text that was kept of it; gives it with its text and its warnings."""
+    text, wrong = read_program(path) if kept is None else (kept, ())
+    result = check_program(text, path, modules=Finder())
+    diagnostics = wrong or result.diagnostics
+    words = render(diagnostics, {path: text})
+    if result.program is None or has_errors(diagnostics):
+        raise ProgramRefused(words, ProgramError.exit_code)
+    return result.program, text, words
+
+
+def _processors(request: Request, placement: Placement, ranks: int | None) -> int:
+    if ranks is None or (not placement.parallel_threads and ranks == placement.ranks(1)):
+        return request.processors or 1  # Without PARALLEL the number of ranks doesn't tell.
+    inferred = placement.processors_for(ranks)
+    if inferred is None:
+        raise UsageError(_misfit(request, placement, ranks), help=_fitting(placement, ranks))
+    if request.processors is not None and request.processors != inferred:
+        raise UsageError(
+            f"-p {request.processors} needs {placement.ranks(request.processors)} ranks; MPI started {ranks}",
+            help=f"leave out -p, or start {placement.ranks(request.processors)} ranks",
+        )
+    return inferred
+
+
+def _misfit(request: Request, placement: Placement, ranks: int) -> str:
+    root, width = len(placement.root_threads), len(placement.parallel_threads)
+    shares = []
+    if root:
+        shares.append(f"{_count(root, 'rank')} for the root ({', '.join(placement.root_threads)})")
+    if width:
+        shares.append(f"{_count(width, 'rank')} for each processor ({', '.join(placement.parallel_threads)})")
+    verb = "doesn't" if ranks == 1 else "don't"
+    return f"{_count(ranks, 'rank')} {verb} fit {request.program}: it runs {' and '.join(shares)}"
+
+
+def _fitting(placement: Placement, ranks: int) -> str:
+    choices = [f"-n {n} (P = {placement.processors_for(n)})" for n in placement.nearest_ranks(ranks)]
+    return f"mpirun {' or '.join(choices)} fits"
+
+
+def _count(number_of: int, noun: str) -> str:
+    return f"{number_of} {noun}{'s' * (number_of != 1)}"

@@ -1,0 +1,275 @@
+"""Going on from a checkpoint: the request that its manifest stands for, and what stands in the way.
+
+Everything that can be wrong is found before a rank starts: files are verified, and where the number of
+processors is another, what the program has computed from it already must not be needed any more. Runs
+nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pse.errors import UsageError
+from pse.language import bind_parameters
+from pse.language.check import Assign, For, ResolvedProgram, Tag, While
+from pse.language.types import Value, evaluate, names
+from pse.program import Liveness, analyse_run, entry_names
+from pse.runtime.checkpoint._files import Directory
+from pse.runtime.checkpoint._manifest import MANIFEST, CheckpointRefused, Manifest, checksum_of, set_of_letter
+from pse.runtime.checkpoint._reader import read_manifest, verify
+from pse.runtime.checkpoint._schedule import DEFAULT, Every
+from pse.runtime.distribution._partition_placement import partition_counts, place_partitions
+from pse.runtime.plan._job import Job
+
+if TYPE_CHECKING:
+    from pse.runtime.request._request import Prepared, Request
+
+
+def continued(request: Request) -> tuple[Request, Manifest]:
+    """Complete the request to go on from the checkpoint in its directory.
+
+    Raises
+    ------
+    CheckpointRefused
+        If there is no checkpoint that can be read.
+    UsageError
+        If the run has come to its end, or the request contradicts it.
+    """
+    assert request.checkpoint is not None
+    kept = read_manifest(request.checkpoint)
+    if kept.finished:
+        raise UsageError(
+            f"{request.checkpoint}: this run of {kept.program} has come to its end: nothing to resume",
+            help=f"run it anew: pse run {kept.program}",
+        )
+    for name, value in request.defines.items():
+        if kept.defines.get(name) != value:
+            was = f"{name}={kept.defines[name]}" if name in kept.defines else f"no value for {name}"
+            raise UsageError(
+                f"-D {name}={value}: the run in {request.checkpoint} was begun with {was}",
+                help="leave out -D: a resumed run has the values that it was begun with",
+            )
+    typed = kept.program if os.path.abspath(kept.program) == kept.path else kept.path
+    every = request.every or kept.every
+    return replace(
+        request,
+        program=typed,
+        defines=dict(kept.defines),
+        options=(*kept.options, *request.options),
+        every=every,
+        processors=request.processors,
+    ), replace(kept, every=every)
+
+
+def verify_files(directory: str, manifest: Manifest, first: int = 0, step: int = 1) -> None:
+    """Make sure that the files of a checkpoint are as they were written: every `step`-th, from `first` on.
+
+    Raises
+    ------
+    CheckpointRefused
+        For the first that isn't.
+    """
+    for note in manifest.files[first::step]:
+        verify(directory, note)
+
+
+def room_for(request: Request, program: ResolvedProgram) -> str:
+    """Make sure that a new run may write its checkpoints where it is told to; gives a warning, or "".
+
+    Raises
+    ------
+    UsageError
+        If the directory can't be written to, or holds the checkpoint of another run.
+    """
+    if request.checkpoint is None:
+        if request.every is not None:
+            raise UsageError("--every says how often checkpoints are written", help="add --checkpoint DIR")
+        return ""
+    Every.parse(request.every or DEFAULT)
+    Directory(request.checkpoint)
+    if not os.path.lexists(os.path.join(request.checkpoint, MANIFEST)):
+        return ""
+    try:
+        found = read_manifest(request.checkpoint)
+    except CheckpointRefused as refused:
+        raise UsageError(
+            f"--checkpoint {request.checkpoint}: {refused.message}",
+            help="name another directory, or remove it",
+        ) from None
+    if found.finished:
+        return ""
+    if (found.text, dict(found.defines)) != (program.text, dict(request.defines)):
+        raise UsageError(
+            f"--checkpoint {request.checkpoint}: another run has its checkpoint there: {_run(found)}",
+            help=f"name another directory, go on with `pse resume {request.checkpoint}`, or remove it",
+        )
+    return (
+        f"warning: {request.checkpoint} holds a checkpoint of this program at {found.place}; the program is "
+        f"begun anew, and its first checkpoint replaces it (`pse resume {request.checkpoint}` would go on)\n"
+    )
+
+
+def way_on(request: Request) -> str:
+    """Say how to go on after a run has failed or was stopped; "" where it left no checkpoint."""
+    if request.checkpoint is None:
+        return ""
+    try:
+        left = read_manifest(request.checkpoint)
+    except CheckpointRefused:
+        return ""
+    done = f", {left.iterations} iterations complete" if left.iterations else ""
+    return "" if left.finished else f"`pse resume {request.checkpoint}` goes on at {left.place}{done}\n"
+
+
+def _run(manifest: Manifest) -> str:
+    values = "".join(f" -D {name}={value}" for name, value in manifest.defines.items())
+    return f"{manifest.program}{values}"
+
+
+def description(prepared: Prepared) -> Manifest:
+    """Say what all checkpoints of a run have in common; the numbers of a resumed run go on."""
+    request, program = prepared.request, prepared.program
+    kept = prepared.resumed
+    common = Manifest(
+        program=request.program,
+        path=os.path.abspath(request.program) if kept is None else kept.path,
+        text=program.text,
+        modules=kept.modules if kept else _modules(program),
+        defines=dict(request.defines),
+        options=tuple(request.options),
+        every=request.every or DEFAULT,
+        processors=prepared.processors,
+        partitions=partition_counts(program, prepared.environment),
+    )
+    if kept is None:
+        return common
+    return replace(kept, options=common.options, every=common.every)
+
+
+def _modules(program: ResolvedProgram) -> dict[str, str]:
+    files = {os.path.abspath(module.source) for module in program.modules if module.source is not None}
+    return {path: checksum_of(path) for path in sorted(files)}
+
+
+def remarks(request: Request, manifest: Manifest, program: ResolvedProgram) -> str:
+    """Say where a resumed run goes on, and what has changed since it was begun."""
+    now = _modules(program)
+    changed = [path for path, checksum in manifest.modules.items() if now.get(path, checksum) != checksum]
+    lines = [
+        f"warning: {path} has changed since the run was begun; it goes on with it as it is now"
+        for path in changed
+    ]
+    if _text_of(manifest.path) != manifest.text:
+        lines.append(
+            f"warning: {manifest.path} has changed since the run was begun; it goes on with the program as "
+            "it was, which the checkpoint keeps"
+        )
+    done = f", {manifest.iterations} iterations complete" if manifest.iterations else ""
+    lines.append(f"resuming {_run(manifest)} at {manifest.place}{done}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _text_of(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            return file.read()
+    except (OSError, ValueError):
+        return None
+
+
+# Another number of processors
+
+
+def environment_before(program: ResolvedProgram, manifest: Manifest) -> dict[str, Value]:
+    """Give the values of parameters, ``procs`` and partitions when the checkpoint was taken."""
+    return bind_parameters(program, manifest.defines, manifest.processors).environment
+
+
+def job_before(job: Job, manifest: Manifest) -> Job:
+    """Give the job as it was when the checkpoint was taken; where partitions lived doesn't matter."""
+    environment = environment_before(job.program, manifest)
+    placed = place_partitions("block", partition_counts(job.program, environment), manifest.processors)
+    return replace(job, environment=environment, processors=manifest.processors, placements=placed)
+
+
+def check_processors(program: ResolvedProgram, environment: Mapping[str, Value], manifest: Manifest) -> None:
+    """Make sure that nothing depends on the number of processors any more, where it is another.
+
+    Raises
+    ------
+    UsageError
+        If something does; it is named.
+    """
+    before = environment_before(program, manifest)
+    changed = {name for name, value in before.items() if environment[name] != value}
+    if not changed:
+        return
+    live = analyse_run(program, together=True)
+    changed |= _computed(live, changed)
+    obstacles = _obstacles(live, manifest.point, before, environment, changed)
+    for reason in (*_letters(manifest, before, environment), *obstacles):
+        raise UsageError(
+            f"on {environment['procs']} processors this run can't go on: {reason}",
+            help=f"resume it on {manifest.processors}: -p {manifest.processors}",
+        )
+
+
+def _computed(live: Liveness, changed: set[str]) -> set[str]:
+    """Scalars that the program computes from such names, and from one another."""
+    found = set(changed)
+    assigns = [step.statement for step in live.walk.steps if isinstance(step.statement, Assign)]
+    while more := {a.tag for a in assigns if names(a.value) & found} - found:
+        found |= more
+    return found
+
+
+def _obstacles(
+    live: Liveness,
+    point: int,
+    before: Mapping[str, Value],
+    now: Mapping[str, Value],
+    changed: set[str],
+) -> Iterator[str]:
+    for step in (point, *live.walk.ancestors(point)):
+        loop = live.walk.steps[step].statement
+        if isinstance(loop, For | While) and entry_names(loop) & changed:
+            yield f"the bounds of the loop at {loop.span} were computed from the number of processors"
+    for name in sorted(_live_anywhere(live, point)):
+        reason = _difference(live.tags[name], before, now, changed)
+        if reason is not None:
+            yield f"{live.tags[name].display or name} ({live.tags[name].span}) {reason}"
+
+
+def _letters(manifest: Manifest, before: Mapping[str, Value], now: Mapping[str, Value]) -> Iterator[str]:
+    members = (member for note in manifest.files for member in note.members)
+    for name in sorted({found for member in members if (found := set_of_letter(member))}):
+        if before[name] != now[name]:
+            yield (
+                f"messages among the {before[name]} partitions of {name} have been sent and not received; "
+                f"now there are {now[name]} partitions"
+            )
+
+
+def _live_anywhere(live: Liveness, point: int) -> frozenset[str]:
+    loop = live.walk.steps[point].statement
+    inflight = isinstance(loop, For) and loop.inflight is not None
+    return live.live_anywhere("before" if inflight else "head", point)
+
+
+def _difference(
+    tag: Tag, before: Mapping[str, Value], now: Mapping[str, Value], changed: set[str]
+) -> str | None:
+    """Say why the value that a tag had will not do now."""
+    if tag.name in changed:
+        return "was computed from the number of processors"
+    partitions = tag.type.distribution.partition or "procs"
+    if tag.type.distribution.distributed and tag.type.scalar and before[partitions] != now[partitions]:
+        return f"has a value for each of {before[partitions]} partitions; now there are {now[partitions]}"
+    if any(names(extent) & changed for extent in tag.type.shape or ()):
+        shapes = [[evaluate(extent, values) for extent in tag.type.shape or ()] for values in (before, now)]
+        if shapes[0] != shapes[1]:
+            return f"has the shape {shapes[0]} in the checkpoint; now it would be {shapes[1]}"
+    return None

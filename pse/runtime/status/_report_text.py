@@ -1,0 +1,115 @@
+"""The report of a run for people: tables of call sites and threads, what moved, and the program's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pse.runtime.distribution._load_balancer import Moves
+from pse.runtime.status._report import Report, SiteReport
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def to_text(report: Report) -> str:
+    """Write a report for people, ending with a newline."""
+    head = f"{report.program}: {report.wall_seconds:.2f} s on {report.processors} "
+    head += f"processor{'s' * (report.processors != 1)} ({report.ranks} rank{'s' * (report.ranks != 1)})"
+    site_rows = [_site_row(site) for site in report.sites]
+    thread_rows = [
+        (
+            t.thread,
+            str(t.ranks),
+            str(t.calls),
+            f"{t.seconds:.3f}",
+            _percent(t.cpu_share),
+            f"{t.waited_seconds:.3f}",
+        )
+        for t in report.threads
+    ]
+    site_head = ("call site", "place", "thread", "calls", "seconds", "CPU", "waited", "handed over", "copied")
+    thread_head = ("thread", "ranks", "calls", "seconds", "CPU", "waited")
+    parts = [head, "", *_table(site_head, site_rows, 3), "", *_table(thread_head, thread_rows, 1), ""]
+    return "\n".join(parts + _summary(report)) + "\n"
+
+
+def _site_row(site: SiteReport) -> tuple[str, ...]:
+    place = site.place.rpartition("/")[2]
+    times = (f"{site.seconds:.3f}", _percent(site.cpu_share), f"{site.waited_seconds:.3f}")
+    moved = (size_text(site.described_bytes), size_text(site.copied_bytes + site.remote_bytes))
+    return (site.label, place, site.thread, str(site.calls), *times, *moved)
+
+
+def _summary(report: Report) -> list[str]:
+    rows = [
+        ("handed over by descriptor", size_text(report.described_bytes)),
+        ("copied on a node", size_text(report.copied_bytes)),
+        ("sent between nodes", size_text(report.remote_bytes)),
+        ("peak shared memory", size_text(report.peak_shared_memory_bytes)),
+        ("wall time", f"{report.wall_seconds:.3f} s"),
+        *([("partitions moved", moves_text(report.moves))] if report.moves else []),
+        *([("cores of ranks", cores_text(report.cores))] if len(set(report.cores)) > 1 else []),
+        *((name, f"{value:.6g}") for name, value in report.figures.items()),
+    ]
+    width = max(len(name) for name, _ in rows)
+    return [f"{name:<{width}}  {value}" for name, value in rows]
+
+
+def cores_text(cores: Sequence[str]) -> str:
+    """Write which ranks use which cores.
+
+    Examples
+    --------
+    >>> cores_text(["0-1", "0", "0", "1"])
+    '0-1: rank 0; 0: ranks 1, 2; 1: rank 3'
+    """
+    users: dict[str, list[str]] = {}
+    for rank, some in enumerate(cores):
+        users.setdefault(some, []).append(str(rank))
+    return "; ".join(f"{some}: rank{'s' * (len(r) > 1)} {', '.join(r)}" for some, r in users.items())
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Align a table; the first `left` columns are words, the others numbers."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    return [
+        "  ".join(
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (head, *rows)
+    ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def moves_text(moves: Moves) -> str:
+    """Write for people how partitions moved.
+
+    Examples
+    --------
+    >>> moves_text(Moves(2, 5, 1.875, 1.04))
+    '5 in 2 rounds of balancing; busiest processor over mean: 1.88 before, 1.04 at the end'
+    >>> moves_text(Moves(0, 0, 1.0, 1.02))
+    'none; busiest processor over mean: 1.02 at the end'
+    """
+    if moves.times == 0:
+        return f"none; busiest processor over mean: {moves.after:.2f} at the end"
+    rounds = "one round" if moves.times == 1 else f"{moves.times} rounds"
+    busiest = f"busiest processor over mean: {moves.before:.2f} before, {moves.after:.2f} at the end"
+    return f"{moves.partitions} in {rounds} of balancing; {busiest}"
+
+
+def size_text(size: int) -> str:
+    """Write a number of bytes for people: ``1.5 MiB``.
+
+    Examples
+    --------
+    >>> size_text(512), size_text(1536), size_text(1 << 30)
+    ('512 B', '1.5 KiB', '1.0 GiB')
+    """
+    value, unit = float(size), 0
+    while value >= 1024 and unit < len(_UNITS) - 1:
+        value, unit = value / 1024, unit + 1
+    return f"{size} B" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"

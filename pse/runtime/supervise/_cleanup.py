@@ -1,0 +1,132 @@
+"""What MPI leaves in the file system, and how it goes away whatever happens.
+
+MPICH keeps ``/dev/shm/mpich_shm_<hex>_<node>`` for as long as a job runs and leaves it when a rank is
+killed.  `forget_names` takes the name away as soon as every rank of the node has the memory, so that no
+kill can leak it; `sweep` is the launcher's, for a job that was killed before that.  Touches /dev/shm and
+/proc, only what belongs to this user; likewise hydra's files in /tmp.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Iterable
+
+from pse.errors import RunError
+
+SHARED = "/dev/shm"
+TEMPORARY = "/tmp"
+ROOM_PER_RANK = 1_100_000
+"""Bytes of /dev/shm that MPICH takes for each rank of a node."""
+
+_TOPOLOGY = re.compile(r"hydra_hwloc_xmlfile_\w{6}")
+_OURS = re.compile(r"(?:mpich_(?:shm|vci)_[0-9a-f]+_\d+|ucx_shm_posix_[0-9a-f]+)")
+
+
+def forget_names() -> None:
+    """Unlink MPI's files that nobody opens by name any more: every rank of the node must be in MPI by now."""
+    paths = [os.path.join(SHARED, name) for name in _mapped_names(_read("/proc/self/maps"))]
+    for path in [*paths, *_topologies_of(os.getppid())]:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _topologies_of(parent: int) -> list[str]:
+    """Find the topology files that a hydra proxy wrote since it began: ranks read them while MPI starts."""
+    if _read(f"/proc/{parent}/comm").strip() != "hydra_pmi_proxy":
+        return []
+    began = _started(parent)
+    found = [os.path.join(TEMPORARY, name) for name in os.listdir(TEMPORARY) if _TOPOLOGY.fullmatch(name)]
+    return [path for path in found if _is_recent(path, began)]
+
+
+def _started(pid: int) -> float:
+    """When a process started, in seconds since the epoch."""
+    ticks = int(_read(f"/proc/{pid}/stat").rpartition(")")[2].split()[19])
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def sweep(since: float) -> None:
+    """Unlink MPI's shared files of this user that came after `since` and that no living process uses.
+
+    Parameters
+    ----------
+    since : float
+        Seconds since the epoch when the job started.
+    """
+    names = (name for name in os.listdir(SHARED) if _OURS.fullmatch(name))
+    found = {name for name in names if _is_recent(os.path.join(SHARED, name), since)}
+    if not found:
+        return
+    for name in found - _names_in_use():
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(SHARED, name))
+
+
+def check_room(ranks: int) -> None:
+    """Make sure that MPI finds room in /dev/shm; without it ranks die of a bus error and never say why.
+
+    Raises
+    ------
+    RunError
+        If there is too little room, or no /dev/shm at all.
+    """
+    needed = ROOM_PER_RANK * ranks + (1 << 20)
+    try:
+        state = os.statvfs(SHARED)
+    except OSError as error:
+        raise RunError(f"{SHARED}: {error.strerror}", help="MPI needs it to connect ranks") from None
+    if state.f_flag & os.ST_RDONLY or not os.access(SHARED, os.W_OK):
+        raise RunError(f"{SHARED} can't be written to", help="MPI needs it to connect ranks")
+    free = state.f_bavail * state.f_frsize
+    if state.f_blocks and free < needed:
+        raise RunError(
+            f"{SHARED} is full: MPI needs {needed / 2**20:.1f} MiB there for {ranks} ranks, "
+            f"{free / 2**20:.1f} MiB are free",
+            help=f"remove files from {SHARED}, or give it more room "
+            "(mount -o remount,size=…; docker run --shm-size=…)",
+        )
+
+
+def _is_recent(path: str, since: float) -> bool:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    # The clock of file times is coarser than time.time().
+    return status.st_uid == os.getuid() and status.st_ctime >= since - 0.1
+
+
+def _names_in_use() -> set[str]:
+    used: set[str] = set()
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        used |= _mapped_names(_read(f"/proc/{pid}/maps"))
+        used |= set(_open_names(pid))
+    return used
+
+
+def _mapped_names(maps: str) -> set[str]:
+    paths = (line.split(maxsplit=5)[-1] for line in maps.splitlines() if SHARED in line)
+    return {name for name in map(_shared_name, paths) if name}
+
+
+def _open_names(pid: str) -> Iterable[str]:
+    with contextlib.suppress(OSError):
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                yield _shared_name(os.readlink(f"/proc/{pid}/fd/{fd}"))
+
+
+def _shared_name(path: str) -> str:
+    directory, name = os.path.split(path)
+    return name if directory == SHARED and _OURS.fullmatch(name) else ""
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""

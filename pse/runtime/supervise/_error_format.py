@@ -1,0 +1,69 @@
+"""How an exception becomes the text that a user reads; one form for launcher, ranks and every command."""
+
+from __future__ import annotations
+
+import os
+import traceback
+
+from pse.errors import PseError, RunError
+from pse.runtime.supervise._stdio import is_full
+
+DEBUG = "PSE_DEBUG"
+"""Environment variable that brings the traceback of an internal error."""
+
+INTERNAL_ERROR = 3
+"""Exit code of an error that nobody foresaw."""
+
+
+class ProgramRefused(PseError):
+    """Diagnostics that stop a run; the message is all of them as the checker prints them.
+
+    Parameters
+    ----------
+    diagnostics : str
+        The rendered diagnostics.
+    exit_code : int
+        1 if the program is wrong, 2 if the values given on the command line are.
+    """
+
+    def __init__(self, diagnostics: str, exit_code: int) -> None:
+        super().__init__(diagnostics)
+        self.exit_code = exit_code
+
+
+def error_text(error: BaseException) -> str:
+    """Write an exception as the user sees it, ending with a newline."""
+    if isinstance(error, ProgramRefused):
+        return error.message
+    if isinstance(error, PseError):
+        return _known(error)
+    if is_full(error):
+        return _known(RunError(f"output can't be written: {error.strerror}", help="free space where it goes"))
+    return _internal(error)
+
+
+def exit_code(error: BaseException) -> int:
+    """Give the exit code that an exception means."""
+    return error.exit_code if isinstance(error, PseError) else INTERNAL_ERROR
+
+
+def _known(error: PseError) -> str:
+    lines = [f"error: {error.message.rstrip()}"]
+    frames = getattr(error, "traceback", "")
+    if frames:
+        lines.append(frames.rstrip("\n"))
+    if error.help:
+        lines.append(f"help: {error.help}")
+    return "\n".join(lines) + "\n"
+
+
+def _internal(error: BaseException) -> str:
+    if os.environ.get(DEBUG, "0") not in ("", "0"):
+        return "".join(traceback.format_exception(error))
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+    words = " ".join(str(error).split())
+    return (
+        f"error: internal error: {type(error).__name__}: {words}{place}\n"
+        f"help: this is a fault of pse; {DEBUG}=1 in the environment shows where\n"
+    )

@@ -1,0 +1,1 @@
+"""Communication between nodes: arrays through MPI, clocks, measured links."""

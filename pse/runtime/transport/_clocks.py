@@ -1,0 +1,74 @@
+"""Comparing the clocks of nodes, so that times in a trace can be compared between them.
+
+The first rank of each node asks that of the node above it in a tree what time it is, some times, and keeps
+the answer that came soonest: half of that round trip is what the comparison may be wrong by.  It is recorded
+at the start and at the end of a run; the reader interpolates between the two.
+
+Ranks that wait for their turn sleep; those in a round trip don't, or the sleep would be in what they measure.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from mpi4py import MPI
+
+from pse.runtime.distribution._trees import Web
+from pse.trace import EventType, Recorder, clock
+
+CLOCK_TAG = 5
+ROUND_TRIPS = 10
+NAP = 100e-6
+"""Seconds between two looks for one's turn."""
+
+
+def record_clock(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) -> None:
+    """Compare the clocks of all nodes; every rank calls it, one of each node takes part.
+
+    Parameters
+    ----------
+    comm : MPI.Intracomm
+        All ranks.
+    nodes : sequence of int
+        The node of every rank.
+    recorder : Recorder
+        Gets a CLOCK_SYNC on the first rank of each node but the first.
+    """
+    web = Web.over(range(comm.Get_size()), nodes)
+    web.ask_upwards(comm.Get_rank(), partial(_ask, comm, recorder), partial(_answer, comm))
+
+
+def _ask(comm: MPI.Intracomm, recorder: Recorder, above: int) -> None:
+    """Compare this clock with that of another rank, when it is ready to answer."""
+    time_there = np.zeros(1, "<i8")
+    await_turn(comm.Irecv(time_there, above, CLOCK_TAG))
+    trips = []
+    for _ in range(ROUND_TRIPS):
+        sent = clock()
+        comm.Send(time_there, above, CLOCK_TAG)
+        comm.Recv(time_there, above, CLOCK_TAG)
+        trips.append((clock() - sent, sent, int(time_there[0])))
+    trip, sent, there = min(trips)
+    here = sent + trip // 2
+    offset = (there - here) & (2**64 - 1)
+    recorder.record_at(here, EventType.CLOCK_SYNC, a=offset, b=(trip + 1) // 2, c=above)
+
+
+def _answer(comm: MPI.Intracomm, other: int) -> None:
+    """Tell a rank below that it is its turn, then the time as often as it asks."""
+    time_here = np.zeros(1, "<i8")
+    comm.Send(time_here, other, CLOCK_TAG)
+    for _ in itertools.repeat(None, ROUND_TRIPS):
+        comm.Recv(time_here, other, CLOCK_TAG)
+        time_here[0] = clock()
+        comm.Send(time_here, other, CLOCK_TAG)
+
+
+def await_turn(request: MPI.Request) -> None:
+    """Sleep until a message is there."""
+    while not request.Test():
+        time.sleep(NAP)

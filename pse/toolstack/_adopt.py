@@ -1,0 +1,42 @@
+"""Rewriting a tool's binary: its imports of ``PMPI_x`` become ``XMPI_x``, as the first P^NMPI did it.
+
+The stack doesn't need this, since it binds imports when it has loaded a tool.  It is here for those who want
+a tool that can't run without a stack: nothing else defines ``XMPI_x``.  The imports become weak, so that the
+tool loads although they have no definition.  Only names in the dynamic string table and two bytes of each
+symbol change.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from pse.errors import UsageError
+from pse.toolstack import _elf as elf
+
+_WEAK = 2
+
+
+def rewrite(tool: Path, out: Path) -> int:
+    """Write a copy of a tool that imports XMPI_x in place of PMPI_x; say how many imports were changed.
+
+    Raises
+    ------
+    UsageError
+        If it imports none, or defines PMPI_x itself.
+    """
+    symbols = [symbol for symbol in elf.read(tool).symbols if symbol.name.startswith("PMPI_")]
+    if own := [symbol.name for symbol in symbols if symbol.defined]:
+        raise UsageError(f"{tool} defines {own[0]} itself: it is linked with an MPI library, not a tool")
+    if not symbols:
+        raise UsageError(f"{tool} imports no PMPI_x: there is nothing to rewrite")
+    data = bytearray(tool.read_bytes())
+    for symbol in symbols:
+        data[symbol.text] = ord("X")
+        data[symbol.entry + 4] = _WEAK << 4 | data[symbol.entry + 4] & 15
+    try:
+        out.write_bytes(data)
+        shutil.copymode(tool, out)
+    except OSError as error:
+        raise UsageError(f"{out} can't be written: {error.strerror}") from None
+    return len(symbols)

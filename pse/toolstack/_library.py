@@ -1,0 +1,137 @@
+"""The object that is preloaded: one MPI library's stubs, the stack, and shims for large counts, linked once.
+
+It is kept in the cache under a key that says everything that goes into it; of the MPI library these are its
+path and the names that it exports.  Shims need the library's ``mpi.h``; without one, tools that know no large
+counts don't see the large-count calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import subprocess
+import tempfile
+import warnings
+from pathlib import Path
+
+from pse._cache import directory
+from pse.errors import RunError, UsageError
+from pse.modules.build import find_compiler
+from pse.toolstack import _elf as elf, _shims as shims, _shipped as shipped, _stubs as stubs
+from pse.toolstack._mpi import Mpi, find_mpi
+from pse.toolstack._signatures import SignatureError
+
+__all__ = ["INCLUDE", "SHIPPED", "Mpi", "find_mpi", "library"]
+
+_HERE = Path(__file__).parent
+INCLUDE = _HERE / "include"
+"""Where ``pse_tools.h`` is."""
+SHIPPED = shipped.BUILT
+"""Where the tools are that were built with pse."""
+
+_ARCHIVE = _HERE / "lib" / "libpse_toolstack.a"
+_PRODUCT = "libpse_tools.so"
+_FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-Wno-deprecated-declarations")
+
+
+@functools.cache
+def library(mpi: Mpi) -> Path:
+    """Give the object that is preloaded for an MPI library; link it if it isn't in the cache.
+
+    Raises
+    ------
+    RunError
+        If the compiler is missing or refuses.
+    UsageError
+        If the library isn't one that can be served.
+    """
+    note = directory() / "toolstack" / f"known-{_stamp(mpi)}"
+    with contextlib.suppress(OSError):
+        known = Path(note.read_text())
+        if known.name == _PRODUCT and elf.is_whole(known):
+            return known
+    made = _library(mpi)
+    with contextlib.suppress(OSError):
+        note.write_text(str(made))
+    return made
+
+
+def _stamp(mpi: Mpi) -> str:
+    """Tell all that the object is made of by times and sizes: to read it takes a part of a run's start.
+
+    Not the compiler: it makes no difference, and nodes that share a cache may have none.
+    """
+    headers = [] if mpi.include is None else [mpi.include / "mpi.h"]
+    ours = [*INCLUDE.glob("*.h"), *SHIPPED.glob("*.so"), *_HERE.glob("*.py"), _ARCHIVE]
+    parts = [str(mpi)]
+    for path in (mpi.path, *mpi.fortran, *headers, *sorted(ours)):
+        with contextlib.suppress(FileNotFoundError):
+            found = path.stat()
+            parts.append(f"{path.resolve()} {found.st_size} {found.st_mtime_ns}")
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _library(mpi: Mpi) -> Path:
+    shared = elf.read(mpi.path)
+    names = stubs.routines(shared)
+    if "MPI_Init" not in names:
+        raise UsageError(f"{mpi.path} is not an MPI library: it has no MPI_Init and PMPI_Init")
+    soname = shared.soname or mpi.path.name
+    tools = shipped.tools_for(mpi, shared)
+    all_names = sorted({*names, *(name for path in mpi.fortran for name in stubs.routines(elf.read(path)))})
+    text = stubs.assembly(all_names, shared.machine, soname, [mpi.path.absolute(), *mpi.fortran], str(tools))
+    sources = {"stubs.s": text}
+    if mpi.include is not None:
+        try:
+            written = shims.source(mpi.include / "mpi.h", names, standard_abi="mpi_abi" in soname)
+            return _linked(sources | {"shims.c": written}, mpi)
+        except (SignatureError, _NotLinkedError) as error:
+            warnings.warn(f"tools that know no large counts will not see them: {error}", stacklevel=3)
+    return _linked(sources, mpi)
+
+
+class _NotLinkedError(RunError):
+    """The compiler refuses; if that is for the shims, the stack works without, but tools see less."""
+
+
+def _linked(sources: dict[str, str], mpi: Mpi) -> Path:
+    if not _ARCHIVE.exists():
+        help = "in a source tree run `make ext`"
+        raise RunError(f"the tool stack is not built: there is no {_ARCHIVE}", help=help)
+    compiler = find_compiler("c", "the tool stack")
+    parts = [*sources.values(), compiler.identity, hashlib.sha256(_ARCHIVE.read_bytes()).hexdigest()]
+    parts += [header.read_text() for header in sorted(INCLUDE.glob("*.h"))]
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    product = directory() / "toolstack" / key / _PRODUCT
+    if not elf.is_whole(product):
+        _make(sources, list(compiler.command), mpi, product)
+    return product
+
+
+def _make(sources: dict[str, str], compiler: list[str], mpi: Mpi, product: Path) -> None:
+    """Compile beside the final place and move the result there: several may do this at once."""
+    try:
+        product.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="tmp-", dir=product.parent) as work:
+            for name, text in sources.items():
+                Path(work, name).write_text(text)
+            includes = [f"-I{INCLUDE}", *([f"-I{mpi.include}"] if mpi.include else [])]
+            files = [str(Path(work, name)) for name in sources]
+            archive = ["-Wl,--whole-archive", str(_ARCHIVE), "-Wl,--no-whole-archive", "-ldl", "-lpthread"]
+            last = ["-Wl,-z,nodelete", f"-Wl,-soname,{_PRODUCT}", "-o", str(Path(work, _PRODUCT))]
+            _compile([*compiler, *_FLAGS, *includes, *files, *archive, *last])
+            Path(work, _PRODUCT).rename(product)
+    except OSError as error:
+        raise RunError(
+            f"the cache of the tool stack can't be used: {error.strerror}: {error.filename}",
+            help="free some space, or set PSE_CACHE to a directory that you may write to",
+        ) from None
+
+
+def _compile(line: list[str]) -> None:
+    done = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        raise _NotLinkedError(
+            f"the tool stack can't be linked:\n{done.stderr.strip()}", help="run it: " + " ".join(line)
+        )

@@ -1,0 +1,124 @@
+"""Which MPI library a command will use, or this process uses.
+
+The library is told by its file; its header is looked for where builds of MPI put it.  Runs ``ldd``, reads
+/proc.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pse.errors import UsageError
+
+_NAMES = ("libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi.so", "libmpi_abi.so")
+_STEMS = ("libmpi.so", "libmpich.so", "libmpi_abi.so")
+# Libraries of Fortran routines that stand beside some MPI libraries, which are told by how their names begin.
+_FORTRAN = {
+    "libmpi.so.12": ("libmpifort.so.12",),
+    "libmpich.so.12": ("libmpichfort.so.12",),
+    "libmpi.so.40": ("libmpi_mpifh.so.40", "libmpi_usempif08.so.40"),
+}
+_LAUNCHERS = ("mpiexec", "mpirun", "prterun", "orterun")
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An MPI library, and the directory of its ``mpi.h`` (None: not found)."""
+
+    path: Path
+    include: Path | None = None
+
+    @classmethod
+    def at(cls, path: Path) -> Mpi:
+        """Take a library and look for its header."""
+        return cls(path, next(_headers(path), None))
+
+    @property
+    def fortran(self) -> list[Path]:
+        """The libraries beside it that have Fortran's routines, if they are not in itself."""
+        file = self.path.resolve().name
+        names = [name for start, names in _FORTRAN.items() if file.startswith(start) for name in names]
+        beside = [self.path.absolute().with_name(name) for name in names]
+        return [path for path in beside if path.exists()]
+
+
+def find_mpi(command: Sequence[str] = ()) -> Mpi:
+    """Find the MPI library that a command will use.
+
+    A program that is linked with MPI says it itself; otherwise it is the library beside the command's
+    mpiexec, beside this Python's, or beside the one on PATH.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    own = str(Path(sys.executable).parent / "mpiexec")
+    named = [word for word in command if Path(word).name.startswith(_LAUNCHERS)]
+    for path in (*_linked(command), *_beside([*named, own, "mpiexec", "mpirun"])):
+        return Mpi.at(path.resolve())  # As programs that have loaded it say, so both find one object.
+    help = "name it: --mpi /path/to/libmpi.so; or install the embedded one (pip install 'pse[mpich]')"
+    raise UsageError("no MPI library was found", help=help)
+
+
+def loaded_mpi() -> Mpi:
+    """Find the MPI library that this process has loaded.
+
+    Raises
+    ------
+    UsageError
+        If it has none.
+    """
+    lines = Path("/proc/self/maps").read_text(errors="replace").splitlines()
+    for path in _libraries(line.split(maxsplit=5)[-1] for line in lines):
+        return Mpi.at(path)
+    help = "import mpi4py.MPI first; or start with LD_PRELOAD (pse tools run)"
+    raise UsageError(
+        "this process has no MPI library loaded that a tool stack could be attached to", help=help
+    )
+
+
+def _libraries(paths: Iterable[str]) -> list[Path]:
+    found = [Path(path) for path in paths if path.startswith("/")]
+    return [path for path in found if path.name.startswith(_STEMS)]
+
+
+def _linked(command: Sequence[str]) -> list[Path]:
+    """Give the MPI libraries that programs of a command line are linked with."""
+    programs = [found for word in command if (found := shutil.which(word))]
+    listed = [subprocess.run(["ldd", path], capture_output=True, text=True, check=False) for path in programs]
+    return _libraries(
+        line.split()[2] for done in listed for line in done.stdout.splitlines() if "=> /" in line
+    )
+
+
+def _beside(launchers: Iterable[str]) -> list[Path]:
+    """Give the first MPI library in the directories that belong to a launcher."""
+    machine = os.uname().machine
+    for launcher in filter(None, map(shutil.which, launchers)):
+        for prefix in (Path(launcher).absolute().parent.parent, Path(launcher).resolve().parent.parent):
+            folders = [prefix / lib for lib in ("lib", "lib64", f"lib/{machine}-linux-gnu")]
+            if found := [folder / name for folder in folders for name in _NAMES if (folder / name).exists()]:
+                return found[:1]
+    return []
+
+
+def _headers(library: Path) -> Iterator[Path]:
+    """Yield the directories near a library that have an mpi.h."""
+    for folder in (library.parent, library.resolve().parent):
+        debian = [folder.parent.parent / "include" / folder.name / kind for kind in ("mpich", "openmpi")]
+        chosen = [path for path in debian if path.name in library.resolve().name]
+        for include in (
+            *chosen,
+            folder.parent / "include",
+            folder.parent.parent / "include",
+            folder / "include",
+        ):
+            if (include / "mpi.h").exists():
+                yield include

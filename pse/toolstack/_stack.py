@@ -1,0 +1,153 @@
+"""A stack seen from Python: what starts a command with one, what is in one, attaching one to this process.
+
+The C library does the work and reads the configuration; it is asked through the doors of attach.c
+(cext/toolstack).  What is wrong with a configuration is a `UsageError` here, before anything starts.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pse.errors import UsageError
+from pse.toolstack import _elf as elf
+from pse.toolstack._library import SHIPPED, library
+from pse.toolstack._mpi import Mpi, loaded_mpi
+
+CONFIGURATION = "PSE_TOOLS"
+"""The variable that names the configuration."""
+SEARCH = "PSE_TOOLS_PATH"
+"""The variable with directories to look for tools in, before those that come with pse."""
+
+_DESCRIBE = (
+    "import ctypes, os, sys; ctypes.CDLL(sys.argv[1]).pse_tools_describe(*map(os.fsencode, sys.argv[2:]))"
+)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One layer of a stack, as it was loaded."""
+
+    name: str
+    line: int
+    path: str
+    routines: tuple[str, ...]
+    services: tuple[tuple[str, str], ...]
+
+
+def environment(configuration: str, mpi: Mpi) -> dict[str, str]:
+    """Give the variables with which an MPI program runs under a stack.
+
+    Raises
+    ------
+    UsageError
+        If something is wrong with the configuration, with file and line.
+    """
+    file = os.path.abspath(configuration)
+    made = library(mpi)
+    verify(file, made)
+    before = os.environ.get("LD_PRELOAD")
+    return {CONFIGURATION: file, "LD_PRELOAD": f"{made}:{before}" if before else str(made)}
+
+
+def verify(file: str, made: Path) -> None:
+    """Look at a configuration and its tools' files, without running any tool."""
+    door = ctypes.CDLL(str(made)).pse_tools_verify
+    door.restype = ctypes.c_char_p
+    if wrong := door(os.fsencode(file)):
+        raise UsageError(os.fsdecode(wrong))
+
+
+def describe(configuration: str, mpi: Mpi) -> tuple[list[Tool], str]:
+    """Load and start a configuration's tools in a process of their own.
+
+    Returns
+    -------
+    list of Tool
+        From the program down.
+    str
+        What the tools and the stack printed.
+
+    Raises
+    ------
+    UsageError
+        If a tool is refused or refuses.
+    """
+    command = [
+        sys.executable,
+        "-c",
+        _DESCRIBE,
+        str(library(mpi)),
+        os.path.abspath(configuration),
+        str(mpi.path),
+    ]
+    done = subprocess.run(command, capture_output=True, check=False)
+    words = done.stderr.decode(errors="replace")
+    if done.returncode != 0:
+        raise UsageError(
+            words.removeprefix("error: ").strip() or f"loading ended with code {done.returncode}"
+        )
+    return list(_tools(done.stdout.decode(errors="replace"))), words
+
+
+def _tools(text: str) -> Iterator[Tool]:
+    for part in text.split("tool\t")[1:]:
+        (name, line, path), *rows = (row.split("\t") for row in part.splitlines())
+        routines = tuple(row[1] for row in rows if row[0] == "wraps")
+        services = tuple((row[1], row[2]) for row in rows if row[0] == "service")
+        yield Tool(name, int(line), path, routines, services)
+
+
+def available() -> Iterator[tuple[str, Path, int]]:
+    """Yield the tools on the search path, the first of each name: name, file, how many routines it wraps."""
+    seen: set[str] = set()
+    for directory in [*filter(None, os.environ.get(SEARCH, "").split(":")), str(SHIPPED)]:
+        for path in sorted(Path(directory).glob("*.so")):
+            name = path.stem.removeprefix("lib")
+            wrapped = [symbol for symbol in elf.read(path).functions if symbol.startswith("MPI_")]
+            if wrapped and name not in seen:
+                seen.add(name)
+                yield name, path, len(wrapped)
+
+
+def attach(configuration: str | os.PathLike[str]) -> bool:
+    """Put a stack under a program that has MPI loaded already, in this process.
+
+    Modules that are loaded have their calls of MPI led through the stack; if MPI is initialised, each tool
+    sees a call of MPI_Init_thread (or MPI_Init, if it wraps that one alone).  Modules that are loaded later
+    are led through the stack by another call of this function, which changes nothing else.
+
+    Parameters
+    ----------
+    configuration : path
+        The configuration file.
+
+    Returns
+    -------
+    bool
+        Whether the stack is new; False if this process has one already.
+
+    Raises
+    ------
+    UsageError
+        If something is wrong with the configuration, or no MPI library is loaded.  A tool that crashes, or
+        refuses to start, ends the process with code 2.
+    """
+    file, made = os.path.abspath(configuration), library(loaded_mpi())
+    verify(file, made)
+    door = ctypes.CDLL(str(made), mode=ctypes.RTLD_GLOBAL).pse_tools_attach
+    door.restype = ctypes.c_bool
+    return bool(door(os.fsencode(file)))
+
+
+def replace(command: Sequence[str], variables: dict[str, str]) -> None:
+    """Become a command, with more variables in its environment."""
+    try:
+        os.execvpe(command[0], list(command), os.environ | variables)
+    except OSError as error:
+        raise UsageError(f"{command[0]} can't be started: {error.strerror}") from None

@@ -1,0 +1,17 @@
+from ._counter_values import bits_of as bits_of, value_of as value_of
+from ._definitions import EdgeDefinition as EdgeDefinition
+from ._errors import TraceError as TraceError
+from ._events import (
+    EVENT_DTYPE as EVENT_DTYPE,
+    HEADER_DTYPE as HEADER_DTYPE,
+    NONE as NONE,
+    SCHEMA_VERSION as SCHEMA_VERSION,
+    EventType as EventType,
+    MessageFlag as MessageFlag,
+    Phase as Phase,
+    SendMode as SendMode,
+    State as State,
+    TextKind as TextKind,
+    ValueKind as ValueKind,
+    WaitReason as WaitReason,
+)

@@ -1,0 +1,33 @@
+"""Values of counters: 64 bits, and a kind that says how to read them."""
+
+from __future__ import annotations
+
+import struct
+
+from pse.trace.format._events import ValueKind
+
+
+def bits_of(value: float) -> int:
+    """Give the bits of a value of kind FLOATING.
+
+    Examples
+    --------
+    >>> hex(bits_of(1.0))
+    '0x3ff0000000000000'
+    """
+    bits: int = struct.unpack("<Q", struct.pack("<d", value))[0]
+    return bits
+
+
+def value_of(bits: int, kind: int) -> float:
+    """Read bits as the kind says; what is of no known kind counts as UNSIGNED.
+
+    Examples
+    --------
+    >>> value_of(bits_of(0.25), ValueKind.FLOATING), value_of(2**64 - 1, ValueKind.SIGNED)
+    (0.25, -1)
+    """
+    if kind == ValueKind.FLOATING:
+        value: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
+        return value
+    return bits - 2**64 if kind == ValueKind.SIGNED and bits >> 63 else bits

@@ -1,0 +1,88 @@
+"""Output that is there whole or not at all.
+
+What is written goes to a hidden neighbour first and takes its place when it is complete; whatever goes wrong,
+the neighbour is removed.  What already exists is never overwritten.
+
+May touch: the output's path and its hidden neighbour.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pse.trace.format._errors import TraceError
+
+
+@contextlib.contextmanager
+def new_directory(path: Path) -> Iterator[Path]:
+    """Give a directory to write into, which becomes `path` at the end; an empty one may be there already.
+
+    Raises
+    ------
+    TraceError
+        Something is there already, or it can't be written.
+    """
+    with _explained(path):
+        if path.is_symlink() or (path.exists() and not path.is_dir()):
+            raise TraceError(f"{path} is there already and is no directory", help=_HELP)
+        if path.exists() and any(path.iterdir()):
+            raise TraceError(f"{path} is there already and not empty", help=_HELP)
+        part = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=_parent(path)))
+        try:
+            yield part
+            part.chmod(0o777 & ~_umask())
+            part.replace(path)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Give a file to write to, which becomes `path` at the end; an empty file may be there already.
+
+    Raises
+    ------
+    TraceError
+        Something is there already, or it can't be written.
+    """
+    with _explained(path):
+        if path.exists() and not path.is_file():
+            raise TraceError(f"{path} is there already and is no file", help=_HELP)
+        if path.exists() and path.stat().st_size:
+            raise TraceError(f"{path} is there already", help=_HELP)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=_parent(path))
+        os.close(handle)
+        part = Path(name)
+        try:
+            yield part
+            part.chmod(0o666 & ~_umask())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+_HELP = "name another one with -o, or remove it first"
+
+
+def _parent(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.parent
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise TraceError(f"{path} can't be written: {error.strerror or error}") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""OTF2 archives, read and written."""

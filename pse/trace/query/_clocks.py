@@ -1,0 +1,212 @@
+"""The run's time: what the clocks of all hosts show, made comparable.
+
+Ranks of one host share its clock, so only hosts differ.  Where the run compared two clocks (CLOCK_SYNC), the
+offset between them is interpolated linearly: t' = t + o1 + (o2 - o1) / (l2 - l1) * (t - l1).  Offsets may
+form a chain: a host compared with a host that was compared with another.  Hosts that nobody compared keep
+their wall clocks, which is said.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from pse.trace.format._events import EventType
+from pse.trace.query._tables import low
+from pse.trace.store._files import Array, RankFile
+
+ONE_CLOCK = 1_000_000  # ns; what is more isn't the error of a comparison with itself.
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One host's clock beside another's.
+
+    Parameters
+    ----------
+    reference : str
+        Name of the other host.
+    times : tuple of int
+        When they were compared, ns of this host's clock, ascending.
+    offsets : tuple of int
+        What to add to this host's time then, ns.
+    """
+
+    reference: str
+    times: tuple[int, ...]
+    offsets: tuple[int, ...]
+
+    def convert(self, times: Array) -> Array:
+        """Times of this host by the other's clock, int64."""
+        offset = np.empty(len(times), "<i8")
+        for begin, at_begin, slope in self._pieces():
+            here = times >= begin if begin is not None else slice(None)
+            since = times[here] - np.int64(self.times[0] if begin is None else begin)
+            with np.errstate(invalid="ignore"):  # Damaged times may be anything.
+                offset[here] = at_begin + np.rint(slope * since).astype("<i8")
+        converted: Array = times + offset
+        return converted
+
+    def _pieces(self) -> Iterator[tuple[int | None, int, float]]:
+        """From when on (None: always), the offset then, and its slope: before and after all, the mean one."""
+        points = list(zip(self.times, self.offsets, strict=True))
+        mean = _slope(points[0], points[-1])
+        yield None, self.offsets[0], mean
+        for one, other in itertools.pairwise(points):
+            yield *one, _slope(one, other)
+        yield *points[-1], mean
+
+    def runs_backwards(self) -> bool:
+        """Whether a later time of this host would be an earlier one of the other's."""
+        shown = [time + offset for time, offset in zip(self.times, self.offsets, strict=True)]
+        return any(later <= earlier for earlier, later in itertools.pairwise(shown))
+
+
+class RunClock:
+    """Converts the times of each rank's host into the run's: ns since its earliest event.
+
+    Parameters
+    ----------
+    files : mapping of int to RankFile
+        The usable files by rank.
+    named : mapping of int to str
+        Hosts of ranks, also of those whose files are missing.
+
+    Attributes
+    ----------
+    origin : int
+        The earliest event of all ranks, ns since 1970 (UTC).
+    span : int
+        From the earliest event to the latest, ns.
+    problems : tuple of str
+        What makes times of different hosts hard to compare, a sentence each.
+    """
+
+    def __init__(self, files: Mapping[int, RankFile], named: Mapping[int, str]) -> None:
+        self._hosts = {**named, **{rank: file.host for rank, file in files.items()}}
+        self._anchors = _anchors(files)
+        problems: list[str] = []
+        self._comparisons = _comparisons(files, self._hosts, problems)
+        self.origin = 0
+        ends = [end for rank, file in files.items() if len(file.events) for end in self._ends(rank, file)]
+        self.origin = min(ends, default=0)
+        self.span = max(ends, default=0) - self.origin
+        self.problems = (*problems, *self._uncompared())
+
+    def times(self, rank: int, raw: Array) -> Array:
+        """Times of a rank's clock as the run's, int64 ns, shape as given."""
+        times = np.asarray(raw).astype("<i8")
+        host = self._hosts[rank]
+        for comparison in self._chain(host):
+            times = comparison.convert(times)
+        shifted: Array = times + np.int64(_signed(self._anchor(self._root(host)) - self.origin))
+        return shifted
+
+    def shift(self, rank: int) -> int | None:
+        """What `times` adds to all times of a rank, ns; None if that isn't the same for all."""
+        host = self._hosts[rank]
+        return None if host in self._comparisons else _signed(self._anchor(host) - self.origin)
+
+    def _chain(self, host: str) -> Iterator[Comparison]:
+        while host in self._comparisons:
+            yield self._comparisons[host]
+            host = self._comparisons[host].reference
+
+    def _root(self, host: str) -> str:
+        """The host whose clock is the reference in the end."""
+        return next(reversed([host, *(step.reference for step in self._chain(host))]))
+
+    def _anchor(self, host: str) -> int:
+        """What makes a reference's clock a wall clock; where its files are missing, what others say of it."""
+        if host not in self._anchors:
+            other = next(other for other in self._anchors if self._root(other) == host)
+            offset = sum(step.offsets[0] for step in self._chain(other))
+            return self._anchors[other] - offset
+        return self._anchors[host]
+
+    def _ends(self, rank: int, file: RankFile) -> list[int]:
+        return [int(time) for time in self.times(rank, np.array(file.times, "<u8"))]
+
+    def _uncompared(self) -> Iterator[str]:
+        roots = sorted({self._root(host) for host in self._anchors})
+        if len(roots) > 1:
+            yield (
+                f"the clocks of {', '.join(roots)} were not compared: "
+                "times of different hosts are those of their wall clocks"
+            )
+        for host, comparison in self._comparisons.items():
+            if len(comparison.times) == 1:
+                yield f"the clock of {host} was compared only once: how much it drifted later is not known"
+
+
+def _slope(one: tuple[int, int], other: tuple[int, int]) -> float:
+    return (other[1] - one[1]) / (other[0] - one[0]) if other != one else 0.0
+
+
+def _anchors(files: Mapping[int, RankFile]) -> dict[str, int]:
+    """What to add to each host's clock to have its wall clock, by its lowest rank."""
+    anchors: dict[str, int] = {}
+    for rank in sorted(files):
+        anchors.setdefault(files[rank].host, files[rank].start_real - files[rank].start_clock)
+    return anchors
+
+
+def _comparisons(
+    files: Mapping[int, RankFile], hosts: Mapping[int, str], problems: list[str]
+) -> dict[str, Comparison]:
+    """How each host's clock compares with another's; hosts that were compared with none are left out."""
+    found: dict[str, Comparison] = {}
+    for rank in sorted(files):
+        for reference, made in _compared(files[rank], hosts):
+            host = hosts[rank]
+            if made.reference != host and host not in found:
+                _keep(host, made, found, problems)
+            elif made.reference == host and (off := max(map(abs, made.offsets))) > ONE_CLOCK:
+                problems.append(
+                    f"ranks {reference} and {rank} both call their host {host}, but its clock differs by "
+                    f"{off / 1e9:.3g} s: times of its ranks can't be compared"
+                )
+    return found
+
+
+def _compared(file: RankFile, hosts: Mapping[int, str]) -> Iterator[tuple[int, Comparison]]:
+    """The ranks that one has compared its clock with."""
+    if not file.counts[EventType.CLOCK_SYNC]:
+        return
+    syncs = file.events[file.types == EventType.CLOCK_SYNC]
+    references = low(syncs["c"])
+    for reference in np.unique(references).tolist():
+        host = hosts.get(reference, f"the host of rank {reference}")
+        yield reference, _comparison(host, syncs[references == reference])
+
+
+def _comparison(reference: str, syncs: Array) -> Comparison:
+    columns = syncs["time"].astype("<i8"), syncs["a"].astype("<i8")
+    points = dict(zip(*(column.tolist() for column in columns), strict=True))
+    return Comparison(reference, tuple(sorted(points)), tuple(points[time] for time in sorted(points)))
+
+
+def _keep(host: str, made: Comparison, found: dict[str, Comparison], problems: list[str]) -> None:
+    """Take a comparison that leads to a reference; of one by which time runs backwards, the first offset."""
+    seen, step = {host}, made.reference
+    while step in found and step not in seen:
+        seen.add(step)
+        step = found[step].reference
+    if step in seen:
+        problems.append(f"the clock of {host} was compared in a circle; that comparison is left out")
+        return
+    if made.runs_backwards():
+        problems.append(
+            f"the comparisons of the clock of {host} with that of {made.reference} would make time run "
+            "backwards; only the first is used"
+        )
+        made = Comparison(made.reference, made.times[:1], made.offsets[:1])
+    found[host] = made
+
+
+def _signed(value: int) -> int:
+    """A number modulo 2**64 as int64 has it: damaged headers hold anything."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)

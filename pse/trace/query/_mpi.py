@@ -1,0 +1,131 @@
+"""What ranks did in MPI: calls of routines, and what went through each communicator.
+
+The tool ``trace`` of the tool stack records it.  Routines and communicators are numbered by each rank for
+itself; here they have names, the same on all ranks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pse.trace.format._events import EventType, TextKind
+from pse.trace.query._column_extraction import Rows, counts_of
+from pse.trace.query._group_reduce import Groups
+from pse.trace.query._tables import high, low
+from pse.trace.store._files import Array
+
+if TYPE_CHECKING:
+    from pse.trace.query._reader import Trace
+
+ROUTINE_CALL_DTYPE = np.dtype(
+    [
+        ("rank", "<u4"),
+        ("routine", "<u4"),  # index of the list of names that comes with the table
+        ("enter", "<i8"),  # ns since the run's origin
+        ("leave", "<i8"),  # ns since the run's origin
+        ("returned", "<i8"),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Communicator:
+    """A communicator as all its ranks know it.
+
+    Parameters
+    ----------
+    leader : int
+        Rank of the job that is its rank 0.
+    number : int
+        The leader's number for it.
+    size : int
+        How many ranks it has.
+    name : str
+        What MPI_Comm_set_name gave it, else ``communicator LEADER.NUMBER``.
+    """
+
+    leader: int
+    number: int
+    size: int
+    name: str
+
+
+def routine_calls(trace: Trace) -> tuple[Array, list[str]]:
+    """All calls of routines that returned, and the routines' names: array of `ROUTINE_CALL_DTYPE`.
+
+    Calls are sorted by rank, then by the time of their end.
+    """
+    names: dict[str, int] = {}
+    calls = _CALLS.of(trace, EventType.REGION_LEAVE)
+    parts = np.split(calls["routine"], np.cumsum(counts_of(trace, EventType.REGION_LEAVE)))
+    for rank, numbers in zip(trace.ranks, parts, strict=False):
+        if len(numbers):
+            numbers[:] = _renumbered(trace, rank, numbers, names)
+    return calls, list(names)
+
+
+def _renumbered(trace: Trace, rank: int, numbers: Array, names: dict[str, int]) -> Array:
+    """A rank's own numbers of routines as places in the list of all names."""
+    own, places = np.unique(numbers, return_inverse=True)
+    texts = trace.texts(rank)
+    labels = [texts.get((TextKind.REGION, int(number)), f"routine {number}") for number in own]
+    common: Array = np.array([names.setdefault(label, len(names)) for label in labels], "<u4")[places]
+    return common
+
+
+_CALLS = Rows(ROUTINE_CALL_DTYPE, routine="a.low", enter="time(b)", leave="time(time)", returned="c")
+
+
+def communicators(trace: Trace, rank: int) -> dict[int, Communicator]:
+    """The communicators of a rank by its own number for them."""
+    texts = trace.texts(rank)
+    made = {}
+    for event in trace.select(rank, EventType.MPI_COMMUNICATOR):
+        leader, number = int(low(event["b"])), int(high(event["b"]))
+        own = int(low(event["a"]))
+        name = texts.get((TextKind.COMMUNICATOR, own), f"communicator {leader}.{number}")
+        made[own] = Communicator(leader, number, int(low(event["c"])), name)
+    return made
+
+
+@dataclass(frozen=True)
+class MpiTraffic:
+    """What one rank did on one communicator: numbers of operations, and their bytes."""
+
+    rank: int
+    communicator: Communicator
+    sent: int
+    sent_bytes: int
+    received: int
+    received_bytes: int
+    collectives: int
+    collective_sent_bytes: int
+    collective_received_bytes: int
+
+
+def traffic(trace: Trace) -> list[MpiTraffic]:
+    """What went through each communicator, by rank."""
+    return [row for rank in trace.ranks for row in _rank_traffic(trace, rank)]
+
+
+_COUNTED = (EventType.MPI_SEND, EventType.MPI_RECEIVE, EventType.MPI_COLLECTIVE_END)
+
+
+def _rank_traffic(trace: Trace, rank: int) -> list[MpiTraffic]:
+    events = trace.select(rank, *_COUNTED)
+    known = communicators(trace, rank) if len(events) else {}
+    groups = Groups(low(events["c"]))
+    columns = []
+    for kind in _COUNTED:
+        chosen = events["type"] == kind
+        columns += [groups.sum(chosen), groups.sum(np.where(chosen, events["a"], 0))]
+    columns.append(groups.sum(np.where(events["type"] == EventType.MPI_COLLECTIVE_END, events["b"], 0)))
+    return [
+        MpiTraffic(
+            rank, known.get(int(own), Communicator(rank, int(own), 0, f"communicator {own}")), *map(int, row)
+        )
+        for own, *row in zip(groups.first, *columns, strict=True)
+    ]

@@ -1,0 +1,177 @@
+"""MPI's messages and collective operations with ranks of the job: sends matched with their receives.
+
+Events name partners by their rank in a communicator, and communicators by each rank's own number; here both
+are numbers for all ranks.  The nth send to a rank, by communicator and tag, is the nth receive from there
+that was posted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pse.trace.format._events import NONE, EventType
+from pse.trace.query._reader import Trace
+from pse.trace.query._tables import high, low, match_keys, ordinals
+from pse.trace.store._files import Array
+
+MPI_MESSAGE_DTYPE = np.dtype(
+    [
+        ("sender", "<u4"),  # rank of the job
+        ("receiver", "<u4"),  # rank of the job
+        ("communicator", "<u4"),  # the same number on all ranks
+        ("tag", "<u4"),
+        ("bytes", "<u8"),
+        ("sent", "<i8"),  # ns; a missing end: -1
+        ("received", "<i8"),  # ns; a missing end: -1
+        ("posted", "<i8"),  # ns when its receive was, if that was a request of its own; else -1
+        ("complete", "<i8"),  # ns when its sending was, if that was a request of its own; else -1
+        ("mode", "<u2"),  # SendMode
+    ]
+)
+COLLECTIVE_DTYPE = np.dtype(
+    [
+        ("rank", "<u4"),
+        ("communicator", "<u4"),  # the same number on all ranks
+        ("ordinal", "<i8"),  # of the operation on its communicator, the same on all ranks
+        ("operation", "<u2"),  # Collective
+        ("begin", "<i8"),  # ns
+    ]
+)
+
+
+class Communicators:
+    """The communicators of all ranks, with numbers that are the same on all of them, and their members.
+
+    Parameters
+    ----------
+    trace : Trace
+        What the ranks said about them.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._own: dict[int, tuple[Array, Array]] = {}
+        members: dict[tuple[int, int], int] = {}
+        for rank in trace.ranks:
+            made = trace.select(rank, EventType.MPI_COMMUNICATOR)
+            lines = trace.select(rank, EventType.MPI_COMMUNICATOR_RANKS)
+            self._own[rank] = self._numbered(made)
+            for own, leader, its, size, place in zip(*_fields(made), strict=True):
+                number = self._numbers[leader, its]
+                members |= {(number, 0): leader, (number, place): rank}
+                if place == 0:
+                    members |= {(number, i): r for i, r in enumerate(_members(lines, own)[:size])}
+        keys = [(number << 32) | place for number, place in members]
+        order = np.argsort(np.array(keys, "<u8"))
+        self._keys, self._ranks = np.array(keys, "<u8")[order], np.array(list(members.values()), "<u4")[order]
+
+    def number(self, rank: int, own: Array) -> Array:
+        """For a rank's own numbers the common ones, NONE for unknown ones."""
+        owns, numbers = self._own[rank]
+        if not len(owns):
+            return np.full(len(own), NONE, "<u4")
+        found = np.minimum(np.searchsorted(owns, own), len(owns) - 1)
+        return np.where(owns[found] == own, numbers[found], NONE).astype("<u4")
+
+    def job_rank(self, numbers: Array, places: Array) -> Array:
+        """For ranks of communicators those of the job, NONE for unknown ones."""
+        keys = (numbers.astype("<u8") << np.uint64(32)) | places.astype("<u8")
+        if not len(self._keys):
+            return np.full(len(keys), NONE, "<u4")
+        found = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[found] == keys, self._ranks[found], NONE).astype("<u4")
+
+    def _numbered(self, made: Array) -> tuple[Array, Array]:
+        """A rank's own numbers, ascending, and the common ones."""
+        owns, leaders, its, *_ = _fields(made)
+        found = {}
+        for own, leader, number in zip(owns, leaders, its, strict=True):
+            found[own] = self._numbers.setdefault((leader, number), len(self._numbers))
+        ordered = sorted(found)
+        return np.array(ordered, "<u4"), np.array([found[own] for own in ordered], "<u4")
+
+
+def _fields(made: Array) -> tuple[Any, ...]:
+    """Own number, leader, the leader's number, size and place of each MPI_COMMUNICATOR."""
+    columns = (low(made["a"]), low(made["b"]), high(made["b"]), low(made["c"]), high(made["c"]))
+    return tuple(column.tolist() for column in columns)
+
+
+def _members(lines: Array, own: int) -> list[int]:
+    """Ranks of the job that are in a communicator, in its order, as its rank 0 says; then NONEs."""
+    lines = lines[low(lines["a"]) == own]
+    lines = lines[np.argsort(high(lines["a"]), kind="stable")]
+    columns = [low(lines["b"]), high(lines["b"]), low(lines["c"]), high(lines["c"])]
+    members: list[int] = np.stack(columns, axis=1).reshape(-1).tolist()
+    return members
+
+
+def mpi_messages(trace: Trace) -> Array:
+    """All messages of MPI between ranks of the job: array of `MPI_MESSAGE_DTYPE`.
+
+    Those of which only one end is there come last, with -1 as the time of the other.
+    """
+    known = Communicators(trace)
+    sends = [_ends(trace, known, rank, EventType.MPI_SEND) for rank in trace.ranks]
+    receives = [_ends(trace, known, rank, EventType.MPI_RECEIVE) for rank in trace.ranks]
+    out, back = (np.concatenate([np.empty(0, MPI_MESSAGE_DTYPE), *ends]) for ends in (sends, receives))
+    kinds = [[end[name] for name in ("communicator", "sender", "receiver", "tag")] for end in (out, back)]
+    posted = np.where(back["posted"] >= 0, back["posted"], back["received"])
+    keys = [
+        (*columns, ordinals(columns, times)) for columns, times in zip(kinds, (None, posted), strict=True)
+    ]
+    sent, received = match_keys(keys[0], keys[1])
+    matched = out[sent]
+    matched["received"], matched["posted"] = back["received"][received], back["posted"][received]
+    return np.concatenate([matched, np.delete(out, sent), np.delete(back, received)])
+
+
+def _ends(trace: Trace, known: Communicators, rank: int, kind: EventType) -> Array:
+    events = trace.select(rank, kind)
+    ends = np.zeros(len(events), MPI_MESSAGE_DTYPE)
+    ends["communicator"] = known.number(rank, low(events["c"]))
+    other = known.job_rank(ends["communicator"], low(events["b"]))
+    is_send = kind == EventType.MPI_SEND
+    ends["sender"], ends["receiver"] = (rank, other) if is_send else (other, rank)
+    ends["tag"], ends["bytes"] = high(events["b"]), events["a"]
+    times = trace.run_times(rank, events["time"])
+    ends["sent"], ends["received"] = (times, -1) if is_send else (-1, times)
+    ends["posted"] = ends["complete"] = -1
+    if is_send:
+        ends["mode"] = events["flags"]
+        ends["complete"] = _of_requests(trace, rank, EventType.MPI_SEND_COMPLETE, high(events["c"]))
+    else:
+        ends["posted"] = _of_requests(trace, rank, EventType.MPI_RECEIVE_POST, high(events["c"]))
+    known_ends: Array = ends[other != NONE]
+    return known_ends
+
+
+def _of_requests(trace: Trace, rank: int, kind: EventType, requests: Array) -> Array:
+    """When a rank's requests had an event of a kind, -1 where they had none; request 0 is no request."""
+    events = trace.select(rank, kind)
+    numbers = high(events["c"])
+    order = np.argsort(numbers, kind="stable")
+    numbers, times = numbers[order], trace.run_times(rank, events["time"])[order]
+    if not len(numbers):
+        return np.full(len(requests), -1)
+    place = np.minimum(np.searchsorted(numbers, requests), len(numbers) - 1)
+    return np.where((numbers[place] == requests) & (requests > 0), times[place], -1)
+
+
+def collectives(trace: Trace) -> Array:
+    """All collective operations of MPI, by rank, then in order: array of `COLLECTIVE_DTYPE`."""
+    known = Communicators(trace)
+    parts = [np.empty(0, COLLECTIVE_DTYPE)]
+    for rank in trace.ranks:
+        events = trace.select(rank, EventType.MPI_COLLECTIVE_BEGIN)
+        made = np.zeros(len(events), COLLECTIVE_DTYPE)
+        made["rank"], made["operation"] = rank, events["flags"]
+        made["communicator"] = known.number(rank, low(events["c"]))
+        made["begin"] = trace.run_times(rank, events["time"])
+        order = np.argsort(made["communicator"], kind="stable")
+        begins = np.searchsorted(made["communicator"][order], made["communicator"][order], side="left")
+        made["ordinal"][order] = np.arange(len(made)) - begins
+        parts.append(made)
+    return np.concatenate(parts)

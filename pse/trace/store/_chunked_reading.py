@@ -1,0 +1,60 @@
+"""The records of a rank in pieces, of which only one is in memory at a time.
+
+A mapped page counts as the process's memory once it was looked at.  Whoever goes once over a trace that is
+larger than memory says so here, and what was read is given back behind the reader.
+
+May touch: the residence of mapped pages, never what they hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+PIECE = 1 << 18
+"""Records in a piece: 12 MiB."""
+_POPULATE_READ = 22  # Linux 5.14: map a range at once instead of by faults.
+
+
+def pieces(records: Array) -> Iterator[Array]:
+    """Go over a contiguous array of records, at most `PIECE` at a time.
+
+    Pages of a mapped file are given back after each piece; the array stays valid.
+    """
+    mapping = _mapping(records)
+    begin = _address(records) - _address(np.frombuffer(mapping, "u1")) if mapping is not None else 0
+    for at in range(0, len(records), PIECE):
+        piece = records[at : at + PIECE]
+        first = begin + at * records.itemsize
+        if mapping is not None:
+            _advise(mapping, _POPULATE_READ, first, piece.nbytes)
+        yield piece
+        if mapping is not None:
+            _advise(mapping, mmap.MADV_DONTNEED, first, piece.nbytes)
+
+
+def _mapping(records: Array) -> mmap.mmap | None:
+    """The mapped file that an array lies in, as `numpy.memmap` made it; None for memory of its own."""
+    base: Any = records
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return base if isinstance(base, mmap.mmap) else None
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _advise(mapping: mmap.mmap, advice: int, begin: int, length: int) -> None:
+    """Pages that only a part of lies in the range belong to it."""
+    page = mmap.PAGESIZE
+    first = begin // page * page
+    with contextlib.suppress(OSError):  # An older kernel; it is only advice.
+        mapping.madvise(advice, first, min(begin + length, len(mapping)) - first)

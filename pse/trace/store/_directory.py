@@ -1,0 +1,124 @@
+"""The files of a trace beside its events: its definitions, and a copy of the program.
+
+The copy is there so that views and advice outlive the program's changes.
+
+May touch: these two files of the directory it is given, and (``create``) an older trace's files there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from pse.trace.format._definitions import Definitions, digest
+from pse.trace.format._errors import TraceError
+
+FILE_NAME = "definitions.json"
+PROGRAM_NAME = "program.coven"
+RESIDUALS = ".residuals"  # What imported times lack (``residuals.py``).
+RANK_FILE = re.compile(r"rank-(\d{5,})(\.mpi)?\.events")  # The runtime's, and the tool `trace`'s.
+
+
+def create(directory: str | os.PathLike[str]) -> None:
+    """Make a directory ready for a new trace; an older trace in it is removed, other files are left alone.
+
+    The launcher calls it once per host, before any rank opens its recorder.  The tool ``trace`` is earlier:
+    where it writes to the same directory (PSE_TRACE_DIRECTORY), its files are left to it.
+
+    Raises
+    ------
+    TraceError
+        It can't be made or is not writable.
+    """
+    path = Path(directory)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        for old in path.iterdir():
+            found = RANK_FILE.fullmatch(old.name)
+            ours = old.name in (FILE_NAME, PROGRAM_NAME) or old.suffix == RESIDUALS
+            if ours or (found and not (found[2] and _is_tools(path))):
+                old.unlink(missing_ok=True)  # Hosts may share the directory.
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError as error:
+        raise TraceError(
+            f"no trace can be written to {path}: {error.strerror}",
+            help="name a directory that you may write to",
+        ) from error
+
+
+def _is_tools(path: Path) -> bool:
+    return os.environ.get("PSE_TRACE_DIRECTORY") == os.path.abspath(path)
+
+
+def write_definitions(directory: str | os.PathLike[str], definitions: Definitions) -> None:
+    """Write ``definitions.json`` in one step: a reader sees all of it or nothing.
+
+    Raises
+    ------
+    TraceError
+        It can't be written there.
+    """
+    _write(Path(directory) / FILE_NAME, definitions.to_json())
+
+
+def write_program(directory: str | os.PathLike[str], text: str) -> None:
+    """Write a copy of the program, of which `Definitions.text_sha256` is the `digest`.
+
+    Raises
+    ------
+    TraceError
+        It can't be written there.
+    """
+    _write(Path(directory) / PROGRAM_NAME, text)
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_suffix(".part")
+    try:
+        part.write_bytes(text.encode())
+        part.replace(path)
+    except OSError as error:
+        raise TraceError(f"{path} can't be written: {error.strerror}") from error
+
+
+def read_definitions(directory: str | os.PathLike[str]) -> Definitions:
+    """Read ``definitions.json``.
+
+    Raises
+    ------
+    TraceError
+        It isn't there, can't be read or isn't sound; the message says which file.
+    """
+    path = Path(directory) / FILE_NAME
+    try:
+        return Definitions.from_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TraceError(f"{path} can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TraceError(f"{path}: it isn't UTF-8 text") from error
+    except TraceError as error:
+        raise TraceError(f"{path}: {error.message}", help=error.help) from error
+
+
+def read_program(directory: str | os.PathLike[str], definitions: Definitions) -> str | None:
+    """Read the copy of the program; None if there is none.
+
+    Raises
+    ------
+    TraceError
+        It can't be read, or isn't the text that ran.
+    """
+    path = Path(directory) / PROGRAM_NAME
+    try:
+        text = path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TraceError(f"{path} can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TraceError(f"{path}: it isn't UTF-8 text") from error
+    if digest(text) != definitions.text_sha256:
+        raise TraceError(f"{path} isn't the text that ran: it was changed since")
+    return text

@@ -1,0 +1,226 @@
+"""One rank's file of events: its header checked, its records mapped.
+
+Nothing is parsed: the records of a file *are* a NumPy array.  They are looked through once, in C, for what
+all tables need: how many there are of each type, for a rank may have been killed, its disk may have been
+full, and the file may have been cut by a copy; and whether time goes forward.
+
+May touch: the limit of open files; files are mapped for reading.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pse.trace._reading import merge, scan
+from pse.trace.format._errors import TraceError
+from pse.trace.format._events import EVENT_DTYPE, HEADER_DTYPE, SCHEMA_VERSION, State
+from pse.trace.store._chunked_reading import PIECE, pieces
+
+Array = npt.NDArray[Any]
+
+BYTE_ORDER = 0x01020304
+MOST_RANKS = 1 << 22  # Tables by rank stay small.
+MOST_TYPES = 256  # Types that are told apart.
+FOUND = 6  # Numbers that a scan finds, before those for each type.
+
+
+@dataclass(frozen=True)
+class RankFile:
+    """The events of one rank.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    rank : int
+        Who wrote it.
+    host : str
+        Where it ran.
+    pid : int
+        Its process id there.
+    start_real : int
+        When recording began, ns since 1970 (UTC).
+    start_clock : int
+        The same moment by the clock of the events, ns.
+    closed : bool
+        Whether the writer closed it; if not, it still runs or was killed.
+    events : structured array of EVENT_DTYPE
+        All complete records, mapped read-only.
+    types : array of uint8
+        The type of each; 0 for 256 and above.
+    counts : tuple of int
+        How many there are of each of these types.
+    times : tuple of int
+        The least and the greatest time among them, ns of the clock of the events.
+    problems : tuple of str
+        What is missing, and why.
+    """
+
+    path: Path
+    rank: int
+    host: str
+    pid: int
+    start_real: int
+    start_clock: int
+    closed: bool
+    events: Array
+    types: Array
+    counts: tuple[int, ...]
+    times: tuple[int, int]
+    problems: tuple[str, ...]
+
+
+def open_rank_file(path: Path, rank: int) -> RankFile:
+    """Map the events of one rank.
+
+    Raises
+    ------
+    TraceError
+        It can't be read, isn't such a file, is another rank's, or is newer than this reader.
+    """
+    try:
+        return _open(path, rank)
+    except OSError as error:
+        if error.errno == errno.EMFILE and _may_open_more():
+            return open_rank_file(path, rank)
+        raise TraceError(f"{path} can't be read: {error.strerror}") from error
+
+
+def _may_open_more() -> bool:
+    """Raise this process's limit of open files, of which each mapped one takes one, to what it may be."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if now == most:
+        return False
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return True
+
+
+def merge_rank_files(first: RankFile, second: RankFile) -> RankFile:
+    """One rank's events from two writers in its process, as one file in the order of time.
+
+    The events are copied, as they must be; at equal times those of `first` come first.
+    """
+    events = np.empty(len(first.events) + len(second.events), EVENT_DTYPE)
+    merge(raw(first.events), raw(second.events), raw(events))
+    events, types, counts, times, _ = _looked_through(first.rank, events, len(events))
+    return replace(
+        first,
+        closed=first.closed and second.closed,
+        events=events,
+        types=types,
+        counts=counts,
+        times=times,
+        problems=first.problems + tuple(f"{problem} ({second.path.name})" for problem in second.problems),
+    )
+
+
+def raw(records: Array) -> Array:
+    """Contiguous records or rows as bytes, as the kernels want them."""
+    return records.view("u1").reshape(-1)
+
+
+def _open(path: Path, rank: int) -> RankFile:
+    size = path.stat().st_size
+    header = _read_header(path, size)
+    if header["rank"] != rank:
+        raise TraceError(f"{path} holds the events of rank {header['rank']}, by its name it is rank {rank}'s")
+    if rank >= MOST_RANKS:
+        raise TraceError(f"{path}: ranks below {MOST_RANKS:,} are expected")
+    records = _map_records(path, size, int(header["header_size"]))
+    events, types, counts, times, backwards = _looked_through(rank, records, int(header["records"]))
+    return RankFile(
+        path=path,
+        rank=rank,
+        host=bytes(header["host"]).decode(errors="replace"),
+        pid=int(header["pid"]),
+        start_real=int(header["start_real"]),
+        start_clock=int(header["start_clock"]),
+        closed=bool(header["state"] & State.CLOSED),
+        events=events,
+        types=types,
+        counts=counts,
+        times=times,
+        problems=(*_problems(rank, header, len(events)), *backwards),
+    )
+
+
+def _read_header(path: Path, size: int) -> Any:
+    with path.open("rb") as file:
+        data = file.read(HEADER_DTYPE.itemsize)
+    if not data:
+        raise TraceError(f"{path} is empty")
+    if not data.startswith(b"PSETRACE"[: len(data)]):
+        raise TraceError(f"{path} is no file of events: it begins with {data[:8]!r}, not b'PSETRACE'")
+    if len(data) < HEADER_DTYPE.itemsize:
+        raise TraceError(f"{path} ends within its header, after {size} bytes")
+    header = np.frombuffer(data, HEADER_DTYPE)[0]
+    _check_header(path, header, size)
+    return header
+
+
+def _check_header(path: Path, header: Any, size: int) -> None:
+    if header["byte_order"] != BYTE_ORDER:
+        raise TraceError(f"{path} was written on a machine of another byte order, or its header is damaged")
+    if header["version"] > SCHEMA_VERSION:
+        raise TraceError(
+            f"{path} has version {header['version']} of the event format, "
+            f"this pse reads up to version {SCHEMA_VERSION}",
+            help="read it with the pse that recorded it, or a newer one",
+        )
+    if header["record_size"] != EVENT_DTYPE.itemsize or header["header_size"] < HEADER_DTYPE.itemsize:
+        raise TraceError(f"{path}: its header is damaged (records of {header['record_size']} bytes)")
+    if header["header_size"] > size:
+        raise TraceError(f"{path} ends within its header, after {size} bytes")
+
+
+def _map_records(path: Path, size: int, begin: int) -> Array:
+    """Map all whole records that the file has room for, written or not."""
+    room = (size - begin) // EVENT_DTYPE.itemsize
+    if room == 0:
+        return np.empty(0, EVENT_DTYPE)
+    return np.memmap(path, EVENT_DTYPE, mode="r", offset=begin, shape=(room,)).view(np.ndarray)
+
+
+def _looked_through(
+    rank: int, records: Array, certain: int
+) -> tuple[Array, Array, tuple[int, ...], tuple[int, int], list[str]]:
+    """Find the complete records: those that the header is certain of, and on up to a type of zero.
+
+    Gives them, their types, how many there are of each, their first and last time, and what is wrong.
+    """
+    types, found, count = np.zeros(len(records), "u1"), np.zeros(FOUND + MOST_TYPES, "<u8"), 0
+    for piece in pieces(records):
+        count += scan(raw(piece), certain, types[count : count + len(piece)], found)
+        if count % PIECE:
+            break
+    earliest, latest, _, backwards, furthest, *counts = found[1:].tolist()
+    problems = []
+    if backwards:
+        often = "once" if backwards == 1 else f"{backwards:,} times"
+        problems.append(
+            f"rank {rank}: its clock ran backwards {often}, by at most {furthest / 1e9:.3g} s; "
+            "times around there are wrong"
+        )
+    return records[:count], types[:count], tuple(counts), (earliest, latest), problems
+
+
+def _problems(rank: int, header: Any, count: int) -> tuple[str, ...]:
+    problems = []
+    if header["state"] & State.TRUNCATED:
+        reason = os.strerror(int(header["error"]))
+        problems.append(f"rank {rank}: recording stopped after {count:,} events: {reason}")
+    elif not header["state"] & State.CLOSED:
+        problems.append(f"rank {rank}: it was killed or still runs; its {count:,} events so far are shown")
+    if count < header["records"]:
+        problems.append(
+            f"rank {rank}: the file was cut: {count:,} of its {header['records']:,} events are there"
+        )
+    return tuple(problems)

@@ -1,0 +1,41 @@
+"""What is wrong with a trace, in few sentences: what many ranks have alike is said of the first."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+
+ALIKE = 3
+"""Ranks from which on a sentence is said once."""
+_OF_RANK = re.compile(r"rank (\d+): (.*)", re.DOTALL)
+_NUMBER = re.compile(r"\d[\d,.]*")
+
+
+def gathered(problems: Iterable[str]) -> tuple[str, ...]:
+    """Say once what differs in numbers only, from rank to rank; the order stays.
+
+    Examples
+    --------
+    >>> gathered([f"rank {rank}: only {10 * rank} events" for rank in (0, 1, 2, 5)])
+    ('rank 0: only 0 events; ranks 1-2, 5 likewise',)
+    """
+    groups: dict[str, list[str]] = {}
+    for problem in problems:
+        groups.setdefault(_NUMBER.sub("#", problem), []).append(problem)
+    return tuple(sentence for group in groups.values() for sentence in _said(group))
+
+
+def _said(group: Sequence[str]) -> Sequence[str]:
+    found = [_OF_RANK.fullmatch(problem) for problem in group]
+    ranks = [int(match[1]) for match in found if match]
+    if len(ranks) < max(ALIKE, len(group)):
+        return group
+    return [f"{group[0]}; ranks {spans(ranks[1:])} likewise"]
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Write numbers as they are given on the command line: ``0-3, 7``."""
+    runs = itertools.groupby(enumerate(sorted(numbers)), key=lambda item: item[1] - item[0])
+    ends = [[number for _, number in run] for _, run in runs]
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in ends)

@@ -1,0 +1,5 @@
+"""The summary of a trace: where the time went, what moved, who waited for what."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

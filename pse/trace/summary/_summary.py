@@ -1,0 +1,263 @@
+"""A trace in a few tables: where the time went, what moved, who waited for what.
+
+Only counting: ``text.py`` shows it, ``to_json`` hands it to other tools.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pse.trace.format._events import NONE, EventType, MessageFlag
+from pse.trace.query import _mpi as mpi
+from pse.trace.query._group_reduce import Groups
+from pse.trace.query._names import Names
+from pse.trace.query._reader import Trace
+from pse.trace.query._selection import EVERYTHING, Selection
+from pse.trace.query._tables import match_messages, message_ends
+from pse.trace.store._files import Array
+from pse.trace.summary._partition_summary import partition_rows
+from pse.trace.summary._summary_rows import (
+    CallRow,
+    CommunicatorRow,
+    QueueRow,
+    RankRow,
+    RoutineRow,
+    Summary,
+    TrafficRow,
+    WaitRow,
+)
+
+Row = TypeVar("Row")
+
+
+def summarize(trace: Trace, selection: Selection = EVERYTHING) -> Summary:
+    """Count everything in a trace that has a place in its summary.
+
+    Parameters
+    ----------
+    trace : Trace
+        What to count in.
+    selection : Selection, optional
+        What to count.  Shares of ranks' time are of the window of time and of all modules.
+
+    Raises
+    ------
+    TraceError
+        The selection leaves nothing, or names what isn't there.
+    """
+    selection.check(trace)
+    names, ranks, definitions = Names(trace), selection.ranks_of(trace), trace.definitions
+    calls, busy = _timed(trace, selection, trace.module_calls(), _call_rows, names)
+    waits, waiting = _timed(trace, selection, trace.waits(), _wait_rows, names)
+    memory = selection.of(trace, trace.memory())
+    ends = message_ends(trace)
+    messages = match_messages(*ends)
+    routines = mpi.routine_calls(trace)
+    return Summary(
+        path=str(trace.path),
+        program=definitions.program if definitions else "",
+        started=definitions.started if definitions else "",
+        span=trace.span,
+        events=sum(len(trace.events(rank)) for rank in ranks),
+        arena_peak=_arena_peaks(trace, memory),
+        unmatched_sends=len(selection.of(trace, messages.sends)),
+        unmatched_receives=len(selection.of(trace, messages.receives)),
+        calls=calls,
+        traffic=_traffic_rows(names, *(selection.of(trace, end) for end in ends)),
+        partitions=partition_rows(names, selection.of(trace, trace.partition_messages())),
+        waits=waits,
+        queues=_queue_rows(names, selection.of(trace, trace.queue_depths())),
+        routines=_routine_rows(selection.of(trace, routines[0]), routines[1]),
+        communicators=tuple(_communicator_row(row) for row in mpi.traffic(trace) if row.rank in ranks),
+        ranks=_rank_rows(names, trace, selection, busy, waiting, memory),
+        problems=trace.problems,
+    )
+
+
+def _timed(
+    trace: Trace, selection: Selection, table: Array, rows: Callable[[Names, Array], Row], names: Names
+) -> tuple[Row, dict[int, int]]:
+    """Rows of what is selected of a table of blocks, and the time of each rank in any block in the window."""
+    begin, end = (name for name in table.dtype.names or () if name in ("enter", "leave", "begin", "end"))
+    first, last = selection.window(trace)
+    times = np.minimum(table[end], last) - np.maximum(table[begin], first)
+    spent = _time_by_rank(table["rank"], np.maximum(times, 0))
+    return rows(names, selection.of(trace, table)), spent
+
+
+def _call_rows(names: Names, calls: Array) -> tuple[CallRow, ...]:
+    groups = Groups(calls["site"], names.thread_numbers(calls["rank"]))
+    times = calls["leave"] - calls["enter"]
+    columns = (
+        *(groups.count, groups.sum(calls["failed"]), groups.sum(~calls["complete"])),
+        *(groups.sum(times), groups.sum(np.where(calls["complete"], times, 0))),
+        *(groups.max(times), groups.sum(calls["cpu"])),
+    )
+    return tuple(
+        _call_row(names, site, names.threads[thread], *map(int, numbers))
+        for site, thread, *numbers in zip(groups.first, groups.second, *columns, strict=True)
+    )
+
+
+def _call_row(
+    names: Names,
+    site: Any,
+    thread: str,
+    count: int,
+    failed: int,
+    unfinished: int,
+    total: int,
+    ended: int,
+    longest: int,
+    cpu: int,
+) -> CallRow:
+    """Nobody knows yet how long an unfinished call takes, nor its CPU time: means are of the others."""
+    number, label, place = names.site(site)
+    return CallRow(
+        site=number,
+        label=label,
+        place=place,
+        thread=thread,
+        calls=count,
+        failed=failed,
+        unfinished=unfinished,
+        total=total,
+        mean=ended / (count - unfinished) if unfinished < count else total / count,
+        max=longest,
+        cpu=cpu,
+        cpu_share=_share(cpu, ended),
+    )
+
+
+def _traffic_rows(names: Names, sends: Array, receives: Array) -> tuple[TrafficRow, ...]:
+    events = np.concatenate([sends, receives])
+    groups = Groups(events["site"], names.thread_numbers(events["rank"]))
+    columns = [*_traffic(groups, events, EventType.SEND), *_traffic(groups, events, EventType.RECEIVE)]
+    return tuple(
+        TrafficRow(*names.site(site), names.threads[thread], *map(int, counts))
+        for site, thread, *counts in zip(groups.first, groups.second, *columns, strict=True)
+    )
+
+
+def _traffic(groups: Groups, events: Array, kind: EventType) -> Iterator[Array]:
+    """Messages of one direction, then their bytes by descriptor, copied, remote: each of shape (groups,)."""
+    chosen = events["type"] == kind
+    yield groups.sum(chosen)
+    for flag in (MessageFlag.DESCRIPTOR, MessageFlag.COPIED, MessageFlag.REMOTE):
+        yield groups.sum(np.where(chosen & (events["flags"] & flag != 0), events["a"], 0))
+
+
+def _wait_rows(names: Names, waits: Array) -> tuple[WaitRow, ...]:
+    groups = Groups(waits["site"], names.thread_numbers(waits["rank"]), waits["reason"])
+    times = waits["end"] - waits["begin"]
+    numbers = (groups.count, groups.sum(times), groups.max(times))
+    return tuple(
+        WaitRow(*names.site(site), names.threads[thread], names.reason(int(reason)), *map(int, row))
+        for site, thread, reason, *row in zip(
+            groups.first, groups.second, groups.third, *numbers, strict=True
+        )
+    )
+
+
+def _queue_rows(names: Names, samples: Array) -> tuple[QueueRow, ...]:
+    groups = Groups(samples["edge"], names.thread_numbers(samples["rank"]))
+    columns = zip(
+        groups.first, groups.second, groups.max(samples["depth"]), groups.max(samples["limit"]), strict=True
+    )
+    return tuple(
+        QueueRow(_number(edge), names.tag(int(edge)), names.threads[thread], int(peak), int(limit))
+        for edge, thread, peak, limit in columns
+    )
+
+
+def _routine_rows(calls: Array, routines: list[str]) -> tuple[RoutineRow, ...]:
+    groups = Groups(calls["routine"])
+    times = calls["leave"] - calls["enter"]
+    columns = zip(groups.first, groups.count, groups.sum(times), groups.max(times), strict=True)
+    return tuple(
+        RoutineRow(
+            routine=routines[routine],
+            ranks=len(np.unique(calls["rank"][calls["routine"] == routine])),
+            calls=int(count),
+            total=int(total),
+            mean=float(total / count),
+            max=int(longest),
+        )
+        for routine, count, total, longest in columns
+    )
+
+
+def _communicator_row(row: mpi.MpiTraffic) -> CommunicatorRow:
+    fields = {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
+    return CommunicatorRow(**fields | {"communicator": row.communicator.name, "size": row.communicator.size})
+
+
+def _rank_rows(
+    names: Names,
+    trace: Trace,
+    selection: Selection,
+    busy: dict[int, int],
+    waiting: dict[int, int],
+    memory: Array,
+) -> tuple[RankRow, ...]:
+    peaks = _peaks(memory["rank"], memory["bytes"])
+    rows = []
+    for rank in selection.ranks_of(trace):
+        span = _rank_span(trace, selection, rank)
+        rows.append(
+            RankRow(
+                rank=rank,
+                thread=names.thread(rank),
+                processor=names.processor(rank),
+                host=trace.files[rank].host,
+                events=len(trace.events(rank)),
+                span=span,
+                busy=_share(busy.get(rank, 0), span),
+                waiting=_share(waiting.get(rank, 0), span),
+                peak_memory=peaks.get(rank, 0),
+                closed=trace.files[rank].closed,
+            )
+        )
+    return tuple(rows)
+
+
+def _time_by_rank(ranks: Array, times: Array) -> dict[int, int]:
+    groups = Groups(ranks)
+    return dict(zip(groups.first.tolist(), groups.sum(times).tolist(), strict=True))
+
+
+def _peaks(owners: Array, changes: Array) -> dict[int, int]:
+    """The largest running total of each owner; `changes` are in the order of time."""
+    groups = Groups(owners)
+    return dict(zip(groups.first.tolist(), groups.peak(changes).tolist(), strict=True))
+
+
+def _arena_peaks(trace: Trace, memory: Array) -> dict[str, int]:
+    shared = memory[~memory["local"] & np.isin(memory["rank"], trace.ranks)]
+    hosts = sorted({file.host for file in trace.files.values()})
+    number = np.zeros(max(trace.ranks) + 1, "<u4")
+    for rank, file in trace.files.items():
+        number[rank] = hosts.index(file.host)
+    peaks = _peaks(number[shared["rank"]], shared["bytes"])
+    return {hosts[number]: peak for number, peak in peaks.items()}
+
+
+def _rank_span(trace: Trace, selection: Selection, rank: int) -> int:
+    """How long a rank was there in the window of time."""
+    if not len(trace.events(rank)):
+        return 0
+    begin, end = trace.run_times(rank, np.array(trace.files[rank].times, "<u8")).tolist()
+    first, last = selection.window(trace)
+    return max(int(min(end, last)) - int(max(begin, first)), 0)
+
+
+def _share(part: Any, whole: Any) -> float:
+    return float(part) / float(whole) if whole > 0 else 0.0
+
+
+def _number(value: Any) -> int | None:
+    return None if value == NONE else int(value)

@@ -1,0 +1,144 @@
+"""What the tables of a trace's summary hold, as the command line prints them and as JSON has them."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from pse.trace.summary._partition_summary import PartitionRow
+
+
+@dataclass(frozen=True)
+class CallRow:
+    """Module calls of one call site on one thread; times in ns."""
+
+    site: int | None
+    label: str
+    place: str
+    thread: str
+    calls: int
+    failed: int
+    unfinished: int
+    total: int
+    mean: float
+    max: int
+    cpu: int
+    cpu_share: float  # CPU time over run time, 0 to 1 (more with threads of its own)
+
+
+@dataclass(frozen=True)
+class TrafficRow:
+    """What one thread sent and received of the tags that one call site defined; bytes.
+
+    Bytes by descriptor didn't move, bytes copied did, remote ones between nodes.
+    """
+
+    site: int | None
+    label: str
+    place: str
+    thread: str
+    sent: int  # messages
+    sent_descriptor: int
+    sent_copied: int
+    sent_remote: int
+    received: int  # messages
+    received_descriptor: int
+    received_copied: int
+    received_remote: int
+
+
+@dataclass(frozen=True)
+class WaitRow:
+    """Waits of one thread for one reason at one call site; times in ns."""
+
+    site: int | None
+    label: str
+    place: str
+    thread: str
+    reason: str
+    count: int
+    total: int
+    max: int
+
+
+@dataclass(frozen=True)
+class QueueRow:
+    """The longest that one queue of a thread became."""
+
+    edge: int | None
+    tag: str
+    thread: str
+    peak: int
+    limit: int
+
+
+@dataclass(frozen=True)
+class RoutineRow:
+    """Calls of one MPI routine on all ranks; times in ns."""
+
+    routine: str
+    ranks: int  # that called it
+    calls: int
+    total: int
+    mean: float
+    max: int
+
+
+@dataclass(frozen=True)
+class CommunicatorRow:
+    """What one rank did on one MPI communicator; bytes of collective operations count each contribution."""
+
+    communicator: str
+    size: int
+    rank: int
+    sent: int  # messages
+    sent_bytes: int
+    received: int  # messages
+    received_bytes: int
+    collectives: int
+    collective_sent_bytes: int
+    collective_received_bytes: int
+
+
+@dataclass(frozen=True)
+class RankRow:
+    """One rank: shares of its time from 0 to 1; what is neither busy nor waiting is the engine's."""
+
+    rank: int
+    thread: str
+    processor: int | None
+    host: str
+    events: int
+    span: int  # ns from its first event to its last
+    busy: float
+    waiting: float
+    peak_memory: int  # bytes held at once
+    closed: bool
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A trace in a few tables."""
+
+    path: str
+    program: str
+    started: str
+    span: int  # ns from the first event of the run to the last
+    events: int
+    arena_peak: dict[str, int]  # bytes in shared memory at once, by host
+    unmatched_sends: int
+    unmatched_receives: int
+    calls: tuple[CallRow, ...]
+    traffic: tuple[TrafficRow, ...]
+    partitions: tuple[PartitionRow, ...]
+    waits: tuple[WaitRow, ...]
+    queues: tuple[QueueRow, ...]
+    routines: tuple[RoutineRow, ...]
+    communicators: tuple[CommunicatorRow, ...]
+    ranks: tuple[RankRow, ...]
+    problems: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as JSON values."""
+        return dataclasses.asdict(self)

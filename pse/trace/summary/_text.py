@@ -1,0 +1,224 @@
+"""A summary as text: the same columns everywhere, in colour on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from pse.trace.summary._partition_summary import PartitionRow
+from pse.trace.summary._summary_rows import (
+    CallRow,
+    CommunicatorRow,
+    QueueRow,
+    RankRow,
+    RoutineRow,
+    Summary,
+    TrafficRow,
+    WaitRow,
+)
+
+PLAIN_WIDTH = 160  # Where no terminal sets the width: lines that programs read shouldn't be cut.
+
+
+def print_summary(summary: Summary, console: Console | None = None) -> None:
+    """Print a summary: as wide as the terminal, or plain lines where there is none."""
+    console = console or Console()
+    if console.is_terminal:
+        console.print(render(summary))
+        return
+    plain = Console(width=PLAIN_WIDTH, color_system=None, force_jupyter=False)
+    with plain.capture() as captured:
+        plain.print(render(summary))
+    for line in captured.get().splitlines():
+        print(line.rstrip(), file=console.file)
+
+
+def render(summary: Summary) -> RenderableType:
+    """Everything there is to show, the empty tables left out."""
+    tables = (
+        _calls(summary.calls),
+        _waits(summary.waits),
+        _traffic(summary.traffic),
+        _partitions(summary.partitions),
+        _queues(summary.queues),
+        _routines(summary.routines),
+        _communicators(summary.communicators),
+        _ranks(summary.ranks, mpi_only=bool(summary.routines and not summary.calls and not summary.waits)),
+    )
+    shown = [Padding(table, (1, 0, 0, 0)) for table in tables if table.row_count]
+    return Group(_head(summary), *shown, *(Text(note, style="yellow") for note in _notes(summary)))
+
+
+def _head(summary: Summary) -> Text:
+    hosts = len({row.host for row in summary.ranks})
+    parts = [
+        summary.program or summary.path,
+        f"{len(summary.ranks)} {_plural('rank', len(summary.ranks))} on {hosts} {_plural('host', hosts)}",
+        seconds(summary.span),
+        f"{summary.events:,} {_plural('event', summary.events)}",
+        *(
+            f"peak shared memory {size(peak)}"
+            for peak in [max(summary.arena_peak.values(), default=0)]
+            if peak
+        ),
+    ]
+    return Text(" · ".join(parts), style="bold")
+
+
+def _notes(summary: Summary) -> list[str]:
+    notes = []
+    if summary.unmatched_sends:
+        count = summary.unmatched_sends
+        notes.append(f"note: {count:,} sent {_plural('tag', count)} never arrived in this trace")
+    if summary.unmatched_receives:
+        count = summary.unmatched_receives
+        notes.append(
+            f"note: {count:,} received {_plural('tag', count)} came from a rank whose events are missing"
+        )
+    return notes
+
+
+def _calls(rows: Sequence[CallRow]) -> Table:
+    table = _table("Module calls", "call site", ["line", "thread"], ["calls", "total", "mean", "max", "CPU"])
+    for row in sorted(rows, key=lambda row: -row.total):
+        times = (seconds(row.total), seconds(row.mean), seconds(row.max), share(row.cpu_share))
+        _add(table, row.label + _marks(row), _line(row.place), row.thread, f"{row.calls:,}", *times)
+    return table
+
+
+def _marks(row: CallRow) -> str:
+    marks = [f"{row.failed:,} failed"] * (row.failed > 0) + [f"{row.unfinished:,} unfinished"] * (
+        row.unfinished > 0
+    )
+    return f" ({', '.join(marks)})" if marks else ""
+
+
+def _line(place: str) -> str:
+    """The line in ``file:line:col``: the heading names the program."""
+    return place.rsplit(":", 2)[-2] if place.count(":") >= 2 else place
+
+
+def _waits(rows: Sequence[WaitRow]) -> Table:
+    table = _table("Waits", "call site", ["line", "thread", "for"], ["count", "total", "longest"])
+    for row in sorted(rows, key=lambda row: -row.total):
+        times = (seconds(row.total), seconds(row.max))
+        _add(table, row.label, _line(row.place), row.thread, row.reason, f"{row.count:,}", *times)
+    return table
+
+
+def _traffic(rows: Sequence[TrafficRow]) -> Table:
+    names = ["line", "thread", "way"]
+    table = _table("Tags by the call site that defines them", "call site", names,
+                   ["tags", "by descriptor", "copied", "remote"])  # fmt: skip
+    for row in rows:
+        start = (row.label, _line(row.place), row.thread)
+        sent = (row.sent_descriptor, row.sent_copied, row.sent_remote)
+        received = (row.received_descriptor, row.received_copied, row.received_remote)
+        for way, count, sizes in (("sent", row.sent, sent), ("received", row.received, received)):
+            if count:
+                _add(table, *start, way, f"{count:,}", *map(size, sizes))
+    return table
+
+
+def _partitions(rows: Sequence[PartitionRow]) -> Table:
+    table = _table("Messages among partitions by the call site that sends them", "call site",
+                   ["line", "thread", "for"], ["messages", "same rank", "same node", "remote"])  # fmt: skip
+    for row in rows:
+        start = (row.label, _line(row.place), row.thread, row.what)
+        _add(table, *start, f"{row.messages:,}", *map(size, (row.own, row.node, row.remote)))
+    return table
+
+
+def _queues(rows: Sequence[QueueRow]) -> Table:
+    table = _table("Queues", "tag", ["thread"], ["peak depth", "limit"])
+    peaks: dict[tuple[str, str, int], int] = {}
+    for row in rows:  # A tag has an edge for each partition that reads it.
+        alike = (row.tag, row.thread, row.limit)
+        peaks[alike] = max(row.peak, peaks.get(alike, 0))
+    for (tag, thread, limit), peak in peaks.items():
+        _add(table, tag, thread, f"{peak:,}", f"{limit:,}" if limit else "none")
+    return table
+
+
+def _routines(rows: Sequence[RoutineRow]) -> Table:
+    is_mpi = all(row.routine.startswith("MPI_") for row in rows)
+    title = "MPI calls" if is_mpi else "Routines"
+    table = _table(title, "routine", [], ["ranks", "calls", "total", "mean", "max"])
+    for row in sorted(rows, key=lambda row: -row.total):
+        times = (seconds(row.total), seconds(row.mean), seconds(row.max))
+        _add(table, row.routine, f"{row.ranks:,}", f"{row.calls:,}", *times)
+    return table
+
+
+def _communicators(rows: Sequence[CommunicatorRow]) -> Table:
+    numbers = ["size", "rank", "sent", "bytes", "received", "bytes", "collective", "sent", "received"]
+    table = _table("MPI communicators", "communicator", [], numbers)
+    for row in rows:
+        ends = (f"{row.sent:,}", size(row.sent_bytes), f"{row.received:,}", size(row.received_bytes))
+        collective = (size(row.collective_sent_bytes), size(row.collective_received_bytes))
+        head = (row.communicator, f"{row.size:,}", str(row.rank))
+        _add(table, *head, *ends, f"{row.collectives:,}", *collective)
+    return table
+
+
+def _ranks(rows: Sequence[RankRow], mpi_only: bool) -> Table:
+    numbers = ["time", "busy", "waits", "engine", "peak memory", "events"]
+    table = _table("Ranks", "host", ["rank", "thread", "proc."], numbers)
+    for row in rows:
+        engine = max(0.0, 1 - row.busy - row.waiting) if row.span else 0.0
+        shares = ("–",) * 3 if mpi_only else (share(row.busy), share(row.waiting), share(engine))
+        processor = str(row.processor) if row.processor is not None else "–" if mpi_only else "root"
+        values = (seconds(row.span), *shares, size(row.peak_memory), f"{row.events:,}")
+        _add(table, row.host, str(row.rank), row.thread, processor, *values)
+    return table
+
+
+def _table(title: str, first: str, names: Iterable[str], numbers: Iterable[str]) -> Table:
+    """A table: a first column that a narrow terminal folds, names, and numbers at the right."""
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+    )
+    table.add_column(first, overflow="fold", header_style="dim")
+    for name in names:
+        table.add_column(name, no_wrap=True, header_style="dim")
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True, header_style="dim")
+    return table
+
+
+def _add(table: Table, *cells: str) -> None:
+    """Add a row of plain text: a name may hold what rich would take for markup."""
+    table.add_row(*map(Text, cells))
+
+
+def seconds(nanoseconds: float) -> str:
+    """A time in three digits and the unit that suits it: ``1.23 s``."""
+    for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if nanoseconds >= 0.9995 * factor:
+            return f"{_three_digits(nanoseconds / factor)} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def size(count: int) -> str:
+    """A number of bytes in three digits and the unit that suits it: ``64.0 MiB``."""
+    if count < 1024:
+        return f"{count} B" if count else "0"
+    exponent = min((count.bit_length() - 1) // 10, 5)
+    return f"{_three_digits(count / 1024**exponent)} {'KMGTP'[exponent - 1]}iB"
+
+
+def share(value: float) -> str:
+    """A share of 1 in percent."""
+    return f"{100 * value:.0f} %"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:,.{0 if value >= 99.95 else 1 if value >= 9.995 else 2}f}"
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"

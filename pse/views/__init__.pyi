@@ -1,0 +1,10 @@
+from ._registry import OVERLAYS as OVERLAYS, VIEWS as VIEWS, View as View, draw as draw, find as find
+from .core._colours import (
+    Style as Style,
+    module_colours as module_colours,
+    module_styles as module_styles,
+    routine_colours as routine_colours,
+    wait_colours as wait_colours,
+)
+from .core._rows import Row as Row, rows as rows
+from .core._saving import save as save

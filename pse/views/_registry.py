@@ -1,0 +1,140 @@
+"""The views by name, and the door to all of them.
+
+A view is one file with one function ``draw_x(trace, selection, *, width=None, height=None) -> Figure``; width
+and height are inches, None is what suits the picture.  The file is imported when its view is drawn.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pse.errors import UsageError
+from pse.trace import Trace
+from pse.trace.query import Selection
+from pse.views.core._mpl_defaults import plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class View:
+    """A kind of picture.
+
+    Parameters
+    ----------
+    description : str
+        What it shows, in a line.
+    module, function : str
+        Where it is drawn.
+    """
+
+    description: str
+    module: str
+    function: str
+
+
+VIEWS = {
+    "gantt": View(
+        "module calls, waits and the ways of TPHs over time, a row per thread", "gantt._gantt", "draw_gantt"
+    ),
+    "memory": View("memory of the arena and of each thread over time", "charts._memory", "draw_memory"),
+    "load": View("CPU load of each module call, and of modules", "charts._load", "draw_load"),
+    "module-time": View(
+        "run time of modules, a bar per processor", "charts._module_bars", "draw_module_time"
+    ),
+    "module-total": View("run time of modules on all ranks", "charts._module_bars", "draw_module_total"),
+    "event-time": View(
+        "waits, hand-overs, engine: a bar per processor", "charts._event_bars", "draw_event_time"
+    ),
+    "messages": View("bytes and messages from rank to rank", "charts._messages", "draw_messages"),
+    "critical-path": View(
+        "what the end of the run waited for, back to its begin", "charts._critical_path", "draw_critical_path"
+    ),
+    "event-total": View("waits, hand-overs, engine on all ranks", "charts._event_bars", "draw_event_total"),
+}
+
+OVERLAYS = {
+    "queues": "the length of each rank's longest queue",
+    "memory": "the memory that each rank holds for tags",
+    "events": "tags sent and received, memory allocated and freed",
+}
+"""What may be drawn over the rows of gantt."""
+
+
+def draw(
+    trace: Trace,
+    view: str,
+    selection: Selection | None = None,
+    *,
+    width: float | None = None,
+    height: float | None = None,
+    **options: Any,
+) -> Figure:
+    """Draw a view of a trace.
+
+    Parameters
+    ----------
+    trace : Trace
+        From `pse.trace.open`.
+    view : str
+        One of `VIEWS`.
+    selection : Selection, optional
+        What to show; all by default.
+    width, height : float, optional
+        Of the figure, in inches; by default what suits the view and the number of rows.
+    **options
+        The view's own, as `draw_gantt`'s `overlays`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Not bound to any window: save it, or let a notebook show it.
+
+    Raises
+    ------
+    UsageError
+        There is no such view, or matplotlib is missing.
+    TraceError
+        The selection leaves nothing to show.
+
+    Examples
+    --------
+    >>> figure = draw(pse.trace.open("DIR"), "gantt")  # doctest: +SKIP
+    """
+    selection = selection or Selection()
+    selection.check(trace)
+    function = getattr(_module(find(view)), find(view).function)
+    with plain():
+        figure: Figure = function(trace, selection, width=width, height=height, **options)
+    return figure
+
+
+def find(name: str) -> View:
+    """Give the view of a name.
+
+    Raises
+    ------
+    UsageError
+        There is none; the message suggests the nearest.
+    """
+    if name not in VIEWS:
+        near = difflib.get_close_matches(name, VIEWS, n=1)
+        meant = f", perhaps {near[0]!r} is meant" if near else ""
+        raise UsageError(f"there is no view {name!r}{meant}", help=f"there are {', '.join(VIEWS)}")
+    return VIEWS[name]
+
+
+def _module(view: View) -> Any:
+    try:
+        return importlib.import_module(f"pse.views.{view.module}")
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == "pse":
+            raise
+        raise UsageError(
+            f"pictures need {error.name}, which can't be imported: {error}",
+            help="install it with: pip install 'pse[views]'",
+        ) from error

@@ -1,0 +1,1 @@
+"""Bar charts, memory, load, message matrix, critical path."""

@@ -1,0 +1,47 @@
+"""Bar charts of module run time: for each processor, and in total."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from pse.trace import Selection, Trace
+from pse.trace.format import TraceError
+from pse.views.charts._bars import draw_by_processor, draw_totals
+from pse.views.core._time_breakdown import Bars, module_bars
+
+
+def draw_module_time(
+    trace: Trace, selection: Selection, *, width: float | None = None, height: float | None = None
+) -> Figure:
+    """Draw for each processor how long its threads were in which module."""
+    bars = _bars(trace, selection)
+    return draw_by_processor(
+        trace, selection, bars, title=f"{_what(bars)} of each {bars.row}", label="run time",
+        notes="" if bars.mpi else "Run time is summed up over all threads of a processor.",
+        width=width, height=height,
+    )  # fmt: skip
+
+
+def draw_module_total(
+    trace: Trace, selection: Selection, *, width: float | None = None, height: float | None = None
+) -> Figure:
+    """Draw how long all ranks together were in which module."""
+    bars = _bars(trace, selection)
+    return draw_totals(
+        trace, selection, bars, title=f"{_what(bars)} in total", label="run time, all ranks",
+        notes="At each bar: time, share of the time of all, number of calls.", width=width, height=height,
+    )  # fmt: skip
+
+
+def _what(bars: Bars) -> str:
+    return "run time of regions outside of MPI" if bars.mpi else "module run time"
+
+
+def _bars(trace: Trace, selection: Selection) -> Bars:
+    bars = module_bars(trace, selection)
+    if not bars.shown():
+        raise TraceError(
+            "the trace shows no time in modules here: it has MPI's events only, or the selection leaves none",
+            help="event-time and event-total show the time in MPI",
+        )
+    return bars

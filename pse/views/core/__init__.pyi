@@ -1,0 +1,1 @@
+from ._saving import choose_format as choose_format

@@ -1,0 +1,155 @@
+"""Colours that mean the same in every picture: modules, waits, routines of MPI.
+
+Modules take the palette of Okabe and Ito in the order in which the program first calls them, whatever a
+selection leaves of them.  Past its end come darker, then lighter shades, then the same ones with dots.  Waits
+are pale, so that they step back behind work; routines of MPI are deep, so that they stand out on a module.
+
+References
+----------
+.. [1] P. Tol, "Colour schemes", SRON/EPS/TN/09-002, 2021 (routines of MPI).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pse.trace import Trace, WaitReason
+from pse.views.core._palette import GREY, PALETTE, darker
+
+OTHER = GREY
+"""What was not selected, or has no name."""
+ENGINE = "#FFFFFF"
+"""Neither in a module nor waiting."""
+UNKNOWN_SITES = 64
+"""Call sites that have colours where a trace has no definitions."""
+
+_WAITS = {
+    WaitReason.INPUT: "#DADDE2",
+    WaitReason.EXCLUSIVE: "#F6D5D5",
+    WaitReason.SPACE: "#F3DDB8",
+    WaitReason.CREDIT: "#F5EFB5",
+    WaitReason.REMOTE: "#CFE3F5",
+    WaitReason.ORDER: "#D3EBD3",
+    WaitReason.ITERATION: "#E3D7F0",
+    WaitReason.PARTITIONS: "#CDEBEA",
+    WaitReason.START: "#EFEFEF",
+}
+
+FAMILIES = {
+    "send": "#332288",
+    "receive": "#117733",
+    "wait or test": "#999933",
+    "collective": "#882255",
+    "file or window": "#AA4499",
+    "other": "#666666",
+}
+"""Families of MPI's routines."""
+_FAMILY = (
+    ("send", r"I?[BSR]?send(_init)?|P(send|ready)\w*|I?sendrecv\w*"),
+    ("receive", r"I?M?recv(_init)?|Precv\w*|I?M?probe|Parrived"),
+    ("wait or test", r"(Wait|Test)\w*|Start(all)?|Cancel|Request_\w+"),
+    (
+        "collective",
+        r"I?(neighbor_)?(barrier|bcast|gather|scatter|allgather|alltoall|allreduce|reduce|reduce_scatter"
+        r"(_block)?|scan|exscan)[vw]?(_init)?",
+    ),
+    ("file or window", r"(File|Win)_\w+|R?(put|get|(get_)?accumulate)|Fetch_and_op|Compare_and_swap"),
+)
+
+
+@dataclass(frozen=True)
+class Style:
+    """How something is filled.
+
+    Parameters
+    ----------
+    colour : str
+        ``#RRGGBB``.
+    hatch : str
+        Of matplotlib; "" is none.
+    """
+
+    colour: str
+    hatch: str = ""
+
+
+def module_colours(trace: Trace) -> dict[str, str]:
+    """Give each module its colour, by name; the same in every view.
+
+    Without definitions, call sites stand for modules: ``site 3``.
+    """
+    return {name: style.colour for name, style in module_styles(trace).items()}
+
+
+def module_styles(trace: Trace) -> dict[str, Style]:
+    """Give each module its colour and, past 21 modules, its hatch, by name."""
+    return _styles(module_names(trace))
+
+
+def module_names(trace: Trace) -> list[str]:
+    """Name all modules in the order of their first call site."""
+    if trace.definitions is None:
+        return [f"site {number}" for number in range(UNKNOWN_SITES)]
+    sites = sorted(trace.definitions.sites, key=lambda site: site.id)
+    return list(dict.fromkeys(site.module for site in sites))
+
+
+def routine_colours(names: Iterable[str]) -> dict[str, str]:
+    """Give each routine its colour: MPI's by their family, others as modules."""
+    return {name: style.colour for name, style in routine_styles(names).items()}
+
+
+def routine_styles(names: Iterable[str]) -> dict[str, Style]:
+    """Give each routine its colour and hatch: MPI's by their family, others as modules."""
+    names = list(names)
+    own = _styles([name for name in names if not name.startswith("MPI_")])
+    mpi = {name: Style(FAMILIES[routine_family(name)]) for name in names if name.startswith("MPI_")}
+    return {name: mpi[name] if name in mpi else own[name] for name in names}
+
+
+def routine_family(name: str) -> str:
+    """Name the family of a routine of MPI.
+
+    Examples
+    --------
+    >>> routine_family("MPI_Isend"), routine_family("MPI_Allreduce_c"), routine_family("MPI_Init_thread")
+    ('send', 'collective', 'other')
+    """
+    plain = name.removeprefix("MPI_").removesuffix("_c")
+    found = (family for family, pattern in _FAMILY if re.fullmatch(pattern, plain, re.IGNORECASE))
+    return next(found, "other")
+
+
+def wait_colours() -> dict[str, str]:
+    """Give each reason of waits its colour, by its name in lower case."""
+    return {reason.name.lower(): colour for reason, colour in _WAITS.items()}
+
+
+def lighter(shade: str, share: float = 0.5) -> str:
+    """Mix a colour with white.
+
+    Examples
+    --------
+    >>> lighter("#0000FF")
+    '#7F7FFF'
+    """
+    parts = (int(shade[at : at + 2], 16) for at in (1, 3, 5))
+    return "#" + "".join(f"{int(part + (255 - part) * share):02X}" for part in parts)
+
+
+def _styles(names: list[str]) -> dict[str, Style]:
+    return dict(zip(names, _endless(), strict=False))
+
+
+def _endless() -> Iterator[Style]:
+    shades = [
+        *PALETTE,
+        *(darker(shade, 0.55) for shade in PALETTE),
+        *(lighter(shade, 0.55) for shade in PALETTE),
+    ]
+    yield from map(Style, shades)
+    while True:
+        for hatch in ("..", "oo", "**"):
+            yield from (Style(shade, hatch) for shade in shades)

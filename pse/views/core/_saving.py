@@ -1,0 +1,117 @@
+"""From figures to a file: which format, which bytes, and clear words when it cannot be.
+
+May touch: the file it is given, and a draft beside it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pse.errors import UsageError
+from pse.views.core._mpl_defaults import plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
+DPI = 150
+MOST_PIXELS = 100_000_000  # of a png
+_FONTS = (b"'DejaVu Sans'", b"'DejaVu Sans', Verdana, sans-serif")
+"""In an .svg, what may stand in for a font that its reader hasn't got."""
+_METADATA: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": "pse"},
+    "pdf": {"CreationDate": None, "ModDate": None, "Creator": "pse", "Producer": None},
+}
+
+
+def choose_format(output: str | os.PathLike[str], more: Sequence[str] = ()) -> str:
+    """Tell the format from a file's name: one of `FORMATS`, or `more`.
+
+    Raises
+    ------
+    UsageError
+        Its suffix says nothing, or it can't be written there.
+    """
+    path = Path(output)
+    suffix = path.suffix.lower()
+    known = [*FORMATS, *(f".{form}" for form in more)]
+    if suffix not in known:
+        raise UsageError(
+            f"cannot tell the format from the name {str(output)!r}; known suffixes are {', '.join(known)}",
+            help=f"name the picture {path.stem or 'picture'}{known[0]}, say",
+        )
+    if os.path.isdir(path):
+        raise UsageError(f"cannot write {output}: it is a directory")
+    if not os.path.isdir(path.parent):
+        raise UsageError(f"cannot write {output}: there is no directory {path.parent}")
+    return suffix[1:]
+
+
+def save(figures: Figure | Sequence[Figure], output: str | os.PathLike[str]) -> None:
+    """Write a figure to a file; several figures are the pages of one pdf.
+
+    The same figure gives the same bytes: neither date nor versions are written.
+
+    Parameters
+    ----------
+    figures : Figure or sequence of Figure
+        What to write.
+    output : path
+        Its suffix says the format: .png, .svg, .pdf.
+
+    Raises
+    ------
+    UsageError
+        The suffix isn't .png, .svg or .pdf, several figures are to go into another format than pdf, or the
+        file can't be written.
+    """
+    pages: Sequence[Figure] = figures if isinstance(figures, Sequence) else [figures]
+    form = choose_format(output)
+    if len(pages) > 1 and form != "pdf":
+        raise UsageError(f"{output}: a {form} file holds one picture, not {len(pages)}", help="write a .pdf")
+    write(_pdf(pages) if form == "pdf" else _picture(pages[0], form), output)
+
+
+def write(data: bytes, output: str | os.PathLike[str]) -> None:
+    """Write a file, all of it or nothing; what is there already stays until then.
+
+    Raises
+    ------
+    UsageError
+        The system refuses, with its reason.
+    """
+    target = Path(output).resolve()
+    is_special = target.exists() and not target.is_file()
+    draft = target if is_special else target.with_name(f".{target.name}.part")
+    try:
+        draft.write_bytes(data)
+        if not is_special:
+            draft.replace(target)
+    except OSError as error:
+        if not is_special:
+            draft.unlink(missing_ok=True)
+        raise UsageError(f"cannot write {output}: {error.strerror or error}") from error
+
+
+def _picture(figure: Figure, form: str) -> bytes:
+    data = io.BytesIO()
+    width, height = figure.get_size_inches()
+    resolution = min(DPI, (MOST_PIXELS / (width * height)) ** 0.5)
+    with plain():
+        figure.savefig(data, format=form, dpi=resolution, metadata=_METADATA[form])
+    return data.getvalue().replace(*_FONTS) if form == "svg" else data.getvalue()
+
+
+def _pdf(figures: Sequence[Figure]) -> bytes:
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    data = io.BytesIO()
+    with plain(), PdfPages(data, metadata=_METADATA["pdf"]) as pages:
+        for figure in figures:
+            figure.savefig(pages, format="pdf", dpi=DPI)
+    return data.getvalue()

@@ -1,0 +1,130 @@
+"""From a program graph to a file: which format, which bytes, and clear words when it cannot be.
+
+The door that ``pse graph`` uses.  Pictures need the extra ``views`` (matplotlib, scipy), which is imported
+only when one is asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pse.errors import UsageError
+from pse.program import ProgramGraph
+from pse.views.graph._markup import dot, mermaid
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = ("svg", "png", "dot", "mermaid")
+PICTURES = ("svg", "png")
+EXTENSIONS = {
+    ".svg": "svg",
+    ".png": "png",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".mmd": "mermaid",
+    ".mermaid": "mermaid",
+}
+MOST_CALLS = 400
+"""Beyond this a picture takes minutes and nobody can read it."""
+DPI = 144
+TALLEST = 30_000  # pixels of a png
+
+
+def choose_format(output: str | None, asked: str | None) -> str:
+    """Decide on a format from ``--format`` and the name of the output file; ``dot`` if neither says anything.
+
+    Raises
+    ------
+    UsageError
+        If the file's extension says nothing and no format is given, or if the two disagree.
+    """
+    if output is None:
+        return asked or "dot"
+    extension = Path(output).suffix.lower()
+    meant = EXTENSIONS.get(extension)
+    if meant is None and asked is None:
+        known = ", ".join(EXTENSIONS)
+        raise UsageError(
+            f"cannot tell the format from the name {output!r}; known extensions are {known}",
+            help=f"rename it, or say --format {'|'.join(FORMATS)}",
+        )
+    if meant and asked and meant != asked:
+        raise UsageError(f"{output!r} is the name of a file in format {meant}, but --format says {asked}")
+    return asked or meant or "dot"
+
+
+def export(graph: ProgramGraph, form: str) -> bytes:
+    """Write a program graph in one of `FORMATS`; the same program gives the same bytes.
+
+    Raises
+    ------
+    UsageError
+        If a picture is asked for and matplotlib is missing, or the program is too large for one.
+    """
+    if form == "dot":
+        return dot(graph).encode()
+    return mermaid(graph).encode() if form == "mermaid" else _picture(graph, form)
+
+
+def check_writable(output: str) -> None:
+    """Refuse an output file that cannot be written, before any work is done.
+
+    Raises
+    ------
+    UsageError
+        If it is a directory, or its directory does not exist.
+    """
+    path = Path(output)
+    if os.path.isdir(path):  # Path.is_dir raises where a directory may not be searched.
+        raise UsageError(
+            f"cannot write {output}: it is a directory", help=f"name a file: -o {path / 'graph.svg'}"
+        )
+    if not os.path.isdir(path.parent):
+        raise UsageError(f"cannot write {output}: there is no directory {path.parent}")
+
+
+def write(data: bytes, output: str) -> None:
+    """Write a file.
+
+    Raises
+    ------
+    UsageError
+        If the system refuses, with its reason.
+    """
+    try:
+        Path(output).write_bytes(data)
+    except OSError as error:
+        raise UsageError(f"cannot write {output}: {error.strerror or error}") from error
+
+
+def _picture(graph: ProgramGraph, form: str) -> bytes:
+    calls = len(graph.walk.sites)
+    if calls > MOST_CALLS:
+        raise UsageError(
+            f"too large for a picture: {calls} calls, at most {MOST_CALLS} fit", help="say --format dot"
+        )
+    try:
+        from pse.views.graph._paint import paint
+        from pse.views.graph._scene import compose
+    except ImportError as error:
+        raise UsageError(
+            f"pictures need {error.name}, which is not installed",
+            help="pip install 'pse[views]', or say --format dot or mermaid",
+        ) from error
+    return _rendered(paint(compose(graph)), form)
+
+
+def _rendered(figure: Figure, form: str) -> bytes:
+    """Let matplotlib write; without date and version, so that equal pictures are equal files."""
+    from matplotlib import rc_context
+
+    data = io.BytesIO()
+    metadata = {"Date": None, "Creator": "pse"} if form == "svg" else {"Software": None}
+    resolution = min(DPI, TALLEST / max(figure.get_size_inches()))
+    with rc_context({"svg.hashsalt": "pse"}):
+        figure.savefig(data, format=form, dpi=resolution, metadata=metadata)
+    return data.getvalue()

@@ -1,0 +1,5 @@
+"""The interactive view: a trace as one HTML file."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,1 @@
+from ._html import write_html as write_html

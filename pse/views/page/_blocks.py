@@ -1,0 +1,178 @@
+"""Blocks of a trace as the page holds them: lanes without overlaps, merged where there are too many.
+
+A rank's calls and waits are a lane, what is nested in them lies in lanes below; so do routines of MPI, where
+there are module calls.  Ranks are read one after the other, so a large trace never lies in memory whole.
+Blocks that are merged give their number and time by kind: the sum of times is never changed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pse.trace import NONE, EventType, Trace
+from pse.trace.query import Selection
+from pse.trace.store import Array
+from pse.views.core._rows import Row
+from pse.views.page._kinds import Kinds
+
+DEEPEST = 24
+"""Lanes of a row; what is nested deeper lies in the last one."""
+BLOCK_DTYPE = np.dtype(
+    [
+        ("start", "<i8"),  # ns
+        ("end", "<i8"),  # ns
+        ("kind", "<u4"),  # of `Kinds`
+        ("tph", "<u8"),
+        ("cpu", "<i8"),  # ns
+        ("peer", "<u4"),  # rank waited for, plus 1; 0 for none
+        ("partition", "<u4"),  # plus 1; 0 for none
+        ("state", "<u4"),  # 1: failed, 2: not finished
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Lane:
+    """Blocks that don't overlap, by time, some of them merged.
+
+    Parameters
+    ----------
+    row : int
+        Index of its row.
+    nested : bool
+        Whether it lies below another lane of its row.
+    entries : array of `BLOCK_DTYPE`
+        Blocks, and merged ones (without TPH, peer, partition).
+    extra : array of int, shape (entries,)
+        Pieces of each entry, less 1.
+    kind, time, count : array of int, shape (pieces,)
+        The pieces: what they are, how long together, how many.
+    bin : int
+        Blocks shorter than this may be merged, ns; 0: none is.
+    """
+
+    row: int
+    nested: bool
+    entries: Array
+    extra: Array
+    kind: Array
+    time: Array
+    count: Array
+    bin: int
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of the trace it stands for."""
+        return int(self.count.sum())
+
+
+_ENDS = (EventType.MODULE_LEAVE, EventType.WAIT_END, EventType.REGION_LEAVE)
+
+
+def lanes(
+    trace: Trace, selection: Selection, rows: Sequence[Row], kinds: Kinds, limit: int
+) -> Iterator[Lane]:
+    """Give all lanes from top to bottom, of about `limit` entries in all.
+
+    A rank may have as many entries as its share of all blocks.
+    """
+    there = [sum(trace.files[row.rank].counts[kind] for kind in _ENDS) for row in rows]
+    for index, row in enumerate(rows):
+        alone = dataclasses.replace(trace, files={row.rank: trace.files[row.rank]})
+        room = max(400, limit * there[index] // max(1, sum(there)))
+        found = [
+            *_by_depth(_work(trace, alone, selection, kinds)),
+            *_by_depth(_routines(trace, alone, selection, kinds)),
+        ]
+        total = sum(map(len, found))
+        for depth, blocks in enumerate(found or [np.empty(0, BLOCK_DTYPE)]):
+            yield _lane(index, depth > 0, blocks, max(100, room * len(blocks) // max(1, total)))
+
+
+def _work(trace: Trace, alone: Trace, selection: Selection, kinds: Kinds) -> Array:
+    """Module calls and waits of one rank, by time."""
+    calls, waits = selection.of(trace, alone.module_calls()), selection.of(trace, alone.waits())
+    blocks = np.zeros(len(calls) + len(waits), BLOCK_DTYPE)
+    called, waited = blocks[: len(calls)], blocks[len(calls) :]
+    called["start"], called["end"], called["cpu"] = calls["enter"], calls["leave"], calls["cpu"]
+    called["tph"], called["partition"] = calls["tph"], _plus_one(calls["partition"])
+    called["state"] = np.where(calls["failed"], 1, np.where(calls["complete"], 0, 2))
+    called["kind"] = kinds.calls(calls["site"])
+    waited["start"], waited["end"], waited["tph"] = waits["begin"], waits["end"], waits["tph"]
+    waited["peer"], waited["state"] = _plus_one(waits["peer"]), np.where(waits["complete"], 0, 2)
+    waited["kind"] = kinds.waits(waits["reason"], waits["site"], waits["edge"])
+    return _by_time(blocks)
+
+
+def _routines(trace: Trace, alone: Trace, selection: Selection, kinds: Kinds) -> Array:
+    """Calls of routines of one rank, by time."""
+    table, names = alone.routine_calls()
+    calls = selection.of(trace, table)
+    if selection.tphs is not None or selection.modules is not None:
+        calls = calls[:0]  # Routines don't tell to whom they belong.
+    blocks = np.zeros(len(calls), BLOCK_DTYPE)
+    blocks["start"], blocks["end"] = calls["enter"], calls["leave"]
+    blocks["kind"] = kinds.routines(names)[calls["routine"]] if len(calls) else 0
+    return _by_time(blocks)
+
+
+def _plus_one(numbers: Array) -> Array:
+    return np.where(numbers == NONE, 0, numbers + np.uint32(1))
+
+
+def _by_time(blocks: Array) -> Array:
+    """Sort by start; of those that start together, the one that ends last, which comes last, is the first."""
+    blocks["end"] = np.maximum(blocks["start"], blocks["end"])
+    backwards = blocks[::-1]
+    return backwards[np.argsort(backwards["start"], kind="stable")]
+
+
+def _by_depth(blocks: Array) -> list[Array]:
+    """Part blocks that contain each other: a block lies as deep as it is contained."""
+    if not len(blocks):
+        return []
+    ended = np.searchsorted(np.sort(np.maximum(blocks["end"], blocks["start"] + 1)), blocks["start"], "right")
+    depth = np.clip(np.arange(len(blocks)) - ended, 0, DEEPEST - 1)
+    return [blocks[depth == level] for level in range(depth.max() + 1)]
+
+
+def _lane(row: int, nested: bool, blocks: Array, room: int) -> Lane:
+    """Make a lane of at most `room` entries."""
+    if len(blocks) <= room:
+        ones = np.ones(len(blocks), "<i8")
+        return Lane(row, nested, blocks, ones - 1, blocks["kind"], blocks["end"] - blocks["start"], ones, 0)
+    span = int(blocks["end"].max() - blocks["start"][0])
+    bin = max(1, span // (64 * room))
+    while len(firsts := _firsts(blocks, bin)) > room:
+        bin *= 2
+    return _merged(row, nested, blocks, firsts, bin)
+
+
+def _firsts(blocks: Array, bin: int) -> Array:
+    """Where entries begin if short blocks that start in the same bin are merged."""
+    short = blocks["end"] - blocks["start"] < bin
+    cell = blocks["start"] // bin
+    same = short[1:] & short[:-1] & (cell[1:] == cell[:-1])
+    return np.append(0, np.flatnonzero(~same) + 1)
+
+
+def _merged(row: int, nested: bool, blocks: Array, firsts: Array, bin: int) -> Lane:
+    sizes = np.diff(np.append(firsts, len(blocks)))
+    entries = blocks[firsts]
+    entries["end"] = np.maximum.reduceat(blocks["end"], firsts)
+    for name in ("tph", "cpu", "peer", "partition"):
+        entries[name][sizes > 1] = 0
+    entries["state"] = np.maximum.reduceat(blocks["state"], firsts)
+    kinds = int(blocks["kind"].max()) + 1
+    keys = np.repeat(np.arange(len(firsts)), sizes) * kinds + blocks["kind"]
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    begins = np.append(0, np.flatnonzero(keys[1:] != keys[:-1]) + 1)
+    time = np.add.reduceat((blocks["end"] - blocks["start"])[order], begins)
+    pieces = np.bincount(keys[begins] // kinds, minlength=len(firsts))
+    count = np.diff(np.append(begins, len(keys)))
+    return Lane(row, nested, entries, pieces - 1, keys[begins] % kinds, time, count, bin)

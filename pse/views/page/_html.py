@@ -1,0 +1,85 @@
+"""The interactive view: a trace as one HTML file that needs nothing else, no network and no server.
+
+``page/`` has the page as written by hand: ``page.html`` with marks (``@style@`` …) where the rest is put in,
+``page.css``, and the scripts in the order of `SCRIPTS`, which share one scope.
+
+May touch: the file it is given.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from importlib import resources
+from typing import Any
+
+from pse.trace import Trace
+from pse.trace.query import Selection
+from pse.views.core._saving import write
+from pse.views.page._data import MOST_ENTRIES, page_data
+
+SCRIPTS = (
+    "words.js",
+    "model.js",
+    "view.js",
+    "draw.js",
+    "overlays.js",
+    "axis.js",
+    "panel.js",
+    "search.js",
+    "input.js",
+    "page.js",
+)
+
+
+def write_html(
+    trace: Trace,
+    path: str | os.PathLike[str],
+    selection: Selection | None = None,
+    *,
+    most: int = MOST_ENTRIES,
+) -> None:
+    """Write the interactive view of a trace: one HTML file.
+
+    Parameters
+    ----------
+    trace : Trace
+        From `pse.trace.open`.
+    path : path
+        The file to write; one that is there is replaced.
+    selection : Selection, optional
+        What to show; all by default.
+    most : int
+        How many blocks the page holds, about; of more, short neighbours are merged, and the page says so.
+
+    Raises
+    ------
+    TraceError
+        The selection leaves nothing to show.
+    UsageError
+        The file can't be written.
+
+    Examples
+    --------
+    >>> write_html(pse.trace.open("DIR"), "trace.html")  # doctest: +SKIP
+    """
+    selection = selection or Selection()
+    selection.check(trace)
+    write(_page(*page_data(trace, selection, most)).encode("utf-8", "replace"), path)
+
+
+def _page(head: dict[str, Any], columns: str) -> str:
+    parts = {
+        "title": html.escape(head["title"]),
+        "style": _text("page.css"),
+        "head": json.dumps(head, separators=(",", ":")).replace("<", "\\u003c"),  # No end of its element.
+        "columns": columns,
+        "script": "\n".join(map(_text, SCRIPTS)),
+    }
+    return re.sub("@({})@".format("|".join(parts)), lambda found: parts[found[1]], _text("page.html"))
+
+
+def _text(name: str) -> str:
+    return resources.files("pse.views.page").joinpath("assets", name).read_text(encoding="utf-8")

@@ -1,0 +1,148 @@
+"""Kinds of blocks: what the page says of each call site, wait and routine, and groups of the legend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from pse.trace import NONE, Trace, WaitReason
+from pse.trace.query import Names
+from pse.trace.store import Array
+from pse.views.core._colours import OTHER, Style, module_styles, routine_family, routine_styles, wait_colours
+from pse.views.core._palette import ink
+
+HATCHES = ("", "..", "oo", "**")
+REASONS = {
+    WaitReason.INPUT: "for a tag that another rank defines",
+    WaitReason.EXCLUSIVE: "for the other readers of a tag that is to be written in place",
+    WaitReason.SPACE: "for room in the arena",
+    WaitReason.CREDIT: "for room in a bounded queue",
+    WaitReason.REMOTE: "for a transfer between nodes",
+    WaitReason.ORDER: "for its turn in the common order of collective calls",
+    WaitReason.ITERATION: "for an earlier iteration to complete on all ranks",
+    WaitReason.PARTITIONS: "for messages among partitions",
+    WaitReason.START: "for the other ranks, at start or end",
+}
+
+
+class Kinds:
+    """All kinds of blocks that were asked for, numbered from 0.
+
+    Parameters
+    ----------
+    trace : Trace
+        Whose names and colours they have.
+
+    Attributes
+    ----------
+    groups : dict of str to dict
+        The legend's rows by their id.
+    modules : dict of str to Style
+        All modules of the program, in the order of their first call sites.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._kinds: list[dict[str, Any]] = []
+        self.groups: dict[str, dict[str, Any]] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._names = Names(trace)
+        self.modules = module_styles(trace)
+        self._waits = wait_colours()
+        self._edges = trace.definitions.edges if trace.definitions else ()
+
+    def calls(self, sites: Array) -> Array:
+        """The kind of each call, by its call site."""
+        return self._each([sites], self._call)
+
+    def waits(self, reasons: Array, sites: Array, edges: Array) -> Array:
+        """The kind of each wait, by its reason, call site and edge."""
+        return self._each([reasons, sites, edges], self._wait)
+
+    def routines(self, names: list[str]) -> Array:
+        """The kind of each routine."""
+        return np.array([self._number(self._routine, name) for name in names], "<u4")
+
+    def described(self) -> list[dict[str, Any]]:
+        """What the page says of each kind, ready for JSON; when all routines are known, they have colours."""
+        routines = {key: row["name"] for key, row in self.groups.items() if row["category"] == "routine"}
+        styles = routine_styles(routines.values())
+        for key, name in routines.items():
+            self.groups[key] |= _look(styles[name])
+        return [
+            kind | {name: self.groups[kind["group"]][name] for name in ("colour", "ink", "hatch")}
+            for kind in self._kinds
+        ]
+
+    def _each(self, columns: list[Array], make: Callable[..., dict[str, Any]]) -> Array:
+        """Number rows by what they have in all columns."""
+        if not len(columns[0]):
+            return np.empty(0, "<u4")
+        keys, places = columns[0].astype("<u8"), None
+        for column in columns[1:]:
+            _, keys = np.unique(keys, return_inverse=True)
+            keys = keys.astype("<u8") << np.uint64(32) | column.astype("<u8")
+        _, firsts, places = np.unique(keys, return_index=True, return_inverse=True)
+        found = [tuple(int(column[first]) for column in columns) for first in firsts]
+        return np.array([self._number(make, *key) for key in found], "<u4")[places]
+
+    def _number(self, make: Callable[..., dict[str, Any]], *key: Hashable) -> int:
+        """The number of the kind that is made of a key."""
+        known = (make.__name__, *key)
+        if known not in self._numbers:
+            self._numbers[known] = len(self._kinds)
+            self._kinds.append(make(*key))
+        return self._numbers[known]
+
+    def _call(self, site: int) -> dict[str, Any]:
+        number, label, place = self._names.site(site)
+        module = self._names.module(site) or label
+        style = self.modules.get(module, Style(OTHER))
+        group = self._group("call", module, label, style)
+        reads = [edge.tag for edge in self._edges if number in edge.targets]
+        defines = [edge.tag for edge in self._edges if edge.source == number]
+        return self._kind(
+            "call", group, label, module=module, place=place, reads=_listed(reads), defines=_listed(defines),
+            tags=_listed(reads + defines, " "), short=_with_line(label, place),
+        )  # fmt: skip
+
+    def _wait(self, reason: int, site: int, edge: int) -> dict[str, Any]:
+        name = self._names.reason(reason)
+        group = self._group("wait", name, name, Style(self._waits.get(name, OTHER)))
+        _, label, place = self._names.site(site)
+        tag = self._names.tag(edge) if edge != NONE else ""
+        words = REASONS.get(WaitReason(reason), "") if reason in WaitReason.__members__.values() else ""
+        call = _with_line(label, place) if site != NONE else ""
+        return self._kind(
+            "wait", group, f"wait: {name}", module=self._names.module(site), place=place, tag=tag, tags=tag,
+            reason=words, call=call, short=f"wait: {name}",
+        )  # fmt: skip
+
+    def _routine(self, name: str) -> dict[str, Any]:
+        group = self._group("routine", name, name, Style(OTHER))
+        family = routine_family(name) if name.startswith("MPI_") else ""
+        return self._kind("routine", group, name, module=family, short=name)
+
+    def _kind(self, category: str, group: str, label: str, **more: str) -> dict[str, Any]:
+        empty = dict.fromkeys(("module", "place", "reads", "defines", "tags", "tag", "reason", "call"), "")
+        return {"category": category, "group": group, "label": label} | empty | more
+
+    def _group(self, category: str, name: str, label: str, style: Style) -> str:
+        """Find or make a row of the legend; a module is called as its first call site does."""
+        key = f"{category}:{name}"
+        self.groups.setdefault(key, {"id": key, "category": category, "name": label} | _look(style))
+        return key
+
+
+def _look(style: Style) -> dict[str, Any]:
+    return {"colour": style.colour, "ink": ink(style.colour), "hatch": HATCHES.index(style.hatch)}
+
+
+def _listed(tags: list[str], separator: str = ", ") -> str:
+    return separator.join(dict.fromkeys(tags))
+
+
+def _with_line(label: str, place: str) -> str:
+    """Add the line, so that two call sites of one module are told apart."""
+    return f"{label} (line {place.rsplit(':', 2)[-2]})" if place.count(":") >= 2 else label

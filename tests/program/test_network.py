@@ -1,0 +1,89 @@
+"""The program graph: who gets what from whom, and round which loop."""
+
+import networkx as nx
+import pytest
+
+from pse.program import ThreadKey, build
+
+
+def edges(graph: nx.MultiDiGraph) -> set[tuple]:
+    """Every edge by its labels: source, target, name there, name here, and whether a loop brings it round."""
+    label = nx.get_node_attributes(graph, "label")
+    return {
+        (label[a], label[b], d["source_tag"], d["tag"], d["loop"] is not None)
+        for a, b, d in graph.edges(data=True)
+    }
+
+
+def test_heat_flows_round_its_loop_and_past_it(samples):
+    assert edges(build(samples["heat"]).nx) == {
+        ("init", "exchange", "u", "u", False),
+        ("init", "gather", "u", "u", False),  # the loop may run no iteration at all
+        ("exchange", "step", "u", "u", False),
+        ("step", "exchange", "v", "u", True),
+        ("step", "gather", "v", "u", False),
+        ("step", "while residual > tol max 100000", "residual", "residual", True),
+        ("gather", "save", "field", "field", False),
+    }
+
+
+def test_a_swap_in_a_loop_is_no_edge_within_one_iteration(samples):
+    flows = edges(build(samples["nbody"]).nx)
+    assert ("shift", "forces", "ring#1.next", "ring#1.visiting", True) in flows
+    assert not any(flow[:2] == ("shift", "forces") and not flow[4] for flow in flows)
+
+
+def test_iterations_in_flight_pass_nothing_on(samples):
+    assert not any(brought for *_, brought in edges(build(samples["fft2d"]).nx))
+
+
+def test_calls_say_thread_and_what_they_free(samples):
+    graph = build(samples["fft2d"]).nx
+    found = {(data["label"], data["key"], data["frees"]) for _, data in graph.nodes(data=True)}
+    assert found == {
+        ("load_frame", ThreadKey("root", "thread_A"), ()),
+        ("scatter", ThreadKey("root", "thread_A"), ("image",)),
+        ("fft.rows", ThreadKey("parallel", "thread_B"), ()),
+        ("transpose", ThreadKey("parallel", "thread_C"), ("rows",)),
+        ("transpose", ThreadKey("parallel", "thread_C"), ("cols",)),
+        ("gather", ThreadKey("root", "thread_A"), ("result",)),
+        ("save_frame", ThreadKey("root", "thread_A"), ("spectrum",)),
+    }
+
+
+def test_edges_say_type_distribution_and_crossing(samples):
+    graph = build(samples["fft2d"]).nx
+    first, second, third = (graph.get_edge_data(a, a + 1)[0] for a in range(3))
+    assert (first["type"], first["distribution"], first["crosses"], first["inout"]) == (
+        "f64[N, N]",
+        "@ root",
+        False,
+        False,
+    )
+    assert (second["distribution"], second["crosses"], second["inout"]) == ("@ block(0)", True, True)
+    assert third["crosses"]
+    heat = build(samples["heat"]).nx
+    assert {d["distribution"] for *_, d in heat.edges(data=True) if d["tag"] == "u"} == {
+        "@ block(0, 1) halo(1)"
+    }
+
+
+def test_every_read_has_an_origin_that_liveness_pushes_to(random_program):
+    """Two analyses of the same program agree: whoever reads what a call made is among its readers."""
+    graph = build(random_program(60, 5))
+    for source, target, data in graph.nx.edges(data=True):
+        site = graph.walk.sites[source]
+        assert graph.nx.nodes[target]["key"] in graph.liveness.readers(site, data["source_tag"])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_tag_is_freed_after_its_last_reader(random_program, seed):
+    """No call reads what an earlier call in the same block has freed for good."""
+    graph = build(random_program(40, seed))
+    for block in graph.walk.blocks:
+        gone: set[str] = set()
+        for step in block.steps:
+            site = next((s for s in graph.walk.sites if graph.walk.step_of_site[s.id] == step), None)
+            if site is not None:
+                assert not gone & {argument.tag for argument in site.inputs}
+                gone = (gone - {output.tag for output in site.outputs}) | graph.liveness.frees(site)
