@@ -60,8 +60,10 @@ def imports_table() -> str:
     rule = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(rule)
     imported: dict[str, set[str]] = {}
-    for room, path in rule.inhabitants():
-        imported.setdefault(room, set()).update(rule.rooms_of(rule.imports(path)) - {room})
+    for name in filter(rule.room_of, rule.MODULES):
+        imported.setdefault(rule.room_of(name), set())
+    for name, target in rule.crossings():
+        imported[rule.room_of(name)].add(rule.room_of(target))
     lines = ["| room | imports |", "| --- | --- |"]
     for room in filter(imported.__contains__, rule.ROOMS):
         below = ", ".join(f"`{name}`" for name in rule.ROOMS if name in imported[room])

@@ -24,7 +24,7 @@ from pse.runtime.launch._launch import launch
 from pse.runtime.launch._mpiexec import Hosts
 from pse.runtime.request._request import Request, prepare
 from pse.runtime.request._resume import check_processors
-from pse.trace.query._reader import open_trace
+from pse.trace import open as open_trace
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
