@@ -56,9 +56,11 @@ lint-cython: venv-dev
 lint-c: venv-dev
 	find $(COMPILED) \( -name '*.[ch]' -o -name '*.cpp' \) -print0 | xargs -0r $(BIN)/clang-format --dry-run -Werror
 
-docs: venv
+# The variables silence two advertisements for successors of MkDocs 1.
+docs: venv ext
 	$(LOCKED) locked-venv EXTRAS=docs STAMP=.venv/.stamp-docs
-	$(BIN)/mkdocs build --strict
+	@NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
+	@echo 'The manual is site/index.html; with its search: $(BIN)/python -m http.server -d site'
 
 venv: $(STAMP_RUN)
 

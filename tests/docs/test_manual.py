@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,11 +10,16 @@ import click
 import pytest
 from click.testing import CliRunner
 
+import pse.trace
+import pse.views
 from pse.cli import main
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md"))]
+MANUAL = sorted(DOCS.glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *MANUAL]
+GENERATED = {"command_line.md", "changelog.md"}
+"""Pages that the build makes, as it makes api/ and gallery/: it checks the links to these itself."""
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 FENCED = re.compile(r"^(`{3,}).*?^\1[ ]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"<!-- table: imports -->\n(.*?)<!-- end -->", re.DOTALL)
@@ -45,7 +51,7 @@ def dead_links(page: Path) -> Iterator[str]:
     """Give the links of a page that lead nowhere inside the repository."""
     for match in LINK.finditer(FENCED.sub("", page.read_text())):
         target, _, anchor = match["target"].partition("#")
-        if re.match(r"\w+:", target):
+        if re.match(r"\w+:|api/|gallery/", target) or target in GENERATED:
             continue
         file = (page.parent / target).resolve() if target else page
         if not file.exists() or (anchor and file.suffix == ".md" and anchor not in headings(file)):
@@ -72,14 +78,15 @@ def imports_table() -> str:
 
 
 def test_every_command_is_in_the_manual():
-    text = "\n".join(page.read_text() for page in DOCS.rglob("*.md"))
+    text = "\n".join(page.read_text() for page in MANUAL)
     missing = [name for name in leaves(main, ("pse",)) if not re.search(rf"{re.escape(name)}\b", text)]
     assert not missing
 
 
 def test_every_page_is_in_the_navigation():
-    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
-    assert set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text())) == pages
+    pages = {page.name for page in MANUAL}
+    navigation = (ROOT / "mkdocs.yml").read_text()
+    assert set(re.findall(r"(\w+\.md)$", navigation, re.MULTILINE)) == pages | GENERATED
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -91,7 +98,7 @@ def test_links_of_the_manual_stay_in_the_manual():
     """Pages are also a site of their own, where the repository's other files are not."""
     targets = {
         f"{page.name}: {match['target']}"
-        for page in DOCS.rglob("*.md")
+        for page in MANUAL
         for match in LINK.finditer(FENCED.sub("", page.read_text()))
         if match["target"].startswith("../")
     }
@@ -121,10 +128,45 @@ def test_the_picture_in_the_readme_is_the_programs(monkeypatch):
     assert f"```mermaid\n{drawn.stdout}```\n" in (ROOT / "README.md").read_text()
 
 
-def test_the_site_builds(tmp_path):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Build the site, with all that its pages show."""
     pytest.importorskip("mkdocs", reason="mkdocs is in the extra docs: make docs")
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 
-    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(tmp_path / "site"), strict=True))
-    assert (tmp_path / "site" / "index.html").exists()
+    directory = tmp_path_factory.mktemp("site")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Plugins' own.
+        build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(directory), strict=True))
+    return directory
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+def test_the_site_has_its_generated_pages(site):
+    assert not {name for name in GENERATED if not (site / name.replace(".md", ".html")).exists()}
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+def test_the_api_reference_has_what_the_facades_export(site):
+    page = (site / "api" / "pse.trace.html").read_text()
+    assert not [name for name in pse.trace.__all__ if f'id="pse.trace.{name}"' not in page]
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+def test_the_gallery_has_every_view(site):
+    page = (site / "gallery.html").read_text()
+    pictures = "".join(path.name for path in (site / "gallery").iterdir())
+    assert not [name for name in pse.views.VIEWS if name not in page or name not in pictures]
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+def test_pages_fetch_nothing_from_other_machines(site):
+    fetched = re.compile(r"<(?:script|img|link|iframe)\b[^>]*\b(?:src|href)=\"?(https?:)?//[^>]*>")
+    pages = {str(page.relative_to(site)): fetched.findall(page.read_text()) for page in site.rglob("*.html")}
+    assert not {name for name, found in pages.items() if found}
+    assert not [name for name in pages if 'class="mermaid"' in (site / name).read_text()]
