@@ -1,64 +1,88 @@
 """Write the API reference: one page for each room, with what its facade exports, from the docstrings.
 
-mkdocs-gen-files runs this file while the manual is built.
+A hook of mkdocs: `mkdocs.yml` names it.
 """
 
 import importlib
-import importlib.util
 import pkgutil
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
-import mkdocs_gen_files
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
 
 import pse
 
-NOT_IMPORTED = {"cli", "__main__"}
-"""What users call by its command, not from Python."""
+COMMANDS = {"cli", "__main__"}
+"""What users call from a shell, not from Python: docs/generate/command_line.py describes it."""
 
 
-def rooms() -> Iterator[str]:
-    """Name the rooms and public modules of `pse` in alphabetical order."""
-    names = sorted(module.name for module in pkgutil.iter_modules(pse.__path__))
-    yield from (f"pse.{name}" for name in names if not name.startswith("_") and name not in NOT_IMPORTED)
+def rooms() -> Iterator[ModuleType]:
+    """Give `pse` itself, then its rooms and public modules in alphabetical order."""
+    yield pse
+    for name in sorted(found.name for found in pkgutil.iter_modules(pse.__path__)):
+        if not name.startswith("_") and name not in COMMANDS:
+            yield importlib.import_module(f"pse.{name}")
 
 
-def facades(name: str) -> Iterator[ModuleType]:
-    """Give the room and its subpackages, as far as they export something."""
-    module = importlib.import_module(name)
-    if getattr(module, "__all__", None):
-        yield module
-    for found in pkgutil.iter_modules(getattr(module, "__path__", ())):
+def subpackages(room: ModuleType) -> Iterator[ModuleType]:
+    """Give the subpackages of a room that export something."""
+    if room is pse:
+        return
+    for found in pkgutil.iter_modules(getattr(room, "__path__", ())):
         if found.ispkg and not found.name.startswith("_"):
-            yield from facades(f"{name}.{found.name}")
-
-
-def section(module: ModuleType, level: int) -> str:
-    """Write a facade's own text and an entry for each exported name."""
-    entries = [f"::: {module.__name__}.{name}" for name in exported(module)]
-    head = f"::: {module.__name__}\n    options:\n      heading_level: {level}\n      members: false"
-    options = f"\n    options:\n      heading_level: {level + 1}"
-    return "\n\n".join([head, *(entry + options for entry in entries)])
+            package = importlib.import_module(f"{room.__name__}.{found.name}")
+            if exported(package):
+                yield package
 
 
 def exported(module: ModuleType) -> list[str]:
-    """Name what a facade exports, without what is a module itself and has a section or page of its own."""
-    return [
-        name
-        for name in sorted(module.__all__, key=str.lower)
-        if not isinstance(getattr(module, name), ModuleType) and name != "__version__"
-    ]
+    """Name what a facade exports, or the classes and functions that a module defines for others."""
+    own = module.__name__
+    defined = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == own]
+    names = getattr(module, "__all__", defined)
+    return [name for name in sorted(names, key=str.lower) if not name.startswith("_")]
 
 
-def write(module: ModuleType, *more: ModuleType) -> str:
-    """Write a page; gives its line for the navigation."""
-    file = f"{module.__name__}.md"
-    sections = [section(module, 1), *(section(facade, 2) for facade in more)]
-    with mkdocs_gen_files.open(f"api/{file}", "w") as page:
-        print("\n\n".join(sections), file=page)
-    return f"- [{module.__name__}]({file})"
+def section(module: ModuleType, level: int) -> Iterator[str]:
+    """Write a facade's own text, then an entry for each name that it exports."""
+    yield entry(module.__name__, heading_level=level, members="false")
+    for name in exported(module):
+        shown = f"{module.__name__}.{name}"
+        yield entry(place(module, name), heading_level=level + 1, heading=shown, toc_label=name)
 
 
-lines = [write(*found) for room in rooms() if (found := list(facades(room)))]
-with mkdocs_gen_files.open("api/SUMMARY.md", "w") as navigation:
-    print("\n".join(lines), file=navigation)
+def place(module: ModuleType, name: str) -> str:
+    """Give the dotted name under which mkdocstrings, which imports nothing, finds an exported name."""
+    if Path(module.__file__ or "").with_suffix(".pyi").exists() or not hasattr(module, "__path__"):
+        return f"{module.__name__}.{name}"
+    found = getattr(module, name)
+    return f"{found.__module__}.{found.__qualname__}"
+
+
+def entry(name: str, **options: object) -> str:
+    """Write what mkdocstrings makes an entry of."""
+    lines = [f"      {option}: {value}" for option, value in options.items()]
+    return "\n".join([f"::: {name}", "    options:", *lines])
+
+
+def page(room: ModuleType) -> str:
+    """Write the page of a room: its own facade, then those of its subpackages."""
+    inner = (part for package in subpackages(room) for part in section(package, 2))
+    return "\n\n".join([*section(room, 1), *inner])
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Put the pages where the navigation has `api/`."""
+    pages = [{room.__name__: f"api/{room.__name__}.md"} for room in rooms()]
+    entries = [entry for part in config.nav or () for entry in next(iter(part.values()))]
+    for entry in entries:
+        if isinstance(entry, dict) and "api/" in entry.values():
+            entry.update(dict.fromkeys(entry, pages))
+
+
+def on_files(files: Files, config: MkDocsConfig) -> None:
+    """Add the pages."""
+    for room in rooms():
+        files.append(File.generated(config, f"api/{room.__name__}.md", content=page(room)))

@@ -1,13 +1,15 @@
 """Take the repository's CHANGELOG.md into the manual.
 
-mkdocs-gen-files runs this file while the manual is built.
+A hook of mkdocs: `mkdocs.yml` names it.
 """
 
 from pathlib import Path
 
-import mkdocs_gen_files
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
 
-ROOT = Path(__file__).parents[2]
 
-with mkdocs_gen_files.open("changelog.md", "w") as page:
-    page.write((ROOT / "CHANGELOG.md").read_text())
+def on_files(files: Files, config: MkDocsConfig) -> None:
+    """Add the page."""
+    text = Path(config.config_file_path).with_name("CHANGELOG.md").read_text()
+    files.append(File.generated(config, "changelog.md", content=text))

@@ -1,12 +1,13 @@
 """Write the reference of the command line from the commands themselves: what ``--help`` says, as one page.
 
-mkdocs-gen-files runs this file while the manual is built.
+A hook of mkdocs: `mkdocs.yml` names it.
 """
 
 from collections.abc import Iterator
 
 import click
-import mkdocs_gen_files
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
 
 from pse.cli import main
 
@@ -28,5 +29,7 @@ def described(command: click.Command, context: click.Context, level: int) -> Ite
             yield from described(inner, click.Context(inner, context, name), level + 1)
 
 
-with mkdocs_gen_files.open("command_line.md", "w") as page:
-    print("\n\n".join([HEAD, *described(main, ROOT, 1)]), file=page)
+def on_files(files: Files, config: MkDocsConfig) -> None:
+    """Add the page."""
+    text = "\n\n".join([HEAD, *described(main, ROOT, 1)])
+    files.append(File.generated(config, "command_line.md", content=text))

@@ -1,7 +1,7 @@
 """Make the pictures of docs/gallery.md: run its commands and keep the files that the page shows.
 
-mkdocs-gen-files runs this file while the manual is built.  Commands run in a temporary directory in which
-`programs` of the repository lies.
+A hook of mkdocs: `mkdocs.yml` names it.  Commands run in a temporary directory in which `programs` of the
+repository lies.
 """
 
 import os
@@ -12,10 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import mkdocs_gen_files
+from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import Abort
+from mkdocs.structure.files import File, Files
 
-ROOT = Path(__file__).parents[2]
 SECONDS = 300
 
 
@@ -41,17 +41,22 @@ def run(command: str, directory: Path) -> None:
         )
 
 
-def make(page: str) -> None:
-    """Run the page's commands in their order, then take the files that it shows into the manual."""
+def make(page: str, programs: Path) -> dict[str, bytes]:
+    """Run the page's commands in their order; gives the files that it shows by their names."""
     with tempfile.TemporaryDirectory(prefix="pse-gallery-") as name:
         directory = Path(name)
-        (directory / "programs").symlink_to(ROOT / "programs")
+        (directory / "programs").symlink_to(programs)
         for block in re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
             for command in block.splitlines():
                 run(command, directory)
-        for file in sorted(set(re.findall(r"\bgallery/([\w.-]+)", page))):
-            with mkdocs_gen_files.open(f"gallery/{file}", "wb") as kept:
-                kept.write((directory / file).read_bytes())
+        shown = sorted(set(re.findall(r"\bgallery/([\w.-]+)", page)))
+        return {file: (directory / file).read_bytes() for file in shown}
 
 
-make((ROOT / "docs" / "gallery.md").read_text())
+def on_files(files: Files, config: MkDocsConfig) -> None:
+    """Add the pictures."""
+    page = files.get_file_from_path("gallery.md")
+    assert page is not None
+    programs = Path(config.config_file_path).with_name("programs")
+    for name, content in make(page.content_string, programs).items():
+        files.append(File.generated(config, f"gallery/{name}", content=content))
