@@ -11,10 +11,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pse.bench import Result, fft3
-from pse.bench._environment import describe
-from pse.bench._table import number, show
-from pse.bench.manual import comparison, put
+from pse.bench import (
+    Result,
+    comparison_table,
+    describe_machine,
+    format_number,
+    print_result,
+    write_tables,
+)
+from pse.bench.subjects import fft3
 
 PAPER = (
     "4,000²: 1 to 5 %; 10,000²: 6.6 and 5.1 % (8, 16 processors)",
@@ -27,10 +32,10 @@ PAPER = (
 def table(result: Result) -> str:
     """Set the paper's figures beside ours."""
     rows = [
-        (figure.name, paper, f"{number(figure.value)} %", figure.against.name)
+        (figure.name, paper, f"{format_number(figure.value)} %", figure.against.name)
         for figure, paper in zip(result.figures, PAPER * (len(result.figures) // len(PAPER)), strict=True)
     ]
-    return comparison(result, ("", "the paper", "here", "against"), rows)
+    return comparison_table(result, ("", "the paper", "here", "against"), rows)
 
 
 def main() -> None:
@@ -43,12 +48,12 @@ def main() -> None:
     parser.add_argument("--update", metavar="PAGE", type=Path, help="write the comparison into a page")
     given = parser.parse_args()
     sizes = fft3.Sizes(tuple(given.processors), given.n, given.megabits)
-    environment, console = describe(), Console(width=200)
+    environment, console = describe_machine(), Console(width=200)
     result = Result("fft3", tuple(fft3.measure(given.repeats, sizes, console.print)), environment)
-    show(result, console)
+    print_result(result, console)
     console.print(table(result), markup=False)
     if given.update:
-        put(given.update, {"fft3": table(result)})
+        write_tables(given.update, {"fft3": table(result)})
 
 
 if __name__ == "__main__":

@@ -10,10 +10,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pse.bench import Result, pingpong
-from pse.bench._environment import describe
-from pse.bench._table import number, show
-from pse.bench.manual import comparison, put
+from pse.bench import (
+    Result,
+    comparison_table,
+    describe_machine,
+    format_number,
+    print_result,
+    write_tables,
+)
+from pse.bench.subjects import pingpong
 
 
 def table(result: Result) -> str:
@@ -22,13 +27,13 @@ def table(result: Result) -> str:
     on, off = pingpong.PAPER_SECONDS
     ours, theirs = sorted(ratio.against.ours)[len(ratio.samples) // 2], ratio.against.value
     rows = (
-        ("with shared memory", f"{on} s", f"{number(ours)} s"),
-        ("without", f"{off} s", f"{number(theirs)} s"),
-        ("with over without", number(on / off), number(ratio.value)),
-        ("hand-overs with shared memory, of the run", "", f"{number(share.value)} %"),
-        ("hand-overs without, of the run", "", f"{number(share.against.value)} %"),
+        ("with shared memory", f"{on} s", f"{format_number(ours)} s"),
+        ("without", f"{off} s", f"{format_number(theirs)} s"),
+        ("with over without", format_number(on / off), format_number(ratio.value)),
+        ("hand-overs with shared memory, of the run", "", f"{format_number(share.value)} %"),
+        ("hand-overs without, of the run", "", f"{format_number(share.against.value)} %"),
     )
-    return comparison(result, ("", "the paper", "here"), rows)
+    return comparison_table(result, ("", "the paper", "here"), rows)
 
 
 def main() -> None:
@@ -41,12 +46,12 @@ def main() -> None:
     parser.add_argument("--update", metavar="PAGE", type=Path, help="write the comparison into a page")
     given = parser.parse_args()
     sizes = pingpong.Sizes(given.bytes, given.rounds, given.passes)
-    environment, console = describe(), Console(width=200)
+    environment, console = describe_machine(), Console(width=200)
     result = Result("pingpong", tuple(pingpong.measure(given.repeats, sizes, console.print)), environment)
-    show(result, console)
+    print_result(result, console)
     console.print(table(result), markup=False)
     if given.update:
-        put(given.update, {"pingpong": table(result)})
+        write_tables(given.update, {"pingpong": table(result)})
 
 
 if __name__ == "__main__":

@@ -10,10 +10,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pse.bench import Result, synthetic
-from pse.bench._environment import describe
-from pse.bench._table import number, show
-from pse.bench.manual import comparison, put
+from pse.bench import (
+    Result,
+    comparison_table,
+    describe_machine,
+    format_number,
+    print_result,
+    write_tables,
+)
+from pse.bench.subjects import synthetic
 
 PAPER = {2: 27.7, 4: 26.7, 8: 25.5, 16: 24.1}
 """Percent of the time that two threads saved, by processors."""
@@ -33,9 +38,9 @@ def table(result: Result, processors: list[int]) -> str:
         cells = [str(count), f"{PAPER[count]} %" if count in PAPER else ""]
         for word in ("less time than one;", "of the pipeline", "MPI's own waits"):
             figure = next((figure for name, figure in mine.items() if word in name), None)
-            cells.append(f"{number(figure.value)} %" if figure else "")
+            cells.append(f"{format_number(figure.value)} %" if figure else "")
         rows.append(cells)
-    return comparison(result, HEADINGS, rows)
+    return comparison_table(result, HEADINGS, rows)
 
 
 def main() -> None:
@@ -48,12 +53,12 @@ def main() -> None:
     parser.add_argument("--update", metavar="PAGE", type=Path, help="write the comparison into a page")
     given = parser.parse_args()
     sizes = synthetic.Sizes(tuple(given.processors), given.units, given.seconds)
-    environment, console = describe(), Console(width=200)
+    environment, console = describe_machine(), Console(width=200)
     result = Result("synthetic", tuple(synthetic.measure(given.repeats, sizes, console.print)), environment)
-    show(result, console)
+    print_result(result, console)
     console.print(table(result, given.processors), markup=False)
     if given.update:
-        put(given.update, {"synthetic": table(result, given.processors)})
+        write_tables(given.update, {"synthetic": table(result, given.processors)})
 
 
 if __name__ == "__main__":

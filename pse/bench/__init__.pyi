@@ -1,9 +1,24 @@
 from ._figures import Against as Against, Figure as Figure, Result as Result
-from ._subjects import (
+from ._machine import describe_machine as describe_machine
+from ._manual import (
+    comparison_table as comparison_table,
+    update_page as update_page,
+    write_tables as write_tables,
+)
+from ._registry import (
     REPEATS as REPEATS,
     SUBJECTS as SUBJECTS,
     Subject as Subject,
-    check_name as check_name,
-    run as run,
+    find_subject as find_subject,
+    measure_subject as measure_subject,
 )
-from ._table import show as show
+from ._result_table import format_number as format_number, print_result as print_result
+from ._running import (
+    Samples as Samples,
+    Surroundings as Surroundings,
+    in_turn as in_turn,
+    ratios as ratios,
+    run_peer as run_peer,
+    run_program as run_program,
+    usable_cores as usable_cores,
+)

@@ -84,7 +84,7 @@ def ratios(upper: Sequence[float], lower: Sequence[float]) -> tuple[float, ...]:
 
 
 def program_path(name: str) -> Path:
-    """Path of a program of this room."""
+    """Path of a program of this room; any other path is itself."""
     return Path(str(resources.files("pse.bench") / "programs" / name))
 
 

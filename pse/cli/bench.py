@@ -1,73 +1,92 @@
-"""``pse bench``: measure this machine's figures.  The work is done by ``pse.bench``."""
+"""``pse bench``: measure this machine's figures."""
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from pse.bench import REPEATS, SUBJECTS, Result, check_name, run, show
-from pse.bench.manual import update as update_manual
+from pse.bench import (
+    REPEATS,
+    SUBJECTS,
+    Result,
+    Subject,
+    find_subject,
+    measure_subject,
+    print_result,
+    update_page,
+)
 from pse.errors import UsageError
 
 
-@click.command("bench")
-@click.argument("names", metavar="[NAME]…", nargs=-1)
-@click.option("--list", "listing", is_flag=True, help="Name all benches.")
-@click.option("--all", "everything", is_flag=True, help="Measure all of them, one after the other.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: an object for each bench.")
-@click.option(
-    *("--repeats", "repeats"),
-    type=click.IntRange(min=1),
-    default=REPEATS,
-    show_default=True,
-    help="How often each thing is measured.",
-)
-@click.option(
-    "--update",
-    "page",
-    metavar="PAGE",
-    type=click.Path(path_type=Path),
-    help="Write the figures into a page of the manual.",
-)
-def command(
-    names: tuple[str, ...], listing: bool, everything: bool, as_json: bool, repeats: int, page: Path | None
-) -> None:
-    """Measure what pse's own work costs on this machine, beside floors and peers.
+def bench_command(subjects: Sequence[Subject]) -> click.Command:
+    """Make the command line that measures some of these subjects."""
 
-    Each bench takes up to a minute, those on the emulated cluster some minutes; let nothing else run
-    meanwhile.  The exit code is 0 if it ran, whether the targets hold or not.
-    """
-    if listing:
-        for subject in SUBJECTS:
-            click.echo(f"{subject.name:15}{subject.title}")
-        return
-    results = [_measured(name, repeats, as_json) for name in _chosen(names, everything)]
-    if as_json:
-        objects = [result.to_json() for result in results]
-        click.echo(json.dumps(objects if everything else objects[0], indent=1, ensure_ascii=False))
-    if page is not None:
-        update_manual(page, results)
+    @click.command("bench")
+    @click.argument("names", metavar="[NAME]…", nargs=-1)
+    @click.option("--list", "listing", is_flag=True, help="Name all benches.")
+    @click.option("--all", "everything", is_flag=True, help="Measure all of them, one after the other.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON: an object for each bench.")
+    @click.option(
+        *("--repeats", "repeats"),
+        type=click.IntRange(min=1),
+        default=REPEATS,
+        show_default=True,
+        help="How often each thing is measured.",
+    )
+    @click.option(
+        "--update",
+        "page",
+        metavar="PAGE",
+        type=click.Path(path_type=Path),
+        help="Write the figures into a page of the manual.",
+    )
+    def command(
+        names: tuple[str, ...],
+        listing: bool,
+        everything: bool,
+        as_json: bool,
+        repeats: int,
+        page: Path | None,
+    ) -> None:
+        """Measure what pse's own work costs on this machine, beside floors and peers.
+
+        Each bench takes up to a minute, those on the emulated cluster some minutes; let nothing else run
+        meanwhile.  The exit code is 0 if it ran, whether the targets hold or not.
+        """
+        if listing:
+            for subject in subjects:
+                click.echo(f"{subject.name:15}{subject.title}")
+            return
+        results = [_measured(one, repeats, as_json) for one in _chosen(subjects, names, everything)]
+        if as_json:
+            objects = [result.to_json() for result in results]
+            click.echo(json.dumps(objects if everything else objects[0], indent=1, ensure_ascii=False))
+        if page is not None:
+            update_page(page, results)
+
+    return command
 
 
-def _chosen(names: tuple[str, ...], everything: bool) -> list[str]:
-    known = [subject.name for subject in SUBJECTS]
-    for name in names:
-        check_name(name)
+def _chosen(subjects: Sequence[Subject], names: tuple[str, ...], everything: bool) -> list[Subject]:
+    found = [find_subject(name, subjects) for name in names]
     if everything == bool(names):
         what = "name a bench, or say --all" if not names else "--all and a name exclude each other"
-        raise UsageError(
-            what, help=f"there are {', '.join(known)}; `pse bench --list` says what they measure"
-        )
-    return known if everything else list(names)
+        known = ", ".join(subject.name for subject in subjects)
+        raise UsageError(what, help=f"there are {known}; `pse bench --list` says what they measure")
+    return list(subjects) if everything else found
 
 
-def _measured(name: str, repeats: int, quiet: bool) -> Result:
+def _measured(subject: Subject, repeats: int, quiet: bool) -> Result:
     """Measure one; says how far it is if somebody watches, and prints the table unless JSON was asked for."""
     watched = Console(stderr=True)
-    with watched.status(name) as status:
-        result = run(name, repeats, lambda text: status.update(f"{name}: {text}"))
+    with watched.status(subject.name) as status:
+        result = measure_subject(subject, repeats, lambda text: status.update(f"{subject.name}: {text}"))
     if not quiet:
-        show(result, Console() if sys.stdout.isatty() else Console(width=200))
+        print_result(result, Console() if sys.stdout.isatty() else Console(width=200))
     return result
+
+
+command = bench_command(SUBJECTS)

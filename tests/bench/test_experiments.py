@@ -4,11 +4,11 @@ import difflib
 import math
 
 import pytest
+from benchmarks.scaling_model import Model, fit_line, power, simulate
 
-from pse.bench._environments import nodes, share_of
+from pse.bench._places import nodes, share_of
 from pse.bench._running import program_path, run_peer, run_program, usable_cores
-from pse.bench._scaling_model import Model, fit_line, power, simulate
-from pse.bench.synthetic import bound
+from pse.bench.subjects.synthetic import bound
 from pse.cluster import unmet
 from pse.errors import RunError
 
@@ -92,7 +92,7 @@ def test_programs_and_peers_run_on_the_nodes_of_a_cluster():
 
 @pytest.mark.mpi
 def test_a_transform_that_is_not_there_is_named(monkeypatch):
-    from pse.bench import fft3
+    from pse.bench.subjects import fft3
 
     monkeypatch.setenv("PSE_FFTW_MPI", "/nowhere/libfftw3_mpi.so")
     with pytest.raises(RunError, match=r"PSE_FFTW_MPI names /nowhere/libfftw3_mpi\.so, which is not there"):

@@ -9,8 +9,8 @@ import pytest
 
 from pse.bench import _floors
 from pse.bench._running import confined_to, in_turn, run_peer, run_program, usable_cores
-from pse.bench.hop import hop_times
-from pse.bench.idle import cpu_seconds, find_ranks
+from pse.bench.subjects.hop import hop_times
+from pse.bench.subjects.idle import cpu_seconds, find_ranks
 from pse.errors import RunError
 from pse.trace._recorder import Recorder
 

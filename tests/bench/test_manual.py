@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from benchmarks.__main__ import SUBJECTS as OF_DEVELOPERS
 
 from pse.bench import SUBJECTS, Against, Figure, Result
-from pse.bench._table import busy_warning, number
-from pse.bench.manual import marks, update
+from pse.bench._manual import marks, update_page
+from pse.bench._result_table import busy_warning, format_number
 from pse.errors import UsageError
 
 MANUAL = Path(__file__).parents[2] / "docs" / "performance.md"
@@ -40,7 +41,7 @@ def page(tmp_path, *benches):
 
 def test_a_table_stands_between_the_marks_of_its_bench(tmp_path):
     path = page(tmp_path, "hop", "idle")
-    update(path, [result()])
+    update_page(path, [result()])
     before, table, rest = path.read_text().partition("| a hop | 1.60 µs | 1.50 – 1.70 | ≤ 4.00 µs | holds |")
     assert table
     assert before.startswith("# Title\nhop\n<!-- figures: hop -->\n")
@@ -51,9 +52,9 @@ def test_a_table_stands_between_the_marks_of_its_bench(tmp_path):
 
 def test_updating_again_replaces_the_table(tmp_path):
     path = page(tmp_path, "hop")
-    update(path, [result()])
+    update_page(path, [result()])
     once = path.read_text()
-    update(path, [result()])
+    update_page(path, [result()])
     assert path.read_text() == once
 
 
@@ -61,19 +62,19 @@ def test_a_page_without_a_place_is_refused_and_left_alone(tmp_path):
     path = page(tmp_path, "idle")
     before = path.read_text()
     with pytest.raises(UsageError, match="there is no place for the figures of hop") as refused:
-        update(path, [result("idle"), result("hop")])
+        update_page(path, [result("idle"), result("hop")])
     assert "<!-- figures: hop -->" in refused.value.help
     assert path.read_text() == before
 
 
 def test_a_page_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(UsageError, match=r"gone\.md: No such file or directory"):
-        update(tmp_path / "gone.md", [result()])
+        update_page(tmp_path / "gone.md", [result()])
 
 
 def test_the_manual_has_a_place_for_every_bench():
     text = MANUAL.read_text()
-    for subject in SUBJECTS:
+    for subject in (*SUBJECTS, *OF_DEVELOPERS):
         begin, end = marks(subject.name)
         assert text.count(begin) == text.count(end) == 1
         assert text.index(begin) < text.index(end)
@@ -89,4 +90,4 @@ def test_a_busy_machine_is_warned_of():
     [(0.0, "0.00"), (0.0123, "0.012"), (0.5, "0.50"), (9.999, "10.00"), (12.34, "12.3"), (12345.6, "12,346")],
 )
 def test_numbers_are_written_without_exponents(value, text):
-    assert number(value) == text
+    assert format_number(value) == text

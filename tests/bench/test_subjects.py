@@ -2,13 +2,18 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from benchmarks import control, warm
+from benchmarks.__main__ import SUBJECTS as OF_DEVELOPERS
 
-from pse.bench import (
-    SUBJECTS,
+from pse.bench import SUBJECTS
+from pse.bench.subjects import (
     advise,
-    control,
     coopwait,
     fft,
     fft3,
@@ -23,14 +28,12 @@ from pse.bench import (
     synthetic,
     tools,
     tracing,
-    warm,
 )
 
 SMALL = {
     "hop": (hop, hop.Sizes(quick=60, slow=20, rounds=40), 5),
     "handover": (handover, handover.Sizes(large=4 << 20, rounds=3, hold=2_000_000, messages=3), 4),
     "overhead": (overhead, overhead.Sizes(rounds=50, events=2000, calls=100), 4),
-    "warm": (warm, warm.Sizes(size=1 << 20, turns=2), 1),
     "idle": (idle, idle.Sizes(seconds=0.3), 2),
     "fft": (fft, fft.Sizes(n=128, frames=2), 1),
     "synthetic": (
@@ -58,17 +61,19 @@ SMALL = {
         2,
     ),
     "reading": (reading, reading.Sizes(events=20_000), 5),
-    "control": (
-        control,
-        control.Sizes((1, 3), rounds=30, rounds_by_hand=6, free=10, hop_bytes=(64, 4096), hops=5),
-        5,
-    ),
     "advise": (
         advise,
         advise.Sizes(units=3, seconds=0.01, emulated=False, applications=("synthetic",)),
         3,
     ),
+    "warm": (warm, warm.Sizes(size=1 << 20, turns=2), 1),
+    "control": (
+        control,
+        control.Sizes((1, 3), rounds=30, rounds_by_hand=6, free=10, hop_bytes=(64, 4096), hops=5),
+        5,
+    ),
 }
+TESTS = str(Path(__file__).parents[1])
 KEYS = {
     "name": str,
     "value": float,
@@ -83,7 +88,7 @@ pytestmark = pytest.mark.mpi
 
 
 def test_every_subject_is_tried_here():
-    assert list(SMALL) == [subject.name for subject in SUBJECTS]
+    assert list(SMALL) == [subject.name for subject in (*SUBJECTS, *OF_DEVELOPERS)]
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -100,10 +105,22 @@ def test_a_subject_measures_each_figure_beside_something(name, nothing_left_behi
         assert all(map(math.isfinite, (*figure.samples, *figure.against.samples)))
 
 
-def test_json_is_one_object_as_documented(pse):
-    done = pse("bench", "warm", "--json", "--repeats", "1")
-    assert (done.code, done.err) == (0, "")
-    found = json.loads(done.out)
+@pytest.fixture
+def warm_command():
+    """Run a bench of developers by the command line that it shares with ``pse bench``."""
+
+    def start(*words):
+        command = [sys.executable, "-m", "benchmarks", "warm", *words]
+        environment = os.environ | {"PYTHONPATH": TESTS}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+
+    return start
+
+
+def test_json_is_one_object_as_documented(warm_command):
+    done = warm_command("--json", "--repeats", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
     assert list(found) == ["bench", "figures", "environment"]
     assert found["bench"] == "warm"
     (figure,) = found["figures"]
@@ -114,17 +131,17 @@ def test_json_is_one_object_as_documented(pse):
     assert found["environment"]["cores"] >= 1
 
 
-def test_plain_output_is_a_table(pse):
-    done = pse("bench", "warm", "--repeats", "2")
-    assert done.code == 0
+def test_plain_output_is_a_table(warm_command):
+    done = warm_command("--repeats", "2")
+    assert done.returncode == 0
     for word in ("64 MiB allocate", "numpy.empty", "≥ 10.0 ×", "2 repetitions", "median", "ratio"):
-        assert word in done.out
+        assert word in done.stdout
 
 
 def test_list_names_all(pse):
     done = pse("bench", "--list")
     assert done.code == 0
-    assert [line.split()[0] for line in done.out.splitlines()] == list(SMALL)
+    assert [line.split()[0] for line in done.out.splitlines()] == [subject.name for subject in SUBJECTS]
 
 
 @pytest.mark.parametrize(
@@ -133,8 +150,7 @@ def test_list_names_all(pse):
         (["nope"], "error: there is no bench 'nope'\nhelp: there are hop, handover, overhead"),
         ([], "error: name a bench, or say --all"),
         (["hop", "--all"], "error: --all and a name exclude each other"),
-        (["warm", "--repeats", "0"], "Invalid value for '--repeats'"),
-        (["warm", "--repeats", "1", "--update", "/nowhere/page.md"], "/nowhere/page.md: No such file"),
+        (["hop", "--repeats", "0"], "Invalid value for '--repeats'"),
     ],
 )
 def test_a_wrong_command_line_is_said_and_is_exit_code_2(pse, arguments, message):
@@ -142,3 +158,10 @@ def test_a_wrong_command_line_is_said_and_is_exit_code_2(pse, arguments, message
     assert done.code == 2
     assert message in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_page_that_cant_be_written_is_named(warm_command):
+    done = warm_command("--repeats", "1", "--update", "/nowhere/page.md")
+    assert done.returncode == 2
+    assert "/nowhere/page.md: No such file" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pse import trace
-from pse.bench._traces import write_trace
+from pse.bench._synthetic_trace import write_trace
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ import numpy as np
 from pse import trace
 from pse.bench._figures import Against, Figure
 from pse.bench._running import TIME_LIMIT, confined_to, in_turn, usable_cores
-from pse.bench._traces import write_trace
+from pse.bench._synthetic_trace import write_trace
 from pse.errors import RunError
 
 TABLES = ("module_calls", "waits", "messages", "memory", "queue_depths", "routine_calls")
@@ -73,7 +73,7 @@ def _made(directory: str, events: int) -> int:
 
 def _apart(what: str, directory: str) -> dict[str, float]:
     """Run one of `READINGS` in a process of its own, on one core."""
-    code = f"from pse.bench.reading import main; main({what!r}, {directory!r})"
+    code = f"from pse.bench.subjects.reading import main; main({what!r}, {directory!r})"
     with confined_to(usable_cores()[-1:]):
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=TIME_LIMIT, check=False

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pse.bench._figures import Against, Figure
 from pse.bench._running import Samples, confined_to, finish, in_turn, ratios, start, stop, usable_cores
-from pse.bench.tools import compiled, linked
+from pse.bench.subjects.tools import compiled, linked
 from pse.runtime.launch import find_mpiexec
 from pse.toolstack import environment, find_mpi
 

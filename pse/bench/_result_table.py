@@ -5,13 +5,13 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from pse.bench._environment import BUSY_SHARE
 from pse.bench._figures import Figure, Result
+from pse.bench._machine import BUSY_SHARE
 
 HEADINGS = ("figure", "median", "least – greatest", "target", "", "against", "measured", "ratio")
 
 
-def show(result: Result, console: Console) -> None:
+def print_result(result: Result, console: Console) -> None:
     """Print a result: medians, spreads, targets, and how they stand to their floors and peers."""
     table = Table(title=f"pse bench {result.bench}", title_justify="left")
     for heading in HEADINGS:
@@ -31,18 +31,18 @@ def cells(figure: Figure) -> tuple[str, ...]:
     low, high = figure.spread
     own = (
         figure.name,
-        f"{number(figure.value)} {figure.unit}",
-        f"{number(low)} – {number(high)}",
-        f"{'≤' if figure.sense == '<=' else '≥'} {number(figure.target)} {figure.unit}",
+        f"{format_number(figure.value)} {figure.unit}",
+        f"{format_number(low)} – {format_number(high)}",
+        f"{'≤' if figure.sense == '<=' else '≥'} {format_number(figure.target)} {figure.unit}",
         "holds" if figure.holds else "missed",
     )
     if figure.against is None or figure.ratio is None:
         return (*own, "", "", "")
     peer = figure.against
-    return (*own, peer.name, f"{number(peer.value)} {peer.unit}", f"{number(figure.ratio)} ×")
+    return (*own, peer.name, f"{format_number(peer.value)} {peer.unit}", f"{format_number(figure.ratio)} ×")
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """Write a number with three significant digits, and no exponent."""
     size = abs(value)
     if size >= 100:

@@ -6,11 +6,11 @@ A subject's file is imported when it is run: some of them load MPI's or the aren
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pse.bench._environment import describe
 from pse.bench._figures import Result
+from pse.bench._machine import describe_machine
 from pse.errors import UsageError
 
 REPEATS = 5
@@ -19,17 +19,17 @@ REPEATS = 5
 
 @dataclass(frozen=True)
 class Subject:
-    """A bench: its name, and what it measures, in a line."""
+    """A bench: its name, what it measures in a line, and the package with its file ``name.py``."""
 
     name: str
     title: str
+    package: str = "pse.bench.subjects"
 
 
 SUBJECTS = (
     Subject("hop", "a TPH with a 1 KiB tag goes from one rank's sequencer to another's"),
     Subject("handover", "256 MiB change hands: by descriptor, and through MPI without shared memory"),
     Subject("overhead", "what the engine adds to a call site's execution, and the recorder to an event"),
-    Subject("warm", "allocate, touch and free 64 MiB of shared memory, again and again"),
     Subject("idle", "CPU time of ranks that wait"),
     Subject("fft", "a 2-D FFT of 4096 × 4096 as a program, and written by hand with mpi4py"),
     Subject("synthetic", "compute and communicate on 2 to 16 emulated nodes: one thread, two threads"),
@@ -41,30 +41,33 @@ SUBJECTS = (
     Subject("coopwait", "operations of MPI that wait, with the tool coopwait and by MPI's own means"),
     Subject("recording", "how much longer programs run when they are recorded"),
     Subject("reading", "50 million events into tables, and their summary"),
-    Subject("control", "what it costs that all processors go on together, and how that grows"),
     Subject("advise", "the advisor: its predictions against runs, its proposals against the best by hand"),
 )
 
 
-def check_name(name: str) -> None:
-    """Make sure that there is a bench of this name.
+def find_subject(name: str, subjects: Sequence[Subject] = SUBJECTS) -> Subject:
+    """Find a bench by its name.
 
     Raises
     ------
     UsageError
         There is none.
     """
-    names = [subject.name for subject in SUBJECTS]
-    if name not in names:
-        raise UsageError(f"there is no bench {name!r}", help=f"there are {', '.join(names)}")
+    for subject in subjects:
+        if subject.name == name:
+            return subject
+    names = ", ".join(subject.name for subject in subjects)
+    raise UsageError(f"there is no bench {name!r}", help=f"there are {names}")
 
 
-def run(name: str, repeats: int = REPEATS, say: Callable[[str], None] = lambda text: None) -> Result:
+def measure_subject(
+    subject: Subject, repeats: int = REPEATS, say: Callable[[str], None] = lambda text: None
+) -> Result:
     """Measure one subject.
 
     Parameters
     ----------
-    name : str
+    subject : Subject
         One of `SUBJECTS`.
     repeats : int
         How often each thing is measured; floors and peers in turn with their subject.
@@ -73,13 +76,10 @@ def run(name: str, repeats: int = REPEATS, say: Callable[[str], None] = lambda t
 
     Raises
     ------
-    UsageError
-        There is no such bench.
     RunError
         A program or peer could not be run.
     """
-    check_name(name)
-    environment = describe()
-    module = importlib.import_module(f"pse.bench.{name}")
+    environment = describe_machine()
+    module = importlib.import_module(f"{subject.package}.{subject.name}")
     figures = module.measure(repeats, module.Sizes(), say)
-    return Result(name, tuple(figures), environment)
+    return Result(subject.name, tuple(figures), environment)

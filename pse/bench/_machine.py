@@ -22,7 +22,7 @@ BUSY_SHARE = 0.1
 _LOOK_SECONDS = 0.3
 
 
-def describe() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     """Describe machine, software and load; takes 0.3 s, for the load of this moment."""
     return {
         "cpu": cpu_model(),

@@ -1,4 +1,4 @@
-"""``pse bench control``: what it costs that all processors go on together, and how that grows.
+"""What it costs that all processors go on together, and how that grows.
 
 A round is a PARALLEL of empty modules whose result, a reduced scalar, every processor waits for.  It is
 measured with 1, 2, 4 … 64 ranks of this machine, which share its cores: each has to be woken once in every
@@ -15,13 +15,15 @@ import math
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from pse.bench._figures import Against, Figure
-from pse.bench._running import Samples, Surroundings, in_turn, run_peer, run_program, usable_cores
-from pse.bench._scaling_model import Model, fit_line, power, simulate
+from benchmarks.scaling_model import Model, fit_line, power, simulate
+from pse.bench import Against, Figure, Samples, Surroundings, in_turn, run_peer, run_program, usable_cores
 from pse.runtime.distribution import ARITY
+
+PROGRAM = str(Path(__file__).with_name("control.coven"))
 
 HEAD_BYTES = 128
 """Bytes of a message that carries a scalar between nodes."""
@@ -68,7 +70,7 @@ def _rounds(ranks: int, sizes: Sizes) -> dict[str, float]:
     """µs of a round in which each waits for all, and of one in which nobody waits."""
     rounds = max(sizes.rounds // ranks, 2)
     defines = {"rounds": rounds, "free": sizes.free}
-    times = run_program("control.coven", defines, processors=ranks)["t"].reshape(ranks, 4)
+    times = run_program(PROGRAM, defines, processors=ranks)["t"].reshape(ranks, 4)
     free, tied = times[:, 1::2].max(axis=0) - times[:, 0::2].min(axis=0)
     return {f"{ranks}": float(tied) / rounds / 1000, f"{ranks} free": float(free) / sizes.free / 1000}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pse.bench._figures import Result
-from pse.bench._table import HEADINGS, busy_warning, cells, place
+from pse.bench._result_table import HEADINGS, busy_warning, cells, place
 from pse.errors import UsageError
 
 _LINE = ("---", "---:", "---:", "---:", "---", "---", "---:", "---:")
@@ -17,7 +17,7 @@ def marks(bench: str) -> tuple[str, str]:
     return f"<!-- figures: {bench} -->", f"<!-- end of figures: {bench} -->"
 
 
-def update(page: Path, results: Iterable[Result]) -> None:
+def update_page(page: Path, results: Iterable[Result]) -> None:
     """Replace the tables of some benches in a page of the manual; other benches' tables stay as they are.
 
     Raises
@@ -25,10 +25,10 @@ def update(page: Path, results: Iterable[Result]) -> None:
     UsageError
         The page can't be read or written, or has no place for a bench.
     """
-    put(page, {result.bench: markdown(result) for result in results})
+    write_tables(page, {result.bench: markdown(result) for result in results})
 
 
-def put(page: Path, tables: Mapping[str, str]) -> None:
+def write_tables(page: Path, tables: Mapping[str, str]) -> None:
     """Write text between the marks of some benches in a page; the rest of it stays as it is.
 
     Raises
@@ -65,7 +65,7 @@ def markdown(result: Result) -> str:
     return f"\n{table}\n\n{_where(result)}\n"
 
 
-def comparison(result: Result, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def comparison_table(result: Result, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Write a table of one's own in Markdown, with the place and time of a result's measurement below."""
     lines = [headings, ["---"] * len(headings), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)

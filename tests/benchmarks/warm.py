@@ -1,4 +1,4 @@
-"""``pse bench warm``: allocate, touch every page of, and free 64 MiB, again and again.
+"""Allocate, touch every page of, and free 64 MiB, again and again.
 
 The arena gives the same pages back while they are warm; the system takes NumPy's memory away at every free
 and hands out empty pages, one fault each, at every touch.  Runs in this process.
@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pse.bench._figures import Against, Figure
+from pse.bench import Against, Figure, in_turn, ratios
 from pse.bench._floors import touch
-from pse.bench._running import in_turn, ratios
 from pse.memory import Arena
 
 

@@ -1,0 +1,1 @@
+"""The subjects: each file measures one thing beside its floors and peers, by a function ``measure``."""
