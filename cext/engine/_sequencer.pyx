@@ -137,29 +137,29 @@ cdef extern from "sequencer.h" nogil:
     bint pse_sequencer_pending_is_parked(const pse_sequencer *sequencer)
     uint64_t pse_sequencer_pending_key(const pse_sequencer *sequencer)
     void pse_sequencer_abandon_module(pse_sequencer *sequencer)
-    ctypedef struct pse_mail_side:
+    ctypedef struct pse_messaging_side:
         uint32_t partition, site, kind, extra, type
         uint64_t bytes
-    ctypedef struct pse_mail_fault:
+    ctypedef struct pse_messaging_fault:
         int32_t kind, tag
         uint32_t partitions
         int64_t peer, index
         uint64_t tph
-        pse_mail_side here, there
-    ctypedef struct pse_wait:
+        pse_messaging_side here, there
+    ctypedef struct pse_messaging_wait:
         pass
-    const pse_mail_fault *pse_sequencer_mail_fault(const pse_sequencer *sequencer)
+    const pse_messaging_fault *pse_sequencer_mail_fault(const pse_sequencer *sequencer)
     bint pse_sequencer_mail_is_empty(pse_sequencer *sequencer)
-    ctypedef struct pse_kept:
-        uint32_t scope, partition, is_letter, sender "from", number, site, collective, extra, type
+    ctypedef struct pse_messaging_saved:
+        uint32_t scope, partition, is_message, sender "from", number, site, collective, extra, type
         uint64_t bytes
         const void *data
-    size_t pse_sequencer_kept(const pse_sequencer *sequencer, pse_kept *rows, size_t limit)
-    bint pse_sequencer_put_kept(pse_sequencer *sequencer, const pse_kept *row)
+    size_t pse_sequencer_kept(const pse_sequencer *sequencer, pse_messaging_saved *rows, size_t limit)
+    bint pse_sequencer_put_kept(pse_sequencer *sequencer, const pse_messaging_saved *row)
     void pse_sequencer_traffic(const pse_sequencer *sequencer, uint64_t *posted, uint64_t *delivered)
-    const pse_wait *pse_sequencer_waits(const pse_sequencer *sequencer, size_t *count)
+    const pse_messaging_wait *pse_sequencer_waits(const pse_sequencer *sequencer, size_t *count)
     void pse_sequencer_serve(pse_sequencer *sequencer)
-    const void *pse_mail_services()
+    const void *pse_messaging_services()
     void pse_sequencer_complete(pse_sequencer *sequencer, uint64_t copied)
     void pse_sequencer_pin(pse_sequencer *sequencer, pse_block *buffer)
     void pse_sequencer_unpin(pse_sequencer *sequencer, pse_block *buffer)
@@ -218,7 +218,7 @@ cdef enum:
 
 def mail_services():
     """Give the address of what modules find behind coven.h."""
-    return <uintptr_t>pse_mail_services()
+    return <uintptr_t>pse_messaging_services()
 
 
 def table_sizes():
@@ -293,7 +293,7 @@ cdef int64_t fill_layout(pse_layout *layout, int dtype, int itemsize, tuple shap
     return stride
 
 
-cdef tuple _side(const pse_mail_side *side):
+cdef tuple _side(const pse_messaging_side *side):
     return side.partition, side.site, side.kind, side.extra, side.type, side.bytes
 
 
@@ -545,7 +545,7 @@ cdef class Sequencer:
 
     def mail_fault(self):
         """Say what went wrong among partitions: kind, numbers, and the two sides as tuples."""
-        cdef const pse_mail_fault *fault = pse_sequencer_mail_fault(self.sequencer)
+        cdef const pse_messaging_fault *fault = pse_sequencer_mail_fault(self.sequencer)
         return {
             "kind": fault.kind, "tag": fault.tag, "partitions": fault.partitions, "peer": fault.peer,
             "index": fault.index, "tph": fault.tph, "here": _side(&fault.here), "there": _side(&fault.there),
@@ -563,16 +563,16 @@ cdef class Sequencer:
         return posted, delivered
 
     def kept(self):
-        """Give what boxes of partitions hold at a pause: the fields of pse_kept, the data as bytes."""
+        """Give what boxes of partitions hold at a pause: the fields of pse_messaging_saved, the data as bytes."""
         cdef size_t count = pse_sequencer_kept(self.sequencer, NULL, 0), i
-        cdef pse_kept *rows = <pse_kept *>malloc(count * sizeof(pse_kept))
+        cdef pse_messaging_saved *rows = <pse_messaging_saved *>malloc(count * sizeof(pse_messaging_saved))
         cdef list found = []
         if rows is NULL and count > 0:
             raise MemoryError("no memory left for messages among partitions")
         pse_sequencer_kept(self.sequencer, rows, count)
         try:
             for i in range(count):
-                found.append((rows[i].scope, rows[i].partition, rows[i].is_letter, rows[i].sender,
+                found.append((rows[i].scope, rows[i].partition, rows[i].is_message, rows[i].sender,
                               rows[i].number, rows[i].site, rows[i].collective, rows[i].extra, rows[i].type,
                               (<const char *>rows[i].data)[:rows[i].bytes] if rows[i].bytes else b""))
         finally:
@@ -581,19 +581,19 @@ cdef class Sequencer:
 
     def put_kept(self, row):
         """Put what `kept` gave into a box."""
-        cdef pse_kept kept
+        cdef pse_messaging_saved kept
         cdef bytes data
-        (kept.scope, kept.partition, kept.is_letter, kept.sender, kept.number, kept.site, kept.collective,
+        (kept.scope, kept.partition, kept.is_message, kept.sender, kept.number, kept.site, kept.collective,
          kept.extra, kept.type, data) = row
         kept.bytes, kept.data = len(data), <const char *>data
         if not pse_sequencer_put_kept(self.sequencer, &kept):
             raise MemoryError("no memory left for messages among partitions")
 
     def waits(self):
-        """After RUN_DEADLOCK: rows of struct pse_wait, as bytes."""
+        """After RUN_DEADLOCK: rows of struct pse_messaging_wait, as bytes."""
         cdef size_t count = 0
-        cdef const pse_wait *rows = pse_sequencer_waits(self.sequencer, &count)
-        return (<const char *>rows)[:count * sizeof(pse_wait)] if count else b""
+        cdef const pse_messaging_wait *rows = pse_sequencer_waits(self.sequencer, &count)
+        return (<const char *>rows)[:count * sizeof(pse_messaging_wait)] if count else b""
 
     def serve(self):
         """After RUN_DONE: take messages and answer other ranks."""

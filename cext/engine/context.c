@@ -104,7 +104,7 @@ void context_remove(pse_sequencer *s, pse_context *context)
 {
     free(context->kept);
     free(context->ordinals);
-    pse_mail_close_all(s->mail, context->tph);
+    pse_messaging_close_all(s->mail, context->tph);
     pse_context **link = bucket_of(s, context->tph);
     for (uint32_t slot = 0; slot < s->plan->slots; slot++)
         slot_drop(s, context, (int32_t)slot);

@@ -206,8 +206,8 @@ void queue_changed(pse_sequencer *s, uint64_t tph, uint32_t edge, uint32_t sourc
 
 void deliver(pse_sequencer *s, const pse_message *message)
 {
-    if (pse_is_mail(message->kind)) {
-        pse_mail_deliver(s->mail, message);
+    if (pse_messaging_owns(message->kind)) {
+        pse_messaging_deliver(s->mail, message);
         return;
     }
     if (message->kind == PSE_CARRIES_READY || message->kind == PSE_CARRIES_ORDER) {

@@ -25,7 +25,7 @@ void pse_sequencer_inherit(pse_sequencer *s, int32_t slot, pse_sequencer *before
 /* Drop what is left; messages among partitions have been copied (pse_sequencer_kept). */
 void pse_sequencer_abandon(pse_sequencer *s)
 {
-    pse_mail_forget(s->mail, s->pending_context->tph);
+    pse_messaging_forget(s->mail, s->pending_context->tph);
     for (uint32_t slot = 0; slot < s->plan->slots; slot++)
         slot_drop(s, s->pending_context, (int32_t)slot);
 }

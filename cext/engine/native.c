@@ -146,7 +146,7 @@ int native_run(pse_sequencer *s, pse_context *context, const pse_call *call, int
     module_enter(s, context, call);
     s->module_code = call->function(pointers);
     module_leave(s, context, call, 0);
-    if (pse_mail_get_fault(s->mail)->kind != PSE_MAIL_FINE)
+    if (pse_messaging_get_fault(s->mail)->kind != PSE_MESSAGING_FINE)
         return call_fail(s, context, call, PSE_RUN_MAIL, result);
     if (s->module_code != 0)
         return call_fail(s, context, call, PSE_RUN_MODULE_FAILED, result);

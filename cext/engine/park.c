@@ -26,19 +26,20 @@ static void post_mail(void *engine, uint32_t rank, const pse_message *message)
 }
 
 /* A block that stands for the module's own array until it is sent. */
-static void post_array(void *engine, uint32_t rank, const pse_message *message, void *data,
+static bool post_array(void *engine, uint32_t rank, const pse_message *message, void *data,
                        const pse_layout *layout, void *token)
 {
     pse_sequencer *s = engine;
     pse_block *block = calloc(1, sizeof *block);
     if (block == NULL)
-        abort();
+        return false;
     block->flags = PSE_BLOCK_PRIVATE | PSE_BLOCK_BORROWED;
     block->layout = *layout;
     block->data = (uint64_t)(uintptr_t)data;
     block->internal[0] = (uint64_t)(uintptr_t)token;
     post_remote_array(s, rank, message, block, data, layout);
     count_up(&pse_board_statistics(s->board, s->plan->rank, message->site)->remote, layout_bytes(layout));
+    return true;
 }
 
 static pse_block *pack(void *engine, const pse_message *message, const void *data, const pse_layout *layout)
@@ -66,7 +67,7 @@ static void release(void *engine, pse_block *block)
 
 bool mail_create(pse_sequencer *s)
 {
-    pse_mail_hooks hooks = {.engine = s,
+    pse_messaging_hooks hooks = {.engine = s,
                             .rank = s->plan->rank,
                             .arena_base = s->arena_base,
                             .arena_bytes = s->arena ? pse_arena_reach(s->arena) : 0,
@@ -77,13 +78,13 @@ bool mail_create(pse_sequencer *s)
                             .data = data_of,
                             .release = release,
                             .recorder = s->recorder};
-    return pse_mail_create(&s->mail, &hooks) == 0;
+    return pse_messaging_create(&s->mail, &hooks) == 0;
 }
 
 /* A borrowed block has done its service. */
 void borrowed_sent(pse_sequencer *s, pse_block *block)
 {
-    pse_mail_sent(s->mail, (void *)(uintptr_t)block->internal[0]);
+    pse_messaging_sent(s->mail, (void *)(uintptr_t)block->internal[0]);
     free(block);
     ring_all(s);
 }
@@ -91,10 +92,10 @@ void borrowed_sent(pse_sequencer *s, pse_block *block)
 /* The mail's part of a round of the loop: true if the run can't go on. */
 bool mail_step(pse_sequencer *s)
 {
-    if (pse_mail_retry(s->mail))
+    if (pse_messaging_retry(s->mail))
         s->wants |= PSE_WANT_SPACE;
     ring_all(s);
-    return pse_mail_get_fault(s->mail)->kind != PSE_MAIL_FINE;
+    return pse_messaging_get_fault(s->mail)->kind != PSE_MESSAGING_FINE;
 }
 
 /* Frames: what a call needs while its module runs, and until it is complete. */
@@ -142,8 +143,8 @@ void module_enter(pse_sequencer *s, pse_context *context, const pse_call *call)
     if (at == NULL) {
         at = frame_take(s);
         const pse_region_row *row = call->region ? &s->plan->regions[call->region - 1] : NULL;
-        at->visit = (pse_visit){
-            .mail = s->mail,
+        at->visit = (pse_messaging_visit){
+            .messaging = s->mail,
             .tph = context->tph,
             .index = context->index,
             .partition = row ? context->partition : 0,
@@ -153,12 +154,12 @@ void module_enter(pse_sequencer *s, pse_context *context, const pse_call *call)
                        .owners = row ? &s->plan->owners[row->first_owner] : &s->plan->rank},
         };
     }
-    pse_mail_enter(&at->visit);
+    pse_messaging_enter(&at->visit);
 }
 
 void module_leave(pse_sequencer *s, pse_context *context, const pse_call *call, uint64_t copied)
 {
-    pse_mail_leave();
+    pse_messaging_leave();
     call_leave(s, context, call, copied);
 }
 
@@ -166,7 +167,7 @@ void module_leave(pse_sequencer *s, pse_context *context, const pse_call *call, 
 bool call_parks(pse_sequencer *s, pse_context *context, const pse_call *call)
 {
     frame *at = context->parked ? context->parked : s->frame;
-    if (!pse_mail_rest(&at->visit))
+    if (!pse_messaging_rest(&at->visit))
         return false;
     if (context->parked == NULL) {
         memcpy(at->made, s->made, (size_t)call->arguments * sizeof *at->made);
@@ -180,7 +181,7 @@ bool call_parks(pse_sequencer *s, pse_context *context, const pse_call *call)
 /* Whether a parked call may go on; its outputs are at hand then. */
 bool call_wakes(pse_sequencer *s, pse_context *context, const pse_call *call)
 {
-    if (pse_box_resting(context->parked->visit.box))
+    if (pse_messaging_is_resting(context->parked->visit.mailbox))
         return false;
     memcpy(s->made, context->parked->made, (size_t)call->arguments * sizeof *s->made);
     return true;
@@ -193,25 +194,25 @@ void call_unpark(pse_sequencer *s, pse_context *context)
     context->parked = NULL;
 }
 
-const pse_mail_fault *pse_sequencer_mail_fault(const pse_sequencer *s)
+const pse_messaging_fault *pse_sequencer_mail_fault(const pse_sequencer *s)
 {
-    return pse_mail_get_fault(s->mail);
+    return pse_messaging_get_fault(s->mail);
 }
 
 /* At the end of the run, or at a pause, where the program's own TPH goes on: false if messages are left that
  * nobody will receive. */
 bool pse_sequencer_mail_is_empty(pse_sequencer *s)
 {
-    pse_mail_check_empty(s->mail, s->oldest != NULL ? s->oldest->tph : 0);
-    return pse_mail_get_fault(s->mail)->kind == PSE_MAIL_FINE;
+    pse_messaging_check_empty(s->mail, s->oldest != NULL ? s->oldest->tph : 0);
+    return pse_messaging_get_fault(s->mail)->kind == PSE_MESSAGING_FINE;
 }
 
-size_t pse_sequencer_kept(const pse_sequencer *s, pse_kept *rows, size_t limit)
+size_t pse_sequencer_kept(const pse_sequencer *s, pse_messaging_saved *rows, size_t limit)
 {
-    return pse_mail_kept(s->mail, s->pending_context->tph, rows, limit);
+    return pse_messaging_save(s->mail, s->pending_context->tph, rows, limit);
 }
 
-bool pse_sequencer_put_kept(pse_sequencer *s, const pse_kept *row)
+bool pse_sequencer_put_kept(pse_sequencer *s, const pse_messaging_saved *row)
 {
-    return pse_mail_put(s->mail, s->pending_context->tph, row);
+    return pse_messaging_restore(s->mail, s->pending_context->tph, row);
 }

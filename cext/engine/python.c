@@ -11,7 +11,7 @@ bool pse_sequencer_rest(pse_sequencer *s)
 {
     if (!call_parks(s, s->pending_context, s->pending_call))
         return false;
-    pse_mail_leave();
+    pse_messaging_leave();
     call_rest(s, s->pending_context, s->pending_call);
     return true;
 }
@@ -29,7 +29,7 @@ uint64_t pse_sequencer_pending_key(const pse_sequencer *s)
 void pse_sequencer_abandon_module(pse_sequencer *s)
 {
     (void)s;
-    pse_mail_leave();
+    pse_messaging_leave();
 }
 
 void pse_sequencer_complete(pse_sequencer *s, uint64_t copied)

@@ -82,9 +82,9 @@ static void ask(pse_sequencer *s, uint8_t phase)
 /* What partitions of this rank wait for, as bytes of a block; NULL if there is none or no memory. */
 static pse_block *block_of_rows(pse_sequencer *s, bool in_arena, size_t *count)
 {
-    pse_wait *rows = malloc(ROWS * sizeof *rows);
+    pse_messaging_wait *rows = malloc(ROWS * sizeof *rows);
     pse_block *block = NULL;
-    *count = rows ? pse_mail_waits(s->mail, rows, ROWS) : 0;
+    *count = rows ? pse_messaging_report_waits(s->mail, rows, ROWS) : 0;
     *count = *count < ROWS ? *count : ROWS;
     uint64_t bytes = *count * sizeof *rows;
     pse_handle handle;
@@ -146,11 +146,11 @@ static void answer_all(pse_sequencer *s)
     }
 }
 
-static void keep_rows(quiet_state *q, const pse_wait *rows, size_t count)
+static void keep_rows(quiet_state *q, const pse_messaging_wait *rows, size_t count)
 {
     if (q->rows_count + count > q->rows_size) {
         size_t size = 2 * (q->rows_count + count);
-        pse_wait *wider = realloc(q->rows, size * sizeof *wider);
+        pse_messaging_wait *wider = realloc(q->rows, size * sizeof *wider);
         if (wider == NULL)
             return;
         q->rows = wider;
@@ -216,8 +216,8 @@ static bool conclude(pse_sequencer *s, uint64_t now)
         ask(s, PHASE_ROWS);
         return q->missing == 0 && conclude(s, now);
     default: {
-        pse_wait *rows = malloc(ROWS * sizeof *rows);
-        size_t count = rows ? pse_mail_waits(s->mail, rows, ROWS) : 0;
+        pse_messaging_wait *rows = malloc(ROWS * sizeof *rows);
+        size_t count = rows ? pse_messaging_report_waits(s->mail, rows, ROWS) : 0;
         keep_rows(q, rows, count < ROWS ? count : ROWS);
         free(rows);
         q->phase = PHASE_NONE;
@@ -233,7 +233,7 @@ uint64_t quiet_step(pse_sequencer *s, bool *deadlock)
         answer_all(s);
         ring_all(s);
     }
-    bool resting = pse_mail_resting(s->mail) > 0;
+    bool resting = pse_messaging_resting(s->mail) > 0;
     if (!resting) {
         q->seen_activity = UINT64_MAX;
         q->phase = PHASE_NONE;
@@ -258,7 +258,7 @@ uint64_t quiet_step(pse_sequencer *s, bool *deadlock)
     return q->phase != PHASE_NONE ? 0 : PATIENCE_NANOSECONDS;
 }
 
-const pse_wait *pse_sequencer_waits(const pse_sequencer *s, size_t *count)
+const pse_messaging_wait *pse_sequencer_waits(const pse_sequencer *s, size_t *count)
 {
     *count = s->quiet.rows_count;
     return s->quiet.rows;

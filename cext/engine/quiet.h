@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "inbox.h"
-#include "mail.h"
+#include "messaging.h"
 
 typedef struct pse_sequencer pse_sequencer;
 
@@ -31,7 +31,7 @@ typedef struct quiet_state {
     uint32_t missing;       /* answers to the last one */
     uint8_t phase;          /* of asking; 0: not asking */
     tally first, now;
-    pse_wait *rows; /* of all ranks */
+    pse_messaging_wait *rows; /* of all ranks */
     size_t rows_count, rows_size;
 } quiet_state;
 

@@ -69,7 +69,7 @@ void pse_sequencer_destroy(pse_sequencer *s)
     free_chain(s->strays);
     free_chain(s->spare_early);
     free_chain(s->held_up);
-    pse_mail_destroy(s->mail);
+    pse_messaging_destroy(s->mail);
     quiet_destroy(s);
     for (int i = 0; i < PSE_PRIVATE_CLASSES; i++) {
         while (s->spare_blocks[i] != NULL) {

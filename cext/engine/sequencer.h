@@ -20,7 +20,7 @@
 #include "arena.h"
 #include "board.h"
 #include "inbox.h"
-#include "mail.h"
+#include "messaging.h"
 #include "plan.h"
 #include "recorder.h"
 
@@ -144,13 +144,13 @@ void pse_sequencer_set_piece(pse_sequencer *sequencer, int32_t slot, uint32_t in
 void pse_sequencer_skip(pse_sequencer *sequencer, uint32_t loop, uint64_t iterations);
 
 /* Messages among partitions (park.c, quiet.c). */
-const pse_mail_fault *pse_sequencer_mail_fault(const pse_sequencer *sequencer);
+const pse_messaging_fault *pse_sequencer_mail_fault(const pse_sequencer *sequencer);
 bool pse_sequencer_mail_is_empty(pse_sequencer *sequencer); /* At the end or a pause: false is a fault. */
-size_t pse_sequencer_kept(const pse_sequencer *sequencer, pse_kept *rows, size_t limit); /* At a pause. */
-bool pse_sequencer_put_kept(pse_sequencer *sequencer, const pse_kept *row);
+size_t pse_sequencer_kept(const pse_sequencer *sequencer, pse_messaging_saved *rows, size_t limit); /* At a pause. */
+bool pse_sequencer_put_kept(pse_sequencer *sequencer, const pse_messaging_saved *row);
 /* Messages that this rank has posted, and that were delivered to it. */
 void pse_sequencer_traffic(const pse_sequencer *sequencer, uint64_t *posted, uint64_t *delivered);
-const pse_wait *pse_sequencer_waits(const pse_sequencer *sequencer, size_t *count); /* Of all ranks. */
+const pse_messaging_wait *pse_sequencer_waits(const pse_sequencer *sequencer, size_t *count); /* Of all ranks. */
 void pse_sequencer_serve(pse_sequencer *sequencer); /* Answer others, after DONE. */
 
 /* Remote transport. */

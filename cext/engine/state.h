@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "doorbell.h"
-#include "mail.h"
+#include "messaging.h"
 #include "quiet.h"
 #include "sequencer.h"
 
@@ -93,7 +93,7 @@ typedef union scalar {
  * what it posted. */
 typedef struct frame {
     struct frame *next;
-    pse_visit visit;
+    pse_messaging_visit visit;
     pse_block *made[PSE_MAX_ARGUMENTS];
     scalar scalars[PSE_MAX_ARGUMENTS];
 } frame;
@@ -190,7 +190,7 @@ struct pse_sequencer {
     _Atomic uint32_t *shown; /* ... as the board shows it; NULL at the end */
     uint64_t *sequences;     /* per rank: messages sent to it */
 
-    pse_mail *mail;
+    pse_messaging *mail;
     quiet_state quiet;
     frame *frame, *spare_frames; /* of the call under way; for the next ones */
 

@@ -1,26 +1,33 @@
 /* The functions of coven.h, as the engine offers them to modules. */
-#include "post.h"
+#include "collectives/exchanges.h"
+#include "collectives/operators.h"
+#include "collectives/progress.h"
+#include "collectives/reductions.h"
+#include "mailbox.h"
+#include "matching.h"
+#include "sending.h"
 
-static _Thread_local pse_visit *visit;
+static _Thread_local pse_messaging_visit *visit;
 
-void pse_mail_enter(pse_visit *now)
+void pse_messaging_enter(pse_messaging_visit *now)
 {
     visit = now;
-    if (now->box != NULL)
-        now->box->chosen = false;
+    if (now->mailbox != NULL)
+        now->mailbox->chosen = false;
 }
 
-void pse_mail_leave(void)
+void pse_messaging_leave(void)
 {
     visit = NULL;
 }
 
-/* The visited partition's box; made at its first use. */
-static pse_box *here(void)
+/* The visited partition's mailbox; made at its first use. */
+static pse_mailbox *here(void)
 {
-    if (visit->box == NULL)
-        visit->box = pse_mail_box(visit->mail, visit->tph, visit->partition, &visit->region, visit->index);
-    return visit->box;
+    if (visit->mailbox == NULL)
+        visit->mailbox = pse_messaging_mailbox(visit->messaging, visit->tph, visit->partition, &visit->region,
+                                               visit->index);
+    return visit->mailbox;
 }
 
 static int64_t partition(void)
@@ -33,48 +40,50 @@ static int64_t partitions(void)
     return visit ? visit->region.partitions : 1;
 }
 
-static int64_t refuse(pse_box *box, int kind, int64_t peer, int32_t tag, const pse_mail_side *asked)
+static int64_t refuse(pse_mailbox *mailbox, int kind, int64_t peer, int32_t tag,
+                      const pse_messaging_side *asked)
 {
-    pse_mail_fault *fault = fault_begin(box->mail, box, kind);
+    pse_messaging_fault *fault = pse_messaging_begin_fault(mailbox->messaging, mailbox, kind);
     fault->peer = peer;
     fault->tag = tag;
     fault->here = *asked;
-    fault->here.partition = box->partition;
+    fault->here.partition = mailbox->partition;
     fault->here.site = visit->site;
     return COVEN_REFUSED;
 }
 
-static int64_t no_memory(pse_box *box)
+static int64_t no_memory(pse_mailbox *mailbox)
 {
-    return refuse(box, PSE_MAIL_MEMORY, 0, 0, &(pse_mail_side){0});
+    return refuse(mailbox, PSE_MESSAGING_MEMORY, 0, 0, &(pse_messaging_side){0});
 }
 
 static bool countable(uint64_t count, uint32_t type)
 {
-    return count <= (UINT64_C(1) << 47) / type_bytes(type);
+    return count <= (UINT64_C(1) << 47) / pse_messaging_type_bytes(type);
 }
 
 /* A request for a message to or from `peer`; NULL if it can't be, and why is noted. */
-static request *message_request(pse_box *box, int64_t peer, int32_t tag, void *data, size_t count,
-                                uint32_t type)
+static pse_messaging_request *message_request(pse_mailbox *mailbox, int64_t peer, int32_t tag, void *data,
+                                              size_t count, uint32_t type)
 {
-    const pse_mail_side asked = {.type = type, .bytes = count};
-    int wrong = peer < 0 || peer >= box->region.partitions ? PSE_MAIL_NO_PARTITION
-                : tag < 0                                  ? PSE_MAIL_TAG
-                : type_bytes(type) == 0                    ? PSE_MAIL_TYPE
-                : !countable(count, type)                  ? PSE_MAIL_SIZE
-                                                           : PSE_MAIL_FINE;
-    request *item = wrong == PSE_MAIL_FINE ? request_new(box) : NULL;
+    const pse_messaging_side asked = {.type = type, .bytes = count};
+    int wrong = peer < 0 || peer >= mailbox->region.partitions ? PSE_MESSAGING_NO_PARTITION
+                : tag < 0                                      ? PSE_MESSAGING_TAG
+                : pse_messaging_type_bytes(type) == 0          ? PSE_MESSAGING_TYPE
+                : !countable(count, type)                      ? PSE_MESSAGING_SIZE
+                                                               : PSE_MESSAGING_FINE;
+    pse_messaging_request *item = wrong == PSE_MESSAGING_FINE ? pse_messaging_request_new(mailbox) : NULL;
     if (item == NULL) {
-        refuse(box, wrong != PSE_MAIL_FINE ? wrong : PSE_MAIL_MEMORY, peer, tag, &asked);
+        refuse(mailbox, wrong != PSE_MESSAGING_FINE ? wrong : PSE_MESSAGING_MEMORY, peer, tag, &asked);
         return NULL;
     }
-    item->ticket = ++box->mail->tickets;
-    item->key = (uint64_t)box->region.scope << 32 | (uint32_t)tag;
+    item->ticket = ++mailbox->messaging->tickets;
+    item->key = (uint64_t)mailbox->region.scope << 32 | (uint32_t)tag;
     item->peer = (uint32_t)peer;
     item->site = visit->site;
-    item->array = (array){.data = data, .bytes = count * type_bytes(type), .type = (uint8_t)type};
-    box->outstanding++;
+    item->array = (pse_messaging_array){
+        .data = data, .bytes = count * pse_messaging_type_bytes(type), .type = (uint8_t)type};
+    mailbox->outstanding++;
     return item;
 }
 
@@ -82,16 +91,16 @@ static int64_t send(int64_t to, int32_t tag, const void *data, size_t count, uin
 {
     if (visit == NULL)
         return COVEN_OUTSIDE;
-    pse_box *box = here();
-    if (box == NULL)
+    pse_mailbox *mailbox = here();
+    if (mailbox == NULL)
         return COVEN_REFUSED;
-    request *item = message_request(box, to, tag, (void *)(uintptr_t)data, count, type);
+    pse_messaging_request *item = message_request(mailbox, to, tag, (void *)(uintptr_t)data, count, type);
     if (item == NULL)
         return COVEN_REFUSED;
     int64_t ticket = item->ticket;
-    if (!post_send(box, item))
-        return no_memory(box);
-    schedules_turn(box->mail);
+    if (!pse_messaging_post_send(mailbox, item))
+        return no_memory(mailbox);
+    pse_messaging_advance_schedules(mailbox->messaging);
     return ticket;
 }
 
@@ -99,82 +108,118 @@ static int64_t receive(int64_t from, int32_t tag, void *data, size_t count, uint
 {
     if (visit == NULL)
         return COVEN_OUTSIDE;
-    pse_box *box = here();
-    if (box == NULL)
+    pse_mailbox *mailbox = here();
+    if (mailbox == NULL)
         return COVEN_REFUSED;
-    request *item = message_request(box, from, tag, data, count, type);
+    pse_messaging_request *item = message_request(mailbox, from, tag, data, count, type);
     if (item == NULL)
         return COVEN_REFUSED;
     int64_t ticket = item->ticket;
-    post_receive(box, item);
-    schedules_turn(box->mail);
+    pse_messaging_post_receive(mailbox, item);
+    pse_messaging_advance_schedules(mailbox->messaging);
     return ticket;
 }
 
-static bool (*const programs[])(schedule *) = {
-    [COVEN_BARRIER] = program_barrier,     [COVEN_BCAST] = program_bcast,
-    [COVEN_REDUCE] = program_reduce,       [COVEN_ALLREDUCE] = program_allreduce,
-    [COVEN_SCAN] = program_scan,           [COVEN_GATHER] = program_gather,
-    [COVEN_ALLGATHER] = program_allgather, [COVEN_SCATTER] = program_scatter,
-    [COVEN_ALLTOALL] = program_alltoall,   [COVEN_ALLTOALLV] = program_alltoallv,
+static bool (*const programs[])(pse_messaging_schedule *) = {
+    [COVEN_BARRIER] = pse_messaging_program_barrier,     [COVEN_BCAST] = pse_messaging_program_bcast,
+    [COVEN_REDUCE] = pse_messaging_program_reduce,       [COVEN_ALLREDUCE] = pse_messaging_program_allreduce,
+    [COVEN_SCAN] = pse_messaging_program_scan,           [COVEN_GATHER] = pse_messaging_program_gather,
+    [COVEN_ALLGATHER] = pse_messaging_program_allgather, [COVEN_SCATTER] = pse_messaging_program_scatter,
+    [COVEN_ALLTOALL] = pse_messaging_program_alltoall,   [COVEN_ALLTOALLV] = pse_messaging_program_alltoallv,
 };
+
+/* Elements of scratch memory that a collective needs. */
+static uint64_t scratch_items(const pse_mailbox *mailbox, const coven_collective *what)
+{
+    switch (what->kind) {
+    case COVEN_REDUCE:
+    case COVEN_ALLREDUCE:
+    case COVEN_SCAN:
+        return 2 * what->count;
+    case COVEN_GATHER:
+    case COVEN_ALLGATHER:
+    case COVEN_SCATTER:
+        return mailbox->region.partitions * what->count;
+    default:
+        return 0;
+    }
+}
 
 static bool reduces(const coven_collective *what)
 {
     return what->kind >= COVEN_REDUCE && what->kind <= COVEN_SCAN;
 }
 
-static int fault_of(const pse_box *box, const coven_collective *what)
+static int fault_of(const pse_mailbox *mailbox, const coven_collective *what)
 {
-    if (what->kind < COVEN_BARRIER || what->kind > COVEN_ALLTOALLV || type_bytes(what->type) == 0)
-        return PSE_MAIL_TYPE;
-    if (what->root < 0 || what->root >= box->region.partitions)
-        return PSE_MAIL_NO_PARTITION;
-    if (!countable(what->count * box->region.partitions, what->type) || what->count > UINT64_C(1) << 47)
-        return PSE_MAIL_SIZE;
+    if (what->kind < COVEN_BARRIER || what->kind > COVEN_ALLTOALLV ||
+        pse_messaging_type_bytes(what->type) == 0)
+        return PSE_MESSAGING_TYPE;
+    if (what->root < 0 || what->root >= mailbox->region.partitions)
+        return PSE_MESSAGING_NO_PARTITION;
+    if (!countable(what->count * mailbox->region.partitions, what->type) || what->count > UINT64_C(1) << 47)
+        return PSE_MESSAGING_SIZE;
     bool own_operation = what->function != NULL || what->closure != NULL;
-    return reduces(what) && !own_operation && !operation_fits(what->op, what->type) ? PSE_MAIL_TYPE
-                                                                                    : PSE_MAIL_FINE;
+    return reduces(what) && !own_operation && !pse_messaging_operation_fits(what->op, what->type)
+               ? PSE_MESSAGING_TYPE
+               : PSE_MESSAGING_FINE;
 }
 
 static int64_t collective(const coven_collective *what)
 {
     if (visit == NULL)
         return COVEN_OUTSIDE;
-    pse_box *box = here();
-    if (box == NULL)
+    pse_mailbox *mailbox = here();
+    if (mailbox == NULL)
         return COVEN_REFUSED;
-    int wrong = fault_of(box, what);
-    if (wrong != PSE_MAIL_FINE)
+    int wrong = fault_of(mailbox, what);
+    if (wrong != PSE_MESSAGING_FINE)
         return refuse(
-            box, wrong, what->root, 0,
-            &(pse_mail_side){
+            mailbox, wrong, what->root, 0,
+            &(pse_messaging_side){
                 .kind = what->kind, .extra = what->op << 24, .type = what->type, .bytes = what->count});
-    uint64_t scratch = scratch_items(box, what) * type_bytes(what->type);
-    schedule *plan = schedule_new(box, what, scratch);
+    uint64_t scratch = scratch_items(mailbox, what) * pse_messaging_type_bytes(what->type);
+    pse_messaging_schedule *plan = pse_messaging_schedule_new(mailbox, what, scratch);
     if (plan == NULL)
-        return no_memory(box);
+        return no_memory(mailbox);
     if (programs[what->kind](plan))
-        return schedule_start(plan, visit->site);
-    schedule_free(plan);
-    return no_memory(box);
+        return pse_messaging_schedule_start(plan, visit->site);
+    pse_messaging_schedule_free(plan);
+    return no_memory(mailbox);
 }
 
 /* Waiting for a part of what was posted */
 
-static bool *watch_of(pse_box *box, int64_t ticket)
+/* A request posted by the module, among those of a list. */
+static pse_messaging_request *with_ticket(pse_messaging_request *item, int64_t ticket)
 {
-    for (uint32_t lane = 0; lane < LANES; lane++)
-        for (request *item = box->receives[lane].first; item != NULL; item = item->next)
-            if (item->part_of == NULL && item->ticket == ticket)
-                return &item->watched;
-    for (request *item = box->sends; item != NULL; item = item->next)
-        if (item->part_of == NULL && item->ticket == ticket)
-            return &item->watched;
-    for (struct unsent *item = box->mail->unsent; item != NULL; item = item->next)
-        if (item->request->box == box && item->request->part_of == NULL && item->request->ticket == ticket)
-            return &item->request->watched;
-    for (schedule *item = box->schedules; item != NULL; item = item->next)
+    while (item != NULL && !(item->part_of == NULL && item->ticket == ticket))
+        item = item->next;
+    return item;
+}
+
+static pse_messaging_request *request_with(const pse_mailbox *mailbox, int64_t ticket)
+{
+    for (uint32_t lane = 0; lane < PSE_LANES; lane++) {
+        pse_messaging_request *item = with_ticket(mailbox->receives[lane].first, ticket);
+        if (item == NULL)
+            item = with_ticket(mailbox->sends[lane].first, ticket);
+        if (item != NULL)
+            return item;
+    }
+    for (pse_messaging_postponed *item = mailbox->messaging->postponed; item != NULL; item = item->next)
+        if (item->request->mailbox == mailbox && item->request->part_of == NULL &&
+            item->request->ticket == ticket)
+            return item->request;
+    return NULL;
+}
+
+static bool *watch_of(pse_mailbox *mailbox, int64_t ticket)
+{
+    pse_messaging_request *request = request_with(mailbox, ticket);
+    if (request != NULL)
+        return &request->watched;
+    for (pse_messaging_schedule *item = mailbox->schedules; item != NULL; item = item->next)
         if (item->ticket == ticket)
             return &item->watched;
     return NULL;
@@ -182,13 +227,13 @@ static bool *watch_of(pse_box *box, int64_t ticket)
 
 static void wait_for(const int64_t *tickets, size_t count)
 {
-    pse_box *box = visit ? visit->box : NULL;
-    if (box == NULL)
+    pse_mailbox *mailbox = visit ? visit->mailbox : NULL;
+    if (mailbox == NULL)
         return;
-    box->chosen = true;
+    mailbox->chosen = true;
     for (size_t i = 0; i < count; i++) {
-        bool *watched = watch_of(box, tickets[i]);
-        box->watched += watched != NULL && !*watched;
+        bool *watched = watch_of(mailbox, tickets[i]);
+        mailbox->watched += watched != NULL && !*watched;
         if (watched != NULL)
             *watched = true;
     }
@@ -196,27 +241,27 @@ static void wait_for(const int64_t *tickets, size_t count)
 
 static int complete(int64_t ticket)
 {
-    return visit == NULL || visit->box == NULL || watch_of(visit->box, ticket) == NULL;
+    return visit == NULL || visit->mailbox == NULL || watch_of(visit->mailbox, ticket) == NULL;
 }
 
-bool pse_mail_rest(pse_visit *now)
+bool pse_messaging_rest(pse_messaging_visit *now)
 {
-    pse_box *box = now->box;
-    if (box == NULL)
+    pse_mailbox *mailbox = now->mailbox;
+    if (mailbox == NULL)
         return false;
-    box->awaited = box->chosen ? box->watched : box->outstanding;
-    box->resting = box->awaited > 0;
-    box->mail->resting += box->resting;
-    box->chosen = box->resting && box->chosen;
-    return box->resting;
+    mailbox->awaited = mailbox->chosen ? mailbox->watched : mailbox->outstanding;
+    mailbox->resting = mailbox->awaited > 0;
+    mailbox->messaging->resting += mailbox->resting;
+    mailbox->chosen = mailbox->resting && mailbox->chosen;
+    return mailbox->resting;
 }
 
-bool pse_box_resting(const pse_box *box)
+bool pse_messaging_is_resting(const pse_mailbox *mailbox)
 {
-    return box->resting;
+    return mailbox->resting;
 }
 
-const coven_services *pse_mail_services(void)
+const coven_services *pse_messaging_services(void)
 {
     static const coven_services services = {COVEN_VERSION, partition,  partitions, send,
                                             receive,       collective, wait_for,   complete};

@@ -78,7 +78,7 @@ def build(folder: Path) -> ctypes.CDLL:
     rooms = [ROOT / "cext" / room for room in ("messaging", "arena", "channel", "recorder")]
     sources = [HERE / "programs" / "mail_check.c"]
     sources += [ROOT / "cext" / file for file in ("channel/inbox.c", "recorder/recorder.c")]
-    sources += sorted(rooms[0].glob("*.c")) + sorted(rooms[1].glob("*.c"))
+    sources += sorted(rooms[0].rglob("*.c")) + sorted(rooms[1].glob("*.c"))
     flags = ["-std=gnu11", "-O1", "-Wall", "-shared", "-fPIC", "-pthread", *(f"-I{room}" for room in rooms)]
     library = folder / "mail_check.so"
     include = f"-I{ROOT / 'pse/modules/include'}"

@@ -20,7 +20,7 @@ WAIT = np.dtype(
      ("partitions", "u4"), ("site", "u4"), ("peer", "u4"), ("tag", "i4"), ("collective", "u4"),
      ("sequence", "u4"), ("rank", "u4")]
 )  # fmt: skip
-"""Rows of ``pse_wait``."""
+"""Rows of ``pse_messaging_wait``."""
 RECEIVE, SEND, COLLECTIVE, REACHED = 1, 2, 3, 4
 _MOST = 12  # lines of a list; the rest is counted
 

@@ -18,7 +18,7 @@ _ROOTED = ("bcast", "reduce", "gather", "scatter")
 
 
 class _Side(NamedTuple):
-    """One end of a message (``pse_mail_side``); `kind` 0 is a message of the module's own."""
+    """One end of a message (``pse_messaging_side``); `kind` 0 is a message of the module's own."""
 
     partition: int
     site: int
@@ -29,7 +29,7 @@ class _Side(NamedTuple):
 
 
 class _Fault:
-    """A fault of ``pse_mail_fault``, with words for its parts."""
+    """A fault of ``pse_messaging_fault``, with words for its parts."""
 
     def __init__(self, fault: Mapping[str, Any], sites: Mapping[int, CallSite]) -> None:
         self.tag, self.peer, self.partitions = fault["tag"], fault["peer"], fault["partitions"]

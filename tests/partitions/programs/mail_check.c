@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
-#include "mail.h"
+#include "messaging.h"
 
 typedef struct parcel {
     struct parcel *next;
@@ -14,7 +14,7 @@ typedef struct parcel {
 
 typedef struct world {
     uint32_t ranks, partitions;
-    pse_mail **mails;
+    pse_messaging **mails;
     struct end {
         struct world *world;
         uint32_t rank;
@@ -23,7 +23,7 @@ typedef struct world {
     uint32_t *owners;
     const uint8_t *remote; /* per pair of ranks */
     pse_arena *arena;
-    pse_visit *visits;
+    pse_messaging_visit *visits;
     pse_recorder **recorders; /* NULL where nothing is recorded */
     uint64_t random;
 } world;
@@ -60,12 +60,13 @@ static pse_block *copied(const void *data, const pse_layout *layout)
     return block;
 }
 
-static void post_array(void *engine, uint32_t rank, const pse_message *message, void *data,
+static bool post_array(void *engine, uint32_t rank, const pse_message *message, void *data,
                        const pse_layout *layout, void *token)
 {
     pse_message with_block = *message;
     with_block.value.pointer = copied(data, layout);
     enqueue(engine, rank, &with_block, token);
+    return true;
 }
 
 static pse_block *pack(void *engine, const pse_message *message, const void *data, const pse_layout *layout)
@@ -123,7 +124,7 @@ world *world_create(uint32_t ranks, uint32_t partitions, const uint32_t *owners,
         w->ends[rank] = (struct end){w, rank};
         if (directory != NULL && pse_recorder_open(&w->recorders[rank], directory, rank) != 0)
             abort();
-        pse_mail_hooks hooks = {&w->ends[rank],
+        pse_messaging_hooks hooks = {&w->ends[rank],
                                 rank,
                                 pse_arena_base(w->arena),
                                 pse_arena_reach(w->arena),
@@ -134,10 +135,10 @@ world *world_create(uint32_t ranks, uint32_t partitions, const uint32_t *owners,
                                 data_of,
                                 release,
                                 w->recorders[rank]};
-        pse_mail_create(&w->mails[rank], &hooks);
+        pse_messaging_create(&w->mails[rank], &hooks);
     }
     for (uint32_t p = 0; p < partitions; p++)
-        w->visits[p] = (pse_visit){.mail = w->mails[owners[p]],
+        w->visits[p] = (pse_messaging_visit){.messaging = w->mails[owners[p]],
                                    .tph = 7,
                                    .index = -1,
                                    .partition = p,
@@ -165,20 +166,20 @@ void world_give(world *w, uint64_t handle)
 const coven_services *world_enter(world *w, uint32_t partition, uint32_t site)
 {
     w->visits[partition].site = site;
-    pse_mail_enter(&w->visits[partition]);
-    return pse_mail_services();
+    pse_messaging_enter(&w->visits[partition]);
+    return pse_messaging_services();
 }
 
 int world_rest(world *w, uint32_t partition)
 {
-    pse_mail_leave();
-    return pse_mail_rest(&w->visits[partition]);
+    pse_messaging_leave();
+    return pse_messaging_rest(&w->visits[partition]);
 }
 
 int world_resting(world *w, uint32_t partition)
 {
-    pse_box *box = w->visits[partition].box;
-    return box != NULL && pse_box_resting(box);
+    pse_mailbox *mailbox = w->visits[partition].mailbox;
+    return mailbox != NULL && pse_messaging_is_resting(mailbox);
 }
 
 static uint64_t draw(world *w, uint64_t below)
@@ -197,9 +198,9 @@ static bool deliver_one(world *w)
         if (item == NULL)
             continue;
         w->queues[pair] = item->next;
-        pse_mail_deliver(w->mails[pair % w->ranks], &item->message);
+        pse_messaging_deliver(w->mails[pair % w->ranks], &item->message);
         if (item->token != NULL)
-            pse_mail_sent(w->mails[pair / w->ranks], item->token);
+            pse_messaging_sent(w->mails[pair / w->ranks], item->token);
         free(item);
         return true;
     }
@@ -213,25 +214,31 @@ int world_deliver(world *w, int most)
     for (int i = 0; i < most && deliver_one(w); i++)
         continue;
     for (uint32_t rank = 0; rank < w->ranks; rank++) {
-        pse_mail_retry(w->mails[rank]);
-        resting += (int)pse_mail_resting(w->mails[rank]);
+        pse_messaging_retry(w->mails[rank]);
+        resting += (int)pse_messaging_resting(w->mails[rank]);
     }
     return resting;
 }
 
+/* The rank copies what senders keep for it. */
+void world_buffer(world *w, uint32_t rank)
+{
+    pse_messaging_buffer(w->mails[rank]);
+}
+
 void world_close(world *w, uint32_t partition)
 {
-    pse_mail_close(w->mails[w->owners[partition]], 7, 1, partition);
+    pse_messaging_close(w->mails[w->owners[partition]], 7, 1, partition);
 }
 
-const pse_mail_fault *world_fault(world *w, uint32_t rank)
+const pse_messaging_fault *world_fault(world *w, uint32_t rank)
 {
-    return pse_mail_get_fault(w->mails[rank]);
+    return pse_messaging_get_fault(w->mails[rank]);
 }
 
-size_t world_waits(world *w, uint32_t rank, pse_wait *rows, size_t limit)
+size_t world_waits(world *w, uint32_t rank, pse_messaging_wait *rows, size_t limit)
 {
-    return pse_mail_waits(w->mails[rank], rows, limit);
+    return pse_messaging_report_waits(w->mails[rank], rows, limit);
 }
 
 uint64_t world_blocks(world *w)
@@ -244,7 +251,7 @@ uint64_t world_blocks(world *w)
 void world_destroy(world *w)
 {
     for (uint32_t rank = 0; rank < w->ranks; rank++) {
-        pse_mail_destroy(w->mails[rank]);
+        pse_messaging_destroy(w->mails[rank]);
         pse_recorder_close(w->recorders[rank]);
     }
     for (uint64_t pair = 0; pair < (uint64_t)w->ranks * w->ranks; pair++)

@@ -1,16 +1,15 @@
-/* Operations of reductions: into = left op right, element by element. */
+#include "collectives/operators.h"
+
 #include <complex.h>
 #include <math.h>
 
-#include "post.h"
-
-uint32_t type_bytes(uint32_t type)
+uint32_t pse_messaging_type_bytes(uint32_t type)
 {
     static const uint8_t sizes[] = {1, 4, 8, 4, 8, 8, 16, 1, 2, 1};
     return type < sizeof sizes ? sizes[type] : 0;
 }
 
-bool operation_fits(uint32_t op, uint32_t type)
+bool pse_messaging_operation_fits(uint32_t op, uint32_t type)
 {
     bool complex_type = type == COVEN_C64 || type == COVEN_C128;
     if (op < COVEN_SUM || op > COVEN_ANY || type == COVEN_BYTE)
@@ -25,7 +24,7 @@ bool operation_fits(uint32_t op, uint32_t type)
     }                                                                                                        \
     break;
 
-/* A number that is none stays, whichever side it is on, as in NumPy's minimum and maximum. */
+/* A NaN stays, whichever side it is on, as in NumPy's minimum and maximum. */
 #define REAL_CASES(T)                                                                                        \
     switch (op) {                                                                                            \
     case COVEN_SUM:                                                                                          \
@@ -110,13 +109,14 @@ static void operate_on_bools(uint32_t op, const void *left, const void *right, v
     }
 }
 
-void operate(const schedule *plan, const void *left, const void *right, void *into, uint64_t count)
+void pse_messaging_combine(const coven_collective *what, const void *left, const void *right, void *into,
+                           uint64_t count)
 {
-    uint32_t op = plan->what.op, type = plan->what.type;
-    if (plan->what.function != NULL)
-        plan->what.function(left, right, into, count);
-    else if (plan->what.closure != NULL)
-        plan->what.closure(plan->what.context, left, right, into, count);
+    uint32_t op = what->op, type = what->type;
+    if (what->function != NULL)
+        what->function(left, right, into, count);
+    else if (what->closure != NULL)
+        what->closure(what->context, left, right, into, count);
     else if (type == COVEN_BOOL)
         operate_on_bools(op, left, right, into, count);
     else if (type == COVEN_F32 || type == COVEN_F64)

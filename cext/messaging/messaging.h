@@ -1,0 +1,183 @@
+/* Messages and collectives among partitions: matching and requests.
+ *
+ * Every partition has a *mailbox* in each TPH and region that it takes part in: what it waits for, messages
+ * that came before they were expected, its collectives under way.  Modules post through `coven.h`
+ * (services.c).  The engine that owns a `pse_messaging` brings messages and carries them away
+ * (`pse_messaging_hooks`), parks partitions that have to rest, and says where each partition lives.
+ *
+ * Messages of one sender, receiver and tag match in the order in which they were posted.  Up to 16 bytes
+ * travel inside the message.  Larger arrays go as a block of the arena; or, where they lie in the arena
+ * already or sender and receiver share a rank, by reference: the receiver copies straight out of them and
+ * lets the sender know.  Collectives are schedules of such messages (collectives/), combined in an order that
+ * depends on nothing but the number of partitions.
+ *
+ * This room touches its own memory, blocks of the arena that messages name, and the trace (trace_hooks.h).
+ * It knows nothing of the engine.
+ */
+#ifndef PSE_MESSAGING_H
+#define PSE_MESSAGING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "coven.h"
+#include "inbox.h"
+#include "recorder.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pse_messaging pse_messaging;
+typedef struct pse_mailbox pse_mailbox;
+
+/* What the engine does for this room. */
+typedef struct pse_messaging_hooks {
+    void *engine;
+    uint32_t rank;
+    char *arena_base; /* NULL without an arena */
+    uint64_t arena_bytes;
+    bool (*is_remote)(void *engine, uint32_t rank); /* reached otherwise than by this node's inboxes */
+    void (*post)(void *engine, uint32_t rank, const pse_message *message);
+    /* To a remote rank: a message with an array, which is left alone until pse_messaging_sent(token).
+     * False if there is no memory. */
+    bool (*post_array)(void *engine, uint32_t rank, const pse_message *message, void *data,
+                       const pse_layout *layout, void *token);
+    /* A block of the arena with a copy of an array; NULL while the arena is full. */
+    pse_block *(*pack)(void *engine, const pse_message *message, const void *data, const pse_layout *layout);
+    void *(*data)(void *engine, pse_block *block);
+    void (*release)(void *engine, pse_block *block);
+    pse_recorder *recorder; /* NULL without a trace */
+} pse_messaging_hooks;
+
+/* Where the partitions of a region live, for one thread. */
+typedef struct pse_messaging_region {
+    uint32_t partitions;
+    uint32_t scope;         /* tells regions of one TPH apart; the same for all partitions of one */
+    const uint32_t *owners; /* rank of every partition */
+} pse_messaging_region;
+
+/* What went wrong, for people; `kind` 0 means nothing did. */
+enum pse_messaging_fault_kind {
+    PSE_MESSAGING_FINE,
+    PSE_MESSAGING_NO_PARTITION, /* `peer` does not exist */
+    PSE_MESSAGING_TAG,          /* a negative tag */
+    PSE_MESSAGING_TYPE,         /* no element type, or not one for this operation */
+    PSE_MESSAGING_SIZE,         /* too large to count */
+    PSE_MESSAGING_MISMATCH,     /* what came is not what was expected */
+    PSE_MESSAGING_CONFUSED, /* two partitions call different collectives, or one with other roots or sums */
+    PSE_MESSAGING_LEFT,     /* a message that nobody received */
+    PSE_MESSAGING_MEMORY,
+};
+
+typedef struct pse_messaging_side {
+    uint32_t partition, site, kind, extra; /* collective's kind, 0: a message; its root and operation */
+    uint32_t type;
+    uint64_t bytes;
+} pse_messaging_side;
+
+typedef struct pse_messaging_fault {
+    int32_t kind;
+    int32_t tag;
+    uint32_t partitions;
+    int64_t peer; /* NO_PARTITION: the number that was asked for */
+    int64_t index;
+    uint64_t tph;
+    pse_messaging_side here, there; /* receiver (or who posted), sender */
+} pse_messaging_fault;
+
+/* What a mailbox waits for, or has reached; for the report of a deadlock.  A row of a NumPy table. */
+enum pse_messaging_wait_kind {
+    PSE_MESSAGING_WAITS_RECEIVE = 1,
+    PSE_MESSAGING_WAITS_SEND = 2,
+    PSE_MESSAGING_WAITS_COLLECTIVE = 3,
+    PSE_MESSAGING_REACHED = 4
+};
+
+typedef struct pse_messaging_wait {
+    uint64_t tph;
+    int64_t index; /* loop counter of the TPH, or -1 */
+    uint32_t kind, scope, partition, partitions, site, peer;
+    int32_t tag;
+    uint32_t collective; /* its kind */
+    uint32_t sequence;   /* which of the region's collectives; REACHED: how many it has come to */
+    uint32_t rank;
+} pse_messaging_wait;
+
+int pse_messaging_create(pse_messaging **out, const pse_messaging_hooks *hooks);
+void pse_messaging_destroy(pse_messaging *messaging);
+
+/* The mailbox of a partition; made if it is not there (a message may have come first).  NULL: no memory. */
+pse_mailbox *pse_messaging_mailbox(pse_messaging *messaging, uint64_t tph, uint32_t partition,
+                                   const pse_messaging_region *region, int64_t index);
+/* The partition leaves the region, or a TPH ends.  What was never received is a fault. */
+void pse_messaging_close(pse_messaging *messaging, uint64_t tph, uint32_t scope, uint32_t partition);
+void pse_messaging_close_all(pse_messaging *messaging, uint64_t tph);
+/* A TPH goes on elsewhere (mailbox_checkpoint.c): its mailboxes go. */
+void pse_messaging_forget(pse_messaging *messaging, uint64_t tph);
+/* At a pause, or the end of a run: what is left for partitions that are gone; `but`: a TPH that goes on, or
+ * 0. */
+void pse_messaging_check_empty(pse_messaging *messaging, uint64_t but);
+
+/* A module runs for a partition, at a call site, from pse_messaging_enter to pse_messaging_leave.  Begin with
+ * `mailbox` NULL; a module that goes on after a rest enters with the same visit. */
+typedef struct pse_messaging_visit {
+    pse_messaging *messaging;
+    uint64_t tph;
+    int64_t index;
+    uint32_t partition, site;
+    pse_messaging_region region;
+    pse_mailbox *mailbox; /* once the module has posted something */
+} pse_messaging_visit;
+
+void pse_messaging_enter(pse_messaging_visit *visit);
+void pse_messaging_leave(void);
+/* Whether the partition has to rest; from now on it waits for all that was posted, or, after
+ * coven_services.wait, for that. */
+bool pse_messaging_rest(pse_messaging_visit *visit);
+bool pse_messaging_is_resting(const pse_mailbox *mailbox);
+
+void pse_messaging_deliver(pse_messaging *messaging, const pse_message *message);
+void pse_messaging_sent(pse_messaging *messaging, void *token);
+/* Go on with what found the arena full; true if anything is left of it. */
+bool pse_messaging_retry(pse_messaging *messaging);
+
+const pse_messaging_fault *pse_messaging_get_fault(const pse_messaging *messaging);
+size_t pse_messaging_report_waits(const pse_messaging *messaging, pse_messaging_wait *rows, size_t limit);
+uint64_t pse_messaging_resting(const pse_messaging *messaging); /* partitions that rest */
+
+/* Whether senders wait until messages that they sent by reference are received. */
+bool pse_messaging_keeps_senders(const pse_messaging *messaging);
+/* Copy the arrays of such messages, so that their senders can go on; what there is no memory for is left as
+ * it is. */
+void pse_messaging_buffer(pse_messaging *messaging);
+
+/* What a mailbox holds at a pause (mailbox_checkpoint.c): a message that nobody has received yet, or how many
+ * collectives its partition has come to. */
+typedef struct pse_messaging_saved {
+    uint32_t scope, partition; /* whose mailbox it is */
+    uint32_t is_message;
+    uint32_t from;   /* of a message: the partition that sent it */
+    uint32_t number; /* of a message: its tag, or which collective, as in keys; else how many collectives */
+    uint32_t site, collective, extra, type;
+    uint64_t bytes;
+    const void *data; /* as long as its mailbox is left alone */
+} pse_messaging_saved;
+
+size_t pse_messaging_save(const pse_messaging *messaging, uint64_t tph, pse_messaging_saved *rows,
+                          size_t limit);
+/* Into a mailbox of a run that goes on; in the order in which they were given.  False: no memory. */
+bool pse_messaging_restore(pse_messaging *messaging, uint64_t tph, const pse_messaging_saved *row);
+
+const coven_services *pse_messaging_services(void);
+
+static inline bool pse_messaging_owns(uint8_t kind)
+{
+    return kind >= PSE_CARRIES_MAIL_SCALAR && kind <= PSE_CARRIES_MAIL_TAKEN;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
