@@ -27,7 +27,7 @@ _BYTES = np.dtype(np.uint8)
 
 
 class Kept(NamedTuple):
-    """What a box holds (``pse_messaging_saved``): a letter, or how many collectives its partition has come to.
+    """What a mailbox holds (``pse_messaging_saved``): a message, or the number of collectives so far.
 
     `scope` is the number of a set of partitions, `type` the code of the letter's elements.
     """
