@@ -22,6 +22,7 @@ GENERATED = {"command_line.md", "changelog.md"}
 """Pages that the build makes, as it makes api/ and gallery/: it checks the links to these itself."""
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 FENCED = re.compile(r"^(`{3,}).*?^\1[ ]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+ENTRIES = re.split(r"^## ", (DOCS / "diagnostics.md").read_text(), flags=re.MULTILINE)[1:]
 TABLE = re.compile(r"<!-- table: imports -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
@@ -113,6 +114,15 @@ def test_a_dead_link_is_found(tmp_path, monkeypatch):
     )
     monkeypatch.setitem(dead_links.__globals__, "ROOT", tmp_path)
     assert list(dead_links(page)) == ["page.md: no.md", "page.md: there.md#none"]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry[:5])
+def test_a_diagnostic_has_its_meaning_an_example_and_a_remedy(entry):
+    title, meaning, *rest = entry.strip().split("\n\n")
+    assert re.fullmatch(r"[EW]\d{4}: .+", title)
+    assert meaning.endswith(".")
+    assert rest[0].startswith(("```", "For example "))
+    assert re.fullmatch(r"\*\*Remedy\.\*\* .*\.", rest[-1], re.DOTALL)
 
 
 def test_who_imports_whom_is_as_the_design_page_says():
