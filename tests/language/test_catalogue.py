@@ -35,7 +35,7 @@ def test_docs_and_table_agree():
 
 
 def test_every_code_in_the_source_is_in_the_table():
-    source = "".join(path.read_text() for path in (ROOT / "pse" / "language").glob("*.py"))
+    source = "".join(path.read_text() for path in (ROOT / "pse" / "language").rglob("*.py"))
     assert set(re.findall(r'"([EW]0\d{3})"', source)) == CODES.keys()
 
 
