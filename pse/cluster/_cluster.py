@@ -7,12 +7,12 @@ links, control groups and a record, no process.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +24,7 @@ from pse.cluster._plan import check_name, plan
 from pse.cluster._state_file import Owner, Record, forget_broken, locked, read, read_all
 from pse.errors import RunError, UsageError
 from pse.runtime.launch import HOSTS_VARIABLE, find_mpiexec
+from pse.runtime.supervise import Backoff
 
 LAUNCHER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launch.sh")
 
@@ -317,14 +318,15 @@ def _remove_marked(mark: str) -> None:
 
 def _kill(mark: str) -> None:
     """Kill what runs on the nodes, and wait until it is gone; mpiexec, outside of them, then ends too."""
-    deadline = time.monotonic() + _PATIENCE
-    while (pids := network.inhabitants(mark)) and time.monotonic() < deadline:
+
+    def none_lives() -> bool:
+        pids = network.inhabitants(mark)
         for pid in pids:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        time.sleep(0.01)
+        return not pids
+
+    Backoff(shortest=2e-3).sleep_until(none_lives, _PATIENCE)
 
 
 def _launcher() -> str:

@@ -12,12 +12,12 @@ import contextlib
 import os
 import re
 import signal
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pse.cluster._plan import PIN, Plan
 from pse.errors import UsageError
+from pse.runtime.supervise import Backoff
 
 PERIOD = 10_000
 """Microseconds in which a node gets its share once, if that is enough for the least quota."""
@@ -188,17 +188,16 @@ def remove(mark: str) -> None:
 
 
 def _remove(group: str) -> None:
-    deadline = time.monotonic() + _REMOVE_PATIENCE
-    while True:
-        try:
-            return os.rmdir(group)
-        except FileNotFoundError:
-            return None
-        except OSError:
-            if time.monotonic() >= deadline:
-                raise
+    """Remove one control group; the kernel refuses that while a process is in it."""
+
+    def gone() -> bool:
         with contextlib.suppress(OSError), open(f"{group}/cgroup.procs", encoding="ascii") as file:
             for pid in file.read().split():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
-        time.sleep(0.01)
+        with contextlib.suppress(OSError):
+            os.rmdir(group)
+        return not os.path.exists(group)
+
+    if not Backoff(shortest=2e-3).sleep_until(gone, _REMOVE_PATIENCE):
+        os.rmdir(group)  # What the kernel says against it is the error.

@@ -14,7 +14,6 @@ import contextlib
 import fcntl
 import io
 import os
-import time
 import zipfile
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
@@ -24,11 +23,11 @@ from numpy.lib import format as npy
 
 from pse.errors import UsageError
 from pse.runtime.checkpoint._manifest import DATA, MANIFEST, FileNote, Manifest, Saved, new_checksum, to_text
+from pse.runtime.supervise._backoff import Backoff
 
 LOCK = "lock"
 LOCK_PATIENCE = 3.0
 """Seconds that ranks of a run that was just killed may take to be gone."""
-_LOCK_NAP = 0.02
 
 
 class Directory:
@@ -61,16 +60,13 @@ class Directory:
             If another run writes here, and still does after so many seconds.
         """
         descriptor = os.open(self._at(LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        deadline = time.monotonic() + patience
-        while not _locked(descriptor):
-            if time.monotonic() >= deadline:
-                os.close(descriptor)
-                raise UsageError(
-                    f"{self.path}: another run writes its checkpoints there",
-                    help="wait for its end, or give this one a directory of its own",
-                )
-            time.sleep(_LOCK_NAP)
-        return descriptor
+        if Backoff().sleep_until(lambda: _locked(descriptor), patience):
+            return descriptor
+        os.close(descriptor)
+        raise UsageError(
+            f"{self.path}: another run writes its checkpoints there",
+            help="wait for its end, or give this one a directory of its own",
+        )
 
     def write(self, serial: int, rank: int, values: Iterable[Saved]) -> FileNote:
         """Write one rank's file of a checkpoint; it counts once a manifest names it.

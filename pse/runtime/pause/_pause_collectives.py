@@ -12,18 +12,20 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from pse.runtime._channel import Board
+from pse.runtime.supervise._backoff import LONGEST, Backoff
 from pse.runtime.transport._transport import Transport
 
 PARCEL_TAG, CONTENT_TAG = 3, 4
-_SHORTEST_NAP, _LONGEST_NAP = 20e-6, 3e-3
 _Bytes = npt.NDArray[np.uint8]
 
 
 class MpiPeers:
-    """All ranks of a communicator that only the engine uses."""
+    """All ranks of a communicator that only the engine uses; `longest` is what a wait for them may sleep."""
 
-    def __init__(self, comm: MPI.Intracomm, board: Board, transport: Transport) -> None:
-        self.comm, self.board, self.transport = comm, board, transport
+    def __init__(
+        self, comm: MPI.Intracomm, board: Board, transport: Transport, longest: float = LONGEST
+    ) -> None:
+        self.comm, self.board, self.transport, self._longest = comm, board, transport, longest
         self._leaving: list[tuple[MPI.Request, object]] = []
 
     def add(self, numbers: Sequence[int]) -> list[int]:
@@ -69,16 +71,16 @@ class MpiPeers:
         return bytes(head)
 
     def wait(self, done: Callable[[], bool]) -> None:
-        """Sleep between looks, longer each time; whoever rings this rank ends a nap.
+        """Sleep between looks; whoever rings this rank ends a sleep.
 
         Others may still be busy, or stuck: they get their answers.
         """
-        nap = _SHORTEST_NAP
+        rank, backoff = self.comm.Get_rank(), Backoff(self._longest)
         while not done():
+            bell = self.board.bell(rank)
             self.transport.sequencer.serve()
             if self.transport.poll():
-                nap = _SHORTEST_NAP
+                backoff.reset()
                 continue
-            rank = self.comm.Get_rank()
-            self.board.wait(rank, self.board.bell(rank), nap)
-            nap = min(2 * nap, _LONGEST_NAP)
+            self.board.wait(rank, bell, backoff.seconds)
+            backoff.lengthen()

@@ -21,6 +21,7 @@ from pse.runtime.checkpoint._manifest import Saved, letter_name, member_name
 from pse.runtime.checkpoint._reader import Reader
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._tables import ELEMENT_CODES
+from pse.runtime.transport._termination import await_termination
 
 _TYPES = {code: np.dtype(e.value) for e, code in ELEMENT_CODES.items() if e is not Element.OBJECT}
 _BYTES = np.dtype(np.uint8)
@@ -55,16 +56,8 @@ class Summing(Protocol):
 
 
 def settle(peers: Summing, sequencer: Sequencer) -> None:
-    """Return when every message of the run has come, where all ranks stand at the same pause.
-
-    Messages may be passed on there, or answered. So ranks count until the sums of what was posted and of what
-    was delivered are the same twice (Mattern, "Algorithms for distributed termination detection", 1987).
-    """
-    before, now = (0, 1), (1, 0)
-    while now[0] != now[1] or now != before:
-        before = now
-        posted, delivered = peers.add(sequencer.traffic)
-        now = (posted, delivered)
+    """Return when every message of the run has come, where all ranks stand at the same pause."""
+    await_termination(peers.add, lambda: sequencer.traffic)
 
 
 def kept(sequencer: Sequencer) -> list[Kept]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import socket
 import sys
-import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -20,12 +19,12 @@ from mpi4py import MPI
 
 from pse.errors import PseError
 from pse.runtime.rank._node import Node
+from pse.runtime.supervise._backoff import Backoff
 
 _READY, _FOLLOWS, _KNOWS_WHY = range(3)
 """What a rank says: it could; the first rank of its node couldn't; it couldn't, and knows why."""
 
 _PATH_ROOM = 4096
-_NAP = 1e-3
 
 
 class Tool(Protocol):
@@ -73,20 +72,14 @@ def _told_to_all(local: MPI.Comm, text: str) -> str:
     room = np.zeros(_PATH_ROOM, np.uint8)
     told = os.fsencode(text)[:_PATH_ROOM]
     room[: len(told)] = np.frombuffer(told, np.uint8)
-    _sleep_until_done(local.Ibcast(room))
+    Backoff().sleep_until(local.Ibcast(room).Test)  # Cores are for whoever has to build the object first.
     return os.fsdecode(room.tobytes().rstrip(b"\0"))
 
 
 def _exchanged(comm: MPI.Intracomm, mine: int) -> list[int]:
     states = np.zeros(comm.Get_size(), np.int8)
-    _sleep_until_done(comm.Iallgather(np.array([mine], np.int8), states))
+    Backoff().sleep_until(comm.Iallgather(np.array([mine], np.int8), states).Test)
     return [int(state) for state in states]
-
-
-def _sleep_until_done(request: MPI.Request) -> None:
-    """Leave the cores to whoever has to build the object first."""
-    while not request.Test():
-        time.sleep(_NAP)
 
 
 def _warning(why: str, others: int) -> str:

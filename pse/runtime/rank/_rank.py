@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -31,17 +30,19 @@ from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import project
 from pse.runtime.rank._python_calls import PythonCalls
 from pse.runtime.rank._recording import begin_recording
+from pse.runtime.supervise._backoff import Backoff
 from pse.runtime.transport._clocks import record_clock
 from pse.runtime.transport._link_probe import record_links
 from pse.runtime.transport._resource_counters import record_cpu_time, record_footing
+from pse.runtime.transport._termination import await_termination
 from pse.runtime.transport._transport import Transport
 from pse.trace import Recorder
 from pse.trace.format import EventType, Phase
 
-# Between nodes: test, then sleep a little longer each time nothing has come: a fifth of the wait so far, so
-# that what comes is seen after a tenth more of the wait.
-SHORTEST_NAP, LONGEST_NAP = 20_000, 5_000_000  # ns; a look costs 20 to 40 µs: under 1 % of a core
-LAST_NAP = 20_000_000  # for a rank that is done
+LONGEST_LAST_SLEEP = 20e-3
+"""Seconds that a rank which is done sleeps between two looks, at most."""
+
+_LEAST_WITH_ARRAYS = 100e-6  # seconds; arrays that are under way are not looked after more often
 
 
 @dataclass
@@ -116,7 +117,7 @@ def run_rank(
     if recorder:
         _record_ready(comm, job, recorder)
     loop.run()
-    _finish_together(comm, transport, loop.sequencer)
+    _finish_together(MpiPeers(comm, board, transport, LONGEST_LAST_SLEEP))
     if not loop.sequencer.mail_is_empty():
         raise mailfaults.error(loop.sequencer, loop.projection)
     if checkpoints:
@@ -183,7 +184,7 @@ class _Loop:
         self.peers, self.transport, self.arena = peers, peers.transport, arena
         self.checkpoints, self.moving = checkpoints, moving
         self.figures: dict[str, float] = {}
-        self.nap = SHORTEST_NAP
+        self.backoff = Backoff()
         self._stand(begin)
         if checkpoints:
             checkpoints.begin(self.projection, self.sequencer, self.figures)
@@ -191,7 +192,7 @@ class _Loop:
 
     def run(self) -> None:
         while True:
-            result = self.sequencer.run(self.nap if self.projection.remote else 0)
+            result = self.sequencer.run(round(1e9 * self.backoff.seconds) if self.projection.remote else 0)
             if result == codes.RUN_DONE:
                 return
             if result == codes.RUN_PYTHON:
@@ -206,12 +207,11 @@ class _Loop:
     def _look(self) -> None:
         """Serve the other nodes; the next look is later each time nothing came, but in time for arrays."""
         if self.transport.poll():
-            self.nap = SHORTEST_NAP
-            return
-        longest = LONGEST_NAP
-        if self.transport.busy:
-            longest = min(longest, max(int(self.transport.patience), 5 * SHORTEST_NAP))
-        self.nap = min(5 * self.nap // 4, longest)
+            self.backoff.reset()
+        elif self.transport.busy:
+            self.backoff.lengthen(at_most=max(self.transport.patience / 1e9, _LEAST_WITH_ARRAYS))
+        else:
+            self.backoff.lengthen()
 
     def _stand(self, standing: Standing) -> None:
         """Run this from now on."""
@@ -236,35 +236,18 @@ class _Loop:
         self.sequencer.set_due(min(dues, default=0))
 
 
-def _finish_together(comm: MPI.Intracomm, transport: Transport, sequencer: Sequencer) -> None:
-    """Wait, asleep, until every rank is done and everything sent has arrived.
+def _finish_together(peers: MpiPeers) -> None:
+    """Wait, asleep, until every rank is done and everything sent has arrived: MPI won't end before that."""
+    transport = peers.transport
 
-    What arrives may make a rank send once more (a credit, a scalar that it passes on), and MPI won't end
-    over a message that nobody has taken.  So ranks count until the sums of what was sent and of what came
-    are the same twice (Mattern, "Algorithms for distributed termination detection", 1987).
-    """
-    before, now = (0, 1), (1, 0)
-    while now[0] != now[1] or now != before:
-        before = now
-        _until_quiet(transport, sequencer)
-        totals = np.array([transport.sent, transport.received])
-        request, nap = comm.Iallreduce(MPI.IN_PLACE, totals), SHORTEST_NAP
-        while not request.Test():
-            sequencer.serve()
-            nap = SHORTEST_NAP if transport.poll() else _sleep(nap)
-        now = (int(totals[0]), int(totals[1]))
+    def is_quiet() -> bool:
+        """Serve what others send; true if nothing is under way from or to this rank that it knows of."""
+        transport.sequencer.serve()
+        return not (transport.poll() or transport.busy)
+
+    def counts() -> tuple[int, int]:
+        peers.wait(is_quiet)
+        return transport.sent, transport.received
+
+    await_termination(peers.add, counts)
     transport.close()
-
-
-def _until_quiet(transport: Transport, sequencer: Sequencer) -> None:
-    """Serve what others send until nothing is under way from or to this rank that it knows of."""
-    nap = SHORTEST_NAP
-    sequencer.serve()
-    while transport.poll() or transport.busy:
-        nap = _sleep(nap)
-        sequencer.serve()
-
-
-def _sleep(nap: int) -> int:
-    time.sleep(nap / 1e9)
-    return min(2 * nap, LAST_NAP)

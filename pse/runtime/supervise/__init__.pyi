@@ -1,3 +1,4 @@
+from ._backoff import Backoff as Backoff
 from ._error_format import error_text as error_text, exit_code as exit_code
 from ._launcher_records import find_launcher as find_launcher
 from ._node_monitor import Hired as Hired

@@ -11,9 +11,10 @@ import os
 import select
 import signal
 import stat
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+
+from pse.runtime.supervise._backoff import Backoff
 
 DEATH_PATIENCE = 1.0
 """Seconds that a rank may take to be dead after it began to die."""
@@ -25,7 +26,7 @@ _LOCAL_RANKS = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"
 _LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 _MPIEXECS = ("mpiexec", "mpiexec.hydra", "mpirun", "prterun", "orterun")
 _ANCESTORS = 3
-_KILL_ROUNDS, _KILL_PAUSE = 50, 0.01
+_KILL_PATIENCE = 1.0
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -185,15 +186,16 @@ def find_ranks(root: int, mark: str | None = None) -> list[RankProcess]:
 def kill_job(root: int, mark: str) -> None:
     """Kill every descendant of a process that has a mark in its environment; reap adopted ones."""
     killed: set[int] = set()
-    for _ in range(_KILL_ROUNDS):
-        living = [pid for pid in descendants(root) if mark in _environment(pid)]
-        if not living:
-            break
+
+    def none_lives() -> bool:
+        living = {pid for pid in descendants(root) if mark in _environment(pid)}
         for pid in living:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         killed.update(living)
-        time.sleep(_KILL_PAUSE)
+        return not living
+
+    Backoff(shortest=2e-3).sleep_until(none_lives, _KILL_PATIENCE)
     for pid in killed:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)

@@ -10,7 +10,6 @@ Ranks that wait for their turn sleep; those in a round trip don't, or the sleep 
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Sequence
 from functools import partial
 
@@ -18,12 +17,13 @@ import numpy as np
 from mpi4py import MPI
 
 from pse.runtime.distribution._trees import Web
+from pse.runtime.supervise._backoff import Backoff
 from pse.trace import EventType, Recorder, clock
 
 CLOCK_TAG = 5
 ROUND_TRIPS = 10
-NAP = 100e-6
-"""Seconds between two looks for one's turn."""
+LONGEST_SLEEP = 1e-3
+"""Seconds between two looks for one's turn, at most."""
 
 
 def record_clock(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) -> None:
@@ -70,5 +70,4 @@ def _answer(comm: MPI.Intracomm, other: int) -> None:
 
 def await_turn(request: MPI.Request) -> None:
     """Sleep until a message is there."""
-    while not request.Test():
-        time.sleep(NAP)
+    Backoff(LONGEST_SLEEP).sleep_until(request.Test)
