@@ -17,9 +17,9 @@ from pse.modules.messaging import (
     alltoallv,
     barrier,
     bcast,
-    count as _count,
     gather,
-    index as _index,
+    partition_count,
+    partition_index,
     receive,
     reduce,
     scan,
@@ -53,7 +53,7 @@ count: int
 
 def __getattr__(name: str) -> Any:
     if name == "index":
-        return _index()
+        return partition_index()
     if name == "count":
-        return _count()
+        return partition_count()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

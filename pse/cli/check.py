@@ -8,7 +8,7 @@ import click
 from pse.language.check import check_program
 from pse.language.diagnostics import Diagnostic, has_errors, show, summary, to_json
 from pse.language.io import quoted_sources, read_program
-from pse.modules import Finder, unbuildable
+from pse.modules import Finder, find_unbuildable
 
 
 @click.command("check")
@@ -40,5 +40,5 @@ def command(programs: tuple[str, ...], form: str, strict: bool) -> None:
 def _check(text: str, path: str) -> list[Diagnostic]:
     """Check a program and, if it is right, whether its modules can be built."""
     result = check_program(text, path, modules=Finder())
-    built = unbuildable(result.program.modules) if result.program else []
+    built = find_unbuildable(result.program.modules) if result.program else []
     return [*result.diagnostics, *built]

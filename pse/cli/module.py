@@ -10,8 +10,19 @@ from rich.table import Table
 from pse.errors import PseError
 from pse.language.diagnostics import Diagnostic, has_errors, render
 from pse.modules import build_module
-from pse.modules.build import Listed, _catalogue as catalogue, _templates as templates
-from pse.modules.directives import _finder as finder
+from pse.modules.build import (
+    TEMPLATE_ENDINGS,
+    Listed,
+    call_text,
+    choose_modules,
+    create_module_file,
+    directive_text,
+    find_modules,
+    prototype_text,
+    read_module_file,
+    split_reference,
+)
+from pse.modules.directives import language_of, read_source
 
 
 @click.group("module")
@@ -24,14 +35,14 @@ def command() -> None:
 @click.option(
     "--language",
     "-l",
-    type=click.Choice(list(templates.ENDINGS)),
+    type=click.Choice(list(TEMPLATE_ENDINGS)),
     default="c",
     show_default=True,
     help="The language to write it in.",
 )
 def new(name: str, language: str) -> None:
     """Write a commented module file NAME to start from."""
-    path = templates.create(name, language)
+    path = create_module_file(name, language)
     click.echo(f"{path}: a module to start from; build it with: pse module build {path}")
 
 
@@ -39,7 +50,7 @@ def new(name: str, language: str) -> None:
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 def list_modules(paths: tuple[str, ...]) -> None:
     """List the modules in files and folders (here, if none is named; pse.std is the standard library)."""
-    modules, wrong = catalogue.listed(paths or (".",))
+    modules, wrong = find_modules(paths or (".",))
     if modules:
         _print(_table(modules))
     else:
@@ -54,11 +65,11 @@ def list_modules(paths: tuple[str, ...]) -> None:
 @click.argument("module", metavar="FILE[:NAME]")
 def show(module: str) -> None:
     """Show the interface of a file's modules, or of one of them."""
-    path, _ = catalogue.split(module)
-    modules = catalogue.chosen(module)
+    path, _ = split_reference(module)
+    modules = choose_modules(module)
     for found in modules:
         _print(_interface(found))
-    diagnostics = modules[0].file.diagnostics if modules else catalogue.file(path).diagnostics
+    diagnostics = modules[0].file.diagnostics if modules else read_module_file(path).diagnostics
     _report(path, diagnostics)
     if has_errors(diagnostics):
         sys.exit(1)
@@ -81,7 +92,7 @@ def build_files(files: tuple[str, ...]) -> None:
 
 
 def _built(path: str) -> str:
-    if finder.language_of(path) == "python" and not has_errors(catalogue.file(path).diagnostics):
+    if language_of(path) == "python" and not has_errors(read_module_file(path).diagnostics):
         return f"{path}: Python needs no building"
     built = build_module(path)
     how = "found in the cache" if built.hit else "compiled"
@@ -101,16 +112,16 @@ def _table(modules: Iterable[Listed]) -> Table:
         table.add_column(title, overflow=overflow)  # type: ignore[arg-type]
     for module in modules:
         row = (module.signature.name, module.file.language, module.place)
-        table.add_row(*row, _plain(catalogue.interface_line(module.signature)))
+        table.add_row(*row, _plain(directive_text(module.signature)))
     return table
 
 
 def _interface(module: Listed) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False, title_justify="left", title_style="bold")
     table.title = f"{module.signature.name}  ({module.place}, {module.file.language})"
-    table.add_row("directive", _plain(catalogue.interface_line(module.signature)))
-    table.add_row("call", _plain(catalogue.called_as(module)))
-    table.add_row("function", _plain(catalogue.function_as(module)))
+    table.add_row("directive", _plain(directive_text(module.signature)))
+    table.add_row("call", _plain(call_text(module)))
+    table.add_row("function", _plain(prototype_text(module)))
     return table
 
 
@@ -127,5 +138,5 @@ def _print(table: Table) -> None:
 def _report(path: str, diagnostics: Iterable[Diagnostic]) -> None:
     diagnostics = list(diagnostics)
     if diagnostics:
-        text, _ = finder.read(path, path)
+        text, _ = read_source(path, path)
         click.echo(render(diagnostics, {path: text}), nl=False, err=True)

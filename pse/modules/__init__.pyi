@@ -2,9 +2,13 @@ from ._errors import BuildError as BuildError, ModuleError as ModuleError
 from .build._builder import (
     Built as Built,
     build_module as build_module,
-    prepare as prepare,
-    unbuildable as unbuildable,
+    build_modules as build_modules,
+    find_unbuildable as find_unbuildable,
 )
 from .directives._finder import Finder as Finder
 from .load._calling import call_python as call_python
-from .load._loader import LoadedModule as LoadedModule, load_module as load_module, serve as serve
+from .load._loader import (
+    LoadedModule as LoadedModule,
+    load_module as load_module,
+    set_services as set_services,
+)

@@ -17,7 +17,7 @@ from pse.language import check_program, read_program
 from pse.language.check import ResolvedProgram
 from pse.language.diagnostics import Diagnostic, has_errors
 from pse.language.io import quoted_sources
-from pse.modules import Finder, unbuildable
+from pse.modules import Finder, find_unbuildable
 from pse.notebook._diagnostics import Diagnostics
 from pse.notebook._errors import NotebookError, ProgramRejected, translated
 
@@ -49,7 +49,7 @@ def checked(program: str | os.PathLike[str]) -> Checked:
         result = check_program(text, path, modules=Finder())
         found = list(wrong or result.diagnostics)
         if result.program and not has_errors(found):
-            found += unbuildable(result.program.modules)
+            found += find_unbuildable(result.program.modules)
     if result.program is None or has_errors(found):
         raise ProgramRejected(found, _sources(found, path, text))
     return Checked(path, result.program, Diagnostics(found, _sources(found, path, text)))

@@ -8,7 +8,7 @@ import pytest
 from pse.language import bind_parameters, check_program, read_program
 from pse.language.check._ir import ModuleReference
 from pse.language.diagnostics._codes import CODES
-from pse.modules import Finder, unbuildable
+from pse.modules import Finder, find_unbuildable
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "diagnostics.md").read_text()
@@ -66,7 +66,7 @@ def diagnose(code, finder, tmp_path):
     text = f'coven 1\nimport "module.{SUFFIX[language]}" as m\nprogram p {{ print(1) }}\n'
     program.write_text(text)
     result = check_program(text, str(program), modules=Finder())
-    found = [*result.diagnostics, *unbuildable(_modules(program, language))]
+    found = [*result.diagnostics, *find_unbuildable(_modules(program, language))]
     return [d.code for d in found]
 
 

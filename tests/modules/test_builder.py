@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pse.errors import ModuleNotFound
-from pse.modules import BuildError, ModuleError, build_module, load_module, prepare, unbuildable
+from pse.modules import BuildError, ModuleError, build_module, build_modules, find_unbuildable, load_module
 from pse.modules.build._libraries import find_library
 
 DOUBLE = """\
@@ -127,7 +127,7 @@ def test_a_string_passes(write, load_module, call):
 def failure(write, name, text):
     with pytest.raises(BuildError) as caught:
         build_module(write(name, text))
-    assert "pse_shim" not in caught.value.message
+    assert "pse_trampolines" not in caught.value.message
     return caught.value
 
 
@@ -141,7 +141,7 @@ def test_a_compile_error_keeps_the_users_line(write):
 
 def test_the_check_keeps_the_compilers_columns(write, reference):
     path = write("f.c", "//@ coven module f(in i64 k)\nint f(long k) { return nope; }\n")
-    (diagnostic,) = unbuildable([reference(path)])
+    (diagnostic,) = find_unbuildable([reference(path)])
     quoted, caret = [text for _, text in diagnostic.notes if "|" in text][:2]
     assert quoted.index("nope") == caret.index("^")
 
@@ -394,5 +394,5 @@ def test_a_programs_files_are_built_once_each(write, reference, fresh_cache):
     write("twice.c", two)
     write("plain.py", "#@ coven module plain()\ndef plain(): pass\n")
     modules = [reference("twice.c", "twice"), reference("twice.c", "thrice"), reference("plain.py")]
-    (built,) = prepare(modules)
+    (built,) = build_modules(modules)
     assert (built.source.shown, built.hit) == ("twice.c", False)

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from pse.cli import main
-from pse.modules.build._templates import ENDINGS
+from pse.modules.build._templates import TEMPLATE_ENDINGS
 
 
 @pytest.fixture
@@ -17,12 +17,12 @@ def run(tmp_path, monkeypatch):
     return lambda *arguments: CliRunner().invoke(main, ["module", *map(str, arguments)])
 
 
-@pytest.mark.parametrize("language", sorted(ENDINGS))
+@pytest.mark.parametrize("language", sorted(TEMPLATE_ENDINGS))
 def test_a_new_module_works_as_it_is(run, load_module, call, language):
     if language == "fortran" and shutil.which("gfortran") is None:
         pytest.skip("gfortran is not installed")
     result = run("new", "scaled", "--language", language)
-    path = f"scaled{ENDINGS[language]}"
+    path = f"scaled{TEMPLATE_ENDINGS[language]}"
     assert (result.exit_code, result.stderr) == (0, "")
     assert f"pse module build {path}" in result.stdout
     y, largest = call(load_module(path), np.array([1.0, 3.0, 2.0]), 2.0)

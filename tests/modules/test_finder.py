@@ -218,7 +218,7 @@ def test_other_tools_comments_are_left_alone():
 
 @given(st.text(max_size=300), st.sampled_from(sorted(directives.LANGUAGES)))
 def test_no_text_makes_the_finder_fail(text, ending):
-    found = finder.examine(text, f"f{ending}")
+    found = finder.examine_source(text, f"f{ending}")
     assert found.signatures or found.diagnostics or ending == ".py"
 
 
@@ -230,7 +230,7 @@ def test_no_text_makes_the_finder_fail(text, ending):
     st.sampled_from(sorted(directives.LANGUAGES)),
 )
 def test_no_directive_makes_the_finder_fail(pieces, ending):
-    finder.examine("".join(pieces), f"f{ending}")
+    finder.examine_source("".join(pieces), f"f{ending}")
 
 
 def test_the_standard_library_is_found():

@@ -1,3 +1,13 @@
-from ._catalogue import Listed as Listed
+from ._catalogue import (
+    Listed as Listed,
+    call_text as call_text,
+    choose_modules as choose_modules,
+    directive_text as directive_text,
+    find_modules as find_modules,
+    prototype_text as prototype_text,
+    read_module_file as read_module_file,
+    split_reference as split_reference,
+)
 from ._compilers import find_compiler as find_compiler
+from ._templates import TEMPLATE_ENDINGS as TEMPLATE_ENDINGS, create_module_file as create_module_file
 from ._trampolines import EXCEPTION_CODE as EXCEPTION_CODE

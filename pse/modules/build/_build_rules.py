@@ -1,6 +1,6 @@
 """How each kind of source becomes a shared library: generated files and command lines, all known beforehand.
 
-A recipe is data; nothing is run here (except that `libraries.py` asks pkg-config).  Its commands run in a
+A build_rule is data; nothing is run here (except that `libraries.py` asks pkg-config).  Its commands run in a
 fresh folder, where the generated files are.
 """
 
@@ -17,10 +17,10 @@ from typing import Final
 
 from pse.language.types import Signature
 from pse.modules._errors import BuildError
-from pse.modules.build import _cache as cache, _trampolines as shim
+from pse.modules.build import _cache as cache, _trampolines as trampolines
 from pse.modules.build._compilers import Compiler, find_compiler
 from pse.modules.build._libraries import Library, find_library, find_mpi
-from pse.modules.build._trampolines import Shim
+from pse.modules.build._trampolines import Trampolines
 from pse.modules.directives import _source_text as sourcetext
 from pse.modules.directives._directives import Options
 from pse.modules.directives._interface import takes_communicator
@@ -77,7 +77,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class BuildRule:
     """Everything that makes a library from a source.
 
     Parameters
@@ -86,10 +86,10 @@ class Recipe:
         Run one after the other in the folder of the build.
     files : mapping of name to text
         Generated files to put there first.
-    shim : Shim or None
-        The trampolines among them, in the file `shim_file`.
+    trampolines : Trampolines or None
+        The trampolines among them, in the file `trampoline_file`.
     identity : tuple of str
-        What makes this recipe's result differ from another's with equal steps: compilers, libraries.
+        What makes this rule's result differ from another's with equal steps: compilers, libraries.
     extension : str or None
         The name of the Python extension that the library is, if it is one.
     reads : tuple of str
@@ -99,13 +99,13 @@ class Recipe:
     steps: tuple[Step, ...]
     identity: tuple[str, ...]
     files: Mapping[str, str] = field(default_factory=dict)
-    shim: Shim | None = None
-    shim_file: str = ""
+    trampolines: Trampolines | None = None
+    trampoline_file: str = ""
     extension: str | None = None
     reads: tuple[str, ...] = ()
 
 
-def recipe(source: Source) -> Recipe:
+def build_rule(source: Source) -> BuildRule:
     """Work out how to build a source.
 
     Raises
@@ -120,11 +120,11 @@ def recipe(source: Source) -> Recipe:
     return _pybind(source) if sourcetext.is_pybind(source.text) else _c(source)
 
 
-def _c(source: Source) -> Recipe:
+def _c(source: Source) -> BuildRule:
     compiler = find_compiler(source.language, source.shown)
     libraries = _libraries(source, compiler)
-    name = "pse_shim.c" if source.language == "c" else "pse_shim.cpp"
-    written = shim.write_c(
+    name = "pse_trampolines.c" if source.language == "c" else "pse_trampolines.cpp"
+    written = trampolines.write_c(
         source.signatures, str(source.path), language=source.language, error_text=_tells_errors(source)
     )
     command = (
@@ -136,7 +136,7 @@ def _c(source: Source) -> Recipe:
         *_link_flags(libraries),
     )
     identity = _identity(compiler, libraries)
-    return Recipe((Step(command),), identity, {name: written.text}, written, name)
+    return BuildRule((Step(command),), identity, {name: written.text}, written, name)
 
 
 def _compile_flags(source: Source, libraries: list[Library]) -> tuple[str, ...]:
@@ -177,7 +177,7 @@ def _tells_errors(source: Source) -> bool:
     return re.search(r"\bcoven_error\s*\(", code, flags) is not None
 
 
-def _pybind(source: Source) -> Recipe:
+def _pybind(source: Source) -> BuildRule:
     compiler = find_compiler("c++", source.shown)
     libraries = _libraries(source, compiler)
     pybind = _package("pybind11", "pse[cpp]", source)
@@ -188,19 +188,19 @@ def _pybind(source: Source) -> Recipe:
         *("-MMD", "-MF", DEPENDENCIES, str(source.path), "-o", PRODUCT, "-shared"),
         *_link_flags(libraries),
     )
-    return Recipe(
+    return BuildRule(
         (Step(command),), _identity(compiler, libraries), extension=sourcetext.pybind_name(source.text)
     )
 
 
-def _cython(source: Source) -> Recipe:
+def _cython(source: Source) -> BuildRule:
     compiler = find_compiler("c", source.shown)
     libraries = _libraries(source, compiler)
     package = _package("Cython", "pse[cython]", source)
     numpy = _package("numpy", "numpy", source)
     name = "pse_module_" + re.sub(r"\W", "_", source.path.stem)
     native = [s for s in source.signatures if sourcetext.cython_kind(source.text, s.name) != "def"]
-    written = shim.write_cython(native, source.text, error_text=_tells_errors(source))
+    written = trampolines.write_cython(native, source.text, error_text=_tells_errors(source))
     translate = (sys.executable, "-m", "cython", "-3", "--depfile", "-I", str(source.path.parent))
     compile_command = (
         *compiler.command,
@@ -212,14 +212,14 @@ def _cython(source: Source) -> Recipe:
     )
     steps = (Step((*translate, f"{name}.pyx", "-o", f"{name}.c")), Step(compile_command))
     identity = (*_identity(compiler, libraries), str(package), _version("cython"), _version("numpy"))
-    return Recipe(steps, identity, {f"{name}.pyx": written.text}, written, f"{name}.pyx", extension=name)
+    return BuildRule(steps, identity, {f"{name}.pyx": written.text}, written, f"{name}.pyx", extension=name)
 
 
-def _fortran(source: Source) -> Recipe:
+def _fortran(source: Source) -> BuildRule:
     fortran = find_compiler("fortran", source.shown)
     compiler = find_compiler("c", source.shown)
     libraries = _libraries(source, fortran)
-    written = shim.write_c(
+    written = trampolines.write_c(
         source.signatures, PROTOTYPES, language="fortran", error_text=_tells_errors(source)
     )
     found = (flag for library in libraries for flag in library.compile_flags)
@@ -231,12 +231,14 @@ def _fortran(source: Source) -> Recipe:
             PROTOTYPES,
         ),
         Step((*optimised, "-c", path, "-o", "user.o")),
-        Step((*compiler.command, *_compile_flags(source, []), "-c", "pse_shim.c", "-o", "shim.o")),
+        Step(
+            (*compiler.command, *_compile_flags(source, []), "-c", "pse_trampolines.c", "-o", "trampolines.o")
+        ),
         Step(
             (
                 *fortran.command,
                 "user.o",
-                "shim.o",
+                "trampolines.o",
                 "-o",
                 PRODUCT,
                 *_SHARED,
@@ -248,7 +250,9 @@ def _fortran(source: Source) -> Recipe:
     identity = (fortran.identity, *_identity(compiler, libraries))
     included = re.findall(r"^\s*include\s*['\"]([^'\"]+)['\"]", source.text, re.MULTILINE | re.IGNORECASE)
     reads = tuple(str(source.path.parent / name) for name in included)
-    return Recipe(steps, identity, {"pse_shim.c": written.text}, written, "pse_shim.c", reads=reads)
+    return BuildRule(
+        steps, identity, {"pse_trampolines.c": written.text}, written, "pse_trampolines.c", reads=reads
+    )
 
 
 def _package(name: str, extra: str, source: Source) -> Path:

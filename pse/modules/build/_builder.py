@@ -1,7 +1,7 @@
 """Building compiled modules: source to shared library, once for each content, compiler, flags and processor.
 
-`build` is the door for one file, `prepare` for a program's.  A build plans a recipe, asks the cache, and runs
-the recipe's commands where the cache has nothing.
+`build_module` builds one file, `build_modules` the files of a program.  A build makes its rule, asks the
+cache, and runs the rule's commands where the cache has nothing.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pse.language.check import ModuleFile, ModuleReference
 from pse.language.diagnostics import Diagnostic, Severity, Span, error, has_errors, render
 from pse.modules._errors import BuildError
 from pse.modules.build import _cache as cache
-from pse.modules.build._build_rules import DEPENDENCIES, PRODUCT, Recipe, Source, recipe
-from pse.modules.build._compiler_messages import complaint, in_users_terms
+from pse.modules.build._build_rules import DEPENDENCIES, PRODUCT, BuildRule, Source, build_rule
+from pse.modules.build._compiler_messages import failed_build, translate_output
 from pse.modules.build._compilers import processor_identity
 from pse.modules.directives import _directives as directives, _finder as finder
 
@@ -78,15 +78,15 @@ def build_module(path: str, *, shown: str | None = None) -> Built:
     """
     started = time.monotonic()
     source = _source(path, shown or path)
-    plan = recipe(source)
+    plan = build_rule(source)
     key = _key(source, plan)
-    entry = cache.obtain(key, lambda work: _make(work, source, plan))
+    entry = cache.find_or_make(key, lambda work: _make(work, source, plan))
     seconds = time.monotonic() - started
     warnings = str(entry.record.get("warnings", ""))
     return Built(source, entry.folder / PRODUCT, plan.extension, entry.hit, seconds, warnings)
 
 
-def prepare(modules: Iterable[ModuleReference]) -> list[Built]:
+def build_modules(modules: Iterable[ModuleReference]) -> list[Built]:
     """Build every file that a program's compiled modules are in, once each: before ranks start, or to check.
 
     Parameters
@@ -103,12 +103,12 @@ def prepare(modules: Iterable[ModuleReference]) -> list[Built]:
     return [build_module(source, shown=shown) for source, shown in files.items()]
 
 
-def unbuildable(modules: Iterable[ModuleReference]) -> list[Diagnostic]:
+def find_unbuildable(modules: Iterable[ModuleReference]) -> list[Diagnostic]:
     """Build every file of a program's compiled modules; give a diagnostic for each that can't be built."""
     found = []
     for module in {m.source: m for m in modules if m.source is not None and m.language != "python"}.values():
         try:
-            prepare([module])
+            build_modules([module])
         except BuildError as failure:
             place = Span(module.path, module.line, 1, module.line, 2)
             message, *words = failure.message.splitlines()
@@ -117,7 +117,7 @@ def unbuildable(modules: Iterable[ModuleReference]) -> list[Diagnostic]:
     return found
 
 
-def examine(path: str, shown: str) -> tuple[ModuleFile, str]:
+def read_checked(path: str, shown: str) -> tuple[ModuleFile, str]:
     """Read a module file and its directives; refuse it if one of them is wrong.
 
     Raises
@@ -125,8 +125,8 @@ def examine(path: str, shown: str) -> tuple[ModuleFile, str]:
     BuildError
         With the diagnostics as its message.
     """
-    text, _ = finder.read(path, shown)
-    found = finder.examine(text, shown)
+    text, _ = finder.read_source(path, shown)
+    found = finder.examine_source(text, shown)
     if has_errors(found.diagnostics):
         wrong = [d for d in found.diagnostics if d.severity is Severity.ERROR]
         raise BuildError(f"the directives of {shown} are wrong\n{render(wrong, {shown: text})}".rstrip("\n"))
@@ -134,12 +134,12 @@ def examine(path: str, shown: str) -> tuple[ModuleFile, str]:
 
 
 def _source(path: str, shown: str) -> Source:
-    found, text = examine(path, shown)
+    found, text = read_checked(path, shown)
     options = directives.options(directives.scan(text, found.language, shown))
     return Source(Path(path).absolute(), shown, found.language, text, found.signatures, options)
 
 
-def _key(source: Source, plan: Recipe) -> str:
+def _key(source: Source, plan: BuildRule) -> str:
     material = {
         "format": FORMAT,
         "version": __version__,
@@ -153,7 +153,7 @@ def _key(source: Source, plan: Recipe) -> str:
     return cache.digest(json.dumps(material, sort_keys=True).encode())[:40]
 
 
-def _make(work: Path, source: Source, plan: Recipe) -> tuple[dict[str, str], dict[str, object]]:
+def _make(work: Path, source: Source, plan: BuildRule) -> tuple[dict[str, str], dict[str, object]]:
     for name, text in plan.files.items():
         (work / name).write_text(text)
     started = time.monotonic()
@@ -165,12 +165,12 @@ def _make(work: Path, source: Source, plan: Recipe) -> tuple[dict[str, str], dic
     for leftover in work.iterdir():
         if leftover.name not in {PRODUCT, *plan.files}:
             leftover.unlink()
-    warnings = in_users_terms(source, plan, output)
+    warnings = translate_output(source, plan, output)
     seconds = round(time.monotonic() - started, 3)
     return files, {"source": source.shown, "product": PRODUCT, "seconds": seconds, "warnings": warnings}
 
 
-def _run(work: Path, source: Source, plan: Recipe, index: int) -> str:
+def _run(work: Path, source: Source, plan: BuildRule, index: int) -> str:
     step = plan.steps[index]
     target = (work / step.output).open("wb") if step.output else subprocess.PIPE
     try:
@@ -190,11 +190,11 @@ def _run(work: Path, source: Source, plan: Recipe, index: int) -> str:
             target.close()
     output = (done.stdout or b"").decode(errors="replace") + done.stderr.decode(errors="replace")
     if done.returncode != 0:
-        raise complaint(source, plan, step, output, done.returncode)
+        raise failed_build(source, plan, step, output, done.returncode)
     return output
 
 
-def _read_files(work: Path, source: Source, plan: Recipe) -> list[str]:
+def _read_files(work: Path, source: Source, plan: BuildRule) -> list[str]:
     """List the user's files that the build read, beside the source itself."""
     known = set(plan.reads)
     for listing in (work / DEPENDENCIES, *work.glob("*.dep")):

@@ -46,7 +46,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def obtain(key: str, make: Callable[[Path], tuple[dict[str, str], dict[str, object]]]) -> Entry:
+def find_or_make(key: str, make: Callable[[Path], tuple[dict[str, str], dict[str, object]]]) -> Entry:
     """Find a build or make it.
 
     Parameters

@@ -44,7 +44,7 @@ class Listed:
         return f"{self.file.path}{line}"
 
 
-def listed(paths: Iterable[str]) -> tuple[list[Listed], list[ModuleFile]]:
+def find_modules(paths: Iterable[str]) -> tuple[list[Listed], list[ModuleFile]]:
     """List the modules in files and folders, and the files whose directives are wrong.
 
     Parameters
@@ -73,15 +73,15 @@ def _files(path: str) -> Iterator[ModuleFile]:
     elif os.path.isdir(path):
         for candidate in _candidates(path):
             try:
-                text, _ = finder.read(candidate, candidate)
+                text, _ = finder.read_source(candidate, candidate)
             except ModuleNotFound:
                 continue
             if "coven" in text or "pse.module" in text:
-                found = finder.examine(text, candidate)
+                found = finder.examine_source(text, candidate)
                 if found.signatures or any(d.code != finder.NOTHING_DECLARED for d in found.diagnostics):
                     yield found
     else:
-        yield file(path)
+        yield read_module_file(path)
 
 
 def _candidates(folder: str) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _candidates(folder: str) -> Iterator[str]:
                 yield os.path.normpath(os.path.join(here, name))
 
 
-def file(path: str) -> ModuleFile:
+def read_module_file(path: str) -> ModuleFile:
     """Read one module file.
 
     Raises
@@ -100,17 +100,17 @@ def file(path: str) -> ModuleFile:
     ModuleNotFound
         If it can't be read.
     """
-    text, _ = finder.read(path, path)
-    return finder.examine(text, path)
+    text, _ = finder.read_source(path, path)
+    return finder.examine_source(text, path)
 
 
-def split(argument: str) -> tuple[str, str | None]:
+def split_reference(argument: str) -> tuple[str, str | None]:
     """Split `FILE:name` as `pse module show` takes it."""
     path, separator, name = argument.rpartition(":")
     return (path, name) if separator and name.isidentifier() else (argument, None)
 
 
-def chosen(argument: str) -> list[Listed]:
+def choose_modules(argument: str) -> list[Listed]:
     """Find the modules that `FILE`, `FILE:name` or `pse.std:name` means.
 
     Raises
@@ -118,8 +118,8 @@ def chosen(argument: str) -> list[Listed]:
     UsageError
         If the file has no module of that name.
     """
-    path, name = split(argument)
-    found = standard_file() if path == STANDARD else file(path)
+    path, name = split_reference(argument)
+    found = standard_file() if path == STANDARD else read_module_file(path)
     modules = [Listed(found, signature) for signature in found.signatures if name in (None, signature.name)]
     if name is not None and not modules:
         there = ", ".join(signature.name for signature in found.signatures) or "none"
@@ -127,7 +127,7 @@ def chosen(argument: str) -> list[Listed]:
     return modules
 
 
-def interface_line(signature: Signature) -> str:
+def directive_text(signature: Signature) -> str:
     """Write a signature in one line, as a directive."""
     written = ", ".join(_written(parameter) for parameter in signature.parameters)
     return f"{signature.name}({written}){' collective' if signature.collective else ''}"
@@ -150,7 +150,7 @@ def _distribution(distribution: Distribution) -> str:
     return f" @ {distribution.user or distribution.pattern.value}{cut}{halo}"
 
 
-def called_as(module: Listed) -> str:
+def call_text(module: Listed) -> str:
     """Write a call of a module as it stands in a program."""
     signature = module.signature
     written = (p for p in signature.inputs if p.type.element is not Element.COMM)  # Else the engine's.
@@ -165,12 +165,12 @@ def _argument(parameter: Parameter) -> str:
     return f"{parameter.name} = {render_expression(parameter.default)}"
 
 
-def function_as(module: Listed) -> str:
+def prototype_text(module: Listed) -> str:
     """Write the function that a module's directive asks for, in its own language."""
     file, signature = module.file, module.signature
     if file.language == "std":
         return "carried out by the runtime" if signature.name in STRUCTURAL else "a function of pse"
-    text, _ = finder.read(file.path, file.path)
+    text, _ = finder.read_source(file.path, file.path)
     if not finder.takes_arrays(text, file.language, signature.name):
         return prototype(signature, file.language)
     names = ", ".join(parameter.name for parameter in signature.inputs)

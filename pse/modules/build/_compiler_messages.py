@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pse.language.types import Signature
 from pse.modules._errors import BuildError
-from pse.modules.build._build_rules import Recipe, Source, Step
+from pse.modules.build._build_rules import BuildRule, Source, Step
 from pse.modules.build._trampolines import Place
 from pse.modules.directives._interface import declared, passed_as
 
@@ -39,12 +39,12 @@ class _Mismatch:
     detail: tuple[str, ...]
 
 
-def complaint(source: Source, recipe: Recipe, step: Step, output: str, code: int) -> BuildError:
+def failed_build(source: Source, rule: BuildRule, step: Step, output: str, code: int) -> BuildError:
     """Turn a failed command into an error.
 
     Parameters
     ----------
-    source, recipe, step
+    source, rule, step
         What was being built, and the command that failed.
     output : str
         What the command printed.
@@ -53,7 +53,7 @@ def complaint(source: Source, recipe: Recipe, step: Step, output: str, code: int
     """
     if code < 0:
         return BuildError(f"{source.shown} can't be built: the compiler was killed by signal {-code}")
-    mismatches = [] if _own_errors(source, output) else _mismatches(recipe, output)
+    mismatches = [] if _own_errors(source, output) else _mismatches(rule, output)
     if mismatches:
         text = "\n".join(_explain(source, group) for group in _grouped(mismatches))
         return BuildError(text, help="change the directive or the function so that they agree")
@@ -64,7 +64,7 @@ def complaint(source: Source, recipe: Recipe, step: Step, output: str, code: int
         mpi = source.language == "fortran" and all(name.startswith("mpi_") for name in undefined)
         advice = _FORTRANS_MPI if mpi else "name the library that has it in a directive: coven link LIBRARY"
         return BuildError(f"{source.shown} can't be linked: nothing defines {names}\n{lines}", help=advice)
-    words = in_users_terms(source, recipe, output) or f"the compiler said nothing, and left with {code}"
+    words = translate_output(source, rule, output) or f"the compiler said nothing, and left with {code}"
     help = _FORTRANS_MPI if _MPI_MODULE.search(output) else None
     return BuildError(f"{source.shown} doesn't compile\n{lines}\n{words}", help=help)
 
@@ -80,37 +80,41 @@ def _own_errors(source: Source, output: str) -> bool:
     return any(head and head["path"] == str(source.path) and "error" in head["kind"] for head in heads)
 
 
-def in_users_terms(source: Source, recipe: Recipe, output: str) -> str:
+def translate_output(source: Source, rule: BuildRule, output: str) -> str:
     """Take the generated files out of a compiler's output, and print the user's path as the user typed it."""
     kept: list[str] = []
     ours = False
     for line in output.split("\n"):
         if (head := _HEAD.match(line)) is not None and head["kind"] != "note":
-            ours = _is_shim(head["path"], recipe)
+            ours = _is_trampoline(head["path"], rule)
         elif _CONTEXT.match(line):
-            ours = _is_shim(line.split(":")[0], recipe)
-        if not ours and not _is_scaffolding(line, recipe):
+            ours = _is_trampoline(line.split(":")[0], rule)
+        if not ours and not _is_scaffolding(line, rule):
             kept.append(line)
     if len(kept) > MOST_LINES:
         kept = [*kept[:MOST_LINES], f"… ({len(kept) - MOST_LINES} more lines)"]
     text = "\n".join(kept).strip("\n").replace(str(source.path), source.shown)
-    return text.replace(recipe.shim_file, source.shown) if recipe.extension and recipe.shim_file else text
+    return (
+        text.replace(rule.trampoline_file, source.shown) if rule.extension and rule.trampoline_file else text
+    )
 
 
-def _is_shim(path: str, recipe: Recipe) -> bool:
+def _is_trampoline(path: str, rule: BuildRule) -> bool:
     """Say whether a path is a file of trampolines alone (a Cython source's follow its own text)."""
-    return bool(recipe.shim_file) and not recipe.extension and path.endswith(recipe.shim_file)
+    return bool(rule.trampoline_file) and not rule.extension and path.endswith(rule.trampoline_file)
 
 
-def _is_scaffolding(line: str, recipe: Recipe) -> bool:
+def _is_scaffolding(line: str, rule: BuildRule) -> bool:
     included = line.startswith("In file included from")
-    names_shim = bool(recipe.shim_file) and recipe.shim_file in line
-    return (included and names_shim) or line.startswith(("compilation terminated", "cc1", "collect2: error"))
+    names_trampolines = bool(rule.trampoline_file) and rule.trampoline_file in line
+    return (included and names_trampolines) or line.startswith(
+        ("compilation terminated", "cc1", "collect2: error")
+    )
 
 
-def _mismatches(recipe: Recipe, output: str) -> list[_Mismatch]:
+def _mismatches(rule: BuildRule, output: str) -> list[_Mismatch]:
     """Find the complaints about lines of the trampolines."""
-    if recipe.shim is None:
+    if rule.trampolines is None:
         return []
     found: list[_Mismatch] = []
     place: Place | None = None
@@ -123,8 +127,8 @@ def _mismatches(recipe: Recipe, output: str) -> list[_Mismatch]:
             if place is not None and (note := _note(head["text"])):
                 found[-1] = _Mismatch(place, (*found[-1].detail, note))
             continue
-        ours = head["path"].endswith(recipe.shim_file) and "error" in kind
-        place = recipe.shim.lines.get(int(head["line"])) if ours else None
+        ours = head["path"].endswith(rule.trampoline_file) and "error" in kind
+        place = rule.trampolines.lines.get(int(head["line"])) if ours else None
         if place is not None:
             found.append(_Mismatch(place, (re.sub(r" \[-W[^]]*\]$", "", head["text"]),)))
     return found
@@ -162,7 +166,7 @@ _WHOLE_CALL = (
     (r"implicit declaration|not declared|undeclared", "there is no such function{bound}"),
     (r"without gil", "the function must be `noexcept nogil` (or `def`, to get NumPy arrays)"),
 )
-"""What a compiler's complaint about a call as a whole means."""
+"""What a compiler's message about a call as a whole means."""
 
 
 def _what(mismatch: _Mismatch, language: str) -> str:

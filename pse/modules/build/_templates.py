@@ -13,7 +13,7 @@ from typing import Final
 from pse.errors import UsageError
 from pse.language.syntax import RESERVED
 
-ENDINGS: Final = {
+TEMPLATE_ENDINGS: Final = {
     "c": ".c",
     "c++": ".cpp",
     "cython": ".pyx",
@@ -187,12 +187,12 @@ def text(name: str, language: str) -> str:
     name : str
         The module's name.
     language : str
-        One of `ENDINGS`.
+        One of `TEMPLATE_ENDINGS`.
     """
     return _TEXTS[language].replace("DIRECTIVE", _DIRECTIVE).replace("NAME", name)
 
 
-def create(path: str, language: str) -> Path:
+def create_module_file(path: str, language: str) -> Path:
     """Write a new module file; the module is called like the file.
 
     Parameters
@@ -200,14 +200,14 @@ def create(path: str, language: str) -> Path:
     path : str
         Where; the language's ending is added if it has none.
     language : str
-        One of `ENDINGS`.
+        One of `TEMPLATE_ENDINGS`.
 
     Raises
     ------
     UsageError
         If there is such a file already, its name can't be a module's, or it can't be written.
     """
-    ending = ENDINGS[language]
+    ending = TEMPLATE_ENDINGS[language]
     target = Path(path)
     if target.suffix not in ("", ending):
         raise UsageError(f"a module in {language} is called NAME{ending}, not {target.name}")

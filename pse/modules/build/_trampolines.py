@@ -4,8 +4,8 @@
 for other scalars the pointer that the function gets; for a string its characters; for a communicator a
 pointer to its handle (Fortran's: an integer); then, for each dimension name, a pointer to an `int64_t`.
 The trampoline is compiled together with the user's source, so the compiler checks the user's prototype
-against the directive; every argument stands on a line of its own, and `Shim.lines` says which, so that a
-mismatch can be told in the directive's terms (`complaints.py`).
+against the directive; every argument has a line of its own, and `Trampolines.lines` says which, so that a
+mismatch can be told in the directive's terms (`_compiler_messages.py`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Shim:
+class Trampolines:
     """The text of a trampoline file, and what its lines (from 1) are about."""
 
     text: str
@@ -51,8 +51,8 @@ class _Writer:
         if place is not None:
             self.places[len(self.lines)] = place
 
-    def finish(self) -> Shim:
-        return Shim("\n".join(self.lines) + "\n", self.places)
+    def finish(self) -> Trampolines:
+        return Trampolines("\n".join(self.lines) + "\n", self.places)
 
 
 _STRICT: Final = (
@@ -67,7 +67,7 @@ _STRICT: Final = (
 """Warnings that are errors in a trampoline (GCC's and Clang's names)."""
 
 
-def write_c(signatures: Iterable[Signature], include: str, *, language: str, error_text: bool) -> Shim:
+def write_c(signatures: Iterable[Signature], include: str, *, language: str, error_text: bool) -> Trampolines:
     """Write the trampolines of a C, C++ or Fortran source.
 
     Parameters
@@ -149,7 +149,7 @@ def _error_text_c(writer: _Writer, *, defined: bool, cpp: bool) -> None:
     writer.add("}")
 
 
-def write_cython(signatures: Iterable[Signature], text: str, *, error_text: bool) -> Shim:
+def write_cython(signatures: Iterable[Signature], text: str, *, error_text: bool) -> Trampolines:
     """Append trampolines for `cdef` functions of a Cython source to its text (lines keep their numbers)."""
     writer = _Writer(text.rstrip("\n").split("\n"))
     writer.add("")

@@ -57,11 +57,11 @@ class Finder:
 
             return standard_file()
         shown = os.path.normpath(os.path.join(os.path.dirname(importing_file), import_path))
-        text, stamp = read(shown, import_path)
+        text, stamp = read_source(shown, import_path)
         known = self._known.get((shown, os.getcwd()))
         if known is not None and known[0] == stamp:
             return known[1]
-        found = examine(text, shown)
+        found = examine_source(text, shown)
         self._known[shown, os.getcwd()] = stamp, found
         return found
 
@@ -84,7 +84,7 @@ def language_of(path: str) -> str:
     )
 
 
-def read(shown: str, import_path: str) -> tuple[str, tuple[int, int, int]]:
+def read_source(shown: str, import_path: str) -> tuple[str, tuple[int, int, int]]:
     """Read a module's source text, and a stamp that changes when the file does.
 
     Raises
@@ -135,7 +135,7 @@ def _similar(shown: str, import_path: str) -> str | None:
     return "the path of an import is relative to the program's file"
 
 
-def examine(text: str, shown: str) -> ModuleFile:
+def examine_source(text: str, shown: str) -> ModuleFile:
     """Read the directives of a module file's text.
 
     Parameters

@@ -19,7 +19,7 @@ from pse.modules._errors import ModuleError
 from pse.modules.directives._interface import declared
 from pse.modules.load._dimensions import bind_dimensions, extent
 from pse.modules.load._loader import LoadedModule
-from pse.modules.load._tracebacks import cut
+from pse.modules.load._tracebacks import own_traceback
 
 _SCALAR_KINDS = {
     Element.BOOL: "b",
@@ -109,7 +109,7 @@ class BegunCall:
         return tuple((self.given | checked)[parameter.name] for parameter in listed)
 
 
-def go_on(module: LoadedModule, generator: Generator[Any, Any, Any], value: Any) -> tuple[bool, Any]:
+def resume_call(module: LoadedModule, generator: Generator[Any, Any, Any], value: Any) -> tuple[bool, Any]:
     """Let a module's generator go on with a value.
 
     Returns
@@ -129,7 +129,7 @@ def go_on(module: LoadedModule, generator: Generator[Any, Any, Any], value: Any)
     except ModuleError:
         raise
     except _RAISED as failure:
-        raise raised(module, failure) from failure
+        raise as_module_error(module, failure) from failure
 
 
 def begin_call(
@@ -164,12 +164,12 @@ def _call(module: LoadedModule, inputs: Sequence[Any], given: Mapping[str, np.nd
     except ModuleError:
         raise
     except _RAISED as failure:
-        raise raised(module, failure) from failure
+        raise as_module_error(module, failure) from failure
 
 
-def raised(module: LoadedModule, failure: BaseException) -> ModuleError:
+def as_module_error(module: LoadedModule, failure: BaseException) -> ModuleError:
     """Give the error for what a module's function raised."""
-    text = cut(failure, module.files)
+    text = own_traceback(failure, module.files)
     for file in module.files:
         if file.endswith(".pyx"):  # An extension's frames carry the name of the generated file.
             text = text.replace(f'File "{file}"', f'File "{module.path}"')

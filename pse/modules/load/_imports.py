@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 from pse.modules._errors import ModuleError
-from pse.modules.load._tracebacks import cut
+from pse.modules.load._tracebacks import own_traceback
 
 _imported: dict[str, ModuleType] = {}
 
@@ -75,7 +75,7 @@ def _failure(failure: BaseException, shown: str, files: frozenset[str]) -> Modul
     help = None
     if isinstance(failure, ModuleNotFoundError) and failure.name:
         help = f"install the package that has `{failure.name}`, or put {failure.name}.py beside {shown}"
-    return ModuleError(message, help=help, traceback=cut(failure, files))
+    return ModuleError(message, help=help, traceback=own_traceback(failure, files))
 
 
 @contextmanager

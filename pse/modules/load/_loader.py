@@ -83,7 +83,7 @@ _services = ctypes.c_void_p(None)
 _ENGINE = "coven_engine"
 
 
-def serve(address: int) -> None:
+def set_services(address: int) -> None:
     """Let modules, those loaded already and those to come, find the functions behind ``coven.h``.
 
     Parameters
@@ -97,7 +97,7 @@ def serve(address: int) -> None:
 
 
 def services() -> int:
-    """Give the address that `serve` got, 0 before."""
+    """Give the address that `set_services` got, 0 before."""
     return _services.value or 0
 
 
@@ -224,7 +224,7 @@ def _from_extension(reference: ModuleReference, built: builder.Built) -> LoadedM
 
 
 def _from_python(reference: ModuleReference, source: str) -> LoadedModule:
-    found, _ = builder.examine(source, reference.path)
+    found, _ = builder.read_checked(source, reference.path)
     _agree(reference, found.signatures)
     module = imports.import_python(source, reference.path)
     return _python_function(reference, module, frozenset({source}))

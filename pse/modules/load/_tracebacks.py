@@ -1,4 +1,4 @@
-"""Tracebacks of users' modules, cut to their own frames: without what pse and the libraries did around them.
+"""Tracebacks of users' modules, cut to their own frames: without those of pse and of libraries.
 
 Imports nothing of pse.
 """
@@ -9,7 +9,7 @@ import os
 import traceback
 
 
-def cut(failure: BaseException, files: frozenset[str]) -> str:
+def own_traceback(failure: BaseException, files: frozenset[str]) -> str:
     """Format an exception with the frames of a module only.
 
     Parameters

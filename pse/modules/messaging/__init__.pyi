@@ -15,9 +15,9 @@ from ._requests import (
     COLLECTIVES as COLLECTIVES,
     OPERATIONS as OPERATIONS,
     Request as Request,
-    count as count,
-    enter as enter,
-    index as index,
-    leave as leave,
+    enter_call as enter_call,
+    leave_call as leave_call,
+    partition_count as partition_count,
+    partition_index as partition_index,
     wait_for as wait_for,
 )

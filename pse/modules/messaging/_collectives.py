@@ -18,9 +18,9 @@ from pse.modules.messaging._requests import (
     PiecesRequest,
     Request,
     closure_of,
-    count,
     describe,
-    index,
+    partition_count,
+    partition_index,
     start,
 )
 
@@ -72,7 +72,7 @@ def reduce(array: Any, op: Operation = "sum", root: int = 0, into: Array | None 
         Its result is the combination at the root, None elsewhere.
     """
     data = np.asarray(array, order="C")
-    request = place_for(into, data, None, None) if index() == root else Request()
+    request = place_for(into, data, None, None) if partition_index() == root else Request()
     return _reduction("reduce", request, data, op, root)
 
 
@@ -113,7 +113,11 @@ def gather(array: Any, root: int = 0, into: Array | None = None) -> Request:
         Where the root wants them.
     """
     data = np.asarray(array, order="C")
-    request = place_for(into, None, (count(), *data.shape), data.dtype) if index() == root else Request()
+    request = (
+        place_for(into, None, (partition_count(), *data.shape), data.dtype)
+        if partition_index() == root
+        else Request()
+    )
     return _collective("gather", request, data, request.data, root=root, size=data.size)
 
 
@@ -128,7 +132,7 @@ def allgather(array: Any, into: Array | None = None) -> Request:
         Where this partition wants them.
     """
     data = np.asarray(array, order="C")
-    request = place_for(into, None, (count(), *data.shape), data.dtype)
+    request = place_for(into, None, (partition_count(), *data.shape), data.dtype)
     return _collective("allgather", request, data, request.data, size=data.size)
 
 
@@ -159,7 +163,7 @@ def scatter(
     ValueError
         If the root's array has not one part for each partition.
     """
-    data = None if array is None or index() != root else np.asarray(array, order="C")
+    data = None if array is None or partition_index() != root else np.asarray(array, order="C")
     if data is not None:
         _check_parts(data, "scatter")
         shape, dtype = data.shape[1:], data.dtype
@@ -186,7 +190,7 @@ def alltoall(array: Array, into: Array | None = None) -> Request:
     data = np.asarray(array, order="C")
     _check_parts(data, "alltoall")
     request = place_for(into, None, data.shape, data.dtype)
-    return _collective("alltoall", request, data, request.data, size=data.size // max(count(), 1))
+    return _collective("alltoall", request, data, request.data, size=data.size // max(partition_count(), 1))
 
 
 def alltoallv(pieces: Sequence[Any], counts: Sequence[int]) -> Request:
@@ -209,9 +213,10 @@ def alltoallv(pieces: Sequence[Any], counts: Sequence[int]) -> Request:
     ValueError
         If there is not one piece and one count for each partition.
     """
-    if len(pieces) != count() or len(counts) != count():
+    if len(pieces) != partition_count() or len(counts) != partition_count():
         raise ValueError(
-            f"alltoallv of {len(pieces)} pieces and {len(counts)} counts: expected {count()} of each"
+            f"alltoallv of {len(pieces)} pieces and {len(counts)} counts: "
+            f"expected {partition_count()} of each"
         )
     flat = [np.asarray(piece).ravel() for piece in pieces]
     data = np.concatenate(flat) if flat else np.empty(0)
@@ -227,14 +232,17 @@ def alltoallv(pieces: Sequence[Any], counts: Sequence[int]) -> Request:
 
 def _check_root(kind: str, root: int) -> None:
     check_integer(root, f"{kind} with root")
-    if not 0 <= root < count():
-        raise ValueError(f"{kind}: there is no partition {root} to be the root, only 0 to {count() - 1}")
+    if not 0 <= root < partition_count():
+        raise ValueError(
+            f"{kind}: there is no partition {root} to be the root, only 0 to {partition_count() - 1}"
+        )
 
 
 def _check_parts(array: Array, name: str) -> None:
-    if array.ndim == 0 or array.shape[0] != count():
+    if array.ndim == 0 or array.shape[0] != partition_count():
         raise ValueError(
-            f"{name} of an array of shape {array.shape}: its first axis must have the {count()} partitions"
+            f"{name} of an array of shape {array.shape}: "
+            f"its first axis must have the {partition_count()} partitions"
         )
 
 
@@ -261,7 +269,7 @@ def _fits(kind: str, request: Request, data: Array | None, size: int) -> None:
     if into is None or data is None:
         return
     wide = kind in ("gather", "allgather", "alltoall")
-    expected = size * count() if wide else size
+    expected = size * partition_count() if wide else size
     if into.size != expected or into.dtype != data.dtype:
         raise ValueError(
             f"{kind} into {into.size} elements of {into.dtype}: expected {expected} of {data.dtype}"

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from pse.modules.messaging._requests import Array, Request, count, index, keep_posted, services, type_code
+from pse.modules.messaging._requests import (
+    Array,
+    Request,
+    keep_posted,
+    partition_count,
+    partition_index,
+    services,
+    type_code,
+)
 
 
 def send(to: int, array: Any, tag: int = 0) -> Request:
@@ -88,10 +96,10 @@ def receive(
 def _check_peer(peer: int, tag: int, what: str) -> None:
     check_integer(peer, f"{what} partition")
     check_integer(tag, "tag")
-    if not 0 <= peer < count():
+    if not 0 <= peer < partition_count():
         raise ValueError(
-            f"partition {index()} can't {what} partition {peer}: there are {count()}, "
-            f"numbered from 0 to {count() - 1}"
+            f"partition {partition_index()} can't {what} partition {peer}: there are {partition_count()}, "
+            f"numbered from 0 to {partition_count() - 1}"
         )
     if not 0 <= tag < 1 << 31:
         raise ValueError(f"tag {tag}: expected a number of at least 0 and less than 2**31")

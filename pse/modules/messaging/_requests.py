@@ -121,12 +121,12 @@ class _Module(threading.local):
 _module = _Module()
 
 
-def enter(posted: list[Request]) -> None:
+def enter_call(posted: list[Request]) -> None:
     """A module runs in this thread; what it posts is added to a list."""
     _module.posted = posted
 
 
-def leave() -> None:
+def leave_call() -> None:
     """It waits, or has returned."""
     _module.posted = None
 
@@ -144,12 +144,12 @@ def services() -> Services:
     return Services.from_address(loader.services())
 
 
-def index() -> int:
+def partition_index() -> int:
     """Give the partition that the module runs for, from 0; 0 outside the engine."""
     return int(services().partition()) if _module.posted is not None else 0
 
 
-def count() -> int:
+def partition_count() -> int:
     """Give the number of partitions of the region; 1 outside the engine."""
     return int(services().partitions()) if _module.posted is not None else 1
 

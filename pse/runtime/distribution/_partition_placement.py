@@ -18,7 +18,7 @@ from pse.errors import ProgramError, RunError
 from pse.language.check import ResolvedProgram
 from pse.language.types import Value
 from pse.modules import ModuleError
-from pse.modules.load import cut, import_python
+from pse.modules.load import import_python, own_traceback
 
 if TYPE_CHECKING:
     from mpi4py import MPI  # Importing it starts MPI: not in the launcher.
@@ -139,7 +139,9 @@ def _ask(placement: str, name: str, partitions: int, processors: int) -> Owners:
         owners = [*given] if isinstance(given, list | tuple | range | np.ndarray) else given
     except (Exception, SystemExit) as error:
         message = f"placement {placement}: {function}({partitions}, {processors}) failed for partition {name}"
-        raise ModuleError(message, traceback=cut(error, frozenset({file, os.path.abspath(file)}))) from error
+        raise ModuleError(
+            message, traceback=own_traceback(error, frozenset({file, os.path.abspath(file)}))
+        ) from error
     _check(f"placement {placement}: {function}({partitions}, {processors})", owners, partitions, processors)
     return tuple(int(owner) for owner in owners)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from pse.errors import ProgramError
 from pse.modules import ModuleError
-from pse.modules.load import cut, import_python
+from pse.modules.load import import_python, own_traceback
 from pse.runtime.distribution._index_sets import Combs, Indices, listed
 
 
@@ -66,7 +66,7 @@ def _ask(where: str, pattern: str, function: Callable[[int, int], Any], extent: 
         return given if isinstance(given, np.ndarray) or not isinstance(given, Iterable) else [*given]
     except (Exception, SystemExit) as error:
         file = pattern.rpartition(":")[0]
-        frames = cut(error, frozenset({file, os.path.abspath(file)}))
+        frames = own_traceback(error, frozenset({file, os.path.abspath(file)}))
         raise ModuleError(f"{where} failed", traceback=frames) from error
 
 

@@ -17,7 +17,7 @@ from itertools import chain
 from pse.language.check import Assign, CallSite, For, If, ModuleReference, Parallel, Swap, While
 from pse.language.diagnostics import Span
 from pse.language.types import Apply, Binary, Element, Expression, Name, Number
-from pse.modules import LoadedModule, serve
+from pse.modules import LoadedModule, set_services
 from pse.runtime._sequencer import Plan, mail_services
 from pse.runtime.plan._call_lowering import CallLowering
 from pse.runtime.plan._communicators import Communicator
@@ -67,7 +67,7 @@ def project(
     ProgramError
         If the program uses what this version doesn't run: it says what, where, and what to do.
     """
-    serve(mail_services())
+    set_services(mail_services())
     return Projector(job, rank, load, communicators or {}).run()
 
 

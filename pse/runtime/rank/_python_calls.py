@@ -17,8 +17,8 @@ from pse.errors import RunError
 from pse.language.check import Argument, CallSite, Output
 from pse.language.types import Direction, Element, Parameter, Text, evaluate
 from pse.modules import LoadedModule, ModuleError
-from pse.modules.load import BegunCall, begin_call, go_on, raised
-from pse.modules.messaging import Request, enter, leave, wait_for
+from pse.modules.load import BegunCall, as_module_error, begin_call, resume_call
+from pse.modules.messaging import Request, enter_call, leave_call, wait_for
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.faults import _failures as failures
 from pse.runtime.plan._arguments import bindings
@@ -50,13 +50,13 @@ class _UnderWay:
         Raises
         ------
         ModuleError
-            If an operation of the user's raised.
+            If an operation of the user's as_module_error.
         """
         done = [self.awaited] if isinstance(self.awaited, Request) else self.awaited
         try:
             results = [request.result() for request in done]
         except Exception as failure:
-            raise raised(self.begun.module, failure) from failure
+            raise as_module_error(self.begun.module, failure) from failure
         finished = set(map(id, done))
         self.posted[:] = [request for request in self.posted if id(request) not in finished]
         return results[0] if isinstance(self.awaited, Request) else results
@@ -92,7 +92,7 @@ class PythonCalls:
         self.sequencer.enter()
         try:
             under_way = under_way or self._begin(site, pending[1])
-            enter(under_way.posted)
+            enter_call(under_way.posted)
             if self._rests(under_way, resting):
                 self._resting[self.sequencer.pending_key] = under_way
                 return
@@ -105,7 +105,7 @@ class PythonCalls:
         except ArithmeticError as error:
             raise failures.arithmetic(self.sequencer, self.projection) from error
         finally:
-            leave()
+            leave_call()
             self.sequencer.abandon_module()
         del under_way
         for buffer in held:
@@ -117,7 +117,7 @@ class PythonCalls:
         """Let a module go on as far as it can; true if its partition rests then."""
         value = under_way.received() if resting else None
         while under_way.generator is not None:
-            ended, yielded = go_on(under_way.begun.module, under_way.generator, value)
+            ended, yielded = resume_call(under_way.begun.module, under_way.generator, value)
             if ended:
                 under_way.generator, under_way.returned = None, yielded
                 break
@@ -148,7 +148,7 @@ class PythonCalls:
             self._report(*values)
             begun = BegunCall(module, None, {}, None, {})
         else:
-            enter(posted)
+            enter_call(posted)
             begun = begin_call(module, values, made)
         generator = begun.returned if isinstance(begun.returned, Generator) else None
         return _UnderWay(site, begun, begun.returned, generator, inputs, outputs, values, made, held, posted)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from pse.errors import ProgramError
 from pse.language.check import ModuleReference
-from pse.modules import LoadedModule, prepare as build_modules
+from pse.modules import LoadedModule, build_modules
 from pse.program import analyse_run
 from pse.runtime.distribution._partition_placement import Owners, is_users, partition_counts, place_partitions
 from pse.runtime.plan._job import Job
