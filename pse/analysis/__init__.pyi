@@ -5,5 +5,4 @@ from ._critical_path import (
     shares as shares,
 )
 from ._tph_history import follow as follow
-from ._wait_causes import all_messages as all_messages
 from ._why import moment as moment, why as why

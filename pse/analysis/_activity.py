@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.trace.format import NONE
+from pse.trace.format import NONE, Array
 from pse.trace.query import Trace
-from pse.trace.store import Array
 
 
 class Kind(enum.IntEnum):

@@ -9,9 +9,8 @@ import numpy as np
 
 from pse.analysis._wait_chain import Handover, LastComer, Message, way
 from pse.analysis._wake_candidates import Deed
-from pse.trace.format import NONE, MessageFlag
+from pse.trace.format import NONE, Array, MessageFlag
 from pse.trace.query import Names, Trace, mpi_messages
-from pse.trace.store import Array
 
 
 class Handovers:

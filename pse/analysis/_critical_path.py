@@ -16,11 +16,10 @@ import numpy as np
 
 from pse.analysis._activity import Activity, Kind, activity
 from pse.analysis._mpi_wait_causes import mpi_causes
-from pse.analysis._wait_causes import all_messages, causes, wakers
+from pse.analysis._wait_causes import causes, wakers
 from pse.analysis._wake_candidates import Deed
-from pse.trace.format import NONE
-from pse.trace.query import Names, Trace
-from pse.trace.store import Array
+from pse.trace.format import NONE, Array
+from pse.trace.query import Names, Trace, all_messages
 
 
 class Step(enum.IntEnum):

@@ -11,9 +11,8 @@ import numpy as np
 from pse.analysis._activity import Activity
 from pse.analysis._wait_causes import CAUSE_DTYPE, JUST
 from pse.analysis._wake_candidates import Deed
-from pse.trace.format import NONE, SendMode
-from pse.trace.query import collectives, mpi_messages
-from pse.trace.store import Array
+from pse.trace.format import NONE, Array, SendMode
+from pse.trace.query import mpi_collectives, mpi_messages
 
 WAITING = (SendMode.STANDARD, SendMode.SYNCHRONOUS)
 """Modes in which a send may wait for its receive."""
@@ -40,7 +39,7 @@ def mpi_causes(activity: Activity) -> Array:
         late = late[np.argsort(late["time"], kind="stable")]  # The last one counts.
         for name in CAUSE_DTYPE.names or ():
             found[name][late["row"]] = late[name]
-        _last_to_enter(collectives(activity.trace), within, found)
+        _last_to_enter(mpi_collectives(activity.trace), within, found)
     return found
 
 

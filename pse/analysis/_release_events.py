@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pse.analysis._activity import Activity
-from pse.trace.format import EventType
-from pse.trace.store import Array
+from pse.trace.format import Array, EventType
 
 
 @dataclass(frozen=True)

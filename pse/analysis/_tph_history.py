@@ -11,11 +11,9 @@ import numpy as np
 
 from pse.analysis._activity import Activity, Kind, activity
 from pse.analysis._tph_partitions import CollectiveStep, Exchanges, MessageStep
-from pse.analysis._wait_causes import all_messages
 from pse.analysis._wait_chain import way
-from pse.trace.format import NONE, MessageFlag
-from pse.trace.query import NOBODY, Names, Tph, Tphs, Trace, lives, readers
-from pse.trace.store import Array
+from pse.trace.format import NONE, Array, MessageFlag
+from pse.trace.query import NO_CALL, Names, Tph, Tphs, Trace, all_messages, message_consumers, tph_lifetimes
 
 
 @dataclass(frozen=True)
@@ -153,7 +151,7 @@ def follow(
         tph=tph,
         name=tphs.short(tph.number),
         parent=tphs.short(tph.parent) if tph.parent is not None else "",
-        ranks=tuple(lives(trace, tph.number)),
+        ranks=tuple(tph_lifetimes(trace, tph.number)),
         calls=len(calls),
         handovers=len(messages),
         messages=len(exchanges.sent),
@@ -187,7 +185,7 @@ class _Teller:
         self._did, self._names, self._messages = did, Names(trace), messages
         self._calls: dict[int, Array] = {}
         edges = trace.definitions.edges if trace.definitions else ()
-        self._readers = readers(messages, self._calls_of, {edge.id: edge for edge in edges})
+        self._readers = message_consumers(messages, self._calls_of, {edge.id: edge for edge in edges})
 
     def _calls_of(self, rank: int) -> Array:
         if rank not in self._calls:
@@ -232,7 +230,7 @@ class _Teller:
 
     def handover(self, row: int) -> HandoverStep:
         message, reader = self._messages[row], self._readers[row]
-        call = self._calls_of(int(message["receiver"]))[reader] if reader != NOBODY else None
+        call = self._calls_of(int(message["receiver"]))[reader] if reader != NO_CALL else None
         return HandoverStep(
             time=int(message["sent"]),
             sender=int(message["sender"]),

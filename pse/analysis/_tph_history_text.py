@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pse.analysis._tph_history import CallStep, HandoverStep, Life, Step
 from pse.analysis._tph_partitions import CollectiveStep, MessageStep
-from pse.trace.store import spans
+from pse.trace.store import number_ranges
 from pse.trace.summary import seconds, share, size
 
 WIDTH = 26  # Of the column of ranks.
@@ -47,7 +47,7 @@ def _ends(life: Life) -> Iterator[str]:
         yield f"{max(ends)[0] / 1e9:11.6f}  {f'rank {max(ends)[1]}':<{WIDTH}}  it is gone from the last rank"
     lost = [rank for rank, begin, end in life.ranks if begin is not None and end is None]
     if lost:
-        yield f"its end is not in the trace on rank{'s' * (len(lost) > 1)} {spans(lost)}"
+        yield f"its end is not in the trace on rank{'s' * (len(lost) > 1)} {number_ranges(lost)}"
 
 
 def _step(step: Step) -> Iterator[str]:

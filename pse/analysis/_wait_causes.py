@@ -22,9 +22,7 @@ from pse.analysis._release_events import (
     who_took,
 )
 from pse.analysis._wake_candidates import Deed, arrivals
-from pse.trace.format import NONE, WaitReason
-from pse.trace.query import MESSAGE_DTYPE, Trace, high, low, match_messages, message_ends
-from pse.trace.store import Array
+from pse.trace.format import NONE, Array, WaitReason
 
 CAUSE_DTYPE = np.dtype(
     [
@@ -38,18 +36,6 @@ CAUSE_DTYPE = np.dtype(
 
 JUST = 100_000
 """ns: within them a rank awakes where its core is free; longer ago, somebody else is the likelier cause."""
-
-
-def all_messages(trace: Trace) -> Array:
-    """The messages of a trace, those too whose sender's events are missing: `sent` is when they came then."""
-    found = match_messages(*message_ends(trace))
-    halves = np.zeros(len(found.receives), MESSAGE_DTYPE)
-    halves["sender"], halves["receiver"] = low(found.receives["b"]), found.receives["rank"]
-    halves["edge"], halves["sequence"] = high(found.receives["b"]), found.receives["c"]
-    for name, column in (("bytes", "a"), ("flags", "flags"), ("site", "site"), ("tph", "tph")):
-        halves[name] = found.receives[column]
-    halves["sent"] = halves["received"] = found.receives["time"]
-    return np.concatenate([found.matched, halves])
 
 
 def causes(activity: Activity, messages: Array, partition_messages: Array) -> Array:

@@ -6,8 +6,7 @@ import enum
 
 import numpy as np
 
-from pse.trace.format import NONE, MessageFlag
-from pse.trace.store import Array
+from pse.trace.format import NONE, Array, MessageFlag
 
 
 class Deed(enum.IntEnum):

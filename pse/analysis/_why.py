@@ -16,12 +16,11 @@ import numpy as np
 from pse.analysis._activity import Activity, Kind, activity
 from pse.analysis._cause_description import Handovers
 from pse.analysis._mpi_wait_causes import mpi_causes
-from pse.analysis._wait_causes import all_messages, causes
+from pse.analysis._wait_causes import causes
 from pse.analysis._wait_chain import Chain, Handover, Link
 from pse.analysis._wake_candidates import Deed
-from pse.trace.format import NONE, EventType, Phase, TraceError, WaitReason
-from pse.trace.query import Names, Tphs, Trace
-from pse.trace.store import Array
+from pse.trace.format import NONE, Array, EventType, Phase, TraceError, WaitReason
+from pse.trace.query import Names, Tphs, Trace, all_messages
 
 LONGEST = 64
 """Links after which a chain ends in any case."""

@@ -23,8 +23,8 @@ from .format._events import (
     ValueKind as ValueKind,
     WaitReason as WaitReason,
 )
-from .query._reader import Trace as Trace, open as open
 from .query._selection import Selection as Selection
+from .query._trace import Trace as Trace, open as open
 from .store._directory import (
     create as create,
     read_definitions as read_definitions,

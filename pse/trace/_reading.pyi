@@ -1,4 +1,4 @@
-from pse.trace.store._files import Array
+from pse.trace.format._field_values import Array
 
 MOVE_TIME: int
 MOVE_BITS: int

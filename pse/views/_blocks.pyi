@@ -1,6 +1,6 @@
 """Types of the Cython face of the level of detail (cext/kernels/_blocks.pyx)."""
 
-from pse.trace.store._files import Array
+from pse.trace.format import Array
 
 class Collector:
     def __init__(

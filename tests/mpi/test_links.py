@@ -7,7 +7,7 @@ import pytest
 from pse import trace
 from pse.runtime.transport._resource_counters import LINK_RATE
 from pse.trace import EventType
-from pse.trace.format._counter_values import value_of
+from pse.trace.format._field_values import value_of
 
 pytestmark = pytest.mark.mpi
 PROGRAM = Path(__file__).parent / "programs" / "links.py"

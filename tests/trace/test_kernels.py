@@ -10,8 +10,8 @@ from pse import trace
 from pse.trace import EventType, MemoryFlag, ModuleFlag, pair
 from pse.trace._reading import MOVE_BITS, MOVE_TIME, extract, match, merge, scan
 from pse.trace.format._events import EVENT_DTYPE
-from pse.trace.query._tables import match_keys
-from pse.trace.store._files import raw
+from pse.trace.query._key_matching import match_keys
+from pse.trace.store._rank_file import as_bytes
 
 WORDS = st.integers(0, 2**64 - 1)
 TYPES = st.sampled_from([0, 1, 24, 25, 32, 33, 255, 256, 60000])
@@ -39,9 +39,9 @@ def counted(events):
 def test_a_scan_counts_in_as_many_pieces_as_it_likes(events, certain, cut):
     types, found = np.zeros(len(events), "u1"), np.zeros(262, "<u8")
     records = array(events)
-    first = scan(raw(records[:cut]), certain, types[:cut], found)
+    first = scan(as_bytes(records[:cut]), certain, types[:cut], found)
     if first == len(records[:cut]):
-        scan(raw(records[cut:]), certain, types[cut:], found)
+        scan(as_bytes(records[cut:]), certain, types[cut:], found)
     zero = (place for place in range(certain, len(events)) if events[place][1] == 0)
     complete = events[: next(zero, len(events))]
     assert found.tolist() == counted(complete)
@@ -82,7 +82,9 @@ def test_rows_are_what_their_moves_say(events, wanted, shift, room):
     expected = [row_of(event, shift) for event in events if event[1] % 256 in wanted][:room]
     begin = np.array([(7, 0, 0, 0, 0, False, 9)], ROW)
     rows = np.zeros(len(expected) if room is None else room, ROW)
-    made = extract(raw(array(events)), types, flags, raw(begin), np.array(MOVES, "<u2"), shift, raw(rows))
+    made = extract(
+        as_bytes(array(events)), types, flags, as_bytes(begin), np.array(MOVES, "<u2"), shift, as_bytes(rows)
+    )
     assert made == len(expected)
     assert rows[:made].tolist() == expected
 
@@ -92,8 +94,8 @@ def test_many_rows_are_made_in_batches():
     records["type"], records["b"] = np.arange(10_000) % 3 + 1, np.arange(10_000)
     wanted, rows = np.zeros(256, "u1"), np.zeros(10_000, "<u8")
     wanted[[1, 3]] = 1
-    made = extract(raw(records), records["type"].astype("u1"), wanted, np.zeros(8, "u1"),
-                   np.array([[8, 32, 0, 0]], "<u2"), 0, raw(rows))  # fmt: skip
+    made = extract(as_bytes(records), records["type"].astype("u1"), wanted, np.zeros(8, "u1"),
+                   np.array([[8, 32, 0, 0]], "<u2"), 0, as_bytes(rows))  # fmt: skip
     assert rows[:made].tolist() == [number for number in range(10_000) if number % 3 != 1]
 
 
@@ -149,7 +151,7 @@ def test_two_writers_records_become_one_order(one, other):
     first["time"], second["time"], second["site"] = sorted(one), sorted(other), 1
     both = np.concatenate([first, second])
     out = np.zeros(len(both), EVENT_DTYPE)
-    merge(raw(first), raw(second), raw(out))
+    merge(as_bytes(first), as_bytes(second), as_bytes(out))
     assert out.tolist() == both[np.argsort(both["time"], kind="stable")].tolist()
 
 

@@ -14,6 +14,7 @@ from pse import trace
 from pse.trace import NONE, EventType, Phase, TextKind, pair
 from pse.trace.format._definitions import digest
 from pse.trace.interchange.otf2 import _mapping as rules
+from pse.trace.query import mpi_communicators
 from pse.trace.store._directory import write_program
 from tests.trace.conftest import make_definitions
 
@@ -163,7 +164,7 @@ def test_mpi_survives_the_way_there_and_back(mpi_trace, tmp_path):
     assert round_trip(mpi_trace, tmp_path) == ([], [])
     assert_same(mpi_trace, tmp_path / "back")
     back = trace.open(tmp_path / "back")
-    (world, _) = trace.mpi.communicators(back, 0).values()
+    (world, _) = mpi_communicators(back, 0).values()
     assert (world.name, world.size) == ("MPI_COMM_WORLD", 2)
     members = back.select(0, E.MPI_COMMUNICATOR_RANKS)
     assert members["b"].tolist() == [pair(0, 1), pair(0, NONE)]

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 from pse import trace
 from pse.trace import NONE, EventType, SendMode, TextKind, ValueKind, pair
-from pse.trace.query import _mpi as mpi
+from pse.trace.query import mpi_communicators, mpi_traffic
 
 pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
 import otf2
@@ -22,7 +22,7 @@ from otf2.enums import MeasurementMode, Type
 
 from pse.trace.interchange import export_otf2, import_otf2
 from pse.trace.interchange.otf2._clock import PARTS, Clock
-from pse.trace.query._residuals import residuals
+from pse.trace.store._residuals import residuals
 from tests.trace.otf2_archives import Builder, CollectiveOp
 
 E = EventType
@@ -58,7 +58,7 @@ def test_a_trace_of_score_p(tmp_path):
     assert "int main(int, char**)" in routines
     sends = routines.index("MPI_Send")
     assert [(calls[calls["rank"] == rank]["routine"] == sends).sum() for rank in (0, 1)] == [8, 8]
-    (row,) = [row for row in mpi.traffic(read) if row.rank == 0 and row.sent]
+    (row,) = [row for row in mpi_traffic(read) if row.rank == 0 and row.sent]
     assert (row.communicator.name, row.communicator.size, row.sent) == ("MPI_COMM_WORLD", 2, 8)
     assert row.sent_bytes == sum(2**exponent for exponent in range(14, 22))
 
@@ -194,7 +194,7 @@ def test_requests_say_which_call_completed_them(tmp_path):
     other.leave(2, ssend)
     notes, read = imported(builder, tmp_path / "archive")
     assert notes == []
-    own = {known.name: number for number, known in mpi.communicators(read, 0).items()}["second"]
+    own = {known.name: number for number, known in mpi_communicators(read, 0).items()}["second"]
     chosen = read.select(
         0, E.MPI_SEND, E.MPI_RECEIVE_POST, E.MPI_RECEIVE, E.MPI_SEND_COMPLETE, E.MPI_REQUEST_TEST
     )
@@ -245,8 +245,8 @@ def test_communicators_know_their_members(tmp_path):
         writer.enter(1, builder.region("main"))
         writer.leave(2, builder.region("main"))
     _, read = imported(builder, tmp_path / "archive")
-    assert {rank for rank in read.ranks if len(mpi.communicators(read, rank)) == 2} == {1, 3, 5}
-    odd = {number: known for number, known in mpi.communicators(read, 5).items() if known.name == "odd"}
+    assert {rank for rank in read.ranks if len(mpi_communicators(read, rank)) == 2} == {1, 3, 5}
+    odd = {number: known for number, known in mpi_communicators(read, 5).items() if known.name == "odd"}
     ((number, known),) = odd.items()
     assert (known.leader, known.size) == (5, 3)
     (event,) = [e for e in read.select(5, E.MPI_COMMUNICATOR_RANKS) if e["a"] == pair(number, 0)]

@@ -13,7 +13,7 @@ import pytest
 
 from pse import trace
 from pse.trace import NONE, Collective, EventType, TextKind, pair
-from pse.trace.query._tables import high, low
+from pse.trace.format import high32, low32
 from tests.trace.rows import text_rows
 
 pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
@@ -124,7 +124,9 @@ def expected(read, rank):
     names = {n: name for (kind, n), name in read.texts(rank).items() if kind == TextKind.REGION}
     members = {1: ",".join(map(str, range(5))), 2: ",".join(map(str, ODD))}
     events = read.events(rank)
-    partners, tags, own, requests = (part(events[field]).tolist() for field in "bc" for part in (low, high))
+    partners, tags, own, requests = (
+        part(events[field]).tolist() for field in "bc" for part in (low32, high32)
+    )
     root = None
     for event, partner, tag, number, request in zip(events, partners, tags, own, requests, strict=True):
         kind, time, told = (

@@ -8,9 +8,10 @@ import pytest
 from pse import trace
 from pse.analysis._activity import Kind, activity
 from pse.analysis._critical_path import critical_path, shares
-from pse.analysis._wait_causes import all_messages, causes
+from pse.analysis._wait_causes import causes
 from pse.analysis._why import why
 from pse.trace import NONE, MessageFlag, WaitReason
+from pse.trace.query import all_messages
 
 pytestmark = pytest.mark.mpi
 PROGRAMS = Path(__file__).parents[2] / "programs"

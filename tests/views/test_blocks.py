@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pse.trace import EVENT_DTYPE, EventType, Selection, TraceError, WaitReason
-from pse.trace.store._chunked_reading import pieces
+from pse.trace.store._chunked_reading import chunks
 from pse.views._blocks import Collector
 from pse.views.gantt._gantt_data import BLOCK_DTYPE, CALL, KERNEL_SHARE_DTYPE, OPEN, REGION, WAIT
 from pse.views.gantt._gantt_lod import blocks
@@ -205,9 +205,9 @@ def test_waits_have_the_category_of_their_reason(write_trace, make):
 
 
 def test_pieces_are_the_whole(small_trace, monkeypatch):
-    monkeypatch.setattr("pse.trace.store._chunked_reading.PIECE", 3)
+    monkeypatch.setattr("pse.trace.store._chunked_reading.CHUNK", 3)
     records = small_trace.events(0)
-    parts = list(pieces(records))
+    parts = list(chunks(records))
     assert len(parts) > 2
     assert np.concatenate(parts).tobytes() == records.tobytes()
 
@@ -224,7 +224,7 @@ def test_what_was_read_is_given_back(tmp_path):
     os.truncate(path, 64 << 20)
     records = np.memmap(path, EVENT_DTYPE, mode="r", shape=(64 << 20) // EVENT_DTYPE.itemsize)
     before = resident_mib()
-    most = max(resident_mib() for piece in pieces(records) if not piece["type"].any())
+    most = max(resident_mib() for piece in chunks(records) if not piece["type"].any())
     assert 4 < most - before < 40
     assert resident_mib() - before < 4
 

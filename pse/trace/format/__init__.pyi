@@ -1,4 +1,3 @@
-from ._counter_values import bits_of as bits_of, value_of as value_of
 from ._definitions import EdgeDefinition as EdgeDefinition
 from ._errors import TraceError as TraceError
 from ._events import (
@@ -14,4 +13,11 @@ from ._events import (
     TextKind as TextKind,
     ValueKind as ValueKind,
     WaitReason as WaitReason,
+)
+from ._field_values import (
+    Array as Array,
+    bits_of as bits_of,
+    high32 as high32,
+    low32 as low32,
+    value_of as value_of,
 )

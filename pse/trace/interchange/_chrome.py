@@ -25,14 +25,14 @@ from typing import IO, Any, cast
 
 from pse import __version__
 from pse.trace.format._events import NONE, EventType, MessageFlag, ModuleFlag, Phase, TextKind, ValueKind
+from pse.trace.format._field_values import high32, low32
 from pse.trace.interchange._output import new_file
 from pse.trace.interchange._progress import Progress
 from pse.trace.interchange._streams import Stream, streams
-from pse.trace.query._mpi import communicators
+from pse.trace.query._mpi import mpi_communicators
 from pse.trace.query._names import Names
-from pse.trace.query._reader import Trace
 from pse.trace.query._selection import Selection
-from pse.trace.query._tables import high, low
+from pse.trace.query._trace import Trace
 
 E = EventType
 Event = tuple[int, int, int, int, int, int, int, int]  # The fields of EVENT_DTYPE.
@@ -113,9 +113,9 @@ class _Rank:
             self._process = f"root ({host})" if processor is None else f"p{processor} ({host})"
             self._pid = 1 if processor is None else processor + 2
         self._tid = stream.rank + 1
-        self._communicators = communicators(trace, stream.rank)
+        self._communicators = mpi_communicators(trace, stream.rank)
         numbered = trace.select(stream.rank, EventType.MPI_COMMUNICATOR)
-        places = zip(low(numbered["a"]).tolist(), high(numbered["c"]).tolist(), strict=True)
+        places = zip(low32(numbered["a"]).tolist(), high32(numbered["c"]).tolist(), strict=True)
         self._places = dict(places)  # This rank in each of its communicators.
         self._counts: collections.Counter[str] = collections.Counter()
         loops = trace.definitions.loops if trace.definitions else ()

@@ -22,8 +22,8 @@ from pse.trace.format._events import (
     State,
     TextKind,
 )
-from pse.trace.query._residuals import RESIDUAL_DTYPE, residuals_path
-from pse.trace.store._files import BYTE_ORDER
+from pse.trace.store._rank_file import BYTE_ORDER
+from pse.trace.store._residuals import RESIDUAL_DTYPE, residuals_path
 
 HEADER_SIZE = 4096
 BUFFER_RECORDS = 16384
@@ -45,7 +45,7 @@ class EventFile:
     start_real, start_clock : int
         One moment by the wall clock (ns since 1970, UTC) and by the clock of the events.
     with_residuals : bool
-        Whether parts of a ns are written too, to a file beside (`pse.trace.query._residuals`).
+        Whether parts of a ns are written too, to a file beside (`pse.trace.store._residuals`).
 
     Attributes
     ----------

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pse.trace.format._events import NONE, EventType, TextKind
-from pse.trace.query._reader import Trace
+from pse.trace.format._field_values import Array
 from pse.trace.query._selection import Selection
-from pse.trace.store._files import Array
+from pse.trace.query._trace import Trace
 
 CHUNK = 65536
 BEGINS = (EventType.MODULE_ENTER, EventType.WAIT_BEGIN, EventType.REGION_ENTER)

@@ -1,16 +1,21 @@
-from ._message_consumers import NOBODY as NOBODY, readers as readers
-from ._mpi_messages import collectives as collectives, mpi_messages as mpi_messages
-from ._names import Names as Names
-from ._partition_messages import between_ranks as between_ranks
-from ._reader import Trace as Trace
-from ._selection import Selection as Selection
-from ._tables import (
+from ._message_consumers import NO_CALL as NO_CALL, message_consumers as message_consumers
+from ._messages import (
     MESSAGE_DTYPE as MESSAGE_DTYPE,
     RANKED_EVENT_DTYPE as RANKED_EVENT_DTYPE,
-    decode_texts as decode_texts,
-    high as high,
-    low as low,
+    all_messages as all_messages,
     match_messages as match_messages,
     message_ends as message_ends,
 )
-from ._tphs import PROGRAM as PROGRAM, Tph as Tph, Tphs as Tphs, lives as lives
+from ._mpi import (
+    Communicator as Communicator,
+    MpiTraffic as MpiTraffic,
+    mpi_communicators as mpi_communicators,
+    mpi_traffic as mpi_traffic,
+)
+from ._mpi_messages import mpi_collectives as mpi_collectives, mpi_messages as mpi_messages
+from ._names import Names as Names
+from ._partition_messages import messages_between_ranks as messages_between_ranks
+from ._selection import Selection as Selection
+from ._time_window import TimeWindow as TimeWindow
+from ._tphs import PROGRAM_TPH as PROGRAM_TPH, Tph as Tph, Tphs as Tphs, tph_lifetimes as tph_lifetimes
+from ._trace import Trace as Trace

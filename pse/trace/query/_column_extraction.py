@@ -1,21 +1,18 @@
-"""Rows of tables from records: which field goes where, said once; a kernel in C does it."""
+"""Extraction of tables from records: which field goes where, said once; a kernel in C does it."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pse.trace._reading import MOVE_BITS, MOVE_TIME, extract
 from pse.trace.format._events import EVENT_DTYPE, EventType
-from pse.trace.store._chunked_reading import pieces
-from pse.trace.store._files import MOST_TYPES, Array, raw
+from pse.trace.format._field_values import Array
+from pse.trace.store._chunked_reading import chunks
+from pse.trace.store._rank_file import MOST_TYPES, as_bytes
+from pse.trace.store._trace_files import TraceFiles
 
-if TYPE_CHECKING:
-    from pse.trace.query._reader import Trace
 
-
-class Rows:
+class Extraction:
     """How records become the rows of a table.
 
     Parameters
@@ -32,12 +29,12 @@ class Rows:
         self._times = [field for field, source in sources.items() if source.startswith("time(")]
         self._moves = np.array([_move(dtype, *item) for item in sources.items()], "<u2").reshape(-1, 4)
 
-    def of(self, trace: Trace, *types: EventType, **constants: int) -> Array:
+    def rows(self, trace: TraceFiles, *types: EventType, **constants: int) -> Array:
         """The rows of all ranks' records of these types, by rank, then in the order of writing.
 
         Parameters
         ----------
-        trace : Trace
+        trace : TraceFiles
             Where the records are.
         types : EventType
             Which become rows.
@@ -48,7 +45,7 @@ class Rows:
         for name, value in constants.items():
             row[name] = value
         wanted[list(types)] = 1
-        counts = counts_of(trace, *types)
+        counts = record_counts(trace, *types)
         rows, begin = np.empty(sum(counts), self.dtype), 0
         for rank, count in zip(trace.ranks, counts, strict=True):
             row["rank"] = rank
@@ -56,18 +53,18 @@ class Rows:
             begin += count
         return rows
 
-    def _fill(self, trace: Trace, rank: int, wanted: Array, row: Array, rows: Array) -> None:
+    def _fill(self, trace: TraceFiles, rank: int, wanted: Array, row: Array, rows: Array) -> None:
         file, shift, at, made = trace.files[rank], trace.clock.shift(rank), 0, 0
-        for piece in pieces(file.events) if len(rows) else ():
-            types, room = file.types[at : at + len(piece)], raw(rows[made:])
-            made += extract(raw(piece), types, wanted, raw(row), self._moves, shift or 0, room)
-            at += len(piece)
+        for chunk in chunks(file.events) if len(rows) else ():
+            types, room = file.types[at : at + len(chunk)], as_bytes(rows[made:])
+            made += extract(as_bytes(chunk), types, wanted, as_bytes(row), self._moves, shift or 0, room)
+            at += len(chunk)
         if shift is None:
             for field in self._times:
                 rows[field] = trace.run_times(rank, rows[field])
 
 
-def counts_of(trace: Trace, *types: EventType) -> list[int]:
+def record_counts(trace: TraceFiles, *types: EventType) -> list[int]:
     """How many records of these types each rank has."""
     return [sum(trace.files[rank].counts[kind] for kind in types) for rank in trace.ranks]
 

@@ -5,7 +5,7 @@ pandas is asked for only here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -13,10 +13,10 @@ import numpy as np
 
 from pse.trace.format._errors import TraceError
 from pse.trace.format._events import NONE, MessageFlag
+from pse.trace.format._field_values import Array
 from pse.trace.query._names import Names
-from pse.trace.query._reader import Trace
 from pse.trace.query._selection import Selection
-from pse.trace.store._files import Array
+from pse.trace.store._trace_files import TraceFiles
 
 TABLES = (
     *("module_calls", "waits", "messages", "memory", "queue_depths", "routine_calls"),
@@ -26,31 +26,33 @@ SECONDS = {"enter", "leave", "cpu", "begin", "end", "sent", "received", "time", 
 NUMBERS = {"rank", "site", "partition", "peer", "sender", "receiver", "root"}  # NONE among them is missing.
 OWN_FLAGS = MessageFlag.DESCRIPTOR | MessageFlag.COPIED | MessageFlag.REMOTE | MessageFlag.SCALAR
 """Those of tags; messages among partitions have one more, and say in a field what the last one does."""
-BLOCKS = {
-    "module_calls": ("enter", "leave"),
-    "waits": ("begin", "end"),
-    "routine_calls": ("enter", "leave"),
-    "partition_collectives": ("begin", "end"),
-}
+BLOCKS = (("enter", "leave"), ("begin", "end"))
+"""Fields between which a row's duration is."""
 
 
-def frame(trace: Trace, name: str, selection: Selection | None) -> Any:
-    """See `Trace.frame`."""
+def check_table(name: str) -> None:
+    """Check that there is a table of this name.
+
+    Raises
+    ------
+    TraceError
+        There is none; the help says which there are.
+    """
     if name not in TABLES:
         raise TraceError(f"there is no table {name!r}", help=f"there are {', '.join(TABLES)}")
+
+
+def data_frame(trace: TraceFiles, table: Array, routines: Sequence[str], selection: Selection | None) -> Any:
+    """Make a data frame of a table; `routines` are the names that its numbers of routines stand for."""
     pandas, names = _pandas(), Names(trace)
-    routines: list[str] = []
-    table = getattr(trace, name)()
-    if name == "routine_calls":
-        table, routines = table
     if selection is not None:
         table = selection.of(trace, table)
     columns: dict[str, Any] = {}
-    for field in table.dtype.names:
+    for field in table.dtype.names or ():
         columns |= _columns(pandas, names, routines, field, table[field])
-    if name in BLOCKS:
-        begin, end = BLOCKS[name]
-        columns["duration"] = columns[end] - columns[begin]
+    for begin, end in BLOCKS:
+        if begin in columns:
+            columns["duration"] = columns[end] - columns[begin]
     return pandas.DataFrame(columns)
 
 
@@ -67,7 +69,7 @@ def _pandas() -> ModuleType:
 
 
 def _columns(
-    pandas: ModuleType, names: Names, routines: list[str], field: str, values: Array
+    pandas: ModuleType, names: Names, routines: Sequence[str], field: str, values: Array
 ) -> dict[str, Any]:
     """The columns that one field of a table becomes."""
     if field == "flags":

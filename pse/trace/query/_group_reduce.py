@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pse.trace.store._files import Array
+from pse.trace.format._field_values import Array
 
 
 class Groups:
-    """Rows that have the same key are one group; groups are in the order of their keys.
+    """Extraction that have the same key are one group; groups are in the order of their keys.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Groups:
     first, second, third : array, shape (groups,)
         The key of each group.
     count : array of int, shape (groups,)
-        Rows in each group.
+        Extraction in each group.
     """
 
     def __init__(self, first: Array, second: Array | None = None, third: Array | None = None) -> None:

@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from pse.trace.format._definitions import EdgeDefinition
-from pse.trace.store._files import Array
+from pse.trace.format._field_values import Array
 
-NOBODY = -1
+NO_CALL = -1
 
 
-def readers(messages: Array, calls_of: Callable[[int], Array], edges: Mapping[int, EdgeDefinition]) -> Array:
+def message_consumers(
+    messages: Array, calls_of: Callable[[int], Array], edges: Mapping[int, EdgeDefinition]
+) -> Array:
     """Tell for each message the first call that read it.
 
     Parameters
@@ -33,9 +35,9 @@ def readers(messages: Array, calls_of: Callable[[int], Array], edges: Mapping[in
     Returns
     -------
     array of int64, shape (n,)
-        Index among the receiver's calls; `NOBODY` where no call read it.
+        Index among the receiver's calls; `NO_CALL` where no call read it.
     """
-    found = np.full(len(messages), NOBODY)
+    found = np.full(len(messages), NO_CALL)
     for rows in _alike(messages):
         one = messages[rows[0]]
         edge = edges.get(int(one["edge"]))
@@ -45,14 +47,14 @@ def readers(messages: Array, calls_of: Callable[[int], Array], edges: Mapping[in
         for site in edge.targets if edge else ():
             places = np.flatnonzero(mine & (calls["site"] == site))
             read = read_by(messages["received"][rows], calls["begin"][places])
-            index = np.where(read >= 0, np.append(places, NOBODY)[read], NOBODY)
+            index = np.where(read >= 0, np.append(places, NO_CALL)[read], NO_CALL)
             sooner = (index >= 0) & ((found[rows] < 0) | (index < found[rows]))
             found[rows[sooner]] = index[sooner]
     return found
 
 
 def _alike(messages: Array) -> Iterator[Array]:
-    """Rows of one sender, receiver, edge and TPH, in the order of arrival."""
+    """Extraction of one sender, receiver, edge and TPH, in the order of arrival."""
     names = ("sender", "receiver", "edge", "tph")
     order = np.lexsort((messages["received"], *(messages[name] for name in names)))
     same = np.ones(max(len(order) - 1, 0), bool)
@@ -67,7 +69,7 @@ def _is_in_pieces(edge: EdgeDefinition) -> bool:
 
 
 def _pieces_read_by(received: Array, begins: Array) -> Array:
-    """For each piece the index of the first call that read it, else `NOBODY`."""
+    """For each piece the index of the first call that read it, else `NO_CALL`."""
     each, rest = divmod(len(received), max(len(begins), 1))
     order = np.arange(len(received)) // max(each, 1)
     if len(begins) and each and not rest and (begins[order] >= received).all():
@@ -75,15 +77,15 @@ def _pieces_read_by(received: Array, begins: Array) -> Array:
     if not each:
         return _read_by(received, begins)
     after = np.searchsorted(begins, received, side="left")
-    return np.where(after < len(begins), after, NOBODY)
+    return np.where(after < len(begins), after, NO_CALL)
 
 
 def _read_by(received: Array, begins: Array) -> Array:
-    """For each message the index of the first call that read it, else `NOBODY`."""
+    """For each message the index of the first call that read it, else `NO_CALL`."""
     often, rest = divmod(len(begins), len(received))
     if often and not rest and (begins[::often] >= received).all():
         return np.arange(len(received)) * often
     read, first = np.unique(np.searchsorted(received, begins, side="right") - 1, return_index=True)
-    found = np.full(len(received), NOBODY)
+    found = np.full(len(received), NO_CALL)
     found[read[read >= 0]] = first[read >= 0]
     return found

@@ -7,18 +7,14 @@ itself; here they have names, the same on all ranks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pse.trace.format._events import EventType, TextKind
-from pse.trace.query._column_extraction import Rows, counts_of
+from pse.trace.format._field_values import Array, high32, low32
+from pse.trace.query._column_extraction import Extraction, record_counts
 from pse.trace.query._group_reduce import Groups
-from pse.trace.query._tables import high, low
-from pse.trace.store._files import Array
-
-if TYPE_CHECKING:
-    from pse.trace.query._reader import Trace
+from pse.trace.store._trace_files import TraceFiles
 
 ROUTINE_CALL_DTYPE = np.dtype(
     [
@@ -53,21 +49,21 @@ class Communicator:
     name: str
 
 
-def routine_calls(trace: Trace) -> tuple[Array, list[str]]:
+def routine_calls(trace: TraceFiles) -> tuple[Array, list[str]]:
     """All calls of routines that returned, and the routines' names: array of `ROUTINE_CALL_DTYPE`.
 
     Calls are sorted by rank, then by the time of their end.
     """
     names: dict[str, int] = {}
-    calls = _CALLS.of(trace, EventType.REGION_LEAVE)
-    parts = np.split(calls["routine"], np.cumsum(counts_of(trace, EventType.REGION_LEAVE)))
+    calls = _CALLS.rows(trace, EventType.REGION_LEAVE)
+    parts = np.split(calls["routine"], np.cumsum(record_counts(trace, EventType.REGION_LEAVE)))
     for rank, numbers in zip(trace.ranks, parts, strict=False):
         if len(numbers):
             numbers[:] = _renumbered(trace, rank, numbers, names)
     return calls, list(names)
 
 
-def _renumbered(trace: Trace, rank: int, numbers: Array, names: dict[str, int]) -> Array:
+def _renumbered(trace: TraceFiles, rank: int, numbers: Array, names: dict[str, int]) -> Array:
     """A rank's own numbers of routines as places in the list of all names."""
     own, places = np.unique(numbers, return_inverse=True)
     texts = trace.texts(rank)
@@ -76,18 +72,18 @@ def _renumbered(trace: Trace, rank: int, numbers: Array, names: dict[str, int]) 
     return common
 
 
-_CALLS = Rows(ROUTINE_CALL_DTYPE, routine="a.low", enter="time(b)", leave="time(time)", returned="c")
+_CALLS = Extraction(ROUTINE_CALL_DTYPE, routine="a.low", enter="time(b)", leave="time(time)", returned="c")
 
 
-def communicators(trace: Trace, rank: int) -> dict[int, Communicator]:
+def mpi_communicators(trace: TraceFiles, rank: int) -> dict[int, Communicator]:
     """The communicators of a rank by its own number for them."""
     texts = trace.texts(rank)
     made = {}
     for event in trace.select(rank, EventType.MPI_COMMUNICATOR):
-        leader, number = int(low(event["b"])), int(high(event["b"]))
-        own = int(low(event["a"]))
+        leader, number = int(low32(event["b"])), int(high32(event["b"]))
+        own = int(low32(event["a"]))
         name = texts.get((TextKind.COMMUNICATOR, own), f"communicator {leader}.{number}")
-        made[own] = Communicator(leader, number, int(low(event["c"])), name)
+        made[own] = Communicator(leader, number, int(low32(event["c"])), name)
     return made
 
 
@@ -106,7 +102,7 @@ class MpiTraffic:
     collective_received_bytes: int
 
 
-def traffic(trace: Trace) -> list[MpiTraffic]:
+def mpi_traffic(trace: TraceFiles) -> list[MpiTraffic]:
     """What went through each communicator, by rank."""
     return [row for rank in trace.ranks for row in _rank_traffic(trace, rank)]
 
@@ -114,10 +110,10 @@ def traffic(trace: Trace) -> list[MpiTraffic]:
 _COUNTED = (EventType.MPI_SEND, EventType.MPI_RECEIVE, EventType.MPI_COLLECTIVE_END)
 
 
-def _rank_traffic(trace: Trace, rank: int) -> list[MpiTraffic]:
+def _rank_traffic(trace: TraceFiles, rank: int) -> list[MpiTraffic]:
     events = trace.select(rank, *_COUNTED)
-    known = communicators(trace, rank) if len(events) else {}
-    groups = Groups(low(events["c"]))
+    known = mpi_communicators(trace, rank) if len(events) else {}
+    groups = Groups(low32(events["c"]))
     columns = []
     for kind in _COUNTED:
         chosen = events["type"] == kind

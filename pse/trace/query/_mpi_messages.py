@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from pse.trace.format._events import NONE, EventType
-from pse.trace.query._reader import Trace
-from pse.trace.query._tables import high, low, match_keys, ordinals
-from pse.trace.store._files import Array
+from pse.trace.format._field_values import Array, high32, low32
+from pse.trace.query._key_matching import match_keys, ordinals
+from pse.trace.store._trace_files import TraceFiles
 
 MPI_MESSAGE_DTYPE = np.dtype(
     [
@@ -30,7 +30,7 @@ MPI_MESSAGE_DTYPE = np.dtype(
         ("mode", "<u2"),  # SendMode
     ]
 )
-COLLECTIVE_DTYPE = np.dtype(
+MPI_COLLECTIVE_DTYPE = np.dtype(
     [
         ("rank", "<u4"),
         ("communicator", "<u4"),  # the same number on all ranks
@@ -46,11 +46,11 @@ class Communicators:
 
     Parameters
     ----------
-    trace : Trace
+    trace : TraceFiles
         What the ranks said about them.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: TraceFiles) -> None:
         self._numbers: dict[tuple[int, int], int] = {}
         self._own: dict[int, tuple[Array, Array]] = {}
         members: dict[tuple[int, int], int] = {}
@@ -95,20 +95,26 @@ class Communicators:
 
 def _fields(made: Array) -> tuple[Any, ...]:
     """Own number, leader, the leader's number, size and place of each MPI_COMMUNICATOR."""
-    columns = (low(made["a"]), low(made["b"]), high(made["b"]), low(made["c"]), high(made["c"]))
+    columns = (
+        low32(made["a"]),
+        low32(made["b"]),
+        high32(made["b"]),
+        low32(made["c"]),
+        high32(made["c"]),
+    )
     return tuple(column.tolist() for column in columns)
 
 
 def _members(lines: Array, own: int) -> list[int]:
     """Ranks of the job that are in a communicator, in its order, as its rank 0 says; then NONEs."""
-    lines = lines[low(lines["a"]) == own]
-    lines = lines[np.argsort(high(lines["a"]), kind="stable")]
-    columns = [low(lines["b"]), high(lines["b"]), low(lines["c"]), high(lines["c"])]
+    lines = lines[low32(lines["a"]) == own]
+    lines = lines[np.argsort(high32(lines["a"]), kind="stable")]
+    columns = [low32(lines["b"]), high32(lines["b"]), low32(lines["c"]), high32(lines["c"])]
     members: list[int] = np.stack(columns, axis=1).reshape(-1).tolist()
     return members
 
 
-def mpi_messages(trace: Trace) -> Array:
+def mpi_messages(trace: TraceFiles) -> Array:
     """All messages of MPI between ranks of the job: array of `MPI_MESSAGE_DTYPE`.
 
     Those of which only one end is there come last, with -1 as the time of the other.
@@ -128,30 +134,30 @@ def mpi_messages(trace: Trace) -> Array:
     return np.concatenate([matched, np.delete(out, sent), np.delete(back, received)])
 
 
-def _ends(trace: Trace, known: Communicators, rank: int, kind: EventType) -> Array:
+def _ends(trace: TraceFiles, known: Communicators, rank: int, kind: EventType) -> Array:
     events = trace.select(rank, kind)
     ends = np.zeros(len(events), MPI_MESSAGE_DTYPE)
-    ends["communicator"] = known.number(rank, low(events["c"]))
-    other = known.job_rank(ends["communicator"], low(events["b"]))
+    ends["communicator"] = known.number(rank, low32(events["c"]))
+    other = known.job_rank(ends["communicator"], low32(events["b"]))
     is_send = kind == EventType.MPI_SEND
     ends["sender"], ends["receiver"] = (rank, other) if is_send else (other, rank)
-    ends["tag"], ends["bytes"] = high(events["b"]), events["a"]
+    ends["tag"], ends["bytes"] = high32(events["b"]), events["a"]
     times = trace.run_times(rank, events["time"])
     ends["sent"], ends["received"] = (times, -1) if is_send else (-1, times)
     ends["posted"] = ends["complete"] = -1
     if is_send:
         ends["mode"] = events["flags"]
-        ends["complete"] = _of_requests(trace, rank, EventType.MPI_SEND_COMPLETE, high(events["c"]))
+        ends["complete"] = _of_requests(trace, rank, EventType.MPI_SEND_COMPLETE, high32(events["c"]))
     else:
-        ends["posted"] = _of_requests(trace, rank, EventType.MPI_RECEIVE_POST, high(events["c"]))
+        ends["posted"] = _of_requests(trace, rank, EventType.MPI_RECEIVE_POST, high32(events["c"]))
     known_ends: Array = ends[other != NONE]
     return known_ends
 
 
-def _of_requests(trace: Trace, rank: int, kind: EventType, requests: Array) -> Array:
+def _of_requests(trace: TraceFiles, rank: int, kind: EventType, requests: Array) -> Array:
     """When a rank's requests had an event of a kind, -1 where they had none; request 0 is no request."""
     events = trace.select(rank, kind)
-    numbers = high(events["c"])
+    numbers = high32(events["c"])
     order = np.argsort(numbers, kind="stable")
     numbers, times = numbers[order], trace.run_times(rank, events["time"])[order]
     if not len(numbers):
@@ -160,15 +166,15 @@ def _of_requests(trace: Trace, rank: int, kind: EventType, requests: Array) -> A
     return np.where((numbers[place] == requests) & (requests > 0), times[place], -1)
 
 
-def collectives(trace: Trace) -> Array:
-    """All collective operations of MPI, by rank, then in order: array of `COLLECTIVE_DTYPE`."""
+def mpi_collectives(trace: TraceFiles) -> Array:
+    """All collective operations of MPI, by rank, then in order: array of `MPI_COLLECTIVE_DTYPE`."""
     known = Communicators(trace)
-    parts = [np.empty(0, COLLECTIVE_DTYPE)]
+    parts = [np.empty(0, MPI_COLLECTIVE_DTYPE)]
     for rank in trace.ranks:
         events = trace.select(rank, EventType.MPI_COLLECTIVE_BEGIN)
-        made = np.zeros(len(events), COLLECTIVE_DTYPE)
+        made = np.zeros(len(events), MPI_COLLECTIVE_DTYPE)
         made["rank"], made["operation"] = rank, events["flags"]
-        made["communicator"] = known.number(rank, low(events["c"]))
+        made["communicator"] = known.number(rank, low32(events["c"]))
         made["begin"] = trace.run_times(rank, events["time"])
         order = np.argsort(made["communicator"], kind="stable")
         begins = np.searchsorted(made["communicator"][order], made["communicator"][order], side="left")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pse.trace.format._events import NONE, Collective, WaitReason
-from pse.trace.query._reader import Trace
-from pse.trace.store._files import Array
+from pse.trace.format._field_values import Array
+from pse.trace.store._trace_files import TraceFiles
 
 
 class Names:
@@ -16,7 +16,7 @@ class Names:
 
     Parameters
     ----------
-    trace : Trace
+    trace : TraceFiles
         What the names are taken from.
 
     Attributes
@@ -25,7 +25,7 @@ class Names:
         Threads in the order of their lowest rank; a label that both regions use becomes ``root thread_A``.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: TraceFiles) -> None:
         definitions, self._files = trace.definitions, trace.files
         self._sites = {site.id: site for site in definitions.sites} if definitions else {}
         self._edges = {edge.id: edge for edge in definitions.edges} if definitions else {}

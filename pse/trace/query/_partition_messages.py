@@ -7,17 +7,14 @@ its sender when that knows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pse.trace.format._events import NONE, EventType, MessageFlag
-from pse.trace.query._column_extraction import Rows
-from pse.trace.query._tables import MESSAGE_DTYPE, match_keys, ordinals
-from pse.trace.store._files import Array
-
-if TYPE_CHECKING:
-    from pse.trace.query._reader import Trace
+from pse.trace.format._field_values import Array
+from pse.trace.query._column_extraction import Extraction
+from pse.trace.query._key_matching import match_keys, ordinals
+from pse.trace.query._messages import MESSAGE_DTYPE
+from pse.trace.store._trace_files import TraceFiles
 
 PARTITION_MESSAGE_DTYPE = np.dtype(
     [
@@ -63,8 +60,8 @@ _END_DTYPE = np.dtype(
         *((name, PARTITION_MESSAGE_DTYPE[name]) for name in _WAY),
     ]
 )
-_ENDS = Rows(_END_DTYPE, other="b.low", time="time(time)", **_WAY)
-_BEGUN = Rows(
+_ENDS = Extraction(_END_DTYPE, other="b.low", time="time(time)", **_WAY)
+_BEGUN = Extraction(
     PARTITION_COLLECTIVE_DTYPE,
     partition="b.low",
     operation="flags",
@@ -76,7 +73,7 @@ _BEGUN = Rows(
     bytes="a",
     begin="time(time)",
 )
-_ENDED = Rows(
+_ENDED = Extraction(
     PARTITION_COLLECTIVE_DTYPE,
     partition="b.low",
     number="b.high",
@@ -87,10 +84,10 @@ _ENDED = Rows(
 )
 
 
-def partition_messages(trace: Trace) -> Array:
+def partition_messages(trace: TraceFiles) -> Array:
     """See `Trace.partition_messages`."""
     sends, receives, takes, completions = (
-        _ENDS.of(trace, kind)
+        _ENDS.rows(trace, kind)
         for kind in (
             EventType.PARTITION_SEND,
             EventType.PARTITION_RECEIVE,
@@ -115,7 +112,7 @@ def partition_messages(trace: Trace) -> Array:
     return messages
 
 
-def between_ranks(messages: Array) -> Array:
+def messages_between_ranks(messages: Array) -> Array:
     """Those of which both ends are there, on two ranks, as views draw them: an array of `MESSAGE_DTYPE`."""
     both = (
         (messages["sent"] >= 0) & (messages["received"] >= 0) & (messages["sender"] != messages["receiver"])
@@ -157,10 +154,10 @@ def _keys(ends: Array, sender: str, receiver: str, times: Array | None = None) -
     return (*columns, ordinals(columns, times))
 
 
-def partition_collectives(trace: Trace) -> Array:
+def partition_collectives(trace: TraceFiles) -> Array:
     """See `Trace.partition_collectives`."""
-    begun = _BEGUN.of(trace, EventType.PARTITION_COLLECTIVE_BEGIN, end=-1)
-    ended = _ENDED.of(trace, EventType.PARTITION_COLLECTIVE_END)
+    begun = _BEGUN.rows(trace, EventType.PARTITION_COLLECTIVE_BEGIN, end=-1)
+    ended = _ENDED.rows(trace, EventType.PARTITION_COLLECTIVE_END)
     operations = ("tph", "scope", "number")
     keys = [
         [table[name] for name in (*operations, "partition")] for table in (begun, ended)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from pse.trace.format._definitions import RankDefinition
 from pse.trace.format._errors import TraceError
+from pse.trace.format._field_values import Array
+from pse.trace.query._time_window import TimeWindow
 from pse.trace.query._tphs import Tphs
-from pse.trace.store._chunked_reading import pieces
-from pse.trace.store._files import Array
-
-if TYPE_CHECKING:
-    from pse.trace.format._definitions import RankDefinition
-    from pse.trace.query._reader import Trace
+from pse.trace.store._chunked_reading import chunks
+from pse.trace.store._trace_files import TraceFiles
 
 LONGEST_RANGE = 1_000_000
 SHOWN = 12  # Names in a message.
-LAST = (1 << 63) - 1  # ns
 TIME_FIELDS = (("enter", "leave"), ("begin", "end"), ("sent", "received"), ("time", "time"))
 
 
@@ -59,10 +56,7 @@ class Selection:
     end: float | None = None
 
     def __post_init__(self) -> None:
-        if any(value is not None and math.isnan(value) for value in (self.begin, self.end)):
-            raise TraceError("a window of time begins and ends at a number of seconds, not at nan")
-        if self.begin is not None and self.end is not None and self.end < self.begin:
-            raise TraceError(f"the window of time ends ({self.end:g} s) before it begins ({self.begin:g} s)")
+        TimeWindow.of_seconds(self.begin, self.end)
 
     @classmethod
     def parse(
@@ -94,7 +88,7 @@ class Selection:
             end=end,
         )
 
-    def check(self, trace: Trace) -> None:
+    def check(self, trace: TraceFiles) -> None:
         """Check that there is something of everything that is asked for.
 
         Raises
@@ -105,14 +99,12 @@ class Selection:
         """
         self.ranks_of(trace)
         self._sites(trace)
-        span = trace.span / 1e9
-        if (self.begin or 0) > span or (self.end is not None and self.end < 0):
-            raise TraceError(f"nothing happened in that window of time: the run is from 0 to {span:.6g} s")
+        self.window(trace)
         numbers = self.tph_numbers(trace)
         if numbers is not None and not _have_tph(trace, numbers):
             Tphs(trace).find(str(min(numbers, default=0)))  # Says what there is.
 
-    def tph_numbers(self, trace: Trace) -> frozenset[int] | None:
+    def tph_numbers(self, trace: TraceFiles) -> frozenset[int] | None:
         """Numbers of the TPHs that are selected; None for all.
 
         Raises
@@ -126,7 +118,7 @@ class Selection:
         named = sorted(item for item in self.tphs if isinstance(item, str))
         return frozenset(numbers | _named_tphs(Tphs(trace), named) if named else numbers)
 
-    def ranks_of(self, trace: Trace) -> tuple[int, ...]:
+    def ranks_of(self, trace: TraceFiles) -> tuple[int, ...]:
         """Ranks of a trace that the selection leaves, ascending.
 
         Raises
@@ -144,8 +136,8 @@ class Selection:
             raise TraceError(f"no rank is selected by all of it; there are {_listed(trace.ranks)}")
         return left
 
-    def of(self, trace: Trace, table: Array) -> Array:
-        """Rows of one of a trace's tables that the selection leaves.
+    def of(self, trace: TraceFiles, table: Array) -> Array:
+        """Extraction of one of a trace's tables that the selection leaves.
 
         A message is left if one of its ends is.  Blocks of time that overlap the window stay whole.  Of a
         table that has no column for something, that part of the selection leaves all rows.
@@ -174,7 +166,7 @@ class Selection:
             and (self.threads is None or (known is not None and known.thread in self.threads))
         )
 
-    def _sites(self, trace: Trace) -> tuple[Array | None, Array | None]:
+    def _sites(self, trace: TraceFiles) -> tuple[Array | None, Array | None]:
         """Call sites of the modules, and edges that these define."""
         if self.modules is None:
             return None, None
@@ -184,20 +176,29 @@ class Selection:
         edges = trace.definitions.edges if trace.definitions else ()
         return np.array(chosen, "<u4"), np.array([e.id for e in edges if e.source in chosen], "<u4")
 
-    def window(self, trace: Trace) -> tuple[int, int]:
-        """The window of time, ns since the run's origin; all of the run where it has no begin or end."""
-        begin = 0 if self.begin is None else max(self.begin * 1e9, 0)
-        end = trace.span if self.end is None else min(self.end * 1e9, trace.span)
-        return min(int(begin), LAST), min(int(end), LAST)
+    @property
+    def limits(self) -> TimeWindow:
+        """The window of time as it was asked for: all time where it has no begin or end."""
+        return TimeWindow.of_seconds(self.begin, self.end)
+
+    def window(self, trace: TraceFiles) -> TimeWindow:
+        """The part of a run's time that is selected.
+
+        Raises
+        ------
+        TraceError
+            It lies before or after the run.
+        """
+        asked = self.limits
+        if asked.begin > trace.span or asked.end < 0:
+            raise TraceError(
+                f"nothing happened in that window of time: the run is from 0 to {trace.span / 1e9:.6g} s"
+            )
+        return TimeWindow(max(asked.begin, 0), min(asked.end, trace.span))
 
     def _in_window(self, table: Array) -> Array:
-        keep = np.ones(len(table), bool)
         first, last = next(pair for pair in TIME_FIELDS if pair[0] in (table.dtype.names or ()))
-        if self.begin is not None:
-            keep &= table[last] >= self.begin * 1e9
-        if self.end is not None:
-            keep &= table[first] <= self.end * 1e9
-        return keep
+        return self.limits.overlaps(table[first], table[last])
 
 
 EVERYTHING = Selection()
@@ -243,9 +244,9 @@ def _named_tphs(tphs: Tphs, named: Iterable[str]) -> set[int]:
     return found
 
 
-def _have_tph(trace: Trace, numbers: Iterable[int]) -> bool:
+def _have_tph(trace: TraceFiles, numbers: Iterable[int]) -> bool:
     wanted = np.array(sorted(numbers), "<u8")
-    parts = (part for rank in trace.ranks for part in pieces(trace.events(rank)))
+    parts = (part for rank in trace.ranks for part in chunks(trace.events(rank)))
     return any(np.isin(part["tph"], wanted).any() for part in parts)
 
 

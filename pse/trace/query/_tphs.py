@@ -9,11 +9,10 @@ import numpy as np
 
 from pse.trace.format._errors import TraceError
 from pse.trace.format._events import EventType
-from pse.trace.query._reader import Trace
-from pse.trace.query._tables import low
-from pse.trace.store._files import Array
+from pse.trace.format._field_values import Array, low32
+from pse.trace.store._trace_files import TraceFiles
 
-PROGRAM = 1
+PROGRAM_TPH = 1
 """The TPH that is the program itself."""
 
 SHOWN = 8  # TPHs in a message.
@@ -49,18 +48,18 @@ class Tphs:
 
     Parameters
     ----------
-    trace : Trace
+    trace : TraceFiles
         Where they lived.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: TraceFiles) -> None:
         parts = [trace.select(rank, EventType.CONTEXT_BEGIN) for rank in trace.ranks]
         begun = np.concatenate(parts)
         numbers, first = np.unique(begun["tph"], return_index=True)
         self._numbers = numbers
         self._parents = begun["a"][first]
         self._values = begun["b"][first].view("<i8")
-        self._loops = low(begun["c"])[first]
+        self._loops = low32(begun["c"])[first]
         definitions = trace.definitions
         self._known = {loop.id: loop for loop in definitions.loops} if definitions else {}
         self._trace = trace
@@ -80,7 +79,7 @@ class Tphs:
 
     def short(self, number: int) -> str:
         """A TPH in a few characters: ``TPH 65536 (k = 0)``, ``the program``."""
-        if number == PROGRAM:
+        if number == PROGRAM_TPH:
             return "the program"
         tph = self[number]
         if tph.value is None:
@@ -169,13 +168,13 @@ class Tphs:
 
     def _words(self, tph: Tph) -> str:
         if tph.value is None:
-            return "the program" if tph.number == PROGRAM else "its begin is not in the trace"
+            return "the program" if tph.number == PROGRAM_TPH else "its begin is not in the trace"
         own = f"{tph.counter} = {tph.value}" if tph.counter else f"round {tph.value}"
         outer = self[tph.parent] if tph.parent is not None else None
         return own if outer is None or outer.value is None else f"{self._words(outer)}, {own}"
 
 
-def lives(trace: Trace, number: int) -> list[tuple[int, int | None, int | None]]:
+def tph_lifetimes(trace: TraceFiles, number: int) -> list[tuple[int, int | None, int | None]]:
     """On which ranks a TPH lived: rank, begin and end there (ns; None: not in the trace), by begin."""
     found = []
     for rank in trace.ranks:
@@ -186,7 +185,7 @@ def lives(trace: Trace, number: int) -> list[tuple[int, int | None, int | None]]
     return sorted(found, key=lambda life: (life[1] is None, life[1]))
 
 
-def _time_of(trace: Trace, rank: int, kind: EventType, number: int) -> int | None:
+def _time_of(trace: TraceFiles, rank: int, kind: EventType, number: int) -> int | None:
     events: Array = trace.select(rank, kind)
     events = events[events["tph"] == number]
     return int(trace.run_times(rank, events["time"])[0]) if len(events) else None

@@ -1,3 +1,4 @@
-from ._chunked_reading import pieces as pieces
-from ._files import Array as Array
-from ._trace_defects import spans as spans
+from ._chunked_reading import chunks as chunks
+from ._residuals import residuals as residuals
+from ._text_records import decode_texts as decode_texts
+from ._trace_defects import number_ranges as number_ranges

@@ -1,4 +1,4 @@
-"""The records of a rank in pieces, of which only one is in memory at a time.
+"""The records of a rank in chunks, of which only one is in memory at a time.
 
 A mapped page counts as the process's memory once it was looked at.  Whoever goes once over a trace that is
 larger than memory says so here, and what was read is given back behind the reader.
@@ -14,30 +14,29 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from pse.trace.format._field_values import Array
 
-PIECE = 1 << 18
-"""Records in a piece: 12 MiB."""
+CHUNK = 1 << 18
+"""Records in a chunk: 12 MiB."""
 _POPULATE_READ = 22  # Linux 5.14: map a range at once instead of by faults.
 
 
-def pieces(records: Array) -> Iterator[Array]:
-    """Go over a contiguous array of records, at most `PIECE` at a time.
+def chunks(records: Array) -> Iterator[Array]:
+    """Go over a contiguous array of records, at most `CHUNK` at a time.
 
-    Pages of a mapped file are given back after each piece; the array stays valid.
+    Pages of a mapped file are given back after each chunk; the array stays valid.
     """
     mapping = _mapping(records)
     begin = _address(records) - _address(np.frombuffer(mapping, "u1")) if mapping is not None else 0
-    for at in range(0, len(records), PIECE):
-        piece = records[at : at + PIECE]
+    for at in range(0, len(records), CHUNK):
+        chunk = records[at : at + CHUNK]
         first = begin + at * records.itemsize
         if mapping is not None:
-            _advise(mapping, _POPULATE_READ, first, piece.nbytes)
-        yield piece
+            _advise(mapping, _POPULATE_READ, first, chunk.nbytes)
+        yield chunk
         if mapping is not None:
-            _advise(mapping, mmap.MADV_DONTNEED, first, piece.nbytes)
+            _advise(mapping, mmap.MADV_DONTNEED, first, chunk.nbytes)
 
 
 def _mapping(records: Array) -> mmap.mmap | None:

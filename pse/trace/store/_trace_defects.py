@@ -12,12 +12,12 @@ _OF_RANK = re.compile(r"rank (\d+): (.*)", re.DOTALL)
 _NUMBER = re.compile(r"\d[\d,.]*")
 
 
-def gathered(problems: Iterable[str]) -> tuple[str, ...]:
+def merge_alike(problems: Iterable[str]) -> tuple[str, ...]:
     """Say once what differs in numbers only, from rank to rank; the order stays.
 
     Examples
     --------
-    >>> gathered([f"rank {rank}: only {10 * rank} events" for rank in (0, 1, 2, 5)])
+    >>> merge_alike([f"rank {rank}: only {10 * rank} events" for rank in (0, 1, 2, 5)])
     ('rank 0: only 0 events; ranks 1-2, 5 likewise',)
     """
     groups: dict[str, list[str]] = {}
@@ -31,10 +31,10 @@ def _said(group: Sequence[str]) -> Sequence[str]:
     ranks = [int(match[1]) for match in found if match]
     if len(ranks) < max(ALIKE, len(group)):
         return group
-    return [f"{group[0]}; ranks {spans(ranks[1:])} likewise"]
+    return [f"{group[0]}; ranks {number_ranges(ranks[1:])} likewise"]
 
 
-def spans(numbers: Iterable[int]) -> str:
+def number_ranges(numbers: Iterable[int]) -> str:
     """Write numbers as they are given on the command line: ``0-3, 7``."""
     runs = itertools.groupby(enumerate(sorted(numbers)), key=lambda item: item[1] - item[0])
     ends = [[number for _, number in run] for _, run in runs]

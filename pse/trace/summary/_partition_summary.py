@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pse.trace.format._events import MessageFlag
+from pse.trace.format._field_values import Array
 from pse.trace.query._group_reduce import Groups
 from pse.trace.query._names import Names
-from pse.trace.store._files import Array
 
 
 @dataclass(frozen=True)

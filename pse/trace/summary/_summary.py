@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pse.trace.format._events import NONE, EventType, MessageFlag
-from pse.trace.query import _mpi as mpi
+from pse.trace.format._field_values import Array
 from pse.trace.query._group_reduce import Groups
+from pse.trace.query._messages import match_messages, message_ends
+from pse.trace.query._mpi import MpiTraffic, mpi_traffic
 from pse.trace.query._names import Names
-from pse.trace.query._reader import Trace
 from pse.trace.query._selection import EVERYTHING, Selection
-from pse.trace.query._tables import match_messages, message_ends
-from pse.trace.store._files import Array
+from pse.trace.query._trace import Trace
 from pse.trace.summary._partition_summary import partition_rows
 from pse.trace.summary._summary_rows import (
     CallRow,
@@ -56,7 +56,7 @@ def summarize(trace: Trace, selection: Selection = EVERYTHING) -> Summary:
     memory = selection.of(trace, trace.memory())
     ends = message_ends(trace)
     messages = match_messages(*ends)
-    routines = mpi.routine_calls(trace)
+    routines = trace.routine_calls()
     return Summary(
         path=str(trace.path),
         program=definitions.program if definitions else "",
@@ -72,7 +72,7 @@ def summarize(trace: Trace, selection: Selection = EVERYTHING) -> Summary:
         waits=waits,
         queues=_queue_rows(names, selection.of(trace, trace.queue_depths())),
         routines=_routine_rows(selection.of(trace, routines[0]), routines[1]),
-        communicators=tuple(_communicator_row(row) for row in mpi.traffic(trace) if row.rank in ranks),
+        communicators=tuple(_communicator_row(row) for row in mpi_traffic(trace) if row.rank in ranks),
         ranks=_rank_rows(names, trace, selection, busy, waiting, memory),
         problems=trace.problems,
     )
@@ -83,9 +83,7 @@ def _timed(
 ) -> tuple[Row, dict[int, int]]:
     """Rows of what is selected of a table of blocks, and the time of each rank in any block in the window."""
     begin, end = (name for name in table.dtype.names or () if name in ("enter", "leave", "begin", "end"))
-    first, last = selection.window(trace)
-    times = np.minimum(table[end], last) - np.maximum(table[begin], first)
-    spent = _time_by_rank(table["rank"], np.maximum(times, 0))
+    spent = _time_by_rank(table["rank"], selection.window(trace).lengths(table[begin], table[end]))
     return rows(names, selection.of(trace, table)), spent
 
 
@@ -191,7 +189,7 @@ def _routine_rows(calls: Array, routines: list[str]) -> tuple[RoutineRow, ...]:
     )
 
 
-def _communicator_row(row: mpi.MpiTraffic) -> CommunicatorRow:
+def _communicator_row(row: MpiTraffic) -> CommunicatorRow:
     fields = {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
     return CommunicatorRow(**fields | {"communicator": row.communicator.name, "size": row.communicator.size})
 
@@ -250,9 +248,8 @@ def _rank_span(trace: Trace, selection: Selection, rank: int) -> int:
     """How long a rank was there in the window of time."""
     if not len(trace.events(rank)):
         return 0
-    begin, end = trace.run_times(rank, np.array(trace.files[rank].times, "<u8")).tolist()
-    first, last = selection.window(trace)
-    return max(int(min(end, last)) - int(max(begin, first)), 0)
+    begin, end = trace.run_times(rank, np.array(trace.files[rank].times, "<u8"))
+    return int(selection.window(trace).lengths(begin, end))
 
 
 def _share(part: Any, whole: Any) -> float:

@@ -18,9 +18,8 @@ from matplotlib.patches import Patch
 
 from pse.analysis import CriticalPath, Step, critical_path, shares
 from pse.trace import Selection, Trace
-from pse.trace.format import TraceError
+from pse.trace.format import Array, TraceError
 from pse.trace.query import Names
-from pse.trace.store import Array
 from pse.views.core._axes_decoration import (
     Total,
     draw_sums,
@@ -120,10 +119,7 @@ def draw_critical_path(
 def _selected(trace: Trace, selection: Selection, steps: Array) -> Array:
     chosen = steps[np.isin(steps["rank"], np.array(selection.ranks_of(trace), "<u4"))]
     chosen = chosen.copy()
-    if selection.begin is not None:
-        chosen["begin"] = np.maximum(chosen["begin"], round(selection.begin * 1e9))
-    if selection.end is not None:
-        chosen["end"] = np.minimum(chosen["end"], round(selection.end * 1e9))
+    chosen["begin"], chosen["end"] = selection.limits.clip(chosen["begin"], chosen["end"])
     chosen = chosen[chosen["end"] > chosen["begin"]]
     if selection.modules is not None or selection.tphs is not None:
         chosen = selection.of(trace, chosen)

@@ -16,9 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from pse.trace import Selection, Trace
-from pse.trace.format import TraceError
+from pse.trace.format import Array, TraceError
 from pse.trace.query import Names
-from pse.trace.store import Array
 from pse.trace.summary import seconds
 from pse.views.core._axes_decoration import grid, height_of_rows, name_rows, widest_name
 from pse.views.core._colours import Style, module_styles

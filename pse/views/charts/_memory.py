@@ -15,8 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from pse.trace import Selection, Trace
-from pse.trace.format import TraceError
-from pse.trace.store import Array
+from pse.trace.format import Array, TraceError
 from pse.views.core._axes_decoration import grid, height_of_rows, name_crowded_rows, widest_name
 from pse.views.core._figure import (
     BODY,
@@ -60,7 +59,8 @@ def draw_memory(
         raise TraceError("nothing to show: no memory for tags was allocated in this trace")
     width = width or WIDTH
     left = MARGIN + max(0.75, widest_name((row.label for row in shown), width) + 0.12)
-    begin, end = _window(trace, selection)
+    window = selection.window(trace)
+    begin, end = window.begin, max(window.end, window.begin + 1)
     edges = np.linspace(begin, end, max(100, int((width - left - MARGIN) * DPI)) + 1)
     arenas = _arenas(trace, changes, {row.host for row in shown}, edges)
     held = [_most(changes[changes["rank"] == row.rank], edges) for row in shown]
@@ -81,12 +81,6 @@ def draw_memory(
     time_axis(axes, begin, end)
     caption(figure, lines)
     return figure
-
-
-def _window(trace: Trace, selection: Selection) -> tuple[float, float]:
-    begin = 0.0 if selection.begin is None else selection.begin * 1e9
-    end = float(trace.span) if selection.end is None else min(selection.end * 1e9, float(trace.span))
-    return begin, max(end, begin + 1)
 
 
 def _arenas(trace: Trace, changes: Array, hosts: set[str], edges: Array) -> list[tuple[str, Array]]:

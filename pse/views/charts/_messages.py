@@ -16,11 +16,9 @@ from matplotlib.colors import LogNorm, Normalize, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from pse.analysis import all_messages
 from pse.trace import Selection, Trace
-from pse.trace.format import TraceError
-from pse.trace.query import mpi_messages
-from pse.trace.store import Array
+from pse.trace.format import Array, TraceError
+from pse.trace.query import all_messages, mpi_messages
 from pse.views.core._figure import (
     BODY,
     FONT,

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pse.trace import EventType, Phase, Selection, Trace, WaitReason
+from pse.trace.format import Array
 from pse.trace.query import Names
-from pse.trace.store import Array
 from pse.views.core._colours import Style, module_styles, routine_family, routine_styles, wait_colours
 from pse.views.core._rows import Row, rows
 
@@ -104,7 +104,8 @@ def module_bars(trace: Trace, selection: Selection) -> Bars:
     modules = [names.module(site) or names.site(site)[1] for site in sites]
     known = list(dict.fromkeys([*styles, *modules]))
     column = np.array([known.index(module) for module in modules])[index]
-    sums = _sums(place[calls["rank"]], column, _clipped(calls, "enter", "leave", selection), groups, known)
+    times = selection.limits.lengths(calls["enter"], calls["leave"])
+    sums = _sums(place[calls["rank"]], column, times, groups, known)
     counts = np.bincount(column, minlength=len(known))
     shares = [
         Share(name, styles.get(name, Style("#999999")), sums[:, i], int(counts[i]))
@@ -144,7 +145,7 @@ def _has_engine(trace: Trace) -> bool:
 
 def _reasons(waits: Array, selection: Selection, groups: list[str], place: Array) -> Iterator[Share]:
     colours = wait_colours()
-    times = _clipped(waits, "begin", "end", selection)
+    times = selection.limits.lengths(waits["begin"], waits["end"])
     for reason in WaitReason:
         chosen = waits["reason"] == reason
         name = reason.name.lower()
@@ -175,12 +176,7 @@ def _pieces(trace: Trace, rank: int, selection: Selection) -> tuple[Array, Array
     kind = trace.files[rank].events["type"]
     times = np.clip(trace.run_times(rank, trace.files[rank].events["time"]), 0, LATEST)
     inside = np.cumsum(np.isin(kind, _OPEN).astype("i1") - np.isin(kind, _CLOSE), dtype="i4") > 0
-    begin, end = times[:-1], times[1:]
-    if selection.begin is not None:
-        begin = np.maximum(begin, round(selection.begin * 1e9))
-    if selection.end is not None:
-        end = np.minimum(end, round(selection.end * 1e9))
-    spent = np.where(inside[:-1], 0, np.maximum(end - begin, 0))
+    spent = np.where(inside[:-1], 0, selection.limits.lengths(times[:-1], times[1:]))
     return _with_ends(trace, rank, kind)[1:], spent
 
 
@@ -231,17 +227,6 @@ def _places(trace: Trace, selection: Selection) -> tuple[list[str], Array]:
 
 def _group(row: Row) -> str:
     return row.group or row.label
-
-
-def _clipped(table: Array, begin: str, end: str, selection: Selection) -> Array:
-    """Time of each block within the selected window, ns."""
-    first, last = table[begin], table[end]
-    if selection.begin is not None:
-        first = np.maximum(first, round(selection.begin * 1e9))
-    if selection.end is not None:
-        last = np.minimum(last, round(selection.end * 1e9))
-    clipped: Array = np.maximum(last - first, 0)
-    return clipped
 
 
 def _exclusive(calls: Array) -> Array:

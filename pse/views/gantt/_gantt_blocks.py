@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 from matplotlib.path import Path
 
 from pse.trace import ModuleFlag, Trace
-from pse.trace.store import Array
+from pse.trace.format import Array
 from pse.views.core._colours import lighter
 from pse.views.core._figure import FONT, SMALL, duration_text, legend_name, text_width
 from pse.views.core._palette import darker, ink

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.trace.store import Array
+from pse.trace.format import Array
 from pse.views.core._colours import Style
 from pse.views.core._rows import Row
 

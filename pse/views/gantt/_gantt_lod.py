@@ -12,17 +12,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from pse.trace import EVENT_DTYPE, EventType, Selection, TextKind, Trace, TraceError, WaitReason
+from pse.trace.format import Array, low32
 from pse.trace.query import (
     MESSAGE_DTYPE,
-    PROGRAM,
+    PROGRAM_TPH,
     RANKED_EVENT_DTYPE,
-    between_ranks,
-    decode_texts,
-    low,
     match_messages,
+    messages_between_ranks,
     mpi_messages,
 )
-from pse.trace.store import Array, pieces
+from pse.trace.store import chunks, decode_texts
 from pse.views._blocks import Collector
 from pse.views.core._colours import (
     OTHER,
@@ -118,7 +117,7 @@ class _Work:
 
     def _sample(self) -> int:
         """What share of the messages to look at, of `ALL`."""
-        if self.tphs is not None and PROGRAM not in self.tphs:
+        if self.tphs is not None and PROGRAM_TPH not in self.tphs:
             return ALL
         total = sum(len(self.trace.events(row.rank)) for row in self.rows)
         here = total * min(1.0, 3 * (self.end - self.begin) / max(1, self.trace.span))
@@ -168,7 +167,7 @@ class _Work:
         edges = _to_clock(trace, rank, self.edges)
         width = int(np.diff(edges).min())
         collector = Collector(edges, width, self.site_categories, 0, self.tphs, self.sample)
-        for piece in pieces(events):
+        for piece in chunks(events):
             collector.take(piece)
         collector.finish()
         sends, mpi_sends, merged, _ = collector.counts
@@ -228,7 +227,7 @@ class _Work:
         among = sum(self.trace.files[row.rank].counts[EventType.PARTITION_SEND] for row in self.rows)
         if among > MOST_MESSAGES:
             return messages, count + among, True
-        partitions = self._shown(between_ranks(self.trace.partition_messages()))
+        partitions = self._shown(messages_between_ranks(self.trace.partition_messages()))
         return np.concatenate([messages, partitions]), count + len(partitions), is_sampled
 
     def _tag_messages(self) -> Array:
@@ -274,21 +273,16 @@ def window(trace: Trace, selection: Selection) -> tuple[int, int]:
     TraceError
         It lies outside of the run.
     """
-    begin = 0 if selection.begin is None else max(0, round(selection.begin * 1e9))
-    end = trace.span if selection.end is None else min(trace.span, round(selection.end * 1e9))
-    if begin > trace.span or end < 0:
-        raise TraceError(
-            f"nothing happened in that window of time: the run is from 0 to {trace.span / 1e9:.6g} s"
-        )
-    begin = min(begin, LONGEST)
-    return begin, max(min(end, begin + LONGEST), begin + 1)
+    chosen = selection.window(trace)
+    begin = min(chosen.begin, LONGEST)
+    return begin, max(min(chosen.end, begin + LONGEST), begin + 1)
 
 
 def tph_names(trace: Trace, begins: Array) -> dict[int, str]:
     """Name TPHs by the counters of their loops, from their CONTEXT_BEGIN: ``i = 1, k = 3``."""
     loops = {loop.id: loop.counter for loop in trace.definitions.loops} if trace.definitions else {}
     found: dict[int, str] = {}
-    columns = (begins["tph"], begins["a"], begins["b"].view("<i8"), low(begins["c"]))
+    columns = (begins["tph"], begins["a"], begins["b"].view("<i8"), low32(begins["c"]))
     for tph, parent, value, loop in zip(*(column.tolist() for column in columns), strict=True):
         own = f"{loops[loop] or 'round'} = {value}" if loop in loops else ""
         found.setdefault(tph, ", ".join(filter(None, [found.get(parent), own])))

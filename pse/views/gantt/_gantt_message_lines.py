@@ -17,9 +17,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
 from pse.trace import NONE, Selection, Trace
-from pse.trace.format import EdgeDefinition
-from pse.trace.query import NOBODY, PROGRAM, readers
-from pse.trace.store import Array
+from pse.trace.format import Array, EdgeDefinition
+from pse.trace.query import NO_CALL, PROGRAM_TPH, message_consumers
 from pse.views.core._figure import duration_text
 from pse.views.gantt._gantt_blocks import HALF
 from pse.views.gantt._gantt_data import CALL, Blocks, RowBlocks
@@ -65,7 +64,7 @@ class Ways:
             yield Line2D([], [], color=MANY, linewidth=0.9, label="way of a TPH")
 
     def _name(self, tph: int) -> str:
-        known = "the program" if tph == PROGRAM else self.found.tph_names.get(tph)
+        known = "the program" if tph == PROGRAM_TPH else self.found.tph_names.get(tph)
         return f"{known} (TPH {tph})" if known else f"TPH {tph}"
 
     def _notes(self) -> Iterator[str]:
@@ -116,7 +115,9 @@ class Ways:
         place = {one.row.rank: index for index, one in enumerate(self.found.rows)}
         calls = {one.row.rank: _Calls(one, self.found) for one in self.found.rows}
         is_all = self.edges and not self.parts
-        read = readers(self.messages, lambda rank: calls[rank].calls, self.edges) if is_all else None
+        read = (
+            message_consumers(self.messages, lambda rank: calls[rank].calls, self.edges) if is_all else None
+        )
         for index, message in enumerate(self.messages):
             sent[index] = calls[int(message["sender"])].defining(message)
             mine = calls[int(message["receiver"])]
@@ -150,16 +151,16 @@ class _Calls:
     def next(self, message: Any, edges: Mapping[int, EdgeDefinition]) -> int:
         """The first call after a message that may have read it: of a few of many that is all one can tell."""
         if message["edge"] == NONE:
-            return NOBODY
+            return NO_CALL
         mine = (self.calls["tph"] == message["tph"]) & (self.calls["begin"] >= message["received"])
         if int(message["edge"]) in edges:
             mine &= np.isin(self.calls["site"], edges[int(message["edge"])].targets)
-        return int(np.argmax(mine)) if mine.any() else NOBODY
+        return int(np.argmax(mine)) if mine.any() else NO_CALL
 
     def reading(self, message: Any, call: int) -> float:
         """Where the line of a message that this call read ends."""
         time = int(message["received"])
-        begin = int(self.calls["begin"][call]) if call != NOBODY else time
+        begin = int(self.calls["begin"][call]) if call != NO_CALL else time
         return self._bridged(time, begin, time, at=begin)
 
     def _bridged(self, begin: int, end: int, otherwise: int, at: int | None = None) -> float:

@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
 from pse.trace import EventType, Selection, Trace
-from pse.trace.store import Array
+from pse.trace.format import Array
 from pse.views.core._figure import FONT, SMALL, bytes_text
 from pse.views.gantt._gantt_blocks import HALF
 from pse.views.gantt._gantt_data import Blocks

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pse.trace import NONE, EventType, Trace
+from pse.trace.format import Array
 from pse.trace.query import Selection
-from pse.trace.store import Array
 from pse.views.core._rows import Row
 from pse.views.page._kinds import Kinds
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from pse.trace import EventType, Trace, WaitReason
-from pse.trace.query import Selection, between_ranks, mpi_messages
-from pse.trace.store import Array
+from pse.trace.format import Array
+from pse.trace.query import Selection, messages_between_ranks, mpi_messages
 from pse.trace.summary import seconds
 from pse.views.core._rows import Row, rows
 from pse.views.core._selection_caption import selected_text, start_text
@@ -130,7 +130,7 @@ def _messages(trace: Trace, selection: Selection, shown: Sequence[Row]) -> tuple
 
 def _all_messages(trace: Trace) -> Array:
     """Hand-overs of tags and messages among partitions; messages of MPI where there are none."""
-    messages = np.concatenate([trace.messages(), between_ranks(trace.partition_messages())])
+    messages = np.concatenate([trace.messages(), messages_between_ranks(trace.partition_messages())])
     if len(messages):
         return messages
     found = mpi_messages(trace)
@@ -159,9 +159,10 @@ def _message_columns(
 
 def _window(trace: Trace, selection: Selection, found: Sequence[Lane]) -> tuple[int, int]:
     """What was selected; else all up to the last block: what comes after it is only the end of processes."""
-    begin = int(max(0, (selection.begin or 0) * 1e9))
+    window = selection.window(trace)
+    begin = window.begin
     if selection.end is not None:
-        return begin, int(min(trace.span, selection.end * 1e9))
+        return begin, window.end
     last = max(int(lane.entries["end"].max(initial=begin)) for lane in found)
     return begin, min(trace.span, last + (last - begin) // 100) if last > begin else trace.span
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pse.trace import NONE, Trace, WaitReason
+from pse.trace.format import Array
 from pse.trace.query import Names
-from pse.trace.store import Array
 from pse.views.core._colours import OTHER, Style, module_styles, routine_family, routine_styles, wait_colours
 from pse.views.core._palette import ink
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pse.trace import Trace
+from pse.trace.format import Array
 from pse.trace.query import Selection
-from pse.trace.store import Array
 from pse.trace.summary import seconds
 from pse.views.core._rows import Row
 

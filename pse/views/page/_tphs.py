@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pse.trace import EventType, Trace
-from pse.trace.query import low
-from pse.trace.store import Array
+from pse.trace.format import Array, low32
 
 
 class TphTable:
@@ -32,7 +31,7 @@ class TphTable:
         self._parents, self._counters, self._loops = (np.zeros(len(at), "<i8") for _ in range(3))
         self._parents[is_known] = self.places(parents[at[is_known] - 1])
         self._counters[is_known] = counters[at[is_known] - 1].view("<i8")
-        self._loops[is_known] = low(loops[at[is_known] - 1]).astype("<i8") + 1
+        self._loops[is_known] = low32(loops[at[is_known] - 1]).astype("<i8") + 1
 
     def places(self, numbers: Array) -> Array:
         """The page's number of each TPH; 0 for none, and for one that isn't wanted."""
@@ -42,7 +41,7 @@ class TphTable:
         """What the page embeds: number, TPH around it, loop (from 1), value of its counter."""
         return {
             "tph_high": self.numbers >> np.uint64(32),
-            "tph_low": low(self.numbers),
+            "tph_low": low32(self.numbers),
             "tph_parent": self._parents,
             "tph_loop": self._loops,
             "tph_counter": self._counters,

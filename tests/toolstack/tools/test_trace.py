@@ -8,8 +8,8 @@ import pytest
 
 import pse.trace
 from pse.trace import NONE, Collective, EventType, TextKind
-from pse.trace.query import _mpi as mpi
-from pse.trace.query._tables import high, low
+from pse.trace.format import high32, low32
+from pse.trace.query import mpi_communicators
 
 PROGRAMS = Path(__file__).parent / "programs"
 INT = 4
@@ -37,7 +37,9 @@ def traced(program, stacked_program, directory):
 
 def ends(events):
     """Number, partner and tag of messages' events."""
-    return list(zip(events["a"].tolist(), low(events["b"]).tolist(), high(events["b"]).tolist(), strict=True))
+    return list(
+        zip(events["a"].tolist(), low32(events["b"]).tolist(), high32(events["b"]).tolist(), strict=True)
+    )
 
 
 def test_times_of_threads_are_in_order(program, stacked_program, directory):
@@ -68,13 +70,13 @@ def test_messages_and_requests(traced, ranks):
 
 def check_requests(trace, rank, sends, posted, received):
     """Each start has a number of its own, and ends once: complete or cancelled."""
-    started = Counter(high(np.concatenate([sends["c"], posted["c"]])).tolist())
+    started = Counter(high32(np.concatenate([sends["c"], posted["c"]])).tolist())
     assert max(started.values()) == 1
-    complete = high(trace.select(rank, EventType.MPI_SEND_COMPLETE)["c"]).tolist()
-    cancelled = high(trace.select(rank, EventType.MPI_REQUEST_CANCEL)["c"]).tolist()
-    of_receives = [number for number in high(received["c"]).tolist() if number]
-    assert sorted(complete) == sorted(high(sends["c"]).tolist())
-    assert sorted(of_receives + cancelled) == sorted(high(posted["c"]).tolist())
+    complete = high32(trace.select(rank, EventType.MPI_SEND_COMPLETE)["c"]).tolist()
+    cancelled = high32(trace.select(rank, EventType.MPI_REQUEST_CANCEL)["c"]).tolist()
+    of_receives = [number for number in high32(received["c"]).tolist() if number]
+    assert sorted(complete) == sorted(high32(sends["c"]).tolist())
+    assert sorted(of_receives + cancelled) == sorted(high32(posted["c"]).tolist())
     assert len(received) - len(of_receives) == 2  # MPI_Mrecv has no request.
 
 
@@ -101,20 +103,20 @@ def test_collective_operations_say_root_and_bytes(traced, ranks):
         found = zip(ended["flags"].tolist(), ended["a"].tolist(), ended["b"].tolist(), strict=True)
         assert list(found) == [(row[0], *row[2:]) for row in expected]
         assert begun["c"].tolist() == ended["c"].tolist()
-        assert [bool(number) for number in high(begun["c"])] == [False] * 6 + [True]  # MPI_Ibarrier
+        assert [bool(number) for number in high32(begun["c"])] == [False] * 6 + [True]  # MPI_Ibarrier
 
 
 def test_communicators_are_the_same_on_all_ranks(traced):
     trace = traced(3)
-    by_rank = [mpi.communicators(trace, rank) for rank in range(3)]
+    by_rank = [mpi_communicators(trace, rank) for rank in range(3)]
     named = [{made.name: made for made in known.values()} for known in by_rank]
     assert {known["MPI_COMM_WORLD"] for known in named} == {named[0]["MPI_COMM_WORLD"]}
     even, odd = named[0]["half of the world"], named[1]["half of the world"]
     assert named[2]["half of the world"] == even != odd
     assert (even.leader, even.size, odd.leader, odd.size) == (0, 2, 1, 1)
     members = trace.select(0, EventType.MPI_COMMUNICATOR_RANKS)
-    mine = members[low(members["a"]) == even.number]
-    assert [low(mine["b"]), high(mine["b"]), low(mine["c"])] == [0, 2, NONE]
+    mine = members[low32(members["a"]) == even.number]
+    assert [low32(mine["b"]), high32(mine["b"]), low32(mine["c"])] == [0, 2, NONE]
     assert len(trace.select(0, EventType.MPI_COMMUNICATOR_FREE)) == 1
 
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from pse.trace.format._events import EventType, Phase
+from pse.trace.format._field_values import Array
 from pse.trace.interchange.otf2 import _mapping as rules
 from pse.trace.interchange.otf2._definition_writer import TYPE_DOUBLE, TYPE_INT64, TYPE_UINT64
 from pse.trace.interchange.otf2._mapping import Rule
 from pse.trace.interchange.otf2._records import EVENTS, I64, POINTER, U8, U32, U64, UNDEFINED, Library
 from pse.trace.interchange.otf2._symbols import Terms
-from pse.trace.store._files import Array
 
 NO_STATUS = -(2**63)
 AROUND = {"ProgramBegin", "ProgramEnd"}

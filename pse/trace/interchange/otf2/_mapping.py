@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from pse.trace.format._events import NONE, Collective, EventType
-from pse.trace.query._tables import high, low
-from pse.trace.store._files import Array
+from pse.trace.format._field_values import Array, high32, low32
 
 PREFIX = "PSE::"
 """Begins the names of all attributes, so that they meet nobody else's."""
@@ -206,7 +205,7 @@ def column(events: Array, source: str) -> Array:
     if not half:
         whole: Array = events[name]
         return whole
-    return low(events[name]) if half == "low" else high(events[name])
+    return low32(events[name]) if half == "low" else high32(events[name])
 
 
 def streams(events: Array) -> Array:
@@ -216,7 +215,12 @@ def streams(events: Array) -> Array:
     OTF2 they are below 2**31.
     """
     mixed = np.zeros(len(events), "<u8")
-    for values in (events["tph"], events["site"].astype("<u8"), events["c"], high(events["b"]).astype("<u8")):
+    for values in (
+        events["tph"],
+        events["site"].astype("<u8"),
+        events["c"],
+        high32(events["b"]).astype("<u8"),
+    ):
         mixed = (mixed ^ values) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
     numbers: Array = mixed >> np.uint64(33)

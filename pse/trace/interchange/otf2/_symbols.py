@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pse.trace.format._events import NONE, EventType, TextKind, ValueKind, WaitReason
+from pse.trace.format._field_values import Array, high32, low32
 from pse.trace.interchange.otf2._definition_writer import (
     COMM_LOCATIONS,
     COMM_SELF,
@@ -20,9 +21,7 @@ from pse.trace.interchange.otf2._definition_writer import (
 )
 from pse.trace.interchange.otf2._records import UNDEFINED
 from pse.trace.query._names import Names
-from pse.trace.query._reader import Trace
-from pse.trace.query._tables import high, low
-from pse.trace.store._files import Array
+from pse.trace.query._trace import Trace
 
 _VALUES: dict[int, int] = {
     ValueKind.UNSIGNED: TYPE_UINT64,
@@ -172,11 +171,11 @@ class _Communicators:
 
     def _read(self, rank: int, events: Array) -> None:
         columns = (
-            low(events["a"]),
-            high(events["a"]),
-            low(events["b"]),
-            high(events["b"]),
-            high(events["c"]),
+            low32(events["a"]),
+            high32(events["a"]),
+            low32(events["b"]),
+            high32(events["b"]),
+            high32(events["c"]),
         )
         for number, parent, leader, named, place in zip(*(c.tolist() for c in columns), strict=True):
             key = (leader, named)
@@ -187,8 +186,8 @@ class _Communicators:
                 self.parents.setdefault(key, (rank, parent))
 
     def _read_members(self, rank: int, events: Array) -> None:
-        columns: list[Any] = [low(events["a"]), high(events["a"])]
-        columns += [part(events[name]) for name in "bc" for part in (low, high)]
+        columns: list[Any] = [low32(events["a"]), high32(events["a"])]
+        columns += [part(events[name]) for name in "bc" for part in (low32, high32)]
         for number, first, *members in zip(*(c.tolist() for c in columns), strict=True):
             key = self.keys.get((rank, number), (rank, number))
             listed = self._listed.setdefault(key, {})

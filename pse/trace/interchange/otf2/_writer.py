@@ -22,6 +22,7 @@ import numpy as np
 from pse import __version__
 from pse.trace.format._errors import TraceError
 from pse.trace.format._events import EventType
+from pse.trace.format._field_values import Array
 from pse.trace.interchange._output import new_directory
 from pse.trace.interchange._progress import Progress
 from pse.trace.interchange._streams import Stream, streams
@@ -47,9 +48,8 @@ from pse.trace.interchange.otf2._records import (
     Otf2Error,
 )
 from pse.trace.interchange.otf2._symbols import Terms
-from pse.trace.query._reader import Trace
 from pse.trace.query._selection import Selection
-from pse.trace.store._files import Array
+from pse.trace.query._trace import Trace
 
 CREATOR = f"pse {__version__}"
 DEFINITIONS, PROGRAM = "PSE::definitions", "PSE::program"

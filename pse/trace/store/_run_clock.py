@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pse.trace.format._events import EventType
-from pse.trace.query._tables import low
-from pse.trace.store._files import Array, RankFile
+from pse.trace.format._field_values import Array, low32
+from pse.trace.store._rank_file import RankFile
 
 ONE_CLOCK = 1_000_000  # ns; what is more isn't the error of a comparison with itself.
 
@@ -177,7 +177,7 @@ def _compared(file: RankFile, hosts: Mapping[int, str]) -> Iterator[tuple[int, C
     if not file.counts[EventType.CLOCK_SYNC]:
         return
     syncs = file.events[file.types == EventType.CLOCK_SYNC]
-    references = low(syncs["c"])
+    references = low32(syncs["c"])
     for reference in np.unique(references).tolist():
         host = hosts.get(reference, f"the host of rank {reference}")
         yield reference, _comparison(host, syncs[references == reference])

@@ -17,14 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pse.trace._reading import merge, scan
 from pse.trace.format._errors import TraceError
 from pse.trace.format._events import EVENT_DTYPE, HEADER_DTYPE, SCHEMA_VERSION, State
-from pse.trace.store._chunked_reading import PIECE, pieces
-
-Array = npt.NDArray[Any]
+from pse.trace.format._field_values import Array
+from pse.trace.store._chunked_reading import CHUNK, chunks
 
 BYTE_ORDER = 0x01020304
 MOST_RANKS = 1 << 22  # Tables by rank stay small.
@@ -109,7 +107,7 @@ def merge_rank_files(first: RankFile, second: RankFile) -> RankFile:
     The events are copied, as they must be; at equal times those of `first` come first.
     """
     events = np.empty(len(first.events) + len(second.events), EVENT_DTYPE)
-    merge(raw(first.events), raw(second.events), raw(events))
+    merge(as_bytes(first.events), as_bytes(second.events), as_bytes(events))
     events, types, counts, times, _ = _looked_through(first.rank, events, len(events))
     return replace(
         first,
@@ -122,7 +120,7 @@ def merge_rank_files(first: RankFile, second: RankFile) -> RankFile:
     )
 
 
-def raw(records: Array) -> Array:
+def as_bytes(records: Array) -> Array:
     """Contiguous records or rows as bytes, as the kernels want them."""
     return records.view("u1").reshape(-1)
 
@@ -197,9 +195,9 @@ def _looked_through(
     Gives them, their types, how many there are of each, their first and last time, and what is wrong.
     """
     types, found, count = np.zeros(len(records), "u1"), np.zeros(FOUND + MOST_TYPES, "<u8"), 0
-    for piece in pieces(records):
-        count += scan(raw(piece), certain, types[count : count + len(piece)], found)
-        if count % PIECE:
+    for chunk in chunks(records):
+        count += scan(as_bytes(chunk), certain, types[count : count + len(chunk)], found)
+        if count % CHUNK:
             break
     earliest, latest, _, backwards, furthest, *counts = found[1:].tolist()
     problems = []

@@ -13,20 +13,20 @@ from pathlib import Path
 
 import numpy as np
 
-from pse.trace.query._reader import Trace
+from pse.trace.format._field_values import Array
 from pse.trace.store._directory import RESIDUALS
-from pse.trace.store._files import Array
+from pse.trace.store._trace_files import TraceFiles
 
 RESIDUAL_DTYPE = np.dtype("<i2")
 PARTS = 65536
 
 
-def residuals(trace: Trace, rank: int) -> Array | None:
+def residuals(trace: TraceFiles, rank: int) -> Array | None:
     """Parts of a ns to add to the times of a rank's events.
 
     Parameters
     ----------
-    trace : Trace
+    trace : TraceFiles
         The trace.
     rank : int
         The rank.

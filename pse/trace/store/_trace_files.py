@@ -1,8 +1,6 @@
-"""A trace as it lies on disk: definitions, the ranks' files, and what is wrong with them.
+"""The trace of a run as it lies on disk: definitions, the ranks' files, and what is wrong with them.
 
 What is there is shown: a missing or damaged file of one rank is a problem with a name, not the end.
-
-May touch: nothing; everything is read-only.
 """
 
 from __future__ import annotations
@@ -12,27 +10,25 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Self
 
 import numpy as np
 
 from pse.trace.format._definitions import Definitions
 from pse.trace.format._errors import TraceError
 from pse.trace.format._events import EVENT_DTYPE, EventType
-from pse.trace.query import _mpi as mpi, _partition_messages as partition_messages, _tables as tables
-from pse.trace.query._clocks import RunClock
-from pse.trace.store._chunked_reading import pieces
+from pse.trace.format._field_values import Array
+from pse.trace.store._chunked_reading import chunks
 from pse.trace.store._directory import FILE_NAME, RANK_FILE, read_definitions, read_program
-from pse.trace.store._files import MOST_TYPES, Array, RankFile, merge_rank_files, open_rank_file
-from pse.trace.store._trace_defects import gathered
-
-if TYPE_CHECKING:
-    from pse.trace.query._selection import Selection
+from pse.trace.store._rank_file import MOST_TYPES, RankFile, merge_rank_files, open_rank_file
+from pse.trace.store._run_clock import RunClock
+from pse.trace.store._text_records import decode_texts
+from pse.trace.store._trace_defects import merge_alike
 
 
 @dataclass(frozen=True)
-class Trace:
-    """The trace of one run, opened by `open`.
+class TraceFiles:
+    """The files of one run's trace: definitions, the events of all ranks, and a clock for all of them.
 
     Parameters
     ----------
@@ -56,6 +52,22 @@ class Trace:
     problems: tuple[str, ...]
     clock: RunClock
     program_text: str | None = None
+
+    @classmethod
+    def open(cls, directory: str | os.PathLike[str]) -> Self:
+        """Open the trace in a directory; see `pse.trace.open`."""
+        path = Path(directory)
+        names = _list(path)
+        problems: list[str] = []
+        definitions = _definitions(path, names, problems)
+        files = _open_files(path, names, definitions, problems)
+        if not files:
+            raise TraceError(f"{path}: nothing of this trace can be read: {'; '.join(merge_alike(problems))}")
+        for rank in sorted(files):
+            problems += files[rank].problems
+        clock = RunClock(files, {rank.rank: rank.host for rank in definitions.ranks} if definitions else {})
+        text = _program(path, definitions, problems)
+        return cls(path, definitions, files, merge_alike([*problems, *clock.problems]), clock, text)
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -99,121 +111,16 @@ class Trace:
         width = EVENT_DTYPE.itemsize // 8
         chosen = np.empty((sum(file.counts[kind] for kind in types), width), "<u8")
         at = made = 0
-        for piece in pieces(events) if len(chosen) else ():
-            places = np.flatnonzero(wanted[file.types[at : at + len(piece)]])
-            words = piece.view("<u8").reshape(-1, width)  # Copied faster than records.
+        for chunk in chunks(events) if len(chosen) else ():
+            places = np.flatnonzero(wanted[file.types[at : at + len(chunk)]])
+            words = chunk.view("<u8").reshape(-1, width)  # Copied faster than records.
             words.take(places, axis=0, out=chosen[made : made + len(places)], mode="clip")
-            at, made = at + len(piece), made + len(places)
+            at, made = at + len(chunk), made + len(places)
         return chosen.view(EVENT_DTYPE).reshape(-1)
 
     def texts(self, rank: int) -> dict[tuple[int, int], str]:
-        """Names that a rank gave to things numbered by itself, by (`TextKind`, number)."""
-        return tables.texts(self, rank)
-
-    def module_calls(self) -> Array:
-        """All module calls: structured array of `tables.MODULE_CALL_DTYPE`, by rank, then in order.
-
-        A call that a crash interrupted is there too: not `complete`, `leave` is the rank's last event.
-        """
-        return tables.module_calls(self)
-
-    def messages(self) -> Array:
-        """All messages of which both ends are there: structured array of `tables.MESSAGE_DTYPE`."""
-        return tables.match_messages(*tables.message_ends(self)).matched
-
-    def unmatched_messages(self) -> tuple[Array, Array]:
-        """Sends without their receive, and receives without their send: arrays of `RANKED_EVENT_DTYPE`."""
-        found = tables.match_messages(*tables.message_ends(self))
-        return found.sends, found.receives
-
-    def partition_messages(self) -> Array:
-        """All messages among partitions: array of `partition_messages.PARTITION_MESSAGE_DTYPE`.
-
-        Those of which only one end is there come last, with -1 as the time of the other.
-        """
-        return partition_messages.partition_messages(self)
-
-    def partition_collectives(self) -> Array:
-        """All collective operations among partitions, a row for each partition: by rank, then in order.
-
-        An array of `partition_messages.PARTITION_COLLECTIVE_DTYPE`.
-        """
-        return partition_messages.partition_collectives(self)
-
-    def waits(self) -> Array:
-        """All waits: structured array of `tables.WAIT_DTYPE`, by rank, then in order.
-
-        A wait that the end of the trace interrupted is there too: not `complete`, `end` is the last event.
-        """
-        return tables.waits(self)
-
-    def memory(self) -> Array:
-        """All changes of held memory: structured array of `tables.MEMORY_DTYPE`, by time."""
-        return tables.memory(self)
-
-    def queue_depths(self) -> Array:
-        """All samples of queue depths: structured array of `tables.QUEUE_DTYPE`, by rank, then in order."""
-        return tables.queue_depths(self)
-
-    def routine_calls(self) -> tuple[Array, list[str]]:
-        """All calls of MPI routines, and the routines' names: array of `mpi.ROUTINE_CALL_DTYPE`."""
-        return mpi.routine_calls(self)
-
-    def frame(self, name: str, selection: Selection | None = None) -> Any:
-        """One of the tables as a pandas data frame: names instead of numbers, times in seconds.
-
-        Parameters
-        ----------
-        name : str
-            ``module_calls``, ``waits``, ``messages``, ``memory``, ``queue_depths`` or ``routine_calls``.
-        selection : Selection, optional
-            What part of it.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each of the table's; ``processor`` is a number, ``root``, or nothing.
-
-        Raises
-        ------
-        TraceError
-            There is no such table, pandas is missing, or the selection names what isn't there.
-        """
-        from pse.trace.query import _frames as frames
-
-        return frames.frame(self, name, selection)
-
-
-def open(directory: str | os.PathLike[str]) -> Trace:
-    """Open the trace in a directory.
-
-    Parameters
-    ----------
-    directory : path
-        What was given to ``pse run --trace``.
-
-    Returns
-    -------
-    Trace
-        All that is usable; `Trace.problems` says what isn't.
-
-    Raises
-    ------
-    TraceError
-        There is no such directory, it holds no trace, or nothing in it is usable.
-    """
-    path = Path(directory)
-    names = _list(path)
-    problems: list[str] = []
-    definitions = _definitions(path, names, problems)
-    files = _open_files(path, names, definitions, problems)
-    if not files:
-        raise TraceError(f"{path}: nothing of this trace can be read: {'; '.join(gathered(problems))}")
-    for rank in sorted(files):
-        problems += files[rank].problems
-    clock = RunClock(files, {rank.rank: rank.host for rank in definitions.ranks} if definitions else {})
-    text = _program(path, definitions, problems)
-    return Trace(path, definitions, files, gathered([*problems, *clock.problems]), clock, text)
+        """Names that a rank gave to what it numbers itself, by (`TextKind`, number)."""
+        return decode_texts(self.select(rank, EventType.TEXT))
 
 
 def _list(path: Path) -> list[str]:

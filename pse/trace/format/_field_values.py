@@ -1,10 +1,25 @@
-"""Values of counters: 64 bits, and a kind that says how to read them."""
+"""What the 64 bits of a record's field hold: two numbers, or the value of a counter."""
 
 from __future__ import annotations
 
 import struct
+from typing import Any
+
+import numpy.typing as npt
 
 from pse.trace.format._events import ValueKind
+
+Array = npt.NDArray[Any]
+
+
+def low32(values: Array) -> Array:
+    """Low 32 bits of a field that holds two numbers."""
+    return (values & 0xFFFFFFFF).astype("<u4")
+
+
+def high32(values: Array) -> Array:
+    """High 32 bits of a field that holds two numbers."""
+    return (values >> 32).astype("<u4")
 
 
 def bits_of(value: float) -> int:
