@@ -1,15 +1,14 @@
 """A problem-solving environment: compose modules in a ``.coven`` program, run it on MPI, see what happened.
 
-This file is a thin façade.  It holds the version and nothing that costs import time: every rank imports it.
-The rooms behind it, from the ground up, are ``language``, ``graph``, ``memory``, ``trace``, ``modules``,
-``runtime``, ``cluster``, ``notebook``, ``bench`` and ``cli``; a room imports only rooms below it.
+Every rank imports this file: it holds nothing that costs import time.  The rooms behind it are described in
+docs/design.md; a room imports only rooms below it.
 """
 
 from typing import Any
 
 from pse._unbuilt import install as _explain_unbuilt_extensions
+from pse._version import __version__
 
-__version__ = "0.1.0.dev0"
 __all__ = ["__version__", "experiment", "module", "run"]
 
 _explain_unbuilt_extensions()

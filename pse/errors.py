@@ -1,8 +1,7 @@
-"""The exception root of the whole product: what went wrong, what to do, and the exit code it means.
+"""The root of all errors that a user may see: what went wrong, what to do, and the exit code that it means.
 
-Every room raises these; the command line prints ``error: …`` and ``help: …`` and leaves with ``exit_code``.
-Mistakes *in a program* are diagnostics (``diagnostics.py``), many per pass; these exceptions are for
-everything that ends a command at once.
+Every room's errors derive from these classes; the command line prints ``error: …`` and ``help: …`` and leaves
+with `exit_code`.  What is wrong *in a program* are diagnostics (`pse.language.diagnostics`), many in one pass.
 """
 
 from typing import Any

@@ -107,7 +107,7 @@ cdef class Arena:
         if not _SMALLEST <= capacity <= total:
             raise errors.capacity_error(capacity, _SMALLEST, total)
         if pse_arena_create(&self.handle, capacity):
-            raise errors.system_error(errno, f"an arena of {errors.size_text(capacity)} can't be made")
+            raise errors.system_error(errno, f"an arena of {errors.exact_size(capacity)} can't be made")
         return self
 
     @staticmethod

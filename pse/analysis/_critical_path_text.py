@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pse.analysis._critical_path import CriticalPath, Step
+from pse.text import count_text, share_text, time_text
 from pse.trace.query import Trace
-from pse.trace.summary import seconds, share
 
 Shares = Sequence[tuple[str, str, int, int]]
 
@@ -22,13 +22,13 @@ def tell(trace: Trace, path: CriticalPath, counted: Shares) -> Iterator[str]:
     jumps = int((path.steps["kind"] == Step.HANDOVER).sum())
     ranks = len(np.unique(path.steps["rank"]))
     yield (
-        f"critical path of {seconds(_length(path))}: {jumps:,} hand-over{'s' * (jumps != 1)}, "
+        f"critical path of {time_text(_length(path))}: {count_text(jumps, 'hand-over')}, "
         f"{ranks:,} of {len(trace.ranks):,} ranks"
     )
     width = max(len(label) for label, *_ in counted)
     yield f"{'':{width}}  {'time':>8}  {'share':>6}  {'times':>9}"
     for label, _, time, count in counted:
-        yield f"{label:{width}}  {seconds(time):>8}  {share(time / _length(path)):>6}  {count:9,}"
+        yield f"{label:{width}}  {time_text(time):>8}  {share_text(time / _length(path)):>6}  {count:9,}"
 
 
 def to_json(trace: Trace, path: CriticalPath, counted: Shares) -> dict[str, Any]:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from pse.analysis._tph_history import CallStep, HandoverStep, Life, Step
 from pse.analysis._tph_partitions import CollectiveStep, MessageStep
-from pse.trace.store import number_ranges
-from pse.trace.summary import seconds, share, size
+from pse.text import count_text, list_text, moment_text, ranges_text, share_text, size_text, time_text
 
 WIDTH = 26  # Of the column of ranks.
 
@@ -31,13 +30,15 @@ def _head(life: Life) -> Iterator[str]:
     begins = [begin for _, begin, _ in life.ranks if begin is not None]
     if begins:
         first = next(rank for rank, begin, _ in life.ranks if begin is not None)
-        last = f", at {_moment(max(begins))} on the last of {len(life.ranks):,}" if len(begins) > 1 else ""
-        yield f"came into being at {_moment(min(begins))} on rank {first}{last}"
-    calls = f"{life.calls:,} module call{'s' * (life.calls != 1)}, {seconds(life.module_time)}"
-    tags = f"{life.handovers:,} hand-over{'s' * (life.handovers != 1)}"
-    yield f"{calls}; {tags}: {size(life.shared)} by descriptor, {size(life.moved)} moved"
+        last = (
+            f", at {moment_text(max(begins))} on the last of {len(life.ranks):,}" if len(begins) > 1 else ""
+        )
+        yield f"came into being at {moment_text(min(begins))} on rank {first}{last}"
+    calls = f"{count_text(life.calls, 'module call')}, {time_text(life.module_time)}"
+    tags = f"{count_text(life.handovers, 'hand-over')}"
+    yield f"{calls}; {tags}: {size_text(life.shared)} by descriptor, {size_text(life.moved)} moved"
     exchanges = ((life.messages, "message"), (life.collectives, "collective operation"))
-    if among := " and ".join(f"{count:,} {name}{'s' * (count != 1)}" for count, name in exchanges if count):
+    if among := list_text(count_text(count, name) for count, name in exchanges if count):
         yield f"{among} among partitions"
 
 
@@ -47,7 +48,7 @@ def _ends(life: Life) -> Iterator[str]:
         yield f"{max(ends)[0] / 1e9:11.6f}  {f'rank {max(ends)[1]}':<{WIDTH}}  it is gone from the last rank"
     lost = [rank for rank, begin, end in life.ranks if begin is not None and end is None]
     if lost:
-        yield f"its end is not in the trace on rank{'s' * (len(lost) > 1)} {number_ranges(lost)}"
+        yield f"its end is not in the trace on rank{'s' * (len(lost) > 1)} {ranges_text(lost)}"
 
 
 def _step(step: Step) -> Iterator[str]:
@@ -59,11 +60,11 @@ def _step(step: Step) -> Iterator[str]:
 
 
 def _message(step: MessageStep) -> Iterator[str]:
-    ways = [f"{size(step.bytes)} {step.way}"]
+    ways = [f"{size_text(step.bytes)} {step.way}"]
     if step.sender != step.receiver and step.arrived is not None:
-        ways.append(f"arrived after {seconds(step.arrived - step.time)}")
+        ways.append(f"arrived after {time_text(step.arrived - step.time)}")
     if step.taken is not None and step.arrived is not None:
-        ways.append(f"taken {seconds(step.taken - step.arrived)} later")
+        ways.append(f"taken {time_text(step.taken - step.arrived)} later")
     ways += ["its arrival is not in the trace"] * (step.arrived is None)
     where = f"rank {step.sender} → {step.receiver}" if step.sender != step.receiver else f"rank {step.sender}"
     what = f"message with tag {step.tag} from partition {step.source} to {step.target}, by {step.label}"
@@ -72,9 +73,11 @@ def _message(step: MessageStep) -> Iterator[str]:
 
 def _collective(step: CollectiveStep) -> Iterator[str]:
     end = (
-        f"all were done after {seconds(step.done - step.time)}" if step.done is not None else "it never ended"
+        f"all were done after {time_text(step.done - step.time)}"
+        if step.done is not None
+        else "it never ended"
     )
-    later = seconds(step.last_came - step.time)
+    later = time_text(step.last_came - step.time)
     last = f"partition {step.last} on rank {step.last_rank} came last, {later} later"
     what = f"{step.operation} of {step.partitions:,} partitions, in {step.label}: {last}; {end}"
     yield f"{step.time / 1e9:11.6f}  {f'rank {step.rank}':<{WIDTH}}  {what}"
@@ -83,18 +86,18 @@ def _collective(step: CollectiveStep) -> Iterator[str]:
 def _call(step: CallStep) -> Iterator[str]:
     for waited in step.waited:
         what = f"for {waited.tag}" if waited.reason == "input" and waited.tag else f"({waited.reason})"
-        yield f"{'':11}  {'':<{WIDTH}}  waited {what} {seconds(waited.time)}"
-    time = f"{seconds(step.duration)}{' FAILED' * step.failed}" if step.complete else "the trace ends in it"
+        yield f"{'':11}  {'':<{WIDTH}}  waited {what} {time_text(waited.time)}"
+    time = f"{time_text(step.duration)}{' FAILED' * step.failed}" if step.complete else "the trace ends in it"
     part = f" of partition {step.partition}" if step.partition is not None else ""
-    cpu = f", CPU {share(step.cpu / step.duration)}" if step.duration and step.complete else ""
+    cpu = f", CPU {share_text(step.cpu / step.duration)}" if step.duration and step.complete else ""
     what = f"{step.label}{f' ({_line(step.place)})' if step.place else ''}{part}"
     yield f"{step.time / 1e9:11.6f}  {_where(step):<{WIDTH}}  {what}: {time}{cpu}"
 
 
 def _handover(step: HandoverStep) -> Iterator[str]:
-    amount = f"{size(step.bytes)} {step.way}" if step.bytes else step.way
-    arrived = f"arrived after {seconds(max(0, step.arrived - step.time))}"
-    read = f", in the queue {seconds(step.read - step.arrived)}" if step.read is not None else ""
+    amount = f"{size_text(step.bytes)} {step.way}" if step.bytes else step.way
+    arrived = f"arrived after {time_text(max(0, step.arrived - step.time))}"
+    read = f", in the queue {time_text(step.read - step.arrived)}" if step.read is not None else ""
     reader = f" until {step.reader}" if step.reader else ""
     where = f"rank {step.sender} → {step.receiver}"
     what = f"{step.tag} of {step.source}: {amount}, {arrived}{read}{reader}"
@@ -113,7 +116,3 @@ def _at(place: str) -> str:
 
 def _line(place: str) -> str:
     return f"line {place.rsplit(':', 2)[-2]}" if place.count(":") >= 2 else place
-
-
-def _moment(time: int) -> str:
-    return f"{time / 1e9:.6f} s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pse.analysis._wait_chain import Chain, Handover, Link, Message
-from pse.trace.summary import seconds, size
+from pse.text import moment_text, size_text, time_text
 
 PROGRAM = "the program"
 LONG = 1_000_000
@@ -37,11 +37,6 @@ def tell(chain: Chain) -> Iterator[str]:
     yield from _end(chain)
 
 
-def moment_text(time: int) -> str:
-    """A moment of the run in seconds, to the microsecond, as options take it: ``0.076106 s``."""
-    return f"{time / 1e9:.6f} s"
-
-
 def _link(link: Link, chain: Chain) -> Iterator[str]:
     yield f"{link.name} {_doing(link)}"
     if times := _times(link):
@@ -49,7 +44,7 @@ def _link(link: Link, chain: Chain) -> Iterator[str]:
     if link.ended_by is not None:
         yield f"  {_ended(link, link.ended_by)}"
     if link.meanwhile:
-        spent = ", ".join(f"{name} {seconds(time)}" for name, time in link.meanwhile[:4])
+        spent = ", ".join(f"{name} {time_text(time)}" for name, time in link.meanwhile[:4])
         yield f"  from then until it handed over: {spent}"
 
 
@@ -102,7 +97,9 @@ def _times(link: Link) -> str:
         return f"its last event is at {moment_text(link.begin)}"
     if not link.complete:
         return f"from {moment_text(link.begin)} on; the trace doesn't show the end of it"
-    return f"for {seconds(link.end - link.begin)}, from {moment_text(link.begin)} to {moment_text(link.end)}"
+    return (
+        f"for {time_text(link.end - link.begin)}, from {moment_text(link.begin)} to {moment_text(link.end)}"
+    )
 
 
 def _ended(link: Link, end: Handover) -> str:
@@ -110,7 +107,7 @@ def _ended(link: Link, end: Handover) -> str:
         return f"it never ended; rank {end.rank} should have ended it"
     at = moment_text(end.time)
     if end.tag:
-        amount = f"{size(end.bytes)} {end.way}" if end.bytes else end.way
+        amount = f"{size_text(end.bytes)} {end.way}" if end.bytes else end.way
         return f"until rank {end.rank} handed over {end.tag} at {at} ({amount}){_late(link, end)}"
     if end.message is not None:
         return f"until rank {end.rank} {_did(link, end)} at {at}{_amount(end)}{_late(link, end)}{_last(end)}"
@@ -135,7 +132,7 @@ def _did(link: Link, end: Handover) -> str:
 
 
 def _amount(end: Handover) -> str:
-    amount = f"{size(end.bytes)} {end.way}".strip() if end.bytes else end.way
+    amount = f"{size_text(end.bytes)} {end.way}".strip() if end.bytes else end.way
     return f" ({amount})" if amount else ""
 
 
@@ -153,7 +150,7 @@ def _last(end: Handover) -> str:
 def _late(link: Link, end: Handover) -> str:
     """A rank that sleeps may be woken late, where others have its core."""
     late = (link.end or 0) - end.time
-    return f", and it awoke {seconds(late)} later" if link.complete and late > 1_000_000 else ""
+    return f", and it awoke {time_text(late)} later" if link.complete and late > 1_000_000 else ""
 
 
 def _end(chain: Chain) -> Iterator[str]:

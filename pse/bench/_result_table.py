@@ -7,6 +7,7 @@ from rich.table import Table
 
 from pse.bench._figures import Figure, Result
 from pse.bench._machine import BUSY_SHARE
+from pse.text import number_text, share_text
 
 HEADINGS = ("figure", "median", "least – greatest", "target", "", "against", "measured", "ratio")
 
@@ -31,23 +32,15 @@ def cells(figure: Figure) -> tuple[str, ...]:
     low, high = figure.spread
     own = (
         figure.name,
-        f"{format_number(figure.value)} {figure.unit}",
-        f"{format_number(low)} – {format_number(high)}",
-        f"{'≤' if figure.sense == '<=' else '≥'} {format_number(figure.target)} {figure.unit}",
+        f"{number_text(figure.value)} {figure.unit}",
+        f"{number_text(low)} – {number_text(high)}",
+        f"{'≤' if figure.sense == '<=' else '≥'} {number_text(figure.target)} {figure.unit}",
         "holds" if figure.holds else "missed",
     )
     if figure.against is None or figure.ratio is None:
         return (*own, "", "", "")
     peer = figure.against
-    return (*own, peer.name, f"{format_number(peer.value)} {peer.unit}", f"{format_number(figure.ratio)} ×")
-
-
-def format_number(value: float) -> str:
-    """Write a number with three significant digits, and no exponent."""
-    size = abs(value)
-    if size >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 0.1 or value == 0 else f"{value:.3f}"
+    return (*own, peer.name, f"{number_text(peer.value)} {peer.unit}", f"{number_text(figure.ratio)} ×")
 
 
 def place(result: Result) -> str:
@@ -67,6 +60,6 @@ def busy_warning(result: Result) -> str | None:
     if in_use < BUSY_SHARE:
         return None
     return (
-        f"{100 * in_use:.0f} % of this machine's cores were in use before the bench started; "
+        f"{share_text(in_use)} of this machine's cores were in use before the bench started; "
         "times are worth little, ratios something"
     )

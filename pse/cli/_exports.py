@@ -13,7 +13,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextCo
 
 from pse import trace
 from pse.cli import _selection
-from pse.errors import UsageError
 from pse.trace.interchange import Progress, export_chrome, export_otf2, import_otf2
 
 WRITERS: dict[str, Callable[[trace.Trace, Path, trace.Selection, Progress], list[str]]] = {
@@ -40,12 +39,11 @@ def export_command(directory: str, form: str, output: Path, selection: trace.Sel
     otf2 is for Vampir, SCALASCA and all that read Score-P's traces (OUT/traces.otf2); chrome is JSON for
     ui.perfetto.dev and chrome://tracing.
     """
-    with _translated():
-        opened = trace.open(directory)
-        for problem in opened.problems:
-            click.echo(f"warning: {problem}", err=True)
-        with _shown("exporting") as progress:
-            notes = WRITERS[form](opened, output, selection, progress)
+    opened = trace.open(directory)
+    for problem in opened.problems:
+        click.echo(f"warning: {problem}", err=True)
+    with _shown("exporting") as progress:
+        notes = WRITERS[form](opened, output, selection, progress)
     _tell(notes)
 
 
@@ -56,7 +54,7 @@ def export_command(directory: str, form: str, output: Path, selection: trace.Sel
 )
 def import_command(anchor: Path, output: Path) -> None:
     """Make a trace from an OTF2 archive, as Score-P writes it: FILE is its traces.otf2."""
-    with _translated(), _shown("importing") as progress:
+    with _shown("importing") as progress:
         notes = import_otf2(anchor, output, progress)
     _tell(notes)
 
@@ -64,14 +62,6 @@ def import_command(anchor: Path, output: Path) -> None:
 def _tell(notes: list[str]) -> None:
     for note in notes:
         click.echo(f"warning: {note}", err=True)
-
-
-@contextlib.contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except trace.TraceError as error:
-        raise UsageError(error.message, help=error.help) from error
 
 
 class _Shown(Progress):

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from pse import trace
-from pse.errors import UsageError
 
 _OPTIONS = (
     click.option("--processor", multiple=True, metavar="P", help="Processors: 0-3,7 or root."),
@@ -27,10 +26,7 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def command(*args: Any, **kwargs: Any) -> Any:
         given = {name: kwargs.pop(name) for name in _NAMES}
-        try:
-            selection = trace.Selection.parse(**given)
-        except trace.TraceError as error:
-            raise UsageError(error.message, help=error.help) from error
+        selection = trace.Selection.parse(**given)
         return function(*args, selection=selection, **kwargs)
 
     for option in reversed(_OPTIONS):

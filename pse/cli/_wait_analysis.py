@@ -17,7 +17,6 @@ from pse.analysis import (
     shares,
     why as ask,
 )
-from pse.errors import UsageError
 
 FORM = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
@@ -37,11 +36,8 @@ FORM = click.option(
 @FORM
 def why(directory: str, rank: int, time: str, form: str) -> None:
     """Say what a rank was waiting for at a moment, and for whom, along the chain."""
-    try:
-        opened = trace.open(directory)
-        chain = ask(opened, rank, moment(opened, time))
-    except trace.TraceError as error:
-        raise UsageError(error.message, help=error.help) from error
+    opened = trace.open(directory)
+    chain = ask(opened, rank, moment(opened, time))
     _print(opened, form, chain.to_json(), why_text.tell(chain))
 
 
@@ -54,11 +50,8 @@ def why(directory: str, rank: int, time: str, form: str) -> None:
 @FORM
 def follow(directory: str, tph: str, begin: float | None, end: float | None, limit: int, form: str) -> None:
     """Tell the life of one TPH: its calls, waits and hand-overs on all ranks."""
-    try:
-        opened = trace.open(directory)
-        life = life_of(opened, tph, begin=begin, end=end, limit=limit)
-    except trace.TraceError as error:
-        raise UsageError(error.message, help=error.help) from error
+    opened = trace.open(directory)
+    life = life_of(opened, tph, begin=begin, end=end, limit=limit)
     _print(opened, form, life.to_json(), follow_text.tell(life))
 
 
@@ -67,12 +60,9 @@ def follow(directory: str, tph: str, begin: float | None, end: float | None, lim
 @FORM
 def critical(directory: str, form: str) -> None:
     """Say what the end of a run waited for, back to its begin, and where that time went."""
-    try:
-        opened = trace.open(directory)
-        path = critical_path(opened)
-        counted = shares(opened, path)
-    except trace.TraceError as error:
-        raise UsageError(error.message, help=error.help) from error
+    opened = trace.open(directory)
+    path = critical_path(opened)
+    counted = shares(opened, path)
     _print(
         opened, form, critical_text.to_json(opened, path, counted), critical_text.tell(opened, path, counted)
     )

@@ -6,8 +6,6 @@ import sys
 import click
 
 from pse.cli.run import Processors
-from pse.errors import UsageError
-from pse.trace import TraceError
 
 
 @click.command("advise")
@@ -46,10 +44,7 @@ def command(
     from pse.advise.rewrite import show
 
     whatif = parse_whatif(processors, link, speeds, options, threads)
-    try:
-        found = advise(directory, program=program, whatif=whatif)
-    except TraceError as error:
-        raise UsageError(error.message, help=error.help) from error
+    found = advise(directory, program=program, whatif=whatif)
     if as_json:
         click.echo(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
     else:

@@ -7,7 +7,6 @@ import click
 from pse import trace
 from pse.cli import _exports, _wait_analysis as _following
 from pse.cli._selection import options
-from pse.errors import UsageError
 from pse.trace.summary import print_summary
 
 
@@ -31,10 +30,7 @@ command.add_command(_exports.import_command)
 @options
 def summary(directory: str, form: str, selection: trace.Selection) -> None:
     """Say where the time of a run went, what moved, and who waited for what."""
-    try:
-        counted = trace.summarize(trace.open(directory), selection)
-    except trace.TraceError as error:
-        raise UsageError(error.message, help=error.help) from error
+    counted = trace.summarize(trace.open(directory), selection)
     for problem in counted.problems:
         click.echo(f"warning: {problem}", err=True)
     if form == "json":

@@ -62,19 +62,16 @@ def command(
         raise UsageError(message, help="or write a .png, .svg or .pdf")
     if "gantt" not in chosen and (overlays or no_lines):
         raise UsageError("overlays and lines belong to the view gantt, which isn't asked for")
-    try:
-        opened = trace.open(directory)
-        for problem in opened.problems:
-            click.echo(f"warning: {problem}", err=True)
-        if form == "html":
-            _write_page(opened, output, selection)
-            return
-        sizes = {"width": width, "height": height}
-        gantt = {"overlays": overlays, "lines": not no_lines}
-        options = {name: sizes | gantt if name == "gantt" else sizes for name in chosen}
-        figures = _draw(opened, options, selection)
-    except trace.TraceError as error:
-        raise UsageError(error.message, help=error.help) from error
+    opened = trace.open(directory)
+    for problem in opened.problems:
+        click.echo(f"warning: {problem}", err=True)
+    if form == "html":
+        _write_page(opened, output, selection)
+        return
+    sizes = {"width": width, "height": height}
+    gantt = {"overlays": overlays, "lines": not no_lines}
+    options = {name: sizes | gantt if name == "gantt" else sizes for name in chosen}
+    figures = _draw(opened, options, selection)
     if form == "pdf" or len(chosen) == 1:
         views.save(list(figures.values()), output)
         return

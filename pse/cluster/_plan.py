@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pse.errors import UsageError
+from pse.text import count_text
 
 PIN = "pin"
 """In the place of a CPU share: every node has a core of its own, as far as there are enough."""
@@ -56,7 +57,7 @@ class Plan:
     @property
     def words(self) -> str:
         """Say it in words: ``4 nodes, links of 100 Mbit/s, 0.25 of a core each``."""
-        parts = [f"{self.nodes} node{'s' * (self.nodes != 1)}"]
+        parts = [f"{count_text(self.nodes, 'node')}"]
         parts.append(f"links of {rate_text(self.rate)}")
         if self.latency is not None:
             parts.append(f"{self.latency / 1000:g} ms of latency")

@@ -1,23 +1,18 @@
-"""What can go wrong with the arena, in words: what was asked for, what there is, what to do.
-
-Touches nothing.  This room imports no other, so these classes stand beside the product's own exception root;
-the command line shows their text and `help` in the same way.
-"""
+"""What can go wrong with the arena, in words: what was asked for, what there is, what to do."""
 
 from __future__ import annotations
 
 import os
 
+from pse.errors import RunError
+from pse.text import size_text
+
 # Codes of cext/arena/arena.h.
 FULL, NO_MEMORY, TOO_LARGE, SYSTEM, FOREIGN, MISMATCH = -1, -2, -3, -4, -5, -6
 
 
-class ArenaError(Exception):
-    """Something about the shared arena; `help` says what to do about it."""
-
-    def __init__(self, message: str, *, help: str | None = None) -> None:
-        super().__init__(message)
-        self.help = help
+class ArenaError(RunError):
+    """Something is wrong with the shared arena (exit code 3); `help` says what to do about it."""
 
 
 class ArenaMemoryError(ArenaError, MemoryError):
@@ -28,17 +23,9 @@ class ArenaSystemError(ArenaError, OSError):
     """The system refused a call that the arena needs, or the file is no arena."""
 
 
-def size_text(count: int) -> str:
-    """A number of bytes as people read it.
-
-    >>> size_text(96), size_text(65536), size_text(3 << 29)
-    ('96 B', '64 KiB', '1.5 GiB')
-    """
-    value, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
-    while value >= 1024 and len(units) > 1:
-        value /= 1024
-        units.pop(0)
-    return f"{value:.4g} {units[0]}"
+def exact_size(count: int) -> str:
+    """Write a size so precisely that two sizes in one message differ where they should."""
+    return size_text(count, 4, zeros=False)
 
 
 _ALLOCATION_HELP = {
@@ -52,8 +39,8 @@ _ALLOCATION_HELP = {
 def allocation_error(code: int, text: str, asked: int, in_use: int, capacity: int, errno: int) -> ArenaError:
     """The exception for a failed allocation of `asked` bytes."""
     if code == SYSTEM:
-        return system_error(errno, f"no memory for a block of {size_text(asked)}")
-    message = f"{text}: {size_text(asked)} asked for, {size_text(in_use)} of {size_text(capacity)} in use"
+        return system_error(errno, f"no memory for a block of {exact_size(asked)}")
+    message = f"{text}: {exact_size(asked)} asked for, {exact_size(in_use)} of {exact_size(capacity)} in use"
     if code == MISMATCH:
         return ArenaError(message, help=_ALLOCATION_HELP[code])
     return ArenaMemoryError(message, help=_ALLOCATION_HELP[code])
@@ -87,11 +74,11 @@ def capacity_error(capacity: int, smallest: int, total: int) -> ArenaError:
     """The exception for a capacity that makes no sense on this machine."""
     if capacity < smallest:
         return ArenaError(
-            f"an arena of {size_text(capacity)} is too small: it must hold at least {size_text(smallest)}",
+            f"an arena of {exact_size(capacity)} is too small: it must hold at least {exact_size(smallest)}",
             help="leave the size to the engine: options { arena = auto }",
         )
     return ArenaMemoryError(
-        f"an arena of {size_text(capacity)} is larger than the memory that this machine or its cgroup has,"
-        f" {size_text(total)}",
-        help=f"ask for less than {size_text(total)}, or leave it to the engine: options {{ arena = auto }}",
+        f"an arena of {exact_size(capacity)} is larger than the memory that this machine or its cgroup has,"
+        f" {exact_size(total)}",
+        help=f"ask for less than {exact_size(total)}, or leave it to the engine: options {{ arena = auto }}",
     )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from pse.errors import PseError
 from pse.language.diagnostics import Diagnostic, summary
 from pse.notebook._diagnostics import Diagnostics
-from pse.trace import TraceError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -107,7 +106,7 @@ def translated() -> Iterator[None]:
         yield
     except NotebookError:
         raise
-    except (PseError, TraceError) as error:
+    except PseError as error:
         raise NotebookError(error.message.rstrip(), help=error.help) from None
 
 

@@ -25,6 +25,7 @@ from pse.notebook._running import Job, chosen_cluster, mapping, options_given
 from pse.notebook._sweep import RUNS, Notes, Point, Run, Sweep, fingerprint, make_sweep
 from pse.runtime.launch import find_mpiexec
 from pse.runtime.status import share_bar
+from pse.text import duration_text
 
 if TYPE_CHECKING:
     from pse.cluster import Cluster
@@ -215,21 +216,8 @@ class _Runs:
         table = Table.grid(padding=(0, 2, 0, 0))
         bar = share_bar(done / whole, 30)
         elapsed = time.monotonic() - self._began
-        rest = f"about {_duration(elapsed / number * (count - number))} left" if number else ""
+        rest = f"about {duration_text(elapsed / number * (count - number))} left" if number else ""
         failed = [Text(f"{self._failed} failed", "red")] if self._failed else []
         table.add_row(f"{done} of {whole} runs", bar, *failed, rest)
         values = ", ".join(f"{name} = {value}" for name, value in point)
         return Group(table, Text(f"{values}; repeat {repeat + 1} of {self.sweep.repeats}", "dim"))
-
-
-def _duration(seconds: float) -> str:
-    """Write a duration for people.
-
-    Examples
-    --------
-    >>> _duration(42), _duration(150), _duration(9000)
-    ('42 s', '2.5 min', '2.5 h')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pse.notebook._diagnostics import Diagnostics
 from pse.notebook._display import show_figures
 from pse.notebook._errors import NotebookError, needed, translated
-from pse.runtime.status import Report, size_text, to_text
+from pse.runtime.status import Report, to_text
+from pse.text import list_text, size_text
 from pse.trace import Selection, Trace, TraceError, open as open_trace
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Result:
         try:
             return self.trace.frame(table, selection)
         except TraceError as error:
-            more = f"or, of the report, {' and '.join(REPORT_TABLES)}"
+            more = f"or, of the report, {list_text(REPORT_TABLES)}"
             raise NotebookError(error.message, help=f"{error.help}; {more}" if error.help else more) from None
 
     def view(self, name: str = "gantt", selection: Selection | None = None, **how: Any) -> Figure:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pse.notebook._display import show_figures
 from pse.notebook._errors import NotebookError, needed
+from pse.text import count_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,11 +111,7 @@ def _dress(axes: Axes, done: Any, what: str, bases: set[int]) -> None:
     axes.set_xticks(procs, [str(count) for count in procs])
     axes.set_xticks([], minor=True)
     axes.set_xlabel("processors")
-    base = (
-        f"{procs[0]} processor{'' if procs[0] == 1 else 's'}"
-        if len(bases) == 1
-        else "the fewest of each line"
-    )
+    base = f"{count_text(procs[0], 'processor')}" if len(bases) == 1 else "the fewest of each line"
     axes.set_ylabel(f"{what} over {base}")
     axes.grid(color="0.9", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)

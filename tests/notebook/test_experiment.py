@@ -15,7 +15,6 @@ pd = pytest.importorskip("pandas")
 import pse  # noqa: E402
 from pse.notebook import NotebookError  # noqa: E402
 from pse.notebook._errors import Interrupted  # noqa: E402
-from pse.notebook._experiment import _duration  # noqa: E402
 from pse.notebook._frames import Experiment, tidy  # noqa: E402
 from pse.notebook._medians import median  # noqa: E402
 from pse.notebook._programs import checked  # noqa: E402
@@ -418,10 +417,6 @@ def test_parameters_with_the_names_of_columns():
     frame = tidy(sweep, [Run(sweep.points[0], 0, 1.5, {})], "p")
     assert (frame["runs"][0], frame["param runs"][0], frame["param seconds"][0]) == (1, 7, 3)
     assert (frame.raw["seconds"][0], frame.raw["param seconds"][0]) == (1.5, 3)
-
-
-def test_durations_are_for_people():
-    assert [_duration(seconds) for seconds in (42, 150, 9000)] == ["42 s", "2.5 min", "2.5 h"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

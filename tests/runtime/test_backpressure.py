@@ -217,14 +217,14 @@ def test_an_arena_that_is_too_small_for_good_says_who_holds_what(tmp_path, flow)
         "needs shared memory, the arena is full, and no rank can ever free any"
     )
     assert f"{tmp_path}/chain.coven:8:3: module flow.join" in words
-    assert "the arena holds 4.0 of 5.0 MiB" in words
+    assert "the arena holds 4.00 MiB of 5.00 MiB" in words
     for line in (6, 7):
-        assert f"2.0 MiB in 1 buffers made by flow.produce at {tmp_path}/chain.coven:{line}:3" in words
+        assert f"2.00 MiB in 1 buffer made by flow.produce at {tmp_path}/chain.coven:{line}:3" in words
     assert "-o arena=SIZE" in failure.value.help
 
 
 def test_what_is_larger_than_the_arena_is_refused_at_once(tmp_path, flow):
-    words = r"module flow\.produce .*its output `\w+` is larger than the whole arena of 1\.0 MiB"
+    words = r"module flow\.produce .*its output `\w+` is larger than the whole arena of 1\.00 MiB"
     with pytest.raises(RunError, match=rf"chain\.coven:6:3: {words}") as failure:
         start(tmp_path, TOO_MUCH, capacity=MIB, items=MIB)
     assert "-o arena=SIZE" in failure.value.help

@@ -10,7 +10,7 @@ from pse.errors import UsageError
 from pse.language.types._options import read_pin
 from pse.program import place
 from pse.runtime._channel import sleep_exactly, wake_soon
-from pse.runtime.rank._cores import cores, text
+from pse.runtime.rank._cores import cores, cores_text
 
 PROGRAM = """coven 1
 import "k.py" { make, show }
@@ -79,7 +79,7 @@ def test_a_core_that_is_not_there_is_named(program):
 
 
 def test_cores_are_written_as_runs():
-    assert text([3, 1, 0, 7, 8]) == "0-1,3,7-8"
+    assert cores_text([3, 1, 0, 7, 8]) == "0-1,3,7-8"
 
 
 def test_the_scheduler_takes_what_it_is_asked():

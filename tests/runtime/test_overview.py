@@ -69,7 +69,7 @@ def test_everything_is_drawn_within_the_width(width):
         "4 of at most 100",
         "work:29",
         "75 %",
-        "1.0 MiB now, 2.0 MiB at most",
+        "1.00 MiB now, 2.00 MiB at most",
         "1 rank on other machines: not seen from here",
     ):
         assert words in text
@@ -97,7 +97,7 @@ def test_a_low_terminal_shows_the_busiest_of_many_threads(height):
     assert any(line.startswith("work:49 ") for line in lines)
     assert any(line.startswith("thread_49 ") for line in lines)
     assert any(re.fullmatch(r"… and \d+ threads with less to do *", line) for line in lines)
-    assert any("2.0 MiB at most" in line for line in lines)
+    assert any("2.00 MiB at most" in line for line in lines)
 
 
 def test_lines_of_call_sites_fit_a_terminal(prepared, monkeypatch):

@@ -132,32 +132,6 @@ def test_names_are_not_taken_for_markup(small_trace, definitions):
     assert "[bold]image" in shown(trace.summarize(trace.open(small_trace)), 80)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        *((0, "0 ns"), (999, "999 ns"), (1000, "1.00 µs"), (9_996, "10.0 µs"), (999_400, "999 µs")),
-        *((999_600, "1.00 ms"), (123_456_789, "123 ms"), (61e9, "61.0 s"), (3.6e12, "3,600 s")),
-    ],
-)
-def test_times_have_three_digits(value, expected):
-    assert text.seconds(value) == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (0, "0"),
-        (1023, "1023 B"),
-        (1024, "1.00 KiB"),
-        (1 << 28, "256 MiB"),
-        (3 << 29, "1.50 GiB"),
-        (1 << 55, "32.0 PiB"),
-    ],
-)
-def test_sizes_have_three_digits(value, expected):
-    assert text.size(value) == expected
-
-
 def test_the_command_prints_plain_text_without_a_terminal(pse, small_trace):
     done = pse("trace", "summary", small_trace)
     assert (done.code, done.err) == (0, "")

@@ -11,6 +11,7 @@ from pse.advise.model._program_subject import Subject
 from pse.advise.search._search import Candidate, Study
 from pse.advise.simulate._assignment import Machine
 from pse.language.check import For
+from pse.text import list_text, share_text
 
 TRUSTED = 0.3
 """A model that is off by more is no ground for a proposal, unless that brings much more."""
@@ -81,29 +82,24 @@ def _thread(told: Told, moved: list[Unit], label: str, chosen: Candidate) -> str
         u for u in told.units if u.parallel == parallel and threads[u.sites[0]] == label and u not in moved
     ]
     with_others = [name for unit in there if unit.weight > 0.01 * weight for name in unit.names]
-    share = f"{_listed(names)} {verbs[0]} the CPU {100 * cpu / weight if weight else 0:.0f} %"
+    share = f"{list_text(names)} {verbs[0]} the CPU {share_text(cpu / weight if weight else 0)}"
     time = f"of the {weight / told.places(parallel):.3g} s {it} {verbs[1]}"
     on = " on each processor" if parallel and told.measured.processors > 1 else ""
     them, their = ("it", "its") if len(names) == 1 else ("them", "their")
     where = f"give {them} a thread of {their} own, {label}"
     if with_others:
-        where = f"put {them} on {label}, with {_listed(list(dict.fromkeys(with_others)))}"
+        where = f"put {them} on {label}, with {list_text(list(dict.fromkeys(with_others)))}"
     ends = f"others compute while {it} {verbs[3]}"
     if cpu >= 0.5 * weight:
         ends = f"{it} {verbs[2]} while others wait"
     return f"{share} {time}{on}: {where}, and {ends}"
 
 
-def _listed(names: list[str]) -> str:
-    """Write a list as people do: a, b and c."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
 def for_none(told: Told, now: Candidate) -> list[str]:
     """Say why a program should be left as it is."""
     off = abs(told.missed)
     if off > TRUSTED:
-        return [f"leave it as it is: the model misses too much of this run ({100 * off:.0f} %) to be trusted"]
+        return [f"leave it as it is: the model misses too much of this run ({share_text(off)}) to be trusted"]
     return [f"leave it as it is: {reason}" for reason in list(_obstacles(told, now))[:1]]
 
 
@@ -111,17 +107,17 @@ def _obstacles(told: Told, now: Candidate) -> Iterator[str]:
     movable = [unit for unit in told.units if unit.weight > 0]
     busy, link = _cpu(told), _link(told)
     if len(movable) == 1:
-        names = _listed(list(movable[0].names))
+        names = list_text(list(movable[0].names))
         yield f"{names} is all that it does, or has to stay together: there is nothing to part"
     if busy >= BUSY:
-        yield f"the cores are busy {100 * min(busy, 1):.0f} % of the time; threads would only take turns"
+        yield f"the cores are busy {share_text(min(busy, 1))} of the time; threads would only take turns"
     if link >= BUSY:
-        yield f"the links are busy {100 * min(link, 1):.0f} % of the time, whatever threads do"
+        yield f"the links are busy {share_text(min(link, 1))} of the time, whatever threads do"
     if told.measured.threads > 1:
         yield "no other assignment of its calls to threads is faster by more than noise"
     yield (
         "its calls need each other's results one after the other (cores busy"
-        f" {100 * min(busy, 1):.0f} %, links {100 * min(link, 1):.0f} %): other threads would wait, too"
+        f" {share_text(min(busy, 1))}, links {share_text(min(link, 1))}): other threads would wait, too"
     )
 
 

@@ -10,6 +10,7 @@ from typing import TextIO
 
 from pse.advise.rewrite._advice import Advice
 from pse.advise.search._prediction import Prediction
+from pse.text import time_text
 
 Piece = tuple[str, str]
 """Text and the style it has on a terminal."""
@@ -42,7 +43,8 @@ def show(advice: Advice, stream: TextIO, *, applying: bool = False) -> None:
 def _pieces(advice: Advice, applying: bool) -> Iterator[Piece]:
     off = advice.simulated / advice.measured - 1
     yield f"{advice.program}", "bold"
-    yield f": the run took {seconds(advice.measured)}; simulated, it takes {100 * abs(off):.1f} % ", ""
+    measured = time_text(1e9 * advice.measured)
+    yield f": the run took {measured}; simulated, it takes {100 * abs(off):.1f} % ", ""
     yield ("more" if off >= 0 else "less") + "\n", ""
     if advice.supposed:
         yield f"supposed: {advice.supposed}\n", "yellow"
@@ -65,9 +67,9 @@ def _pieces(advice: Advice, applying: bool) -> Iterator[Piece]:
 
 
 def _time(name: str, prediction: Prediction, more: str) -> Iterator[Piece]:
-    between = f"{seconds(prediction.low)} to {seconds(prediction.high)}"
+    between = f"{time_text(1e9 * prediction.low)} to {time_text(1e9 * prediction.high)}"
     yield f"  {name}  ", ""
-    yield f"{seconds(prediction.seconds):>8}", "bold cyan"
+    yield f"{time_text(1e9 * prediction.seconds):>8}", "bold cyan"
     yield f"   ({between})", "dim"
     yield f"{more}\n", "bold green" if more and "less" in more else "bold red"
 
@@ -82,11 +84,3 @@ def _changes(advice: Advice) -> Iterator[Piece]:
     for edit in advice.proposal:
         yield f"  line {edit.line:<4} {edit.what:<{width}}  {edit.before} → ", ""
         yield f"{edit.after}\n", "bold"
-
-
-def seconds(value: float) -> str:
-    """Write a time with three digits: ``4.34 s``, ``12.3 ms``."""
-    unit, size = next((u, s) for u, s in (("s", 1.0), ("ms", 1e-3), ("µs", 0.0)) if value >= s)
-    scaled = value / (size or 1e-6)
-    digits = 0 if scaled >= 100 else 1 if scaled >= 10 else 2
-    return f"{scaled:.{digits}f} {unit}"

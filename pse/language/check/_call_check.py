@@ -31,6 +31,7 @@ from pse.language.types._types import (
     Pattern,
     Type,
 )
+from pse.text import count_text
 
 
 class CallCheck(CallReports):
@@ -87,7 +88,7 @@ class CallCheck(CallReports):
 
     def _wrong_number(self, wanted: list[Parameter]) -> None:
         listed = ", ".join(p.name for p in wanted)
-        takes = f"{len(wanted)} input{'s' * (len(wanted) != 1)}" + (f" ({listed})" if wanted else "")
+        takes = f"{count_text(len(wanted), 'input')}" + (f" ({listed})" if wanted else "")
         given = len(self.node.arguments)
         message = f"`{self.node.callee.text}` takes {takes}; {given} {'is' if given == 1 else 'are'} given"
         self.fail("E0301", message, self.node.span)
@@ -332,4 +333,4 @@ def named_tag(context: Context, argument: sx.CallArgument) -> TagEntity | None:
 
 
 def _axes(count: int) -> str:
-    return f"{count} axis" if count == 1 else f"{count} axes"
+    return count_text(count, "axis", "axes")

@@ -6,7 +6,7 @@ input is named once at the call.  Everything else inside has names of its own (`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from pse.language.check._call_check import named_tag
@@ -22,6 +22,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
 from pse.language.types._types import Type
+from pse.text import count_text
 
 Walk = Callable[[Context, sx.Block], tuple[Statement, ...]]
 """Checks the statements of a block (handed in by ``statements``, which calls this file)."""
@@ -102,18 +103,15 @@ def _counts(context: Context, node: sx.Call, segment: sx.Segment) -> bool:
             context.report(error("E0307", message, argument.span, notes=notes))
             return False
     if len(wanted) != len(given):
-        message = f"segment `{name}` takes {_number(wanted, 'input')}; {len(given)} given"
+        message = f"segment `{name}` takes {count_text(len(wanted), 'input')}; {len(given)} given"
         context.report(error("E0301", message, node.span, notes=notes))
         return False
     if len(segment.outputs) != len(node.outputs):
-        message = f"segment `{name}` gives {_number(segment.outputs, 'output')}; {len(node.outputs)} named"
+        outputs = count_text(len(segment.outputs), "output")
+        message = f"segment `{name}` gives {outputs}; {len(node.outputs)} named"
         context.report(error("E0302", message, node.span, notes=notes))
         return False
     return _distinct(context, node)
-
-
-def _number(fields: Sequence[sx.Field], word: str) -> str:
-    return f"{len(fields)} {word}{'s' * (len(fields) != 1)}"
 
 
 def _distinct(context: Context, node: sx.Call) -> bool:

@@ -11,6 +11,7 @@ from pse.language.check._written import written_distribution
 from pse.language.diagnostics._diagnostic import error
 from pse.language.syntax import ast as sx
 from pse.language.types._types import Distribution, Type
+from pse.text import count_text
 
 
 @dataclass
@@ -71,7 +72,7 @@ def targets(check: CallCheck, kind: str) -> list[Target | None] | None:
     wanted, given = check.signature.outputs, check.node.outputs
     if len(wanted) != len(given):
         listed = ", ".join(p.name for p in wanted)
-        gives = f"{len(wanted)} output{'s' * (len(wanted) != 1)}" + (f" ({listed})" if wanted else "")
+        gives = f"{count_text(len(wanted), 'output')}" + (f" ({listed})" if wanted else "")
         named = f"{len(given)} {'is' if len(given) == 1 else 'are'} named"
         message = f"`{check.node.callee.text}` gives {gives}; {named}"
         check.fail("E0302", message, check.node.span)

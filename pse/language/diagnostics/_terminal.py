@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 from pse.language.diagnostics._diagnostic import Diagnostic, Severity, render, render_pieces
+from pse.text import count_text
 
 STYLES = {
     "error": "bold red",
@@ -44,4 +45,4 @@ def summary(diagnostics: Iterable[Diagnostic]) -> str:
     listed = list(diagnostics)
     errors = sum(d.severity is Severity.ERROR for d in listed)
     counts = ((errors, "error"), (len(listed) - errors, "warning"))
-    return ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in counts if count)
+    return ", ".join(count_text(count, word) for count, word in counts if count)

@@ -15,6 +15,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as syntax
 from pse.language.syntax._ast_builder import span_of
 from pse.language.syntax._lexer import PROGRAM_KEYWORDS
+from pse.text import list_text
 
 LANGUAGE_VERSION = 1
 """The version of the language that this checker knows."""
@@ -115,7 +116,7 @@ def _expected(accepted: Collection[str]) -> str:
     words += sorted(_SPELLING.get(kind, f"`{kind.lower()}`") for kind in left - {"SEMICOLON"} - _OPERATORS)
     if not 1 <= len(words) <= 5:
         return ""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    return list_text(words, "or")
 
 
 def _short(text: str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from pse.errors import RunError
 from pse.language.check import CallSite
 from pse.modules.messaging import COLLECTIVES
+from pse.text import ranges_text
 
 WAIT = np.dtype(
     [("tph", "u8"), ("index", "i8"), ("kind", "u4"), ("scope", "u4"), ("partition", "u4"),
@@ -174,13 +175,6 @@ def _listed(lines: Any) -> str:
 
 def _numbers(partitions: Sequence[int]) -> str:
     """Partitions as people list them: partitions 0 to 3, 7."""
-    runs: list[list[int]] = []
-    for partition in partitions:
-        if runs and runs[-1][-1] == partition - 1:
-            runs[-1].append(partition)
-        else:
-            runs.append([partition])
-    words = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
-    if not words:
+    if not partitions:
         return "no partition"
-    return f"partition{'s' if len(partitions) > 1 else ''} {', '.join(words)}"
+    return f"partition{'s' if len(partitions) > 1 else ''} {ranges_text(partitions, ' to ')}"

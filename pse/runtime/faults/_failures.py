@@ -13,8 +13,7 @@ from pse.runtime._sequencer import Sequencer
 from pse.runtime.faults import _deadlock as deadlock, _partition_errors as mailfaults
 from pse.runtime.plan._projection import Projection
 from pse.runtime.plan._tables import ArgumentKind
-
-MIB = 1 << 20
+from pse.text import count_text, list_text, size_text
 
 
 def ended_by(result: int, sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
@@ -96,7 +95,7 @@ def no_memory(sequencer: Sequencer, projection: Projection) -> RunError:
 
 def too_large(sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
     """Name a call whose output never fits the arena."""
-    capacity = f" of {arena.statistics().capacity / MIB:.1f} MiB" if arena else ""
+    capacity = f" of {size_text(arena.statistics().capacity)}" if arena else ""
     return RunError(
         f"{stopped_at(sequencer, projection)}: {_made(sequencer, projection)} is larger than the whole "
         f"arena{capacity}",
@@ -110,7 +109,7 @@ def _made(sequencer: Sequencer, projection: Projection) -> str:
     arguments = projection.arguments[first : first + count]
     slots = {slot for kind, slot, _ in arguments if kind == ArgumentKind.MAKE}
     tags = [f"`{tag}`" for (tag, _), number in projection.slots.items() if number in slots]
-    return f"its output {' or '.join(tags)}" if tags else "an output"
+    return f"its output {list_text(tags, 'or')}" if tags else "an output"
 
 
 def broken_plan(sequencer: Sequencer, projection: Projection) -> RunError:
@@ -144,11 +143,11 @@ def held(arena: Arena, projection: Projection) -> str:
             continue
         held_by[block.site] += block.bytes
         blocks[block.site] += 1
-    lines = [f"  the arena holds {statistics.in_use / MIB:.1f} of {statistics.capacity / MIB:.1f} MiB:"]
+    lines = [f"  the arena holds {size_text(statistics.in_use)} of {size_text(statistics.capacity)}:"]
     for number, size in held_by.most_common(10):
         site = projection.sites.get(number)
         maker = f"made by {site.label} at {site.span}" if site else "made by the engine"
-        lines.append(f"  {size / MIB:10.1f} MiB in {blocks[number]} buffers {maker}")
+        lines.append(f"  {size_text(size):>10} in {count_text(blocks[number], 'buffer')} {maker}")
     return "\n".join(lines)
 
 

@@ -20,6 +20,7 @@ from mpi4py import MPI
 from pse.errors import PseError
 from pse.runtime.rank._node import Node
 from pse.runtime.supervise._backoff import Backoff
+from pse.text import count_text
 
 _READY, _FOLLOWS, _KNOWS_WHY = range(3)
 """What a rank says: it could; the first rank of its node couldn't; it couldn't, and knows why."""
@@ -83,7 +84,7 @@ def _exchanged(comm: MPI.Intracomm, mine: int) -> list[int]:
 
 
 def _warning(why: str, others: int) -> str:
-    more = f" and {others} other host{'s' * (others != 1)}" if others else ""
+    more = f" and {count_text(others, 'other host')}" if others else ""
     return (
         "warning: modules wait in MPI by spinning, without the tool coopwait: "
         f"on host {socket.gethostname()}{more}: {why}\n"

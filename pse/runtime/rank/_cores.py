@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pse.errors import UsageError
 from pse.program import Placement
 from pse.runtime import _channel
 from pse.runtime.request._request import Prepared
+from pse.text import ranges_text
 
 OFF, COMPACT, SPREAD = "off", "compact", "spread"
 
@@ -80,7 +81,7 @@ def _listed(pin: str, allowed: Sequence[int]) -> list[int]:
     if missing:
         raise UsageError(
             f"pin = {pin}: core {missing[0]} is not there, or not for this run: "
-            f"ranks may use {text(allowed)}",
+            f"ranks may use {cores_text(allowed)}",
             help="name cores out of these, or write pin = compact",
         )
     return usable
@@ -93,18 +94,6 @@ def moves_data(prepared: Prepared, rank: int) -> bool:
     return all(site.module.language == "std" for site in sites)
 
 
-def text(numbers: Sequence[int]) -> str:
-    """Write cores as people do.
-
-    Examples
-    --------
-    >>> text([0, 1, 2, 5])
-    '0-2,5'
-    """
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+def cores_text(cores: Iterable[int]) -> str:
+    """Write cores as `pin` takes them: ``0-2,5``."""
+    return ranges_text(sorted(cores), separator=",")

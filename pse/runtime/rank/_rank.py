@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from mpi4py import MPI
 
-from pse.errors import RunError
-from pse.memory import Arena, ArenaError, ArenaStatistics
+from pse.memory import Arena, ArenaStatistics
 from pse.modules import load_module
 from pse.runtime import _sequencer as codes
 from pse.runtime._channel import DONE, RUNNING, Board
@@ -153,7 +152,7 @@ def open_arena(comm: MPI.Intracomm, capacity: int) -> Arena:
     place = np.zeros(2, dtype=np.int64)
     arena = None
     if node.Get_rank() == 0:
-        arena = _made(capacity)
+        arena = Arena.create(capacity)
         place[:] = os.getpid(), arena.fd
     node.Bcast(place)
     if arena is None:
@@ -161,13 +160,6 @@ def open_arena(comm: MPI.Intracomm, capacity: int) -> Arena:
     node.Barrier()
     node.Free()
     return arena
-
-
-def _made(capacity: int) -> Arena:
-    try:
-        return Arena.create(capacity)
-    except ArenaError as error:
-        raise RunError(str(error), help=error.help or "choose the size with -o arena=SIZE") from error
 
 
 class _Loop:

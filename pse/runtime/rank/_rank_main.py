@@ -168,7 +168,7 @@ def _report(node: Node, prepared: Prepared, outcome: Outcome, output: int, *, wa
         peak=outcome.arena.peak if outcome.arena and node.first else 0,
         figures=outcome.figures,
         moves=outcome.moves,
-        cores=cores.text(list(os.sched_getaffinity(0))),
+        cores=cores.cores_text(os.sched_getaffinity(0)),
     )
     if made is None:
         return

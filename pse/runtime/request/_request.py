@@ -23,6 +23,7 @@ from pse.runtime.plan._edges import inflight_loops, number_edges
 from pse.runtime.request._options import Options, resolve
 from pse.runtime.request._resume import check_processors, continued, remarks, room_for
 from pse.runtime.supervise._error_format import ProgramRefused
+from pse.text import count_text, list_text
 
 
 @dataclass(frozen=True)
@@ -232,17 +233,15 @@ def _misfit(request: Request, placement: Placement, ranks: int) -> str:
     root, width = len(placement.root_threads), len(placement.parallel_threads)
     shares = []
     if root:
-        shares.append(f"{_count(root, 'rank')} for the root ({', '.join(placement.root_threads)})")
+        shares.append(f"{count_text(root, 'rank')} for the root ({', '.join(placement.root_threads)})")
     if width:
-        shares.append(f"{_count(width, 'rank')} for each processor ({', '.join(placement.parallel_threads)})")
+        shares.append(
+            f"{count_text(width, 'rank')} for each processor ({', '.join(placement.parallel_threads)})"
+        )
     verb = "doesn't" if ranks == 1 else "don't"
-    return f"{_count(ranks, 'rank')} {verb} fit {request.program}: it runs {' and '.join(shares)}"
+    return f"{count_text(ranks, 'rank')} {verb} fit {request.program}: it runs {list_text(shares)}"
 
 
 def _fitting(placement: Placement, ranks: int) -> str:
     choices = [f"-n {n} (P = {placement.processors_for(n)})" for n in placement.nearest_ranks(ranks)]
-    return f"mpirun {' or '.join(choices)} fits"
-
-
-def _count(number_of: int, noun: str) -> str:
-    return f"{number_of} {noun}{'s' * (number_of != 1)}"
+    return f"mpirun {list_text(choices, 'or')} fits"

@@ -18,6 +18,7 @@ from pse.runtime.plan._edges import Edge, Role, number_edges
 from pse.runtime.request._request import Prepared
 from pse.runtime.status._loop_progress import LoopCounts
 from pse.runtime.status._node_discovery import Sight, cpu_seconds
+from pse.text import share_text
 
 if TYPE_CHECKING:
     from pse.runtime._channel import SiteStatistics, Slot
@@ -46,7 +47,7 @@ class Line:
     state: str
 
     def __str__(self) -> str:
-        numbers = f"{self.calls} calls  {self.seconds:.1f} s  {100 * self.share:.0f} % CPU"
+        numbers = f"{self.calls} calls  {self.seconds:.1f} s  {share_text(self.share)} CPU"
         return f"{self.thread}  {self.name}  {numbers}  {self.state}"
 
 

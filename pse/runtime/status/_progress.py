@@ -20,7 +20,7 @@ from pse.runtime._channel import Board
 from pse.runtime.distribution._partition_placement import partition_counts
 from pse.runtime.request._request import Prepared
 from pse.runtime.status._overview import Line, LoopLine, Observer, Overview
-from pse.runtime.status._report_text import size_text
+from pse.text import count_text, share_text, size_text
 
 PLAIN_INTERVAL = 5.0
 """Seconds between two rounds of plain lines."""
@@ -66,9 +66,9 @@ class Progress:
         where = f"root {root}" if root else ""
         where += ("; " if root and inner else "") + (f"each processor {inner}" if inner else "")
         count = self.prepared.processors
-        processors = f"{count} processor{'s' * (count != 1)}"
+        processors = count_text(count, "processor")
         program, ranks = self.prepared.request.program, self.prepared.ranks
-        self.message(f"running {program} on {processors}: {ranks} rank{'s' * (ranks != 1)} ({where})\n")
+        self.message(f"running {program} on {processors}: {count_text(ranks, 'rank')} ({where})\n")
 
     def update(self) -> None:
         """Say what is new since the last time; never nothing."""
@@ -164,7 +164,7 @@ def loop_text(loop: LoopLine) -> str:
 def other_lines(overview: Overview) -> list[str]:
     """Write what threads, queues and memory are like."""
     lines = [
-        f"{line.thread}  {100 * line.busy:.0f} % in modules  {100 * line.cpu:.0f} % CPU  {line.state}"
+        f"{line.thread}  {share_text(line.busy)} in modules  {share_text(line.cpu)} CPU  {line.state}"
         for line in overview.threads
     ]
     lines += [
@@ -185,7 +185,7 @@ def hidden_text(overview: Overview) -> str:
     hidden, seen = overview.hidden, overview.ranks - overview.hidden
     if not seen:
         return "all ranks are on other machines, or have not begun: nothing is seen of them from here"
-    what = f"{hidden} rank{'s' * (hidden != 1)} on other machines: not seen from here"
+    what = f"{count_text(hidden, 'rank')} on other machines: not seen from here"
     return f"{what}; numbers are of the other{f' {seen}' * (seen != 1)}"
 
 
@@ -231,7 +231,7 @@ def in_background(board: Board, prepared: Prepared) -> Iterator[None]:
 def preparing(prepared: Prepared) -> Iterator[None]:
     """Say, if it takes long, that a run is being made ready: plans of many partitions, modules to build."""
     count = sum(partition_counts(prepared.program, prepared.environment).values())
-    ranks = f"{prepared.ranks} rank{'s' * (prepared.ranks != 1)}"
+    ranks = count_text(prepared.ranks, "rank")
     words = f"preparing {prepared.request.program}: its modules, and plans for {ranks}"
     words += f" and {count:,} partitions" if count > prepared.processors else ""
     watcher, began = os.environ.get(WATCHER, ""), time.monotonic()

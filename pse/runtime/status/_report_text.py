@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from pse.runtime.distribution._load_balancer import Moves
 from pse.runtime.status._report import Report, SiteReport
-
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+from pse.text import count_text, share_text, size_text
 
 
 def to_text(report: Report) -> str:
     """Write a report for people, ending with a newline."""
-    head = f"{report.program}: {report.wall_seconds:.2f} s on {report.processors} "
-    head += f"processor{'s' * (report.processors != 1)} ({report.ranks} rank{'s' * (report.ranks != 1)})"
+    processors, ranks = count_text(report.processors, "processor"), count_text(report.ranks, "rank")
+    head = f"{report.program}: {report.wall_seconds:.2f} s on {processors} ({ranks})"
     site_rows = [_site_row(site) for site in report.sites]
     thread_rows = [
         (
@@ -21,7 +20,7 @@ def to_text(report: Report) -> str:
             str(t.ranks),
             str(t.calls),
             f"{t.seconds:.3f}",
-            _percent(t.cpu_share),
+            share_text(t.cpu_share),
             f"{t.waited_seconds:.3f}",
         )
         for t in report.threads
@@ -34,7 +33,7 @@ def to_text(report: Report) -> str:
 
 def _site_row(site: SiteReport) -> tuple[str, ...]:
     place = site.place.rpartition("/")[2]
-    times = (f"{site.seconds:.3f}", _percent(site.cpu_share), f"{site.waited_seconds:.3f}")
+    times = (f"{site.seconds:.3f}", share_text(site.cpu_share), f"{site.waited_seconds:.3f}")
     moved = (size_text(site.described_bytes), size_text(site.copied_bytes + site.remote_bytes))
     return (site.label, place, site.thread, str(site.calls), *times, *moved)
 
@@ -80,10 +79,6 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> lis
     ]
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
-
-
 def moves_text(moves: Moves) -> str:
     """Write for people how partitions moved.
 
@@ -99,17 +94,3 @@ def moves_text(moves: Moves) -> str:
     rounds = "one round" if moves.times == 1 else f"{moves.times} rounds"
     busiest = f"busiest processor over mean: {moves.before:.2f} before, {moves.after:.2f} at the end"
     return f"{moves.partitions} in {rounds} of balancing; {busiest}"
-
-
-def size_text(size: int) -> str:
-    """Write a number of bytes for people: ``1.5 MiB``.
-
-    Examples
-    --------
-    >>> size_text(512), size_text(1536), size_text(1 << 30)
-    ('512 B', '1.5 KiB', '1.0 GiB')
-    """
-    value, unit = float(size), 0
-    while value >= 1024 and unit < len(_UNITS) - 1:
-        value, unit = value / 1024, unit + 1
-    return f"{size} B" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"

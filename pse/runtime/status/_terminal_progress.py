@@ -19,7 +19,7 @@ from pse.runtime._channel import Board
 from pse.runtime.request._request import Prepared
 from pse.runtime.status._overview import Line, LoopLine, Overview, QueueLine, ThreadLine
 from pse.runtime.status._progress import Progress, busiest, hidden_text, loop_text
-from pse.runtime.status._report_text import size_text
+from pse.text import count_text, share_text, size_text
 
 LIVE_INTERVAL = 0.25
 """Seconds between two updates of live lines."""
@@ -116,8 +116,8 @@ def _rooms(overview: Overview, room: int) -> tuple[int, int]:
 
 
 def _head(overview: Overview) -> Text:
-    count = f"{overview.processors} processor{'s' * (overview.processors != 1)}"
-    ranks = f"{overview.ranks} rank{'s' * (overview.ranks != 1)}"
+    count = count_text(overview.processors, "processor")
+    ranks = count_text(overview.ranks, "rank")
     return Text.assemble((overview.program, "bold"), f"  {count}, {ranks}, {overview.seconds:.0f} s")
 
 
@@ -166,7 +166,7 @@ def _sites(sites: Sequence[Line]) -> Table:
         "call site", "thread", "calls", "seconds", "CPU", "state", numbers=("calls", "seconds", "CPU")
     )
     for line in sites:
-        share = _percent(line.share) if line.seconds >= _TELLING else "–"
+        share = share_text(line.share) if line.seconds >= _TELLING else "–"
         numbers = (str(line.calls), f"{line.seconds:.1f}", share)
         style = "bold" if line.state.startswith("running") else "dim"
         table.add_row(Text(line.name), Text(line.thread), *numbers, Text(line.state), style=style)
@@ -178,7 +178,7 @@ def _threads(threads: Sequence[ThreadLine]) -> Table:
         "thread", "ranks", "in modules", "", "CPU", "state", numbers=("ranks", "in modules", "CPU")
     )
     for line in threads:
-        shares = (_percent(line.busy), share_bar(line.busy, 10), _percent(line.cpu))
+        shares = (share_text(line.busy), share_bar(line.busy, 10), share_text(line.cpu))
         table.add_row(Text(line.thread), str(line.ranks), *shares, Text(line.state or "out of sight"))
     return table
 
@@ -215,7 +215,3 @@ def share_bar(share: float, width: int) -> Text:
     """Draw a share as a bar that can be read without colours, on dark and on light ground."""
     filled = round(min(1.0, max(0.0, share)) * width)
     return Text.assemble(("━" * filled, "cyan"), ("╌" * (width - filled), "dim"))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable
 
 from pse.errors import RunError
+from pse.text import size_text
 
 SHARED = "/dev/shm"
 TEMPORARY = "/tmp"
@@ -83,8 +84,8 @@ def check_room(ranks: int) -> None:
     free = state.f_bavail * state.f_frsize
     if state.f_blocks and free < needed:
         raise RunError(
-            f"{SHARED} is full: MPI needs {needed / 2**20:.1f} MiB there for {ranks} ranks, "
-            f"{free / 2**20:.1f} MiB are free",
+            f"{SHARED} is full: MPI needs {size_text(needed)} there for {ranks} ranks, "
+            f"{size_text(free)} are free",
             help=f"remove files from {SHARED}, or give it more room "
             "(mount -o remount,size=…; docker run --shm-size=…)",
         )

@@ -1,13 +1,12 @@
-"""The exception of this room.
-
-The room imports no other, so whoever calls it turns its errors into the product's (``pse/cli/trace.py``).
-"""
+"""The exception of this room."""
 
 from __future__ import annotations
 
+from pse.errors import UsageError
 
-class TraceError(Exception):
-    """A trace can't be written or read.
+
+class TraceError(UsageError):
+    """A trace can't be written or read, or what is asked of it isn't in it (exit code 2).
 
     Parameters
     ----------
@@ -16,8 +15,3 @@ class TraceError(Exception):
     help : str, optional
         What to do about it.
     """
-
-    def __init__(self, message: str, *, help: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.help = help

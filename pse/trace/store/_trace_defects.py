@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Sequence
+
+from pse.text import ranges_text
 
 ALIKE = 3
 """Ranks from which on a sentence is said once."""
@@ -31,11 +32,4 @@ def _said(group: Sequence[str]) -> Sequence[str]:
     ranks = [int(match[1]) for match in found if match]
     if len(ranks) < max(ALIKE, len(group)):
         return group
-    return [f"{group[0]}; ranks {number_ranges(ranks[1:])} likewise"]
-
-
-def number_ranges(numbers: Iterable[int]) -> str:
-    """Write numbers as they are given on the command line: ``0-3, 7``."""
-    runs = itertools.groupby(enumerate(sorted(numbers)), key=lambda item: item[1] - item[0])
-    ends = [[number for _, number in run] for _, run in runs]
-    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in ends)
+    return [f"{group[0]}; ranks {ranges_text(ranks[1:])} likewise"]

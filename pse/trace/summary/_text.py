@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from pse.text import count_text, share_text, size_text, time_text
 from pse.trace.summary._partition_summary import PartitionRow
 from pse.trace.summary._summary_rows import (
     CallRow,
@@ -57,11 +58,11 @@ def _head(summary: Summary) -> Text:
     hosts = len({row.host for row in summary.ranks})
     parts = [
         summary.program or summary.path,
-        f"{len(summary.ranks)} {_plural('rank', len(summary.ranks))} on {hosts} {_plural('host', hosts)}",
-        seconds(summary.span),
-        f"{summary.events:,} {_plural('event', summary.events)}",
+        f"{count_text(len(summary.ranks), 'rank')} on {count_text(hosts, 'host')}",
+        time_text(summary.span),
+        f"{count_text(summary.events, 'event')}",
         *(
-            f"peak shared memory {size(peak)}"
+            f"peak shared memory {size_text(peak)}"
             for peak in [max(summary.arena_peak.values(), default=0)]
             if peak
         ),
@@ -73,19 +74,17 @@ def _notes(summary: Summary) -> list[str]:
     notes = []
     if summary.unmatched_sends:
         count = summary.unmatched_sends
-        notes.append(f"note: {count:,} sent {_plural('tag', count)} never arrived in this trace")
+        notes.append(f"note: {count_text(count, 'sent tag')} never arrived in this trace")
     if summary.unmatched_receives:
         count = summary.unmatched_receives
-        notes.append(
-            f"note: {count:,} received {_plural('tag', count)} came from a rank whose events are missing"
-        )
+        notes.append(f"note: {count_text(count, 'received tag')} came from a rank whose events are missing")
     return notes
 
 
 def _calls(rows: Sequence[CallRow]) -> Table:
     table = _table("Module calls", "call site", ["line", "thread"], ["calls", "total", "mean", "max", "CPU"])
     for row in sorted(rows, key=lambda row: -row.total):
-        times = (seconds(row.total), seconds(row.mean), seconds(row.max), share(row.cpu_share))
+        times = (time_text(row.total), time_text(row.mean), time_text(row.max), share_text(row.cpu_share))
         _add(table, row.label + _marks(row), _line(row.place), row.thread, f"{row.calls:,}", *times)
     return table
 
@@ -105,7 +104,7 @@ def _line(place: str) -> str:
 def _waits(rows: Sequence[WaitRow]) -> Table:
     table = _table("Waits", "call site", ["line", "thread", "for"], ["count", "total", "longest"])
     for row in sorted(rows, key=lambda row: -row.total):
-        times = (seconds(row.total), seconds(row.max))
+        times = (time_text(row.total), time_text(row.max))
         _add(table, row.label, _line(row.place), row.thread, row.reason, f"{row.count:,}", *times)
     return table
 
@@ -120,7 +119,7 @@ def _traffic(rows: Sequence[TrafficRow]) -> Table:
         received = (row.received_descriptor, row.received_copied, row.received_remote)
         for way, count, sizes in (("sent", row.sent, sent), ("received", row.received, received)):
             if count:
-                _add(table, *start, way, f"{count:,}", *map(size, sizes))
+                _add(table, *start, way, f"{count:,}", *map(size_text, sizes))
     return table
 
 
@@ -129,7 +128,7 @@ def _partitions(rows: Sequence[PartitionRow]) -> Table:
                    ["line", "thread", "for"], ["messages", "same rank", "same node", "remote"])  # fmt: skip
     for row in rows:
         start = (row.label, _line(row.place), row.thread, row.what)
-        _add(table, *start, f"{row.messages:,}", *map(size, (row.own, row.node, row.remote)))
+        _add(table, *start, f"{row.messages:,}", *map(size_text, (row.own, row.node, row.remote)))
     return table
 
 
@@ -149,7 +148,7 @@ def _routines(rows: Sequence[RoutineRow]) -> Table:
     title = "MPI calls" if is_mpi else "Routines"
     table = _table(title, "routine", [], ["ranks", "calls", "total", "mean", "max"])
     for row in sorted(rows, key=lambda row: -row.total):
-        times = (seconds(row.total), seconds(row.mean), seconds(row.max))
+        times = (time_text(row.total), time_text(row.mean), time_text(row.max))
         _add(table, row.routine, f"{row.ranks:,}", f"{row.calls:,}", *times)
     return table
 
@@ -158,8 +157,13 @@ def _communicators(rows: Sequence[CommunicatorRow]) -> Table:
     numbers = ["size", "rank", "sent", "bytes", "received", "bytes", "collective", "sent", "received"]
     table = _table("MPI communicators", "communicator", [], numbers)
     for row in rows:
-        ends = (f"{row.sent:,}", size(row.sent_bytes), f"{row.received:,}", size(row.received_bytes))
-        collective = (size(row.collective_sent_bytes), size(row.collective_received_bytes))
+        ends = (
+            f"{row.sent:,}",
+            size_text(row.sent_bytes),
+            f"{row.received:,}",
+            size_text(row.received_bytes),
+        )
+        collective = (size_text(row.collective_sent_bytes), size_text(row.collective_received_bytes))
         head = (row.communicator, f"{row.size:,}", str(row.rank))
         _add(table, *head, *ends, f"{row.collectives:,}", *collective)
     return table
@@ -170,9 +174,11 @@ def _ranks(rows: Sequence[RankRow], mpi_only: bool) -> Table:
     table = _table("Ranks", "host", ["rank", "thread", "proc."], numbers)
     for row in rows:
         engine = max(0.0, 1 - row.busy - row.waiting) if row.span else 0.0
-        shares = ("–",) * 3 if mpi_only else (share(row.busy), share(row.waiting), share(engine))
+        shares = (
+            ("–",) * 3 if mpi_only else (share_text(row.busy), share_text(row.waiting), share_text(engine))
+        )
         processor = str(row.processor) if row.processor is not None else "–" if mpi_only else "root"
-        values = (seconds(row.span), *shares, size(row.peak_memory), f"{row.events:,}")
+        values = (time_text(row.span), *shares, size_text(row.peak_memory), f"{row.events:,}")
         _add(table, row.host, str(row.rank), row.thread, processor, *values)
     return table
 
@@ -193,32 +199,3 @@ def _table(title: str, first: str, names: Iterable[str], numbers: Iterable[str])
 def _add(table: Table, *cells: str) -> None:
     """Add a row of plain text: a name may hold what rich would take for markup."""
     table.add_row(*map(Text, cells))
-
-
-def seconds(nanoseconds: float) -> str:
-    """A time in three digits and the unit that suits it: ``1.23 s``."""
-    for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if nanoseconds >= 0.9995 * factor:
-            return f"{_three_digits(nanoseconds / factor)} {unit}"
-    return f"{nanoseconds:.0f} ns"
-
-
-def size(count: int) -> str:
-    """A number of bytes in three digits and the unit that suits it: ``64.0 MiB``."""
-    if count < 1024:
-        return f"{count} B" if count else "0"
-    exponent = min((count.bit_length() - 1) // 10, 5)
-    return f"{_three_digits(count / 1024**exponent)} {'KMGTP'[exponent - 1]}iB"
-
-
-def share(value: float) -> str:
-    """A share of 1 in percent."""
-    return f"{100 * value:.0f} %"
-
-
-def _three_digits(value: float) -> str:
-    return f"{value:,.{0 if value >= 99.95 else 1 if value >= 9.995 else 2}f}"
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"

@@ -10,9 +10,9 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from pse.text import time_text
 from pse.trace import Selection, Trace
 from pse.trace.format import TraceError
-from pse.trace.summary import seconds
 from pse.views.core._axes_decoration import Total, draw_sums, grid, height_of_rows
 from pse.views.core._figure import (
     BODY,
@@ -102,7 +102,8 @@ def draw_totals(
     """Draw a bar for each kind, the longest first; see `draw_by_processor`."""
     found = sorted(_any(bars), key=lambda one: -one.total)
     shown, rest = found[:MOST_TOTALS], found[MOST_TOTALS:]
-    more = f" {len(rest)} kinds with {seconds(sum(one.total for one in rest))} are left out." if rest else ""
+    time = time_text(sum(one.total for one in rest))
+    more = f" {len(rest)} kinds with {time} are left out." if rest else ""
     width = width or WIDTH
     lines = caption_lines(notes + more, width - 2 * MARGIN)
     names = [row_name(one.label, BODY, width) for one in shown]
@@ -171,7 +172,7 @@ def _steps() -> list[int]:
 
 def _top_labels(axes: Axes, tops: Sequence[float], room: float) -> None:
     """Write each bar's height above it, where all of these fit."""
-    texts = [seconds(top) for top in tops]
+    texts = [time_text(top) for top in tops]
     if max(text_width(text, SMALL) for text in texts) + 0.06 > room / len(tops):
         return
     for place, (top, text) in enumerate(zip(tops, texts, strict=True)):

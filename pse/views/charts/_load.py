@@ -15,10 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from pse.text import count_text, share_text, time_text
 from pse.trace import Selection, Trace
 from pse.trace.format import Array, TraceError
 from pse.trace.query import Names
-from pse.trace.summary import seconds
 from pse.views.core._axes_decoration import grid, height_of_rows, name_rows, widest_name
 from pse.views.core._colours import Style, module_styles
 from pse.views.core._figure import (
@@ -158,9 +158,9 @@ def _row(axes: Axes, place: int, one: Load, longest: float) -> None:
     axes.plot(
         [mean, mean], [place - 0.42, place + 0.42], color="#111111", linewidth=2.2, zorder=4.1, gid="mean"
     )
-    count = f"{len(one.times):,} call{'s' * (len(one.times) != 1)}"
+    count = count_text(len(one.times), "call")
     axes.annotate(
-        f"{100 * one.mean:.0f} % · {seconds(one.times.sum())} · {count}",
+        f"{share_text(one.mean)} · {time_text(one.times.sum())} · {count}",
         (1, place), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
         fontsize=SMALL, color="#B00020" if one.mean < LIMIT else SOFT, family=FONT, annotation_clip=False,
     )  # fmt: skip
@@ -195,7 +195,7 @@ def _handles(longest: float) -> list[Line2D]:
 def _dot(time: float, longest: float) -> Line2D:
     size = float(_area(np.array([time]), longest)[0] ** 0.5)
     dot = Line2D([], [], marker="o", linestyle="none", markersize=size, markeredgewidth=0.4)
-    dot.set(markerfacecolor="#BBBBBB", markeredgecolor="#333333", label=f"a call of {seconds(time)}")
+    dot.set(markerfacecolor="#BBBBBB", markeredgecolor="#333333", label=f"a call of {time_text(time)}")
     return dot
 
 

@@ -14,6 +14,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from pse.text import size_text
 from pse.trace import Selection, Trace
 from pse.trace.format import Array, TraceError
 from pse.views.core._axes_decoration import grid, height_of_rows, name_crowded_rows, widest_name
@@ -27,7 +28,6 @@ from pse.views.core._figure import (
     SOFT,
     WIDTH,
     add_axes,
-    bytes_text,
     caption,
     caption_lines,
     new_figure,
@@ -115,11 +115,11 @@ def _curve(axes: Axes, edges: Array, values: Array, label: str) -> None:
     axes.set_ylim(0, 1.1 * peak)
     step = _round_step(peak / 2)
     axes.set_yticks(np.arange(0, 1.1 * peak, step))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: bytes_text(value) if value else "0"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _size(value) if value else "0"))
     axes.tick_params(axis="x", labelbottom=False)
     grid(axes)
     axes.set_title(
-        f"{label}: at most {bytes_text(peak)}", fontsize=BODY, color=INK, family=FONT, loc="left", pad=4
+        f"{label}: at most {_size(peak)}", fontsize=BODY, color=INK, family=FONT, loc="left", pad=4
     )
 
 
@@ -135,7 +135,7 @@ def _rows(
     most = max(1.0, max(float(values.max()) for values in held))
     axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.set_title(
-        f"memory of each thread: rows are {bytes_text(most)} high" if len(shown) <= HEIGHTS
+        f"memory of each thread: rows are {_size(most)} high" if len(shown) <= HEIGHTS
         else "memory of each thread",
         fontsize=BODY, color=INK, family=FONT, loc="left", pad=4,
     )  # fmt: skip
@@ -155,7 +155,7 @@ def _heights(axes: Axes, held: Sequence[Array], edges: Array, most: float) -> No
         part = PolyCollection([closed], facecolor=FILL, edgecolor=EDGE, linewidth=0.7, gid=f"row {place}")
         axes.add_collection(part, autolim=False)
         axes.annotate(
-            bytes_text(values.max()), (edges[-1], place), (5, 0), textcoords="offset points", va="center",
+            _size(values.max()), (edges[-1], place), (5, 0), textcoords="offset points", va="center",
             fontsize=SMALL, color=SOFT, family=FONT, annotation_clip=False,
         )  # fmt: skip
 
@@ -169,7 +169,7 @@ def _shades(figure: Figure, axes: Axes, held: Sequence[Array], edges: Array, mos
     own = figure.add_axes((box.x1 + 0.12 / width, box.y0, 0.12 / width, box.height))
     bar = figure.colorbar(image, cax=own)
     bar.set_ticks([0, most / 2, most])
-    own.yaxis.set_major_formatter(FuncFormatter(lambda value, _: bytes_text(value) if value else "0"))
+    own.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _size(value) if value else "0"))
     own.tick_params(labelsize=SMALL, length=2, labelfontfamily=FONT)
 
 
@@ -184,3 +184,7 @@ def _notes(arenas: Sequence[tuple[str, Array]], peaks: bool) -> str:
         f"A thread has what it allocated until it is freed, wherever that is. {peak}"
         f"The arena is shared by all threads of a host.{hosts}"
     )
+
+
+def _size(value: float) -> str:
+    return size_text(value, zeros=False)

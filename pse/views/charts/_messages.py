@@ -16,6 +16,7 @@ from matplotlib.colors import LogNorm, Normalize, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from pse.text import size_text
 from pse.trace import Selection, Trace
 from pse.trace.format import Array, TraceError
 from pse.trace.query import all_messages, mpi_messages
@@ -28,7 +29,6 @@ from pse.views.core._figure import (
     SMALL,
     WIDTH,
     add_axes,
-    bytes_text,
     caption,
     caption_lines,
     new_figure,
@@ -177,7 +177,7 @@ def _write(axes: Axes, image: Any, values: Array, what: str) -> None:
 
 
 def _text(value: float, what: str) -> str:
-    return bytes_text(value) if what == "bytes" else f"{value:,.0f}"
+    return size_text(value, zeros=False) if what == "bytes" else f"{value:,.0f}"
 
 
 def _norm(shown: Any) -> Normalize:

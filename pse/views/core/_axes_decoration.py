@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from pse.trace.summary import seconds, share
+from pse.text import share_text, time_text
 from pse.views.core._colours import Style
 from pse.views.core._figure import BODY, FONT, HEAD, SMALL, SOFT, duration_axis, row_name, text_width
 
@@ -78,5 +78,5 @@ def draw_sums(axes: Axes, totals: Sequence[Total], whole: float, label: str, siz
 
 
 def _numbers(one: Total, whole: float) -> str:
-    part = share(one.time / whole) if one.time / whole >= 0.005 else "< 1 %"
-    return " · ".join([seconds(one.time), part, *([f"{one.count:,} ×"] if one.count else [])])
+    part = share_text(one.time / whole) if one.time / whole >= 0.005 else "< 1 %"
+    return " · ".join([time_text(one.time), part, *([f"{one.count:,} ×"] if one.count else [])])

@@ -20,6 +20,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from pse.text import count_text, time_text
 from pse.trace import Selection, Trace
 from pse.views.core._selection_caption import selected_text, start_text
 
@@ -74,18 +75,18 @@ def new_figure(
 def describe(trace: Trace) -> tuple[str, str]:
     """Give a run's name, and a line with its parameters, processors, ranks, hosts and start."""
     hosts = {trace.files[rank].host for rank in trace.ranks}
-    ranks = _count(len(trace.ranks), "rank")
-    where = f" on {_count(len(hosts), 'host')}" if len(hosts) > 1 else ""
+    ranks = count_text(len(trace.ranks), "rank")
+    where = f" on {count_text(len(hosts), 'host')}" if len(hosts) > 1 else ""
     known = trace.definitions
     if known is None:
-        return trace.path.resolve().name, f"{ranks}{where} · {duration_text(trace.span)}"
+        return trace.path.resolve().name, f"{ranks}{where} · {time_text(trace.span)}"
     values = ", ".join(f"{name} = {_value(value)}" for name, value in known.parameters.items())
     processors = {rank.processor for rank in known.ranks} - {None}
     parts = [
         values,
-        _count(len(processors), "processor") if processors else "",
+        count_text(len(processors), "processor") if processors else "",
         ranks + where,
-        duration_text(trace.span),
+        time_text(trace.span),
         start_text(known.started),
     ]
     return PurePath(known.program).stem, " · ".join(filter(None, parts))
@@ -141,13 +142,6 @@ def duration_axis(axes: Axes, which: str, longest: float, label: str, since: flo
     axis.set_label_text(f"{label} ({name})", fontsize=BODY, color=INK, fontfamily=FONT)
 
 
-def duration_text(value: float) -> str:
-    """Write a time in ns: ``1.25 ms``."""
-    size, name = time_unit(2 * value)
-    number = value / size
-    return f"{number:.3g} {name}" if number < 999.5 else f"{number:,.0f} {name}"
-
-
 class _Ticks(MaxNLocator):
     """So many round numbers at most, from a time on."""
 
@@ -157,15 +151,6 @@ class _Ticks(MaxNLocator):
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
         return np.asarray(super().tick_values(vmin - self.since, vmax - self.since)) + self.since
-
-
-def bytes_text(value: float) -> str:
-    """Write a number of bytes: ``1.5 MiB``."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(value) < 1024 or unit == "GiB":
-            break
-        value /= 1024
-    return f"{value:.3g} {unit}" if abs(value) < 1000 else f"{value:,.0f} {unit}"
 
 
 def legend_below(figure: Figure, handles: Sequence[Any], *, top: float, width: float) -> None:
@@ -261,10 +246,6 @@ def elided(text: str, size: float, room: float) -> str:
         if text_width(short, size) <= room:
             return short
     return "…"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _value(value: Any) -> str:

@@ -15,10 +15,11 @@ from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.patches import Patch
 from matplotlib.path import Path
 
+from pse.text import share_text, time_text
 from pse.trace import ModuleFlag, Trace
 from pse.trace.format import Array
 from pse.views.core._colours import lighter
-from pse.views.core._figure import FONT, SMALL, duration_text, legend_name, text_width
+from pse.views.core._figure import FONT, SMALL, legend_name, text_width
 from pse.views.core._palette import darker, ink
 from pse.views.gantt._gantt_data import CALL, OPEN, REGION, WAIT, Blocks, Category, RowBlocks
 
@@ -103,9 +104,9 @@ class Calls:
         white = "White: neither in a call nor waiting." if self.has_calls else "White: in no routine."
         yield white if there else "Nothing happened here: no call, no wait, no routine."
         if merged:
-            width = duration_text(self.pixel)
+            width, least = time_text(self.pixel, zeros=False), share_text(LEAST_SHARE)
             yield f"Of {there:,} blocks {merged:,} are narrower than a pixel ({width}) and merged: columns"
-            yield f"are as high as their share of its time (at least {LEAST_SHARE:.0%}), waits from above."
+            yield f"are as high as their share of its time (at least {least}), waits from above."
 
     # ------------------------------------------------------------ places
 

@@ -16,10 +16,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
+from pse.text import time_text
 from pse.trace import NONE, Selection, Trace
 from pse.trace.format import Array, EdgeDefinition
 from pse.trace.query import NO_CALL, PROGRAM_TPH, message_consumers
-from pse.views.core._figure import duration_text
 from pse.views.gantt._gantt_blocks import HALF
 from pse.views.gantt._gantt_data import CALL, Blocks, RowBlocks
 
@@ -70,7 +70,7 @@ class Ways:
     def _notes(self) -> Iterator[str]:
         there, has_some = self.found.message_count, len(self.messages) > 0
         if self.parts and has_some:
-            part = duration_text((self.found.end - self.found.begin) / self.parts)
+            part = time_text((self.found.end - self.found.begin) / self.parts, zeros=False)
             yield f"Lines: {len(self.messages):,} of {there:,} messages, one from row to row in each {part}."
         elif there and not has_some:
             yield f"None of {there:,} messages is shown: they are too many."

@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
+from pse.text import size_text
 from pse.trace import EventType, Selection, Trace
 from pse.trace.format import Array
-from pse.views.core._figure import FONT, SMALL, bytes_text
+from pse.views.core._figure import FONT, SMALL
 from pse.views.gantt._gantt_blocks import HALF
 from pse.views.gantt._gantt_data import Blocks
 
@@ -114,7 +115,7 @@ class Memory(_Curves):
             if len(mine):
                 curves[place] = _stepped(found, mine["time"], np.cumsum(mine["bytes"]))
         largest = max((values.max(initial=0) for _, values in curves.values()), default=0)
-        label = f"memory held by the rank (row's height: {bytes_text(float(largest))})"
+        label = f"memory held by the rank (row's height: {size_text(float(largest), zeros=False)})"
         super().__init__(found, curves, label, "No memory was recorded.")
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from pse.text import time_text
 from pse.trace import EventType, Trace, WaitReason
 from pse.trace.format import Array
 from pse.trace.query import Selection, messages_between_ranks, mpi_messages
-from pse.trace.summary import seconds
 from pse.views.core._rows import Row, rows
 from pse.views.core._selection_caption import selected_text, start_text
 from pse.views.page._blocks import BLOCK_DTYPE, Lane, lanes
@@ -176,7 +176,7 @@ def _facts(trace: Trace, selection: Selection, shown: Sequence[Row], found: Sequ
     part = f" of {len(trace.ranks):,}" if len(shown) < len(trace.ranks) else ""
     facts = [
         f"{len(shown):,}{part} rank{'s' * (len(trace.ranks) != 1)} on {hosts} host{'s' * (hosts != 1)}",
-        seconds(trace.span), f"{sum(lane.blocks for lane in found):,} blocks",
+        time_text(trace.span), f"{sum(lane.blocks for lane in found):,} blocks",
     ]  # fmt: skip
     facts += filter(None, [selected_text(selection)])
     if trace.definitions:
@@ -192,7 +192,7 @@ def _merge_notes(found: Sequence[Lane]) -> list[str]:
     blocks, entries = (
         sum(count) for count in zip(*((lane.blocks, len(lane.entries)) for lane in found), strict=True)
     )
-    longest = seconds(max(lane.bin for lane in merged))
+    longest = time_text(max(lane.bin for lane in merged))
     return [
         f"Level of detail: {blocks:,} blocks are held as {entries:,}; neighbours shorter than {longest} are "
         "merged, sums of times stay exact.",

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from pse.text import time_text
 from pse.trace import Trace
 from pse.trace.format import Array
 from pse.trace.query import Selection
-from pse.trace.summary import seconds
 from pse.views.core._rows import Row
 
 MOST_SAMPLES = 20_000
@@ -76,4 +76,4 @@ def _thinned(time: Array, value: Array, begin: int, end: int) -> tuple[Array, Ar
     bin = (end - begin) // MOST_SAMPLES + 1
     cell = (time - begin) // bin
     firsts = np.append(0, np.flatnonzero(cell[1:] != cell[:-1]) + 1)
-    return time[firsts], np.maximum.reduceat(value, firsts), f"greatest in each {seconds(bin)}"
+    return time[firsts], np.maximum.reduceat(value, firsts), f"greatest in each {time_text(bin)}"

@@ -1,0 +1,205 @@
+"""Sizes, times, shares, counts and lists as people read them: one form of each in the whole product."""
+
+from collections.abc import Iterable, Sequence
+
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+
+
+def number_text(value: float, digits: int = 3, *, zeros: bool = True) -> str:
+    """Write a number with so many significant digits, at most three decimals, and no exponent.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    digits : int, default 3
+        How many digits count.  Digits before the decimal point are all written.
+    zeros : bool, default True
+        Whether zeros at the end of the decimals are written, as columns of numbers need it.
+
+    Returns
+    -------
+    str
+        The number, its thousands separated by commas.
+
+    Examples
+    --------
+    >>> number_text(1.5), number_text(64), number_text(1234.5), number_text(0.052)
+    ('1.50', '64.0', '1,234', '0.052')
+    >>> number_text(1.5, zeros=False), number_text(64, zeros=False)
+    ('1.5', '64')
+    """
+    decimals = 3
+    if abs(value) >= 0.1 or not value:
+        exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+        decimals = max(digits - 1 - max(exponent, 0), 0)
+    written = f"{value:,.{decimals}f}"
+    return written if zeros or "." not in written else written.rstrip("0").rstrip(".")
+
+
+def size_text(count: float, digits: int = 3, *, zeros: bool = True) -> str:
+    """Write a number of bytes in the binary unit that suits it.
+
+    Parameters
+    ----------
+    count : float
+        How many bytes.
+    digits, zeros
+        As `number_text` has them.
+
+    Returns
+    -------
+    str
+        For example ``64.0 MiB``, or ``64 MiB`` without `zeros`.
+
+    Examples
+    --------
+    >>> size_text(0), size_text(512), size_text(1536), size_text(1 << 26)
+    ('0 B', '512 B', '1.50 KiB', '64.0 MiB')
+    >>> size_text(1 << 26, zeros=False), size_text(3 << 29, zeros=False)
+    ('64 MiB', '1.5 GiB')
+    """
+    value, unit = float(count), 0
+    while abs(value) >= 1024 and unit < len(_BINARY) - 1:
+        value, unit = value / 1024, unit + 1
+    return f"{number_text(value, digits, zeros=zeros and unit > 0)} {_BINARY[unit]}"
+
+
+def time_text(nanoseconds: float, *, zeros: bool = True) -> str:
+    """Write a time with three digits in the unit that suits it.
+
+    Parameters
+    ----------
+    nanoseconds : float
+        The time.
+    zeros : bool, default True
+        As `number_text` has it.
+
+    Returns
+    -------
+    str
+        For example ``1.23 s`` or ``250 ns``.
+
+    Examples
+    --------
+    >>> time_text(250), time_text(5_600), time_text(12_300_000), time_text(1.5e9)
+    ('250 ns', '5.60 µs', '12.3 ms', '1.50 s')
+    >>> time_text(1.5e9, zeros=False)
+    '1.5 s'
+    """
+    for factor, unit in _TIMES:
+        if nanoseconds >= 0.9995 * factor:
+            return f"{number_text(nanoseconds / factor, zeros=zeros)} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def moment_text(nanoseconds: float) -> str:
+    """Write a moment of a run, in ns since its begin, to the microsecond: ``1.175753 s``."""
+    return f"{nanoseconds / 1e9:.6f} s"
+
+
+def duration_text(seconds: float) -> str:
+    """Write how long something takes, roughly, in seconds, minutes or hours.
+
+    Parameters
+    ----------
+    seconds : float
+        The time.
+
+    Returns
+    -------
+    str
+        For example ``2.5 min``.
+
+    Examples
+    --------
+    >>> duration_text(42), duration_text(150), duration_text(9000)
+    ('42 s', '2.5 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def share_text(share: float) -> str:
+    """Write a share of 1 in whole percent: ``45 %``."""
+    return f"{100 * share:.0f} %"
+
+
+def count_text(number: int, noun: str, plural: str | None = None) -> str:
+    """Write a number of things.
+
+    Parameters
+    ----------
+    number : int
+        How many.
+    noun : str
+        What one of them is called.
+    plural : str, optional
+        What several are called, where it isn't the noun with an s.
+
+    Returns
+    -------
+    str
+        For example ``3 ranks``.
+
+    Examples
+    --------
+    >>> count_text(1, "rank"), count_text(1200, "rank"), count_text(2, "axis", "axes")
+    ('1 rank', '1,200 ranks', '2 axes')
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def list_text(words: Iterable[str], last: str = "and") -> str:
+    """Join words as a sentence lists them.
+
+    Parameters
+    ----------
+    words : iterable of str
+        What is listed.
+    last : str, default "and"
+        What stands before the last of several.
+
+    Returns
+    -------
+    str
+        For example ``a, b and c``; empty if there are no words.
+
+    Examples
+    --------
+    >>> list_text("abc"), list_text(["a", "b"], "or"), list_text(["a"]), list_text([])
+    ('a, b and c', 'a or b', 'a', '')
+    """
+    *first, final = [*words] or [""]
+    return f"{', '.join(first)} {last} {final}" if first else final
+
+
+def ranges_text(numbers: Sequence[int], dash: str = "-", separator: str = ", ") -> str:
+    """Write numbers in ascending order, those that follow each other as ranges.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        What is listed, in ascending order.
+    dash, separator : str
+        What stands between the ends of a range, and between ranges.
+
+    Returns
+    -------
+    str
+        For example ``0-3, 7``.
+
+    Examples
+    --------
+    >>> ranges_text([0, 1, 2, 3, 7]), ranges_text([0, 1, 3], " to ")
+    ('0-3, 7', '0 to 1, 3')
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return separator.join(f"{run[0]}{dash}{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
