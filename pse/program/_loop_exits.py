@@ -12,42 +12,15 @@ defined.  Scalars always are: they are small, and conditions are made of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pse.language.check import CallSite, For, ResolvedProgram, Swap, Tag, While
 from pse.language.types import Element
-from pse.program._liveness import Liveness, analyse, solve
+from pse.program._liveness import Exit, Liveness
+from pse.program._liveness_solver import analyse, solve
 from pse.program._placement import ThreadKey
 from pse.program._reaching_definitions import Origins, Reaching
 from pse.program._walk import Walk, defined
-
-
-@dataclass(frozen=True)
-class Exit:
-    """A tag that is handed over where a loop ends.
-
-    Attributes
-    ----------
-    loop : int
-        The loop's number in the walk.
-    tag : str
-        The tag's name there.
-    site : int
-        The call for which it is counted: the last one inside that defines it, maybe under another name.
-    maker : ThreadKey
-        Who hands it over.
-    readers : frozenset of ThreadKey
-        Who reads it after the loop and doesn't get it inside.
-    origins : frozenset of (int, str)
-        The definitions inside that may be the last, each a call's number and a tag's name.
-    """
-
-    loop: int
-    tag: str
-    site: int
-    maker: ThreadKey
-    readers: frozenset[ThreadKey]
-    origins: frozenset[tuple[int, str]]
 
 
 def analyse_run(program: ResolvedProgram, *, together: bool = False) -> Liveness:
@@ -89,8 +62,7 @@ def _is_handed(tag: Tag) -> bool:
 
 def _ends_once(walk: Walk, step: int) -> bool:
     """Whether it is a loop whose rounds follow each other."""
-    statement = walk.steps[step].statement
-    return isinstance(statement, While) or (isinstance(statement, For) and statement.inflight is None)
+    return isinstance(walk.steps[step].statement, For | While) and not walk.is_inflight(step)
 
 
 class Names:

@@ -14,7 +14,8 @@ import networkx as nx
 from pse.language.check import CallSite, ResolvedProgram, Tag
 from pse.language.types import Type
 from pse.program._labels import distribution_text, heading, type_text
-from pse.program._liveness import Liveness, analyse
+from pse.program._liveness import Liveness
+from pse.program._liveness_solver import analyse
 from pse.program._placement import Placement, ThreadKey
 from pse.program._reaching_definitions import DIRECT, Origins, Reaching
 from pse.program._walk import Walk, inouts_of

@@ -111,8 +111,7 @@ class Reaching:
         owner, role = self.walk.blocks[block].owner, self.walk.blocks[block].role
         if owner is None or role is Role.PARALLEL:
             return
-        statement = self.walk.steps[owner].statement
-        in_flight = isinstance(statement, For) and statement.inflight is not None
+        in_flight = self.walk.is_inflight(owner)
         if role is Role.BODY and not in_flight:
             self.back[owner] = _among(self.here, self.live_head[owner])
         self.ends[owner].append({} if in_flight else _among(self.here, self.live_after[owner]))

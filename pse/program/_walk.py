@@ -96,6 +96,11 @@ class Walk:
             yield around
             around = self.owner(around)
 
+    def is_inflight(self, step: int) -> bool:
+        """Tell whether a statement is a loop whose iterations overlap."""
+        statement = self.steps[step].statement
+        return isinstance(statement, For) and statement.inflight is not None
+
 
 def number(program: ResolvedProgram) -> Walk:
     """Number a program's statements and blocks."""

@@ -33,7 +33,8 @@ from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Binary, Expression, Name, Number
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Signature, Type
 from pse.program import build
-from pse.program._liveness import Liveness, analyse
+from pse.program._liveness import Liveness
+from pse.program._liveness_solver import analyse
 from pse.program._loop_exits import analyse_run
 from pse.program._placement import ThreadKey
 
