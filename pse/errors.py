@@ -1,7 +1,7 @@
 """The root of all errors that a user may see: what went wrong, what to do, and the exit code that it means.
 
-Every room's errors derive from these classes; the command line prints ``error: …`` and ``help: …`` and leaves
-with their `exit_code`.  What is wrong in a program are diagnostics (`pse.language.diagnostics`), many at once.
+Every room's errors derive from these; the command line prints ``error: …`` and ``help: …`` and leaves with
+`exit_code`.  What is wrong in a program are diagnostics (`pse.language.diagnostics`), many in one pass.
 """
 
 from typing import Any

@@ -39,3 +39,11 @@ def test_sizes_have_three_digits(value, expected):
 )
 def test_zeros_at_the_end_can_be_left_out(value, expected):
     assert text.number_text(value, 4, zeros=False) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.0, "0.00"), (0.0123, "0.012"), (0.5, "0.50"), (9.999, "10.0"), (12.34, "12.3"), (12345.6, "12,346")],
+)
+def test_numbers_are_written_without_exponents(value, expected):
+    assert text.number_text(value) == expected

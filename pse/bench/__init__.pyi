@@ -12,7 +12,7 @@ from ._registry import (
     find_subject as find_subject,
     measure_subject as measure_subject,
 )
-from ._result_table import format_number as format_number, print_result as print_result
+from ._result_table import print_result as print_result
 from ._running import (
     Samples as Samples,
     Surroundings as Surroundings,

@@ -7,7 +7,7 @@ from benchmarks.__main__ import SUBJECTS as OF_DEVELOPERS
 
 from pse.bench import SUBJECTS, Against, Figure, Result
 from pse.bench._manual import marks, update_page
-from pse.bench._result_table import busy_warning, format_number
+from pse.bench._result_table import busy_warning
 from pse.errors import UsageError
 
 MANUAL = Path(__file__).parents[2] / "docs" / "performance.md"
@@ -83,11 +83,3 @@ def test_the_manual_has_a_place_for_every_bench():
 def test_a_busy_machine_is_warned_of():
     assert busy_warning(result()) is None
     assert "52 % of this machine's cores were in use" in busy_warning(result(in_use=0.52))
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0.00"), (0.0123, "0.012"), (0.5, "0.50"), (9.999, "10.00"), (12.34, "12.3"), (12345.6, "12,346")],
-)
-def test_numbers_are_written_without_exponents(value, text):
-    assert format_number(value) == text
