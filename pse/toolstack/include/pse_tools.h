@@ -69,32 +69,32 @@ struct pse_tools {
 int pse_tool_start(const struct pse_tools *tools); /* before any MPI call passes; nonzero: refuse */
 void pse_tool_end(void);                           /* at exit of the process */
 
-/* Piggyback: bytes that ride along with every message from process to process.
+/* Piggyback: a header of some bytes that travels with every message from process to process.
  *
- * The tool `piggyback`, below in the stack, publishes `int ride(const struct pse_rider *)` under this name
- * and signature; it is to be called in pse_tool_start and returns nonzero if there is no room left.  All
- * processes that send each other messages must have the same riders.  A rider's functions are called by the
- * thread that calls MPI: `leave` before a send or an active persistent send begins, `arrive` before the call
- * returns that completes the receive.  A receive that fails or was cancelled brings nothing. */
+ * The tool `piggyback`, below in the stack, publishes a function of the type pse_piggyback_register under this
+ * name and signature; it is to be called in pse_tool_start and returns nonzero if there is no room left.  All
+ * processes that send each other messages must register the same headers.  A header's functions are called by the
+ * thread that calls MPI: `fill` before a send or an active persistent send begins, `read` before the call returns
+ * that completes the receive.  A receive that fails or was cancelled brings nothing. */
 #define PSE_PIGGYBACK "piggyback"
-#define PSE_PIGGYBACK_SIGNATURE "int (*)(const struct pse_rider *)"
-#define PSE_PIGGYBACK_MOST 256 /* bytes, of all riders together */
+#define PSE_PIGGYBACK_SIGNATURE "int (*)(const struct pse_piggyback_header *)"
+#define PSE_PIGGYBACK_MOST 256 /* bytes, of all headers together */
 
-struct pse_message {
+struct pse_message_envelope {
     uintptr_t comm;   /* PSE_HANDLE of the communicator */
-    int partner, tag; /* the receiver for `leave`, the sender for `arrive`: never a wildcard */
+    int partner, tag; /* the receiver for `fill`, the sender for `read`: never a wildcard */
 };
 
-struct pse_rider {
+struct pse_piggyback_header {
     size_t bytes;
     void *context; /* first argument of the functions */
-    /* Whether to ride on this communicator; the same in all its processes.  NULL: on all. */
+    /* Whether the header travels on this communicator; the same in all its processes.  NULL: on all. */
     int (*wanted)(void *context, uintptr_t comm);
-    void (*leave)(void *context, const struct pse_message *message, void *bytes); /* fill in; zeros before */
-    void (*arrive)(void *context, const struct pse_message *message, const void *bytes);
+    void (*fill)(void *context, const struct pse_message_envelope *message, void *bytes); /* zeros before */
+    void (*read)(void *context, const struct pse_message_envelope *message, const void *bytes);
 };
 
-typedef int pse_ride(const struct pse_rider *rider);
+typedef int pse_piggyback_register(const struct pse_piggyback_header *header);
 
 /* A ring of events of one size: any number of threads put in and take out, none ever waits.
  *

@@ -1,6 +1,6 @@
-/* A tool with Lamport's clock, which rides along with messages; what left and what arrived is written down.
+/* A tool with Lamport's clock, which travels with messages; what was sent and what was received is written down.
  *
- * A line: L(eft) or A(rrived), the message's number, the sender's clock, own clock, partner, tag.
+ * A line: L (sent) or A (received), the message's number, the sender's clock, own clock, partner, tag.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int is_wanted(void *context, uintptr_t comm)
     return strcmp(name, "quiet") != 0;
 }
 
-static void leave(void *context, const struct pse_message *message, void *bytes)
+static void fill(void *context, const struct pse_message_envelope *message, void *bytes)
 {
     struct ticket ticket = {(uint64_t)rank << 32 | sent++, ++now};
     (void)context;
@@ -34,7 +34,7 @@ static void leave(void *context, const struct pse_message *message, void *bytes)
     fprintf(file, "L %lu %lu %lu %d %d\n", ticket.number, ticket.clock, now, message->partner, message->tag);
 }
 
-static void arrive(void *context, const struct pse_message *message, const void *bytes)
+static void read_header(void *context, const struct pse_message_envelope *message, const void *bytes)
 {
     struct ticket ticket;
     (void)context;
@@ -45,13 +45,13 @@ static void arrive(void *context, const struct pse_message *message, const void 
 
 int pse_tool_start(const struct pse_tools *tools)
 {
-    const struct pse_rider rider = {sizeof(struct ticket), NULL, is_wanted, leave, arrive};
-    pse_ride *ride = (pse_ride *)tools->subscribe(tools->self, PSE_PIGGYBACK, PSE_PIGGYBACK_SIGNATURE);
+    const struct pse_piggyback_header header = {sizeof(struct ticket), NULL, is_wanted, fill, read_header};
+    pse_piggyback_register *add = (pse_piggyback_register *)tools->subscribe(tools->self, PSE_PIGGYBACK, PSE_PIGGYBACK_SIGNATURE);
     char path[4096];
     snprintf(path, sizeof path, "%s/clock-%s", getenv("TALLY_DIRECTORY"), getenv("PMI_RANK"));
     rank = atoi(getenv("PMI_RANK"));
     file = fopen(path, "w");
-    return !file || !ride || ride(&rider);
+    return !file || !add || add(&header);
 }
 
 void pse_tool_end(void)

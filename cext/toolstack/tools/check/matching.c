@@ -1,0 +1,132 @@
+/* Matching notices of messages with receives. */
+#include "matching.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report.h"
+#include "type_signature.h"
+
+static void report_mismatch(const struct check_receive *receive, const char *what, const char *right)
+{
+    struct check_report report = {.length = 0};
+    char details[200], elements[100];
+    const struct check_notice *notice = &receive->notice;
+    if (pse_check_was_reported(what, notice->where, receive->where))
+        return;
+    pse_check_report_add(&report, "pse check: %s\n", what);
+    pse_check_signature_text(notice->signature, elements, sizeof elements);
+    snprintf(details, sizeof details, " sends %s to rank %d of %.60s, tag %d", elements, receive->comm->rank,
+             pse_check_communicator_name(receive->comm), notice->tag);
+    pse_check_report_place(&report, receive->comm->peers[notice->from], notice->routine, details,
+                           notice->where);
+    pse_check_signature_text(receive->buffer, elements, sizeof elements);
+    snprintf(details, sizeof details, " has room for %s", elements);
+    pse_check_report_place(&report, pse_check_rank, receive->routine, details, receive->where);
+    pse_check_report_print(&report, right);
+}
+
+void pse_check_compare_message(const struct check_receive *receive)
+{
+    if (receive->notice.signature.bytes > receive->buffer.bytes)
+        report_mismatch(receive, "a message is longer than the buffer that receives it",
+                        "the receive's count and datatype cover what is sent");
+    else if (!pse_check_begins(receive->notice.signature, receive->buffer, receive->item))
+        report_mismatch(receive, "a message is received as another datatype than it was sent",
+                        "sender and receiver name the same sequence of basic datatypes");
+}
+
+static bool accepts(const struct check_receive *receive, const struct check_notice *notice)
+{
+    return (receive->source == MPI_ANY_SOURCE || receive->source == notice->from) &&
+           (receive->tag == MPI_ANY_TAG || receive->tag == notice->tag);
+}
+
+/* Whether an earlier notice of the same sender would have gone to this receive. */
+static bool has_earlier(const struct check_receive *receive, const struct pending_notice *notice)
+{
+    for (const struct pending_notice *at = receive->comm->arrived; at != notice; at = at->next)
+        if (at->notice.from == notice->notice.from && accepts(receive, &at->notice))
+            return true;
+    return false;
+}
+
+static void match(struct check_receive *receive, const struct check_notice *notice)
+{
+    struct check_notice pse_check_answer = {.kind = NOTICE_MATCHED, .sequence = notice->sequence};
+    receive->matched = true;
+    receive->notice = *notice;
+    pse_check_notify(receive->comm->peers[notice->from], &pse_check_answer);
+    if (receive->buffer_known)
+        pse_check_compare_message(receive);
+}
+
+/* Give one notice to its receive; false if that isn't known yet. */
+static bool match_notice(struct check_communicator *comm, const struct pending_notice *notice)
+{
+    struct check_receive **at = &comm->posted;
+    while (*at && !accepts(*at, &notice->notice))
+        at = &(*at)->next;
+    struct check_receive *receive = *at;
+    if (!receive || receive->source == MPI_ANY_SOURCE || has_earlier(receive, notice))
+        return false;
+    *at = receive->next;
+    match(receive, &notice->notice);
+    return true;
+}
+
+void pse_check_match_notices(struct check_communicator *comm)
+{
+    for (struct pending_notice **at = &comm->arrived; *at;) {
+        if (match_notice(comm, *at))
+            pse_check_drop_notice(at);
+        else
+            at = &(*at)->next;
+    }
+}
+
+struct check_receive *pse_check_new_receive(struct check_communicator *comm, int source, int tag,
+                                            const char *routine, const char *where)
+{
+    struct check_receive *made = calloc(1, sizeof *made);
+    *made = (struct check_receive){
+        .comm = comm, .source = source, .tag = tag, .from_any = source == MPI_ANY_SOURCE};
+    snprintf(made->routine, sizeof made->routine, "%s", routine);
+    snprintf(made->where, sizeof made->where, "%s", where);
+    return made;
+}
+
+void pse_check_set_buffer(struct check_receive *receive, MPI_Count count, MPI_Datatype datatype)
+{
+    receive->buffer = pse_check_signature_of(count, datatype);
+    receive->item = pse_check_signature_of(1, datatype);
+    receive->buffer_known = true;
+}
+
+void pse_check_post_receive(struct check_receive *receive)
+{
+    struct check_receive **at = &receive->comm->posted;
+    while (*at)
+        at = &(*at)->next;
+    *at = receive;
+    receive->next = NULL;
+    pse_check_match_notices(receive->comm);
+}
+
+void pse_check_withdraw_receive(struct check_receive *receive)
+{
+    struct check_receive **at = &receive->comm->posted;
+    while (*at && *at != receive)
+        at = &(*at)->next;
+    if (*at)
+        *at = receive->next;
+}
+
+void pse_check_resolve_receive(struct check_receive *receive, const MPI_Status *status)
+{
+    if (receive->matched || status->MPI_SOURCE < 0)
+        return;
+    receive->source = status->MPI_SOURCE;
+    receive->tag = status->MPI_TAG;
+    pse_check_match_notices(receive->comm);
+}

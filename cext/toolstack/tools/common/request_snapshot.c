@@ -1,0 +1,28 @@
+/* Copies of requests and statuses around waits and tests. */
+#include "request_snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+MPI_Status *pse_snapshot_take(struct pse_request_snapshot *snapshot, int count, const MPI_Request handles[],
+                              MPI_Status *statuses)
+{
+    size_t n = count > 0 ? (size_t)count : 0;
+    snapshot->allocated = NULL;
+    snapshot->requests = n <= PSE_SNAPSHOT_FEW ? snapshot->few : malloc(n * sizeof *snapshot->requests);
+    if (n)
+        memcpy(snapshot->requests, handles, n * sizeof *snapshot->requests);
+    snapshot->statuses = statuses;
+    if (statuses == MPI_STATUSES_IGNORE)
+        snapshot->statuses = n <= PSE_SNAPSHOT_FEW
+                                 ? snapshot->few_statuses
+                                 : (snapshot->allocated = malloc(n * sizeof *snapshot->statuses));
+    return snapshot->statuses;
+}
+
+void pse_snapshot_end(struct pse_request_snapshot *snapshot)
+{
+    if (snapshot->requests != snapshot->few)
+        free(snapshot->requests);
+    free(snapshot->allocated);
+}

@@ -1,0 +1,43 @@
+/* Requests as they were before a wait or test: MPI sets them to null when they complete.
+ *
+ * Wrappers of waits and tests copy the requests that they are given, and have statuses of their own where the
+ * program wants none.
+ */
+#ifndef PSE_TOOL_REQUEST_SNAPSHOT_H
+#define PSE_TOOL_REQUEST_SNAPSHOT_H
+
+#include <mpi.h>
+
+enum { PSE_SNAPSHOT_FEW = 16 };
+
+struct pse_request_snapshot {
+    MPI_Request few[PSE_SNAPSHOT_FEW], *requests;
+    MPI_Status few_statuses[PSE_SNAPSHOT_FEW], *statuses;
+    MPI_Status *allocated;
+};
+
+/* In a wrapper's code before the call, with MPI's names of parameters. */
+#define OWN_STATUS                                                                                           \
+    MPI_Status own_status;                                                                                   \
+    if (status == MPI_STATUS_IGNORE)                                                                         \
+    status = &own_status
+#define SNAPSHOT_ONE                                                                                         \
+    OWN_STATUS;                                                                                              \
+    const MPI_Request given = *request
+#define SNAPSHOT_REQUESTS(count)                                                                             \
+    struct pse_request_snapshot snapshot;                                                                    \
+    pse_snapshot_take(&snapshot, count, array_of_requests, NULL)
+#define SNAPSHOT_ALL(count)                                                                                  \
+    struct pse_request_snapshot snapshot;                                                                    \
+    array_of_statuses = pse_snapshot_take(&snapshot, count, array_of_requests, array_of_statuses)
+
+#pragma GCC visibility push(hidden)
+
+/* Returns the statuses to be used: those given, or own ones.  pse_snapshot_end frees what this allocates. */
+MPI_Status *pse_snapshot_take(struct pse_request_snapshot *snapshot, int count, const MPI_Request handles[],
+                              MPI_Status *statuses);
+void pse_snapshot_end(struct pse_request_snapshot *snapshot);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,82 @@
+/* Arguments, messages and summaries of tools. */
+#include "tool.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+
+const char *pse_tool_argument(const char *key)
+{
+    if (pse_tool_stack)
+        return pse_tool_stack->argument(pse_tool_stack->self, key);
+    char name[64];
+    const int length = snprintf(name, sizeof name, "PSE_%s_%s", pse_tool_name, key);
+    for (int i = 0; i < length && i < (int)sizeof name; i++)
+        name[i] = (char)toupper((unsigned char)name[i]);
+    return getenv(name);
+}
+
+int pse_tool_refuse(const char *format, ...)
+{
+    char text[1024];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    if (pse_tool_stack) {
+        pse_tool_stack->fail(pse_tool_stack->self, "%s", text);
+        return 1;
+    }
+    fprintf(stderr, "%s: %s\n", pse_tool_name, text);
+    exit(2);
+}
+
+void pse_tool_warn(const char *format, ...)
+{
+    char text[2048];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    if (pse_tool_stack)
+        pse_tool_stack->say(pse_tool_stack->self, "%s", text);
+    else
+        fprintf(stderr, "%s: %s\n", pse_tool_name, text);
+}
+
+void pse_tool_expect_output(void)
+{
+    pse_tool_argument("output");
+}
+
+FILE *pse_tool_open_output(int rank)
+{
+    const char *output = pse_tool_argument("output");
+    if (!output)
+        return stderr;
+    char path[4096];
+    const char *mark = strstr(output, "%r");
+    if (mark)
+        snprintf(path, sizeof path, "%.*s%d%s", (int)(mark - output), output, rank, mark + 2);
+    else
+        snprintf(path, sizeof path, "%s", output);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        pse_tool_warn("can't write %s: %s; the summary goes to standard error", path, strerror(errno));
+    return file ? file : stderr;
+}
+
+void pse_tool_close_output(FILE *file)
+{
+    if (file == stderr)
+        fflush(file);
+    else if (fclose(file) != 0)
+        pse_tool_warn("can't write all of the summary: %s", strerror(errno));
+}
+
+bool pse_tool_was_spawned(void)
+{
+    MPI_Comm parent;
+    PMPI_Comm_get_parent(&parent);
+    return parent != MPI_COMM_NULL;
+}

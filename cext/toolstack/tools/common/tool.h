@@ -1,0 +1,65 @@
+/* What every tool that ships with the stack uses: its arguments, its messages, and the file of its summary.
+ *
+ * A tool is one shared object, made of all C files of its folder and of those of this one.  It runs in the
+ * stack, and also alone, preloaded: then its arguments come from the environment, PSE_<TOOL>_<KEY> in
+ * capitals.
+ */
+#ifndef PSE_TOOL_H
+#define PSE_TOOL_H
+
+#include <inttypes.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pse_tools.h"
+
+#define TOOL_PUBLIC __attribute__((visibility("default")))
+
+/* In one file of a tool: its name, and the stack's table, which is NULL when the tool is loaded alone. */
+#define PSE_TOOL(tool_name)                                                                                  \
+    const char pse_tool_name[] = tool_name;                                                                  \
+    const struct pse_tools *pse_tool_stack
+
+/* FNV-1a: go on with a hash, which begins as PSE_HASH. */
+#define PSE_HASH 0xcbf29ce484222325u
+static inline uint64_t pse_hash(uint64_t hash, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
+}
+
+#pragma GCC visibility push(hidden)
+
+extern const char pse_tool_name[];
+extern const struct pse_tools *pse_tool_stack;
+
+/* The value of an argument; NULL if it isn't given. */
+const char *pse_tool_argument(const char *key);
+
+/* Refuse to start, with a reason; in the stack that ends the job, or the tool if it is optional.  Nonzero,
+ * for pse_tool_start to return. */
+int pse_tool_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Print one line about something that doesn't end the job. */
+void pse_tool_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* For the start of tools that write a summary: the process may end without one, and the stack warns of
+ * arguments that no tool has asked for. */
+void pse_tool_expect_output(void);
+
+/* The file that `argument output` names for the summary (%r is the rank), else standard error. */
+FILE *pse_tool_open_output(int rank);
+void pse_tool_close_output(FILE *file);
+
+/* Whether another MPI program has spawned the processes of this one. */
+bool pse_tool_was_spawned(void);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,112 @@
+/* coopwait: nobody waits in MPI by burning a core.
+ *
+ * Every blocking call becomes its nonblocking form and looks at it until it is complete, pausing in between
+ * as backoff.h says.  So a rank that waits leaves the core to one that computes, whatever MPI library
+ * this is.
+ *
+ * - A call with a nonblocking form: started, then tested (counted_calls.c, once for counts of int and once
+ * for MPI_Count).  Errors are raised by the nonblocking form, once, with the communicator's own error
+ * handler.
+ * - Small allreduces that come often: by messages (small_allreduce.h), as MPI's nonblocking form is slow for
+ * them.
+ * - A collective call that has none (making communicators and windows, fences, MPI_Finalize): the ranks
+ * meet at a nonblocking barrier first (after_barrier.c), so nobody is inside MPI's own wait while a peer is
+ * late.
+ * - What waits for one other rank and has no form that can be tested (unlock and flush of windows,
+ * MPI_Comm_accept) is left alone.
+ *
+ * Blocking and nonblocking collectives don't match each other, so all ranks of a job run this tool, or none
+ * does. */
+#include "backoff.h"
+#include "tool.h"
+#include "wait.h"
+
+PSE_TOOL("coopwait");
+
+TOOL_PUBLIC int pse_tool_start(const struct pse_tools *table)
+{
+    pse_tool_stack = table;
+    return 0;
+}
+
+/* Look, pause, look again … until `flag` is set or the look fails; gives the look's error code. */
+#define UNTIL(flag, look)                                                                                    \
+    struct backoff wait = {0};                                                                               \
+    int flag = 0, error;                                                                                     \
+    while ((error = (look)) == MPI_SUCCESS && !flag)                                                         \
+        pse_coopwait_pause(&wait);                                                                           \
+    return error
+
+/* Completion
+ * ------------------------------------------------------------------------------------------------------- */
+
+TOOL_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    UNTIL(flag, PMPI_Test(request, &flag, status));
+}
+
+TOOL_PUBLIC int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    UNTIL(flag, PMPI_Testall(count, requests, &flag, statuses));
+}
+
+TOOL_PUBLIC int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
+{
+    UNTIL(flag, PMPI_Testany(count, requests, index, &flag, status));
+}
+
+TOOL_PUBLIC int MPI_Waitsome(int count, MPI_Request requests[], int *completed, int indices[],
+                             MPI_Status statuses[])
+{
+    /* MPI_UNDEFINED, when no request is active, ends the wait too. */
+    UNTIL(flag, (error = PMPI_Testsome(count, requests, completed, indices, statuses), flag = *completed != 0,
+                 error));
+}
+
+TOOL_PUBLIC int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    UNTIL(flag, PMPI_Iprobe(source, tag, comm, &flag, status));
+}
+
+TOOL_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+    UNTIL(flag, PMPI_Improbe(source, tag, comm, &flag, message, status));
+}
+
+TOOL_PUBLIC int MPI_Win_wait(MPI_Win win)
+{
+    UNTIL(flag, PMPI_Win_test(win, &flag));
+}
+
+/* Calls without counts that have a nonblocking form */
+
+#define FORM(name) name
+STARTED(Barrier, Ibarrier, PARAMETERS(MPI_Comm comm), ARGUMENTS(comm))
+STARTED(Comm_dup, Comm_idup, PARAMETERS(MPI_Comm comm, MPI_Comm *newcomm), ARGUMENTS(comm, newcomm))
+#if MPI_VERSION >= 4
+STARTED(Comm_dup_with_info, Comm_idup_with_info, PARAMETERS(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm),
+        ARGUMENTS(comm, info, newcomm))
+#endif
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+STARTED(Comm_flush_buffer, Comm_iflush_buffer, PARAMETERS(MPI_Comm comm), ARGUMENTS(comm))
+STARTED(Session_flush_buffer, Session_iflush_buffer, PARAMETERS(MPI_Session session), ARGUMENTS(session))
+
+TOOL_PUBLIC int MPI_Buffer_flush(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    return pse_coopwait_finish(PMPI_Buffer_iflush(&request), &request, MPI_STATUS_IGNORE);
+}
+
+/* Taking a buffer away waits until its messages are on their way. */
+TOOL_PUBLIC int MPI_Buffer_detach(void *buffer, int *size)
+{
+    int error = MPI_Buffer_flush();
+    return error == MPI_SUCCESS ? PMPI_Buffer_detach(buffer, size) : error;
+}
+
+TOOL_PUBLIC int MPI_Buffer_detach_c(void *buffer, MPI_Count *size)
+{
+    int error = MPI_Buffer_flush();
+    return error == MPI_SUCCESS ? PMPI_Buffer_detach_c(buffer, size) : error;
+}
+#endif

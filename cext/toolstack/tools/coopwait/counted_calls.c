@@ -1,0 +1,171 @@
+/* The calls that have a nonblocking form and carry counts of int; large_counted_calls.c is the same for
+ * MPI_Count.
+ *
+ * COUNT is the type of a count, PLACE that of a displacement, FORM(MPI_Send) the name.
+ */
+#include <string.h>
+
+#include "packed_copy.h"
+#include "small_allreduce.h"
+#include "tool.h"
+#include "wait.h"
+
+#ifdef LARGE_COUNTS
+#define COUNT MPI_Count
+#define PLACE MPI_Aint
+#define FORM(name) name##_c
+#else
+#define COUNT int
+#define PLACE int
+#define FORM(name) name
+#endif
+
+#define MESSAGE COUNT count, MPI_Datatype datatype
+#define SENDING const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype
+#define RECEIVING void *recvbuf, COUNT recvcount, MPI_Datatype recvtype
+
+/* Point to point */
+
+#define SENT(name, form)                                                                                     \
+    STARTED(name, form, PARAMETERS(const void *buf, MESSAGE, int dest, int tag, MPI_Comm comm),              \
+            ARGUMENTS(buf, count, datatype, dest, tag, comm))
+
+SENT(Send, Isend)
+SENT(Ssend, Issend)
+SENT(Rsend, Irsend)
+
+TOOL_PUBLIC int FORM(MPI_Recv)(void *buf, MESSAGE, int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int error = pse_coopwait_finish(FORM(PMPI_Irecv)(buf, count, datatype, source, tag, comm, &request),
+                                          &request, status);
+    pse_tool_set_null_status(source, comm, status);
+    return error;
+}
+
+TOOL_PUBLIC int FORM(MPI_Mrecv)(void *buf, MESSAGE, MPI_Message *message, MPI_Status *status)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    return pse_coopwait_finish(FORM(PMPI_Imrecv)(buf, count, datatype, message, &request), &request, status);
+}
+
+TOOL_PUBLIC int FORM(MPI_Sendrecv)(SENDING, int dest, int sendtag, RECEIVING, int source, int recvtag,
+                                   MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Request sent = MPI_REQUEST_NULL, received = MPI_REQUEST_NULL;
+    int error = FORM(PMPI_Irecv)(recvbuf, recvcount, recvtype, source, recvtag, comm, &received);
+    if (received == MPI_REQUEST_NULL)
+        return error;
+    error = FORM(PMPI_Isend)(sendbuf, sendcount, sendtype, dest, sendtag, comm, &sent);
+    if (sent == MPI_REQUEST_NULL) {
+        pse_coopwait_withdraw(&received);
+        return error;
+    }
+    error = pse_coopwait_finish_both(&received, status, &sent);
+    pse_tool_set_null_status(source, comm, status);
+    return error;
+}
+
+TOOL_PUBLIC int FORM(MPI_Sendrecv_replace)(void *buf, MESSAGE, int dest, int sendtag, int source, int recvtag,
+                                           MPI_Comm comm, MPI_Status *status)
+{
+    int error;
+    pse_packed_count bytes;
+    void *out = pse_tool_packed_copy(buf, count, datatype, comm, &bytes, &error);
+    if (out)
+        error = PSE_PACKED_FORM(MPI_Sendrecv)(out, bytes, MPI_PACKED, dest, sendtag, buf, count, datatype,
+                                              source, recvtag, comm, status);
+    free(out);
+    return error;
+}
+
+/* Collective */
+
+TOOL_PUBLIC int FORM(MPI_Allreduce)(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, MPI_Comm comm)
+{
+    const size_t element = pse_coopwait_element_size(datatype, op), bytes = element * (size_t)count;
+    struct allreduce_twin *twin = pse_coopwait_twin_for(comm, count, element);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (!twin)
+        return pse_coopwait_finish(
+            FORM(PMPI_Iallreduce)(sendbuf, recvbuf, count, datatype, op, comm, &request), &request,
+            MPI_STATUS_IGNORE);
+    if (sendbuf != MPI_IN_PLACE)
+        memcpy(recvbuf, sendbuf, bytes);
+    return pse_coopwait_combine(recvbuf, (int)count, datatype, bytes, op, twin);
+}
+
+STARTED(Bcast, Ibcast, PARAMETERS(void *buffer, MESSAGE, int root, MPI_Comm comm),
+        ARGUMENTS(buffer, count, datatype, root, comm))
+
+#define REDUCED(name, form)                                                                                  \
+    STARTED(name, form, PARAMETERS(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, MPI_Comm comm),   \
+            ARGUMENTS(sendbuf, recvbuf, count, datatype, op, comm))
+
+REDUCED(Reduce_scatter_block, Ireduce_scatter_block)
+REDUCED(Scan, Iscan)
+REDUCED(Exscan, Iexscan)
+
+STARTED(Reduce, Ireduce,
+        PARAMETERS(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, int root, MPI_Comm comm),
+        ARGUMENTS(sendbuf, recvbuf, count, datatype, op, root, comm))
+STARTED(Reduce_scatter, Ireduce_scatter,
+        PARAMETERS(const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype datatype,
+                   MPI_Op op, MPI_Comm comm),
+        ARGUMENTS(sendbuf, recvbuf, recvcounts, datatype, op, comm))
+
+#define ROOTED(name, form)                                                                                   \
+    STARTED(name, form, PARAMETERS(SENDING, RECEIVING, int root, MPI_Comm comm),                             \
+            ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))
+
+ROOTED(Gather, Igather)
+ROOTED(Scatter, Iscatter)
+
+STARTED(Gatherv, Igatherv,
+        PARAMETERS(SENDING, void *recvbuf, const COUNT recvcounts[], const PLACE displs[],
+                   MPI_Datatype recvtype, int root, MPI_Comm comm),
+        ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm))
+STARTED(Scatterv, Iscatterv,
+        PARAMETERS(const void *sendbuf, const COUNT sendcounts[], const PLACE displs[], MPI_Datatype sendtype,
+                   RECEIVING, int root, MPI_Comm comm),
+        ARGUMENTS(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm))
+
+#define EXCHANGED(name, form)                                                                                \
+    STARTED(name, form, PARAMETERS(SENDING, RECEIVING, MPI_Comm comm),                                       \
+            ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+
+EXCHANGED(Allgather, Iallgather)
+EXCHANGED(Alltoall, Ialltoall)
+EXCHANGED(Neighbor_allgather, Ineighbor_allgather)
+EXCHANGED(Neighbor_alltoall, Ineighbor_alltoall)
+
+#define GATHERED(name, form)                                                                                 \
+    STARTED(name, form,                                                                                      \
+            PARAMETERS(SENDING, void *recvbuf, const COUNT recvcounts[], const PLACE displs[],               \
+                       MPI_Datatype recvtype, MPI_Comm comm),                                                \
+            ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm))
+
+GATHERED(Allgatherv, Iallgatherv)
+GATHERED(Neighbor_allgatherv, Ineighbor_allgatherv)
+
+#define SENDINGS(place) const void *sendbuf, const COUNT sendcounts[], const place sdispls[]
+#define RECEIVINGS(place) void *recvbuf, const COUNT recvcounts[], const place rdispls[]
+
+#define ALL_TO_ALL(name, form)                                                                               \
+    STARTED(name, form,                                                                                      \
+            PARAMETERS(SENDINGS(PLACE), MPI_Datatype sendtype, RECEIVINGS(PLACE), MPI_Datatype recvtype,     \
+                       MPI_Comm comm),                                                                       \
+            ARGUMENTS(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))
+
+ALL_TO_ALL(Alltoallv, Ialltoallv)
+ALL_TO_ALL(Neighbor_alltoallv, Ineighbor_alltoallv)
+
+#define ALL_TO_ALL_TYPES(name, form, place)                                                                  \
+    STARTED(                                                                                                 \
+        name, form,                                                                                          \
+        PARAMETERS(SENDINGS(place), const MPI_Datatype sendtypes[], RECEIVINGS(place),                       \
+                   const MPI_Datatype recvtypes[], MPI_Comm comm),                                           \
+        ARGUMENTS(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm))
+
+ALL_TO_ALL_TYPES(Alltoallw, Ialltoallw, PLACE)
+ALL_TO_ALL_TYPES(Neighbor_alltoallw, Ineighbor_alltoallw, MPI_Aint)

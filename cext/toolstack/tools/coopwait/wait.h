@@ -1,0 +1,33 @@
+/* Waiting for what nonblocking calls have started. */
+#ifndef PSE_COOPWAIT_WAIT_H
+#define PSE_COOPWAIT_WAIT_H
+
+#include <mpi.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Wait for what a nonblocking call has started, if it could.  A request that is still null says that it could
+ * not: a user's error handler may have made a success of it. */
+int pse_coopwait_finish(int error, MPI_Request *request, MPI_Status *status);
+/* Wait until all ranks of a communicator have come.  What is no communicator is for the call itself to
+ * refuse. */
+int pse_coopwait_barrier(MPI_Comm comm);
+/* Take back a receive that nobody will send to any more. */
+void pse_coopwait_withdraw(MPI_Request *received);
+/* Wait for a receive and a send; gives the first error. */
+int pse_coopwait_finish_both(MPI_Request *received, MPI_Status *status, MPI_Request *sent);
+
+#pragma GCC visibility pop
+
+/* Code of wrappers: MPI_<name> by way of MPI_<form>, as in STARTED(Bcast, Ibcast, PARAMETERS(…),
+ * ARGUMENTS(…)). FORM makes the name of a routine: with or without _c. */
+#define PARAMETERS(...) (__VA_ARGS__)
+#define ARGUMENTS(...) __VA_ARGS__
+#define STARTED(name, form, parameters, arguments)                                                           \
+    TOOL_PUBLIC int FORM(MPI_##name) parameters                                                              \
+    {                                                                                                        \
+        MPI_Request request = MPI_REQUEST_NULL;                                                              \
+        return pse_coopwait_finish(FORM(PMPI_##form)(arguments, &request), &request, MPI_STATUS_IGNORE);     \
+    }
+
+#endif

@@ -1,0 +1,88 @@
+/* delay: makes chosen routines of MPI take longer, to see what a slower network or a late rank would do.
+ *
+ * Arguments: microseconds (before each call), routines (their names, parted by blanks; all if it isn't given;
+ * a name means both forms, MPI_Send and MPI_Send_c). The pause is slept; only its last microseconds are spent
+ * awake, since a sleeper wakes up late. */
+#include "clock.h"
+#include "tool.h"
+
+PSE_TOOL("delay");
+
+#define TOOL_ENTER(routine) pause_before(NUMBER_##routine);
+#define TOOL_LEAVE(routine)
+
+static inline void pause_before(int routine);
+
+#include "delay_wrappers.c"
+
+static unsigned char chosen[ROUTINES];
+static uint64_t nanoseconds;
+
+/* What is left of a pause when it isn't slept any more. */
+#define AWAKE 5000u
+
+static void pause_here(void)
+{
+    uint64_t end = pse_tool_clock() + nanoseconds;
+    if (nanoseconds > AWAKE)
+        pse_tool_sleep_until(end - AWAKE);
+    while (pse_tool_clock() < end)
+        ;
+}
+
+static inline void pause_before(int routine)
+{
+    if (chosen[routine])
+        pause_here();
+}
+
+/* Choose a routine in both of its forms; how many were found. */
+static int choose(const char *name, size_t length)
+{
+    int found = 0;
+    for (int routine = 0; routine < ROUTINES; routine++) {
+        const char *known = routine_names[routine];
+        if (strncmp(known, name, length) == 0 && (!known[length] || strcmp(known + length, "_c") == 0))
+            found += chosen[routine] = 1;
+    }
+    return found;
+}
+
+static int choose_all(const char *names)
+{
+    for (names += strspn(names, " \t,"); *names; names += strspn(names, " \t,")) {
+        size_t length = strcspn(names, " \t,");
+        if (!choose(names, length))
+            return pse_tool_refuse("routines: this MPI has no %.*s", (int)length, names);
+        names += length;
+    }
+    return 0;
+}
+
+static int configure(void)
+{
+    const char *text = pse_tool_argument("microseconds"), *names = pse_tool_argument("routines");
+    char *end = NULL;
+    double value = text ? strtod(text, &end) : -1;
+    if (!text || end == text || *end || !(value >= 0 && value <= 1e9))
+        return pse_tool_refuse("microseconds: expected a number from 0 to 1e9, got %s",
+                               text ? text : "nothing");
+    nanoseconds = (uint64_t)(value * 1000);
+    if (names)
+        return choose_all(names);
+    memset(chosen, 1, sizeof chosen);
+    return 0;
+}
+
+TOOL_PUBLIC int pse_tool_start(const struct pse_tools *table)
+{
+    pse_tool_stack = table;
+    return configure();
+}
+
+/* Without the stack nobody calls pse_tool_start. */
+__attribute__((constructor)) static void start_alone(void)
+{
+    if (!getenv("PSE_TOOLS") && pse_tool_argument("microseconds"))
+        configure();
+}

@@ -1,0 +1,33 @@
+/* Sizes of datatypes, and neighbours in topologies. */
+#include "bytes.h"
+
+_Thread_local MPI_Datatype pse_trace_last_type = MPI_DATATYPE_NULL;
+_Thread_local uint64_t pse_trace_last_size;
+
+uint64_t pse_trace_size_of(MPI_Datatype datatype)
+{
+    int bytes = 0, a, b, c, combiner = MPI_COMBINER_NAMED;
+    if (datatype == MPI_DATATYPE_NULL || PMPI_Type_size(datatype, &bytes) != MPI_SUCCESS)
+        return 0;
+    PMPI_Type_get_envelope(datatype, &a, &b, &c, &combiner);
+    pse_trace_last_type = combiner == MPI_COMBINER_NAMED ? datatype : MPI_DATATYPE_NULL;
+    pse_trace_last_size = (uint64_t)bytes;
+    return pse_trace_last_size;
+}
+
+int pse_trace_degree(MPI_Comm comm, int out)
+{
+    int topology = MPI_UNDEFINED, in_count = 0, out_count = 0, weighted, rank;
+    PMPI_Topo_test(comm, &topology);
+    if (topology == MPI_DIST_GRAPH) {
+        PMPI_Dist_graph_neighbors_count(comm, &in_count, &out_count, &weighted);
+    } else if (topology == MPI_CART) {
+        PMPI_Cartdim_get(comm, &in_count);
+        in_count = out_count = 2 * in_count;
+    } else if (topology == MPI_GRAPH) {
+        PMPI_Comm_rank(comm, &rank);
+        PMPI_Graph_neighbors_count(comm, rank, &in_count);
+        out_count = in_count;
+    }
+    return out ? out_count : in_count;
+}

@@ -1,0 +1,134 @@
+/* What operations move: bytes sent and received by this rank, as if each contribution went to everybody who
+ * needs it, the rank itself included (a broadcast's root sends size × bytes; all receive bytes).
+ *
+ * The macros ..._BYTES give the two numbers, from MPI's names of parameters; `moving` is the communicator.
+ */
+#ifndef PSE_TRACE_BYTES_H
+#define PSE_TRACE_BYTES_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+/* The predefined type that this thread has asked for last, which never goes away, and its size. */
+extern _Thread_local MPI_Datatype pse_trace_last_type;
+extern _Thread_local uint64_t pse_trace_last_size;
+
+/* The bytes of an element; 0 for what is no type. */
+uint64_t pse_trace_size_of(MPI_Datatype datatype);
+
+/* Neighbours of this rank in a topology: those it sends to, or those it receives from. */
+int pse_trace_degree(MPI_Comm comm, int out);
+
+#pragma GCC visibility pop
+
+static inline uint64_t pse_trace_bytes_of(MPI_Count count, MPI_Datatype datatype)
+{
+    const uint64_t size = datatype == pse_trace_last_type && datatype != MPI_DATATYPE_NULL
+                              ? pse_trace_last_size
+                              : pse_trace_size_of(datatype);
+    return count < 0 ? 0 : size * (uint64_t)count;
+}
+
+static inline uint64_t pse_trace_sum_ints(const int counts[], int n)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += (uint64_t)counts[i];
+    return sum;
+}
+
+static inline uint64_t pse_trace_sum_counts(const MPI_Count counts[], int n)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += (uint64_t)counts[i];
+    return sum;
+}
+
+static inline uint64_t pse_trace_weigh_ints(const int counts[], const MPI_Datatype types[], int n)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += pse_trace_bytes_of(counts[i], types[i]);
+    return sum;
+}
+
+static inline uint64_t pse_trace_weigh_counts(const MPI_Count counts[], const MPI_Datatype types[], int n)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += pse_trace_bytes_of(counts[i], types[i]);
+    return sum;
+}
+
+/* Both forms of a routine: int counts, or MPI_Count. */
+#define SUM(counts, n)                                                                                       \
+    _Generic((counts), const int *: pse_trace_sum_ints, const MPI_Count *: pse_trace_sum_counts)(counts, n)
+#define WEIGH(counts, types, n)                                                                              \
+    _Generic((counts), const int *: pse_trace_weigh_ints, const MPI_Count *: pse_trace_weigh_counts)(        \
+        counts, types, n)
+
+#define IN_PLACE (sendbuf == MPI_IN_PLACE)
+#define MEMBERS ((uint64_t)moving->partners)
+#define HERE moving->rank
+#define AT_ROOT (root == moving->root_here)
+#define IF_ROOT(bytes) (AT_ROOT ? (bytes) : 0)
+
+#define NOTHING 0, 0
+#define BCAST_BYTES IF_ROOT(MEMBERS *pse_trace_bytes_of(count, datatype)), pse_trace_bytes_of(count, datatype)
+#define SENT_ONE                                                                                             \
+    (IN_PLACE ? pse_trace_bytes_of(recvcount, recvtype) : pse_trace_bytes_of(sendcount, sendtype))
+#define GATHER_BYTES SENT_ONE, IF_ROOT(MEMBERS *pse_trace_bytes_of(recvcount, recvtype))
+#define GATHERV_BYTES                                                                                        \
+    (IN_PLACE ? pse_trace_bytes_of(recvcounts[HERE], recvtype) : pse_trace_bytes_of(sendcount, sendtype)),   \
+        IF_ROOT(SUM(recvcounts, moving->partners) * pse_trace_bytes_of(1, recvtype))
+#define SCATTER_BYTES                                                                                        \
+    IF_ROOT(MEMBERS *pse_trace_bytes_of(sendcount, sendtype)),                                               \
+        (recvbuf == MPI_IN_PLACE ? pse_trace_bytes_of(sendcount, sendtype)                                   \
+                                 : pse_trace_bytes_of(recvcount, recvtype))
+#define SCATTERV_BYTES                                                                                       \
+    IF_ROOT(SUM(sendcounts, moving->partners) * pse_trace_bytes_of(1, sendtype)),                            \
+        (recvbuf == MPI_IN_PLACE ? pse_trace_bytes_of(sendcounts[HERE], sendtype)                            \
+                                 : pse_trace_bytes_of(recvcount, recvtype))
+#define ALLGATHER_BYTES MEMBERS *SENT_ONE, MEMBERS *pse_trace_bytes_of(recvcount, recvtype)
+#define ALLGATHERV_BYTES                                                                                     \
+    MEMBERS *(IN_PLACE ? pse_trace_bytes_of(recvcounts[HERE], recvtype)                                      \
+                       : pse_trace_bytes_of(sendcount, sendtype)),                                           \
+        SUM(recvcounts, moving->partners) * pse_trace_bytes_of(1, recvtype)
+#define ALLTOALL_BYTES MEMBERS *SENT_ONE, MEMBERS *pse_trace_bytes_of(recvcount, recvtype)
+#define RECEIVED_V (SUM(recvcounts, moving->partners) * pse_trace_bytes_of(1, recvtype))
+#define ALLTOALLV_BYTES                                                                                      \
+    (IN_PLACE ? RECEIVED_V : SUM(sendcounts, moving->partners) * pse_trace_bytes_of(1, sendtype)), RECEIVED_V
+#define RECEIVED_W WEIGH(recvcounts, recvtypes, moving->partners)
+#define ALLTOALLW_BYTES (IN_PLACE ? RECEIVED_W : WEIGH(sendcounts, sendtypes, moving->partners)), RECEIVED_W
+#define ALLREDUCE_BYTES                                                                                      \
+    MEMBERS *pse_trace_bytes_of(count, datatype), MEMBERS *pse_trace_bytes_of(count, datatype)
+#define REDUCE_BYTES                                                                                         \
+    pse_trace_bytes_of(count, datatype), IF_ROOT(MEMBERS *pse_trace_bytes_of(count, datatype))
+#define REDUCE_SCATTER_BYTES                                                                                 \
+    SUM(recvcounts, moving->size) * pse_trace_bytes_of(1, datatype),                                         \
+        MEMBERS *pse_trace_bytes_of(recvcounts[HERE], datatype)
+#define BLOCK_BYTES                                                                                          \
+    MEMBERS *pse_trace_bytes_of(recvcount, datatype), MEMBERS *pse_trace_bytes_of(recvcount, datatype)
+#define SCAN_BYTES                                                                                           \
+    (MEMBERS - (uint64_t)HERE) * pse_trace_bytes_of(count, datatype),                                        \
+        (uint64_t)(HERE + 1) * pse_trace_bytes_of(count, datatype)
+#define EXSCAN_BYTES                                                                                         \
+    (MEMBERS - (uint64_t)HERE - 1) * pse_trace_bytes_of(count, datatype),                                    \
+        (uint64_t)HERE *pse_trace_bytes_of(count, datatype)
+#define OUT pse_trace_degree(comm, 1)
+#define IN pse_trace_degree(comm, 0)
+#define NEIGHBOR_BYTES                                                                                       \
+    (uint64_t)OUT *pse_trace_bytes_of(sendcount, sendtype),                                                  \
+        (uint64_t)IN *pse_trace_bytes_of(recvcount, recvtype)
+#define NEIGHBOR_GATHERV_BYTES                                                                               \
+    (uint64_t)OUT *pse_trace_bytes_of(sendcount, sendtype),                                                  \
+        SUM(recvcounts, IN) * pse_trace_bytes_of(1, recvtype)
+#define NEIGHBOR_V_BYTES                                                                                     \
+    SUM(sendcounts, OUT) * pse_trace_bytes_of(1, sendtype),                                                  \
+        SUM(recvcounts, IN) * pse_trace_bytes_of(1, recvtype)
+#define NEIGHBOR_W_BYTES WEIGH(sendcounts, sendtypes, OUT), WEIGH(recvcounts, recvtypes, IN)
+
+#endif

@@ -1,0 +1,255 @@
+/* Records of messages and requests, from start to completion. */
+#include "requests.h"
+
+#include <string.h>
+
+#include "communicators.h"
+#include "writer.h"
+
+static struct pse_handle_table requests, messages;
+static uint32_t request_count;
+
+struct probed_message {
+    struct pse_handle_node node;
+    MPI_Comm comm;
+};
+
+static void put_send(uint64_t time, struct trace_end send, uint32_t request)
+{
+    pse_trace_put(time, PSE_EVENT_MPI_SEND, send.mode, send.bytes,
+                  pse_pair((uint32_t)send.partner, (uint32_t)send.tag),
+                  pse_pair(pse_trace_communicator_of(send.comm)->number, request));
+}
+
+void pse_trace_sent(struct trace_end send, uint32_t request)
+{
+    if (!pse_trace_recorder || send.partner == MPI_PROC_NULL)
+        return;
+    pse_trace_lock();
+    put_send(pse_clock(), send, request);
+    pse_trace_unlock();
+}
+
+static void put_receive(uint32_t communicator, uint32_t request, const MPI_Status *status)
+{
+    MPI_Count bytes = 0;
+    if (status->MPI_SOURCE == MPI_PROC_NULL)
+        return;
+#if MPI_VERSION >= 4
+    PMPI_Get_count_c(status, MPI_BYTE, &bytes);
+#else
+    PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
+#endif
+    pse_trace_put(pse_clock(), PSE_EVENT_MPI_RECEIVE, 0, bytes < 0 ? 0 : (uint64_t)bytes,
+                  pse_pair((uint32_t)status->MPI_SOURCE, (uint32_t)status->MPI_TAG),
+                  pse_pair(communicator, request));
+}
+
+void pse_trace_received(MPI_Comm comm, const MPI_Status *status)
+{
+    if (status->MPI_SOURCE != MPI_PROC_NULL)
+        put_receive(pse_trace_communicator_of(comm)->number, 0, status);
+}
+
+/* Probed messages remember their communicator. */
+
+void pse_trace_probed(MPI_Message handle, MPI_Comm comm)
+{
+    struct probed_message *message = handle == MPI_MESSAGE_NO_PROC ? NULL : calloc(1, sizeof *message);
+    if (!message)
+        return;
+    message->comm = comm;
+    pse_handle_add(&messages, PSE_HANDLE(handle), message);
+}
+
+MPI_Comm pse_trace_message_taken(MPI_Message handle)
+{
+    pse_trace_lock();
+    struct probed_message *message = pse_handle_take(&messages, PSE_HANDLE(handle));
+    MPI_Comm comm = message ? message->comm : MPI_COMM_WORLD;
+    free(message);
+    pse_trace_unlock();
+    return comm;
+}
+
+/* Starts. */
+
+struct trace_request *pse_trace_new_request(MPI_Comm comm, MPI_Request handle, int kind)
+{
+    struct trace_request *made = calloc(1, sizeof *made);
+    made->kind = kind;
+    made->communicator = pse_trace_communicator_of(comm)->number;
+    made->told = MPI_REQUEST_NULL;
+    pse_handle_add(&requests, PSE_HANDLE(handle), made);
+    return made;
+}
+
+static void set_send(struct trace_request *request, struct trace_end send)
+{
+    request->mode = send.mode;
+    request->partner = (uint32_t)send.partner;
+    request->tag = (uint32_t)send.tag;
+    request->bytes = send.bytes;
+}
+
+static void set_receive(struct trace_request *request, struct trace_end receive)
+{
+    request->from = pse_trace_or_none(receive.partner);
+    request->receive_tag = pse_trace_or_none(receive.tag);
+    request->room = receive.bytes;
+}
+
+static uint64_t at(const struct trace_request *request)
+{
+    return pse_pair(request->communicator, request->number);
+}
+
+void pse_trace_put_start(struct trace_request *request, uint64_t time)
+{
+    request->number = ++request_count;
+    request->cancelled = false;
+    if (request->kind & SENDS)
+        pse_trace_put(time, PSE_EVENT_MPI_SEND, request->mode, request->bytes,
+                      pse_pair(request->partner, request->tag), at(request));
+    if (request->kind & RECEIVES)
+        pse_trace_put(time, PSE_EVENT_MPI_RECEIVE_POST, 0, request->room,
+                      pse_pair(request->from, request->receive_tag), at(request));
+    if (request->kind & COLLECTS)
+        pse_trace_put(time, PSE_EVENT_MPI_COLLECTIVE_BEGIN, request->mode, request->root, 0, at(request));
+}
+
+/* Operations with MPI_PROC_NULL are requests too, but no messages. */
+static int kind_of(int kind, struct trace_end end)
+{
+    return end.partner == MPI_PROC_NULL ? 0 : kind;
+}
+
+struct trace_request *pse_trace_send_made(struct trace_end send, MPI_Request handle)
+{
+    struct trace_request *made = pse_trace_new_request(send.comm, handle, kind_of(SENDS, send));
+    made->persistent = true;
+    set_send(made, send);
+    return made;
+}
+
+void pse_trace_send_starts(struct trace_end send, uint64_t time, MPI_Request handle)
+{
+    struct trace_request *made = pse_trace_send_made(send, handle);
+    made->persistent = false;
+    pse_trace_put_start(made, time);
+}
+
+struct trace_request *pse_trace_receive_made(struct trace_end receive, MPI_Request handle)
+{
+    struct trace_request *made = pse_trace_new_request(receive.comm, handle, kind_of(RECEIVES, receive));
+    made->persistent = true;
+    set_receive(made, receive);
+    return made;
+}
+
+void pse_trace_receive_starts(struct trace_end receive, uint64_t time, MPI_Request handle)
+{
+    struct trace_request *made = pse_trace_receive_made(receive, handle);
+    made->persistent = false;
+    pse_trace_put_start(made, time);
+}
+
+void pse_trace_exchange_starts(struct trace_end send, struct trace_end receive, uint64_t time,
+                               MPI_Request handle)
+{
+    struct trace_request *made =
+        pse_trace_new_request(send.comm, handle, kind_of(SENDS, send) | kind_of(RECEIVES, receive));
+    set_send(made, send);
+    set_receive(made, receive);
+    pse_trace_put_start(made, time);
+}
+
+void pse_trace_request_starts(MPI_Request handle, uint64_t time)
+{
+    struct trace_request *request = pse_handle_find(&requests, PSE_HANDLE(handle));
+    if (request)
+        pse_trace_put_start(request, time);
+}
+
+void pse_trace_requests_start(int count, const MPI_Request handles[], uint64_t time)
+{
+    for (int i = 0; i < count; i++)
+        pse_trace_request_starts(handles[i], time);
+}
+
+void pse_trace_request_cancelled(MPI_Request handle)
+{
+    struct trace_request *request = pse_handle_find(&requests, PSE_HANDLE(handle));
+    if (!request)
+        return;
+    request->cancelled = true;
+    pse_trace_put(pse_clock(), PSE_EVENT_MPI_REQUEST_CANCEL, 0, 0, 0, at(request));
+}
+
+void pse_trace_request_forgotten(MPI_Request handle)
+{
+    free(pse_handle_take(&requests, PSE_HANDLE(handle)));
+}
+
+/* Completions. */
+
+static void communicator_done(struct trace_request *request)
+{
+    PMPI_Wait(&request->told, MPI_STATUS_IGNORE);
+    struct trace_communicator *made = pse_trace_number_communicator(*request->made, request->made_number);
+    memcpy(made->identity, request->identity, sizeof made->identity);
+    pse_trace_put_communicator(*request->made, request->parent, made);
+}
+
+static void put_completion(struct trace_request *request, const MPI_Status *status)
+{
+    int undone = 0;
+    if (request->cancelled)
+        PMPI_Test_cancelled(status, &undone);
+    if (undone)
+        return;
+    if (request->kind & SENDS)
+        pse_trace_put(pse_clock(), PSE_EVENT_MPI_SEND_COMPLETE, 0, 0, 0, at(request));
+    if (request->kind & RECEIVES)
+        put_receive(request->communicator, request->number, status);
+    if (request->kind & COLLECTS)
+        pse_trace_put(pse_clock(), PSE_EVENT_MPI_COLLECTIVE_END, request->mode, request->bytes, request->room,
+                      at(request));
+    if (request->kind & MAKES_COMMUNICATOR)
+        communicator_done(request);
+}
+
+void pse_trace_completed(MPI_Request handle, const MPI_Status *status)
+{
+    struct trace_request *request =
+        handle == MPI_REQUEST_NULL ? NULL : pse_handle_find(&requests, PSE_HANDLE(handle));
+    if (!request || (request->persistent && !request->number))
+        return;
+    put_completion(request, status);
+    if (request->persistent)
+        request->number = 0;
+    else
+        pse_trace_request_forgotten(handle);
+}
+
+void pse_trace_not_completed(int count, const MPI_Request handles[])
+{
+    for (int i = 0; i < count; i++) {
+        struct trace_request *request =
+            handles[i] == MPI_REQUEST_NULL ? NULL : pse_handle_find(&requests, PSE_HANDLE(handles[i]));
+        if (request && request->number)
+            pse_trace_put(pse_clock(), PSE_EVENT_MPI_REQUEST_TEST, 0, 0, 0, at(request));
+    }
+}
+
+void pse_trace_all_completed(int count, const struct pse_request_snapshot *snapshot)
+{
+    for (int i = 0; i < count; i++)
+        pse_trace_completed(snapshot->requests[i], &snapshot->statuses[i]);
+}
+
+void pse_trace_some_completed(int count, const int indices[], const struct pse_request_snapshot *snapshot)
+{
+    for (int i = 0; i < count; i++)
+        pse_trace_completed(snapshot->requests[indices[i]], &snapshot->statuses[i]);
+}

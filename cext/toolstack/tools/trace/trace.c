@@ -1,0 +1,195 @@
+/* The tool `trace`: what a rank does in MPI, as events of the house's one schema (cext/recorder/events.def).
+ *
+ * Written is DIRECTORY/rank-RRRRR.mpi.events, beside the file of the runtime if there is one: pse.trace reads
+ * both as one.  Wrappers come from trace.def; this file has what they call, the
+ * files beside it messages and requests, collective operations, communicators, and the clocks of hosts.
+ *
+ * Argument: directory, else the variable PSE_TRACE_DIRECTORY (set by pse run --trace).
+ *
+ * Order: enter, then what the call does, then leave.  Starts are written after the call, when their request
+ * is known, with the time of the enter.  With MPI_THREAD_MULTIPLE a lock keeps records whole; calls of
+ * several threads are then mixed in the rank's file.
+ */
+#define _GNU_SOURCE
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "clocks.h"
+#include "collectives.h"
+#include "communicators.h"
+#include "rank_files.h"
+#include "requests.h"
+#include "tool.h"
+#include "writer.h"
+
+PSE_TOOL("trace");
+
+static pid_t owner; /* who records; not a child that the program forks */
+
+/* Enter and leave. */
+
+static const char *const routine_names[];
+static bool named[2048];
+
+static void name_routine(unsigned number, uint64_t time)
+{
+    named[number] = true;
+    pse_recorder_text_at(pse_trace_recorder, time, PSE_TEXT_REGION, number, routine_names[number]);
+}
+
+static inline uint64_t enter(unsigned number)
+{
+    if (!pse_trace_recorder)
+        return pse_clock();
+    pse_trace_lock();
+    uint64_t now = pse_clock();
+    if (__builtin_expect(!named[number], 0))
+        name_routine(number, now);
+    pse_trace_put(now, PSE_EVENT_REGION_ENTER, 0, number, 0, 0);
+    pse_trace_unlock();
+    return now;
+}
+
+static inline void leave(unsigned number, uint64_t entered, int returned)
+{
+    if (pse_trace_recorder) {
+        pse_trace_lock();
+        pse_trace_put(pse_clock(), PSE_EVENT_REGION_LEAVE, 0, number, entered, (uint64_t)(int64_t)returned);
+        pse_trace_unlock();
+    }
+}
+
+/* The directory. */
+
+static const char *given_directory(void)
+{
+    const char *path = pse_tool_argument("directory");
+    return path && *path ? path : getenv("PSE_TRACE_DIRECTORY");
+}
+
+/* Spawned processes have ranks of their own: a directory below, named by their first rank's process id. */
+static void choose_directory(char *path, size_t room)
+{
+    int id = (int)getpid();
+    snprintf(path, room, "%s", given_directory());
+    if (!pse_tool_was_spawned())
+        return;
+    PMPI_Bcast(&id, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    snprintf(path + strlen(path), room - strlen(path), "/spawned-%d", id);
+}
+
+/* Start and end. */
+
+static void open_recorder(int rank, int ranks, const char *path)
+{
+    pse_tool_make_directory(path);
+    pse_tool_remove_older_files(path, ".mpi.events", ranks);
+    int error = pse_recorder_open_part(&pse_trace_recorder, path, (uint32_t)rank, ".mpi");
+    if (error)
+        pse_tool_warn("nothing is recorded: %s: %s", path, strerror(-error));
+    pse_trace_job_rank = (uint32_t)rank;
+    owner = getpid();
+}
+
+static void record_first(unsigned number, uint64_t entered)
+{
+    if (!pse_trace_recorder)
+        return;
+    name_routine(number, entered);
+    pse_trace_put(entered, PSE_EVENT_REGION_ENTER, 0, number, 0, 0);
+}
+
+static void trace_start(unsigned number, uint64_t entered, int returned)
+{
+    int level, rank, ranks;
+    char path[4096];
+    if (pse_trace_recorder || returned != MPI_SUCCESS || !given_directory())
+        return;
+    PMPI_Query_thread(&level);
+    pse_trace_threads = level == MPI_THREAD_MULTIPLE;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    choose_directory(path, sizeof path);
+    open_recorder(rank, ranks, path);
+    record_first(number, entered);
+    if (pse_trace_recorder)
+        pse_trace_first_communicators();
+    if (pse_tool_argument("directory"))
+        pse_trace_find_hosts(ranks);
+    pse_trace_compare_clocks();
+}
+
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+/* A program of sessions only has no MPI_COMM_WORLD; the set of that name tells the rank. */
+static void trace_start_session(unsigned number, uint64_t entered, MPI_Session session)
+{
+    int rank, ranks;
+    char path[4096];
+    if (pse_trace_recorder || !given_directory() ||
+        PMPI_Group_from_session_pset(session, "mpi://WORLD", &pse_trace_job_group) != MPI_SUCCESS)
+        return;
+    pse_trace_threads = true;
+    PMPI_Group_rank(pse_trace_job_group, &rank);
+    PMPI_Group_size(pse_trace_job_group, &ranks);
+    snprintf(path, sizeof path, "%s", given_directory());
+    open_recorder(rank, ranks, path);
+    record_first(number, entered);
+}
+#endif
+
+static void trace_close(void)
+{
+    pse_trace_lock();
+    pse_recorder_close(pse_trace_recorder);
+    pse_trace_recorder = NULL;
+    pse_trace_unlock();
+}
+
+/* Before MPI goes: what needs MPI to be let go. */
+static void trace_finishes(void)
+{
+    pse_trace_end_clocks();
+    if (pse_trace_job_group != MPI_GROUP_NULL)
+        PMPI_Group_free(&pse_trace_job_group);
+}
+
+TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
+{
+    pse_tool_stack = given;
+    if (given_directory())
+        return 0;
+    return pse_tool_refuse("no directory to write to: give it as `argument directory DIR`, "
+                           "or start the program with pse run --trace DIR");
+}
+
+TOOL_PUBLIC __attribute__((destructor)) void pse_tool_end(void)
+{
+    if (getpid() == owner)
+        trace_close();
+}
+
+enum { NO_ROOT = -1 };
+
+/* Code of wrappers (trace.def): after a call that succeeded, with the lock; `...` are the bytes sent and
+ * received. */
+#define SUCCEEDED(code)                                                                                      \
+    if (pse_trace_recorder && returned == MPI_SUCCESS) {                                                     \
+        pse_trace_lock();                                                                                    \
+        code;                                                                                                \
+        pse_trace_unlock();                                                                                  \
+    }
+#define BEGIN(operation, root) pse_trace_collective_begins(PSE_COLLECTIVE_##operation, root, comm)
+#define END(operation, ...)                                                                                  \
+    SUCCEEDED(struct trace_communicator *moving = pse_trace_communicator_of(comm);                           \
+              pse_trace_collective_ends(PSE_COLLECTIVE_##operation, moving, __VA_ARGS__))
+#define START(operation, root, ...)                                                                          \
+    SUCCEEDED(                                                                                               \
+        struct trace_communicator *moving = pse_trace_communicator_of(comm); (void)moving;                   \
+        pse_trace_collective_starts(PSE_COLLECTIVE_##operation, root, comm, __VA_ARGS__, *request, entered))
+#define MADE(operation, root, ...)                                                                           \
+    SUCCEEDED(struct trace_communicator *moving = pse_trace_communicator_of(comm); (void)moving;             \
+              pse_trace_collective_made(PSE_COLLECTIVE_##operation, root, comm, __VA_ARGS__, *request))
+
+#define TOOL_ENTER(name) uint64_t entered = enter(NUMBER_##name);
+#define TOOL_LEAVE(name) leave(NUMBER_##name, entered, returned);
+#include "trace_wrappers.c"
