@@ -13,6 +13,7 @@ import hashlib
 import subprocess
 import tempfile
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 from pse._cache import directory
@@ -20,7 +21,7 @@ from pse.errors import RunError, UsageError
 from pse.modules.build import find_compiler
 from pse.toolstack import _elf as elf, _shims as shims, _shipped as shipped, _stubs as stubs
 from pse.toolstack._mpi import Mpi, find_mpi
-from pse.toolstack._signatures import SignatureError
+from pse.toolstack._mpi_header import HeaderError, abi_options, read
 
 __all__ = ["INCLUDE", "SHIPPED", "Mpi", "find_mpi", "library"]
 
@@ -30,6 +31,7 @@ INCLUDE = _HERE / "include"
 SHIPPED = shipped.BUILT
 """Where the tools are that were built with pse."""
 
+_SHIMS = _HERE / "shims"
 _ARCHIVE = _HERE / "lib" / "libpse_toolstack.a"
 _PRODUCT = "libpse_tools.so"
 _FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-Wno-deprecated-declarations")
@@ -63,7 +65,7 @@ def _stamp(mpi: Mpi) -> str:
     Not the compiler: it makes no difference, and nodes that share a cache may have none.
     """
     headers = [] if mpi.include is None else [mpi.include / "mpi.h"]
-    ours = [*INCLUDE.glob("*.h"), *SHIPPED.glob("*.so"), *_HERE.glob("*.py"), _ARCHIVE]
+    ours = [*INCLUDE.glob("*.h"), *_SHIMS.iterdir(), *SHIPPED.glob("*.so"), *_HERE.glob("*.py"), _ARCHIVE]
     parts = [str(mpi)]
     for path in (mpi.path, *mpi.fortran, *headers, *sorted(ours)):
         with contextlib.suppress(FileNotFoundError):
@@ -84,9 +86,11 @@ def _library(mpi: Mpi) -> Path:
     sources = {"stubs.s": text}
     if mpi.include is not None:
         try:
-            written = shims.source(mpi.include / "mpi.h", names, standard_abi="mpi_abi" in soname)
-            return _linked(sources | {"shims.c": written}, mpi)
-        except (SignatureError, _NotLinkedError) as error:
+            compiler = find_compiler("c", "the tool stack")
+            options = abi_options(soname)
+            written = shims.text(read(mpi.include / "mpi.h", compiler.command, options), names)
+            return _linked(sources | {"shims.c": written}, mpi, [*options, str(_SHIMS / "shims_mpi.c")])
+        except (HeaderError, _NotLinkedError) as error:
             warnings.warn(f"tools that know no large counts will not see them: {error}", stacklevel=3)
     return _linked(sources, mpi)
 
@@ -95,17 +99,17 @@ class _NotLinkedError(RunError):
     """The compiler refuses; if that is for the shims, the stack works without, but tools see less."""
 
 
-def _linked(sources: dict[str, str], mpi: Mpi) -> Path:
+def _linked(sources: dict[str, str], mpi: Mpi, more: Sequence[str] = ()) -> Path:
     if not _ARCHIVE.exists():
         help = "in a source tree run `make ext`"
         raise RunError(f"the tool stack is not built: there is no {_ARCHIVE}", help=help)
     compiler = find_compiler("c", "the tool stack")
-    parts = [*sources.values(), compiler.identity, hashlib.sha256(_ARCHIVE.read_bytes()).hexdigest()]
-    parts += [header.read_text() for header in sorted(INCLUDE.glob("*.h"))]
+    parts = [*sources.values(), *more, compiler.identity, hashlib.sha256(_ARCHIVE.read_bytes()).hexdigest()]
+    parts += [path.read_text() for path in sorted([*INCLUDE.glob("*.h"), *_SHIMS.glob("*.[ch]")])]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
     product = directory() / "toolstack" / key / _PRODUCT
     if not elf.is_whole(product):
-        _make(sources, list(compiler.command), mpi, product)
+        _make(sources, [*compiler.command, *more], mpi, product)
     return product
 
 
@@ -116,7 +120,7 @@ def _make(sources: dict[str, str], compiler: list[str], mpi: Mpi, product: Path)
         with tempfile.TemporaryDirectory(prefix="tmp-", dir=product.parent) as work:
             for name, text in sources.items():
                 Path(work, name).write_text(text)
-            includes = [f"-I{INCLUDE}", *([f"-I{mpi.include}"] if mpi.include else [])]
+            includes = [f"-I{INCLUDE}", f"-I{_SHIMS}", *([f"-I{mpi.include}"] if mpi.include else [])]
             files = [str(Path(work, name)) for name in sources]
             archive = ["-Wl,--whole-archive", str(_ARCHIVE), "-Wl,--no-whole-archive", "-ldl", "-lpthread"]
             last = ["-Wl,-z,nodelete", f"-Wl,-soname,{_PRODUCT}", "-o", str(Path(work, _PRODUCT))]

@@ -39,7 +39,7 @@ _TYPES: dict[str, Any] = {
 
 
 class _Signature(ctypes.Structure):
-    """The beginning of struct pse_signature (pse_shims.h)."""
+    """The beginning of struct routine_signature (shims.h)."""
 
     _fields_ = (("name", ctypes.c_char_p), ("letters", ctypes.c_char_p))
 
@@ -132,7 +132,7 @@ class _Layer:
         addresses = (ctypes.c_void_p * len(methods))(
             *(ctypes.cast(function, ctypes.c_void_p) for function in self.callbacks.values())
         )
-        self.handle = stack.pse_stack_push(len(methods), names, addresses)
+        self.handle = stack.pse_toolstack_push(len(methods), names, addresses)
         if not self.handle:
             raise MemoryError("there is no memory for another layer of tools")
         _attached.append(self)
@@ -172,7 +172,7 @@ class _Layer:
     def lower(self, name: str) -> Callable[..., Any]:
         """The next lower definition of a routine, as a function."""
         if name not in self.lowers:
-            address = self.stack.pse_stack_below(self.handle, name.encode())
+            address = self.stack.pse_toolstack_below(self.handle, name.encode())
             if not address:
                 raise AttributeError(f"this MPI has no routine {name}")
             self.lowers[name] = functools.partial(self._go_on, name, _prototype(self.stack, name)(address))
@@ -186,7 +186,7 @@ class _Layer:
         return result
 
     def remove(self) -> None:
-        if not self.stack.pse_stack_pop(self.handle):
+        if not self.stack.pse_toolstack_pop(self.handle):
             raise UsageError("tools that were attached later have to be detached first")
         _attached.remove(self)
         _removed.append(self)
@@ -204,7 +204,7 @@ def _remove_all() -> None:
 
 @functools.cache
 def _prototype(stack: ctypes.CDLL, name: str) -> Any:
-    found = stack.pse_signature_of(name.encode())
+    found = stack.pse_toolstack_signature_of(name.encode())
     if not found:
         raise UsageError(f"this MPI has no routine {name}, or no mpi.h was found for it")
     result, *parameters = found.contents.letters.decode()
@@ -215,16 +215,16 @@ def _prototype(stack: ctypes.CDLL, name: str) -> Any:
 def _stack() -> ctypes.CDLL:
     """The stack of this process, with its functions declared; begun as the environment says if it wasn't."""
     stack = ctypes.CDLL(str(_loaded() or library(loaded_mpi())), mode=ctypes.RTLD_GLOBAL)
-    stack.pse_signature_of.restype = ctypes.POINTER(_Signature)
-    stack.pse_stack_push.restype = stack.pse_stack_below.restype = ctypes.c_void_p
-    stack.pse_stack_push.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
-    stack.pse_stack_below.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
-    stack.pse_stack_pop.argtypes = [ctypes.c_void_p]
-    stack.pse_stack_pop.restype = ctypes.c_bool
-    stack.pse_tools_ring.restype = ctypes.POINTER(_Ring)
-    stack.pse_tools_take.restype = ctypes.c_size_t
-    stack.pse_tools_take.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
-    stack.pse_tools_attach(os.fsencode(os.environ.get("PSE_TOOLS", "")) or None)
+    stack.pse_toolstack_signature_of.restype = ctypes.POINTER(_Signature)
+    stack.pse_toolstack_push.restype = stack.pse_toolstack_below.restype = ctypes.c_void_p
+    stack.pse_toolstack_push.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+    stack.pse_toolstack_below.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    stack.pse_toolstack_pop.argtypes = [ctypes.c_void_p]
+    stack.pse_toolstack_pop.restype = ctypes.c_bool
+    stack.pse_toolstack_ring.restype = ctypes.POINTER(_Ring)
+    stack.pse_toolstack_take.restype = ctypes.c_size_t
+    stack.pse_toolstack_take.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+    stack.pse_toolstack_attach(os.fsencode(os.environ.get("PSE_TOOLS", "")) or None)
     return stack
 
 
@@ -254,7 +254,7 @@ class Ring:
 
     def __init__(self, name: str, dtype: np.typing.DTypeLike) -> None:
         self._stack = _stack()
-        self._ring = self._stack.pse_tools_ring(name.encode())
+        self._ring = self._stack.pse_toolstack_ring(name.encode())
         if not self._ring:
             raise UsageError(f"no tool of this process has a ring `{name}`")
         self.dtype = np.dtype(dtype)
@@ -275,5 +275,5 @@ class Ring:
     def take(self) -> np.ndarray[tuple[int], np.dtype[Any]]:
         """Take the events that are there, the oldest first, at most as many as the ring has room for."""
         events = np.empty(self._ring.contents.count, self.dtype)
-        taken = self._stack.pse_tools_take(self._ring, events.ctypes.data, len(events))
+        taken = self._stack.pse_toolstack_take(self._ring, events.ctypes.data, len(events))
         return events[:taken]

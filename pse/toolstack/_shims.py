@@ -1,16 +1,15 @@
-"""The C text for the stub library of one MPI: what is known of its routines, and the large-count shims.
+"""The C text for one MPI library: what is known of its routines, and the shims for large counts.
 
 A shim for ``X_c`` calls a tool's ``X`` where all counts fit an int, and the next lower ``X_c`` where one
 doesn't.  Its text follows from the two prototypes alone, but for the lengths of arrays, which no prototype
-tells (`_length`), and for routines whose outputs may be too large (`_QUERIES`).  ``pse_shims.h`` says how a
-shim knows its layer.
+tells (`_length`), and for routines whose outputs may be too large (`_QUERIES`).  ``shims/shims.h`` says
+how a shim knows its layer.
 """
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from pse.toolstack._signatures import Header, Parameter, Prototype, read
+from pse.toolstack._mpi_header import Header, Parameter, Prototype
 
 # The counts of these pass through functions that the caller hands over: too late to choose.
 WITHOUT_SHIM = frozenset({"MPI_Op_create_c", "MPI_Register_datarep_c"})
@@ -24,34 +23,9 @@ _QUERIES = frozenset(
 _EXTRA = {
     "max_large_counts": "max_large_counts != 0",
     "array_of_large_counts": "",
-    "num_large_counts": "pse_type_is_large(layer->below, datatype)",
+    "num_large_counts": "pse_toolstack_type_is_large(layer->below, datatype)",
 }
 _WIDE = ("MPI_Count", "MPI_Aint")
-
-
-def source(
-    header: Path, exported: Collection[str], compiler: str = "cc", *, standard_abi: bool = False
-) -> str:
-    """Write the C text for the MPI library with this ``mpi.h``.
-
-    Parameters
-    ----------
-    header
-        The path of ``mpi.h``.
-    exported
-        The routines that the library exports; what the header has beyond them is left out.
-    compiler
-        The C compiler's command.
-    standard_abi
-        Whether the library has the standard ABI (libmpi_abi.so).
-
-    Raises
-    ------
-    SignatureError
-        If the header can't be read.
-    """
-    abi = "#define MPI_ABI\n" if standard_abi else ""
-    return abi + text(read(header, compiler, standard_abi=standard_abi), exported)
 
 
 def text(header: Header, exported: Collection[str]) -> str:
@@ -65,9 +39,9 @@ def text(header: Header, exported: Collection[str]) -> str:
     shims = "\n".join(_shim(large, small) for large, small in pairs)
     rows = "\n".join(_row(routine, header) for routine in routines)
     return (
-        f'#include "pse_shims_mpi.h"\n\n{shims}\n'
-        f"const struct pse_signature pse_signatures[] = {{\n{rows}\n}};\n"
-        f"const int pse_signature_count = {len(routines)};\n"
+        f'#include "shims_mpi.h"\n\n{shims}\n'
+        f"const struct routine_signature pse_toolstack_signatures[] = {{\n{rows}\n}};\n"
+        f"const int pse_toolstack_signature_count = {len(routines)};\n"
     )
 
 
@@ -105,17 +79,17 @@ class _Conversion:
 
     def scalar(self, parameter: Parameter) -> None:
         self.arguments.append(f"pse_{parameter.name}")
-        self.before.append(f"int pse_{parameter.name} = pse_int(&narrow, {parameter.name});")
+        self.before.append(f"int pse_{parameter.name} = pse_toolstack_int(&narrow, {parameter.name});")
 
     def array(self, parameter: Parameter, length: str) -> None:
         self.arguments.append(f"pse_{parameter.name}")
         self.before.append(
-            f"const int *pse_{parameter.name} = pse_ints(&narrow, {parameter.name}, {length});"
+            f"const int *pse_{parameter.name} = pse_toolstack_ints(&narrow, {parameter.name}, {length});"
         )
 
     def output(self, parameter: Parameter) -> None:
         name, local = parameter.name, f"pse_{parameter.name}"
-        start = f"{name} ? pse_int(&narrow, *{name}) : 0" if name == "position" else "0"
+        start = f"{name} ? pse_toolstack_int(&narrow, *{name}) : 0" if name == "position" else "0"
         self.arguments.append(f"{name} ? &{local} : NULL")
         self.before.append(f"int {local} = {start};")
         self.after.append(f"if ({name})\n        *{name} = {local};")
@@ -162,15 +136,19 @@ def _length(large: Prototype, array: str) -> str:
         return "ndims" if "ndims" in names else "count"
     comm = large.parameters[large.communicator].name
     if kind.startswith("neighbor_"):
-        return f"pse_destinations({comm})" if array.startswith("s") else f"pse_sources({comm})"
+        return (
+            f"pse_toolstack_destinations({comm})"
+            if array.startswith("s")
+            else f"pse_toolstack_sources({comm})"
+        )
     if kind.startswith("reduce_scatter"):
-        return f"pse_members({comm})"
+        return f"pse_toolstack_members({comm})"
     if "root" in names:
-        return f"pse_peers_of_root({comm}, root)"
+        return f"pse_toolstack_peers_of_root({comm}, root)"
     in_place = (
         "sendbuf == MPI_IN_PLACE ? 0 : " if kind.startswith("alltoall") and array.startswith("s") else ""
     )
-    return f"{in_place}pse_peers({comm})"
+    return f"{in_place}pse_toolstack_peers({comm})"
 
 
 def _shim(large: Prototype, small: Prototype) -> str:
@@ -181,11 +159,11 @@ def _shim(large: Prototype, small: Prototype) -> str:
         [
             f"static int shim_{large.name}({declarations})",
             "{",
-            "    const struct pse_shim *layer = pse_shim_layer;",
-            "    struct pse_narrow narrow = {0};",
+            "    const struct layer_shim *layer = pse_toolstack_shim;",
+            "    struct narrowed_call narrow = {0};",
             *(f"    {line}" for line in conversion.before),
             "    if (narrow.refused) {",
-            "        pse_narrow_end(&narrow);",
+            "        pse_toolstack_narrow_end(&narrow);",
             f"        return (({_pointer(large)})layer->below)({passed});",
             "    }",
             f"    int result = (({_pointer(small)})layer->upper)({', '.join(conversion.arguments)});",
@@ -208,5 +186,6 @@ def _after(large: Prototype, small: Prototype, conversion: _Conversion, passed: 
         yield f"    return (({_pointer(large)})layer->below)({passed});"
     if _lasts(large):
         yield "if (result == MPI_SUCCESS)"
-        yield f"    pse_narrow_keep(&narrow, PSE_HANDLE(*{large.parameters[large.requests[0]].name}));"
-    yield "pse_narrow_end(&narrow);"
+        request = large.parameters[large.requests[0]].name
+        yield f"    pse_toolstack_narrow_keep(&narrow, PSE_HANDLE(*{request}));"
+    yield "pse_toolstack_narrow_end(&narrow);"

@@ -7,16 +7,17 @@ embedded MPI; for another library all are compiled against its header once and k
 from __future__ import annotations
 
 import hashlib
-import re
 import subprocess
-import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from pse._cache import directory
 from pse.modules.build import find_compiler
 from pse.toolstack import _elf as elf
 from pse.toolstack._mpi import Mpi
+from pse.toolstack._mpi_header import Header, HeaderError, abi_options, read
+from pse.toolstack._wrappers import wrappers
 
 _HERE = Path(__file__).parent
 _CEXT = _HERE.parents[1] / "cext"
@@ -26,45 +27,41 @@ _NONE = BUILT / "none"
 
 _FITTING = "libmpi.so.12"
 _RECORDER = ("recorder.c", "recorder.h", "events.def")
+_COMMON = "common"
 _FLAGS = (
-    "-std=gnu11",
-    "-O2",
-    "-g0",
-    "-fPIC",
-    "-shared",
-    "-fvisibility=hidden",
+    *("-std=gnu11", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"),
     "-Wno-deprecated-declarations",
 )
+_LINKED = ("-shared", "-Wl,--gc-sections")
 
 
 def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
     """Give the directory of the tools for an MPI library; compile them if that has not been done yet.
 
     Where there is neither a header that can be read nor a fitting build, configurations can't name tools that
-    come with pse: then the directory is one that says so by being empty.
+    come with pse: then the directory does not exist.
     """
-    sources = _sources()
     if _fits(library):
         return BUILT
-    if mpi.include is None or not sources:
+    folders = _folders()
+    if mpi.include is None or not folders[0].exists():
         return _NONE
-    standard = ["-DMPI_ABI"] if "mpi_abi" in library.soname else []
+    options = abi_options(library.soname)
     compiler = find_compiler("c", "the tools of pse")
-    parts = [
-        compiler.identity,
-        *standard,
-        (mpi.include / "mpi.h").read_text(errors="replace"),
-        *map(Path.read_text, sources),
-    ]
-    parts += sorted(library.functions)
-    place = (
-        directory() / "toolstack" / f"tools-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}"
-    )
-    try:
-        if not place.exists():
-            _build([*compiler.command, *standard, f"-I{mpi.include}"], sources, library.functions, place)
-    except subprocess.CalledProcessError:
-        return _NONE
+    header = mpi.include / "mpi.h"
+    sources = [path for folder in folders[:-1] for path in sorted(folder.iterdir())]
+    sources += [folders[-1] / name for name in _RECORDER]
+    parts = [compiler.identity, *options, header.read_text(errors="replace")]
+    parts += [*map(Path.read_text, sources), *sorted(library.functions)]
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    place = directory() / "toolstack" / f"tools-{key}"
+    if not place.exists():
+        try:
+            known = read(header, compiler.command, options)
+        except HeaderError:
+            return _NONE
+        includes = [f"-I{folder}" for folder in (mpi.include, _HERE / "include", folders[-1])]
+        _build([*compiler.command, *_FLAGS, *options, *includes], known, library.functions, place)
     return place
 
 
@@ -80,51 +77,45 @@ def _fits(library: elf.Shared) -> bool:
     return library.soname == _FITTING and bool(wanted) and names.issuperset(wanted)
 
 
-def _sources() -> list[Path]:
-    """List what tools are made of: beside the built ones in a wheel, in the source tree otherwise."""
+def _folders() -> list[Path]:
+    """List the folders of sources: of what tools share, of each tool, and of the recorder.
+
+    They are beside the built tools in a wheel, in the source tree otherwise.
+    """
     packed = BUILT / "source"
-    folder = packed if packed.exists() else _CEXT / "toolstack" / "tools"
-    recorder = [] if packed.exists() else [_CEXT / "recorder" / name for name in _RECORDER]
-    kinds = ("*.c", "*.h", "*.def", "wrap.py")
-    return sorted([*recorder, *(path for kind in kinds for path in folder.glob(kind))])
+    top = packed if packed.exists() else _CEXT / "toolstack" / "tools"
+    recorder = packed / "recorder" if packed.exists() else _CEXT / "recorder"
+    tools = [path.parent for path in sorted(top.glob("*/*.c")) if path.stem == path.parent.name != "recorder"]
+    return [top / _COMMON, *tools, recorder]
 
 
-def _build(compiler: list[str], sources: list[Path], names: frozenset[str], place: Path) -> None:
+def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place: Path) -> None:
     """Compile every tool that compiles; several may do this at once, the first to be done counts."""
+    common, *tools, recorder = _folders()
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tmp-", dir=place.parent) as work:
         made = Path(work, "made")
         made.mkdir()
-        includes = [f"-I{folder}" for folder in sorted({str(path.parent) for path in sources})]
-        line = [*compiler, *_FLAGS, f"-I{work}", *includes, f"-I{_HERE / 'include'}"]
-        tools = [path for path in sources if path.suffix == ".c" and path.stem != "recorder"]
-        for wrapped in [
-            path for path in sources if path.suffix == ".def" and path.with_suffix(".c") in tools
-        ]:
-            _wrappers(compiler, wrapped, names, Path(work))
-        running = [
-            subprocess.Popen(
-                [*line, str(tool), "-o", str(made / f"{tool.stem}.so"), "-lm"], stderr=subprocess.DEVNULL
-            )
-            for tool in tools
-        ]
-        for process in running:
-            process.wait()
+        line = [*compiler, f"-I{common}", f"-I{work}"]
+        _run_all([[*line, "-c", str(source)] for source in common.glob("*.c")], work)
+        shared = [str(path) for path in Path(work).glob("*.o")]
+        for listed in (tool / f"{tool.name}.def" for tool in tools):
+            if listed.exists():
+                text = wrappers(header, listed.read_text(), names)
+                Path(work, f"{listed.stem}_wrappers.c").write_text(text)
+        commands = []
+        for tool in tools:
+            extra = [recorder / "recorder.c"] if tool.name == "trace" else []
+            sources = map(str, [*tool.glob("*.c"), *extra])
+            product = ["-o", str(made / f"{tool.name}.so"), "-lm"]
+            commands.append([*line, f"-I{tool}", *_LINKED, *sources, *shared, *product])
+        _run_all(commands, work)
         if not place.exists():
             made.rename(place)
 
 
-def _wrappers(compiler: list[str], wrapped: Path, names: frozenset[str], work: Path) -> None:
-    """Write the wrappers of a tool from the prototypes of mpi.h."""
-    expand = [*compiler, "-E", "-P", "-include", "mpi.h", "-xc", "/dev/null"]
-    declared = subprocess.run(expand, capture_output=True, text=True, check=True).stdout
-    exported = ";".join(statement for statement in declared.split(";") if not _is_missing(statement, names))
-    command = [sys.executable, str(wrapped.parent / "wrap.py"), str(wrapped)]
-    text = subprocess.run(command, input=exported, capture_output=True, text=True, check=True).stdout
-    (work / f"{wrapped.stem}_wrappers.h").write_text(text)
-
-
-def _is_missing(statement: str, names: frozenset[str]) -> bool:
-    """Say whether a statement of mpi.h declares a routine that the library doesn't have."""
-    declared = None if "typedef" in statement else re.search(r"\b(P?MPIX?_\w+)\s*\(", statement)
-    return declared is not None and declared[1] not in names
+def _run_all(commands: list[list[str]], work: str) -> None:
+    """Run compilers at once, silently; what does not compile is missing afterwards."""
+    running = [subprocess.Popen(command, cwd=work, stderr=subprocess.DEVNULL) for command in commands]
+    for process in running:
+        process.wait()

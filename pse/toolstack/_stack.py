@@ -25,7 +25,7 @@ SEARCH = "PSE_TOOLS_PATH"
 """The variable with directories to look for tools in, before those that come with pse."""
 
 _DESCRIBE = (
-    "import ctypes, os, sys; ctypes.CDLL(sys.argv[1]).pse_tools_describe(*map(os.fsencode, sys.argv[2:]))"
+    "import ctypes, os, sys; ctypes.CDLL(sys.argv[1]).pse_toolstack_describe(*map(os.fsencode, sys.argv[2:]))"
 )
 
 
@@ -57,7 +57,7 @@ def environment(configuration: str, mpi: Mpi) -> dict[str, str]:
 
 def verify(file: str, made: Path) -> None:
     """Look at a configuration and its tools' files, without running any tool."""
-    door = ctypes.CDLL(str(made)).pse_tools_verify
+    door = ctypes.CDLL(str(made)).pse_toolstack_verify
     door.restype = ctypes.c_char_p
     if wrong := door(os.fsencode(file)):
         raise UsageError(os.fsdecode(wrong))
@@ -140,7 +140,7 @@ def attach(configuration: str | os.PathLike[str]) -> bool:
     """
     file, made = os.path.abspath(configuration), library(loaded_mpi())
     verify(file, made)
-    door = ctypes.CDLL(str(made), mode=ctypes.RTLD_GLOBAL).pse_tools_attach
+    door = ctypes.CDLL(str(made), mode=ctypes.RTLD_GLOBAL).pse_toolstack_attach
     door.restype = ctypes.c_bool
     return bool(door(os.fsencode(file)))
 

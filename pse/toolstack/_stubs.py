@@ -6,7 +6,8 @@ needed, since a stub is one indirect jump that touches no argument.  A name that
 exported: programs test for optional routines by weak symbols (mpi4py does).
 
 Each stub jumps through an entry of a table.  Entries begin at a few instructions that bring the routine's
-number to ``pse_first`` (cext/toolstack/entry.c), which links the stack and overwrites the table.
+number to ``pse_toolstack_first_call`` (cext/toolstack/core/first_call.c), which links the stack and
+overwrites the table.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from pathlib import Path
 
 from pse.toolstack._elf import Shared
 
-_X86_STUB = "    jmp *pse_table+{offset}(%rip)"
-_X86_FIRST = "    movl ${number}, %r11d\n    jmp pse_first"
+_X86_STUB = "    jmp *pse_toolstack_table+{offset}(%rip)"
+_X86_FIRST = "    movl ${number}, %r11d\n    jmp pse_toolstack_first_call"
 _ARM_STUB = """    hint #34
-    adrp x16, pse_table+{offset}
-    ldr x16, [x16, #:lo12:pse_table+{offset}]
+    adrp x16, pse_toolstack_table+{offset}
+    ldr x16, [x16, #:lo12:pse_toolstack_table+{offset}]
     br x16"""
-_ARM_FIRST = "    hint #34\n    mov w16, #{number}\n    b pse_first"
+_ARM_FIRST = "    hint #34\n    mov w16, #{number}\n    b pse_toolstack_first_call"
 _FORMS = {"x86_64": (_X86_STUB, _X86_FIRST, "@"), "aarch64": (_ARM_STUB, _ARM_FIRST, "%")}
 
 
@@ -65,24 +66,28 @@ def assembly(names: Sequence[str], machine: str, soname: str, libraries: Sequenc
         text += [stub.format(offset=8 * number), f".size {name}, .-{name}"]
     for number in range(len(names)):
         text += [f".Lfirst{number}:", first.format(number=number)]
-    text += [".data", *_object("pse_table", kind, 4096)]
+    text += [".data", *_object("table", kind, 4096)]
     text += [f"    .quad .Lfirst{number}" for number in range(len(names))]
-    text += [".section .rodata", *_object("pse_routines", kind, 4), f"    .long {len(names)}"]
-    text += [*_object("pse_stub_at", kind, 4)]
-    text += [f"    .long .Lstub{number} - pse_stub_at" for number in range(len(names))]
-    text += [*_object("pse_name_at", kind, 4)]
+    text += [".section .rodata", *_object("routine_count", kind, 4), f"    .long {len(names)}"]
+    text += [*_object("stub_at", kind, 4)]
+    text += [f"    .long .Lstub{number} - pse_toolstack_stub_at" for number in range(len(names))]
+    text += [*_object("name_at", kind, 4)]
     text += [f"    .long {offset}" for offset in _offsets(names)]
-    text += [*_object("pse_names", kind, 1), *(f'    .asciz "{name}"' for name in names)]
-    text += [*_object("pse_soname", kind, 1), f'    .asciz "{soname}"']
-    text += [*_object("pse_library_path", kind, 1), f'    .asciz "{_escaped(str(libraries[0]))}"']
+    text += [*_object("names", kind, 1), *(f'    .asciz "{name}"' for name in names)]
+    text += [*_object("soname", kind, 1), f'    .asciz "{soname}"']
+    text += [*_object("library_path", kind, 1), f'    .asciz "{_escaped(str(libraries[0]))}"']
     others = [*map(str, libraries[1:]), ""]
-    text += [*_object("pse_fortran", kind, 1), *(f'    .asciz "{_escaped(path)}"' for path in others)]
-    text += [*_object("pse_shipped", kind, 1), f'    .asciz "{_escaped(shipped)}"']
+    text += [
+        *_object("fortran_paths", kind, 1),
+        *(f'    .asciz "{_escaped(path)}"' for path in others),
+    ]
+    text += [*_object("shipped", kind, 1), f'    .asciz "{_escaped(shipped)}"']
     text += [f'.section .note.GNU-stack,"",{kind}progbits', ""]
     return "\n".join(text)
 
 
 def _object(name: str, kind: str, alignment: int) -> list[str]:
+    name = f"pse_toolstack_{name}"
     return [
         f".balign {alignment}",
         f".globl {name}",

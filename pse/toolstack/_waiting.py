@@ -51,14 +51,14 @@ class Coopwait:
             self._object = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
         except OSError as error:
             raise RunError(f"{path} can't be loaded: {error}") from None
-        door = self._object.pse_tools_prepare
+        door = self._object.pse_toolstack_prepare
         door.restype = ctypes.c_char_p
         if why := door(os.fsencode(str(_CONFIGURATION))):
             raise RunError(os.fsdecode(why))
 
     def engage(self) -> None:
         """Have all calls of MPI go through the tool."""
-        self._object.pse_tools_engage()
+        self._object.pse_toolstack_engage()
 
 
 def _no_shims_needed() -> contextlib.AbstractContextManager[object]:

@@ -77,11 +77,10 @@ def test_wheel_holds_the_c_files_that_are_built_at_run_time_and_no_others(wheel)
     expected = {str(path.relative_to(ROOT)) for suffix in ("*.c", "*.h") for path in package.rglob(suffix)}
     assert "pse/bench/programs/hop.c" in expected
     # What tools of the tool stack are made of, for any MPI.
-    tools = [
-        path for suffix in ("*.c", "*.h") for path in (ROOT / "cext" / "toolstack" / "tools").glob(suffix)
-    ]
-    recorder = [ROOT / "cext" / "recorder" / name for name in ("recorder.c", "recorder.h")]
-    expected |= {f"pse/toolstack/tools/source/{path.name}" for path in (*tools, *recorder)}
+    tools = ROOT / "cext" / "toolstack" / "tools"
+    sources = {path.relative_to(tools) for suffix in ("*.c", "*.h") for path in tools.rglob(suffix)}
+    recorder = {Path("recorder", name) for name in ("recorder.c", "recorder.h")}
+    expected |= {f"pse/toolstack/tools/source/{path}" for path in sources | recorder}
     assert {name for name in names(wheel) if name.endswith((".c", ".h", ".cpp"))} == expected
 
 

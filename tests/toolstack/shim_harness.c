@@ -3,7 +3,9 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-#include "wrap.h"
+#include "calls/large_counts.h"
+#include "mpi/routine_table.h"
+#include "shims.h"
 
 static int inter, size = 3, rank;
 
@@ -63,28 +65,28 @@ static const struct {
     {"MPI_Dist_graph_neighbors_count", (pse_function)neighbours},
 };
 
-pse_function pse_library_routine(int routine)
+pse_function pse_toolstack_library_function(const char *routine)
 {
-    for (size_t i = 0; routine >= 0 && i < sizeof library / sizeof *library; i++)
-        if (strcmp(library[i].name, pse_name(routine)) == 0)
+    for (size_t i = 0; i < sizeof library / sizeof *library; i++)
+        if (strcmp(library[i].name, routine) == 0)
             return library[i].function;
     return NULL;
 }
 
-const int pse_stub_at[1];
+const int pse_toolstack_stub_at[1];
 
 /* One layer that knows `upper` of X only, above `below` for X_c; gives what X_c is in the layer. */
 PSE_EXPORT pse_function layer_of(const char *small, const char *large, pse_function upper, pse_function below)
 {
-    pse_function *entry = calloc((size_t)pse_routines, sizeof *entry),
-                 *under = calloc((size_t)pse_routines, sizeof *under);
+    pse_function *entry = calloc((size_t)pse_toolstack_routine_count, sizeof *entry),
+                 *under = calloc((size_t)pse_toolstack_routine_count, sizeof *under);
     bool lasting = false;
-    entry[pse_find(large)] = under[pse_find(large)] = below;
-    entry[pse_find(small)] = upper;
-    pse_add_shims(entry, under, &lasting);
+    entry[pse_toolstack_find(large)] = under[pse_toolstack_find(large)] = below;
+    entry[pse_toolstack_find(small)] = upper;
+    pse_toolstack_add_shims(entry, under, &lasting);
     if (lasting)
-        pse_watch_completions(entry);
-    const pse_function made = entry[pse_find(large)];
+        pse_toolstack_watch_completions(entry);
+    const pse_function made = entry[pse_toolstack_find(large)];
     free(entry);
     free(under);
     return made;
@@ -93,15 +95,15 @@ PSE_EXPORT pse_function layer_of(const char *small, const char *large, pse_funct
 /* A routine that completes requests, as layers with lasting arrays have it. */
 PSE_EXPORT pse_function watched(const char *name, pse_function own)
 {
-    pse_function *entry = calloc((size_t)pse_routines, sizeof *entry);
-    entry[pse_find(name)] = own;
-    pse_watch_completions(entry);
-    const pse_function made = entry[pse_find(name)];
+    pse_function *entry = calloc((size_t)pse_toolstack_routine_count, sizeof *entry);
+    entry[pse_toolstack_find(name)] = own;
+    pse_toolstack_watch_completions(entry);
+    const pse_function made = entry[pse_toolstack_find(name)];
     free(entry);
     return made;
 }
 
 PSE_EXPORT int kept_arrays(void)
 {
-    return pse_narrow_kept();
+    return pse_toolstack_narrow_kept();
 }

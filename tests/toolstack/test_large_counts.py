@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pse.toolstack import _library as library, _shims as shims, _signatures as signatures
+from pse.toolstack import _library as library, _mpi_header as mpi_header, _shims as shims
 from pse.toolstack._mpi import Mpi
 
 pytestmark = pytest.mark.mpi
@@ -188,7 +188,7 @@ def every_tool(tool, header):
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_every_large_count_call_of_mpi4py_is_seen_and_works(mpi, tool, stacked, tmp_path, ranks):
-    every = every_tool(tool, signatures.read(mpi.include / "mpi.h"))
+    every = every_tool(tool, mpi_header.read(mpi.include / "mpi.h"))
     lines = told(stacked(ranks, f"module {every}", EVERY, tmp_path))
     counts = dict(line.removeprefix("0: ").split() for line in lines)
     assert len(counts) > 150
@@ -265,7 +265,7 @@ def test_without_a_header_a_communicator_is_refused(tool, stacked_without_header
     [
         (lambda good: bytes(range(256)), "declares no MPI routine"),
         (lambda good: b"#include <there_is_no_such_file.h>", "can't read"),
-        (lambda good: good + b"\n#pragma GCC poison pse_narrow_end\n", "can't be linked"),
+        (lambda good: good + b"\n#pragma GCC poison pse_toolstack_narrow_end\n", "can't be linked"),
     ],
     ids=["no text", "not read", "not compiled"],
 )

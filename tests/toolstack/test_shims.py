@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pse.toolstack import _shims as shims, _signatures as signatures
+from pse.toolstack import _mpi_header as mpi_header, _shims as shims
 
 ROOT = Path(__file__).parents[2]
 HEADER = Path(sys.prefix) / "include" / "mpi.h"
@@ -26,7 +26,7 @@ UNDEFINED = -32766
 if not HEADER.exists():
     pytest.skip(f"there is no {HEADER}: the embedded MPI is not installed", allow_module_level=True)
 
-KNOWN = signatures.read(HEADER)
+KNOWN = mpi_header.read(HEADER)
 LARGE = [prototype for prototype in KNOWN.prototypes.values() if shims.has_shim(prototype, KNOWN)]
 
 
@@ -36,9 +36,15 @@ def library(tmp_path_factory):
     place = tmp_path_factory.mktemp("shims")
     (place / "shims.c").write_text(shims.text(KNOWN, KNOWN.prototypes))
     (place / "names.c").write_text(names(sorted(KNOWN.prototypes)))
-    sources = [ROOT / "cext" / "toolstack" / name for name in ("shims.c", "thunk.c", "names.c")]
-    sources += [place / "shims.c", place / "names.c", ROOT / "tests" / "toolstack" / "shim_harness.c"]
-    includes = [ROOT / "cext" / "toolstack", ROOT / "pse" / "toolstack" / "include", HEADER.parent]
+    core, own = ROOT / "cext" / "toolstack" / "core", ROOT / "pse" / "toolstack"
+    sources = [core / name for name in ("calls/large_counts.c", "calls/thunk.c", "mpi/routine_table.c")]
+    sources += [
+        own / "shims" / "shims_mpi.c",
+        place / "shims.c",
+        place / "names.c",
+        ROOT / "tests" / "toolstack" / "shim_harness.c",
+    ]
+    includes = [core, own / "include", own / "shims", HEADER.parent]
     command = [
         "cc",
         "-std=gnu11",
@@ -70,8 +76,9 @@ def names(routines):
     at = [sum(len(name) + 1 for name in routines[:i]) for i in range(len(routines))]
     text = "".join(f'"{name}\\0"\n' for name in routines)
     return (
-        f'#include "internal.h"\nconst int pse_routines = {len(routines)};\n'
-        f"const char pse_names[] =\n{text};\nconst unsigned pse_name_at[] = {{{', '.join(map(str, at))}}};\n"
+        f'#include "mpi/routine_table.h"\nconst int pse_toolstack_routine_count = {len(routines)};\n'
+        f"const char pse_toolstack_names[] =\n{text};\n"
+        f"const unsigned pse_toolstack_name_at[] = {{{', '.join(map(str, at))}}};\n"
     )
 
 
@@ -315,12 +322,12 @@ def test_only_what_passes_counts_through_functions_has_no_shim():
 
 
 def test_parameters_are_told_by_their_places():
-    header = signatures.parse(
+    header = mpi_header.parse(
         "int MPI_Ibsend(const void *b, int n, MPI_Comm c, MPI_Request *r);"
         "int MPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Comm comm, MPI_Request *request);"
     )
     text = shims.text(header, header.prototypes)
-    assert "int pse_count = pse_int(&narrow, count);" in text
+    assert "int pse_count = pse_toolstack_int(&narrow, count);" in text
     assert "layer->upper)(buf, pse_count, comm, request);" in text
 
 

@@ -161,13 +161,13 @@ def test_every_routine_goes_through(mpi, preload, tool, tmp_path, monkeypatch):
 import ctypes, sys
 mpi = ctypes.CDLL(sys.argv[3], mode=ctypes.RTLD_GLOBAL)
 stack = ctypes.CDLL(sys.argv[1])
-stack.pse_tools_attach(sys.argv[2].encode())
-stack.pse_stack_push.restype = stack.pse_stack_below.restype = ctypes.c_void_p
-top = ctypes.c_void_p(stack.pse_stack_push(0, None, None))
+stack.pse_toolstack_attach(sys.argv[2].encode())
+stack.pse_toolstack_push.restype = stack.pse_toolstack_below.restype = ctypes.c_void_p
+top = ctypes.c_void_p(stack.pse_toolstack_push(0, None, None))
 tool = [line for line in open("/proc/self/maps") if "everything" in line and " r-xp " in line]
 low, high = (int(edge, 16) for edge in tool[0].split()[0].split("-"))
 for name in sys.argv[4:]:
-    assert low <= stack.pse_stack_below(top, name.encode()) < high, name
+    assert low <= stack.pse_toolstack_below(top, name.encode()) < high, name
 version = ctypes.c_int(), ctypes.c_int()
 stack.MPI_Get_version(*map(ctypes.byref, version))
 print(version[0].value)

@@ -16,15 +16,15 @@ from mpi4py import MPI
 
 path, configuration, late = sys.argv[1:]
 stack = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-stack.pse_tools_prepare.restype = ctypes.c_char_p
-why = stack.pse_tools_prepare(configuration.encode())
+stack.pse_toolstack_prepare.restype = ctypes.c_char_p
+why = stack.pse_toolstack_prepare(configuration.encode())
 MPI.COMM_WORLD.Barrier()
 if why is None:
-    stack.pse_tools_engage()
+    stack.pse_toolstack_engage()
 MPI.COMM_WORLD.Barrier()
 assert MPI.COMM_WORLD.allreduce(1) == MPI.COMM_WORLD.size
 assert ctypes.CDLL(late).meet() == 0
-again = why or stack.pse_tools_prepare(configuration.encode())
+again = why or stack.pse_toolstack_prepare(configuration.encode())
 sys.stdout.write(again.decode() + "\\n")
 """
 LATE = """

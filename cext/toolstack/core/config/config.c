@@ -1,0 +1,341 @@
+/* Reading configurations, and finding the files of tools. */
+#include "config/config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mpi/mpi_library.h"
+#include "mpi/routine_table.h"
+
+struct config_reader {
+    struct stack_config *config;
+    struct tool_spec *spec; /* the module that directives belong to */
+    int line;
+    char *error;
+    size_t size;
+};
+
+static bool wrong(struct config_reader *reader, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static bool wrong(struct config_reader *reader, const char *format, ...)
+{
+    va_list rest;
+    int length = snprintf(reader->error, reader->size, "%s:%d: ", reader->config->file, reader->line);
+    va_start(rest, format);
+    if (length > 0 && (size_t)length < reader->size)
+        vsnprintf(reader->error + length, reader->size - (size_t)length, format, rest);
+    va_end(rest);
+    return false;
+}
+
+/* The next word, or what stands in quotes, and what follows; "" at the end. */
+static char *next_word(char **rest)
+{
+    char *word = *rest + strspn(*rest, " \t");
+    const bool quoted = *word == '"' && strchr(word + 1, '"');
+    word += quoted;
+    *rest = word + strcspn(word, quoted ? "\"" : " \t");
+    if (**rest)
+        *(*rest)++ = '\0';
+    return word;
+}
+
+static bool add(struct word_list *words, const char *word)
+{
+    char **longer = realloc(words->word, ((size_t)words->count + 1) * sizeof *longer);
+    if (!longer || !(longer[words->count] = strdup(word)))
+        return false;
+    words->word = longer;
+    words->count++;
+    return true;
+}
+
+static bool all_words(struct config_reader *reader, struct word_list *words, char *rest, const char *what)
+{
+    const int before = words->count;
+    for (char *word = next_word(&rest); *word; word = next_word(&rest))
+        if (!add(words, word))
+            return wrong(reader, "there is no memory");
+    return words->count > before || wrong(reader, "%s", what);
+}
+
+/* Directives
+ * -------------------------------------------------------------------------------------------------------- */
+
+static struct tool_spec *find_instance(const struct stack_config *config, const char *name)
+{
+    for (int i = 0; i < config->count; i++)
+        if (config->spec[i].name && strcmp(config->spec[i].name, name) == 0)
+            return &config->spec[i];
+    return NULL;
+}
+
+/* The name of an instance that has been given none: the file's, without directory, `lib` and `.so`. */
+static char *default_name(const struct stack_config *config, const char *wanted)
+{
+    const char *slash = strrchr(wanted, '/'), *base = slash ? slash + 1 : wanted;
+    base += strncmp(base, "lib", 3) == 0 && base[3] ? 3 : 0;
+    const int length = (int)strcspn(base, ".");
+    char *name = NULL;
+    for (int number = 1; number == 1 || find_instance(config, name); number++) {
+        free(name);
+        if (number == 1 ? asprintf(&name, "%.*s", length, base) < 0
+                        : asprintf(&name, "%.*s-%d", length, base, number) < 0)
+            return NULL;
+    }
+    return name;
+}
+
+static bool read_module(struct config_reader *reader, char *rest)
+{
+    struct stack_config *config = reader->config;
+    const char *wanted = next_word(&rest), *as = next_word(&rest), *instance = next_word(&rest);
+    if (!*wanted || (*as && (strcmp(as, "as") != 0 || !*instance)) || *next_word(&rest))
+        return wrong(reader, "expected: module NAME, module /path/to/tool.so, or either with `as INSTANCE`");
+    const struct tool_spec *other = *as ? find_instance(config, instance) : NULL;
+    if (other)
+        return wrong(reader, "the name `%s` is taken by the module of line %d", instance, other->line);
+    struct tool_spec *longer = realloc(config->spec, ((size_t)config->count + 1) * sizeof *longer);
+    if (!longer)
+        return wrong(reader, "there is no memory");
+    config->spec = longer;
+    reader->spec = longer + config->count;
+    *reader->spec = (struct tool_spec){
+        .file = config->file, .line = reader->line, .wanted = strdup(wanted), .until = INFINITY};
+    reader->spec->name = *as ? strdup(instance) : default_name(config, wanted);
+    config->count++;
+    return true;
+}
+
+/* The rest of the line is the value; quotes keep blanks at its ends and a `#`. */
+static bool read_argument(struct config_reader *reader, char *rest)
+{
+    const char *key = next_word(&rest);
+    char *value = rest + strspn(rest, " \t");
+    size_t length = strlen(value);
+    if (!*key || !length)
+        return wrong(reader, "expected: argument KEY VALUE");
+    if (length > 1 && value[0] == '"' && value[length - 1] == '"') {
+        value[length - 1] = '\0';
+        value++;
+    }
+    for (int i = 0; i < reader->spec->keys.count; i++)
+        if (strcmp(reader->spec->keys.word[i], key) == 0)
+            return wrong(reader, "the argument `%s` has been given already", key);
+    return (add(&reader->spec->keys, key) && add(&reader->spec->values, value)) ||
+           wrong(reader, "there is no memory");
+}
+
+static bool read_routines(struct config_reader *reader, struct word_list *words, char *rest)
+{
+    if (!all_words(reader, words, rest, "expected names of MPI routines"))
+        return false;
+    for (int i = 0; i < words->count; i++)
+        if (pse_toolstack_find(words->word[i]) < 0)
+            return wrong(reader, "this MPI has no routine `%s`: write names as in C (MPI_Send)",
+                         words->word[i]);
+    return true;
+}
+
+static bool read_seconds(struct config_reader *reader, double *seconds, char *rest)
+{
+    char *end;
+    const char *word = next_word(&rest);
+    *seconds = strtod(word, &end);
+    if (end == word || *end || !(*seconds >= 0) || *next_word(&rest))
+        return wrong(reader, "expected a number of seconds since the start, not `%s`", word);
+    if (reader->spec->until <= reader->spec->from)
+        return wrong(reader, "the window is empty: from %g until %g", reader->spec->from,
+                     reader->spec->until);
+    return true;
+}
+
+static const char directives[] =
+    "module, argument, optional, only, except, communicator, from, until, sees-tools";
+
+static bool is_known(const char *directive)
+{
+    const size_t length = strlen(directive);
+    const char *at = strpbrk(directive, ", ") ? NULL : directives;
+    for (; at && (at = strstr(at, directive)); at++)
+        if ((at == directives || at[-1] == ' ') && (at[length] == ',' || !at[length]))
+            return true;
+    return false;
+}
+
+/* What follows a `module`. */
+static bool read_property(struct config_reader *reader, const char *directive, char *rest)
+{
+    struct tool_spec *spec = reader->spec;
+    if (strcmp(directive, "argument") == 0)
+        return read_argument(reader, rest);
+    if (strcmp(directive, "only") == 0)
+        return read_routines(reader, &spec->only, rest);
+    if (strcmp(directive, "except") == 0)
+        return read_routines(reader, &spec->except, rest);
+    if (strcmp(directive, "communicator") == 0)
+        return all_words(reader, &spec->communicators, rest, "expected: communicator world, self, or a name");
+    if (strcmp(directive, "from") == 0)
+        return read_seconds(reader, &spec->from, rest);
+    if (strcmp(directive, "until") == 0)
+        return read_seconds(reader, &spec->until, rest);
+    const char *word = next_word(&rest);
+    if (strcmp(directive, "optional") == 0) {
+        spec->optional = true;
+        return !*word || wrong(reader, "`optional` stands alone");
+    }
+    spec->hides = strcmp(word, "no") == 0;
+    return ((spec->hides || strcmp(word, "yes") == 0) && !*next_word(&rest)) ||
+           wrong(reader, "expected: sees-tools yes, or sees-tools no");
+}
+
+static bool read_directive(struct config_reader *reader, const char *directive, char *rest)
+{
+    if (!is_known(directive))
+        return wrong(reader, "unknown directive `%s`; there are %s", directive, directives);
+    if (strcmp(directive, "module") == 0)
+        return read_module(reader, rest);
+    if (!reader->spec)
+        return wrong(reader, "`%s` must follow the `module` that it is about", directive);
+    return read_property(reader, directive, rest);
+}
+
+/* Lines
+ * -------------------------------------------------------------------------------------------------------------
+ */
+
+/* Cut a comment and the blanks before it: a `#` at the line's beginning or after a blank, outside quotes. */
+static void strip(char *line)
+{
+    bool quoted = false;
+    size_t end = 0;
+    for (; line[end] && line[end] != '\n' && line[end] != '\r'; end++) {
+        quoted ^= line[end] == '"';
+        if (line[end] == '#' && !quoted && (end == 0 || strchr(" \t", line[end - 1])))
+            break;
+    }
+    while (end > 0 && strchr(" \t", line[end - 1]))
+        end--;
+    line[end] = '\0';
+}
+
+static bool is_open(const char *line)
+{
+    bool quoted = false;
+    for (; *line; line++)
+        quoted ^= *line == '"';
+    return quoted;
+}
+
+static bool read_line(struct config_reader *reader, char *line)
+{
+    strip(line);
+    char *rest = line, *directive = next_word(&rest);
+    if (strcmp(directive, "argument") != 0 && is_open(rest))
+        return wrong(reader, "a quotation has no end: %s", strchr(rest, '"'));
+    return !*directive || read_directive(reader, directive, rest);
+}
+
+static bool read_lines(struct config_reader *reader, FILE *file)
+{
+    char *line = NULL;
+    size_t room = 0;
+    bool good = true;
+    while (good && getline(&line, &room, file) >= 0) {
+        reader->line++;
+        good = read_line(reader, line);
+    }
+    free(line);
+    return good;
+}
+
+/* Where tools are
+ * --------------------------------------------------------------------------------------------------- */
+
+static char *existing(const char *directory, int length, const char *before, const char *name,
+                      const char *after)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%.*s/%s%s%s", length, directory, before, name, after) < 0)
+        return NULL;
+    if (access(path, F_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static char *in_directory(const char *directory, int length, const char *name)
+{
+    char *path = existing(directory, length, "", name, ".so");
+    if (!path)
+        path = existing(directory, length, "lib", name, ".so");
+    return path ? path : existing(directory, length, "", name, "");
+}
+
+static char *search(const char *name)
+{
+    const char *directory = getenv("PSE_TOOLS_PATH");
+    while (directory && *directory) {
+        const int length = (int)strcspn(directory, ":");
+        char *path = length ? in_directory(directory, length, name) : NULL;
+        if (path)
+            return path;
+        directory += length + (directory[length] == ':');
+    }
+    return in_directory(pse_toolstack_shipped, (int)strlen(pse_toolstack_shipped), name);
+}
+
+/* A path that isn't absolute is relative to the configuration. */
+static void locate(struct tool_spec *spec)
+{
+    const char *slash = strrchr(spec->file, '/');
+    if (!strchr(spec->wanted, '/'))
+        spec->path = search(spec->wanted);
+    else if (spec->wanted[0] == '/' || !slash)
+        spec->path = strdup(spec->wanted);
+    else
+        spec->path = existing(spec->file, (int)(slash - spec->file), "",
+                              spec->wanted + 2 * (strncmp(spec->wanted, "./", 2) == 0), "");
+}
+
+const char *pse_toolstack_not_found(const struct tool_spec *spec)
+{
+    static char words[1024];
+    if (strchr(spec->wanted, '/'))
+        snprintf(words, sizeof words,
+                 "there is no file %s; a relative path begins where the configuration is", spec->wanted);
+    else
+        snprintf(words, sizeof words, "no such tool `%s`; it is looked for in PSE_TOOLS_PATH and in %s",
+                 spec->wanted, pse_toolstack_shipped);
+    return words;
+}
+
+/* A directory can be opened, but not read. */
+static bool read_file(struct config_reader *reader)
+{
+    errno = 0;
+    FILE *opened = fopen(reader->config->file, "re");
+    const bool good = opened && read_lines(reader, opened), read = opened && !ferror(opened);
+    if (!read)
+        snprintf(reader->error, reader->size, "%s: the configuration of the tool stack can't be read: %s",
+                 reader->config->file, strerror(errno));
+    if (opened)
+        fclose(opened);
+    return good && read;
+}
+
+bool pse_toolstack_read_config(struct stack_config *config, const char *file, char *error, size_t size)
+{
+    struct config_reader reader = {.config = config, .error = error, .size = size};
+    *config = (struct stack_config){.file = file};
+    const bool good = read_file(&reader);
+    for (int i = 0; good && i < config->count; i++)
+        locate(&config->spec[i]);
+    return good;
+}

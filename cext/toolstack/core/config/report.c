@@ -1,0 +1,93 @@
+/* Errors and warnings on standard error, and the end of a process. */
+#include "config/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE 1000 /* ms */
+#define BAD_INPUT 2   /* pse's exit code for a command line or configuration that is wrong */
+
+static int number(const char *const *names)
+{
+    for (; *names; names++) {
+        const char *value = getenv(*names);
+        if (value && *value)
+            return atoi(value);
+    }
+    return -1;
+}
+
+int pse_toolstack_rank(void)
+{
+    static const char *const names[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_RANK", NULL};
+    return number(names);
+}
+
+static bool speaks(bool everywhere)
+{
+    static const char *const names[] = {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
+                                        NULL};
+    return !everywhere || number(names) <= 0;
+}
+
+/* In one write: ranks share the terminal. */
+static void line(const char *kind, const char *format, va_list rest)
+{
+    char text[2048];
+    int length = snprintf(text, sizeof text, "%s: ", kind);
+    length += vsnprintf(text + length, sizeof text - 1 - (size_t)length, format, rest);
+    if (length > (int)sizeof text - 2)
+        length = sizeof text - 2;
+    text[length++] = '\n';
+    if (write(STDERR_FILENO, text, (size_t)length) < 0)
+        return;
+}
+
+/* The launcher forgets what it has not read yet when it ends a job. */
+static void let_read(void)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    int left = 0;
+    for (int i = 0; i < PATIENCE && ioctl(STDERR_FILENO, FIONREAD, &left) == 0 && left > 0; i++)
+        nanosleep(&pause, NULL);
+}
+
+/* A rank that leaves before MPI_Init is waited for by the others for ever, unless MPICH's launcher is told.
+ * What tells that it is MPICH's differs between its own machine and others.
+ */
+static void end_job(void)
+{
+    static const char command[] = "cmd=abort exitcode=2\n";
+    const char *proxy = getenv("PMI_FD");
+    if (!proxy || !(getenv("HYDI_CONTROL_FD") || getenv("PMI_HOSTNAME")))
+        return;
+    let_read();
+    if (write(atoi(proxy), command, sizeof command - 1) < 0)
+        return;
+}
+
+void pse_toolstack_die(bool everywhere, const char *format, ...)
+{
+    va_list rest;
+    va_start(rest, format);
+    fflush(stdout);
+    if (speaks(everywhere)) {
+        line("error", format, rest);
+        end_job();
+    }
+    va_end(rest);
+    _exit(BAD_INPUT);
+}
+
+void pse_toolstack_warn(bool everywhere, const char *format, ...)
+{
+    va_list rest;
+    va_start(rest, format);
+    if (speaks(everywhere))
+        line("warning", format, rest);
+    va_end(rest);
+}

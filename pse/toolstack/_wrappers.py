@@ -1,0 +1,148 @@
+"""The wrappers of a tool: C code that is made from MPI's own prototypes and the tool's annotated list.
+
+Prototypes come from mpi.h, so a tool wraps just what that MPI has, in both forms (``MPI_Send`` and
+``MPI_Send_c``).  A line of the list is ``NAMES | before | call | after``; fields may be empty or left out, a
+line that begins with white space continues the one before, ``#`` begins a comment::
+
+    *         !MPI_T_*                          # every routine but these, with nothing added
+    MPI_Send  MPI_Rsend | | | SENT(STANDARD)    # C code that may use the parameters by their names in MPI
+    MPI_Recv  | | receive($NAME, status)        # instead of the call
+
+``$NAME`` is the routine, ``$CALL`` the call that would be made (``PMPI_Send(buf, …)``), ``returned`` what it
+returned.  A routine named on its own line takes that line's code, else the pattern's.  Written is, for each::
+
+    int MPI_Send(const void *buf, …) {
+        TOOL_ENTER(MPI_Send) before; int returned = CALL; after; TOOL_LEAVE(MPI_Send) return returned; }
+
+The tool defines both macros before it includes the file.  ``NUMBER_MPI_Send`` numbers the routines, from 0
+to ``ROUTINES - 1``, and ``routine_names`` has their names.  Variadic routines and those that don't return an
+error code (MPI_Pcontrol, MPI_Wtime, the conversions of handles) are never wrapped.
+
+Imports nothing that has to be installed: tools are also built before pse is (cext/toolstack/tools).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from pse.toolstack._mpi_header import Header, Prototype
+
+# Parameters whose names differ between MPI libraries.
+_SPELLINGS = {
+    "index": "indx",
+    "newtype_p": "newtype",
+    "type": "datatype",
+    "old_comm": "comm_old",
+    "new_comm": "newcomm",
+    "ibuf": "buf",
+}
+_SPELLINGS_OF = {
+    "MPI_Precv_init": {"dest": "source"},
+    "MPI_Buffer_detach": {"buffer": "buffer_addr"},
+    "MPI_Dist_graph_create": {"newcomm": "comm_dist_graph"},
+}
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """What a list says of the routines that its names match."""
+
+    names: tuple[str, ...]
+    before: str = ""
+    call: str = ""
+    after: str = ""
+
+    def rank(self, routine: str) -> int:
+        """2: named, 1: matched by a pattern, 0: neither, or excluded."""
+        plain = routine.removesuffix("_c")
+        if plain in self.names or routine in self.names:
+            return 2
+        excluded = any(fnmatchcase(routine, name[1:]) for name in self.names if name[0] == "!")
+        return int(not excluded and any(fnmatchcase(routine, name) for name in self.names))
+
+
+def _entries(text: str) -> list[_Entry]:
+    """The entries of an annotated list, in its order."""
+    text = re.sub(r"#.*", "", text)
+    text = re.sub(r"\n[ \t]+(?=\S)", " ", text)
+    lines = [line for line in text.splitlines() if line.strip()]
+    return [_entry(line) for line in lines]
+
+
+def _entry(line: str) -> _Entry:
+    names, *code = (part.strip() for part in re.split(r"(?<!\|)\|(?!\|)", line))
+    if len(code) > 3:
+        raise ValueError(f"more fields than NAMES | before | call | after in the line {line!r}")
+    return _Entry(tuple(names.split()), *code)
+
+
+def _wrapped(header: Header, exported: Collection[str] | None) -> Iterator[Prototype]:
+    """Yield the routines that can be wrapped: with an error code, a PMPI twin, and in the library."""
+    for prototype in header.prototypes.values():
+        name = prototype.name
+        here = exported is None or {name, "P" + name} <= set(exported)
+        if here and name in header.profiled and prototype.result == "int" and not prototype.variadic:
+            yield prototype
+
+
+def _respelt(prototype: Prototype, text: str) -> str:
+    spellings = _SPELLINGS | _SPELLINGS_OF.get(prototype.name, {})
+    return re.sub(r"\b\w+\b", lambda word: spellings.get(word[0], word[0]), text)
+
+
+def _wrapper(prototype: Prototype, entry: _Entry) -> str:
+    """Write the definition of one wrapper."""
+    name = prototype.name
+    declared = ", ".join(parameter.declaration for parameter in prototype.parameters) or "void"
+    passed = ", ".join(parameter.name for parameter in prototype.parameters)
+    default = f"P{name}({_respelt(prototype, passed)})"
+    code = [
+        f"TOOL_ENTER({name})",
+        _statement(entry.before),
+        f"int returned = {entry.call or default};",
+        _statement(entry.after),
+        f"TOOL_LEAVE({name})",
+        "return returned;",
+    ]
+    body = "\n    ".join(line for line in code if line)
+    body = body.replace("$CALL", default).replace("$NAME", name)
+    return f"TOOL_PUBLIC int {name}({_respelt(prototype, declared)})\n{{\n    {body}\n}}\n"
+
+
+def _statement(code: str) -> str:
+    return f"{code};" if code else ""
+
+
+def wrappers(header: Header, annotated: str, exported: Collection[str] | None = None) -> str:
+    """Write all wrappers of a tool, with the numbers and names of the routines before them.
+
+    Parameters
+    ----------
+    header
+        The ``mpi.h`` that the tool is compiled with.
+    annotated
+        The tool's list.
+    exported
+        The names that the library exports; None: all that the header declares.
+
+    Raises
+    ------
+    ValueError
+        If a line of the list has too many fields.
+    """
+    entries = _entries(annotated)
+    chosen = []
+    for prototype in _wrapped(header, exported):
+        best = max(entries, key=lambda entry, name=prototype.name: entry.rank(name))  # type: ignore[misc]
+        if best.rank(prototype.name):
+            chosen.append((prototype, best))
+    numbers = ",\n    ".join([f"NUMBER_{prototype.name}" for prototype, _ in chosen] + ["ROUTINES"])
+    names = ",\n    ".join(f'"{prototype.name}"' for prototype, _ in chosen)
+    head = "/* Made by pse/toolstack/_wrappers.py from mpi.h and the tool's list: change those. */\n"
+    tables = (
+        f"enum {{\n    {numbers}\n}};\n\nstatic const char *const routine_names[] = {{\n    {names}\n}};\n"
+    )
+    return "\n".join([head + tables, *(_wrapper(*one) for one in chosen)])
