@@ -1,11 +1,10 @@
 /* The tool `check`: finds what is wrong in a program's use of MPI, and says who did it, where, and what would
  * be right.
  *
- * Each send tells its receiver's tool what it sends, each collective operation tells the communicator's rank
- * 0; who waits reads notices.  check_mail.h has the notices, check_match.h finds which receive gets which
- * message, check_operations.h follows messages, check_blocking.h and check_requests.h the calls that start
- * them, check_collectives.h compares collective operations, check_wait.h finds deadlocks, check_leaks.h what
- * is left over.  Wrappers come from check.def.
+ * Each send notifies the tool of its receiver, each collective operation that of the communicator's rank 0,
+ * and a rank that waits reads notices (notices.h).  The tool finds out which receive gets which message
+ * (matching.h), follows messages and requests (operations.h), compares collective operations, finds deadlocks
+ * (deadlock.h) and what is left over (calls.h).  Wrappers come from check.def.
  *
  * Not checked: communicators with processes from outside of MPI_COMM_WORLD, collective operations on those of
  * two groups, what one-sided operations move, files, partitioned messages.

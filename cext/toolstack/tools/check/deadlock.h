@@ -1,9 +1,10 @@
-/* Waiting without hanging: whoever waits here reads notices, and rank 0 finds out when nobody can go on.
+/* Waiting without hanging: a rank that waits here reads notices, and rank 0 finds out when no rank can
+ * continue.
  *
- * A rank that has waited for a while says so.  When all have, rank 0 asks everybody, twice: if all still
- * wait, nobody has gone on in between and no notice is on its way, nothing will ever move again.  If somebody
- * then waits in a standard send whose data MPI has buffered, the program works through buffering only: that
- * is reported, and from then on sends return as MPI lets them.  Otherwise the job is ended.
+ * A rank that has waited for a while says so.  When all have, rank 0 asks all of them, twice: if all still
+ * wait, none has continued in between and no notice is on its way, it is a deadlock.  If a rank then waits in
+ * a standard send whose data MPI has buffered, the program works through buffering only: that is reported,
+ * and from then on sends return as MPI lets them.  Otherwise the job is ended.
  */
 #ifndef PSE_CHECK_DEADLOCK_H
 #define PSE_CHECK_DEADLOCK_H

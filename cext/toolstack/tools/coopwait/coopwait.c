@@ -17,7 +17,6 @@
  *
  * Blocking and nonblocking collectives don't match each other, so all ranks of a job run this tool, or none
  * does. */
-#include "backoff.h"
 #include "tool.h"
 #include "wait.h"
 
@@ -27,55 +26,6 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *table)
 {
     pse_tool_stack = table;
     return 0;
-}
-
-/* Look, pause, look again … until `flag` is set or the look fails; gives the look's error code. */
-#define UNTIL(flag, look)                                                                                    \
-    struct backoff wait = {0};                                                                               \
-    int flag = 0, error;                                                                                     \
-    while ((error = (look)) == MPI_SUCCESS && !flag)                                                         \
-        pse_coopwait_pause(&wait);                                                                           \
-    return error
-
-/* Completion
- * ------------------------------------------------------------------------------------------------------- */
-
-TOOL_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
-{
-    UNTIL(flag, PMPI_Test(request, &flag, status));
-}
-
-TOOL_PUBLIC int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
-{
-    UNTIL(flag, PMPI_Testall(count, requests, &flag, statuses));
-}
-
-TOOL_PUBLIC int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
-{
-    UNTIL(flag, PMPI_Testany(count, requests, index, &flag, status));
-}
-
-TOOL_PUBLIC int MPI_Waitsome(int count, MPI_Request requests[], int *completed, int indices[],
-                             MPI_Status statuses[])
-{
-    /* MPI_UNDEFINED, when no request is active, ends the wait too. */
-    UNTIL(flag, (error = PMPI_Testsome(count, requests, completed, indices, statuses), flag = *completed != 0,
-                 error));
-}
-
-TOOL_PUBLIC int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
-{
-    UNTIL(flag, PMPI_Iprobe(source, tag, comm, &flag, status));
-}
-
-TOOL_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
-{
-    UNTIL(flag, PMPI_Improbe(source, tag, comm, &flag, message, status));
-}
-
-TOOL_PUBLIC int MPI_Win_wait(MPI_Win win)
-{
-    UNTIL(flag, PMPI_Win_test(win, &flag));
 }
 
 /* Calls without counts that have a nonblocking form */

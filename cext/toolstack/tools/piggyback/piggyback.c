@@ -1,13 +1,13 @@
-/* The tool `piggyback`: bytes of other tools goes with every message from process to process.
+/* The tool `piggyback`: headers of other tools travel with every message from process to process.
  *
- * A message and what rides with it are one: each send and receive is made with a datatype of two parts, the
+ * A message and its headers are one: each send and receive is made with a datatype of two parts, the
  * headers' bytes and the program's buffer, both at their absolute addresses.  So MPI itself matches them,
  * with wildcards, probes, threads, in any order, and a message that is cancelled takes its headers along.  (A
- * second message on a communicator beside can't be matched like the first as soon as wildcards and threads
- * meet.) What tools below see is the longer message; statuses are put right for those above.
+ * second message on another communicator can't be matched like the first as soon as wildcards and threads
+ * meet.)  What tools below see is the longer message; statuses are put right for those above.
  *
- * Bytes of all headers that want a communicator follow each other in the order in which they have asked,
- * which is the same in all processes, as their configuration is.
+ * Headers follow each other in the order in which they were registered, which is the same in all processes,
+ * as their configuration is.
  *
  * Not carried: collective operations, one-sided ones, partitioned messages, messages to MPI_PROC_NULL.
  * Calls that MPI will refuse for their arguments are handed on as they are.
@@ -59,14 +59,14 @@ static void probed(MPI_Comm comm, MPI_Status *status)
 }
 
 /* Matched probes: the message remembers its communicator. */
-struct probed_message {
+struct matched_message {
     struct pse_handle_node node;
     MPI_Comm comm;
 };
 
 static void matched(MPI_Message handle, MPI_Comm comm, MPI_Status *status)
 {
-    struct probed_message *message =
+    struct matched_message *message =
         handle == MPI_MESSAGE_NO_PROC || !pse_piggyback_count ? NULL : calloc(1, sizeof *message);
     if (!message)
         return;
@@ -80,7 +80,7 @@ static void matched(MPI_Message handle, MPI_Comm comm, MPI_Status *status)
 static MPI_Comm taken(MPI_Message handle)
 {
     pthread_mutex_lock(&pse_piggyback_mutex);
-    struct probed_message *message = pse_handle_take(&probed_messages, PSE_HANDLE(handle));
+    struct matched_message *message = pse_handle_take(&probed_messages, PSE_HANDLE(handle));
     pthread_mutex_unlock(&pse_piggyback_mutex);
     const MPI_Comm comm = message ? message->comm : MPI_COMM_NULL;
     free(message);
@@ -89,14 +89,15 @@ static MPI_Comm taken(MPI_Message handle)
 
 /* Requests ----------------------------------------------------------------------------------------------- */
 
-/* A parcel that outlives the call.  (Without memory nothing could ride, and the partner would not know.) */
+/* A message that outlives the call.  (Without memory it would have no headers, and the partner would not
+ * know.) */
 static struct piggyback_message *new_message(MPI_Comm comm)
 {
     struct piggyback_message *carried = pse_piggyback_bytes_on(comm) ? malloc(sizeof *carried) : NULL;
     if (carried)
         pse_piggyback_begin(carried, comm);
     else if (pse_piggyback_bytes_on(comm)) {
-        pse_tool_warn("there is no memory for what rides with a message");
+        pse_tool_warn("there is no memory for the headers of a message");
         PMPI_Abort(comm, 1);
     }
     return carried;

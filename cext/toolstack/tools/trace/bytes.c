@@ -1,8 +1,7 @@
 /* Sizes of datatypes, and neighbours in topologies. */
 #include "bytes.h"
 
-_Thread_local MPI_Datatype pse_trace_last_type = MPI_DATATYPE_NULL;
-_Thread_local uint64_t pse_trace_last_size;
+_Thread_local struct sized_type pse_trace_last_type = {MPI_DATATYPE_NULL, 0};
 
 uint64_t pse_trace_size_of(MPI_Datatype datatype)
 {
@@ -10,9 +9,9 @@ uint64_t pse_trace_size_of(MPI_Datatype datatype)
     if (datatype == MPI_DATATYPE_NULL || PMPI_Type_size(datatype, &bytes) != MPI_SUCCESS)
         return 0;
     PMPI_Type_get_envelope(datatype, &a, &b, &c, &combiner);
-    pse_trace_last_type = combiner == MPI_COMBINER_NAMED ? datatype : MPI_DATATYPE_NULL;
-    pse_trace_last_size = (uint64_t)bytes;
-    return pse_trace_last_size;
+    pse_trace_last_type.type = combiner == MPI_COMBINER_NAMED ? datatype : MPI_DATATYPE_NULL;
+    pse_trace_last_type.size = (uint64_t)bytes;
+    return (uint64_t)bytes;
 }
 
 int pse_trace_degree(MPI_Comm comm, int out)

@@ -9,11 +9,16 @@
 #include <mpi.h>
 #include <stdint.h>
 
+/* A predefined type, which never goes away, and its size. */
+struct sized_type {
+    MPI_Datatype type;
+    uint64_t size;
+};
+
 #pragma GCC visibility push(hidden)
 
-/* The predefined type that this thread has asked for last, which never goes away, and its size. */
-extern _Thread_local MPI_Datatype pse_trace_last_type;
-extern _Thread_local uint64_t pse_trace_last_size;
+/* The one that this thread has asked for last. */
+extern _Thread_local struct sized_type pse_trace_last_type;
 
 /* The bytes of an element; 0 for what is no type. */
 uint64_t pse_trace_size_of(MPI_Datatype datatype);
@@ -25,9 +30,9 @@ int pse_trace_degree(MPI_Comm comm, int out);
 
 static inline uint64_t pse_trace_bytes_of(MPI_Count count, MPI_Datatype datatype)
 {
-    const uint64_t size = datatype == pse_trace_last_type && datatype != MPI_DATATYPE_NULL
-                              ? pse_trace_last_size
-                              : pse_trace_size_of(datatype);
+    const struct sized_type *last = &pse_trace_last_type;
+    const uint64_t size =
+        datatype == last->type && datatype != MPI_DATATYPE_NULL ? last->size : pse_trace_size_of(datatype);
     return count < 0 ? 0 : size * (uint64_t)count;
 }
 

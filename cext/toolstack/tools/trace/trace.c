@@ -1,8 +1,7 @@
-/* The tool `trace`: what a rank does in MPI, as events of the house's one schema (cext/recorder/events.def).
+/* The tool `trace`: what a rank does in MPI, as events of the one schema of pse (cext/recorder/events.def).
  *
- * Written is DIRECTORY/rank-RRRRR.mpi.events, beside the file of the runtime if there is one: pse.trace reads
- * both as one.  Wrappers come from trace.def; this file has what they call, the
- * files beside it messages and requests, collective operations, communicators, and the clocks of hosts.
+ * It writes DIRECTORY/rank-RRRRR.mpi.events, beside the file of the runtime if there is one: pse.trace reads
+ * both as one.  Wrappers come from trace.def.
  *
  * Argument: directory, else the variable PSE_TRACE_DIRECTORY (set by pse run --trace).
  *
