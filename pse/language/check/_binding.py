@@ -11,12 +11,12 @@ from math import prod
 from typing import NamedTuple
 
 from pse.errors import EvaluationError
-from pse.language.check._distribution_validity import check_layouts
+from pse.language.check._distribution_check import check_layouts
 from pse.language.check._ir import ParameterDeclaration, PartitionDeclaration, ResolvedProgram, Tag
 from pse.language.check._scope import PROCS
-from pse.language.check._type_resolution import did_you_mean
 from pse.language.diagnostics._diagnostic import Diagnostic, error
 from pse.language.diagnostics._source import Span
+from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.types._elements import COMPLEX, INTEGERS, fits, literal_element
 from pse.language.types._evaluation import evaluate
 from pse.language.types._expressions import Expression, Number, Value, names, render_expression

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pse.language.check._call_reports import CallReports
-from pse.language.check._context import Context
+from pse.language.check._context import CallContext, Context
 from pse.language.check._distribution_check import match_distribution
 from pse.language.check._ir import Argument, CallSite, ModuleReference, Output
 from pse.language.check._scalars import Scalar, place, scalar
 from pse.language.check._scope import TagEntity
 from pse.language.check._shape_unification import Matcher
-from pse.language.check._type_resolution import did_you_mean
 from pse.language.diagnostics._diagnostic import error
 from pse.language.diagnostics._source import Span
+from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import fits
@@ -34,8 +33,8 @@ from pse.language.types._types import (
 from pse.text import count_text
 
 
-class CallCheck(CallReports):
-    """The check of one call; parameters are those of `CallReports`."""
+class CallCheck(CallContext):
+    """The check of one call; parameters are those of `CallContext`."""
 
     def __init__(self, context: Context, node: sx.Call, reference: ModuleReference) -> None:
         super().__init__(context, node, reference)

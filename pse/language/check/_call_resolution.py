@@ -24,8 +24,8 @@ from pse.language.check._output_typing import module_outputs
 from pse.language.check._scope import AliasEntity, Entity, ModuleEntity, SegmentEntity, TagEntity
 from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
 from pse.language.check._targets import Target, poison, targets
-from pse.language.check._type_resolution import did_you_mean
 from pse.language.diagnostics._diagnostic import error
+from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Expression, Name, walk
 from pse.language.types._types import Type

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pse.language.check._context import Context
 from pse.language.check._dataflow_check import check_flow
 from pse.language.check._declarations import Declarations, declare
-from pse.language.check._distribution_validity import check_layouts
+from pse.language.check._distribution_check import check_layouts
 from pse.language.check._inlining import check_alone
 from pse.language.check._ir import (
     CallSite,

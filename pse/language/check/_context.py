@@ -1,24 +1,31 @@
-"""What the checker carries along while it walks a program: names, tags, where it stands, and what it found.
+"""What the checker carries along while it walks a program, and through what it reports.
 
-One `Context` for each check.  `statements` walks, `calls` and `standard` check single calls, and they all
-report through here.
+There is one `Context` for each check: names, tags, the place reached, and what is wrong so far.  A
+`CallContext` is one call in it, whose errors show the module's directive as a second place.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pse.language.check._ir import Tag
+from pse.language.check._ir import ModuleReference, Tag
 from pse.language.check._scope import PROCS, Entity, Frame, Globals, PartitionEntity, TagEntity, kind_of
-from pse.language.check._type_resolution import did_you_mean
 from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._source import Span
+from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types import _symbolic_extents as extents
-from pse.language.types._expressions import Expression, Name, substitute
+from pse.language.types._expressions import Expression, Name, render_expression, substitute
 from pse.language.types._symbolic_extents import Extent
-from pse.language.types._types import Distribution, Pattern, Type, render_type
+from pse.language.types._types import (
+    Distribution,
+    Pattern,
+    Type,
+    render_signature,
+    render_type,
+)
 
 REPLICATED = Distribution(Pattern.REPLICATED)
 ROOT = Distribution(Pattern.ROOT)
@@ -148,3 +155,65 @@ class Context:
 
         result = substitute(expression, replaced)
         return None if unknown or extents.is_large(result) else result
+
+
+COMMENT = {"c": "//@ ", "c++": "//@ ", "fortran": "!@ ", "python": "#@ ", "cython": "#@ "}
+"""What stands before a directive in each host language."""
+
+
+class CallContext:
+    """A call that is checked, and whether something was wrong with it.
+
+    Parameters
+    ----------
+    context : Context
+        Where the call stands.
+    node : Call
+        The call as written.
+    reference : ModuleReference
+        The module that it means.
+    """
+
+    def __init__(self, context: Context, node: sx.Call, reference: ModuleReference) -> None:
+        self.context = context
+        self.node = node
+        self.reference = reference
+        self.signature = reference.signature
+        self.failed = False
+
+    def fail(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        *,
+        label: str = "",
+        help: str | None = None,
+        notes: Sequence[tuple[Span, str]] = (),
+        directive: bool = True,
+    ) -> None:
+        """Report an error, with the module's directive as a second place."""
+        self.failed = True
+        second = self.directive_note() if directive else []
+        self.context.report(error(code, message, span, label=label, help=help, notes=[*notes, *second]))
+
+    def directive_note(self) -> list[tuple[Span, str]]:
+        """Give the module's directive as a note; the standard library's needs none."""
+        if self.reference.language == "std" or self.signature.span is None:
+            return []
+        comment = COMMENT.get(self.reference.language, "")
+        return [(self.signature.span, comment + render_signature(self.signature))]
+
+    def show_extent(self, extent: Extent) -> str:
+        """Write an extent for a message."""
+        named = substitute(extents.to_expression(extent), lambda name: Name(self.context.display(name.id)))
+        return (
+            f"{render_expression(named)} (a partition's piece of it)"
+            if extents.has_piece(extent)
+            else render_expression(named)
+        )
+
+    @property
+    def thread(self) -> str:
+        """The thread's label with a space after it, to be put before a suggested call."""
+        return f"{self.node.label.id} " if self.node.label else ""

@@ -20,8 +20,9 @@ from pse.language.check._scope import (
     SegmentEntity,
     kind_of,
 )
-from pse.language.check._type_resolution import did_you_mean, element_of
+from pse.language.check._type_resolution import element_of
 from pse.language.diagnostics._diagnostic import Diagnostic, error, has_errors
+from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
 from pse.language.types._evaluation import evaluate

@@ -1,12 +1,21 @@
-"""Where tags live against where calls run: root, partitions, or everywhere; and what brings a tag there."""
+"""Distributions: where tags live against where calls run, what brings a tag there, and layouts that can't be.
+
+Grids of the wrong size, blocks without elements and halos wider than a block are found when a program is
+checked as far as they depend on constants alone, the others when its parameters have values (`binding`).
+"""
 
 from __future__ import annotations
 
-from pse.language.check._call_reports import CallReports
-from pse.language.check._context import Context
+from collections.abc import Iterator, Mapping
+
+from pse.errors import EvaluationError
+from pse.language.check._context import CallContext, Context
+from pse.language.check._ir import PartitionDeclaration, ResolvedProgram, Tag
 from pse.language.check._scope import TagEntity
+from pse.language.diagnostics._diagnostic import Diagnostic, error
 from pse.language.diagnostics._source import Span
-from pse.language.types._expressions import Expression
+from pse.language.types._evaluation import evaluate
+from pse.language.types._expressions import Expression, Value, names
 from pse.language.types._types import (
     Distribution,
     Parameter,
@@ -15,7 +24,7 @@ from pse.language.types._types import (
 )
 
 
-def match_distribution(check: CallReports, parameter: Parameter, entity: TagEntity, span: Span) -> bool:
+def match_distribution(check: CallContext, parameter: Parameter, entity: TagEntity, span: Span) -> bool:
     """Check where a tag lives against where the call runs and what the directive says."""
     assert entity.type is not None, "checked by the caller"
     have, want = entity.type.distribution, parameter.type.distribution
@@ -27,14 +36,14 @@ def match_distribution(check: CallReports, parameter: Parameter, entity: TagEnti
     return _inside(check, entity, span)
 
 
-def _distribution_mismatch(check: CallReports, entity: TagEntity, want: Distribution, span: Span) -> None:
+def _distribution_mismatch(check: CallContext, entity: TagEntity, want: Distribution, span: Span) -> None:
     assert entity.type is not None, "checked by the caller"
     label = check.context.show(entity.type)
     help = conversion(entity, want, check.thread, check.context.root_thread)
     check.fail("E0312", "distribution mismatch", span, label=label, help=help)
 
 
-def _inside(check: CallReports, entity: TagEntity, span: Span) -> bool:
+def _inside(check: CallContext, entity: TagEntity, span: Span) -> bool:
     """Inside PARALLEL an array is a piece of a tag over the same partition, or replicated."""
     assert entity.type is not None, "checked by the caller"
     have, label = entity.type.distribution, check.context.show(entity.type)
@@ -57,7 +66,7 @@ def _inside(check: CallReports, entity: TagEntity, span: Span) -> bool:
     return True
 
 
-def _outside(check: CallReports, entity: TagEntity, span: Span) -> bool:
+def _outside(check: CallContext, entity: TagEntity, span: Span) -> bool:
     """Outside PARALLEL a module sees whole arrays."""
     assert entity.type is not None, "checked by the caller"
     if not entity.type.distribution.distributed:
@@ -93,3 +102,94 @@ def conversion(entity: TagEntity, want: Distribution, thread: str, root_thread: 
     if have.distributed:
         return f"gather it first:  {root_thread}gather({entity.display}) -> whole @ root"
     return f"scatter it first:  {root_thread}scatter({entity.display}) -> rows {target}"
+
+
+def check_layouts(program: ResolvedProgram, environment: Mapping[str, Value]) -> list[Diagnostic]:
+    """Say what is wrong with the layouts of a program's tags, as far as these values tell.
+
+    Parameters
+    ----------
+    program : ResolvedProgram
+        A checked program.
+    environment : mapping of str to Value
+        What is known of parameters, ``procs`` and partitions: nothing, or all of it.
+    """
+    partitions = {partition.name: partition for partition in program.partitions}
+    found = [wrong for tag in program.tags.values() for wrong in _wrong_with(tag, partitions, environment)]
+    if not environment:
+        grids = (_wrong_grid(partition) for partition in program.partitions)
+        found += [wrong for wrong in grids if wrong is not None]
+    return found
+
+
+def _wrong_grid(partition: PartitionDeclaration) -> Diagnostic | None:
+    """A grid of constants, over a constant number of partitions."""
+    count, product = _known(partition.count, {}), 1
+    for extent in partition.grid or ():
+        known = _known(extent, {})
+        if known is None:
+            return None
+        product *= known
+    if partition.grid is None or count is None or count == product:
+        return None
+    message = f"the grid of partition `{partition.name}` has {product} cells, but there are {count} pieces"
+    return error("E0607", message, partition.span)
+
+
+def _wrong_with(
+    tag: Tag, partitions: Mapping[str, PartitionDeclaration], environment: Mapping[str, Value]
+) -> Iterator[Diagnostic]:
+    distribution = tag.type.distribution
+    size = _known(distribution.block, environment)
+    if size is not None and size < 1:
+        message = f"`{tag.display}` would be dealt out in stretches of {size} elements"
+        yield error("E0611", message, tag.span, help="a block has at least 1 element")
+    halo = _known(distribution.halo, environment)
+    if halo is not None and halo < 0:
+        yield error("E0612", f"`{tag.display}` would have a halo of {halo} cells", tag.span)
+    elif halo:
+        yield from _too_wide(tag, halo, partitions, environment)
+
+
+def _too_wide(
+    tag: Tag, halo: int, partitions: Mapping[str, PartitionDeclaration], environment: Mapping[str, Value]
+) -> Iterator[Diagnostic]:
+    """A halo shows cells of the neighbours alone, so that no block may be narrower than it."""
+    distribution, shape = tag.type.distribution, tag.type.shape or ()
+    counts = _counts(distribution, partitions, environment)
+    for axis, count in zip(distribution.axes, counts, strict=False):
+        extent = _known(shape[axis], environment)
+        if extent is not None and count is not None and count > 1 and halo > extent // count:
+            yield error(
+                "E0612",
+                f"the halo of `{tag.display}` is wider than its smallest block along axis {axis}",
+                tag.span,
+                label=f"halo({halo}); {extent} cells in {count} blocks are {extent // count} each at least",
+                help="use fewer partitions, a larger array or a narrower halo",
+            )
+            return
+
+
+def _counts(
+    distribution: Distribution,
+    partitions: Mapping[str, PartitionDeclaration],
+    environment: Mapping[str, Value],
+) -> list[int | None]:
+    """Into how many blocks each of the cut axes is cut."""
+    partition = partitions.get(distribution.partition or "")
+    if partition is None:
+        return []
+    if partition.grid is not None and len(partition.grid) == len(distribution.axes):
+        return [_known(extent, environment) for extent in partition.grid]
+    return [_known(partition.count, environment)] if len(distribution.axes) == 1 else []
+
+
+def _known(tree: Expression | None, environment: Mapping[str, Value]) -> int | None:
+    """The integer that an expression stands for; None where that isn't known (or wrong, as others report)."""
+    if tree is None or not names(tree) <= environment.keys():
+        return None
+    try:
+        value = evaluate(tree, environment)
+    except EvaluationError:
+        return None
+    return value if isinstance(value, int) else None

@@ -16,7 +16,7 @@ from pse.language.check._ir import Assign, Statement
 from pse.language.check._scalars import scalar
 from pse.language.check._scope import Frame, SegmentEntity, TagEntity
 from pse.language.check._targets import Target, target
-from pse.language.check._written import written_type
+from pse.language.check._type_resolution import written_type
 from pse.language.diagnostics._diagnostic import error
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx

@@ -1,19 +1,24 @@
-"""What a call gives to the tags behind `->`: their types, and reductions of per-partition scalars."""
+"""What a call gives to the tags behind `->`: their types, and reductions of per-partition scalars.
+
+The type of an array follows from where it lives, and from a piece's shape that of the whole.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck
-from pse.language.check._context import REPLICATED, Context
+from pse.language.check._context import REPLICATED, ROOT, Context
 from pse.language.check._distribution_check import conversion, same_pattern
 from pse.language.check._ir import Output, Reduction
-from pse.language.check._output_types import array_type, unknown_element, whole_on_root
 from pse.language.check._scope import TagEntity
 from pse.language.check._targets import Target, may_write
-from pse.language.check._type_resolution import did_you_mean
+from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
+from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import NUMERIC
+from pse.language.types._expressions import Expression
+from pse.language.types._symbolic_extents import Extent, Piece
 from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type
 
 REDUCTIONS = ("sum", "prod", "min", "max", "all", "any")
@@ -180,3 +185,163 @@ def _reduction_target(check: CallCheck, node: sx.ReductionNode, type: Type) -> T
         check.fail("E0303", message, node.target.span, notes=notes, directive=False)
         return None
     return found
+
+
+def unknown_element(check: CallCheck, goal: Target) -> None:
+    """Report that nothing says what an output's elements are."""
+    name = goal.node.name.id
+    message = f"the element type of `{name}` cannot be worked out from the call"
+    check.fail("E0318", message, goal.node.name.span, help=f"declare it before:  var c128[…] {name}")
+
+
+def array_type(check: CallCheck, parameter: Parameter, goal: Target) -> Type | None:
+    """Work out the type of an array that a module gives."""
+    element = parameter.type.element or check.element
+    if element is None:
+        unknown_element(check, goal)
+        return None
+    distribution = _where(check, parameter, goal)
+    if distribution is None:
+        return None
+    if goal.known is not None:
+        return replace(goal.known, distribution=distribution)
+    if parameter.type.shape is None:
+        _unknown_size(check, goal, parameter.name)
+        return None
+    local = [_known_extent(check, goal, pattern) for pattern in parameter.type.shape]
+    if any(extent is None for extent in local):
+        return None
+    shape = _global_shape(check, goal, [extent for extent in local if extent is not None], distribution)
+    return Type(element, shape, distribution) if shape is not None else None
+
+
+def _known_extent(check: CallCheck, goal: Target, pattern: Expression) -> Extent | None:
+    extent = check.matcher.extent(pattern)
+    unknown = sorted(extents.dimensions_in(extent))
+    if unknown:
+        _unknown_size(check, goal, unknown[0])
+        return None
+    return extent
+
+
+def _unknown_size(check: CallCheck, goal: Target, dimension: str) -> None:
+    name = goal.node.name.id
+    message = f"the shape of `{name}` cannot be worked out: nothing says what `{dimension}` is"
+    check.fail("E0318", message, goal.node.name.span, help=f"declare it before:  var f64[…] {name}")
+
+
+def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution | None:
+    """Work out where an array that a module gives lives."""
+    context = check.context
+    said, want = goal.distribution, parameter.type.distribution
+    if said is not None and want.pattern is not Pattern.ANY and not same_pattern(said, want, context):
+        message = "distribution mismatch: the module gives its result otherwise"
+        check.fail("E0312", message, goal.node.span)
+        return None
+    if context.partition is None:
+        return (said or ROOT) if whole_on_root(check, goal, said or want) else None
+    if said is None and want.pattern is not Pattern.ANY:
+        said = replace(want, partition=context.partition) if want.distributed else want
+    said = said or _inferred(check, parameter)
+    if said is None:
+        message = f"nothing says how `{goal.node.name.id}` is distributed"
+        help = f"for example:  -> {goal.node.name.id} @ block(0)"
+        check.fail("E0318", message, goal.node.span, help=help)
+        return None
+    return said if _in_block(check, goal, said) else None
+
+
+def whole_on_root(check: CallCheck, goal: Target, distribution: Distribution) -> bool:
+    """Outside PARALLEL a module gives a whole array on the root."""
+    if not distribution.distributed and distribution.pattern is not Pattern.REPLICATED:
+        return True
+    name = goal.node.name.id
+    message = "distribution mismatch: outside PARALLEL a module gives a whole array on the root"
+    after = "scatter" if distribution.distributed else "replicate"
+    help = f"give it a name of its own and {after} it:  {check.context.root_thread}{after}(…) -> {name}"
+    check.fail("E0312", message, goal.node.span, help=help, directive=False)
+    return False
+
+
+def _in_block(check: CallCheck, goal: Target, distribution: Distribution) -> bool:
+    """Inside PARALLEL a module gives a piece of a tag over the block's partition."""
+    partition = check.context.partition
+    if not distribution.distributed:
+        message = "distribution mismatch: inside PARALLEL every partition gives a piece"
+        help = f"for example:  -> {goal.node.name.id} @ block(0)"
+        check.fail("E0312", message, goal.node.span, help=help, directive=False)
+        return False
+    if distribution.partition != partition:
+        message = (
+            f"`{goal.node.name.id}` is over {distribution.partition}, but this block runs over {partition}"
+        )
+        check.fail("E0314", message, goal.node.span, directive=False)
+        return False
+    return True
+
+
+def _inferred(check: CallCheck, parameter: Parameter) -> Distribution | None:
+    """Find the distribution whose pieces have the shape that the module gives."""
+    cut: list[tuple[int, Piece, int]] = []
+    for axis, pattern in enumerate(parameter.type.shape or ()):
+        extent = check.matcher.extent(pattern)
+        pieces = [base for monomial, _ in extent.terms for base, _ in monomial if isinstance(base, Piece)]
+        if pieces:
+            halo = extents.add(extent, extents.scale(extents.atom(pieces[0]), -1)).constant
+            if halo is None or halo < 0 or halo % 2:
+                return None
+            cut.append((axis, pieces[0], halo // 2))
+    if not cut:
+        return None
+    kind = cut[0][1].distribution
+    regular = all(
+        p.distribution == kind and p.index == i and h == cut[0][2] for i, (_, p, h) in enumerate(cut)
+    )
+    if not regular or len(cut) != len(kind.axes):
+        return None
+    halo_expression = extents.to_expression(extents.number(cut[0][2])) if cut[0][2] else None
+    return replace(kind, axes=tuple(axis for axis, _, _ in cut), halo=halo_expression)
+
+
+def _global_shape(
+    check: CallCheck, goal: Target, local: list[Extent], distribution: Distribution
+) -> tuple[Expression, ...] | None:
+    """Turn the extents that a module gives into those of the whole tag."""
+    context, shape = check.context, list(local)
+    if distribution.axes and distribution.axes[-1] >= len(local):
+        message = (
+            f"axis {distribution.axes[-1]} is not there: the array has {len(local)} axes, counted from 0"
+        )
+        check.fail("E0306", message, goal.node.span)
+        return None
+    halo = context.extent(distribution.halo) if distribution.halo is not None else extents.number(0)
+    kind = extents.without_halo(distribution, context.lookup)
+    for index, axis in enumerate(distribution.axes):
+        interior = extents.add(local[axis], extents.scale(halo, -2))
+        base = interior.atom
+        if isinstance(base, Piece) and base.distribution == kind and base.index == index:
+            shape[axis] = base.extent
+        elif (
+            not extents.has_piece(interior)
+            and len(distribution.axes) == 1
+            and distribution.partition is not None
+        ):
+            shape[axis] = extents.multiply(interior, context.lookup(distribution.partition))
+        else:
+            _no_such_pieces(check, goal, axis)
+            return None
+    uncut = [axis for axis in range(len(local)) if axis not in distribution.axes]
+    for axis in uncut:
+        if extents.has_piece(shape[axis]):
+            _no_such_pieces(check, goal, axis)
+            return None
+    result = tuple(extents.to_expression(extent) for extent in shape)
+    if any(extents.is_large(extent) for extent in result):
+        _unknown_size(check, goal, "its extent")
+        return None
+    return result
+
+
+def _no_such_pieces(check: CallCheck, goal: Target, axis: int) -> None:
+    message = f"distribution mismatch: axis {axis} of `{goal.node.name.id}` is not cut like that by this call"
+    check.fail("E0312", message, goal.node.span)

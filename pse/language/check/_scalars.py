@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pse.errors import EvaluationError
 from pse.language.check._context import Context
 from pse.language.check._scope import PROCS, ParameterEntity, PartitionEntity, TagEntity
-from pse.language.check._type_resolution import did_you_mean
 from pse.language.diagnostics._diagnostic import error
 from pse.language.diagnostics._source import Span
+from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.syntax._ast_builder import BUILTINS
 from pse.language.types._elements import (

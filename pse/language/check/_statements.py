@@ -19,10 +19,10 @@ from pse.language.check._ir import (
 from pse.language.check._scalars import Scalar, bound, condition, place, scalar
 from pse.language.check._scope import PROCS, TagEntity
 from pse.language.check._targets import may_write
-from pse.language.check._type_resolution import did_you_mean
-from pse.language.check._written import partition_over, written_type
+from pse.language.check._type_resolution import partition_over, written_type
 from pse.language.diagnostics._diagnostic import error
 from pse.language.diagnostics._source import Span
+from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.syntax._lexer import MAX_NESTING
 from pse.language.types._elements import fits

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import Context
 from pse.language.check._scope import ModuleEntity, TagEntity, kind_of
-from pse.language.check._written import written_distribution
+from pse.language.check._type_resolution import written_distribution
 from pse.language.diagnostics._diagnostic import error
 from pse.language.syntax import ast as sx
 from pse.language.types._types import Distribution, Type

@@ -5,13 +5,13 @@ Pure functions for ``parser``; no parsing here.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 
 from lark import Token
 
 from pse.language.diagnostics._diagnostic import Diagnostic, error
 from pse.language.diagnostics._source import Span
+from pse.language.diagnostics._suggestions import nearest_word
 from pse.language.syntax import ast as syntax
 from pse.language.syntax._ast_builder import span_of
 from pse.language.syntax._lexer import PROGRAM_KEYWORDS
@@ -91,9 +91,7 @@ def _hint(token: Token, before: Token | None, accepted: Collection[str]) -> str 
 
 
 def _near_keyword(word: str) -> str | None:
-    lowered = {keyword.lower(): keyword for keyword in PROGRAM_KEYWORDS if len(keyword) > 2}
-    found = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.8)
-    return lowered[found[0]] if found else None
+    return nearest_word(word, (keyword for keyword in PROGRAM_KEYWORDS if len(keyword) > 2), cutoff=0.8)
 
 
 def _expected(accepted: Collection[str]) -> str:
