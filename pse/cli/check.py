@@ -6,7 +6,7 @@ import sys
 import click
 
 from pse.language.check import check_program
-from pse.language.diagnostics import Diagnostic, has_errors, show, summary, to_json
+from pse.language.diagnostics import Diagnostic, has_errors, print_diagnostics, summary_text, to_json
 from pse.language.io import quoted_sources, read_program
 from pse.modules import Finder, find_unbuildable
 
@@ -31,8 +31,8 @@ def command(programs: tuple[str, ...], form: str, strict: bool) -> None:
     if form == "json":
         click.echo(json.dumps(to_json(found), indent=1, ensure_ascii=False))
     else:
-        show(found, quoted_sources(found, sources), sys.stdout)
-        click.echo(f"{', '.join(programs)}: {summary(found) or 'no errors'}")
+        print_diagnostics(found, quoted_sources(found, sources), sys.stdout)
+        click.echo(f"{', '.join(programs)}: {summary_text(found) or 'no errors'}")
     if has_errors(found) or (strict and found):
         raise SystemExit(1)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from pse.errors import UsageError
-from pse.language.diagnostics import show
+from pse.language.diagnostics import print_diagnostics
 from pse.language.io import read_program, replace_file
-from pse.language.syntax import format_program, parse
+from pse.language.syntax import format_program, parse_program
 
 
 @click.command("fmt")
@@ -24,9 +24,9 @@ def command(files: tuple[str, ...], only_check: bool) -> None:
     wrong = False
     for path in files:
         text, diagnostics = read_program(path)
-        diagnostics = diagnostics or parse(text, path).diagnostics
+        diagnostics = diagnostics or parse_program(text, path).diagnostics
         if diagnostics:
-            show(diagnostics, {path: text}, sys.stdout)
+            print_diagnostics(diagnostics, {path: text}, sys.stdout)
             wrong = True
             continue
         formatted = format_program(text, path)

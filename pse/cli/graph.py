@@ -7,9 +7,9 @@ import click
 
 from pse.errors import UsageError
 from pse.language import check_program, read_program
-from pse.language.diagnostics import show
+from pse.language.diagnostics import print_diagnostics
 from pse.modules import Finder
-from pse.program import build
+from pse.program import build_graph
 from pse.views.graph import FORMATS, PICTURES, check_writable, choose_format, export, write
 
 
@@ -31,10 +31,10 @@ def command(program: str, output: str | None, form: str | None) -> None:
         raise UsageError(f"a picture needs a file, not the terminal: -o {Path(program).stem}.{form}")
     text, unreadable = read_program(program)
     checked = check_program(text, program, modules=Finder()) if not unreadable else None
-    show(unreadable if checked is None else checked.diagnostics, {program: text}, sys.stderr)
+    print_diagnostics(unreadable if checked is None else checked.diagnostics, {program: text}, sys.stderr)
     if checked is None or checked.program is None:
         sys.exit(1)
-    data = export(build(checked.program), form)
+    data = export(build_graph(checked.program), form)
     if output is not None:
         write(data, output)
     else:

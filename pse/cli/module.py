@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pse.errors import PseError
-from pse.language.diagnostics import Diagnostic, has_errors, render
+from pse.language.diagnostics import Diagnostic, has_errors, render_diagnostics
 from pse.modules import build_module
 from pse.modules.build import (
     TEMPLATE_ENDINGS,
@@ -139,4 +139,4 @@ def _report(path: str, diagnostics: Iterable[Diagnostic]) -> None:
     diagnostics = list(diagnostics)
     if diagnostics:
         text, _ = read_source(path, path)
-        click.echo(render(diagnostics, {path: text}), nl=False, err=True)
+        click.echo(render_diagnostics(diagnostics, {path: text}), nl=False, err=True)

@@ -5,13 +5,13 @@ from .check._module_protocol import ModuleFile as ModuleFile, ModuleFinder as Mo
 from .diagnostics._diagnostic import (
     Diagnostic as Diagnostic,
     Severity as Severity,
-    render as render,
+    render_diagnostics as render_diagnostics,
     to_json as to_json,
 )
 from .diagnostics._source import Span as Span
-from .diagnostics._terminal import show as show
+from .diagnostics._terminal import print_diagnostics as print_diagnostics
 from .io._source_file import read_program as read_program
 from .syntax._formatter import format_program as format_program
-from .syntax._parser import ParseResult as ParseResult, parse as parse
+from .syntax._parser import ParseResult as ParseResult, parse_program as parse_program
 from .types._evaluation import evaluate as evaluate
-from .types._expressions import names as names, render_expression as render_expression
+from .types._expressions import names_in as names_in, render_expression as render_expression

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import overload
 
-from pse.language.diagnostics import Diagnostic, render, render_pieces
+from pse.language.diagnostics import Diagnostic, render_diagnostics, render_pieces
 
 # As dark as can be read on black, as light as can be read on white.
 _CSS = {
@@ -44,7 +44,7 @@ class Diagnostics(Sequence[Diagnostic]):
         return len(self._diagnostics)
 
     def __str__(self) -> str:
-        return render(self._diagnostics, self._sources)
+        return render_diagnostics(self._diagnostics, self._sources)
 
     __repr__ = __str__
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pse.errors import PseError
-from pse.language.diagnostics import Diagnostic, summary
+from pse.language.diagnostics import Diagnostic, summary_text
 from pse.notebook._diagnostics import Diagnostics
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ProgramRejected(NotebookError):
     def __init__(self, diagnostics: Sequence[Diagnostic], sources: Mapping[str, str]) -> None:
         self.diagnostics = Diagnostics(diagnostics, sources)
         self.shown = False
-        super().__init__(f"the program is wrong: {summary(self.diagnostics)}")
+        super().__init__(f"the program is wrong: {summary_text(self.diagnostics)}")
 
     def __str__(self) -> str:
         return f"{self.message}\n{self.diagnostics}".rstrip()

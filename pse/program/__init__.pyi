@@ -1,9 +1,23 @@
-from ._labels import heading as heading, shown as shown, shown_all as shown_all, tag_text as tag_text
-from ._liveness import Exit as Exit, Liveness as Liveness
-from ._liveness_solver import analyse as analyse
-from ._loop_exits import Names as Names, analyse_run as analyse_run, exit_sites as exit_sites
-from ._network import ProgramGraph as ProgramGraph, build as build, node_of as node_of
-from ._placement import Placement as Placement, Seat as Seat, ThreadKey as ThreadKey, place as place
+from ._labels import (
+    display_name as display_name,
+    display_names as display_names,
+    heading_text as heading_text,
+    tag_text as tag_text,
+)
+from ._liveness import Liveness as Liveness, LoopExit as LoopExit
+from ._liveness_solver import analyse_liveness as analyse_liveness
+from ._loop_exits import (
+    SwappedNames as SwappedNames,
+    analyse_run_liveness as analyse_run_liveness,
+    loop_exit_sites as loop_exit_sites,
+)
+from ._network import ProgramGraph as ProgramGraph, build_graph as build_graph, graph_node as graph_node
+from ._placement import (
+    Placement as Placement,
+    Seat as Seat,
+    ThreadKey as ThreadKey,
+    place_threads as place_threads,
+)
 from ._walk import (
     Block as Block,
     Event as Event,
@@ -12,10 +26,10 @@ from ._walk import (
     Step as Step,
     Walk as Walk,
     condition_names as condition_names,
-    defined as defined,
+    defined_tags as defined_tags,
     entry_names as entry_names,
     inouts_of as inouts_of,
-    number as number,
+    number_statements as number_statements,
     outputs_of as outputs_of,
     read_names as read_names,
 )

@@ -8,29 +8,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pse.language.check import For, If, Parallel, Statement, Tag, While
-from pse.language.types import Distribution, Expression, Pattern, Type, names, render_expression
+from pse.language.types import Distribution, Expression, Pattern, Type, names_in, render_expression
 
 
-def shown(name: str, tags: Mapping[str, Tag]) -> str:
+def display_name(name: str, tags: Mapping[str, Tag]) -> str:
     """Give a tag's name as the user wrote it."""
     tag = tags.get(name)
     return tag.display if tag is not None and tag.display else name
 
 
-def shown_all(unique: Iterable[str], tags: Mapping[str, Tag]) -> str:
+def display_names(unique: Iterable[str], tags: Mapping[str, Tag]) -> str:
     """Join tags' names as the user wrote them, sorted."""
-    return ", ".join(sorted(shown(name, tags) for name in unique))
+    return ", ".join(sorted(display_name(name, tags) for name in unique))
 
 
 def expression_text(expression: Expression, tags: Mapping[str, Tag]) -> str:
     """Spell an expression with the user's names."""
     text = render_expression(expression)
-    for name in sorted(names(expression) & tags.keys(), key=len, reverse=True):
-        text = text.replace(name, shown(name, tags))
+    for name in sorted(names_in(expression) & tags.keys(), key=len, reverse=True):
+        text = text.replace(name, display_name(name, tags))
     return text
 
 
-def heading(statement: Statement, tags: Mapping[str, Tag]) -> str:
+def heading_text(statement: Statement, tags: Mapping[str, Tag]) -> str:
     """Spell the first line of a loop, a branch or PARALLEL; empty for other statements."""
 
     def text(expression: Expression) -> str:
@@ -39,7 +39,7 @@ def heading(statement: Statement, tags: Mapping[str, Tag]) -> str:
     match statement:
         case For():
             flight = f" inflight {text(statement.inflight)}" if statement.inflight is not None else ""
-            counter = shown(statement.counter, tags)
+            counter = display_name(statement.counter, tags)
             return f"for {counter} in {text(statement.lower)} .. {text(statement.upper)}{flight}"
         case While():
             return f"while {text(statement.condition)} max {text(statement.limit)}"
@@ -70,4 +70,4 @@ def type_text(kind: Type) -> str:
 def tag_text(name: str, kind: Type, tags: Mapping[str, Tag]) -> str:
     """Label a tag on an edge: its name, and for an array its distribution."""
     plain = kind.scalar and not kind.distribution.distributed
-    return shown(name, tags) + ("" if plain else f" {distribution_text(kind.distribution)}")
+    return display_name(name, tags) + ("" if plain else f" {distribution_text(kind.distribution)}")

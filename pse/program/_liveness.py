@@ -15,7 +15,7 @@ from pse.language.types import Pattern
 from pse.program._placement import Placement, ThreadKey
 from pse.program._walk import (
     Walk,
-    defined,
+    defined_tags,
     outputs_of,
 )
 
@@ -41,7 +41,7 @@ class ThreadLiveness:
 
 
 @dataclass(frozen=True)
-class Exit:
+class LoopExit:
     """A tag that is handed over where a loop ends.
 
     Attributes
@@ -81,7 +81,7 @@ class Liveness:
     tags: Mapping[str, Tag]
     threads: Mapping[ThreadKey, ThreadLiveness]
     reads: Sequence[Tags]
-    exits: Mapping[int, tuple[Exit, ...]]
+    exits: Mapping[int, tuple[LoopExit, ...]]
 
     def live_before(self, statement: int, thread: ThreadKey) -> Tags:
         """Tags whose version before the statement the thread may still read."""
@@ -117,7 +117,7 @@ class Liveness:
         exits = (e for handed in self.exits.values() for e in handed if (site.id, tag) in e.origins)
         return frozenset[ThreadKey]().union(*(e.readers for e in exits))
 
-    def is_done_with(self, handed: Exit) -> bool:
+    def is_done_with(self, handed: LoopExit) -> bool:
         """Tell whether the thread that hands over a tag at a loop's exit doesn't read it itself any more."""
         return handed.tag not in self.threads[handed.maker].settled[handed.loop]
 
@@ -133,7 +133,7 @@ class Liveness:
         if not self._executes(step, thread):
             return NONE
         node = self.walk.steps[step].statement
-        anew = outputs_of(node) if isinstance(node, CallSite) else defined(node)
+        anew = outputs_of(node) if isinstance(node, CallSite) else defined_tags(node)
         return (self.reads[step] - solved.after[step]) | (self.reads[step] & anew)
 
     def dead_outputs(self, site: CallSite) -> Tags:
@@ -186,7 +186,7 @@ class Liveness:
         for the other references all the same.
         """
         step = self.walk.step_of_site[site.id]
-        return tag in defined(site) or tag not in self.live_anywhere("after", step)
+        return tag in defined_tags(site) or tag not in self.live_anywhere("after", step)
 
     def _step(self, statement: int | CallSite) -> int:
         return self.walk.step_of_site[statement.id] if isinstance(statement, CallSite) else statement

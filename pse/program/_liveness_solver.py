@@ -18,21 +18,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pse.language.check import CallSite, For, If, Parallel, ResolvedProgram, Swap, Tag, While
-from pse.program._liveness import NONE, Exit, Liveness, Tags, ThreadLiveness
-from pse.program._placement import Placement, ThreadKey, place
-from pse.program._walk import Mark, Role, Walk, condition_names, defined, entry_names, number, read_names
+from pse.program._liveness import NONE, Liveness, LoopExit, Tags, ThreadLiveness
+from pse.program._placement import Placement, ThreadKey, place_threads
+from pse.program._walk import (
+    Mark,
+    Role,
+    Walk,
+    condition_names,
+    defined_tags,
+    entry_names,
+    number_statements,
+    read_names,
+)
 
 
-def analyse(program: ResolvedProgram) -> Liveness:
+def analyse_liveness(program: ResolvedProgram) -> Liveness:
     """Solve liveness for every thread of a program, where every tag is handed over as it is defined."""
-    return solve(number(program), place(program), program.tags)
+    return solve_liveness(number_statements(program), place_threads(program), program.tags)
 
 
-def solve(
+def solve_liveness(
     walked: Walk,
     placement: Placement,
     tags: Mapping[str, Tag],
-    exits: Iterable[Exit] = (),
+    exits: Iterable[LoopExit] = (),
     *,
     together: bool = False,
 ) -> Liveness:
@@ -71,19 +80,19 @@ class _Facts:
     """What each statement reads and defines, found once for all threads and passes."""
 
     def __init__(
-        self, walked: Walk, placement: Placement, tags: Mapping[str, Tag], exits: Iterable[Exit]
+        self, walked: Walk, placement: Placement, tags: Mapping[str, Tag], exits: Iterable[LoopExit]
     ) -> None:
         known = tags.keys()
         statements = [step.statement for step in walked.steps]
         self.walk = walked
         self.reads = [read_names(statement) & known for statement in statements]
-        self.defines = [defined(statement) for statement in statements]
+        self.defines = [defined_tags(statement) for statement in statements]
         self.thread = [placement.thread_of(s) if isinstance(s, CallSite) else None for s in statements]
         self.once = {
             i: entry_names(s) & known for i, s in enumerate(statements) if isinstance(s, For | While)
         }
         self.inside = self._defined_inside()
-        self.exits: dict[int, tuple[Exit, ...]] = {}
+        self.exits: dict[int, tuple[LoopExit, ...]] = {}
         for handed in exits:
             self.exits[handed.loop] = (*self.exits.get(handed.loop, ()), handed)
 

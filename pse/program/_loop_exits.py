@@ -16,14 +16,14 @@ from dataclasses import replace
 
 from pse.language.check import CallSite, For, ResolvedProgram, Swap, Tag, While
 from pse.language.types import Element
-from pse.program._liveness import Exit, Liveness
-from pse.program._liveness_solver import analyse, solve
+from pse.program._liveness import Liveness, LoopExit
+from pse.program._liveness_solver import analyse_liveness, solve_liveness
 from pse.program._placement import ThreadKey
 from pse.program._reaching_definitions import Origins, Reaching
-from pse.program._walk import Walk, defined
+from pse.program._walk import Walk, defined_tags
 
 
-def analyse_run(program: ResolvedProgram, *, together: bool = False) -> Liveness:
+def analyse_run_liveness(program: ResolvedProgram, *, together: bool = False) -> Liveness:
     """Solve liveness as programs are run: with hand-overs at the exits of loops.
 
     Parameters
@@ -32,22 +32,22 @@ def analyse_run(program: ResolvedProgram, *, together: bool = False) -> Liveness
     together : bool
         See `liveness.solve`.
     """
-    pure = analyse(program)
+    pure = analyse_liveness(program)
     exits = _candidates(pure)
     while True:
-        live = solve(pure.walk, pure.placement, pure.tags, exits, together=together)
+        live = solve_liveness(pure.walk, pure.placement, pure.tags, exits, together=together)
         useful = tuple(_useful(live, exits))
         if useful == exits:
             return live
         exits = useful
 
 
-def exit_sites(walk: Walk, tags: Mapping[str, Tag]) -> dict[tuple[int, str], int]:
+def loop_exit_sites(walk: Walk, tags: Mapping[str, Tag]) -> dict[tuple[int, str], int]:
     """Give what might be handed over at exits: by loop and tag, the call for which it is counted."""
-    names = Names(walk)
+    names = SwappedNames(walk)
     found: dict[tuple[int, str], int] = {}
     for step in walk.steps:
-        moved = [tag for tag in defined(step.statement) if _is_handed(tags[tag])]
+        moved = [tag for tag in defined_tags(step.statement) if _is_handed(tags[tag])]
         loops = [around for around in walk.ancestors(step.id) if _ends_once(walk, around)]
         if isinstance(step.statement, CallSite):
             found |= {
@@ -65,7 +65,7 @@ def _ends_once(walk: Walk, step: int) -> bool:
     return isinstance(walk.steps[step].statement, For | While) and not walk.is_inflight(step)
 
 
-class Names:
+class SwappedNames:
     """The names that a version may come to have by swaps."""
 
     def __init__(self, walk: Walk) -> None:
@@ -80,9 +80,9 @@ class Names:
         return self._shared.get(tag, frozenset((tag,)))
 
 
-def _candidates(live: Liveness) -> tuple[Exit, ...]:
+def _candidates(live: Liveness) -> tuple[LoopExit, ...]:
     """Find tags that one thread has at a loop's exit, and the others that read them afterwards."""
-    counted = exit_sites(live.walk, live.tags)
+    counted = loop_exit_sites(live.walk, live.tags)
     if not counted:
         return ()
     reaching = _Last(live)
@@ -94,7 +94,7 @@ def _candidates(live: Liveness) -> tuple[Exit, ...]:
             maker = _maker(live, tag, origins)
             readers = frozenset(k for k, s in live.threads.items() if tag in s.after[loop]) - {maker}
             if maker and readers:
-                found.append(Exit(loop, tag, counted[loop, tag], maker, readers, origins))
+                found.append(LoopExit(loop, tag, counted[loop, tag], maker, readers, origins))
     return tuple(found)
 
 
@@ -130,7 +130,7 @@ def _maker(live: Liveness, tag: str, origins: Iterable[tuple[int, str]]) -> Thre
     return None
 
 
-def _useful(live: Liveness, exits: Iterable[Exit]) -> Iterator[Exit]:
+def _useful(live: Liveness, exits: Iterable[LoopExit]) -> Iterator[LoopExit]:
     """Leave out readers that get the tag inside as well, or at the exit of a loop around this one."""
     for handed in exits:
         readers = frozenset(key for key in handed.readers if _waits_for(live, handed, key))
@@ -138,7 +138,7 @@ def _useful(live: Liveness, exits: Iterable[Exit]) -> Iterator[Exit]:
             yield replace(handed, readers=readers)
 
 
-def _waits_for(live: Liveness, handed: Exit, key: ThreadKey) -> bool:
+def _waits_for(live: Liveness, handed: LoopExit, key: ThreadKey) -> bool:
     solved, sites = live.threads[key], live.walk.sites
     inside = all(key in live.readers(sites[site], name) for site, name in handed.origins)
     return not inside and handed.tag in solved.settled[handed.loop] - solved.head[handed.loop]

@@ -1,7 +1,7 @@
 """The program graph: call sites joined by the tags that flow between them, as a networkx graph.
 
-`build` follows each tag from the calls that define it to the calls, loops and branches that read it
-(`reaching`).  Assignments and swaps are no nodes.  `pictures` and the advisor work on the result.
+`build_graph` follows each tag from the calls that define it to the calls, loops and branches that read it
+(`Reaching`).  Assignments and swaps are not nodes.  `pse.views.graph` and the advisor work on the result.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import networkx as nx
 
 from pse.language.check import CallSite, ResolvedProgram, Tag
 from pse.language.types import Type
-from pse.program._labels import distribution_text, heading, type_text
+from pse.program._labels import distribution_text, heading_text, type_text
 from pse.program._liveness import Liveness
-from pse.program._liveness_solver import analyse
+from pse.program._liveness_solver import analyse_liveness
 from pse.program._placement import Placement, ThreadKey
 from pse.program._reaching_definitions import DIRECT, Origins, Reaching
 from pse.program._walk import Walk, inouts_of
@@ -60,17 +60,17 @@ class ProgramGraph:
         return self.liveness.tags
 
 
-def build(program: ResolvedProgram) -> ProgramGraph:
+def build_graph(program: ResolvedProgram) -> ProgramGraph:
     """Make the graph of a program; nothing is run.
 
     Examples
     --------
     >>> import networkx as nx
     >>> program = ResolvedProgram("empty", "empty.coven", "", (), (), (), {}, ())
-    >>> build(program).nx.number_of_nodes()
+    >>> build_graph(program).nx.number_of_nodes()
     0
     """
-    liveness = analyse(program)
+    liveness = analyse_liveness(program)
     graph = nx.MultiDiGraph(name=program.name)
     for site in liveness.walk.sites:
         graph.add_node(site.id, **_call_attributes(site, liveness))
@@ -79,7 +79,7 @@ def build(program: ResolvedProgram) -> ProgramGraph:
     return ProgramGraph(program.name, graph, liveness.placement, liveness)
 
 
-def node_of(walked: Walk, step: int) -> int | str:
+def graph_node(walked: Walk, step: int) -> int | str:
     """Give the key in the graph of a call site's, a loop's or a branch's statement."""
     statement = walked.steps[step].statement
     return statement.id if isinstance(statement, CallSite) else f"step {step}"
@@ -103,10 +103,10 @@ def _call_attributes(site: CallSite, liveness: Liveness) -> dict[str, object]:
 def _add_uses(graph: nx.MultiDiGraph, liveness: Liveness, step: int, origins: Origins) -> None:
     """Draw the edges into one statement; a loop or branch that reads what calls made becomes a node."""
     statement = liveness.walk.steps[step].statement
-    target = node_of(liveness.walk, step)
+    target = graph_node(liveness.walk, step)
     edges = sorted((*origin, name) for name, found in origins.items() for origin in found)
     if edges and target not in graph:
-        label = heading(statement, liveness.tags)
+        label = heading_text(statement, liveness.tags)
         graph.add_node(target, kind="control", label=label, span=statement.span, step=step)
     changed = inouts_of(statement) if isinstance(statement, CallSite) else frozenset[str]()
     for source, tag, loop, name in edges:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pse.language.check import CallSite, ResolvedProgram
-from pse.program._walk import number
+from pse.program._walk import number_statements
 
 ROOT = "root"
 PARALLEL = "parallel"
@@ -137,9 +137,9 @@ class Placement:
         return candidates if candidates[0] < n_ranks else candidates[:1]
 
 
-def place(program: ResolvedProgram) -> Placement:
+def place_threads(program: ResolvedProgram) -> Placement:
     """Collect a program's threads, region by region, in order of first use."""
-    sites = number(program).sites
+    sites = number_statements(program).sites
     return Placement(
         _labels(site for site in sites if not site.parallel),
         _labels(site for site in sites if site.parallel),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from pse.language.check import Assign, CallSite, For, If, Swap, While
 from pse.program._liveness import Liveness
-from pse.program._walk import Mark, Role, condition_names, defined, entry_names, read_names
+from pse.program._walk import Mark, Role, condition_names, defined_tags, entry_names, read_names
 
 Origin = tuple[int, str, int]
 """A definition: the call's id, the tag's name there, and the loop that brings it round (or `DIRECT`)."""
@@ -120,7 +120,7 @@ class Reaching:
         """Pass the end of a statement."""
         match self.walk.steps[step].statement:
             case CallSite() as site:
-                self.here |= {tag: frozenset(((site.id, tag, DIRECT),)) for tag in defined(site)}
+                self.here |= {tag: frozenset(((site.id, tag, DIRECT),)) for tag in defined_tags(site)}
             case Assign(tag=tag) as assign:
                 known = (self.here.get(name, frozenset()) for name in read_names(assign))
                 self.here[tag] = frozenset[Origin]().union(*known)

@@ -1,8 +1,8 @@
 """Stable numbers for a program's statements and blocks, and the order in which they stand.
 
 Statements are numbered from 0 as they are met reading the program from the top; so are blocks, of which 0
-is the program's body.  `liveness`, `build` and the runtime name statements by these numbers, because two
-statements of an inlined segment may be equal.  The walk is a flat list of events rather than a recursion:
+is the program's body.  `Liveness`, `build_graph` and the runtime name statements by these numbers: two
+statements of inlined segments may be equal.  The walk is a flat list of events rather than a recursion:
 nesting has no limit here.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pse.language.check import Assign, CallSite, For, If, Parallel, ResolvedProgram, Statement, Swap, While
-from pse.language.types import Direction, Expression, names
+from pse.language.types import Direction, Expression, names_in
 
 
 class Role(enum.Enum):
@@ -102,7 +102,7 @@ class Walk:
         return isinstance(statement, For) and statement.inflight is not None
 
 
-def number(program: ResolvedProgram) -> Walk:
+def number_statements(program: ResolvedProgram) -> Walk:
     """Number a program's statements and blocks."""
     return _Numbering().run(program.body)
 
@@ -119,7 +119,7 @@ def bodies(statement: Statement) -> tuple[tuple[Role, tuple[Statement, ...]], ..
     return ()
 
 
-def defined(statement: Statement) -> frozenset[str]:
+def defined_tags(statement: Statement) -> frozenset[str]:
     """Tags that a simple statement gives a new version: outputs, reduced and assigned scalars, in-outs."""
     match statement:
         case CallSite():
@@ -151,11 +151,11 @@ def read_names(statement: Statement) -> frozenset[str]:
     match statement:
         case CallSite():
             tags = frozenset(argument.tag for argument in statement.inputs if argument.tag is not None)
-            return tags.union(*map(names, _call_expressions(statement)))
+            return tags.union(*map(names_in, _call_expressions(statement)))
         case Assign():
-            return frozenset(names(statement.value))
+            return frozenset(names_in(statement.value))
         case If():
-            return frozenset(names(statement.condition))
+            return frozenset(names_in(statement.condition))
         case For() | While():
             return entry_names(statement) | condition_names(statement)
     return frozenset()
@@ -164,14 +164,14 @@ def read_names(statement: Statement) -> frozenset[str]:
 def entry_names(loop: For | While) -> frozenset[str]:
     """Names that a loop reads once, before its first iteration: bounds, ``inflight``, ``max``."""
     if isinstance(loop, While):
-        return frozenset(names(loop.limit))
+        return frozenset(names_in(loop.limit))
     given = (loop.lower, loop.upper) + ((loop.inflight,) if loop.inflight is not None else ())
-    return frozenset[str]().union(*map(names, given))
+    return frozenset[str]().union(*map(names_in, given))
 
 
 def condition_names(loop: For | While) -> frozenset[str]:
     """Names that a loop reads before every iteration."""
-    return frozenset(names(loop.condition)) if isinstance(loop, While) else frozenset()
+    return frozenset(names_in(loop.condition)) if isinstance(loop, While) else frozenset()
 
 
 def _call_expressions(site: CallSite) -> Iterator[Expression]:

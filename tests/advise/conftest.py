@@ -10,7 +10,7 @@ import pytest
 from pse import trace
 from pse.language import bind_parameters, check_program
 from pse.modules import Finder
-from pse.program import number, place
+from pse.program import number_statements, place_threads
 from pse.trace import NONE, EventType, Phase, RankDefinition, SiteDefinition, TextKind, pair
 
 SECOND = 1_000_000_000
@@ -82,7 +82,7 @@ def recorded(tmp_path: Path) -> Callable[..., Path]:
         path.write_text(text)
         result = check_program(text, str(path), modules=Finder())
         assert result.program is not None, [d.message for d in result.diagnostics]
-        sites, placement = number(result.program).sites, place(result.program)
+        sites, placement = number_statements(result.program).sites, place_threads(result.program)
         environment, wrong = bind_parameters(result.program, parameters or {}, processors)
         assert not wrong
         seats = [placement.seat(rank) for rank in range(placement.ranks(processors))]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pse.language import bind_parameters, check_program, render, render_expression
+from pse.language import bind_parameters, check_program, render_diagnostics, render_expression
 from pse.language.check._ir import Assign, CallSite, For, If, Parallel, Swap, While
 from pse.language.types._types import render_type
 
@@ -10,7 +10,7 @@ from pse.language.types._types import render_type
 def program(body, finder, head=""):
     text = f'coven 1\nimport "tools.c" as t\n{head}\nprogram p {{\n{body}\n}}\n'
     result = check_program(text, "p.coven", modules=finder)
-    assert result.program is not None, render(result.diagnostics, {"p.coven": text})
+    assert result.program is not None, render_diagnostics(result.diagnostics, {"p.coven": text})
     return result.program
 
 

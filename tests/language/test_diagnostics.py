@@ -2,8 +2,16 @@
 
 import io
 
-from pse.language import Diagnostic, Severity, Span, check_program, render, show, to_json
-from pse.language.diagnostics._diagnostic import error
+from pse.language import (
+    Diagnostic,
+    Severity,
+    Span,
+    check_program,
+    print_diagnostics,
+    render_diagnostics,
+    to_json,
+)
+from pse.language.diagnostics._diagnostic import error_at
 
 PROGRAM = """coven 1
 import "kernels/fft.c" { fft_rows }
@@ -31,7 +39,7 @@ def mismatch(finder):
 
 
 def test_text_shows_both_places_and_the_fix(finder):
-    assert render(mismatch(finder), {"programs/p.coven": PROGRAM}) == PRINTED
+    assert render_diagnostics(mismatch(finder), {"programs/p.coven": PROGRAM}) == PRINTED
 
 
 def test_json_has_the_same(finder):
@@ -49,7 +57,7 @@ def test_json_has_the_same(finder):
 
 def test_a_stream_that_is_no_terminal_gets_plain_text(finder):
     stream = io.StringIO()
-    show(mismatch(finder), {"programs/p.coven": PROGRAM}, stream)
+    print_diagnostics(mismatch(finder), {"programs/p.coven": PROGRAM}, stream)
     assert stream.getvalue() == PRINTED
 
 
@@ -61,7 +69,7 @@ def test_a_terminal_gets_the_same_text_in_colour(finder, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     stream = Terminal()
-    show(mismatch(finder), {"programs/p.coven": PROGRAM}, stream)
+    print_diagnostics(mismatch(finder), {"programs/p.coven": PROGRAM}, stream)
     assert "\x1b[" in stream.getvalue()
     plain = "".join(part.split("m", 1)[-1] for part in stream.getvalue().split("\x1b["))
     assert plain == PRINTED
@@ -69,7 +77,7 @@ def test_a_terminal_gets_the_same_text_in_colour(finder, monkeypatch):
 
 def test_a_long_line_is_clipped_around_the_place():
     text = "x" * 5000 + "HERE" + "y" * 5000
-    printed = render([error("E0001", "look", Span("p", 1, 5001, 1, 5005))], {"p": text})
+    printed = render_diagnostics([error_at("E0001", "look", Span("p", 1, 5001, 1, 5005))], {"p": text})
     line, carets = printed.split("\n")[1:3]
     assert len(line) < 150
     start = carets.index("^")
@@ -77,17 +85,19 @@ def test_a_long_line_is_clipped_around_the_place():
 
 
 def test_control_characters_do_not_reach_the_terminal():
-    printed = render([error("E0001", "bad \x1b[2J", Span("p", 1, 1, 1, 2))], {"p": "\x1b[31m\x07"})
+    printed = render_diagnostics(
+        [error_at("E0001", "bad \x1b[2J", Span("p", 1, 1, 1, 2))], {"p": "\x1b[31m\x07"}
+    )
     assert "\x1b" not in printed
     assert "\x07" not in printed
 
 
 def test_tabs_do_not_shift_the_carets():
-    printed = render([error("E0001", "look", Span("p", 1, 4, 1, 5))], {"p": "\ta\tb"})
+    printed = render_diagnostics([error_at("E0001", "look", Span("p", 1, 4, 1, 5))], {"p": "\ta\tb"})
     line, carets = printed.split("\n")[1:3]
     assert line[carets.index("^")] == "b"
 
 
 def test_a_place_without_source_is_printed_without_its_line():
-    printed = render([Diagnostic("E0501", Severity.ERROR, "gone", Span("far.c", 7, 2, 7, 3))], {})
+    printed = render_diagnostics([Diagnostic("E0501", Severity.ERROR, "gone", Span("far.c", 7, 2, 7, 3))], {})
     assert printed == "error[E0501]: gone\n far.c:7:2\n"

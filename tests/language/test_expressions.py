@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pse.errors import EvaluationError
-from pse.language import Span, evaluate, names, parse, render_expression
+from pse.language import Span, evaluate, names_in, parse_program, render_expression
 from pse.language.types._expressions import Name
 from pse.language.types._symbolic_extents import atom, extent_of, is_large, to_expression
 
 
 def expression(text):
-    result = parse(f"coven 1\nparam i64 N = {text}\n", "p")
+    result = parse_program(f"coven 1\nparam i64 N = {text}\n", "p")
     assert result.diagnostics == ()
     return result.tree.items[1].default
 
@@ -165,5 +165,5 @@ def test_large_expressions_are_taken_whole():
 
 
 def test_names():
-    assert names(expression("N + max(M, 2) / procs")) == {"N", "M", "procs"}
+    assert names_in(expression("N + max(M, 2) / procs")) == {"N", "M", "procs"}
     assert evaluate(Name("N"), {"N": 3}) == 3

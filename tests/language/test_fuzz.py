@@ -6,7 +6,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from pse.errors import ProgramError
-from pse.language import bind_parameters, check_program, format_program, parse, render, to_json
+from pse.language import (
+    bind_parameters,
+    check_program,
+    format_program,
+    parse_program,
+    render_diagnostics,
+    to_json,
+)
 from pse.language.diagnostics._diagnostic import has_errors
 from pse.language.io._source_file import decode
 
@@ -116,7 +123,7 @@ def answer(text, finder):
     """Check a text, print what is found, and go as far as it goes."""
     result = check_program(text, "fuzz.coven", modules=finder)
     assert (result.program is None) == has_errors(result.diagnostics)
-    printed = render(result.diagnostics, {"fuzz.coven": text})
+    printed = render_diagnostics(result.diagnostics, {"fuzz.coven": text})
     assert printed.count("fuzz.coven:") >= len(result.diagnostics)
     to_json(result.diagnostics)
     lines = text.split("\n")
@@ -132,7 +139,7 @@ def answer(text, finder):
 @RELAXED
 @given(PROGRAMS)
 def test_any_grammatical_program_is_answered(finder, text):
-    assert parse(text, "fuzz.coven").diagnostics == ()
+    assert parse_program(text, "fuzz.coven").diagnostics == ()
     answer(text, finder)
 
 
@@ -158,7 +165,7 @@ def test_any_words_are_answered(finder, text):
 @given(st.lists(st.one_of(WORDS, st.just("// note\n"), st.just(";")), max_size=40).map(" ".join))
 def test_formatting_keeps_words_and_comments(text):
     text = f"coven 1 // head\n options {{ arena = auto # tail\n }} program p {{ {text}\n}}\n"
-    if has_errors(parse(text, "fuzz.coven").diagnostics):
+    if has_errors(parse_program(text, "fuzz.coven").diagnostics):
         with pytest.raises(ProgramError, match="has syntax errors and was left as it is"):
             format_program(text, "fuzz.coven")
         return
@@ -176,7 +183,7 @@ def test_any_bytes_are_answered(finder, data):
     text, diagnostics = decode(data, "fuzz.coven")
     if diagnostics:
         assert text == ""
-        render(diagnostics, {})
+        render_diagnostics(diagnostics, {})
     else:
         answer(text, finder)
 

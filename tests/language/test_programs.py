@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from pse.language import bind_parameters, check_program, format_program, parse, render, to_json
+from pse.language import (
+    bind_parameters,
+    check_program,
+    format_program,
+    parse_program,
+    render_diagnostics,
+    to_json,
+)
 
 PROGRAMS = sorted(Path(__file__).with_name("programs").glob("*.coven"))
 PARSED = [path for path in PROGRAMS if not path.stem.startswith("e00")]
@@ -19,7 +26,7 @@ def test_program_has_its_diagnostics(path, finder):
     expected = [(code, int(line), int(column)) for code, line, column in EXPECTATION.findall(text)]
     result = check_program(text, path.name, modules=finder)
     found = [(d.code, d.span.line, d.span.column) for d in result.diagnostics]
-    assert found == expected, render(result.diagnostics, {path.name: text})
+    assert found == expected, render_diagnostics(result.diagnostics, {path.name: text})
     errors = [code for code, *_ in expected if code.startswith("E")]
     assert (result.program is None) == bool(errors)
     assert to_json(result.diagnostics)["errors"] == len(errors)
@@ -46,7 +53,7 @@ def test_formatting_is_idempotent_and_keeps_the_program(path):
     text = path.read_text()
     once = format_program(text, path.name)
     assert format_program(once, path.name) == once
-    assert shape(parse(once, path.name).tree) == shape(parse(text, path.name).tree)
+    assert shape(parse_program(once, path.name).tree) == shape(parse_program(text, path.name).tree)
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from pse.errors import UsageError
-from pse.language import check_program, parse, read_program
+from pse.language import check_program, parse_program, read_program
 from pse.language.io._source_file import decode, quoted_sources
 
 GOOD = """coven 1
@@ -38,7 +38,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("old", "new", "line"), MISTAKES, ids=[new for _, new, _ in MISTAKES])
 def test_one_mistake_is_one_diagnostic(old, new, line):
-    found = parse(GOOD.replace(old, new, 1), "p.coven").diagnostics
+    found = parse_program(GOOD.replace(old, new, 1), "p.coven").diagnostics
     assert [d.span.line for d in found] == [line]
 
 
@@ -49,7 +49,7 @@ def test_four_mistakes_are_four_diagnostics(start):
         if line not in lines and len(lines) < 4:
             text = text.replace(old, new, 1)
             lines.add(line)
-    found = parse(text, "p.coven").diagnostics
+    found = parse_program(text, "p.coven").diagnostics
     assert {d.span.line for d in found} == lines
     assert len(found) == len(lines)
 
@@ -61,9 +61,9 @@ def test_a_mistake_gives_no_mistakes_of_meaning(finder):
 
 def test_semicolons_and_newlines_mean_nothing():
     spread = GOOD.replace(" ", "\n  ")
-    assert parse(spread, "p.coven").diagnostics == ()
+    assert parse_program(spread, "p.coven").diagnostics == ()
     one_line = GOOD.replace("\n", " ; ").replace("{ ;", "{").replace("; } ;", "}")
-    assert parse(one_line, "p.coven").diagnostics == ()
+    assert parse_program(one_line, "p.coven").diagnostics == ()
 
 
 MEGABYTE = 1 << 20

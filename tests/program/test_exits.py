@@ -6,7 +6,7 @@ import pytest
 
 from pse.language import check_program
 from pse.modules import Finder
-from pse.program import Liveness, ThreadKey, analyse_run
+from pse.program import Liveness, ThreadKey, analyse_run_liveness
 
 MODULES = """
 #@ coven module make(in f64 start, out f64 y[n])
@@ -46,7 +46,7 @@ def solved(tmp_path: Path):
     def solve(body: str) -> Liveness:
         checked = check_program(HEAD.format(body=body), str(tmp_path / "loops.coven"), modules=Finder())
         assert checked.program is not None, checked.diagnostics
-        return analyse_run(checked.program)
+        return analyse_run_liveness(checked.program)
 
     return solve
 

@@ -32,10 +32,10 @@ from pse.language.check._ir import (
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Binary, Expression, Name, Number
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Signature, Type
-from pse.program import build
+from pse.program import build_graph
 from pse.program._liveness import Liveness
-from pse.program._liveness_solver import analyse
-from pse.program._loop_exits import analyse_run
+from pse.program._liveness_solver import analyse_liveness
+from pse.program._loop_exits import analyse_run_liveness
 from pse.program._placement import ThreadKey
 
 SPAN = Span("random.coven", 1, 1, 1, 2)
@@ -345,7 +345,7 @@ class Reference:
 @settings(max_examples=150, deadline=None)
 @given(programs())
 def test_liveness_is_what_reachability_says(random: ResolvedProgram) -> None:
-    live = analyse(random)
+    live = analyse_liveness(random)
     for thread in live.placement.keys:
         reference = Reference(live, thread)
         for step in live.walk.steps:
@@ -522,7 +522,7 @@ def paths(live: Liveness, most: int) -> Iterator[Simulation]:
 
 
 @settings(max_examples=150, deadline=None)
-@given(programs(), st.sampled_from([analyse, analyse_run]))
+@given(programs(), st.sampled_from([analyse_liveness, analyse_run_liveness]))
 def test_every_path_reads_what_it_holds_and_releases_it_once(
     random: ResolvedProgram, solve: Callable[[ResolvedProgram], Liveness]
 ) -> None:
@@ -535,7 +535,7 @@ def test_every_path_reads_what_it_holds_and_releases_it_once(
 @settings(max_examples=100, deadline=None)
 @given(programs())
 def test_what_flows_on_some_path_is_an_edge_of_the_graph(random: ResolvedProgram) -> None:
-    graph = build(random)
+    graph = build_graph(random)
     for simulation in paths(graph.liveness, 30):
         simulation.run()
         assert simulation.flows <= set(graph.nx.edges())
@@ -547,7 +547,7 @@ def test_what_flows_on_some_path_is_an_edge_of_the_graph(random: ResolvedProgram
 def test_a_tag_goes_to_its_readers_and_is_freed_after_the_last() -> None:
     make, look = call(0, makes=("a",)), call(1, "thread_B", reads=("a",), parallel=True)
     gather = call(2, reads=("a",))
-    live = analyse(program(make, Parallel("P", (look,), SPAN), gather))
+    live = analyse_liveness(program(make, Parallel("P", (look,), SPAN), gather))
     assert live.readers(make, "a") == {A, PB}
     assert live.last_uses(look, PB) == {"a"}
     assert live.frees(look) == frozenset()
@@ -558,7 +558,7 @@ def test_a_tag_goes_to_its_readers_and_is_freed_after_the_last() -> None:
 
 def test_a_branch_drops_what_it_does_not_read() -> None:
     make, use = call(0, makes=("a",)), call(1, reads=("a",))
-    live = analyse(program(make, If(Name("N"), (use,), (), SPAN)))
+    live = analyse_liveness(program(make, If(Name("N"), (use,), (), SPAN)))
     then, otherwise = live.walk.steps[1].blocks
     assert live.drops_at_entry(then, A) == frozenset()
     assert live.drops_at_entry(otherwise, A) == {"a"}
@@ -567,7 +567,7 @@ def test_a_branch_drops_what_it_does_not_read() -> None:
 
 def test_a_loop_keeps_its_inputs_until_it_ends() -> None:
     make, use = call(0, makes=("a",)), call(1, reads=("a",))
-    live = analyse(program(make, While(Name("N"), Number(9), (use,), SPAN)))
+    live = analyse_liveness(program(make, While(Name("N"), Number(9), (use,), SPAN)))
     assert live.last_uses(use, A) == frozenset()
     assert live.drops_at_exit(1, A) == {"a"}
     assert live.frees_at_exit(1) == {"a"}
@@ -579,7 +579,7 @@ def test_a_root_thread_follows_a_branch_in_which_its_tag_is_defined() -> None:
     reduce_ = call(1, "thread_B", reduces=("b", "s"), parallel=True)
     look = call(3, reads=("a",))
     branch = If(Name("s"), (Parallel("P", (again,), SPAN),), (), SPAN)
-    live = analyse(program(first, Parallel("P", (reduce_,), SPAN), branch, look))
+    live = analyse_liveness(program(first, Parallel("P", (reduce_,), SPAN), branch, look))
     assert live.participates(A, live.walk.step_of_site[2])
     assert live.readers(reduce_, "s") == {A, PB}
     assert live.readers(again, "a") == {A}
@@ -588,7 +588,7 @@ def test_a_root_thread_follows_a_branch_in_which_its_tag_is_defined() -> None:
 
 def test_swap_renames_and_a_thread_that_needs_neither_stays_out() -> None:
     make, use = call(0, makes=("a", "b")), call(1, "thread_B", reads=("a",))
-    live = analyse(program(make, Swap("a", "b", SPAN), use))
+    live = analyse_liveness(program(make, Swap("a", "b", SPAN), use))
     assert live.readers(make, "b") == {B}
     assert live.readers(make, "a") == frozenset()
     assert live.dead_outputs(make) == {"a", "b"}
@@ -599,7 +599,7 @@ def test_swap_renames_and_a_thread_that_needs_neither_stays_out() -> None:
 def test_an_assignment_is_made_by_those_who_read_it() -> None:
     make = call(0, "thread_B", reduces=("b", "s"), parallel=True)
     scale = Assign("t", Binary("*", Name("s"), Number(2)), SPAN)
-    live = analyse(program(Parallel("P", (make,), SPAN), scale, call(1, scalar=Name("t"))))
+    live = analyse_liveness(program(Parallel("P", (make,), SPAN), scale, call(1, scalar=Name("t"))))
     assert live.participates(A, 2)
     assert not live.participates(PB, 2)
     assert live.readers(make, "s") == {A}
@@ -608,7 +608,9 @@ def test_an_assignment_is_made_by_those_who_read_it() -> None:
 
 def test_nothing_crosses_iterations_in_flight() -> None:
     make, use = call(0, makes=("a",)), call(1, "thread_B", reads=("a",))
-    live = analyse(program(For("k", Number(0), Name("N"), Number(3), (make, use), SPAN), counters=("k",)))
+    live = analyse_liveness(
+        program(For("k", Number(0), Name("N"), Number(3), (make, use), SPAN), counters=("k",))
+    )
     assert live.last_uses(use, B) == {"a"}
     assert live.live_at_head(0, B) == frozenset()
 
@@ -616,7 +618,7 @@ def test_nothing_crosses_iterations_in_flight() -> None:
 def test_a_definition_in_flight_never_leaves_its_iteration() -> None:
     before, inside, after = call(0, makes=("a",)), call(1, makes=("a",)), call(2, "thread_B", reads=("a",))
     loop = For("k", Number(0), Name("N"), Number(3), (inside,), SPAN)
-    live = analyse(program(before, loop, after, counters=("k",)))
+    live = analyse_liveness(program(before, loop, after, counters=("k",)))
     assert live.readers(before, "a") == {B}
     assert live.readers(inside, "a") == frozenset()
 
@@ -625,11 +627,11 @@ def test_deep_nesting_is_no_recursion() -> None:
     body: tuple[Statement, ...] = (call(0, makes=("a",)), call(1, reads=("a",)))
     for _ in range(5000):
         body = (If(Name("N"), body, (), SPAN),)
-    live = analyse(program(*body))
+    live = analyse_liveness(program(*body))
     assert live.frees(live.walk.sites[1]) == {"a"}
 
 
 @pytest.mark.parametrize("statement", [0, 1])
 def test_a_statement_without_readers_has_no_followers(statement: int) -> None:
-    live = analyse(program(Assign("s", Number(1), SPAN), Swap("a", "b", SPAN)))
+    live = analyse_liveness(program(Assign("s", Number(1), SPAN), Swap("a", "b", SPAN)))
     assert not any(live.participates(key, statement) for key in live.placement.keys)

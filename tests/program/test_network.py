@@ -3,7 +3,7 @@
 import networkx as nx
 import pytest
 
-from pse.program import ThreadKey, build
+from pse.program import ThreadKey, build_graph
 
 
 def edges(graph: nx.MultiDiGraph) -> set[tuple]:
@@ -16,7 +16,7 @@ def edges(graph: nx.MultiDiGraph) -> set[tuple]:
 
 
 def test_heat_flows_round_its_loop_and_past_it(samples):
-    assert edges(build(samples["heat"]).nx) == {
+    assert edges(build_graph(samples["heat"]).nx) == {
         ("init", "exchange", "u", "u", False),
         ("init", "gather", "u", "u", False),  # the loop may run no iteration at all
         ("exchange", "step", "u", "u", False),
@@ -28,17 +28,17 @@ def test_heat_flows_round_its_loop_and_past_it(samples):
 
 
 def test_a_swap_in_a_loop_is_no_edge_within_one_iteration(samples):
-    flows = edges(build(samples["nbody"]).nx)
+    flows = edges(build_graph(samples["nbody"]).nx)
     assert ("shift", "forces", "ring#1.next", "ring#1.visiting", True) in flows
     assert not any(flow[:2] == ("shift", "forces") and not flow[4] for flow in flows)
 
 
 def test_iterations_in_flight_pass_nothing_on(samples):
-    assert not any(brought for *_, brought in edges(build(samples["fft2d"]).nx))
+    assert not any(brought for *_, brought in edges(build_graph(samples["fft2d"]).nx))
 
 
 def test_calls_say_thread_and_what_they_free(samples):
-    graph = build(samples["fft2d"]).nx
+    graph = build_graph(samples["fft2d"]).nx
     found = {(data["label"], data["key"], data["frees"]) for _, data in graph.nodes(data=True)}
     assert found == {
         ("load_frame", ThreadKey("root", "thread_A"), ()),
@@ -52,7 +52,7 @@ def test_calls_say_thread_and_what_they_free(samples):
 
 
 def test_edges_say_type_distribution_and_crossing(samples):
-    graph = build(samples["fft2d"]).nx
+    graph = build_graph(samples["fft2d"]).nx
     first, second, third = (graph.get_edge_data(a, a + 1)[0] for a in range(3))
     assert (first["type"], first["distribution"], first["crosses"], first["inout"]) == (
         "f64[N, N]",
@@ -62,7 +62,7 @@ def test_edges_say_type_distribution_and_crossing(samples):
     )
     assert (second["distribution"], second["crosses"], second["inout"]) == ("@ block(0)", True, True)
     assert third["crosses"]
-    heat = build(samples["heat"]).nx
+    heat = build_graph(samples["heat"]).nx
     assert {d["distribution"] for *_, d in heat.edges(data=True) if d["tag"] == "u"} == {
         "@ block(0, 1) halo(1)"
     }
@@ -70,7 +70,7 @@ def test_edges_say_type_distribution_and_crossing(samples):
 
 def test_every_read_has_an_origin_that_liveness_pushes_to(random_program):
     """Two analyses of the same program agree: whoever reads what a call made is among its readers."""
-    graph = build(random_program(60, 5))
+    graph = build_graph(random_program(60, 5))
     for source, target, data in graph.nx.edges(data=True):
         site = graph.walk.sites[source]
         assert graph.nx.nodes[target]["key"] in graph.liveness.readers(site, data["source_tag"])
@@ -79,7 +79,7 @@ def test_every_read_has_an_origin_that_liveness_pushes_to(random_program):
 @pytest.mark.parametrize("seed", range(5))
 def test_a_tag_is_freed_after_its_last_reader(random_program, seed):
     """No call reads what an earlier call in the same block has freed for good."""
-    graph = build(random_program(40, seed))
+    graph = build_graph(random_program(40, seed))
     for block in graph.walk.blocks:
         gone: set[str] = set()
         for step in block.steps:

@@ -8,7 +8,7 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from PIL import Image
 
 from pse.errors import UsageError
-from pse.program import build
+from pse.program import build_graph
 from pse.views.core._palette import PALETTE, ink
 from pse.views.graph._export import check_writable, choose_format, export, write
 from pse.views.graph._paint import paint
@@ -23,7 +23,7 @@ def figure(request, samples, random_program):
     """The picture of a program."""
     name, *numbers = request.param.split("-")
     program = random_program(*map(int, numbers)) if numbers else samples[name]
-    return paint(compose(build(program)))
+    return paint(compose(build_graph(program)))
 
 
 def frames(figure) -> list[tuple[float, float, float, float]]:
@@ -75,7 +75,7 @@ def test_no_edge_runs_through_a_call_a_label_or_a_heading(figure):
 
 
 def test_threads_keep_their_colours_in_every_format(samples):
-    graph = build(samples["nbody"])
+    graph = build_graph(samples["nbody"])
     svg, dot, mermaid = (export(graph, form).decode().lower() for form in ("svg", "dot", "mermaid"))
     for shade in PALETTE[:3]:
         assert shade.lower() in svg
@@ -89,21 +89,21 @@ def test_texts_are_legible_on_every_colour():
 
 
 def test_the_same_program_gives_the_same_bytes(samples):
-    graph = build(samples["heat"])
+    graph = build_graph(samples["heat"])
     for form in ("svg", "png", "dot", "mermaid"):
-        assert export(graph, form) == export(build(samples["heat"]), form)
+        assert export(graph, form) == export(build_graph(samples["heat"]), form)
 
 
 def test_a_png_is_a_picture(samples, tmp_path):
     path = tmp_path / "heat.png"
-    write(export(build(samples["heat"]), "png"), str(path))
+    write(export(build_graph(samples["heat"]), "png"), str(path))
     with Image.open(path) as image:
         assert image.format == "PNG"
         assert min(image.size) > 500
 
 
 def test_dot_has_boxes_threads_distributions_and_freed_tags(samples):
-    text = export(build(samples["fft2d"]), "dot").decode()
+    text = export(build_graph(samples["fft2d"]), "dot").decode()
     assert 'label="for k in 0 .. frames inflight 3"' in text
     assert 'label="PARALLEL over P"' in text
     assert 'frees image", fillcolor="#E69F00"' in text
@@ -112,7 +112,7 @@ def test_dot_has_boxes_threads_distributions_and_freed_tags(samples):
 
 
 def test_mermaid_balances_its_boxes_and_escapes_its_own_signs(samples):
-    text = export(build(samples["heat"]), "mermaid").decode()
+    text = export(build_graph(samples["heat"]), "mermaid").decode()
     lines = [line.strip() for line in text.splitlines()]
     assert sum(line.startswith("subgraph") for line in lines) == lines.count("end")
     assert 'step3["while residual #62; tol max 100000"]' in text
@@ -159,15 +159,15 @@ def test_outputs_that_cannot_be_written_are_refused(tmp_path):
 
 
 def test_a_program_too_large_for_a_picture_still_has_its_text(random_program):
-    graph = build(random_program(401, 1))
+    graph = build_graph(random_program(401, 1))
     with pytest.raises(UsageError, match="too large for a picture: 401 calls, at most 400 fit"):
         export(graph, "svg")
     assert export(graph, "dot").count(b"work_") == 401
 
 
 def test_the_deepest_nesting_that_the_language_allows_has_a_picture(nested):
-    assert export(build(nested(100)), "svg").startswith(b"<?xml")
+    assert export(build_graph(nested(100)), "svg").startswith(b"<?xml")
 
 
 def test_a_program_without_calls_has_a_picture(random_program):
-    assert export(build(random_program(0, 1)), "svg").startswith(b"<?xml")
+    assert export(build_graph(random_program(0, 1)), "svg").startswith(b"<?xml")

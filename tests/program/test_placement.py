@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from pse.language.check._ir import CallSite, ModuleReference, Parallel, ResolvedProgram, Statement
 from pse.language.diagnostics._source import Span
 from pse.language.types._types import Signature
-from pse.program._placement import Placement, ThreadKey, place
+from pse.program._placement import Placement, ThreadKey, place_threads
 
 SPAN = Span("threads.coven", 1, 1, 1, 2)
 MODULE = ModuleReference("f", Signature("f", ()), None, "pse.std", 1, "std")
@@ -40,11 +40,11 @@ def program(root: list[str | None], parallel: list[str | None]) -> ResolvedProgr
     ],
 )
 def test_labels_in_order_of_first_use(root: list, parallel: list, expected: tuple) -> None:
-    assert place(program(root, parallel)) == Placement(*expected)
+    assert place_threads(program(root, parallel)) == Placement(*expected)
 
 
 def test_the_same_label_in_both_regions_is_two_threads() -> None:
-    placement = place(program(["thread_A"], ["thread_A"]))
+    placement = place_threads(program(["thread_A"], ["thread_A"]))
     assert placement.keys == (ThreadKey("root", "thread_A"), ThreadKey("parallel", "thread_A"))
     assert [placement.describe(rank) for rank in range(3)] == [
         "root thread_A",

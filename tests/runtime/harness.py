@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from pse.language import bind_parameters, check_program, render
+from pse.language import bind_parameters, check_program, render_diagnostics
 from pse.language.check._ir import ResolvedProgram
 from pse.memory import Arena, ArenaStatistics
 from pse.modules import Finder, load_module
-from pse.program import analyse_run
+from pse.program import analyse_run_liveness
 from pse.runtime import _sequencer as codes
 from pse.runtime._channel import DONE, FAILED, RUNNING, STATES, Board
 from pse.runtime._sequencer import Sequencer
@@ -83,7 +83,7 @@ class Result:
 def compile_program(text: str, path: str | Path) -> ResolvedProgram:
     """Check a program's text as if it stood in a file; wrong programs fail the test."""
     result = check_program(text, str(path), modules=FINDER)
-    assert result.program is not None, render(result.diagnostics, {str(path): text})
+    assert result.program is not None, render_diagnostics(result.diagnostics, {str(path): text})
     return result.program
 
 
@@ -102,9 +102,9 @@ def make_job(
 ) -> Job:
     """Put together what all ranks agree on; `nodes` gives the node of every rank."""
     bound = bind_parameters(program, values or {}, processors)
-    assert not bound.diagnostics, render(bound.diagnostics, {})
+    assert not bound.diagnostics, render_diagnostics(bound.diagnostics, {})
     pauses = pauses or balance > 0
-    liveness = analyse_run(program, together=pauses)
+    liveness = analyse_run_liveness(program, together=pauses)
     seats = [nodes(rank) for rank in range(liveness.placement.ranks(processors))]
     placed = place_partitions(placement, partition_counts(program, bound.environment), processors)
     return Job(

@@ -13,10 +13,10 @@ import pytest
 from jobs import PROGRAMS, Job, beside_python
 
 from pse.errors import PseError, UsageError
-from pse.language import bind_parameters, check_program, render
+from pse.language import bind_parameters, check_program, render_diagnostics
 from pse.language.check._ir import For
 from pse.modules import Finder
-from pse.program import number
+from pse.program import number_statements
 from pse.runtime.checkpoint._files import Directory
 from pse.runtime.checkpoint._manifest import MANIFEST, CheckpointRefused, FileNote, Manifest
 from pse.runtime.checkpoint._reader import read_manifest, verify
@@ -321,7 +321,7 @@ def test_messages_of_another_number_of_partitions_are_refused():
     text = (PROGRAMS / "letters.coven").read_text().replace("P = count", "P = count * procs")
     result = check_program(text, str(PROGRAMS / "letters.coven"), modules=Finder())
     assert result.program is not None
-    loop = next(s.id for s in number(result.program).steps if isinstance(s.statement, For))
+    loop = next(s.id for s in number_statements(result.program).steps if isinstance(s.statement, For))
     now = bind_parameters(result.program, {}, 3).environment
     counts = FileNote("000001-rank-1.npz", 0, "", ("%mail.thread_B.P@0",))
     letter = FileNote("000001-rank-2.npz", 0, "", ("%letter1.thread_B.P@9",))
@@ -362,8 +362,8 @@ OBSTACLES = [
 def test_what_depends_on_the_number_of_processors_is_named(upper, body, reason):
     text, path = PROCS.format(upper=upper, body=body), str(PROGRAMS / "counted.coven")
     result = check_program(text, path, modules=Finder())
-    assert result.program is not None, render(result.diagnostics, {path: text})
-    steps = number(result.program).steps
+    assert result.program is not None, render_diagnostics(result.diagnostics, {path: text})
+    steps = number_statements(result.program).steps
     point = next(step.id for step in steps if isinstance(step.statement, For))
     kept = Manifest(path, path, text, {}, {}, (), "1", processors=2, partitions={"P": 2}, point=point)
     now, same = (bind_parameters(result.program, {}, processors).environment for processors in (3, 2))

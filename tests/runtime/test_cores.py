@@ -8,7 +8,7 @@ from harness import compile_program
 
 from pse.errors import UsageError
 from pse.language.types._options import read_pin
-from pse.program import place
+from pse.program import place_threads
 from pse.runtime._channel import sleep_exactly, wake_soon
 from pse.runtime.rank._cores import cores, cores_text
 
@@ -61,19 +61,19 @@ def test_pin_takes_nothing_else(bad):
     ],
 )
 def test_what_pin_means(program, pin, expected):
-    placement = place(compile_program(program.read_text(), program))
+    placement = place_threads(compile_program(program.read_text(), program))
     assert [cores(pin, placement, [0] * 7, rank, [4, 6, 8]) for rank in range(7)] == expected
 
 
 def test_every_node_counts_its_own_processors(program):
-    placement = place(compile_program(program.read_text(), program))
+    placement = place_threads(compile_program(program.read_text(), program))
     nodes = [0, 0, 0, 1, 1, 1, 1]
     chosen = [cores("compact", placement, nodes, rank, [0, 1]) for rank in range(7)]
     assert chosen == [{0, 1}, {0}, {0}, {0}, {0}, {1}, {1}]
 
 
 def test_a_core_that_is_not_there_is_named(program):
-    placement = place(compile_program(program.read_text(), program))
+    placement = place_threads(compile_program(program.read_text(), program))
     with pytest.raises(UsageError, match=r"pin = 0,7: core 7 is not there.*ranks may use 0-1,5"):
         cores("0,7", placement, [0] * 7, 0, [0, 1, 5])
 

@@ -15,13 +15,13 @@ from typing import Any
 
 from pse.advise.model._errors import AdviceError
 from pse.errors import UsageError
-from pse.language import bind_parameters, check_program, read_program, render
+from pse.language import bind_parameters, check_program, read_program, render_diagnostics
 from pse.language.check import CallSite, ResolvedProgram
 from pse.language.diagnostics import has_errors
-from pse.language.syntax import ast as sx, parse
+from pse.language.syntax import ast as sx, parse_program
 from pse.language.types import Value
 from pse.modules import Finder
-from pse.program import Placement, Walk, number, place
+from pse.program import Placement, Walk, number_statements, place_threads
 from pse.trace import Definitions, Trace
 
 _STATIC = re.compile(
@@ -72,17 +72,17 @@ class Subject:
     @cached_property
     def walk(self) -> Walk:
         """Its statements, numbered."""
-        return number(self.program)
+        return number_statements(self.program)
 
     @cached_property
     def placement(self) -> Placement:
         """Its threads."""
-        return place(self.program)
+        return place_threads(self.program)
 
     @cached_property
     def tree(self) -> sx.Program:
         """Its syntax tree."""
-        tree = parse(self.text, self.path).tree
+        tree = parse_program(self.text, self.path).tree
         assert tree is not None
         return tree
 
@@ -164,7 +164,8 @@ def checked(text: str, path: str) -> tuple[str, ResolvedProgram]:
     """
     result = check_program(text, path, modules=Finder())
     if result.program is None:
-        words = render([d for d in result.diagnostics if d.severity.value == "error"], {path: text})
+        errors = [d for d in result.diagnostics if d.severity.value == "error"]
+        words = render_diagnostics(errors, {path: text})
         raise AdviceError(f"the program does not pass `pse check` any more:\n{words.rstrip()}")
     return text, result.program
 

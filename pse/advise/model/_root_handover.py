@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pse.language.check import ResolvedProgram
-from pse.program import Names, Walk, analyse_run, inouts_of, outputs_of, read_names
+from pse.program import SwappedNames, Walk, analyse_run_liveness, inouts_of, outputs_of, read_names
 
 
 def pushed(program: ResolvedProgram, walk: Walk) -> dict[int, list[tuple[str, tuple[int, ...]]]]:
     """Give the tags that each call site in PARALLEL hands to the root, and the sites that may read them."""
-    live, names = analyse_run(program), Names(walk)
+    live, names = analyse_run_liveness(program), SwappedNames(walk)
     at_root = [site for site in walk.sites if not site.parallel]
     found: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
     for site in walk.sites:

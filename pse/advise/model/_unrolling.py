@@ -15,7 +15,7 @@ from pse.advise.model._sizes import number
 from pse.advise.model._trace_cursor import ROOT, Cursor, Observed
 from pse.errors import EvaluationError
 from pse.language.check import Assign, CallSite, For, If, Parallel, Swap, While
-from pse.language.types import Expression, evaluate, names
+from pse.language.types import Expression, evaluate, names_in
 from pse.program import Walk, condition_names, entry_names, read_names
 
 
@@ -88,7 +88,7 @@ class _Unrolling:
         return []
 
     def _assign(self, tag: str, value: Expression) -> None:
-        sources = [s for name in sorted(names(value)) for s in self.flow.makers(name, ROOT)]
+        sources = [s for name in sorted(names_in(value)) for s in self.flow.makers(name, ROOT)]
         self.flow.made[tag] = {ROOT: tuple(dict.fromkeys(sources))}
         self.environment.pop(tag, None)
         try:

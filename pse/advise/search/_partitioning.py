@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pse.advise.model._program_subject import Subject
 from pse.language.check import CallSite
-from pse.language.types import Binary, Expression, Name, Number, names
+from pse.language.types import Binary, Expression, Name, Number, names_in
 from pse.program import read_names
 
 PROCS = "procs"
@@ -35,7 +35,7 @@ def _times(count: Expression) -> int | None:
 def _is_free(subject: Subject, partition: str) -> bool:
     """Whether nothing but how tags are cut hangs on the number of partitions, as far as texts tell."""
     shapes = (extent for tag in subject.program.tags.values() for extent in tag.type.shape or ())
-    if any(partition in names(extent) for extent in shapes):
+    if any(partition in names_in(extent) for extent in shapes):
         return False
     for step in subject.walk.steps:
         if partition in read_names(step.statement):

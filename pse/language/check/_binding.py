@@ -14,12 +14,12 @@ from pse.errors import EvaluationError
 from pse.language.check._distribution_check import check_layouts
 from pse.language.check._ir import ParameterDeclaration, PartitionDeclaration, ResolvedProgram, Tag
 from pse.language.check._scope import PROCS
-from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.types._elements import COMPLEX, INTEGERS, fits, literal_element
 from pse.language.types._evaluation import evaluate
-from pse.language.types._expressions import Expression, Number, Value, names, render_expression
+from pse.language.types._expressions import Expression, Number, Value, names_in, render_expression
 from pse.language.types._types import Element
 
 MAX_PARTITIONS = 1_000_000
@@ -78,7 +78,7 @@ class _Binding:
         self._start = Span(program.path, 1, 1, 1, 1)
 
     def _fail(self, code: str, message: str, span: Span, help: str | None = None, label: str = "") -> None:
-        self.diagnostics.append(error(code, message, span, help=help, label=label))
+        self.diagnostics.append(error_at(code, message, span, help=help, label=label))
 
     def set(self, name: str, value: str | Value) -> None:
         """Take a value of the command line."""
@@ -129,7 +129,7 @@ class _Binding:
     def _check_where(self, parameter: ParameterDeclaration, where: Expression) -> None:
         holds = self._evaluate(where)
         if holds is False:
-            used = sorted(names(where) & self.environment.keys())
+            used = sorted(names_in(where) & self.environment.keys())
             values = ", ".join(f"{name} = {_show(self.environment[name])}" for name in used)
             message = f"parameter `{parameter.name}` is out of its `where`"
             help = f"choose values for which `{render_expression(where)}` holds (-D and -p set them)"
@@ -172,7 +172,7 @@ class _Binding:
         """Refuse a tag that can't be; extents that hang on a loop counter show at run time."""
         known: list[int] = []
         for axis, extent in enumerate(tag.type.shape or ()):
-            if names(extent) <= self.environment.keys():
+            if names_in(extent) <= self.environment.keys():
                 value = self._evaluate(extent)
                 if isinstance(value, int) and value < 0:
                     message = f"`{tag.display}` would have the extent {value} along axis {axis}"
@@ -185,7 +185,7 @@ class _Binding:
 
     def _evaluate(self, expression: Expression) -> Value | None:
         """Evaluate with what is bound so far; partitions that are needed are worked out first."""
-        missing = names(expression) - self.environment.keys()
+        missing = names_in(expression) - self.environment.keys()
         for name in missing & self._partitions.keys():
             self.partition(self._partitions[name])
         if any(name in self._parameters and name not in self.environment for name in missing):
@@ -194,7 +194,7 @@ class _Binding:
             return evaluate(expression, self.environment)
         except EvaluationError as failure:
             span = failure.span or expression.span or self._start
-            used = sorted(names(expression) & self.environment.keys())
+            used = sorted(names_in(expression) & self.environment.keys())
             values = ", ".join(f"{name} = {_show(self.environment[name])}" for name in used)
             self._fail("E0609", failure.message, span, label=values)
             return None

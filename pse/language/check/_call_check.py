@@ -15,13 +15,13 @@ from pse.language.check._ir import Argument, CallSite, ModuleReference, Output
 from pse.language.check._scalars import Scalar, place, scalar
 from pse.language.check._scope import TagEntity
 from pse.language.check._shape_unification import Matcher
-from pse.language.diagnostics._diagnostic import error
+from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import fits
-from pse.language.types._expressions import Expression, Name, names, render_expression
+from pse.language.types._expressions import Expression, Name, names_in, render_expression
 from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import (
     Direction,
@@ -44,7 +44,7 @@ class CallCheck(CallContext):
         self.element: Element | None = None  # what `T` stands for
         self.inputs: list[Argument] = []
         parameters = self.signature.parameters
-        self.sizes = {name for p in parameters for extent in p.type.shape or () for name in names(extent)}
+        self.sizes = {name for p in parameters for extent in p.type.shape or () for name in names_in(extent)}
 
     # Arguments.
 
@@ -283,7 +283,7 @@ class CallCheck(CallContext):
     def _counters_known(self, entity: TagEntity, span: Span) -> bool:
         """A shape may hang on a loop counter, but then only inside that loop."""
         assert entity.type is not None, "checked by the caller"
-        used = {name for extent in entity.type.shape or () for name in names(extent)}
+        used = {name for extent in entity.type.shape or () for name in names_in(extent)}
         counters = {name for name in used if (tag := self.context.tags.get(name)) and tag.loop_counter}
         visible = {tag.unique for block in self.context.frame.blocks for tag in block.values()}
         if self.context.segments or counters <= visible:
@@ -321,7 +321,7 @@ def named_tag(context: Context, argument: sx.CallArgument) -> TagEntity | None:
         scalar(context, node)
         return None
     if not isinstance(node, Name):
-        context.report(error("E0309", "a tag is expected here, not an expression", argument.span))
+        context.report(error_at("E0309", "a tag is expected here, not an expression", argument.span))
         return None
     identifier = sx.Identifier(node.id, place(node))
     entity = context.use(identifier)

@@ -24,7 +24,7 @@ from pse.language.check._output_typing import module_outputs
 from pse.language.check._scope import AliasEntity, Entity, ModuleEntity, SegmentEntity, TagEntity
 from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
 from pse.language.check._targets import Target, poison, targets
-from pse.language.diagnostics._diagnostic import error
+from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Expression, Name, walk
@@ -53,7 +53,7 @@ def call(context: Context, node: sx.Call, kind: str, body: Walk) -> list[Stateme
     if reference.language == "std" and reference.name == "reduce":
         message = "`reduce` is no call: it follows the output that it reduces"
         help = "for example:  energy(x) -> e reduce total(sum)"
-        context.report(error("E0319", message, node.span, help=help))
+        context.report(error_at("E0319", message, node.span, help=help))
         _poison_without_module(context, node, kind)
         return []
     return _module(context, node, reference, kind)
@@ -66,7 +66,7 @@ def _callee(context: Context, callee: sx.Dotted) -> Entity | None:
     if entity is None:
         help = did_you_mean(callee.text, context.globals.callables())
         help = help or "modules come from imports; segments are declared in this file"
-        context.report(error("E0202", f"unknown module `{callee.text}`", callee.span, help=help))
+        context.report(error_at("E0202", f"unknown module `{callee.text}`", callee.span, help=help))
         return None
     context.globals.used.add(entity.span)
     if isinstance(entity, AliasEntity) and len(rest) == 1:
@@ -160,12 +160,12 @@ def _swap(context: Context, node: sx.Call) -> list[Statement]:
     arguments = node.arguments
     if len(arguments) != 2 or node.outputs or any(argument.name is not None for argument in arguments):
         context.report(
-            error("E0301", "`swap` takes two tags and gives nothing", node.span, help="swap(u, v)")
+            error_at("E0301", "`swap` takes two tags and gives nothing", node.span, help="swap(u, v)")
         )
         return []
     if context.partition is not None:
         message = "`swap` stands outside PARALLEL: it exchanges names, not pieces"
-        context.report(error("E0316", message, node.span))
+        context.report(error_at("E0316", message, node.span))
         return []
     pair = [_swapped(context, argument) for argument in arguments]
     first, second = pair
@@ -174,10 +174,10 @@ def _swap(context: Context, node: sx.Call) -> list[Statement]:
     if not _exchangeable(context, first.type, second.type):
         message = f"`{first.display}` and `{second.display}` have different types"
         notes = [(first.span, context.show(first.type)), (second.span, context.show(second.type))]
-        context.report(error("E0310", message, node.span, notes=notes))
+        context.report(error_at("E0310", message, node.span, notes=notes))
         return []
     if first.unique == second.unique:
-        context.report(error("E0310", f"`{first.display}` is swapped with itself", node.span))
+        context.report(error_at("E0310", f"`{first.display}` is swapped with itself", node.span))
         return []
     return [Swap(first.unique, second.unique, node.span)]
 
@@ -187,7 +187,7 @@ def _swapped(context: Context, argument: sx.CallArgument) -> TagEntity | None:
     if entity is not None and entity.kind in ("counter", "input"):
         what = "a loop counter" if entity.kind == "counter" else "an input of the segment"
         message = f"`{entity.display}` is {what}, and cannot be swapped"
-        context.report(error("E0204", message, argument.span, notes=[(entity.span, "declared here")]))
+        context.report(error_at("E0204", message, argument.span, notes=[(entity.span, "declared here")]))
         return None
     return entity
 

@@ -28,10 +28,10 @@ from pse.language.check._ir import (
 from pse.language.check._module_protocol import STANDARD, ModuleFinder
 from pse.language.check._scope import PROCS, Frame, Globals, PartitionEntity, SegmentEntity
 from pse.language.check._statements import statements
-from pse.language.diagnostics._diagnostic import Diagnostic, error, has_errors, in_order, warning
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors, in_order, warning_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
-from pse.language.syntax._parser import parse
+from pse.language.syntax._parser import parse_program
 from pse.language.types._expressions import Name
 
 
@@ -60,7 +60,7 @@ def check_program(text: str, path: str, *, modules: ModuleFinder) -> CheckResult
     CheckResult
         Never raises on a bad program: it is described by the diagnostics.
     """
-    parsed = parse(text, path)
+    parsed = parse_program(text, path)
     if parsed.tree is None or has_errors(parsed.diagnostics):
         return CheckResult(None, in_order(parsed.diagnostics))
     names = Globals()
@@ -82,10 +82,10 @@ def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> t
     body = None
     if not declarations.programs:
         message = "the file has no program"
-        context.report(error("E0206", message, tree.items[-1].span, help="add:  program name { … }"))
+        context.report(error_at("E0206", message, tree.items[-1].span, help="add:  program name { … }"))
     for again in declarations.programs[1:]:
         notes = [(declarations.programs[0].name.span, "the first one")]
-        context.report(error("E0206", "a file has one program", again.name.span, notes=notes))
+        context.report(error_at("E0206", "a file has one program", again.name.span, notes=notes))
     if declarations.programs:
         context.frame = Frame(context.globals)
         body = statements(context, declarations.programs[0].body)
@@ -111,23 +111,25 @@ def _unused(context: Context, declarations: Declarations) -> list[Diagnostic]:
     for tag in context.tags.values():
         if tag.span not in used and not tag.loop_counter and not tag.display.startswith("_"):
             help = f"remove it, or call it _{tag.display}"
-            found.append(warning("W0201", f"`{tag.display}` is written but never read", tag.span, help=help))
+            found.append(
+                warning_at("W0201", f"`{tag.display}` is written but never read", tag.span, help=help)
+            )
     for item in declarations.imports:
         found += _unused_import(context, item)
     for parameter in declarations.parameters:
         if parameter.span not in used:
-            found.append(warning("W0203", f"parameter `{parameter.name}` is never used", parameter.span))
+            found.append(warning_at("W0203", f"parameter `{parameter.name}` is never used", parameter.span))
     for entity in context.globals.names.values():
         if isinstance(entity, SegmentEntity | PartitionEntity) and entity.span not in used:
             what = "segment" if isinstance(entity, SegmentEntity) else "partition"
-            found.append(warning("W0204", f"{what} `{entity.name}` is never used", entity.span))
+            found.append(warning_at("W0204", f"{what} `{entity.name}` is never used", entity.span))
     return found + _unused_threads(context, declarations)
 
 
 def _unused_import(context: Context, item: sx.Import) -> list[Diagnostic]:
     names = [local.alias or local.name for local in item.names or ()] + ([item.alias] if item.alias else [])
     return [
-        warning("W0202", f"import `{name.id}` is never used", name.span)
+        warning_at("W0202", f"import `{name.id}` is never used", name.span)
         for name in names
         if name.span not in context.globals.used and item.path != STANDARD
     ]
@@ -135,7 +137,7 @@ def _unused_import(context: Context, item: sx.Import) -> list[Diagnostic]:
 
 def _unused_threads(context: Context, declarations: Declarations) -> list[Diagnostic]:
     return [
-        warning("W0601", f"no call runs in thread `{option.thread}`", option.span)
+        warning_at("W0601", f"no call runs in thread `{option.thread}`", option.span)
         for option in declarations.options
         if option.thread is not None and option.thread not in context.threads
     ]

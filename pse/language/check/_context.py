@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pse.language.check._ir import ModuleReference, Tag
 from pse.language.check._scope import PROCS, Entity, Frame, Globals, PartitionEntity, TagEntity, kind_of
-from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
@@ -79,12 +79,12 @@ class Context:
             where = "in its loop" if gone.kind == "counter" else "in the block where it is declared"
             notes = [(gone.span, f"`{name.id}` is known only {where}")]
             help = None if gone.kind == "counter" else "declare it with `var` before the block"
-        self.report(error("E0201", f"unknown name `{name.id}`", name.span, notes=notes, help=help))
+        self.report(error_at("E0201", f"unknown name `{name.id}`", name.span, notes=notes, help=help))
 
     def misused(self, name: sx.Identifier, entity: Entity, wanted: str) -> None:
         """Report a name that stands for the wrong kind of thing."""
         message = f"`{name.id}` is {kind_of(entity)}; {wanted} is expected here"
-        self.report(error("E0210", message, name.span, notes=[(entity.span, "declared here")]))
+        self.report(error_at("E0210", message, name.span, notes=[(entity.span, "declared here")]))
 
     def declare(self, entity: TagEntity, *, in_frame: bool = False) -> TagEntity:
         """Make a new tag visible and record it in the program."""
@@ -99,11 +99,11 @@ class Context:
         taken = self.frame.find(name.id)
         if name.id == PROCS:
             self.report(
-                error("E0205", f"`{PROCS}` is the number of processors and cannot be declared", name.span)
+                error_at("E0205", f"`{PROCS}` is the number of processors and cannot be declared", name.span)
             )
         elif taken is not None and taken.span != name.span and name.id not in self.globals.standard:
             notes = [(taken.span, f"`{name.id}` is {kind_of(taken)} declared here")]
-            self.report(error("E0203", f"`{name.id}` is declared twice", name.span, notes=notes))
+            self.report(error_at("E0203", f"`{name.id}` is declared twice", name.span, notes=notes))
         entity = TagEntity(self.frame.unique(name.id), name.id, name.span, type, kind)
         return self.declare(entity, in_frame=kind == "produced")
 
@@ -195,7 +195,7 @@ class CallContext:
         """Report an error, with the module's directive as a second place."""
         self.failed = True
         second = self.directive_note() if directive else []
-        self.context.report(error(code, message, span, label=label, help=help, notes=[*notes, *second]))
+        self.context.report(error_at(code, message, span, label=label, help=help, notes=[*notes, *second]))
 
     def directive_note(self) -> list[tuple[Span, str]]:
         """Give the module's directive as a note; the standard library's needs none."""

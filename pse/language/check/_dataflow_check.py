@@ -23,7 +23,7 @@ from pse.language.check._ir import (
     Tag,
     While,
 )
-from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Expression, Name, Number, walk
 from pse.language.types._types import Direction
@@ -268,7 +268,7 @@ class _Flow:
         if state.perhaps:
             message = f"`{name}` may be read before it is written: on some path nothing writes it"
             help = "a loop may run zero times and a branch may be skipped: give it a value before"
-        self.diagnostics.append(error("E0401", message, span, help=help))
+        self.diagnostics.append(error_at("E0401", message, span, help=help))
 
     def _ambiguous(self, tag: str, span: Span, loop: Span) -> None:
         message = (
@@ -276,7 +276,7 @@ class _Flow:
         )
         notes = [(loop, "the loop whose iterations are independent")]
         help = "remove `inflight`, or use the value inside the loop"
-        self.diagnostics.append(error("E0405", message, span, notes=notes, help=help))
+        self.diagnostics.append(error_at("E0405", message, span, notes=notes, help=help))
 
     def _next_round(self, loop: _Loop, after: Mapping[str, _State]) -> None:
         """What an iteration reads first may be what iterations in flight wrote in the round before."""
@@ -294,7 +294,7 @@ class _Flow:
             )
             notes = [(loop.writes[tag], "written here, for the next iteration to read")]
             help = "remove `inflight`, or write the tag in each iteration before it is read"
-            self.diagnostics.append(error("E0402", message, span, notes=notes, help=help))
+            self.diagnostics.append(error_at("E0402", message, span, notes=notes, help=help))
 
     def _ordered(self, tag: str, writer: Writer, before: tuple[Writer, ...]) -> None:
         """Two threads of one region write a tag, and nothing between the writes orders them."""
@@ -303,5 +303,5 @@ class _Flow:
                 message = f"`{self._display(tag)}` is written by {thread} and by {writer[0]} without order"
                 notes = [(span, f"written by {thread} here, and not read since")]
                 help = "give both calls one thread, or read the tag in between"
-                self.diagnostics.append(error("E0404", message, writer[2], notes=notes, help=help))
+                self.diagnostics.append(error_at("E0404", message, writer[2], notes=notes, help=help))
                 return

@@ -21,12 +21,12 @@ from pse.language.check._scope import (
     kind_of,
 )
 from pse.language.check._type_resolution import element_of
-from pse.language.diagnostics._diagnostic import Diagnostic, error, has_errors
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
 from pse.language.types._evaluation import evaluate
-from pse.language.types._expressions import Expression, Value, names
+from pse.language.types._expressions import Expression, Value, names_in
 from pse.language.types._options import OPTIONS
 from pse.language.types._types import Element, Signature
 
@@ -76,11 +76,11 @@ def _add(context: Context, name: sx.Identifier, entity: Entity) -> None:
     taken = context.globals.names.get(name.id)
     if name.id == PROCS:
         context.report(
-            error("E0205", f"`{PROCS}` is the number of processors and cannot be declared", name.span)
+            error_at("E0205", f"`{PROCS}` is the number of processors and cannot be declared", name.span)
         )
     elif taken is not None:
         notes = [(taken.span, f"`{name.id}` is {kind_of(taken)} declared here")]
-        context.report(error("E0203", f"`{name.id}` is declared twice", name.span, notes=notes))
+        context.report(error_at("E0203", f"`{name.id}` is declared twice", name.span, notes=notes))
     else:
         context.globals.names[name.id] = entity
 
@@ -117,14 +117,14 @@ def _import(context: Context, item: sx.Import, finder: ModuleFinder) -> None:
         _imported_name(context, item, name, file, modules)
     if item.alias is None and item.names is None and item.path != STANDARD:
         help = f'write: import "{item.path}" as k   or: import "{item.path}" {{ name }}'
-        context.report(error("E0503", "this import gives its modules no name", item.span, help=help))
+        context.report(error_at("E0503", "this import gives its modules no name", item.span, help=help))
 
 
 def _find(context: Context, item: sx.Import, finder: ModuleFinder) -> ModuleFile | None:
     try:
         file = finder.find(item.path, context.path)
     except ModuleNotFound as missing:
-        context.report(error("E0501", missing.message, item.path_span, help=missing.help))
+        context.report(error_at("E0501", missing.message, item.path_span, help=missing.help))
         return None
     for diagnostic in file.diagnostics:
         context.report(diagnostic)
@@ -154,7 +154,7 @@ def no_such_module(name: sx.Identifier, path: str, known: list[str]) -> Diagnost
     """Report a name that a module file does not have."""
     listed = f"it has: {', '.join(sorted({*known})[:12])}" if known else None
     help = did_you_mean(name.id, known) or listed or "a module has a `coven module` directive above it"
-    return error("E0502", f"`{path}` has no module `{name.id}`", name.span, help=help)
+    return error_at("E0502", f"`{path}` has no module `{name.id}`", name.span, help=help)
 
 
 # Parameters.
@@ -165,7 +165,7 @@ def _parameter(context: Context, item: sx.Param, declarations: Declarations) -> 
     if element in (Element.COMM, Element.OBJECT):
         message = f"a parameter cannot be of type `{item.element.id}`"
         context.report(
-            error("E0608", message, item.element.span, help="parameters are numbers, bool or string")
+            error_at("E0608", message, item.element.span, help="parameters are numbers, bool or string")
         )
         element = None
     default = _default(context, item, element)
@@ -193,7 +193,7 @@ def _default(context: Context, item: sx.Param, element: Element | None) -> Expre
         return None
     if not fits(found.element, element, found.expression):
         message = f"`{item.name.id}` is {element.label}, but its default is {found.element.label}"
-        context.report(error("E0303", message, place(item.default)))
+        context.report(error_at("E0303", message, place(item.default)))
         return None
     return found.expression
 
@@ -202,17 +202,17 @@ def _default_holds(
     context: Context, item: sx.Param, default: Expression | None, where: Expression | None
 ) -> bool:
     """Check a constant default against a `where` that hangs on nothing else."""
-    if default is None or where is None or names(default) or names(where) - {item.name.id}:
+    if default is None or where is None or names_in(default) or names_in(where) - {item.name.id}:
         return True
     try:
         value = evaluate(default, {})
         holds = evaluate(where, {item.name.id: value})
     except EvaluationError as failure:
-        context.report(error("E0323", failure.message, failure.span or item.span))
+        context.report(error_at("E0323", failure.message, failure.span or item.span))
         return False
     if not holds:
         message = f"the default of `{item.name.id}` is out of its own `where`"
-        context.report(error("E0601", message, default.span or item.span, label=str(value)))
+        context.report(error_at("E0601", message, default.span or item.span, label=str(value)))
     return bool(holds)
 
 
@@ -224,7 +224,7 @@ def _partition(context: Context, item: sx.PartitionNode, declarations: Declarati
     if item.layout is not None and item.layout.id != "grid":
         message = f"a partition can be laid out as grid(…), not `{item.layout.id}`"
         context.report(
-            error("E0607", message, item.layout.span, help=f"write: as grid({', '.join(['…'] * 2)})")
+            error_at("E0607", message, item.layout.span, help=f"write: as grid({', '.join(['…'] * 2)})")
         )
     grid = [_count(context, extent) for extent in item.grid]
     entity = PartitionEntity(item.name.id, count, len(grid), item.name.span)
@@ -238,12 +238,12 @@ def _partition(context: Context, item: sx.PartitionNode, declarations: Declarati
 def _count(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     """Check a number of partitions: an integer, and at least 1 where that can be seen."""
     found = bound(context, node)
-    if found is None or names(found):
+    if found is None or names_in(found):
         return found
     value = evaluate(found, {})  # scalar() has refused constants without a value.
     if not isinstance(value, int) or not 1 <= value <= MAX_PARTITIONS:
         message = f"there must be 1 to {MAX_PARTITIONS:,} partitions, not {value}"
-        context.report(error("E0607", message, place(node)))
+        context.report(error_at("E0607", message, place(node)))
         return None
     return found
 
@@ -263,7 +263,7 @@ def _options(context: Context, item: sx.Options, declarations: Declarations, fin
             continue
         if twice:
             notes = [(twice[0].span, "set here first")]
-            context.report(error("E0203", f"option `{option.name}` is set twice", entry.span, notes=notes))
+            context.report(error_at("E0203", f"option `{option.name}` is set twice", entry.span, notes=notes))
         declarations.options.append(option)
 
 
@@ -271,17 +271,17 @@ def _option(context: Context, entry: sx.OptionNode) -> Option | None:
     kind = OPTIONS.get(entry.name.id)
     if kind is None:
         help = did_you_mean(entry.name.id, OPTIONS) or f"options are {', '.join(OPTIONS)}"
-        context.report(error("E0605", f"unknown option `{entry.name.id}`", entry.name.span, help=help))
+        context.report(error_at("E0605", f"unknown option `{entry.name.id}`", entry.name.span, help=help))
         return None
     if entry.thread is not None and not kind.per_thread:
         message = f"option `{entry.name.id}` holds for the whole program, not for one thread"
-        context.report(error("E0605", message, entry.thread.span))
+        context.report(error_at("E0605", message, entry.thread.span))
         return None
     readable = entry.word or isinstance(entry.value, int) or (kind.quoted and isinstance(entry.value, str))
     value: Value | None = kind.read(str(entry.value)) if readable else None
     if value is None:
         message = f"option `{entry.name.id}` is {kind.expected}"
-        context.report(error("E0606", message, entry.value_span))
+        context.report(error_at("E0606", message, entry.value_span))
         return None
     return Option(entry.name.id, value, entry.thread.id if entry.thread else None, entry.span)
 
@@ -294,9 +294,9 @@ def _placement(context: Context, entry: sx.OptionNode, value: str, finder: Modul
     try:
         file = finder.find(path, context.path)
     except ModuleNotFound as missing:
-        context.report(error("E0606", missing.message, entry.value_span, help=missing.help))
+        context.report(error_at("E0606", missing.message, entry.value_span, help=missing.help))
         return
     if file.names is not None and function not in file.names:
         help = f"write it: def {function}(partitions, processors), giving the processor of every partition"
         message = f"`{path}` has no function `{function}`"
-        context.report(error("E0606", message, entry.value_span, help=help))
+        context.report(error_at("E0606", message, entry.value_span, help=help))

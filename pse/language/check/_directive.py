@@ -7,12 +7,12 @@ checker gets the signatures back through its finder.
 from __future__ import annotations
 
 from pse.language.check._type_resolution import Report, distribution_of, element_of
-from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.syntax._parser import parse_directive_tree
 from pse.language.types._elements import fits, literal_element
-from pse.language.types._expressions import Apply, Expression, Name, Number, Text, Unary, names, walk
+from pse.language.types._expressions import Apply, Expression, Name, Number, Text, Unary, names_in, walk
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Signature, Type
 
 ANY_ELEMENT = "T"
@@ -64,7 +64,7 @@ def _distribution(node: sx.DirectiveParameter, report: Report) -> Distribution:
         return _ANYWHERE
     if written.partition is not None:
         message = "a directive names no partition: a module works on any"
-        report(error("E0511", message, written.partition.span, help="remove `over …`"))
+        report(error_at("E0511", message, written.partition.span, help="remove `over …`"))
     shape = node.type.shape
     rank = len(shape) if shape else (None if shape == () else 0)
     return distribution_of(written, rank, report, lambda pattern: pattern.text) or _ANYWHERE
@@ -74,7 +74,7 @@ def _check_element(node: sx.DirectiveParameter, type: Type, direction: Direction
     special = type.element in (Element.STRING, Element.COMM)
     if special and not (type.scalar and direction is Direction.IN):
         message = f"`{node.type.element.id}` can only be a scalar `in` parameter"
-        report(error("E0511", message, node.span))
+        report(error_at("E0511", message, node.span))
 
 
 def _check_default(node: sx.DirectiveParameter, type: Type, direction: Direction, report: Report) -> None:
@@ -83,12 +83,12 @@ def _check_default(node: sx.DirectiveParameter, type: Type, direction: Direction
         return
     literal = default.operand if isinstance(default, Unary) else default
     if not isinstance(literal, Number | Text):
-        report(error("E0511", "a default must be a literal", default.span or node.span))
+        report(error_at("E0511", "a default must be a literal", default.span or node.span))
     elif not type.scalar or direction is not Direction.IN:
-        report(error("E0511", "only a scalar `in` parameter can have a default", node.span))
+        report(error_at("E0511", "only a scalar `in` parameter can have a default", node.span))
     elif type.element is not None and not fits(literal_element(literal.value), type.element, default):
         message = f"the default of `{node.name.id}` is no {type.element.label}"
-        report(error("E0511", message, default.span or node.span))
+        report(error_at("E0511", message, default.span or node.span))
 
 
 def _check_names(tree: sx.Directive, report: Report) -> None:
@@ -96,7 +96,7 @@ def _check_names(tree: sx.Directive, report: Report) -> None:
     for parameter in tree.parameters:
         if parameter.name.id in seen:
             message = f"two parameters are called `{parameter.name.id}`"
-            report(error("E0511", message, parameter.name.span))
+            report(error_at("E0511", message, parameter.name.span))
         seen.add(parameter.name.id)
 
 
@@ -109,8 +109,8 @@ def _check_shapes(parameters: list[Parameter], report: Report) -> None:
             span = extent.span or parameter.span
             assert span is not None, "the parser gives every parameter a span"
             if not all(_is_arithmetic(node) for node in walk(extent)):
-                report(error("E0511", "an extent must be integer arithmetic on dimension names", span))
-            for name in names(extent) & by_name.keys():
+                report(error_at("E0511", "an extent must be integer arithmetic on dimension names", span))
+            for name in names_in(extent) & by_name.keys():
                 other = by_name[name]
                 if (
                     not other.type.scalar
@@ -120,7 +120,7 @@ def _check_shapes(parameters: list[Parameter], report: Report) -> None:
                     message = (
                         f"`{name}` is used as an extent: it must be `in i64 {name}`, or no parameter at all"
                     )
-                    report(error("E0511", message, span))
+                    report(error_at("E0511", message, span))
 
 
 def _is_arithmetic(node: Expression) -> bool:

@@ -12,10 +12,10 @@ from pse.errors import EvaluationError
 from pse.language.check._context import CallContext, Context
 from pse.language.check._ir import PartitionDeclaration, ResolvedProgram, Tag
 from pse.language.check._scope import TagEntity
-from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.types._evaluation import evaluate
-from pse.language.types._expressions import Expression, Value, names
+from pse.language.types._expressions import Expression, Value, names_in
 from pse.language.types._types import (
     Distribution,
     Parameter,
@@ -133,7 +133,7 @@ def _wrong_grid(partition: PartitionDeclaration) -> Diagnostic | None:
     if partition.grid is None or count is None or count == product:
         return None
     message = f"the grid of partition `{partition.name}` has {product} cells, but there are {count} pieces"
-    return error("E0607", message, partition.span)
+    return error_at("E0607", message, partition.span)
 
 
 def _wrong_with(
@@ -143,10 +143,10 @@ def _wrong_with(
     size = _known(distribution.block, environment)
     if size is not None and size < 1:
         message = f"`{tag.display}` would be dealt out in stretches of {size} elements"
-        yield error("E0611", message, tag.span, help="a block has at least 1 element")
+        yield error_at("E0611", message, tag.span, help="a block has at least 1 element")
     halo = _known(distribution.halo, environment)
     if halo is not None and halo < 0:
-        yield error("E0612", f"`{tag.display}` would have a halo of {halo} cells", tag.span)
+        yield error_at("E0612", f"`{tag.display}` would have a halo of {halo} cells", tag.span)
     elif halo:
         yield from _too_wide(tag, halo, partitions, environment)
 
@@ -160,7 +160,7 @@ def _too_wide(
     for axis, count in zip(distribution.axes, counts, strict=False):
         extent = _known(shape[axis], environment)
         if extent is not None and count is not None and count > 1 and halo > extent // count:
-            yield error(
+            yield error_at(
                 "E0612",
                 f"the halo of `{tag.display}` is wider than its smallest block along axis {axis}",
                 tag.span,
@@ -186,7 +186,7 @@ def _counts(
 
 def _known(tree: Expression | None, environment: Mapping[str, Value]) -> int | None:
     """The integer that an expression stands for; None where that isn't known (or wrong, as others report)."""
-    if tree is None or not names(tree) <= environment.keys():
+    if tree is None or not names_in(tree) <= environment.keys():
         return None
     try:
         value = evaluate(tree, environment)

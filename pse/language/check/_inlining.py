@@ -17,7 +17,7 @@ from pse.language.check._scalars import scalar
 from pse.language.check._scope import Frame, SegmentEntity, TagEntity
 from pse.language.check._targets import Target, target
 from pse.language.check._type_resolution import written_type
-from pse.language.diagnostics._diagnostic import error
+from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
@@ -84,11 +84,11 @@ def _callable(context: Context, node: sx.Call, entity: SegmentEntity) -> bool:
     if entity.name in context.segments:
         chain = " → ".join([*context.segments[context.segments.index(entity.name) :], entity.name])
         message = f"segment `{entity.name}` calls itself ({chain})"
-        context.report(error("E0207", message, node.span, help="segments are inlined: use a loop"))
+        context.report(error_at("E0207", message, node.span, help="segments are inlined: use a loop"))
         return False
     if node.label is not None:
         message = "a segment has no thread: its calls have their own"
-        context.report(error("E0210", message, node.label.span, help=f"remove `{node.label.id}`"))
+        context.report(error_at("E0210", message, node.label.span, help=f"remove `{node.label.id}`"))
         return False
     return True
 
@@ -100,16 +100,16 @@ def _counts(context: Context, node: sx.Call, segment: sx.Segment) -> bool:
     for argument in given:
         if argument.name is not None:
             message = "the inputs of a segment are given by position"
-            context.report(error("E0307", message, argument.span, notes=notes))
+            context.report(error_at("E0307", message, argument.span, notes=notes))
             return False
     if len(wanted) != len(given):
         message = f"segment `{name}` takes {count_text(len(wanted), 'input')}; {len(given)} given"
-        context.report(error("E0301", message, node.span, notes=notes))
+        context.report(error_at("E0301", message, node.span, notes=notes))
         return False
     if len(segment.outputs) != len(node.outputs):
         outputs = count_text(len(segment.outputs), "output")
         message = f"segment `{name}` gives {outputs}; {len(node.outputs)} named"
-        context.report(error("E0302", message, node.span, notes=notes))
+        context.report(error_at("E0302", message, node.span, notes=notes))
         return False
     return _distinct(context, node)
 
@@ -125,11 +125,13 @@ def _distinct(context: Context, node: sx.Call) -> bool:
         if output.name.id in used:
             message = f"`{output.name.id}` is both an input and an output of the segment"
             help = f"copy it first:  copy({output.name.id}) -> before"
-            context.report(error("E0203", message, output.name.span, help=help))
+            context.report(error_at("E0203", message, output.name.span, help=help))
             return False
         if output.reduction is not None:
             message = "the outputs of a segment cannot be reduced here"
-            context.report(error("E0319", message, output.reduction.span, help="reduce inside the segment"))
+            context.report(
+                error_at("E0319", message, output.reduction.span, help="reduce inside the segment")
+            )
             return False
         used.add(output.name.id)
     return True
@@ -185,7 +187,7 @@ def _scalar_input(
         return []
     if found.partition is not None or not fits(found.element, type.element, found.expression):
         message = f"`{field.name.id}` is {context.show(type)}, not {found.element.label}"
-        context.report(error("E0303", message, argument.span, notes=[(field.span, "declared here")]))
+        context.report(error_at("E0303", message, argument.span, notes=[(field.span, "declared here")]))
         return []
     constant = context.constant(found.expression)
     if constant is not None:
@@ -238,5 +240,5 @@ def agree(context: Context, entity: TagEntity, wanted: Type, span: Span, field: 
         code, message, help = "E0311", "shape mismatch", None
     else:
         return True
-    context.report(error(code, message, span, label=label, notes=notes, help=help))
+    context.report(error_at(code, message, span, label=label, notes=notes, help=help))
     return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pse.errors import EvaluationError
 from pse.language.check._context import Context
 from pse.language.check._scope import PROCS, ParameterEntity, PartitionEntity, TagEntity
-from pse.language.diagnostics._diagnostic import error
+from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
@@ -20,7 +20,7 @@ from pse.language.types._elements import (
     unary_element,
 )
 from pse.language.types._evaluation import evaluate
-from pse.language.types._expressions import Apply, Binary, Expression, Name, Number, Text, Unary, names
+from pse.language.types._expressions import Apply, Binary, Expression, Name, Number, Text, Unary, names_in
 from pse.language.types._types import Element
 
 
@@ -42,12 +42,12 @@ def place(node: sx.SyntaxExpression) -> Span:
 def scalar(context: Context, node: sx.SyntaxExpression) -> Scalar | None:
     """Check an expression; everything wrong is reported and gives None."""
     found = _scalar(context, node)
-    if found is None or names(found.expression):
+    if found is None or names_in(found.expression):
         return found
     try:
         evaluate(found.expression, {})
     except EvaluationError as failure:
-        context.report(error("E0323", failure.message, failure.span or place(node)))
+        context.report(error_at("E0323", failure.message, failure.span or place(node)))
         return None
     return found
 
@@ -85,14 +85,14 @@ def _result(
         return None
     if element is None:
         types = " and ".join(part.element.label for part in known) or "no arguments"
-        context.report(error("E0308", f"`{word}` is not defined for {types}", place(node)))
+        context.report(error_at("E0308", f"`{word}` is not defined for {types}", place(node)))
         return None
     partition = next((part.partition for part in known if part.partition is not None), None)
     expressions = tuple(part.expression for part in known)
     rebuilt: Expression
     if isinstance(node, Binary):
         if word in ("/", "%") and _is_zero(expressions[1]):
-            context.report(error("E0323", f"division by zero in `{word}`", place(node)))
+            context.report(error_at("E0323", f"division by zero in `{word}`", place(node)))
             return None
         rebuilt = Binary(word, expressions[0], expressions[1], node.span)
     elif isinstance(node, Unary):
@@ -105,7 +105,7 @@ def _result(
 def _is_zero(divisor: Expression) -> bool:
     """Whether a divisor is a constant, and zero."""
     try:
-        return not names(divisor) and evaluate(divisor, {}) == 0
+        return not names_in(divisor) and evaluate(divisor, {}) == 0
     except EvaluationError:
         return False  # It has no value itself, which is reported as such.
 
@@ -115,12 +115,12 @@ def _call_inside(context: Context, node: sx.CallExpression) -> None:
     entity = context.frame.find(node.callee.parts[0].id)
     if entity is None:
         help = did_you_mean(name, BUILTINS) or f"functions are {', '.join(BUILTINS)}"
-        context.report(error("E0202", f"unknown function `{name}`", node.callee.span, help=help))
+        context.report(error_at("E0202", f"unknown function `{name}`", node.callee.span, help=help))
         return
     context.globals.used.add(entity.span)
     message = f"the call of `{name}` cannot stand inside an expression"
     help = f"give its result a name first:  let x = {name}(…)"
-    context.report(error("E0320", message, node.span, help=help))
+    context.report(error_at("E0320", message, node.span, help=help))
 
 
 def _name(context: Context, node: Name) -> Scalar | None:
@@ -146,7 +146,7 @@ def _tag(context: Context, node: Name, entity: TagEntity) -> Scalar | None:
         return None
     if not entity.type.scalar:
         message = f"`{node.id}` is an array; a scalar is expected here"
-        context.report(error("E0304", message, place(node), label=context.show(entity.type)))
+        context.report(error_at("E0304", message, place(node), label=context.show(entity.type)))
         return None
     distribution = entity.type.distribution
     partition = distribution.partition if distribution.distributed else None
@@ -160,7 +160,7 @@ def leaves_parallel(context: Context, name: str, span: Span, declared: Span) -> 
     """Report a per-partition scalar outside the PARALLEL block that made it."""
     message = f"`{name}` has a value of its own in each partition; it leaves PARALLEL only by `reduce`"
     help = f"where it is made, write:  -> {name} reduce total(sum)"
-    context.report(error("E0315", message, span, notes=[(declared, f"`{name}` is made here")], help=help))
+    context.report(error_at("E0315", message, span, notes=[(declared, f"`{name}` is made here")], help=help))
 
 
 def condition(context: Context, node: sx.SyntaxExpression) -> Expression | None:
@@ -170,7 +170,7 @@ def condition(context: Context, node: sx.SyntaxExpression) -> Expression | None:
         message = f"a condition must be true or false, not a number of type {found.element.label}"
         if found.element is Element.STRING:
             message = "a condition must be true or false, not a string"
-        context.report(error("E0308", message, place(node), help="compare it, for example: … != 0"))
+        context.report(error_at("E0308", message, place(node), help="compare it, for example: … != 0"))
         return None
     return replicated(context, found, node)
 
@@ -181,7 +181,7 @@ def replicated(context: Context, found: Scalar | None, node: sx.SyntaxExpression
         return found.expression if found else None
     message = "the flow of the program cannot hang on a value that differs from partition to partition"
     help = "reduce it to one value first, outside the block:  -> e reduce total(max)"
-    context.report(error("E0403", message, place(node), help=help))
+    context.report(error_at("E0403", message, place(node), help=help))
     return None
 
 
@@ -191,7 +191,7 @@ def bound(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     if found is not None and found.element not in INTEGERS:
         message = f"an integer is expected here, not {found.element.label}"
         help = "convert it with i64(…)" if found.element in (Element.F32, Element.F64) else None
-        context.report(error("E0308", message, place(node), help=help))
+        context.report(error_at("E0308", message, place(node), help=help))
         return None
     return replicated(context, found, node)
 
@@ -205,8 +205,8 @@ def extent(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     if known is None:
         message = "the shape of a tag must be known before the run"
         help = "use parameters, `procs`, partitions, loop counters, and `let` of these"
-        context.report(error("E0317", message, place(node), help=help))
+        context.report(error_at("E0317", message, place(node), help=help))
     elif isinstance(known, Number) and known.value < 0:
-        context.report(error("E0306", "an extent cannot be negative", place(node)))
+        context.report(error_at("E0306", "an extent cannot be negative", place(node)))
         return None
     return known

@@ -20,7 +20,7 @@ from pse.language.check._scalars import Scalar, bound, condition, place, scalar
 from pse.language.check._scope import PROCS, TagEntity
 from pse.language.check._targets import may_write
 from pse.language.check._type_resolution import partition_over, written_type
-from pse.language.diagnostics._diagnostic import error
+from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
@@ -43,7 +43,7 @@ def statements(context: Context, node: sx.Block) -> tuple[Statement, ...]:
     """Check the statements of a block in the scope that is open."""
     if context.depth > MAX_NESTING:
         message = f"nesting too deep: more than {MAX_NESTING} levels with the segments inlined"
-        context.report(error("E0008", message, node.span))
+        context.report(error_at("E0008", message, node.span))
         return ()
     result: list[Statement] = []
     for item in node.statements:
@@ -51,7 +51,7 @@ def statements(context: Context, node: sx.Block) -> tuple[Statement, ...]:
             if not any(d.code == "E0211" for d in context.diagnostics):
                 message = f"the program has more than {MAX_CALLS:,} calls with its segments inlined"
                 context.report(
-                    error("E0211", message, item.span, help="use loops instead of repeated segments")
+                    error_at("E0211", message, item.span, help="use loops instead of repeated segments")
                 )
             break
         result += statement(context, item)
@@ -105,7 +105,7 @@ def _is_object(context: Context, found: Scalar, value: sx.SyntaxExpression) -> b
     """Refuse to name or assign an object: only modules handle them."""
     if found.element is Element.OBJECT:
         message = "an object can only be passed to modules"
-        context.report(error("E0308", message, place(value)))
+        context.report(error_at("E0308", message, place(value)))
     return found.element is Element.OBJECT
 
 
@@ -122,7 +122,7 @@ def _var(context: Context, node: sx.Var) -> list[Statement]:
     type = written_type(context, node.type)
     if context.partition is not None:
         message = "`var` cannot stand inside PARALLEL: it declares a tag of the whole program"
-        context.report(error("E0316", message, node.span, help="declare it before the block"))
+        context.report(error_at("E0316", message, node.span, help="declare it before the block"))
     if isinstance(node.value, sx.CallExpression) and _is_callable(context, node.value):
         context.new_tag(node.name, type, "var")
         return call(context, _as_call(node.name, node.value, node.span), "var", statements)
@@ -145,15 +145,15 @@ def _assigned(
     if not type.scalar:
         message = f"`{entity.display}` is an array; a scalar cannot be assigned to it"
         help = f"fill it with zeros:  zero() -> {entity.display}"
-        context.report(error("E0304", message, place(value), help=help))
+        context.report(error_at("E0304", message, place(value), help=help))
         return []
     if found.partition is not None and not type.distribution.distributed:
         message = f"`{entity.display}` is one value for all, but this one differs from partition to partition"
-        context.report(error("E0315", message, place(value), help="reduce it where it is made"))
+        context.report(error_at("E0315", message, place(value), help="reduce it where it is made"))
         return []
     if not fits(found.element, type.element, found.expression):
         message = f"`{entity.display}` is {type.element.label}, not {found.element.label}"
-        context.report(error("E0303", message, place(value), label=found.element.label))
+        context.report(error_at("E0303", message, place(value), label=found.element.label))
         return []
     return [Assign(entity.unique, found.expression, span)]
 
@@ -169,7 +169,7 @@ def _assignment(context: Context, node: sx.Assignment) -> list[Statement]:
             help
             or f"declare it:  let {node.name.id} = …   or, to write it again:  var f64 {node.name.id} = …"
         )
-        context.report(error("E0201", f"unknown name `{node.name.id}`", node.name.span, help=help))
+        context.report(error_at("E0201", f"unknown name `{node.name.id}`", node.name.span, help=help))
         return []
     if not isinstance(entity, TagEntity):
         context.misused(node.name, entity, "a tag")
@@ -178,7 +178,7 @@ def _assignment(context: Context, node: sx.Assignment) -> list[Statement]:
         return []
     if context.partition is not None and not entity.type.distribution.distributed:
         message = f"`{node.name.id}` is one value for all: it cannot be assigned inside PARALLEL"
-        context.report(error("E0316", message, node.span, help="assign it before or after the block"))
+        context.report(error_at("E0316", message, node.span, help="assign it before or after the block"))
         return []
     return _assigned(context, entity, found, node.value, node.span)
 
@@ -190,7 +190,7 @@ def _for(context: Context, node: sx.For) -> list[Statement]:
     lower, upper = bound(context, node.lower), bound(context, node.upper)
     inflight = bound(context, node.inflight) if node.inflight is not None else None
     if isinstance(inflight, Number) and inflight.value < 1 and node.inflight is not None:
-        context.report(error("E0323", "`inflight` must be at least 1", place(node.inflight)))
+        context.report(error_at("E0323", "`inflight` must be at least 1", place(node.inflight)))
     with context.block():
         counter = context.new_tag(node.counter, Type(Element.I64, (), REPLICATED), "counter")
         body = statements(context, node.body)
@@ -205,7 +205,7 @@ def _while(context: Context, node: sx.While) -> list[Statement]:
     if node.limit is None:
         help = "for example:  while residual > tol max 10000 { … }"
         message = "`while` needs `max`, the number of iterations after which it gives up"
-        context.report(error("E0406", message, place(node.condition), help=help))
+        context.report(error_at("E0406", message, place(node.condition), help=help))
     body = block(context, node.body)
     return [While(test, limit, body, node.span)] if test is not None and limit is not None else []
 
@@ -220,7 +220,7 @@ def _if(context: Context, node: sx.If) -> list[Statement]:
 def _parallel(context: Context, node: sx.Parallel) -> list[Statement]:
     if context.partition is not None:
         message = "PARALLEL cannot stand inside PARALLEL"
-        context.report(error("E0316", message, node.span, help="end the outer block before"))
+        context.report(error_at("E0316", message, node.span, help="end the outer block before"))
         block(context, node.body)
         return []
     partition = partition_over(context, node.partition, Span(*_head(node.span)))

@@ -8,7 +8,7 @@ from pse.language.check._call_check import CallCheck
 from pse.language.check._context import Context
 from pse.language.check._scope import ModuleEntity, TagEntity, kind_of
 from pse.language.check._type_resolution import written_distribution
-from pse.language.diagnostics._diagnostic import error
+from pse.language.diagnostics._diagnostic import error_at
 from pse.language.syntax import ast as sx
 from pse.language.types._types import Distribution, Type
 from pse.text import count_text
@@ -51,7 +51,7 @@ def target(context: Context, node: sx.OutputNode, kind: str) -> Target | None:
     if not isinstance(found, TagEntity):
         notes = [(found.span, "declared here")]
         message = f"`{node.name.id}` is {kind_of(found)}; a call writes tags"
-        context.report(error("E0210", message, node.name.span, notes=notes))
+        context.report(error_at("E0210", message, node.name.span, notes=notes))
         return None
     return Target(node, found, annotation, kind) if may_write(context, node.name, found) else None
 
@@ -63,7 +63,7 @@ def may_write(context: Context, name: sx.Identifier, entity: TagEntity) -> bool:
     what = {"let": "named once, by `let`", "counter": "a loop counter", "input": "an input of the segment"}
     help = {"let": "declare it with `var`", "input": "copy it first:  copy(…) -> mine"}.get(entity.kind)
     message = f"`{name.id}` is {what[entity.kind]}, and cannot be written"
-    context.report(error("E0204", message, name.span, notes=[(entity.span, "declared here")], help=help))
+    context.report(error_at("E0204", message, name.span, notes=[(entity.span, "declared here")], help=help))
     return False
 
 

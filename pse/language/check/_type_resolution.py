@@ -12,7 +12,7 @@ from dataclasses import replace
 from pse.language.check._context import REPLICATED, ROOT, Context
 from pse.language.check._scalars import extent
 from pse.language.check._scope import PROCS, AliasEntity, PartitionEntity
-from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
@@ -31,7 +31,7 @@ def element_of(name: sx.Identifier, report: Report) -> Element | None:
     if name.id not in ELEMENTS:
         types = ", ".join(ELEMENTS)
         help = did_you_mean(name.id, ELEMENTS) or f"types are {types}"
-        report(error("E0305", f"unknown type `{name.id}`", name.span, help=help))
+        report(error_at("E0305", f"unknown type `{name.id}`", name.span, help=help))
     return ELEMENTS.get(name.id)
 
 
@@ -67,7 +67,7 @@ def distribution_of(
             did_you_mean(word, PATTERNS)
             or f"distributions are {known}, and patterns imported from a Python file"
         )
-        report(error("E0306", f"unknown distribution `{word}`", node.pattern.span, help=help))
+        report(error_at("E0306", f"unknown distribution `{word}`", node.pattern.span, help=help))
         return None
     pattern = PATTERNS.get(word, Pattern.USER)
     arguments = list(node.arguments)
@@ -76,7 +76,7 @@ def distribution_of(
     if axes is None or (pattern is Pattern.BLOCK_CYCLIC and block is None):
         return None
     if node.halo is not None and pattern is not Pattern.BLOCK:
-        report(error("E0306", f"`{word}` has no halo; only `block` has one", node.span))
+        report(error_at("E0306", f"`{word}` has no halo; only `block` has one", node.span))
         return None
     partition = node.partition.id if node.partition else None
     return Distribution(pattern, axes, block, node.halo, user, partition)
@@ -90,7 +90,7 @@ def _block(
         return None
     if len(arguments) < 2:
         message = "`block_cyclic` needs its axes and a block size"
-        report(error("E0306", message, node.span, help="for example: @ block_cyclic(0, 64)"))
+        report(error_at("E0306", message, node.span, help="for example: @ block_cyclic(0, 64)"))
         return None
     return arguments.pop()
 
@@ -105,7 +105,7 @@ def _axes(
     word = node.pattern.text
     if whole:
         report(
-            error(
+            error_at(
                 "E0306", f"`{word}` cuts no axis and takes no arguments", node.span, help=f"write: @ {word}"
             )
         )
@@ -114,11 +114,11 @@ def _axes(
     ascending = all(type(axis) is int for axis in axes) and axes == sorted(set(axes))
     if not axes or len(axes) < len(arguments) or not ascending:
         message = f"`{word}` needs the axes that it cuts, as ascending integers"
-        report(error("E0306", message, node.span, help=f"for example: @ {word}(0)"))
+        report(error_at("E0306", message, node.span, help=f"for example: @ {word}(0)"))
         return None
     if rank is not None and axes[-1] >= rank:
         message = f"axis {axes[-1]} is not there: axes count from 0, and the array has {rank}"
-        report(error("E0306", message, node.span))
+        report(error_at("E0306", message, node.span))
         return None
     return tuple(int(axis) for axis in axes)
 
@@ -136,7 +136,7 @@ def partition_over(context: Context, written: sx.Identifier | None, place: Span)
     if len(declared) > 1:
         listed = " or ".join(f"over {entity.name}" for entity in declared)
         message = "the program has several partitions: say over which"
-        context.report(error("E0208", message, place, help=f"write: {listed}"))
+        context.report(error_at("E0208", message, place, help=f"write: {listed}"))
         return None
     if declared:
         context.globals.used.add(declared[0].span)
@@ -169,7 +169,7 @@ def _with_grid(context: Context, found: Distribution, node: sx.DistributionNode)
         message = f"`{found.pattern.value}` over {count} axes needs a partition with a grid of {count}"
         notes = [(entity.span, "this is its partition")] if entity else []
         help = f"for example:  partition {name} = 2 * procs as grid(2, procs)"
-        context.report(error("E0322", message, node.span, notes=notes, help=help))
+        context.report(error_at("E0322", message, node.span, notes=notes, help=help))
         return None
     return found
 
@@ -191,12 +191,12 @@ def written_type(context: Context, node: sx.TypeNode) -> Type | None:
     element = element_of(node.element, context.report)
     if node.shape == ():
         message = "`[...]` stands in module directives only; a tag has a shape"
-        context.report(error("E0306", message, node.span, help="for example: f64[N, M]"))
+        context.report(error_at("E0306", message, node.span, help="for example: f64[N, M]"))
         return None
     rank = len(node.shape) if node.shape is not None else 0
     if node.shape is None and node.distribution is not None:
         message = "a scalar has no distribution: it is replicated"
-        context.report(error("E0306", message, node.distribution.span))
+        context.report(error_at("E0306", message, node.distribution.span))
         return None
     distribution = ROOT if node.shape is not None else REPLICATED
     if node.distribution is not None:
@@ -217,6 +217,6 @@ def _sensible(context: Context, node: sx.TypeNode, type: Type) -> Type | None:
     if type.element is Element.COMM or (type.element in (Element.STRING, Element.OBJECT) and not type.scalar):
         what = "a tag" if type.element is Element.COMM else "an array"
         message = f"{what} cannot be of type `{node.element.id}`"
-        context.report(error("E0305", message, node.element.span))
+        context.report(error_at("E0305", message, node.element.span))
         return None
     return type

@@ -1,11 +1,11 @@
 from ._diagnostic import (
     Diagnostic as Diagnostic,
     Severity as Severity,
-    error as error,
+    error_at as error_at,
     has_errors as has_errors,
-    render as render,
+    render_diagnostics as render_diagnostics,
     render_pieces as render_pieces,
     to_json as to_json,
 )
 from ._source import Span as Span
-from ._terminal import show as show, summary as summary
+from ._terminal import print_diagnostics as print_diagnostics, summary_text as summary_text

@@ -56,7 +56,7 @@ class Diagnostic:
     label: str = ""
 
 
-def error(
+def error_at(
     code: str,
     message: str,
     span: Span,
@@ -69,7 +69,7 @@ def error(
     return Diagnostic(code, Severity.ERROR, message, span, tuple(notes), help, label)
 
 
-def warning(code: str, message: str, span: Span, *, help: str | None = None) -> Diagnostic:
+def warning_at(code: str, message: str, span: Span, *, help: str | None = None) -> Diagnostic:
     """Make a warning."""
     return Diagnostic(code, Severity.WARNING, message, span, (), help)
 
@@ -89,7 +89,7 @@ Piece = tuple[str, str]
 """Text and its style: "error", "warning", "place", "caret", "help" or "" (a style is a caller's colour)."""
 
 
-def render(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:
+def render_diagnostics(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:
     """Print diagnostics as plain text.
 
     Parameters
@@ -108,7 +108,7 @@ def render(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str
 
 
 def render_pieces(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> list[Piece]:
-    """Print diagnostics as a list of pieces of text with their styles; joined they are `render`'s text."""
+    """Print diagnostics as pieces of text, each with its style; `render_diagnostics` gives the text alone."""
     lines = {path: text.split("\n") for path, text in sources.items()}
     pieces: list[Piece] = []
     for diagnostic in diagnostics:

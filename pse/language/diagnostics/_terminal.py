@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TextIO
 
-from pse.language.diagnostics._diagnostic import Diagnostic, Severity, render, render_pieces
+from pse.language.diagnostics._diagnostic import Diagnostic, Severity, render_diagnostics, render_pieces
 from pse.text import count_text
 
 STYLES = {
@@ -18,7 +18,7 @@ STYLES = {
 }
 
 
-def show(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], stream: TextIO) -> None:
+def print_diagnostics(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], stream: TextIO) -> None:
     """Print diagnostics.
 
     Parameters
@@ -31,7 +31,7 @@ def show(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], stream: 
         Where to.
     """
     if not stream.isatty():
-        stream.write(render(diagnostics, sources))
+        stream.write(render_diagnostics(diagnostics, sources))
         return
     from rich.console import Console
     from rich.text import Text
@@ -40,7 +40,7 @@ def show(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], stream: 
     Console(file=stream, highlight=False, soft_wrap=True).print(text, end="")
 
 
-def summary(diagnostics: Iterable[Diagnostic]) -> str:
+def summary_text(diagnostics: Iterable[Diagnostic]) -> str:
     """Count diagnostics in words: `2 errors, 1 warning`."""
     listed = list(diagnostics)
     errors = sum(d.severity is Severity.ERROR for d in listed)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from pse.errors import UsageError
-from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax._lexer import MAX_CHARACTERS
 
@@ -51,10 +51,10 @@ def decode(data: bytes, path: str) -> Source:
     start = Span(path, 1, 1, 1, 1)
     if len(data) > 4 * MAX_CHARACTERS:
         message = f"the file is too long for a program: more than {MAX_CHARACTERS:,} characters"
-        return Source("", (error("E0009", message, start, help="is this file really a program?"),))
+        return Source("", (error_at("E0009", message, start, help="is this file really a program?"),))
     if b"\0" in data:
         message = "this is no text file: it has zero bytes in it"
-        return Source("", (error("E0013", message, start, help="give a .coven file"),))
+        return Source("", (error_at("E0013", message, start, help="give a .coven file"),))
     try:
         return Source(data.decode("utf-8-sig"), ())
     except UnicodeDecodeError as failure:
@@ -62,7 +62,7 @@ def decode(data: bytes, path: str) -> Source:
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         message = f"this file is not UTF-8: byte 0x{data[failure.start]:02x} does not belong here"
         place = Span(path, line, column, line, column + 1)
-        return Source("", (error("E0014", message, place, help="save it as UTF-8"),))
+        return Source("", (error_at("E0014", message, place, help="save it as UTF-8"),))
 
 
 def quoted_sources(diagnostics: Iterable[Diagnostic], known: Mapping[str, str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from pse.errors import ProgramError
 from pse.language.diagnostics._diagnostic import has_errors
 from pse.language.syntax import ast as sx
 from pse.language.syntax._lexer import scan
-from pse.language.syntax._parser import parse
+from pse.language.syntax._parser import parse_program
 
 WIDTH = 110
 """Longest line that is made by joining."""
@@ -47,9 +47,9 @@ def format_program(text: str, path: str) -> str:
     Raises
     ------
     ProgramError
-        If the program has syntax errors; `parse` tells which.
+        If the program has syntax errors; `parse_program` tells which.
     """
-    result = parse(text, path)
+    result = parse_program(text, path)
     if result.tree is None or has_errors(result.diagnostics):
         help = f"`pse check {path}` lists them"
         raise ProgramError(f"{path} has syntax errors and was left as it is", help=help)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lark import Token
 
-from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax._grammar_cache import grammar
 
@@ -93,7 +93,7 @@ def token_span(token: Token, path: str) -> Span:
 
 def _too_long(length: int, path: str) -> Diagnostic:
     message = f"the program has {length:,} characters; at most {MAX_CHARACTERS:,} are read"
-    return error("E0009", message, Span(path, 1, 1, 1, 1), help="is this file really a program?")
+    return error_at("E0009", message, Span(path, 1, 1, 1, 1), help="is this file really a program?")
 
 
 def _too_deep(tokens: Iterable[Token], path: str) -> Diagnostic | None:
@@ -119,7 +119,7 @@ def _too_deep(tokens: Iterable[Token], path: str) -> Diagnostic | None:
             message = (
                 f"{what} too deep: more than {MAX_NESTING} {'operators' if total > MAX_NESTING else 'levels'}"
             )
-            return error(
+            return error_at(
                 "E0008",
                 message,
                 token_span(token, path),

@@ -17,7 +17,7 @@ from lark import Token, UnexpectedToken
 from lark.parsers.lalr_analysis import Shift
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from pse.language.diagnostics._diagnostic import Diagnostic, error, has_errors
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import _syntax_errors as complaints, ast as syntax
 from pse.language.syntax._ast_builder import origin, span_of
@@ -57,7 +57,7 @@ class ParseResult:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def parse(text: str, path: str) -> ParseResult:
+def parse_program(text: str, path: str) -> ParseResult:
     """Parse a program.
 
     Parameters
@@ -146,7 +146,7 @@ class Recovery:
                 index = self._mistake(index)
             if len(self.diagnostics) >= MAX_ERRORS:
                 self.diagnostics.append(
-                    error("E0010", "too many errors; the rest of the file is not read", self._at(index))
+                    error_at("E0010", "too many errors; the rest of the file is not read", self._at(index))
                 )
                 return None
         return result if isinstance(result, syntax.Program) else None

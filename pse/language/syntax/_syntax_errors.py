@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from lark import Token
 
-from pse.language.diagnostics._diagnostic import Diagnostic, error
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import nearest_word
 from pse.language.syntax import ast as syntax
@@ -63,16 +63,20 @@ def unexpected(token: Token, before: Token | None, accepted: Collection[str]) ->
     if token.type == "STRAY":
         letter = "names have letters from a to z, digits and `_`" if token[0].isalpha() else None
         hint = next((text for mark, text in _HINTS.items() if token.startswith(mark)), letter)
-        return error("E0001", f"unexpected character `{_short(token)}`", span, help=hint)
+        return error_at("E0001", f"unexpected character `{_short(token)}`", span, help=hint)
     if token.type == "BADSTRING":
-        return error("E0002", "this string has no closing quote on its line", span, help='close it with `"`')
+        return error_at(
+            "E0002", "this string has no closing quote on its line", span, help='close it with `"`'
+        )
     if token.type == "BADNUMBER":
         message = f"`{_short(token)}` is neither a number nor a name"
-        return error("E0003", message, span, help="a name begins with a letter; sizes are written as 64KiB")
+        return error_at(
+            "E0003", message, span, help="a name begins with a letter; sizes are written as 64KiB"
+        )
     found = "the end of the file" if token.type == "$END" else f"`{_short(token)}`"
     expected = _expected(accepted)
     message = f"expected {expected}, found {found}" if expected else f"{found} does not fit here"
-    return error("E0004", message, span, help=_hint(token, before, accepted))
+    return error_at("E0004", message, span, help=_hint(token, before, accepted))
 
 
 def _hint(token: Token, before: Token | None, accepted: Collection[str]) -> str | None:
@@ -123,12 +127,12 @@ def _short(text: str) -> str:
 
 def unclosed(brace: Token) -> Diagnostic:
     """Report a block that the end of the file leaves open."""
-    return error("E0005", "this block is never closed", span_of(brace), help="add the missing `}`")
+    return error_at("E0005", "this block is never closed", span_of(brace), help="add the missing `}`")
 
 
 def stray_brace(brace: Token) -> Diagnostic:
     """Report a closing brace without an opening one."""
-    return error(
+    return error_at(
         "E0006", "this `}` closes nothing", span_of(brace), help="remove it, or look for a missing `{` above"
     )
 
@@ -137,7 +141,7 @@ def item_in_block(token: Token, opened: Token) -> Diagnostic:
     """Report `param`, `program` and the like inside a block."""
     notes = [(span_of(opened), "the block is opened here")]
     message = f"`{token}` cannot stand inside a block"
-    return error("E0007", message, span_of(token), notes=notes, help="is a `}` missing above?")
+    return error_at("E0007", message, span_of(token), notes=notes, help="is a `}` missing above?")
 
 
 def directive(token: Token, accepted: Collection[str], span: Span) -> Diagnostic:
@@ -146,7 +150,7 @@ def directive(token: Token, accepted: Collection[str], span: Span) -> Diagnostic
     expected = _expected(accepted)
     message = f"expected {expected}, found {found}" if expected else f"{found} does not fit here"
     example = "coven module step(in f64 u[n, m], out f64 v[n, m], out f64 residual)"
-    return error(
+    return error_at(
         "E0510", f"module directive: {message}", span_of(token), help=f"a directive looks like: {example}"
     )
 
@@ -158,11 +162,11 @@ def version(tree: syntax.Program | None, start: Span) -> list[Diagnostic]:
     if not items or not isinstance(items[0], syntax.Version):
         message = f"the first statement must be `coven {LANGUAGE_VERSION}`, the version of the language"
         empty = "" if items else "the file holds no program: "
-        return [error("E0011", empty + message, items[0].span if items else start, help=say)]
+        return [error_at("E0011", empty + message, items[0].span if items else start, help=say)]
     found = []
     if items[0].number != LANGUAGE_VERSION:
         message = f"language version {items[0].number} is not known; this is version {LANGUAGE_VERSION}"
-        found.append(error("E0012", message, items[0].span, help=say))
+        found.append(error_at("E0012", message, items[0].span, help=say))
     again = [item for item in items[1:] if isinstance(item, syntax.Version)]
-    found += [error("E0011", "`coven` stands once, as the first statement", item.span) for item in again]
+    found += [error_at("E0011", "`coven` stands once, as the first statement", item.span) for item in again]
     return found

@@ -8,7 +8,7 @@ from ._expressions import (
     Text as Text,
     Unary as Unary,
     Value as Value,
-    names as names,
+    names_in as names_in,
     render_expression as render_expression,
     substitute as substitute,
 )

@@ -111,7 +111,7 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return ()
 
 
-def names(expression: Expression) -> set[str]:
+def names_in(expression: Expression) -> set[str]:
     """Give every name that an expression uses."""
     return {node.id for node in walk(expression) if isinstance(node, Name)}
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pse import __version__
 from pse.language.check import ModuleFile, ModuleReference
-from pse.language.diagnostics import Diagnostic, Severity, Span, error, has_errors, render
+from pse.language.diagnostics import Diagnostic, Severity, Span, error_at, has_errors, render_diagnostics
 from pse.modules._errors import BuildError
 from pse.modules.build import _cache as cache
 from pse.modules.build._build_rules import DEPENDENCIES, PRODUCT, BuildRule, Source, build_rule
@@ -113,7 +113,7 @@ def find_unbuildable(modules: Iterable[ModuleReference]) -> list[Diagnostic]:
             place = Span(module.path, module.line, 1, module.line, 2)
             message, *words = failure.message.splitlines()
             notes = [(place, line.rstrip()) for line in words]
-            found.append(error("E0526", message, place, notes=notes, help=failure.help))
+            found.append(error_at("E0526", message, place, notes=notes, help=failure.help))
     return found
 
 
@@ -129,7 +129,9 @@ def read_checked(path: str, shown: str) -> tuple[ModuleFile, str]:
     found = finder.examine_source(text, shown)
     if has_errors(found.diagnostics):
         wrong = [d for d in found.diagnostics if d.severity is Severity.ERROR]
-        raise BuildError(f"the directives of {shown} are wrong\n{render(wrong, {shown: text})}".rstrip("\n"))
+        raise BuildError(
+            f"the directives of {shown} are wrong\n{render_diagnostics(wrong, {shown: text})}".rstrip("\n")
+        )
     return found, text
 
 

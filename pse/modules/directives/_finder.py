@@ -16,7 +16,7 @@ from dataclasses import replace
 from pse.errors import ModuleNotFound
 from pse.language import parse_directive
 from pse.language.check import STANDARD, ModuleFile
-from pse.language.diagnostics import Diagnostic, Span, error
+from pse.language.diagnostics import Diagnostic, Span, error_at
 from pse.language.types import Signature
 from pse.modules.directives import (
     _directives as directives,
@@ -148,7 +148,7 @@ def examine_source(text: str, shown: str) -> ModuleFile:
     language = language_of(shown)
     found = directives.scan(text, language, shown)
     problems = [
-        error(_CODES["directive"], message, d.span, help=help)
+        error_at(_CODES["directive"], message, d.span, help=help)
         for d, message, help in directives.problems(found)
     ]
     outline: PythonOutline | None = None
@@ -175,8 +175,8 @@ def _python(text: str, shown: str) -> tuple[PythonOutline | None, list[Diagnosti
     except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
         line, column = getattr(failure, "lineno", None) or 1, getattr(failure, "offset", None) or 1
         message = f"not valid Python: {getattr(failure, 'msg', None) or failure}"
-        return None, [error(_CODES["source"], message, Span(shown, line, column, line, column + 1))]
-    return outline, [error(_CODES["directive"], message, span) for span, message in outline.misplaced]
+        return None, [error_at(_CODES["source"], message, Span(shown, line, column, line, column + 1))]
+    return outline, [error_at(_CODES["directive"], message, span) for span, message in outline.misplaced]
 
 
 def _signatures(declared: list[Directive]) -> tuple[list[Signature], list[Diagnostic]]:
@@ -191,7 +191,7 @@ def _signatures(declared: list[Directive]) -> tuple[list[Signature], list[Diagno
         if (first := signatures.setdefault(signature.name, signature)) is not signature:
             notes = [(first.span, "the first one")] if first.span else []
             message = f"two directives for `{signature.name}` in one file"
-            problems.append(error(_CODES["duplicate"], message, directive.span, notes=notes))
+            problems.append(error_at(_CODES["duplicate"], message, directive.span, notes=notes))
     return list(signatures.values()), problems
 
 
@@ -206,7 +206,7 @@ def _possible(
         span = signature.span or Span("", 1, 1, 1, 1)
         arrays = takes_arrays(text, language, signature.name)
         wrong = [
-            error(_CODES["parameter"], message, parameter.span or span, help=help)
+            error_at(_CODES["parameter"], message, parameter.span or span, help=help)
             for parameter, message, help in interface.impossible(signature, language, arrays=arrays)
         ]
         there = signature.name in names if names is not None else True
@@ -215,7 +215,7 @@ def _possible(
         if not there:
             message = f"the directive names `{signature.name}`, but there is no such function in this file"
             wrong.append(
-                error(
+                error_at(
                     _CODES["missing"], message, span, help=_candidates(signature.name, text, language, names)
                 )
             )
@@ -232,7 +232,7 @@ def _uncallable(signature: Signature, span: Span, outline: PythonOutline | None)
     message = pyinterface.misfit_of_text(signature, function) if function else None
     inputs = ", ".join(parameter.name for parameter in signature.inputs) or "none"
     help = f"the directive's inputs are: {inputs}"
-    return [error(_CODES["function"], message, span, help=help)] if message else []
+    return [error_at(_CODES["function"], message, span, help=help)] if message else []
 
 
 def takes_arrays(text: str, language: str, name: str) -> bool:
@@ -256,10 +256,10 @@ def _nothing_declared(text: str, shown: str, language: str) -> list[Diagnostic]:
     for number, line in enumerate(text.splitlines(), 1):
         if re.match(r"\s*\W+.{0,3}\bcoven\W+module\b", line):
             span = Span(shown, number, 1, number, len(line) + 1)
-            return [error(_CODES["none"], "this line is not a module directive", span, help=help)]
+            return [error_at(_CODES["none"], "this line is not a module directive", span, help=help)]
     if language == "python":
         return []
-    return [error(_CODES["none"], "no module directive in this file", Span(shown, 1, 1, 1, 2), help=help)]
+    return [error_at(_CODES["none"], "no module directive in this file", Span(shown, 1, 1, 1, 2), help=help)]
 
 
 NOTHING_DECLARED = "E0520"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pse.errors import EvaluationError
-from pse.language.types import Binary, Expression, Name, Number, Parameter, evaluate, names
+from pse.language.types import Binary, Expression, Name, Number, Parameter, evaluate, names_in
 from pse.modules._errors import ModuleError
 from pse.modules.directives._interface import declared
 
@@ -66,7 +66,7 @@ def _match(module: LoadedModule, parameter: Parameter, array: np.ndarray, values
 
 def extent(axis: Expression, values: Mapping[str, int]) -> int | None:
     """Evaluate an axis; None if a name in it has no value."""
-    if not names(axis) <= values.keys():
+    if not names_in(axis) <= values.keys():
         return None
     try:
         value = evaluate(axis, values)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from pse.language.check import Argument, CallSite, Output
-from pse.language.types import Direction, Element, Expression, Parameter, Text, Type, evaluate, names
+from pse.language.types import Direction, Element, Expression, Parameter, Text, Type, evaluate, names_in
 from pse.runtime.distribution._strided_copies import MAX_DIMS, Move, between, extents
 from pse.runtime.plan._communicators import Communicator, members
 from pse.runtime.plan._job import Job
@@ -52,7 +52,7 @@ class Arguments:
 
     def expression(self, tree: Expression) -> int:
         """Store an expression, folded where it is constant in this run."""
-        if names(tree) <= self.job.environment.keys():
+        if names_in(tree) <= self.job.environment.keys():
             value = evaluate(tree, self.job.environment)
             if isinstance(value, int | float):
                 return self.tables.constant(value)

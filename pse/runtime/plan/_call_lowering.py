@@ -12,7 +12,7 @@ from pse.errors import ProgramError
 from pse.language.check import CallSite, ModuleReference, Output
 from pse.language.types import Type
 from pse.modules import LoadedModule, ModuleError
-from pse.program import Exit
+from pse.program import LoopExit
 from pse.runtime.distribution import _trees as trees
 from pse.runtime.plan import _halo_lowering as neighbours, _redistribution_lowering as exchanges
 from pse.runtime.plan._arguments import Arguments
@@ -78,7 +78,7 @@ class CallLowering:
             with self.here.at(lane if lane is not None else self.here.partition, fiber=self.here.fiber):
                 self.expect(edge.tag, edge, count, lane)
 
-    def at_exit(self, handed: Exit) -> None:
+    def at_exit(self, handed: LoopExit) -> None:
         """Emit what this rank does where a loop has ended: hand a tag over, or expect it."""
         edge = edge_of(handed)
         array = self.job.program.tags[handed.tag].type
@@ -89,7 +89,7 @@ class CallLowering:
                 with self.here.at(lane if lane is not None else self.here.partition):
                     self._hand_over(handed, edge)
 
-    def _hand_over(self, handed: Exit, edge: Edge) -> None:
+    def _hand_over(self, handed: LoopExit, edge: Edge) -> None:
         site = self.live.walk.sites[handed.site]
         releases = [handed.tag] if self.live.is_done_with(handed) else []
         pushes = self.handover.value(site, edge)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pse.language.check import CallSite, For, Parallel, Tag, While
 from pse.language.types import Value
-from pse.program import Exit, Walk, defined, exit_sites
+from pse.program import LoopExit, Walk, defined_tags, loop_exit_sites
 from pse.runtime.distribution import _trees as trees
 
 EXCHANGING = frozenset({"transpose", "redistribute", "exchange", "shift"})
@@ -41,7 +41,7 @@ class Edge:
     loop: int | None = None
 
 
-def edge_of(handed: Exit) -> Edge:
+def edge_of(handed: LoopExit) -> Edge:
     """Give the edge along which a tag is handed over at a loop's exit."""
     return Edge(handed.site, handed.tag, Role.EXIT, handed.loop)
 
@@ -75,7 +75,7 @@ class Edges:
 def number_edges(walk: Walk, tags: Mapping[str, Tag], environment: Mapping[str, Value]) -> Edges:
     """Number the edges of a program, in order of call sites and names."""
     edges = {edge: site for site in walk.sites for edge in _edges_of(site)}
-    for (loop, tag), site in sorted(exit_sites(walk, tags).items()):
+    for (loop, tag), site in sorted(loop_exit_sites(walk, tags).items()):
         edges[Edge(site, tag, Role.EXIT, loop)] = walk.sites[site]
     return Edges({edge: _partitions(edge, site, tags[edge.tag], environment) for edge, site in edges.items()})
 
@@ -96,7 +96,7 @@ def _partitions(edge: Edge, site: CallSite, tag: Tag, environment: Mapping[str, 
 
 
 def _edges_of(site: CallSite) -> list[Edge]:
-    edges = [Edge(site.id, tag, Role.VALUE) for tag in sorted(defined(site))]
+    edges = [Edge(site.id, tag, Role.VALUE) for tag in sorted(defined_tags(site))]
     if site.module.language == "std" and site.module.name in EXCHANGING:
         edges += [Edge(site.id, argument.tag, Role.PIECES) for argument in site.inputs if argument.tag]
     reductions = (output.reduction for output in site.outputs if output.reduction)

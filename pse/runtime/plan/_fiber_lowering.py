@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pse.errors import ProgramError
 from pse.language.check import Assign, CallSite, Output
-from pse.program import defined
+from pse.program import defined_tags
 from pse.runtime.plan._tables import NO_LOAD, Operation
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Spreading:
         return reads, {tag for tag in self._defined(step) if not self.calls.is_apart(tag)}
 
     def _defined(self, step: int) -> frozenset[str]:
-        return defined(self.walk.steps[step].statement)
+        return defined_tags(self.walk.steps[step].statement)
 
     def _spread(self, run: _Run) -> None:
         if not run.steps:
@@ -145,7 +145,7 @@ class Spreading:
     def _refuse_shared(self, site: CallSite) -> None:
         """Partitions of one rank can't each give a replicated tag its value."""
         reduced = {output.reduction.target for output in site.outputs if output.reduction}
-        for tag in sorted(defined(site) - reduced):
+        for tag in sorted(defined_tags(site) - reduced):
             if self.calls.is_apart(tag):
                 continue
             shown = self.projector.job.program.tags[tag].display or tag

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pse.errors import ProgramError
 from pse.language.check import CallSite
-from pse.language.types import Type, evaluate, names
+from pse.language.types import Type, evaluate, names_in
 from pse.runtime.distribution._strided_copies import packing, unpacking
 from pse.runtime.plan._edges import Edge, Role
 from pse.runtime.plan._handover import Engine, Push
@@ -82,7 +82,7 @@ def _distance(lowering: CallLowering, site: CallSite) -> int:
     tree = next((a.value for a in site.inputs if a.parameter.name == "by"), None)
     if tree is None:
         return 1
-    unknown = sorted(names(tree) - lowering.job.environment.keys())
+    unknown = sorted(names_in(tree) - lowering.job.environment.keys())
     if unknown:
         shown = (
             lowering.job.program.tags[unknown[0]].display if unknown[0] in lowering.job.program.tags else ""

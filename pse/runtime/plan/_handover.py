@@ -8,7 +8,7 @@ from itertools import chain
 
 from pse.language.check import CallSite
 from pse.language.types import Element, Type
-from pse.program import Exit, ThreadKey
+from pse.program import LoopExit, ThreadKey
 from pse.runtime.distribution import _trees as trees
 from pse.runtime.plan._edges import Edge
 from pse.runtime.plan._job import Job
@@ -70,7 +70,7 @@ class HandOver:
         handed = self._handed(edge)
         return handed.maker if handed else self.placement.thread_of(site)
 
-    def _handed(self, edge: Edge) -> Exit | None:
+    def _handed(self, edge: Edge) -> LoopExit | None:
         if edge.loop is None:
             return None
         return next(e for e in self.live.exits[edge.loop] if e.tag == edge.tag)

@@ -16,7 +16,7 @@ from pse.language.types import (
     Parameter,
     Type,
     evaluate,
-    names,
+    names_in,
     substitute,
 )
 from pse.runtime.distribution import _distributions as distributions
@@ -48,7 +48,7 @@ class Shapes:
             If its shape depends on what is known only while the program runs.
         """
         shape = array.shape or ()
-        unknown = sorted(set().union(*(names(extent) for extent in shape)) - self.job.environment.keys())
+        unknown = sorted(set().union(*(names_in(extent) for extent in shape)) - self.job.environment.keys())
         if unknown:
             raise ProgramError(
                 f"the shape of a distributed array depends on {', '.join(unknown)}, known only while "
@@ -150,7 +150,7 @@ class Shapes:
         found: dict[str, Expression] = {}
         for parameter, array, tag in self._arrays(site):
             for pattern, extent in zip(parameter.type.shape or (), self.local(array, tag), strict=False):
-                for name in names(pattern):
+                for name in names_in(pattern):
                     solution = solve(pattern, name, extent)
                     if solution is not None:
                         found.setdefault(name, solution)
@@ -197,9 +197,9 @@ def solve(pattern: Expression, name: str, extent: Expression) -> Expression | No
     if not isinstance(pattern, Binary):
         return None
     inner, other = pattern.left, pattern.right
-    if name not in names(inner) and pattern.operator in ("+", "*"):
+    if name not in names_in(inner) and pattern.operator in ("+", "*"):
         inner, other = other, inner
     inverse = {"+": "-", "-": "+", "*": "/"}.get(pattern.operator)
-    if inverse is None or name in names(other) or name not in names(inner):
+    if inverse is None or name in names_in(other) or name not in names_in(inner):
         return None
     return solve(inner, name, Binary(inverse, extent, other))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pse.errors import ProgramError
 from pse.language.check import ModuleReference
 from pse.modules import LoadedModule, build_modules
-from pse.program import analyse_run
+from pse.program import analyse_run_liveness
 from pse.runtime.distribution._partition_placement import Owners, is_users, partition_counts, place_partitions
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import project
@@ -50,7 +50,7 @@ def agreed(prepared: Prepared, nodes: list[int], placements: Mapping[str, Owners
     balance = 0 if plain else prepared.options.balance
     return Job(
         program=prepared.program,
-        liveness=analyse_run(prepared.program, together=prepared.pauses),
+        liveness=analyse_run_liveness(prepared.program, together=prepared.pauses),
         environment=prepared.environment,
         processors=prepared.processors,
         nodes=nodes,

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pse.errors import ProgramError, UsageError
-from pse.language import bind_parameters, check_program, read_program, render
+from pse.language import bind_parameters, check_program, read_program, render_diagnostics
 from pse.language.check import CallSite, ResolvedProgram
 from pse.language.diagnostics import has_errors
 from pse.language.types import Value
 from pse.modules import Finder
-from pse.program import Placement, Walk, number, place
+from pse.program import Placement, Walk, number_statements, place_threads
 from pse.runtime.checkpoint._manifest import Manifest
 from pse.runtime.plan._edges import inflight_loops, number_edges
 from pse.runtime.request._options import Options, resolve
@@ -100,7 +100,7 @@ class Prepared:
     @cached_property
     def walk(self) -> Walk:
         """The program's statements, numbered."""
-        return number(self.program)
+        return number_statements(self.program)
 
     @property
     def sites(self) -> tuple[CallSite, ...]:
@@ -167,13 +167,13 @@ def prepare(request: Request, ranks: int | None = None) -> Prepared:
     if request.resume:
         request, kept = continued(request)
     program, text, warnings = _checked(request.program, kept.text if kept else None)
-    placement = place(program)
+    placement = place_threads(program)
     if kept and request.processors is None and (ranks is None or not placement.parallel_threads):
         request = replace(request, processors=kept.processors)
     processors = _processors(request, placement, ranks)
     environment, diagnostics = bind_parameters(program, request.defines, processors)
     if has_errors(diagnostics):
-        raise ProgramRefused(render(diagnostics, {request.program: text}), UsageError.exit_code)
+        raise ProgramRefused(render_diagnostics(diagnostics, {request.program: text}), UsageError.exit_code)
     threads = dict.fromkeys(key.label for key in placement.keys)
     options = resolve(program.options, request.options, threads)
     check_trace(request.trace)
@@ -209,7 +209,7 @@ def _checked(path: str, kept: str | None = None) -> tuple[ResolvedProgram, str, 
     text, wrong = read_program(path) if kept is None else (kept, ())
     result = check_program(text, path, modules=Finder())
     diagnostics = wrong or result.diagnostics
-    words = render(diagnostics, {path: text})
+    words = render_diagnostics(diagnostics, {path: text})
     if result.program is None or has_errors(diagnostics):
         raise ProgramRefused(words, ProgramError.exit_code)
     return result.program, text, words

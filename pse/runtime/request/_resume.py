@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from pse.errors import UsageError
 from pse.language import bind_parameters
 from pse.language.check import Assign, For, ResolvedProgram, Tag, While
-from pse.language.types import Value, evaluate, names
-from pse.program import Liveness, analyse_run, entry_names
+from pse.language.types import Value, evaluate, names_in
+from pse.program import Liveness, analyse_run_liveness, entry_names
 from pse.runtime.checkpoint._files import Directory
 from pse.runtime.checkpoint._manifest import MANIFEST, CheckpointRefused, Manifest, checksum_of, set_of_letter
 from pse.runtime.checkpoint._reader import read_manifest, verify
@@ -207,7 +207,7 @@ def check_processors(program: ResolvedProgram, environment: Mapping[str, Value],
     changed = {name for name, value in before.items() if environment[name] != value}
     if not changed:
         return
-    live = analyse_run(program, together=True)
+    live = analyse_run_liveness(program, together=True)
     changed |= _computed(live, changed)
     obstacles = _obstacles(live, manifest.point, before, environment, changed)
     for reason in (*_letters(manifest, before, environment), *obstacles):
@@ -221,7 +221,7 @@ def _computed(live: Liveness, changed: set[str]) -> set[str]:
     """Scalars that the program computes from such names, and from one another."""
     found = set(changed)
     assigns = [step.statement for step in live.walk.steps if isinstance(step.statement, Assign)]
-    while more := {a.tag for a in assigns if names(a.value) & found} - found:
+    while more := {a.tag for a in assigns if names_in(a.value) & found} - found:
         found |= more
     return found
 
@@ -268,7 +268,7 @@ def _difference(
     partitions = tag.type.distribution.partition or "procs"
     if tag.type.distribution.distributed and tag.type.scalar and before[partitions] != now[partitions]:
         return f"has a value for each of {before[partitions]} partitions; now there are {now[partitions]}"
-    if any(names(extent) & changed for extent in tag.type.shape or ()):
+    if any(names_in(extent) & changed for extent in tag.type.shape or ()):
         shapes = [[evaluate(extent, values) for extent in tag.type.shape or ()] for values in (before, now)]
         if shapes[0] != shapes[1]:
             return f"has the shape {shapes[0]} in the checkpoint; now it would be {shapes[1]}"

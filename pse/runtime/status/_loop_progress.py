@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pse.errors import EvaluationError
 from pse.language.check import CallSite, For, If, Parallel, While
-from pse.language.types import Expression, evaluate, names
+from pse.language.types import Expression, evaluate, names_in
 from pse.runtime.distribution._partition_placement import partition_counts
 from pse.runtime.plan._edges import inflight_loops, is_own
 
@@ -133,7 +133,7 @@ class LoopCounts:
         return None if lower is None or upper is None else max(0, upper - lower)
 
     def _value(self, tree: Expression) -> int | None:
-        if not names(tree) <= self.prepared.environment.keys():
+        if not names_in(tree) <= self.prepared.environment.keys():
             return None
         try:
             value = evaluate(tree, self.prepared.environment)

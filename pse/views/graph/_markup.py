@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pse.language.check import CallSite, For, If, Parallel
-from pse.program import Mark, ProgramGraph, Role, heading, node_of, shown, shown_all
+from pse.program import Mark, ProgramGraph, Role, display_name, display_names, graph_node, heading_text
 from pse.views.core._palette import GREY, colour, darker, ink
 
 
@@ -75,10 +75,10 @@ def _box(graph: ProgramGraph, step: int, opens: bool) -> Iterator[Piece]:
         yield Piece("close")
         return
     statement = graph.walk.steps[step].statement
-    lines, freed = [heading(statement, graph.tags)], graph.liveness.frees_at_exit(step)
-    lines += [f"then frees {shown_all(freed, graph.tags)}"] if freed else []
+    lines, freed = [heading_text(statement, graph.tags)], graph.liveness.frees_at_exit(step)
+    lines += [f"then frees {display_names(freed, graph.tags)}"] if freed else []
     yield Piece("open", f"step{step}", tuple(lines), parallel=isinstance(statement, Parallel))
-    if node_of(graph.walk, step) in graph.nx:
+    if graph_node(graph.walk, step) in graph.nx:
         yield Piece("node", f"c{step}", ("bounds" if isinstance(statement, For) else "condition",))
 
 
@@ -90,7 +90,7 @@ def _branch(graph: ProgramGraph, block: int, opens: bool) -> Iterator[Piece]:
         return
     freed = graph.liveness.frees_at_entry(block)
     lines = ["then" if walked.blocks[block].role is Role.THEN else "else"]
-    lines += [f"frees {shown_all(freed, graph.tags)} on entry"] if freed else []
+    lines += [f"frees {display_names(freed, graph.tags)} on entry"] if freed else []
     yield Piece("open", f"block{block}", tuple(lines)) if opens else Piece("close")
 
 
@@ -99,7 +99,7 @@ def _node(graph: ProgramGraph, step: int) -> Piece:
     assert isinstance(site, CallSite)
     data = graph.nx.nodes[site.id]
     lines = [site.label, f"{data['thread']} · line {site.span.line}"]
-    lines += [f"frees {shown_all(data['frees'], graph.tags)}"] if data["frees"] else []
+    lines += [f"frees {display_names(data['frees'], graph.tags)}"] if data["frees"] else []
     return Piece("node", f"n{site.id}", tuple(lines), graph.placement.keys.index(data["key"]))
 
 
@@ -113,7 +113,7 @@ def _legend(graph: ProgramGraph) -> Iterator[Piece]:
 def _edges(graph: ProgramGraph) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """Give source, target, label and attributes of each edge."""
     for source, target, data in graph.nx.edges(data=True):
-        name, before = shown(data["tag"], graph.tags), shown(data["source_tag"], graph.tags)
+        name, before = display_name(data["tag"], graph.tags), display_name(data["source_tag"], graph.tags)
         label = name if name == before else f"{before} ⇄ {name}"
         scalar = "[" not in data["type"] and data["distribution"] in ("@ replicated", "@ root")
         label += "" if scalar else f" {data['distribution']}"

@@ -22,13 +22,13 @@ from pse.program import (
     ProgramGraph,
     Role,
     Step,
-    defined,
-    heading,
+    defined_tags,
+    display_name,
+    display_names,
+    graph_node,
+    heading_text,
     inouts_of,
-    node_of,
     read_names,
-    shown,
-    shown_all,
     tag_text,
 )
 
@@ -148,8 +148,8 @@ class _Composer:
         """Names under which a definition is read after a swap."""
         found: dict[tuple[int, str], set[str]] = {}
         for source, _, data in self.graph.nx.edges(data=True):
-            other = shown(data["tag"], self.tags)
-            if data["tag"] != data["source_tag"] and other != shown(data["source_tag"], self.tags):
+            other = display_name(data["tag"], self.tags)
+            if data["tag"] != data["source_tag"] and other != display_name(data["source_tag"], self.tags):
                 found.setdefault((source, data["source_tag"]), set()).add(other)
         return found
 
@@ -218,7 +218,7 @@ class _Composer:
 
     def _touched(self) -> list[tuple[frozenset[str], frozenset[str]]]:
         """What each statement reads and writes, what stands inside it included."""
-        found = [(read_names(s.statement), defined(s.statement)) for s in self.walk.steps]
+        found = [(read_names(s.statement), defined_tags(s.statement)) for s in self.walk.steps]
         for step in reversed(self.walk.steps):
             around = self.walk.owner(step.id)
             if around is not None:
@@ -238,8 +238,8 @@ class _Composer:
 
     def _compound(self, step: Step, parent: Box) -> Box:
         statement, kind = step.statement, type(step.statement).__name__.lower()
-        box = self._box(heading(statement, self.tags), kind, self._foot(step), parent)
-        self.ends[node_of(self.walk, step.id)] = box.heading
+        box = self._box(heading_text(statement, self.tags), kind, self._foot(step), parent)
+        self.ends[graph_node(self.walk, step.id)] = box.heading
         self.loops[step.id] = box
         blocks = [block for block in step.blocks if any(map(self._is_drawn, self.walk.blocks[block].steps))]
         if not isinstance(statement, If) or (len(blocks) == 1 and blocks == [step.blocks[0]]):
@@ -265,7 +265,7 @@ class _Composer:
         box.foot.layer = len(box.layers) - 1
 
     def _note_entry(self, box: Box, block: int) -> None:
-        freed = shown_all(self.graph.liveness.frees_at_entry(block), self.tags)
+        freed = display_names(self.graph.liveness.frees_at_entry(block), self.tags)
         box.heading.lines += (f"frees {freed} on entry",) if freed else ()
 
     def _foot(self, step: Step) -> str:
@@ -273,13 +273,13 @@ class _Composer:
         freed, when = self.graph.liveness.frees_at_exit(step.id), "then frees"
         if isinstance(step.statement, If) and not step.statement.otherwise:
             freed, when = self.graph.liveness.frees_at_entry(step.blocks[1]), "otherwise frees"
-        return f"{when} {shown_all(freed, self.tags)}" if freed else ""
+        return f"{when} {display_names(freed, self.tags)}" if freed else ""
 
     def _call(self, site: CallSite, box: Box, layer: int) -> Call:
         data = self.graph.nx.nodes[site.id]
         thread = self.place[data["key"]]
         lines = [site.label, f"{data['thread']} · line {site.span.line}"]
-        lines += [f"frees {shown_all(data['frees'], self.tags)}"] if data["frees"] else []
+        lines += [f"frees {display_names(data['frees'], self.tags)}"] if data["frees"] else []
         call = Call(Element("call", tuple(lines), thread, box, layer))
         self.ends[site.id] = call.node
         for tag, text in self._definitions(site):
@@ -296,7 +296,8 @@ class _Composer:
                 yield output.tag, self._label(site, output.tag, tag_text(output.tag, output.type, self.tags))
             if output.reduction is not None:
                 target, operation = output.reduction.target, output.reduction.operation
-                text = f"{shown(target, self.tags)} = {operation} of {shown(output.tag, self.tags)}"
+                whole, own = display_name(target, self.tags), display_name(output.tag, self.tags)
+                text = f"{whole} = {operation} of {own}"
                 yield target, self._label(site, target, text)
         for tag in sorted(inouts_of(site) & read.keys()):
             yield tag, self._label(site, tag, tag_text(tag, self.tags[tag].type, self.tags))
