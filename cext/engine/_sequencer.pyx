@@ -16,7 +16,7 @@ from pse.memory._arena cimport Arena, pse_arena, pse_block, pse_layout
 from pse.runtime._channel cimport Board, pse_board
 from pse.trace._recorder cimport Recorder, pse_recorder
 
-cdef extern from "sequencer.h" nogil:
+cdef extern from "engine.h" nogil:
     ctypedef struct pse_instruction:
         pass
     ctypedef struct pse_term:
@@ -105,38 +105,38 @@ cdef extern from "sequencer.h" nogil:
     int PSE_RUN_ARITHMETIC, PSE_RUN_TOO_LARGE, PSE_RUN_NO_SPACE, PSE_RUN_MEMORY, PSE_RUN_BROKEN, PSE_RUN_PAUSE
     int PSE_RUN_MAIL, PSE_RUN_DEADLOCK
     int PSE_RUN_SHAPE
-    ctypedef struct pse_sequencer
-    int pse_sequencer_create(pse_sequencer **out, const pse_plan *plan, pse_board *board, pse_arena *arena,
+    ctypedef struct pse_engine
+    int pse_engine_create(pse_engine **out, const pse_plan *plan, pse_board *board, pse_arena *arena,
                              pse_recorder *recorder)
-    void pse_sequencer_destroy(pse_sequencer *sequencer)
-    void pse_sequencer_set_culprit(pse_sequencer *sequencer, const char **culprit)
-    void pse_sequencer_poison(pse_sequencer *sequencer)
-    int64_t pse_sequencer_private_buffers(const pse_sequencer *sequencer)
-    int pse_sequencer_run(pse_sequencer *sequencer, uint64_t patience)
-    const pse_call *pse_sequencer_pending(const pse_sequencer *sequencer)
-    uint64_t pse_sequencer_pending_tph(const pse_sequencer *sequencer)
-    int64_t pse_sequencer_pending_index(const pse_sequencer *sequencer)
-    int64_t pse_sequencer_pending_partition(const pse_sequencer *sequencer)
-    int32_t pse_sequencer_pending_instruction(const pse_sequencer *sequencer)
-    int pse_sequencer_module_code(const pse_sequencer *sequencer)
-    int32_t pse_sequencer_misfit(const pse_sequencer *sequencer, int64_t *piece, pse_layout *found,
+    void pse_engine_destroy(pse_engine *sequencer)
+    void pse_engine_set_culprit(pse_engine *sequencer, const char **culprit)
+    void pse_engine_poison(pse_engine *sequencer)
+    int64_t pse_engine_private_buffers(const pse_engine *sequencer)
+    int pse_engine_run(pse_engine *sequencer, uint64_t patience)
+    const pse_call *pse_engine_pending(const pse_engine *sequencer)
+    uint64_t pse_engine_pending_tph(const pse_engine *sequencer)
+    int64_t pse_engine_pending_index(const pse_engine *sequencer)
+    int64_t pse_engine_pending_partition(const pse_engine *sequencer)
+    int32_t pse_engine_pending_instruction(const pse_engine *sequencer)
+    int pse_engine_module_code(const pse_engine *sequencer)
+    int32_t pse_engine_misfit(const pse_engine *sequencer, int64_t *piece, pse_layout *found,
                                  int64_t *expected)
-    pse_block *pse_sequencer_made(const pse_sequencer *sequencer, int32_t argument)
-    pse_block *pse_sequencer_buffer(pse_sequencer *sequencer, int32_t slot)
-    void *pse_sequencer_data(pse_sequencer *sequencer, pse_block *buffer)
-    bint pse_sequencer_scalar(pse_sequencer *sequencer, int32_t expression, double *real, int64_t *integer,
+    pse_block *pse_engine_made(const pse_engine *sequencer, int32_t argument)
+    pse_block *pse_engine_buffer(pse_engine *sequencer, int32_t slot)
+    void *pse_engine_data(pse_engine *sequencer, pse_block *buffer)
+    bint pse_engine_scalar(pse_engine *sequencer, int32_t expression, double *real, int64_t *integer,
                               uint16_t *dtype)
-    bint pse_sequencer_slot_scalar(pse_sequencer *sequencer, int32_t slot, double *real, int64_t *integer,
+    bint pse_engine_slot_scalar(pse_engine *sequencer, int32_t slot, double *real, int64_t *integer,
                                    uint16_t *dtype)
-    void pse_sequencer_set_integer(pse_sequencer *sequencer, int32_t slot, int64_t value)
-    void pse_sequencer_set_real(pse_sequencer *sequencer, int32_t slot, double real, double imaginary,
+    void pse_engine_set_integer(pse_engine *sequencer, int32_t slot, int64_t value)
+    void pse_engine_set_real(pse_engine *sequencer, int32_t slot, double real, double imaginary,
                                 bint complex_value)
-    bint pse_sequencer_set_bytes(pse_sequencer *sequencer, int32_t slot, const char *data, uint64_t size)
-    void pse_sequencer_enter(pse_sequencer *sequencer)
-    bint pse_sequencer_rest(pse_sequencer *sequencer)
-    bint pse_sequencer_pending_is_parked(const pse_sequencer *sequencer)
-    uint64_t pse_sequencer_pending_key(const pse_sequencer *sequencer)
-    void pse_sequencer_abandon_module(pse_sequencer *sequencer)
+    bint pse_engine_set_bytes(pse_engine *sequencer, int32_t slot, const char *data, uint64_t size)
+    bint pse_engine_enter(pse_engine *sequencer)
+    bint pse_engine_rest(pse_engine *sequencer)
+    bint pse_engine_pending_is_parked(const pse_engine *sequencer)
+    uint64_t pse_engine_pending_key(const pse_engine *sequencer)
+    void pse_engine_abandon_module(pse_engine *sequencer)
     ctypedef struct pse_messaging_side:
         uint32_t partition, site, kind, extra, type
         uint64_t bytes
@@ -148,47 +148,47 @@ cdef extern from "sequencer.h" nogil:
         pse_messaging_side here, there
     ctypedef struct pse_messaging_wait:
         pass
-    const pse_messaging_fault *pse_sequencer_mail_fault(const pse_sequencer *sequencer)
-    bint pse_sequencer_mail_is_empty(pse_sequencer *sequencer)
+    const pse_messaging_fault *pse_engine_mail_fault(const pse_engine *sequencer)
+    bint pse_engine_mail_is_empty(pse_engine *sequencer)
     ctypedef struct pse_messaging_saved:
         uint32_t scope, partition, is_message, sender "from", number, site, collective, extra, type
         uint64_t bytes
         const void *data
-    size_t pse_sequencer_kept(const pse_sequencer *sequencer, pse_messaging_saved *rows, size_t limit)
-    bint pse_sequencer_put_kept(pse_sequencer *sequencer, const pse_messaging_saved *row)
-    void pse_sequencer_traffic(const pse_sequencer *sequencer, uint64_t *posted, uint64_t *delivered)
-    const pse_messaging_wait *pse_sequencer_waits(const pse_sequencer *sequencer, size_t *count)
-    void pse_sequencer_serve(pse_sequencer *sequencer)
+    size_t pse_engine_kept(const pse_engine *sequencer, pse_messaging_saved *rows, size_t limit)
+    bint pse_engine_put_kept(pse_engine *sequencer, const pse_messaging_saved *row)
+    void pse_engine_traffic(const pse_engine *sequencer, uint64_t *posted, uint64_t *delivered)
+    const pse_messaging_wait *pse_engine_waits(const pse_engine *sequencer, size_t *count)
+    bint pse_engine_serve(pse_engine *sequencer)
     const void *pse_messaging_services()
-    void pse_sequencer_complete(pse_sequencer *sequencer, uint64_t copied)
-    void pse_sequencer_pin(pse_sequencer *sequencer, pse_block *buffer)
-    void pse_sequencer_unpin(pse_sequencer *sequencer, pse_block *buffer)
-    void pse_sequencer_set_due(pse_sequencer *sequencer, uint64_t rounds)
-    uint64_t pse_sequencer_rounds(const pse_sequencer *sequencer)
-    int32_t pse_sequencer_point(const pse_sequencer *sequencer)
-    void pse_sequencer_take_all(pse_sequencer *sequencer)
-    bint pse_sequencer_start_at(pse_sequencer *sequencer, int32_t point, uint64_t rounds)
-    void pse_sequencer_succeed(pse_sequencer *sequencer, const pse_sequencer *before)
-    const uint64_t *pse_sequencer_loads(const pse_sequencer *sequencer)
-    void pse_sequencer_inherit(pse_sequencer *sequencer, int32_t slot, pse_sequencer *before, int32_t source)
-    void pse_sequencer_abandon(pse_sequencer *sequencer)
-    uint64_t pse_sequencer_lend(pse_sequencer *sequencer, pse_block *buffer)
-    pse_block *pse_sequencer_lent(const pse_sequencer *sequencer, uint64_t handle)
+    void pse_engine_complete(pse_engine *sequencer, uint64_t copied)
+    void pse_engine_pin(pse_engine *sequencer, pse_block *buffer)
+    void pse_engine_unpin(pse_engine *sequencer, pse_block *buffer)
+    void pse_engine_set_due(pse_engine *sequencer, uint64_t rounds)
+    uint64_t pse_engine_rounds(const pse_engine *sequencer)
+    int32_t pse_engine_point(const pse_engine *sequencer)
+    void pse_engine_take_all(pse_engine *sequencer)
+    bint pse_engine_start_at(pse_engine *sequencer, int32_t point, uint64_t rounds)
+    void pse_engine_succeed(pse_engine *sequencer, const pse_engine *before)
+    const uint64_t *pse_engine_loads(const pse_engine *sequencer)
+    void pse_engine_inherit(pse_engine *sequencer, int32_t slot, pse_engine *before, int32_t source)
+    void pse_engine_abandon(pse_engine *sequencer)
+    uint64_t pse_engine_lend(pse_engine *sequencer, pse_block *buffer)
+    pse_block *pse_engine_lent(const pse_engine *sequencer, uint64_t handle)
     int PSE_SLOT_EMPTY, PSE_SLOT_SCALAR, PSE_SLOT_BUFFER, PSE_SLOT_PIECES
-    int pse_sequencer_slot_kind(const pse_sequencer *sequencer, int32_t slot, uint32_t *pieces)
-    pse_block *pse_sequencer_slot_piece(const pse_sequencer *sequencer, int32_t slot, uint32_t index,
+    int pse_engine_slot_kind(const pse_engine *sequencer, int32_t slot, uint32_t *pieces)
+    pse_block *pse_engine_slot_piece(const pse_engine *sequencer, int32_t slot, uint32_t index,
                                         double *real, int64_t *integer, uint16_t *dtype)
-    pse_block *pse_sequencer_make_buffer(pse_sequencer *sequencer, const pse_layout *layout)
-    void pse_sequencer_set_buffer(pse_sequencer *sequencer, int32_t slot, pse_block *buffer)
-    bint pse_sequencer_set_pieces(pse_sequencer *sequencer, int32_t slot, uint32_t count)
-    void pse_sequencer_set_piece(pse_sequencer *sequencer, int32_t slot, uint32_t index, pse_block *buffer,
+    pse_block *pse_engine_make_buffer(pse_engine *sequencer, const pse_layout *layout)
+    void pse_engine_set_buffer(pse_engine *sequencer, int32_t slot, pse_block *buffer)
+    bint pse_engine_set_pieces(pse_engine *sequencer, int32_t slot, uint32_t count)
+    void pse_engine_set_piece(pse_engine *sequencer, int32_t slot, uint32_t index, pse_block *buffer,
                                  const double *real, int64_t integer, uint16_t dtype)
-    void pse_sequencer_skip(pse_sequencer *sequencer, uint32_t loop, uint64_t iterations)
-    size_t pse_sequencer_outbox(pse_sequencer *sequencer, pse_outgoing **out)
-    void pse_sequencer_sent(pse_sequencer *sequencer, pse_block *buffer)
-    pse_block *pse_sequencer_receive_buffer(pse_sequencer *sequencer, const pse_layout *layout,
+    void pse_engine_skip(pse_engine *sequencer, uint32_t loop, uint64_t iterations)
+    size_t pse_engine_outbox(pse_engine *sequencer, pse_outgoing **out)
+    void pse_engine_sent(pse_engine *sequencer, pse_block *buffer)
+    pse_block *pse_engine_receive_buffer(pse_engine *sequencer, const pse_layout *layout,
                                             const pse_message *message)
-    void pse_sequencer_deliver(pse_sequencer *sequencer, const pse_message *message)
+    void pse_engine_deliver(pse_engine *sequencer, const pse_message *message)
 
 # What `run` returns.
 RUN_DONE = PSE_RUN_DONE
@@ -370,7 +370,7 @@ cdef class Buffer:
 cdef class Sequencer:
     """Runs a plan.  `run` returns one of the RUN_ codes."""
 
-    cdef pse_sequencer *sequencer
+    cdef pse_engine *sequencer
     cdef readonly Plan plan
     cdef readonly Board board
     cdef object arena, recorder
@@ -385,22 +385,22 @@ cdef class Sequencer:
             records = recorder.recorder
         self.plan, self.board, self.arena, self.recorder = plan, board, arena, recorder
         self.unpinned = []
-        if pse_sequencer_create(&self.sequencer, &plan.plan, board.open_board(), mapped, records) != 0:
+        if pse_engine_create(&self.sequencer, &plan.plan, board.open_board(), mapped, records) != 0:
             raise MemoryError("no memory left for the sequencer")
         if culprit:
-            pse_sequencer_set_culprit(self.sequencer, <const char **>culprit)
+            pse_engine_set_culprit(self.sequencer, <const char **>culprit)
 
     def __dealloc__(self):
         if self.sequencer is not NULL:
             self._unpin()
-            pse_sequencer_destroy(self.sequencer)
+            pse_engine_destroy(self.sequencer)
 
     def run(self, uint64_t patience=0):
         """Run until the caller is needed; sleep at most `patience` ns at a time (0: no limit)."""
         cdef int result
         self._unpin()
         with nogil:
-            result = pse_sequencer_run(self.sequencer, patience)
+            result = pse_engine_run(self.sequencer, patience)
         return result
 
     def poison(self):
@@ -408,20 +408,20 @@ cdef class Sequencer:
 
         For tests; `Arena.poison` does the same with the buffers of the arena.
         """
-        pse_sequencer_poison(self.sequencer)
+        pse_engine_poison(self.sequencer)
 
     @property
     def private_buffers(self):
         """How many private buffers somebody holds: none once the work is done."""
         self._unpin()
-        return pse_sequencer_private_buffers(self.sequencer)
+        return pse_engine_private_buffers(self.sequencer)
 
     def misfit(self):
         """Give (slot, piece or -1, shape found, shape expected) of the array that doesn't fit its call."""
         cdef int64_t piece
         cdef int64_t expected[8]
         cdef pse_layout found
-        cdef int32_t slot = pse_sequencer_misfit(self.sequencer, &piece, &found, expected)
+        cdef int32_t slot = pse_engine_misfit(self.sequencer, &piece, &found, expected)
         axes = range(found.ndim)
         return slot, piece, tuple(found.shape[i] for i in axes), tuple(expected[i] for i in axes)
 
@@ -429,7 +429,7 @@ cdef class Sequencer:
 
     def pending(self):
         """Give (call site, first argument, number of arguments) of the call `run` returned for, or None."""
-        cdef const pse_call *call = pse_sequencer_pending(self.sequencer)
+        cdef const pse_call *call = pse_engine_pending(self.sequencer)
         if call is NULL:
             return None
         return call.site, call.first_argument, call.arguments
@@ -437,47 +437,47 @@ cdef class Sequencer:
     @property
     def pending_tph(self):
         """TPH of the pending call."""
-        return pse_sequencer_pending_tph(self.sequencer)
+        return pse_engine_pending_tph(self.sequencer)
 
     @property
     def pending_index(self):
         """Loop counter of the pending call's TPH, -1 outside loops."""
-        return pse_sequencer_pending_index(self.sequencer)
+        return pse_engine_pending_index(self.sequencer)
 
     @property
     def pending_partition(self):
         """Partition of the pending call, where it is one of several of this rank; else -1."""
-        return pse_sequencer_pending_partition(self.sequencer)
+        return pse_engine_pending_partition(self.sequencer)
 
     @property
     def pending_instruction(self):
         """Where in the plan's code the sequencer stopped."""
-        return pse_sequencer_pending_instruction(self.sequencer)
+        return pse_engine_pending_instruction(self.sequencer)
 
     @property
     def module_code(self):
         """What the failed compiled module returned."""
-        return pse_sequencer_module_code(self.sequencer)
+        return pse_engine_module_code(self.sequencer)
 
     def read(self, int32_t slot, bint writable):
         """Give the Buffer of an input slot of the pending call."""
-        return self._wrap(pse_sequencer_buffer(self.sequencer, slot), writable)
+        return self._wrap(pse_engine_buffer(self.sequencer, slot), writable)
 
     def made(self, int32_t argument):
         """Give the Buffer that was allocated for an output of the pending call."""
-        return self._wrap(pse_sequencer_made(self.sequencer, argument), True)
+        return self._wrap(pse_engine_made(self.sequencer, argument), True)
 
     cdef _wrap(self, pse_block *block, bint writable):
         if block is NULL:
             return None
         cdef Buffer buffer = Buffer()
         buffer.owner, buffer.block, buffer.layout, buffer.writable = self, block, block.layout, writable
-        buffer.data = pse_sequencer_data(self.sequencer, block)
+        buffer.data = pse_engine_data(self.sequencer, block)
         return buffer
 
     def keep(self, Buffer buffer):
         """Module code kept an array beyond its call: hold the buffer until the array is gone."""
-        pse_sequencer_pin(self.sequencer, buffer.block)
+        pse_engine_pin(self.sequencer, buffer.block)
         buffer.pinned = True
 
     cdef forget(self, pse_block *block):
@@ -485,14 +485,14 @@ cdef class Sequencer:
 
     cdef _unpin(self):
         while self.unpinned:
-            pse_sequencer_unpin(self.sequencer, <pse_block *><uintptr_t>self.unpinned.pop())
+            pse_engine_unpin(self.sequencer, <pse_block *><uintptr_t>self.unpinned.pop())
 
     def scalar(self, int32_t expression):
         """Evaluate a scalar argument of the pending call; raises ArithmeticError."""
         cdef double real[2]
         cdef int64_t integer = 0
         cdef uint16_t dtype = 0
-        if not pse_sequencer_scalar(self.sequencer, expression, real, &integer, &dtype):
+        if not pse_engine_scalar(self.sequencer, expression, real, &integer, &dtype):
             raise ArithmeticError("an argument divides by zero or leaves its domain")
         return integer if dtype == I64 else complex(real[0], real[1]) if dtype == C128 else real[0]
 
@@ -501,51 +501,52 @@ cdef class Sequencer:
         cdef double real[2]
         cdef int64_t integer = 0
         cdef uint16_t dtype = 0
-        pse_sequencer_slot_scalar(self.sequencer, slot, real, &integer, &dtype)
+        pse_engine_slot_scalar(self.sequencer, slot, real, &integer, &dtype)
         return integer if dtype == I64 else complex(real[0], real[1]) if dtype == C128 else real[0]
 
     def set_scalar(self, int32_t slot, value):
         """Store a scalar result of the pending call."""
         if isinstance(value, int):
-            pse_sequencer_set_integer(self.sequencer, slot, value)
+            pse_engine_set_integer(self.sequencer, slot, value)
         elif isinstance(value, complex):
-            pse_sequencer_set_real(self.sequencer, slot, value.real, value.imag, True)
+            pse_engine_set_real(self.sequencer, slot, value.real, value.imag, True)
         else:
-            pse_sequencer_set_real(self.sequencer, slot, value, 0, False)
+            pse_engine_set_real(self.sequencer, slot, value, 0, False)
 
     def set_object(self, int32_t slot, bytes data):
         """Store an object's bytes as a result of the pending call."""
-        if not pse_sequencer_set_bytes(self.sequencer, slot, data, len(data)):
+        if not pse_engine_set_bytes(self.sequencer, slot, data, len(data)):
             raise MemoryError(f"no memory left for an object of {len(data)} bytes")
 
     def enter(self):
         """The pending Python module starts."""
-        pse_sequencer_enter(self.sequencer)
+        if not pse_engine_enter(self.sequencer):
+            raise MemoryError("no memory left to call a Python module")
 
     def rest(self):
         """It returned, or waits: true if its partition rests until what it posted is complete.
 
         Then `run`, which returns RUN_PYTHON for the same call once more, and `parked` is true.
         """
-        return bool(pse_sequencer_rest(self.sequencer))
+        return bool(pse_engine_rest(self.sequencer))
 
     @property
     def parked(self):
         """Whether the pending call ran before and goes on."""
-        return bool(pse_sequencer_pending_is_parked(self.sequencer))
+        return bool(pse_engine_pending_is_parked(self.sequencer))
 
     @property
     def pending_key(self):
         """What tells parked calls apart."""
-        return pse_sequencer_pending_key(self.sequencer)
+        return pse_engine_pending_key(self.sequencer)
 
     def abandon_module(self):
         """The pending Python module raised."""
-        pse_sequencer_abandon_module(self.sequencer)
+        pse_engine_abandon_module(self.sequencer)
 
     def mail_fault(self):
         """Say what went wrong among partitions: kind, numbers, and the two sides as tuples."""
-        cdef const pse_messaging_fault *fault = pse_sequencer_mail_fault(self.sequencer)
+        cdef const pse_messaging_fault *fault = pse_engine_mail_fault(self.sequencer)
         return {
             "kind": fault.kind, "tag": fault.tag, "partitions": fault.partitions, "peer": fault.peer,
             "index": fault.index, "tph": fault.tph, "here": _side(&fault.here), "there": _side(&fault.there),
@@ -553,23 +554,23 @@ cdef class Sequencer:
 
     def mail_is_empty(self):
         """Whether every message among partitions was received, or will be; if not, mail_fault names one."""
-        return bool(pse_sequencer_mail_is_empty(self.sequencer))
+        return bool(pse_engine_mail_is_empty(self.sequencer))
 
     @property
     def traffic(self):
         """How many messages this rank has posted, and how many were delivered to it."""
         cdef uint64_t posted = 0, delivered = 0
-        pse_sequencer_traffic(self.sequencer, &posted, &delivered)
+        pse_engine_traffic(self.sequencer, &posted, &delivered)
         return posted, delivered
 
     def kept(self):
         """Give what boxes of partitions hold at a pause: the fields of pse_messaging_saved, the data as bytes."""
-        cdef size_t count = pse_sequencer_kept(self.sequencer, NULL, 0), i
+        cdef size_t count = pse_engine_kept(self.sequencer, NULL, 0), i
         cdef pse_messaging_saved *rows = <pse_messaging_saved *>malloc(count * sizeof(pse_messaging_saved))
         cdef list found = []
         if rows is NULL and count > 0:
             raise MemoryError("no memory left for messages among partitions")
-        pse_sequencer_kept(self.sequencer, rows, count)
+        pse_engine_kept(self.sequencer, rows, count)
         try:
             for i in range(count):
                 found.append((rows[i].scope, rows[i].partition, rows[i].is_message, rows[i].sender,
@@ -586,81 +587,84 @@ cdef class Sequencer:
         (kept.scope, kept.partition, kept.is_message, kept.sender, kept.number, kept.site, kept.collective,
          kept.extra, kept.type, data) = row
         kept.bytes, kept.data = len(data), <const char *>data
-        if not pse_sequencer_put_kept(self.sequencer, &kept):
+        if not pse_engine_put_kept(self.sequencer, &kept):
             raise MemoryError("no memory left for messages among partitions")
 
     def waits(self):
         """After RUN_DEADLOCK: rows of struct pse_messaging_wait, as bytes."""
         cdef size_t count = 0
-        cdef const pse_messaging_wait *rows = pse_sequencer_waits(self.sequencer, &count)
+        cdef const pse_messaging_wait *rows = pse_engine_waits(self.sequencer, &count)
         return (<const char *>rows)[:count * sizeof(pse_messaging_wait)] if count else b""
 
     def serve(self):
         """After RUN_DONE: take messages and answer other ranks."""
+        cdef bint fine
         with nogil:
-            pse_sequencer_serve(self.sequencer)
+            fine = pse_engine_serve(self.sequencer)
+        if not fine:
+            raise MemoryError("no memory left for messages of other ranks")
 
     def complete(self, uint64_t copied=0):
         """It returned, having made the engine copy so many bytes; `run` goes on after the call."""
-        pse_sequencer_complete(self.sequencer, copied)
+        pse_engine_complete(self.sequencer, copied)
 
     # Pauses: what concerns slots is about the program itself, where it stands at a pause
 
     def set_due(self, uint64_t rounds):
         """Return at the pause with this number (0: at none); they are counted from 1."""
-        pse_sequencer_set_due(self.sequencer, rounds)
+        pse_engine_set_due(self.sequencer, rounds)
 
     @property
     def rounds(self):
         """Pauses passed so far."""
-        return pse_sequencer_rounds(self.sequencer)
+        return pse_engine_rounds(self.sequencer)
 
     @property
     def point(self):
         """Which pause `run` returned for: the number of its statement."""
-        return pse_sequencer_point(self.sequencer)
+        return pse_engine_point(self.sequencer)
 
     def take_all(self):
         """Messages that came and were not used yet leave their queues."""
-        pse_sequencer_take_all(self.sequencer)
+        pse_engine_take_all(self.sequencer)
 
     def start_at(self, int32_t point, uint64_t rounds):
         """Begin right after a pause, the slots still empty; false if there is no such pause."""
-        return bool(pse_sequencer_start_at(self.sequencer, point, rounds))
+        return bool(pse_engine_start_at(self.sequencer, point, rounds))
 
     def succeed(self, Sequencer before):
         """Take over from another that stands at a pause; counts go on."""
-        pse_sequencer_succeed(self.sequencer, before.sequencer)
+        pse_engine_succeed(self.sequencer, before.sequencer)
 
     def loads(self):
         """Give the CPU time (ns) that the calls of each partition took in this rank so far."""
-        cdef const uint64_t *loads = pse_sequencer_loads(self.sequencer)
+        cdef const uint64_t *loads = pse_engine_loads(self.sequencer)
         return [loads[i] for i in range(self.plan.plan.loads_count)]
 
     def inherit(self, int32_t slot, Sequencer before, int32_t source):
         """Take over what a slot of the sequencer before holds."""
-        pse_sequencer_inherit(self.sequencer, slot, before.sequencer, source)
+        pse_engine_inherit(self.sequencer, slot, before.sequencer, source)
 
     def abandon(self):
         """Drop what slots still hold: others have taken over."""
-        pse_sequencer_abandon(self.sequencer)
+        pse_engine_abandon(self.sequencer)
 
     def lend(self, Buffer buffer):
         """Give a handle by which another rank of the node gets the buffer, 0 if it is this rank's own."""
-        return pse_sequencer_lend(self.sequencer, buffer.block)
+        return pse_engine_lend(self.sequencer, buffer.block)
 
     def lent(self, uint64_t handle):
         """Give the Buffer that another rank has lent; it must be put into a slot."""
-        return self._wrap(pse_sequencer_lent(self.sequencer, handle), False)
+        return self._wrap(pse_engine_lent(self.sequencer, handle), False)
 
     def skip(self, uint32_t loop, uint64_t iterations):
         """Leave out the first iterations of an inflight loop when it runs next."""
-        pse_sequencer_skip(self.sequencer, loop, iterations)
+        pse_engine_skip(self.sequencer, loop, iterations)
 
     def slot_value(self, int32_t slot):
         """Give what a slot holds: None, a number, a Buffer, or a list of these (pieces)."""
         cdef uint32_t count = 0, i
-        cdef int kind = pse_sequencer_slot_kind(self.sequencer, slot, &count)
+        cdef int kind = pse_engine_slot_kind(self.sequencer, slot, &count)
         if kind == PSE_SLOT_SCALAR:
             return self.slot_scalar(slot)
         if kind == PSE_SLOT_BUFFER:
@@ -673,7 +677,7 @@ cdef class Sequencer:
         cdef double real[2]
         cdef int64_t integer = 0
         cdef uint16_t dtype = 0
-        cdef pse_block *block = pse_sequencer_slot_piece(self.sequencer, slot, index, real, &integer, &dtype)
+        cdef pse_block *block = pse_engine_slot_piece(self.sequencer, slot, index, real, &integer, &dtype)
         if block is not NULL:
             return self._wrap(block, False)
         return integer if dtype == I64 else complex(real[0], real[1]) if dtype == C128 else real[0]
@@ -682,7 +686,7 @@ cdef class Sequencer:
         """Make a Buffer (C-ordered) for `put`; it must be put into a slot."""
         cdef pse_layout layout
         fill_layout(&layout, dtype, itemsize, shape)
-        cdef pse_block *block = pse_sequencer_make_buffer(self.sequencer, &layout)
+        cdef pse_block *block = pse_engine_make_buffer(self.sequencer, &layout)
         if block is NULL:
             raise MemoryError("no memory left for an array that is put back")
         return self._wrap(block, True)
@@ -690,9 +694,9 @@ cdef class Sequencer:
     def put(self, int32_t slot, value):
         """Put a number, a Buffer of `new_buffer`, or a list of these (pieces) into a slot."""
         if isinstance(value, Buffer):
-            pse_sequencer_set_buffer(self.sequencer, slot, (<Buffer>value).block)
+            pse_engine_set_buffer(self.sequencer, slot, (<Buffer>value).block)
         elif isinstance(value, list):
-            if not pse_sequencer_set_pieces(self.sequencer, slot, len(value)):
+            if not pse_engine_set_pieces(self.sequencer, slot, len(value)):
                 raise MemoryError("no memory left for a list of pieces")
             for index, piece in enumerate(value):
                 self._put_piece(slot, index, piece)
@@ -703,12 +707,12 @@ cdef class Sequencer:
         cdef double real[2]
         real[0] = real[1] = 0
         if isinstance(value, Buffer):
-            pse_sequencer_set_piece(self.sequencer, slot, index, (<Buffer>value).block, real, 0, 0)
+            pse_engine_set_piece(self.sequencer, slot, index, (<Buffer>value).block, real, 0, 0)
         elif isinstance(value, int):
-            pse_sequencer_set_piece(self.sequencer, slot, index, NULL, real, value, I64)
+            pse_engine_set_piece(self.sequencer, slot, index, NULL, real, value, I64)
         else:
             real[0], real[1] = value.real, value.imag
-            pse_sequencer_set_piece(self.sequencer, slot, index, NULL, real, 0,
+            pse_engine_set_piece(self.sequencer, slot, index, NULL, real, 0,
                                     C128 if isinstance(value, complex) else F64)
 
     # Transport between nodes
@@ -716,7 +720,7 @@ cdef class Sequencer:
     def outbox(self):
         """Take what goes to other nodes: a list of (rank, message bytes, Buffer or None)."""
         cdef pse_outgoing *entries
-        cdef size_t count = pse_sequencer_outbox(self.sequencer, &entries), i
+        cdef size_t count = pse_engine_outbox(self.sequencer, &entries), i
         cdef list out = []
         cdef Buffer buffer
         for i in range(count):
@@ -732,7 +736,7 @@ cdef class Sequencer:
 
     def sent(self, Buffer buffer):
         """A Buffer of the outbox is on its way for good."""
-        pse_sequencer_sent(self.sequencer, buffer.block)
+        pse_engine_sent(self.sequencer, buffer.block)
 
     def receive_buffer(self, bytes message, int dtype, int itemsize, tuple shape):
         """Make a Buffer for an arriving array (C-ordered)."""
@@ -741,7 +745,7 @@ cdef class Sequencer:
         cdef int64_t stride
         self._head(message, &head)
         stride = fill_layout(&layout, dtype, itemsize, shape)
-        cdef pse_block *block = pse_sequencer_receive_buffer(self.sequencer, &layout, &head)
+        cdef pse_block *block = pse_engine_receive_buffer(self.sequencer, &layout, &head)
         if block is NULL:
             raise MemoryError(f"no memory left for {stride} bytes that arrive from rank {head.source}")
         return self._wrap(block, True)
@@ -753,7 +757,7 @@ cdef class Sequencer:
         if buffer is not None:
             head.value.pointer = buffer.block
         with nogil:
-            pse_sequencer_deliver(self.sequencer, &head)
+            pse_engine_deliver(self.sequencer, &head)
 
     cdef _head(self, bytes message, pse_message *head):
         if len(message) != sizeof(pse_message):

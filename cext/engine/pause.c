@@ -4,10 +4,15 @@
  * of this rank: a checkpoint writes it down, rebalancing hands it to another rank's sequencer.  Every rank
  * passes the same pauses in the same order.
  */
-#include "state.h"
+#include "pause.h"
+
+#include <string.h>
+
+#include "state/engine_state.h"
+#include "state/slots.h"
 
 /* Whether something is under way to this context. */
-static bool expecting(const pse_sequencer *s, const pse_context *context)
+static bool expecting(const pse_engine *s, const pse_context *context)
 {
     for (uint32_t slot = 0; slot < s->plan->slots; slot++)
         if (context->slots[slot].state == VALUE_AWAITED)
@@ -15,57 +20,57 @@ static bool expecting(const pse_sequencer *s, const pse_context *context)
     return context->unwanted != NULL || context->children > 0;
 }
 
-int pause_step(pse_sequencer *s, pse_context *context, int *result)
+int pse_engine_pause_step(pse_engine *s, pse_context *context, int *result)
 {
     bool always = s->plan->instructions[context->pc].b != 0;
-    bool due = s->due != 0 && (always || s->rounds + 1 >= s->due);
+    bool due = s->pause.due != 0 && (always || s->pause.rounds + 1 >= s->pause.due);
     if (due && !context->paused) {
-        if (expecting(s, context) || s->overflow_count > 0 || s->held_up != NULL)
+        if (expecting(s, context) || s->posting.overflow_count > 0 || s->forwarding.held_up.first != NULL)
             return PROGRESS_BLOCKED;
         context->paused = 1;
-        s->pending_context = context;
-        s->pending_call = NULL;
+        s->pending.context = context;
+        s->pending.call = NULL;
         *result = PSE_RUN_PAUSE;
         return PROGRESS_CALLER;
     }
     context->paused = 0;
-    s->rounds++;
+    s->pause.rounds++;
     context->pc++;
     return PROGRESS_RAN;
 }
 
-void pse_sequencer_set_due(pse_sequencer *s, uint64_t rounds)
+void pse_engine_set_due(pse_engine *s, uint64_t rounds)
 {
-    s->due = rounds;
+    s->pause.due = rounds;
 }
 
-uint64_t pse_sequencer_rounds(const pse_sequencer *s)
+uint64_t pse_engine_rounds(const pse_engine *s)
 {
-    return s->rounds;
+    return s->pause.rounds;
 }
 
-int32_t pse_sequencer_point(const pse_sequencer *s)
+int32_t pse_engine_point(const pse_engine *s)
 {
-    return s->plan->instructions[s->pending_context->pc].a;
+    return s->plan->instructions[s->pending.context->pc].a;
 }
 
 /* Messages that came and were not used yet leave their queues: whoever goes on from here starts with none. */
-void pse_sequencer_take_all(pse_sequencer *s)
+void pse_engine_take_all(pse_engine *s)
 {
     for (uint32_t slot = 0; slot < s->plan->slots; slot++)
-        value_take(s, &s->pending_context->slots[slot]);
+        pse_engine_value_take(s, &s->pending.context->slots[slot]);
 }
 
 /* Begin at a pause of an earlier run of the same program, with what the caller puts into the slots. */
-bool pse_sequencer_start_at(pse_sequencer *s, int32_t point, uint64_t rounds)
+bool pse_engine_start_at(pse_engine *s, int32_t point, uint64_t rounds)
 {
     for (uint32_t i = 0; i < s->plan->instructions_count; i++) {
         const pse_instruction *at = &s->plan->instructions[i];
         if (at->operation != PSE_OP_PAUSE || at->a != point)
             continue;
-        s->oldest->pc = (int32_t)i + 1;
-        s->pending_context = s->oldest;
-        s->rounds = rounds + 1;
+        s->contexts.oldest->pc = (int32_t)i + 1;
+        s->pending.context = s->contexts.oldest;
+        s->pause.rounds = rounds + 1;
         return true;
     }
     return false;
@@ -73,16 +78,18 @@ bool pse_sequencer_start_at(pse_sequencer *s, int32_t point, uint64_t rounds)
 
 /* Take over from a sequencer of the same rank that stands at a pause and owes nobody anything: its counts go
  * on, but for those of queues, which are empty (pse_board_forget_taken). */
-void pse_sequencer_succeed(pse_sequencer *s, const pse_sequencer *before)
+void pse_engine_succeed(pse_engine *s, const pse_engine *before)
 {
     for (uint32_t loop = 0; loop < s->plan->loops_count; loop++) {
-        s->loops[loop].ordinals = before->loops[loop].ordinals;
-        s->loops[loop].done = before->loops[loop].done;
+        s->iterations.loops[loop].ordinals = before->iterations.loops[loop].ordinals;
+        s->iterations.loops[loop].done = before->iterations.loops[loop].done;
     }
-    memcpy(s->sequences, before->sequences, s->plan->ranks * sizeof *s->sequences);
-    s->oldest->executed = before->oldest->executed;
-    s->oldest->turns = before->oldest->turns;
-    s->quiet.mine = before->quiet.mine;
-    s->quiet.round = before->quiet.round;
-    s->rounds = before->rounds + 1;
+    memcpy(s->posting.sequences, before->posting.sequences, s->plan->ranks * sizeof *s->posting.sequences);
+    s->contexts.oldest->executed = before->contexts.oldest->executed;
+    s->contexts.oldest->turns = before->contexts.oldest->turns;
+    s->deadlock.activity = before->deadlock.activity;
+    s->posting.posted = before->posting.posted;
+    s->posting.delivered = before->posting.delivered;
+    s->deadlock.round = before->deadlock.round;
+    s->pause.rounds = before->pause.rounds + 1;
 }

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "faults.h"
+#include "signal_safe_text.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "signal_safe_text.h"
 
 /* The kernel's struct pidfd_info in its first form (Linux 6.15 tells the exit code); older headers don't have
  * it. */

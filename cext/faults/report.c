@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "signal_safe_text.h"
 
 #define DRAIN_MILLISECONDS 50
 #define ABORT_MILLISECONDS 1000 /* hydra needs some ten of them to end the job */

@@ -3,6 +3,7 @@
 #include "collectives/operators.h"
 #include "collectives/progress.h"
 #include "collectives/reductions.h"
+#include "collectives/schedule.h"
 #include "mailbox.h"
 #include "matching.h"
 #include "sending.h"

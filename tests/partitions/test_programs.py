@@ -278,13 +278,20 @@ def test_a_message_that_an_iteration_left_is_named_where_partitions_move():
         play(body, place="three", balance=1, decide=lambda: anywhere(1))
 
 
-def test_what_must_be_received_before_a_pause_and_is_not_is_a_deadlock():
-    """An array that lies in the arena is read where it is, so its sender waits."""
-    body = """
+def later(rounds: str) -> str:
+    """A program that receives in a round what the one before has sent, where it lies in the arena."""
+    return f"""
       thread_A py.make(seed, N) -> x
       thread_A scatter(x) -> xs @ block(0)
-      for k in 0 .. 2 { PARALLEL over P { thread_B c.later(k, xs) } }
+      for k in 0 .. {rounds} {{ PARALLEL over P {{ thread_B c.later(k, xs) }} }}
+      thread_A gather(xs) -> ys
+      thread_A py.keep("y", ys)
     """
-    play(body, place="three", N=6 * 5000)
-    with pytest.raises(RunError, match=r"deadlock: .*\n  partition 0 .* waits .* partition 5"):
-        play(body, place="three", N=6 * 5000, balance=1)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("how", [{}, {"balance": 1}, {"balance": 1, "decide": lambda: anywhere(3)}])
+def test_large_messages_wait_over_a_pause(place, how):
+    """The sender of an array that is read where it lies goes on though nobody receives before the pause."""
+    still = play(later("6"), place="three", N=6 * 5000)["y"]
+    assert play(later("6"), place=place, N=6 * 5000, **how)["y"].tobytes() == still.tobytes()

@@ -317,6 +317,19 @@ def test_messages_under_way_are_kept(tmp_path, received, place, again):
     assert files(directory) == received
 
 
+def test_large_messages_under_way_are_kept(tmp_path):
+    """What is too large to be copied when it is sent waits for its receiver over a checkpoint as well."""
+    undisturbed, directory = (work(tmp_path / name, "letters.coven", "letters.py") for name in "ab")
+    for place in (undisturbed, directory):
+        modules = place / "letters.py"
+        modules.write_text(modules.read_text().replace("700", "7000"))
+    (undisturbed / "failed").touch()
+    run(undisturbed, "run", "letters.coven", "-p", "1")
+    run(directory, "run", "letters.coven", "-p", "3", "--checkpoint", "kept", "--every", "1", code=3)
+    run(directory, "resume", "kept", "-p", "2")
+    assert (directory / "whole.npy").read_bytes() == (undisturbed / "whole.npy").read_bytes()
+
+
 def test_messages_of_another_number_of_partitions_are_refused():
     text = (PROGRAMS / "letters.coven").read_text().replace("P = count", "P = count * procs")
     result = check_program(text, str(PROGRAMS / "letters.coven"), modules=Finder())

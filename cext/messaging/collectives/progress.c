@@ -11,6 +11,7 @@
 
 #include "collectives/operators.h"
 #include "completion.h"
+#include "mailbox.h"
 #include "matching.h"
 #include "sending.h"
 #include "trace_hooks.h"

@@ -1,0 +1,231 @@
+#include "calls/array_operations.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "state/buffers.h"
+#include "state/engine_state.h"
+#include "state/expressions.h"
+#include "state/slots.h"
+#include "strided_copy.h"
+
+/* Whether a part's bytes, in a buffer that begins `ahead` bytes after the target does, lie where they belong
+ * already. */
+static bool lies_there(const pse_engine *s, const pse_part *part, uint64_t ahead)
+{
+    if (part->moves != 1)
+        return part->moves == 0;
+    const pse_move *move = &s->plan->moves[part->first_move];
+    for (uint32_t axis = 0; axis < move->ndim; axis++)
+        if (move->shape[axis] > 1 && move->from_strides[axis] != move->to_strides[axis])
+            return false;
+    return move->from + ahead == move->to;
+}
+
+/* Whether another tag stands for the same buffer: whoever has it may change it once we let go of ours. */
+static bool is_shared(pse_engine *s, const pse_block *block)
+{
+    if (!(block->flags & PSE_BLOCK_LENT))
+        return false;
+    uint32_t references = pse_engine_buffer_is_private(block)
+                              ? atomic_load(&block->references)
+                              : pse_arena_references(s->arena, pse_engine_buffer_handle(s, block));
+    return references > 1;
+}
+
+/* The block of which all pieces are views, each where it belongs; NULL if there is none. */
+static pse_block *common_parent(pse_engine *s, const pse_call *call, const pse_engine_value *v)
+{
+    pse_block *first = v->as.pieces[0].buffer;
+    if (v->count == 1 && first->parent == 0) {
+        const pse_part *part = &s->plan->parts[call->first_part];
+        return part->moves == 1 && lies_there(s, part, 0) && !is_shared(s, first) ? first : NULL;
+    }
+    if (pse_engine_buffer_is_private(first) || first->parent == 0)
+        return NULL;
+    pse_block *parent = pse_engine_block_at(s, first->parent);
+    for (uint32_t i = 0; i < v->count; i++) {
+        const pse_block *block = v->as.pieces[i].buffer;
+        const pse_part *part = &s->plan->parts[call->first_part + (int32_t)i];
+        if (pse_engine_buffer_is_private(block) || block->parent != first->parent || is_shared(s, block) ||
+            !lies_there(s, part, block->data - parent->data))
+            return NULL;
+    }
+    return parent;
+}
+
+bool pse_engine_alias_output(pse_engine *s, pse_context *context, const pse_call *call)
+{
+    if (call->kind != PSE_CALL_ASSEMBLE || !call->alias || call->source < 0)
+        return false;
+    pse_engine_value *v = pse_engine_slot_read(context, call->source);
+    const pse_argument *target = &s->plan->arguments[call->first_argument];
+    pse_block *parent = common_parent(s, call, v);
+    int64_t shape[PSE_MAX_DIMS];
+    if (parent == NULL)
+        return false;
+    for (int axis = 0; axis < target->ndim; axis++)
+        if (!pse_engine_evaluate_integer(context, s, target->shape[axis], &shape[axis]))
+            return false;
+    pse_engine_layout_fill(&parent->layout, target->dtype, target->itemsize, target->ndim, shape);
+    pse_engine_buffer_retain(s, parent, 1);
+    s->outputs.made[0] = parent;
+    return true;
+}
+
+/* Put every piece where it belongs. */
+static uint64_t place_pieces(pse_engine *s, const pse_call *call, const pse_engine_value *v,
+                             pse_block *target)
+{
+    uint64_t copied = 0;
+    if (call->clear)
+        memset(pse_engine_buffer_data(s, target), 0, pse_engine_layout_bytes(&target->layout));
+    for (uint32_t i = 0; v != NULL && i < v->count; i++)
+        copied += pse_engine_buffer_move(s, &s->plan->parts[call->first_part + (int32_t)i],
+                                         pse_engine_buffer_data(s, target),
+                                         pse_engine_buffer_data(s, v->as.pieces[i].buffer));
+    return copied;
+}
+
+static bool misfit(pse_engine *s, int32_t slot, int64_t which, const pse_layout *found,
+                   const int64_t *expected)
+{
+    s->misfit.slot = slot;
+    s->misfit.piece = which;
+    s->misfit.found = *found;
+    memcpy(s->misfit.expected, expected, (size_t)found->ndim * sizeof *expected);
+    return false;
+}
+
+static bool argument_fits(pse_engine *s, pse_context *context, const pse_argument *argument)
+{
+    const pse_engine_value *v = pse_engine_slot_read(context, argument->slot);
+    int64_t shape[PSE_MAX_DIMS];
+    for (int axis = 0; axis < argument->ndim; axis++)
+        if (!pse_engine_evaluate_integer(context, s, argument->shape[axis], &shape[axis]))
+            return true; /* What it is calculated from is reported elsewhere. */
+    return v->state != VALUE_BUFFER || pse_engine_layout_is(&v->as.buffer->layout, argument->ndim, shape) ||
+           misfit(s, argument->slot, -1, &v->as.buffer->layout, shape);
+}
+
+/* Whether arrays that another partition may have sent, whole, have the shapes that the call is made for. */
+bool pse_engine_arrays_fit(pse_engine *s, pse_context *context, const pse_call *call)
+{
+    for (int32_t i = call->first_argument; i < call->first_argument + call->arguments; i++)
+        if (s->plan->arguments[i].checked && !argument_fits(s, context, &s->plan->arguments[i]))
+            return false;
+    if (call->parts == 0 || call->source < 0)
+        return true;
+    const pse_engine_value *v = pse_engine_slot_read(context, call->source);
+    for (uint32_t i = 0; i < v->count; i++) {
+        const pse_layout *due = &s->plan->parts[call->first_part + (int32_t)i].layout;
+        const pse_layout *found = &v->as.pieces[i].buffer->layout;
+        if (!pse_engine_layout_is(found, due->ndim, due->shape))
+            return misfit(s, call->source, i, found, due->shape);
+    }
+    return true;
+}
+
+int32_t pse_engine_misfit(const pse_engine *s, int64_t *which, pse_layout *found,
+                          int64_t expected[PSE_MAX_DIMS])
+{
+    *which = s->misfit.piece;
+    *found = s->misfit.found;
+    memcpy(expected, s->misfit.expected, sizeof s->misfit.expected);
+    return s->misfit.slot;
+}
+
+static uint64_t duplicate(pse_engine *s, const pse_engine_value *v)
+{
+    const pse_block *from = v->as.buffer, *to = s->outputs.made[0];
+    pse_kernels_strided_copy(pse_engine_buffer_data(s, to), to->layout.strides,
+                             pse_engine_buffer_data(s, from), from->layout.strides, to->layout.shape,
+                             to->layout.ndim, to->layout.itemsize);
+    return pse_engine_layout_bytes(&to->layout);
+}
+
+static double combine_reals(int how, double a, double b)
+{
+    switch (how) {
+    case PSE_COMBINE_SUM:
+        return a + b;
+    case PSE_COMBINE_PRODUCT:
+        return a * b;
+    case PSE_COMBINE_MINIMUM:
+        return b < a || isnan(b) ? b : a;
+    case PSE_COMBINE_MAXIMUM:
+        return b > a || isnan(b) ? b : a;
+    case PSE_COMBINE_ALL:
+        return a != 0 && b != 0;
+    default:
+        return a != 0 || b != 0;
+    }
+}
+
+/* Sums and products wrap around, as they do in C and NumPy. */
+static int64_t combine_integers(int how, int64_t a, int64_t b)
+{
+    switch (how) {
+    case PSE_COMBINE_SUM:
+        return (int64_t)((uint64_t)a + (uint64_t)b);
+    case PSE_COMBINE_PRODUCT:
+        return (int64_t)((uint64_t)a * (uint64_t)b);
+    case PSE_COMBINE_MINIMUM:
+        return b < a ? b : a;
+    case PSE_COMBINE_MAXIMUM:
+        return b > a ? b : a;
+    case PSE_COMBINE_ALL:
+        return a != 0 && b != 0;
+    default:
+        return a != 0 || b != 0;
+    }
+}
+
+static void combine_complex(int how, double *a, const double *b)
+{
+    double real = a[0] * b[0] - a[1] * b[1], imaginary = a[0] * b[1] + a[1] * b[0];
+    a[0] = how == PSE_COMBINE_PRODUCT ? real : a[0] + b[0];
+    a[1] = how == PSE_COMBINE_PRODUCT ? imaginary : a[1] + b[1];
+}
+
+/* In order of index, whatever the order of arrival: the same bits every time. */
+static void combine(pse_engine *s, pse_context *context, const pse_call *call, const pse_engine_value *v)
+{
+    pse_engine_value total = {.dtype = v->as.pieces[0].dtype, .state = VALUE_SCALAR};
+    memcpy(total.as.real, v->as.pieces[0].scalar, sizeof total.as.real);
+    for (uint32_t i = 1; i < v->count; i++) {
+        const double *next = v->as.pieces[i].scalar;
+        int64_t integer;
+        memcpy(&integer, next, sizeof integer);
+        if (total.dtype == PSE_I64)
+            total.as.integer = combine_integers(call->combination, total.as.integer, integer);
+        else if (total.dtype == PSE_C128)
+            combine_complex(call->combination, total.as.real, next);
+        else
+            total.as.real[0] = combine_reals(call->combination, total.as.real[0], next[0]);
+    }
+    *pse_engine_slot_renew(s, context, call->target) = total;
+}
+
+/* Returns the bytes copied. */
+uint64_t pse_engine_run_operation(pse_engine *s, pse_context *context, const pse_call *call)
+{
+    pse_engine_value *source = call->source >= 0 ? pse_engine_slot_read(context, call->source) : NULL;
+    switch (call->kind) {
+    case PSE_CALL_ASSEMBLE:
+        return s->outputs.aliased ? 0 : place_pieces(s, call, source, s->outputs.made[0]);
+    case PSE_CALL_FILL:
+        return place_pieces(s, call, source, pse_engine_slot_read(context, call->target)->as.buffer);
+    case PSE_CALL_DUPLICATE:
+        return duplicate(s, source);
+    case PSE_CALL_ZERO:
+        memset(pse_engine_buffer_data(s, s->outputs.made[0]), 0,
+               pse_engine_layout_bytes(&s->outputs.made[0]->layout));
+        return 0;
+    case PSE_CALL_COMBINE:
+        combine(s, context, call, source);
+        return 0;
+    default:
+        return 0; /* PUBLISH: the hand-overs that follow are all of it. */
+    }
+}

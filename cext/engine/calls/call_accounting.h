@@ -1,0 +1,23 @@
+/* What a call costs and where it runs: the board, the trace, wall and CPU time. */
+#ifndef PSE_ENGINE_CALL_ACCOUNTING_H
+#define PSE_ENGINE_CALL_ACCOUNTING_H
+
+#include "engine.h"
+
+typedef struct pse_engine_accounting {
+    const char *volatile *culprit;
+    uint64_t entered, entered_cpu;
+    uint64_t cpu_value, cpu_read_at;
+    uint64_t cpu_guessed; /* how much of cpu_value was not read but reckoned from the time awake */
+    uint64_t *loads;      /* per partition: ns of CPU time that its calls took */
+} pse_engine_accounting;
+
+void pse_engine_account_enter(pse_engine *s, pse_context *context, const pse_call *call);
+void pse_engine_account_rest(pse_engine *s, pse_context *context,
+                             const pse_call *call); /* it goes on later */
+void pse_engine_account_leave(pse_engine *s, pse_context *context, const pse_call *call, uint64_t copied);
+
+/* This rank waited until `now` and was off its core for `slept` ns of it. */
+void pse_engine_cpu_slept(pse_engine *s, uint64_t now, uint64_t slept);
+
+#endif

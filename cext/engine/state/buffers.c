@@ -1,0 +1,303 @@
+#include "state/buffers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "state/engine_state.h"
+#include "strided_copy.h"
+
+#define HUGE_PAGE (UINT64_C(2) << 20)
+#define HUGE_BYTES (UINT64_C(4) << 20)
+
+static int private_class(uint64_t bytes)
+{
+    int class_index = 6;
+    while (class_index < PSE_PRIVATE_CLASSES - 1 && (UINT64_C(1) << class_index) < bytes)
+        class_index++;
+    return class_index;
+}
+
+/* Memory for a head and so many bytes; large ones in huge pages where the system gives them, as NumPy's
+ * arrays are. */
+static pse_block *fresh_private(uint64_t bytes)
+{
+    size_t head = (sizeof(pse_block) + 63) & ~(size_t)63, size = (head + bytes + 63) & ~(size_t)63;
+    pse_block *block = aligned_alloc(bytes < HUGE_BYTES ? 64 : HUGE_PAGE, size);
+    if (block == NULL)
+        return NULL;
+    if (bytes >= HUGE_BYTES)
+        madvise(block, size, MADV_HUGEPAGE);
+    memset(block, 0, sizeof *block);
+    block->data = (uint64_t)((uintptr_t)block + head);
+    return block;
+}
+
+pse_block *pse_engine_buffer_make_private(pse_engine *s, uint64_t bytes)
+{
+    int class_index = private_class(bytes);
+    pse_block *block = s->buffers.spare[class_index];
+    if (block != NULL) {
+        s->buffers.spare[class_index] = (pse_block *)(uintptr_t)block->internal[0];
+    } else {
+        block = fresh_private(UINT64_C(1) << class_index);
+        if (block == NULL)
+            return NULL;
+    }
+    block->flags = PSE_BLOCK_PRIVATE;
+    block->bytes = bytes;
+    atomic_store_explicit(&block->references, 1, memory_order_relaxed);
+    atomic_store_explicit(&block->pinned, 0, memory_order_relaxed);
+    atomic_store_explicit(&block->waiter, -1, memory_order_relaxed);
+    if (s->buffers.poisoned)
+        memset(pse_engine_buffer_data(s, block), PSE_POISON_FRESH, bytes);
+    s->buffers.in_use++;
+    return block;
+}
+
+pse_block *pse_engine_buffer_make(pse_engine *s, uint64_t bytes, int *code)
+{
+    pse_handle handle;
+    *code = 0;
+    if (!s->plan->shared || bytes < s->plan->local_limit) {
+        pse_block *block = pse_engine_buffer_make_private(s, bytes);
+        if (block == NULL)
+            *code = PSE_ARENA_NO_MEMORY;
+        return block;
+    }
+    *code = pse_arena_allocate(s->arena, bytes, &handle);
+    return *code == 0 ? pse_engine_block_at(s, handle) : NULL;
+}
+
+/* What a trace calls a buffer: its handle, which is the same on all ranks, or its address in this one.  A
+ * part of a shared block goes by the name of the block. */
+static uint64_t identity(const pse_engine *s, const pse_block *block)
+{
+    if (pse_engine_buffer_is_private(block))
+        return (uint64_t)(uintptr_t)block;
+    return block->parent != 0 ? block->parent : pse_engine_buffer_handle(s, block);
+}
+
+/* Note who made it. */
+static void sign(const pse_engine *s, pse_block *block, const pse_call *call, const pse_context *context)
+{
+    block->owner = s->plan->rank;
+    block->site = call->site;
+    block->tph = context->tph;
+}
+
+void pse_engine_buffer_describe(pse_engine *s, pse_block *block, const pse_call *call,
+                                const pse_context *context, const pse_layout *layout)
+{
+    sign(s, block, call, context);
+    if (block->parent != 0)
+        sign(s, pse_engine_block_at(s, block->parent), call, context);
+    block->layout = *layout;
+    atomic_store_explicit(&block->waiter, -1, memory_order_relaxed);
+    if (s->recorder != NULL)
+        pse_engine_record(s, pse_clock(), PSE_EVENT_ALLOCATE,
+                          pse_engine_buffer_is_private(block) ? PSE_MEMORY_LOCAL : 0, call->site,
+                          context->tph, block->bytes, identity(s, block), 0);
+}
+
+static void ring_space_waiters(pse_engine *s)
+{
+    for (uint32_t rank = 0; rank < s->plan->ranks; rank++) {
+        pse_slot *slot = pse_board_slot(s->board, rank);
+        if (atomic_load(&slot->wants) & PSE_WANT_SPACE)
+            pse_channel_bell_ring(slot);
+    }
+}
+
+static void note_free(pse_engine *s, uint64_t name, uint16_t flags, uint64_t bytes, uint64_t tph,
+                      uint32_t site, uint32_t owner)
+{
+    if (s->recorder != NULL)
+        pse_engine_record(s, pse_clock(), PSE_EVENT_FREE, flags, site, tph, bytes, name, owner);
+}
+
+static void release_private(pse_engine *s, pse_block *block)
+{
+    uint32_t before = atomic_fetch_sub_explicit(&block->references, 1, memory_order_acq_rel);
+    if (before == 0) {
+        fprintf(stderr, "pse: a private buffer was released more often than it was held\n");
+        abort();
+    }
+    if (before > 1)
+        return;
+    int class_index = private_class(block->bytes);
+    note_free(s, identity(s, block), PSE_MEMORY_LOCAL, block->bytes, block->tph, block->site, block->owner);
+    s->buffers.in_use--;
+    if (s->buffers.poisoned) {
+        memset(pse_engine_buffer_data(s, block), PSE_POISON_FREED, block->bytes);
+        memset(&block->layout, PSE_POISON_FREED, sizeof block->layout);
+    }
+    block->internal[0] = (uint64_t)(uintptr_t)s->buffers.spare[class_index];
+    s->buffers.spare[class_index] = block;
+}
+
+static void release_shared(pse_engine *s, pse_block *block)
+{
+    /* After the release the block may be somebody else's: look at it before. */
+    int32_t waiter = atomic_load_explicit(&block->waiter, memory_order_acquire);
+    uint64_t bytes = block->bytes, tph = block->tph;
+    uint32_t site = block->site, owner = block->owner;
+    bool is_view = block->parent != 0;
+    uint64_t name = pse_engine_buffer_handle(s, block);
+    uint32_t left = pse_arena_release(s->arena, name);
+    if (left == 0) {
+        if (!is_view)
+            note_free(s, name, 0, bytes, tph, site, owner);
+        if (atomic_load(pse_board_space_wanted(s->board)) != 0)
+            ring_space_waiters(s);
+        return;
+    }
+    if (waiter < 0)
+        waiter = atomic_load(&block->waiter);
+    if (waiter >= 0 && (uint32_t)waiter < s->plan->ranks)
+        pse_channel_bell_ring(pse_board_slot(s->board, (uint32_t)waiter));
+}
+
+void pse_engine_buffer_release(pse_engine *s, pse_block *block)
+{
+    if (pse_engine_buffer_is_private(block)) {
+        release_private(s, block);
+        return;
+    }
+    /* A view may be the last to hold its parent, which is then to be seen freed. */
+    pse_block *parent = block->parent != 0 ? pse_engine_block_at(s, block->parent) : NULL;
+    if (parent != NULL)
+        pse_arena_retain(s->arena, block->parent, 1);
+    release_shared(s, block);
+    if (parent != NULL)
+        release_shared(s, parent);
+}
+
+void pse_engine_poison(pse_engine *s)
+{
+    s->buffers.poisoned = true;
+}
+
+int64_t pse_engine_private_buffers(const pse_engine *s)
+{
+    return s->buffers.in_use;
+}
+
+void pse_engine_buffer_retain(pse_engine *s, pse_block *block, uint32_t count)
+{
+    if (pse_engine_buffer_is_private(block))
+        atomic_fetch_add_explicit(&block->references, count, memory_order_relaxed);
+    else
+        pse_arena_retain(s->arena, pse_engine_buffer_handle(s, block), count);
+}
+
+/* Whether this rank's slot is the only holder, so that the block may be written in place.  If not, ask to be
+ * rung. */
+bool pse_engine_buffer_exclusive(pse_engine *s, pse_block *block)
+{
+    if (pse_engine_buffer_is_private(block))
+        return atomic_load_explicit(&block->references, memory_order_acquire) == 1;
+    pse_handle handle = pse_engine_buffer_handle(s, block);
+    if (pse_arena_references(s->arena, handle) == 1)
+        return true;
+    atomic_store(&block->waiter, (int32_t)s->plan->rank);
+    if (pse_arena_references(s->arena, handle) != 1)
+        return false;
+    atomic_store(&block->waiter, -1);
+    return true;
+}
+
+void pse_engine_layout_fill(pse_layout *layout, uint16_t dtype, uint32_t itemsize, int ndim,
+                            const int64_t *shape)
+{
+    int64_t stride = itemsize;
+    layout->dtype = (uint8_t)dtype;
+    layout->ndim = (uint8_t)ndim;
+    layout->reserved = 0;
+    layout->itemsize = itemsize;
+    for (int axis = ndim - 1; axis >= 0; axis--) {
+        layout->shape[axis] = shape[axis];
+        layout->strides[axis] = stride;
+        stride *= shape[axis];
+    }
+}
+
+uint64_t pse_engine_layout_bytes(const pse_layout *layout)
+{
+    uint64_t bytes = layout->itemsize;
+    for (int axis = 0; axis < layout->ndim; axis++)
+        bytes *= (uint64_t)layout->shape[axis];
+    return bytes;
+}
+
+bool pse_engine_layout_is(const pse_layout *layout, int ndim, const int64_t *shape)
+{
+    return layout->ndim == ndim && memcmp(layout->shape, shape, (size_t)ndim * sizeof *shape) == 0;
+}
+
+/* Copy a part from one array to another; returns the bytes copied. */
+uint64_t pse_engine_buffer_move(const pse_engine *s, const pse_part *part, char *to, const char *from)
+{
+    for (int32_t i = part->first_move; i < part->first_move + part->moves; i++) {
+        const pse_move *move = &s->plan->moves[i];
+        pse_kernels_strided_copy(to + move->to, move->to_strides, from + move->from, move->from_strides,
+                                 move->shape, (int)move->ndim, move->itemsize);
+    }
+    return part->bytes;
+}
+
+static void copy_whole(const pse_engine *s, pse_block *copy, const pse_block *block)
+{
+    pse_kernels_strided_copy(pse_engine_buffer_data(s, copy), copy->layout.strides,
+                             pse_engine_buffer_data(s, block), block->layout.strides, copy->layout.shape,
+                             copy->layout.ndim, copy->layout.itemsize);
+}
+
+static void copy_part(const pse_engine *s, pse_block *copy, const pse_block *block, const pse_part *part)
+{
+    if (part->bytes < pse_engine_layout_bytes(&copy->layout))
+        memset(pse_engine_buffer_data(s, copy), 0, pse_engine_layout_bytes(&copy->layout));
+    pse_engine_buffer_move(s, part, pse_engine_buffer_data(s, copy), pse_engine_buffer_data(s, block));
+}
+
+/* Copy a part of `block` into a block of its own, in the arena or (private) in this rank's memory. */
+pse_block *pse_engine_buffer_pack(pse_engine *s, const pse_context *context, const pse_call *call,
+                                  pse_block *block, const pse_part *part, bool private_copy, int *code)
+{
+    const pse_layout *from = part ? &part->layout : &block->layout;
+    pse_layout layout;
+    pse_handle handle;
+    pse_block *copy;
+    pse_engine_layout_fill(&layout, from->dtype, from->itemsize, from->ndim, from->shape);
+    uint64_t bytes = pse_engine_layout_bytes(&layout);
+    *code = 0;
+    if (private_copy) {
+        copy = pse_engine_buffer_make_private(s, bytes);
+        if (copy == NULL)
+            *code = PSE_ARENA_NO_MEMORY;
+    } else {
+        *code = pse_arena_allocate(s->arena, bytes, &handle);
+        copy = *code == 0 ? pse_engine_block_at(s, handle) : NULL;
+    }
+    if (copy == NULL)
+        return NULL;
+    pse_engine_buffer_describe(s, copy, call, context, &layout);
+    if (part != NULL)
+        copy_part(s, copy, block, part);
+    else
+        copy_whole(s, copy, block);
+    pse_engine_count_up(&pse_board_statistics(s->board, s->plan->rank, call->site)->copied, bytes);
+    return copy;
+}
+
+void pse_engine_buffers_destroy(pse_engine *s)
+{
+    for (int i = 0; i < PSE_PRIVATE_CLASSES; i++) {
+        while (s->buffers.spare[i] != NULL) {
+            pse_block *block = s->buffers.spare[i];
+            s->buffers.spare[i] = (pse_block *)(uintptr_t)block->internal[0];
+            free(block);
+        }
+    }
+}
