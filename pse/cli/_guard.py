@@ -36,12 +36,13 @@ def guarded() -> Iterator[None]:
         to_nobody(sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except Exception as error:
-        from pse.runtime.supervise import error_text, exit_code
+        from pse.runtime.supervise import exit_code, print_error
 
         if is_full(error):
             to_nobody(sys.stdout.fileno())
         with contextlib.suppress(OSError):
-            click.echo(error_text(error), err=True, nl=False)
+            print_error(error, sys.stderr)
+            sys.stderr.flush()
         sys.exit(exit_code(error))
 
 

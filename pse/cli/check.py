@@ -5,9 +5,8 @@ import sys
 
 import click
 
-from pse.language.check import check_program
 from pse.language.diagnostics import Diagnostic, has_errors, print_diagnostics, summary_text, to_json
-from pse.language.io import quoted_sources, read_program
+from pse.language.io import check_file, quoted_sources
 from pse.modules import Finder, find_unbuildable
 
 
@@ -25,9 +24,9 @@ def command(programs: tuple[str, ...], form: str, strict: bool) -> None:
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
     for path in programs:
-        text, diagnostics = read_program(path)
-        sources[path] = text
-        found += diagnostics or _check(text, path)
+        file = check_file(path, Finder())
+        sources[path] = file.text
+        found += [*file.diagnostics, *(find_unbuildable(file.program.modules) if file.program else [])]
     if form == "json":
         click.echo(json.dumps(to_json(found), indent=1, ensure_ascii=False))
     else:
@@ -35,10 +34,3 @@ def command(programs: tuple[str, ...], form: str, strict: bool) -> None:
         click.echo(f"{', '.join(programs)}: {summary_text(found) or 'no errors'}")
     if has_errors(found) or (strict and found):
         raise SystemExit(1)
-
-
-def _check(text: str, path: str) -> list[Diagnostic]:
-    """Check a program and, if it is right, whether its modules can be built."""
-    result = check_program(text, path, modules=Finder())
-    built = find_unbuildable(result.program.modules) if result.program else []
-    return [*result.diagnostics, *built]

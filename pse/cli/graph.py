@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from pse.errors import UsageError
-from pse.language import check_program, read_program
 from pse.language.diagnostics import print_diagnostics
+from pse.language.io import check_file
 from pse.modules import Finder
 from pse.program import build_graph
 from pse.views.graph import FORMATS, PICTURES, check_writable, choose_format, export, write
@@ -29,12 +29,10 @@ def command(program: str, output: str | None, form: str | None) -> None:
     form = choose_format(output, form)
     if output is None and form in PICTURES and sys.stdout.isatty():
         raise UsageError(f"a picture needs a file, not the terminal: -o {Path(program).stem}.{form}")
-    text, unreadable = read_program(program)
-    checked = check_program(text, program, modules=Finder()) if not unreadable else None
-    print_diagnostics(unreadable if checked is None else checked.diagnostics, {program: text}, sys.stderr)
-    if checked is None or checked.program is None:
-        sys.exit(1)
-    data = export(build_graph(checked.program), form)
+    file = check_file(program, Finder())
+    checked = file.required()
+    print_diagnostics(file.diagnostics, file.sources, sys.stderr)
+    data = export(build_graph(checked), form)
     if output is not None:
         write(data, output)
     else:

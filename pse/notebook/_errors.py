@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pse.errors import PseError
-from pse.language.diagnostics import Diagnostic, summary_text
+from pse.language.diagnostics import Diagnostic, ProgramRefused, summary_text
 from pse.notebook._diagnostics import Diagnostics
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ def translated() -> Iterator[None]:
         yield
     except NotebookError:
         raise
+    except ProgramRefused as error:
+        raise ProgramRejected(error.diagnostics, error.sources) from None
     except PseError as error:
         raise NotebookError(error.message.rstrip(), help=error.help) from None
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pse.language import check_program, read_program
 from pse.language.check import ResolvedProgram
-from pse.language.diagnostics import Diagnostic, has_errors
-from pse.language.io import quoted_sources
+from pse.language.diagnostics import ProgramRefused
+from pse.language.io import ProgramFile, check_file, quoted_sources
 from pse.modules import Finder, find_unbuildable
 from pse.notebook._diagnostics import Diagnostics
-from pse.notebook._errors import NotebookError, ProgramRejected, translated
+from pse.notebook._errors import NotebookError, translated
 
 _NAME = re.compile(r"^\s*program\s+([A-Za-z_]\w*)", re.MULTILINE)
 
@@ -28,9 +26,14 @@ _NAME = re.compile(r"^\s*program\s+([A-Za-z_]\w*)", re.MULTILINE)
 class Checked:
     """A program without errors: its path as it is run, what it is, and the warnings."""
 
-    path: str
+    file: ProgramFile
     program: ResolvedProgram
     warnings: Diagnostics
+
+    @property
+    def path(self) -> str:
+        """Where the program is."""
+        return self.file.path
 
 
 def checked(program: str | os.PathLike[str]) -> Checked:
@@ -45,18 +48,13 @@ def checked(program: str | os.PathLike[str]) -> Checked:
     """
     path = located(program)
     with translated():
-        text, wrong = read_program(path)
-        result = check_program(text, path, modules=Finder())
-        found = list(wrong or result.diagnostics)
-        if result.program and not has_errors(found):
-            found += find_unbuildable(result.program.modules)
-    if result.program is None or has_errors(found):
-        raise ProgramRejected(found, _sources(found, path, text))
-    return Checked(path, result.program, Diagnostics(found, _sources(found, path, text)))
-
-
-def _sources(found: Sequence[Diagnostic], path: str, text: str) -> Mapping[str, str]:
-    return quoted_sources(found, {path: text})
+        file = check_file(path, Finder())
+        program = file.required()
+        unbuildable = find_unbuildable(program.modules)
+        if unbuildable:
+            found = [*file.diagnostics, *unbuildable]
+            raise ProgramRefused(found, quoted_sources(found, {path: file.text}))
+    return Checked(file, program, Diagnostics(file.diagnostics, file.sources))
 
 
 def located(program: str | os.PathLike[str]) -> str:

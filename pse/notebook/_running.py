@@ -14,10 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pse.language import bind_parameters
-from pse.language.diagnostics import has_errors
 from pse.notebook._display import Screen, screen, tell
-from pse.notebook._errors import NotebookError, ProgramRejected, RunFailed, translated
+from pse.notebook._errors import NotebookError, RunFailed, translated
 from pse.notebook._programs import Checked, checked, spelled
 from pse.notebook._result import Result
 from pse.notebook._run_process import COMMAND, Child
@@ -197,9 +195,6 @@ class Job:
         NotebookError
             If an option or the directory of the trace is.
         """
-        _, diagnostics = bind_parameters(self.found.program, self.defines, self.processors)
-        if has_errors(diagnostics):
-            raise ProgramRejected(diagnostics, {self.found.path: self.found.program.text})
         with translated():
             prepare(
                 Request(
@@ -208,7 +203,8 @@ class Job:
                     self.options,
                     trace=self.trace,
                     processors=self.processors,
-                )
+                ),
+                file=self.found.file,
             )
 
     def run(self, shown: Screen) -> Result:

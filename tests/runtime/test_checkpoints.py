@@ -237,7 +237,7 @@ def test_what_contradicts_the_run_is_refused(left):
 
 
 def test_the_same_run_begins_anew_in_its_directory_and_says_so(left):
-    warnings = prepare(RUN).warnings
+    warnings = prepare(RUN).remarks
     assert "warning: kept holds a checkpoint of this program at checkpointed.coven:13:3, k = 3; " in warnings
     assert "`pse resume kept` would go on" in warnings
     whole(left)
@@ -250,17 +250,15 @@ def test_a_directory_with_something_else_in_it_is_left_alone(left):
 
 
 def test_what_has_changed_since_is_said(left):
-    assert "changed" not in prepare(RESUME).warnings
+    assert "changed" not in prepare(RESUME).remarks
     with open("checkpointed.py", "a") as file:
         file.write("# another\n")
     with open("checkpointed.coven", "w") as file:
         file.write("coven 1\nprogram other { }\n")
     prepared = prepare(RESUME)
     assert prepared.program.name == "checkpointed"
-    assert re.search(r"warning: \S+checkpointed\.py has changed since the run was begun", prepared.warnings)
-    assert re.search(
-        r"warning: \S+checkpointed\.coven has changed .* the checkpoint keeps", prepared.warnings
-    )
+    assert re.search(r"warning: \S+checkpointed\.py has changed since the run was begun", prepared.remarks)
+    assert re.search(r"warning: \S+checkpointed\.coven has changed .* the checkpoint keeps", prepared.remarks)
 
 
 def test_a_checkpoint_that_cannot_be_written_costs_a_warning(tmp_path, undisturbed):

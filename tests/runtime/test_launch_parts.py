@@ -4,6 +4,7 @@ import io
 import json
 import mmap
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from jobs import PROGRAMS
 
 from pse.errors import RunError, UsageError
 from pse.language.check._ir import Option
+from pse.language.diagnostics._refusal import ProgramRefused
 from pse.language.diagnostics._source import Span
 from pse.runtime import _faults
 from pse.runtime._channel import DONE, LEFT, RUNNING, Board
@@ -141,7 +143,7 @@ def test_sweeping_spares_what_is_old_foreign_or_in_use(tmp_path, monkeypatch):
 
 def test_a_full_shared_memory_is_said_before_anything_starts():
     with pytest.raises(
-        RunError, match=r"/dev/shm is full: MPI needs .* MiB there for 1000000000 ranks"
+        RunError, match=r"/dev/shm is full: MPI needs [\d,.]+ TiB there for 1000000000 ranks"
     ) as caught:
         leftovers.check_room(1_000_000_000)
     assert "give it more room" in caught.value.help
@@ -320,6 +322,37 @@ def test_known_errors_have_message_and_help_and_the_exit_code_of_their_kind():
     error = UsageError("what was wrong", help="what to do")
     assert messages.error_text(error) == "error: what was wrong\nhelp: what to do\n"
     assert messages.exit_code(error) == 2
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_diagnostics_stay_objects_until_they_are_printed_in_colour_on_a_terminal(tmp_path, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    path = tmp_path / "wrong.coven"
+    path.write_text("coven 1\nprogram p { print(frames) }\n")
+    with pytest.raises(ProgramRefused) as caught:
+        prepare(Request(str(path), {}))
+    assert [d.code for d in caught.value.diagnostics] == ["E0201"]
+    assert messages.exit_code(caught.value) == 1
+    terminal, pipe = Terminal(), io.StringIO()
+    messages.print_error(caught.value, terminal)
+    messages.print_error(caught.value, pipe)
+    assert "\x1b[1;31merror[E0201]" in terminal.getvalue()
+    assert re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue()) == pipe.getvalue() == caught.value.message
+
+
+def test_a_value_on_the_command_line_has_its_own_exit_code(tmp_path):
+    path = tmp_path / "good.coven"
+    path.write_text("coven 1\nparam i64 N = 4\nprogram p { print(N) }\n")
+    with pytest.raises(ProgramRefused, match=r"the program has no parameter `M`") as caught:
+        prepare(Request(str(path), {"M": "3"}))
+    assert messages.exit_code(caught.value) == 2
 
 
 def test_an_internal_error_is_one_line_unless_its_traceback_is_asked_for(monkeypatch):

@@ -7,5 +7,6 @@ from ._diagnostic import (
     render_pieces as render_pieces,
     to_json as to_json,
 )
+from ._refusal import ProgramRefused as ProgramRefused
 from ._source import Span as Span
 from ._terminal import print_diagnostics as print_diagnostics, summary_text as summary_text

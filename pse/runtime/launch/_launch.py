@@ -114,7 +114,7 @@ def launch(
         leftovers.check_room(prepared.ranks)
     with preparing(prepared):
         rehearse(prepared)
-    sys.stderr.write(prepared.warnings)
+    prepared.print_warnings(sys.stderr)
     machines = spread(hosts, prepared.placement, prepared.processors)
     talk = any(takes_one(site) for site in prepared.sites)
     if waiting and talk:

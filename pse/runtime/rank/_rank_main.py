@@ -34,7 +34,7 @@ from pse.runtime.request._resume import description, job_before, verify_files
 from pse.runtime.status import _report as report, _report_text as report_text
 from pse.runtime.status._progress import in_background
 from pse.runtime.supervise import _cleanup as leftovers
-from pse.runtime.supervise._error_format import error_text, exit_code
+from pse.runtime.supervise._error_format import exit_code, print_error
 from pse.runtime.supervise._launcher_records import VARIABLE, Record
 from pse.runtime.supervise._node_monitor import Hired
 
@@ -96,12 +96,13 @@ def _agree(comm: MPI.Intracomm, request: Request, launched: bool) -> Prepared | 
     comm.Allgather(np.array([0 if error is None else exit_code(error)], np.int32), codes)
     if not codes.any():
         if comm.Get_rank() == 0 and not launched:
-            sys.stderr.write(prepared.warnings)
+            prepared.print_warnings(sys.stderr)
         return prepared
     first = int(codes.nonzero()[0][0])
     if error is not None and comm.Get_rank() == first:
         where = f"on rank {first} (host {socket.gethostname()}):\n" if first else ""
-        sys.stderr.write(where + error_text(error))
+        sys.stderr.write(where)
+        print_error(error, sys.stderr)
     return int(codes[first])
 
 

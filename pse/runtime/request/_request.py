@@ -10,11 +10,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TextIO
 
-from pse.errors import ProgramError, UsageError
-from pse.language import bind_parameters, check_program, read_program, render_diagnostics
+from pse.errors import UsageError
+from pse.language import bind_parameters
 from pse.language.check import CallSite, ResolvedProgram
-from pse.language.diagnostics import has_errors
+from pse.language.diagnostics import ProgramRefused, has_errors, print_diagnostics
+from pse.language.io import ProgramFile, check_file
 from pse.language.types import Value
 from pse.modules import Finder
 from pse.program import Placement, Walk, number_statements, place_threads
@@ -22,7 +24,6 @@ from pse.runtime.checkpoint._manifest import Manifest
 from pse.runtime.plan._edges import inflight_loops, number_edges
 from pse.runtime.request._options import Options, resolve
 from pse.runtime.request._resume import check_processors, continued, remarks, room_for
-from pse.runtime.supervise._error_format import ProgramRefused
 from pse.text import count_text, list_text
 
 
@@ -75,6 +76,7 @@ class Request:
 class Prepared:
     """A checked program with everything that a run of it needs to know.
 
+    `file` is the program's, with the checker's warnings; `remarks` are lines about what was asked for;
     `resumed` is the checkpoint that the run goes on from, its files not yet verified.
     """
 
@@ -84,8 +86,14 @@ class Prepared:
     processors: int
     environment: Mapping[str, Value]
     options: Options
-    warnings: str
+    file: ProgramFile
+    remarks: str
     resumed: Manifest | None = None
+
+    def print_warnings(self, stream: TextIO) -> None:
+        """Print the checker's warnings about the program, and remarks on what was asked for."""
+        print_diagnostics(self.file.diagnostics, self.file.sources, stream)
+        stream.write(self.remarks)
 
     @property
     def pauses(self) -> bool:
@@ -146,7 +154,7 @@ def parse_defines(texts: Sequence[str]) -> dict[str, str]:
     return defines
 
 
-def prepare(request: Request, ranks: int | None = None) -> Prepared:
+def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None = None) -> Prepared:
     """Check a request.
 
     Parameters
@@ -155,6 +163,8 @@ def prepare(request: Request, ranks: int | None = None) -> Prepared:
         What the command line asks for.
     ranks : int, optional
         How many ranks there are; given by ranks, which infer the processors from it.
+    file : ProgramFile, optional
+        The program, if it has been checked already.
 
     Raises
     ------
@@ -166,21 +176,23 @@ def prepare(request: Request, ranks: int | None = None) -> Prepared:
     kept = None
     if request.resume:
         request, kept = continued(request)
-    program, text, warnings = _checked(request.program, kept.text if kept else None)
+    if file is None or kept:
+        file = check_file(request.program, Finder(), kept.text if kept else None)
+    program = file.required()
     placement = place_threads(program)
     if kept and request.processors is None and (ranks is None or not placement.parallel_threads):
         request = replace(request, processors=kept.processors)
     processors = _processors(request, placement, ranks)
     environment, diagnostics = bind_parameters(program, request.defines, processors)
     if has_errors(diagnostics):
-        raise ProgramRefused(render_diagnostics(diagnostics, {request.program: text}), UsageError.exit_code)
+        raise ProgramRefused(diagnostics, {file.path: file.text}, UsageError.exit_code)
     threads = dict.fromkeys(key.label for key in placement.keys)
     options = resolve(program.options, request.options, threads)
     check_trace(request.trace)
     if kept:
         check_processors(program, environment, kept)
-    warnings += remarks(request, kept, program) if kept else room_for(request, program)
-    return Prepared(request, program, placement, processors, environment, options, warnings, kept)
+    said = remarks(request, kept, program) if kept else room_for(request, program)
+    return Prepared(request, program, placement, processors, environment, options, file, said, kept)
 
 
 def check_trace(directory: str | None) -> None:
@@ -202,17 +214,6 @@ def check_trace(directory: str | None) -> None:
         raise UsageError(f"--trace {directory!r}: {reason}") from None
     if not os.access(directory, os.W_OK | os.X_OK):
         raise UsageError(f"--trace {directory}: the directory can't be written to")
-
-
-def _checked(path: str, kept: str | None = None) -> tuple[ResolvedProgram, str, str]:
-    """Check a program, or the text that was kept of it; gives it with its text and its warnings."""
-    text, wrong = read_program(path) if kept is None else (kept, ())
-    result = check_program(text, path, modules=Finder())
-    diagnostics = wrong or result.diagnostics
-    words = render_diagnostics(diagnostics, {path: text})
-    if result.program is None or has_errors(diagnostics):
-        raise ProgramRefused(words, ProgramError.exit_code)
-    return result.program, text, words
 
 
 def _processors(request: Request, placement: Placement, ranks: int | None) -> int:

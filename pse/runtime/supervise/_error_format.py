@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import traceback
+from typing import TextIO
 
 from pse.errors import PseError, RunError
+from pse.language.diagnostics import ProgramRefused, print_diagnostics
 from pse.runtime.supervise._stdio import is_full
 
 DEBUG = "PSE_DEBUG"
@@ -13,22 +15,6 @@ DEBUG = "PSE_DEBUG"
 
 INTERNAL_ERROR = 3
 """Exit code of an error that nobody foresaw."""
-
-
-class ProgramRefused(PseError):
-    """Diagnostics that stop a run; the message is all of them as the checker prints them.
-
-    Parameters
-    ----------
-    diagnostics : str
-        The rendered diagnostics.
-    exit_code : int
-        1 if the program is wrong, 2 if the values given on the command line are.
-    """
-
-    def __init__(self, diagnostics: str, exit_code: int) -> None:
-        super().__init__(diagnostics)
-        self.exit_code = exit_code
 
 
 def error_text(error: BaseException) -> str:
@@ -40,6 +26,14 @@ def error_text(error: BaseException) -> str:
     if is_full(error):
         return _known(RunError(f"output can't be written: {error.strerror}", help="free space where it goes"))
     return _internal(error)
+
+
+def print_error(error: BaseException, stream: TextIO) -> None:
+    """Print an exception as the user sees it: diagnostics in colour on a terminal, all else as plain text."""
+    if isinstance(error, ProgramRefused):
+        print_diagnostics(error.diagnostics, error.sources, stream)
+    else:
+        stream.write(error_text(error))
 
 
 def exit_code(error: BaseException) -> int:

@@ -1,0 +1,81 @@
+"""A program's file, read and checked: one way for every command, the notebook and the runtime."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pse.language.check._checker import check_program
+from pse.language.check._ir import ResolvedProgram
+from pse.language.check._module_protocol import ModuleFinder
+from pse.language.diagnostics._diagnostic import Diagnostic, has_errors
+from pse.language.diagnostics._refusal import ProgramRefused
+from pse.language.io._source_file import quoted_sources, read_program
+
+
+@dataclass(frozen=True)
+class ProgramFile:
+    """A program as its file has it, and what the checker says about it.
+
+    Attributes
+    ----------
+    path : str
+        The path as the user typed it.
+    text : str
+        The whole text.
+    program : ResolvedProgram or None
+        None if it is wrong.
+    diagnostics : tuple of Diagnostic
+        Errors and warnings, sorted by place.
+    """
+
+    path: str
+    text: str
+    program: ResolvedProgram | None
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The texts whose lines the diagnostics quote, by path."""
+        return quoted_sources(self.diagnostics, {self.path: self.text})
+
+    def required(self) -> ResolvedProgram:
+        """Give the program.
+
+        Raises
+        ------
+        ProgramRefused
+            If it is wrong.
+        """
+        if self.program is None or has_errors(self.diagnostics):
+            raise ProgramRefused(self.diagnostics, self.sources)
+        return self.program
+
+
+def check_file(path: str, modules: ModuleFinder, text: str | None = None) -> ProgramFile:
+    """Read and check a program.
+
+    Parameters
+    ----------
+    path : str
+        The path as the user typed it.
+    modules : ModuleFinder
+        Finds the imported modules and the standard library.
+    text : str, optional
+        The text to check instead of the file's.
+
+    Returns
+    -------
+    ProgramFile
+        What is wrong with the program, or with the bytes of its file, is among its diagnostics.
+
+    Raises
+    ------
+    UsageError
+        If the file can't be read.
+    """
+    if text is None:
+        text, unreadable = read_program(path)
+        if unreadable:
+            return ProgramFile(path, text, None, unreadable)
+    checked = check_program(text, path, modules=modules)
+    return ProgramFile(path, text, checked.program, checked.diagnostics)
