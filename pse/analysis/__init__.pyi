@@ -1,8 +1,28 @@
-from ._critical_path import (
-    CriticalPath as CriticalPath,
-    Step as Step,
-    critical_path as critical_path,
-    shares as shares,
+from ._activity import Activity as Activity, BlockKind as BlockKind, rank_activity as rank_activity
+from .history._history_text import tph_history_text as tph_history_text
+from .history._partition_steps import CollectiveStep as CollectiveStep, MessageStep as MessageStep
+from .history._tph_history import (
+    CallStep as CallStep,
+    HandoverStep as HandoverStep,
+    TphHistory as TphHistory,
+    tph_history as tph_history,
 )
-from ._tph_history import follow as follow
-from ._why import moment as moment, why as why
+from .path._critical_path import (
+    CriticalPath as CriticalPath,
+    PathShare as PathShare,
+    StepKind as StepKind,
+    critical_path as critical_path,
+    critical_path_text as critical_path_text,
+)
+from .waits._chain_search import parse_time as parse_time, wait_chain as wait_chain
+from .waits._chain_text import wait_chain_text as wait_chain_text
+from .waits._mpi_wait_causes import mpi_wait_causes as mpi_wait_causes
+from .waits._wait_causes import wait_causes as wait_causes
+from .waits._wait_chain import (
+    LastArrival as LastArrival,
+    Link as Link,
+    Message as Message,
+    WaitChain as WaitChain,
+    WaitEnd as WaitEnd,
+)
+from .waits._wake_candidates import CauseKind as CauseKind

@@ -9,15 +9,16 @@ two blocks is the engine's time, or the program's where nothing but MPI was reco
 from __future__ import annotations
 
 import enum
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 
 from pse.trace.format import NONE, Array
-from pse.trace.query import Trace
+from pse.trace.query import Trace, all_messages
 
 
-class Kind(enum.IntEnum):
+class BlockKind(enum.IntEnum):
     """What a block is; `row` of a block is its row in the table of its kind."""
 
     CALL = 0
@@ -31,7 +32,7 @@ WAITS_FOR = ("rank", "reason", "site", "tph", "edge", "peer")
 BLOCK_DTYPE = np.dtype(
     [
         ("rank", "<u4"),
-        ("kind", "u1"),  # Kind
+        ("kind", "u1"),  # BlockKind
         ("begin", "<i8"),  # ns
         ("end", "<i8"),  # ns
         ("site", "<u4"),
@@ -45,7 +46,7 @@ BLOCK_DTYPE = np.dtype(
 
 @dataclass(frozen=True)
 class Activity:
-    """What the ranks of a trace did.
+    """What the ranks of a trace did, and the tables that tell why they waited.
 
     Parameters
     ----------
@@ -68,6 +69,16 @@ class Activity:
     routines: Array
     routine_names: list[str]
     bounds: dict[int, tuple[int, int]]
+
+    @functools.cached_property
+    def messages(self) -> Array:
+        """Hand-overs of tags: array of `MESSAGE_DTYPE` (`all_messages`)."""
+        return all_messages(self.trace)
+
+    @functools.cached_property
+    def partition_messages(self) -> Array:
+        """Messages among partitions (`Trace.partition_messages`)."""
+        return self.trace.partition_messages()
 
     def of(self, rank: int) -> Array:
         """The blocks of a rank, a view."""
@@ -94,16 +105,28 @@ class Activity:
         return follows
 
 
-def activity(trace: Trace) -> Activity:
-    """Gather what the ranks of a trace did."""
+def rank_activity(trace: Trace) -> Activity:
+    """Gather what the ranks of a trace did.
+
+    Parameters
+    ----------
+    trace : Trace
+        The run.
+
+    Returns
+    -------
+    Activity
+        Its `blocks` are all module calls and waits, by rank, then by their begin; of ranks that have neither
+        the outermost calls of MPI.
+    """
     calls, waits = trace.module_calls(), trace.waits()
     routines, names = trace.routine_calls()
-    parts = [_blocks(calls, Kind.CALL, "enter", "leave"), _blocks(waits, Kind.WAIT, "begin", "end")]
+    parts = [_blocks(calls, BlockKind.CALL, "enter", "leave"), _blocks(waits, BlockKind.WAIT, "begin", "end")]
     bare = ~np.isin(routines["rank"], np.concatenate([calls["rank"], waits["rank"]]))
     if bare.any():
         is_mpi = np.array([name.startswith("MPI_") for name in names])[routines["routine"]]
         outermost = _outermost(routines, bare & is_mpi)
-        found = _blocks(routines[outermost], Kind.ROUTINE, "enter", "leave")
+        found = _blocks(routines[outermost], BlockKind.ROUTINE, "enter", "leave")
         found["row"] = outermost
         parts.append(found)
     blocks = _in_order(np.concatenate(parts))
@@ -114,7 +137,7 @@ def activity(trace: Trace) -> Activity:
     return Activity(trace, blocks, calls, waits, routines, names, bounds)
 
 
-def _blocks(table: Array, kind: Kind, begin: str, end: str) -> Array:
+def _blocks(table: Array, kind: BlockKind, begin: str, end: str) -> Array:
     blocks = np.zeros(len(table), BLOCK_DTYPE)
     blocks["rank"], blocks["kind"] = table["rank"], kind
     blocks["begin"], blocks["end"] = table[begin], np.maximum(table[end], table[begin])
@@ -141,7 +164,7 @@ def _in_order(blocks: Array) -> Array:
 
 def _find_runs(blocks: Array, waits: Array) -> None:
     """Say of each wait when its run began, and which wait is the last of it."""
-    is_wait = blocks["kind"] == Kind.WAIT
+    is_wait = blocks["kind"] == BlockKind.WAIT
     same = is_wait[1:] & is_wait[:-1]
     places = np.flatnonzero(same)
     before, after = waits[blocks["row"][places]], waits[blocks["row"][places + 1]]

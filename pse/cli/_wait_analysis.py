@@ -8,14 +8,13 @@ import click
 
 from pse import trace
 from pse.analysis import (
-    _critical_path_text as critical_text,
-    _tph_history_text as follow_text,
-    _why_text as why_text,
     critical_path,
-    follow as life_of,
-    moment,
-    shares,
-    why as ask,
+    critical_path_text,
+    parse_time,
+    tph_history,
+    tph_history_text,
+    wait_chain,
+    wait_chain_text,
 )
 
 FORM = click.option(
@@ -37,8 +36,8 @@ FORM = click.option(
 def why(directory: str, rank: int, time: str, form: str) -> None:
     """Say what a rank was waiting for at a moment, and for whom, along the chain."""
     opened = trace.open(directory)
-    chain = ask(opened, rank, moment(opened, time))
-    _print(opened, form, chain.to_json(), why_text.tell(chain))
+    chain = wait_chain(opened, rank, parse_time(opened, time))
+    _print(opened, form, chain.to_json(), wait_chain_text(chain))
 
 
 @click.command()
@@ -51,8 +50,8 @@ def why(directory: str, rank: int, time: str, form: str) -> None:
 def follow(directory: str, tph: str, begin: float | None, end: float | None, limit: int, form: str) -> None:
     """Tell the life of one TPH: its calls, waits and hand-overs on all ranks."""
     opened = trace.open(directory)
-    life = life_of(opened, tph, begin=begin, end=end, limit=limit)
-    _print(opened, form, life.to_json(), follow_text.tell(life))
+    history = tph_history(opened, tph, begin=begin, end=end, limit=limit)
+    _print(opened, form, history.to_json(), tph_history_text(history))
 
 
 @click.command()
@@ -62,10 +61,7 @@ def critical(directory: str, form: str) -> None:
     """Say what the end of a run waited for, back to its begin, and where that time went."""
     opened = trace.open(directory)
     path = critical_path(opened)
-    counted = shares(opened, path)
-    _print(
-        opened, form, critical_text.to_json(opened, path, counted), critical_text.tell(opened, path, counted)
-    )
+    _print(opened, form, path.to_json(), critical_path_text(path))
 
 
 def _print(opened: trace.Trace, form: str, values: dict[str, Any], lines: Iterable[str]) -> None:

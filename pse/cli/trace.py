@@ -5,7 +5,7 @@ import json
 import click
 
 from pse import trace
-from pse.cli import _exports, _wait_analysis as _following
+from pse.cli import _exports, _wait_analysis
 from pse.cli._selection import options
 from pse.trace.summary import print_summary
 
@@ -15,9 +15,9 @@ def command() -> None:
     """Look at what a run recorded (pse run PROGRAM --trace DIR)."""
 
 
-command.add_command(_following.why)
-command.add_command(_following.follow)
-command.add_command(_following.critical)
+command.add_command(_wait_analysis.why)
+command.add_command(_wait_analysis.follow)
+command.add_command(_wait_analysis.critical)
 command.add_command(_exports.export_command)
 command.add_command(_exports.import_command)
 

@@ -2,17 +2,13 @@
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from pse_testing.traces import Row, small_definitions, write_trace
 
-from pse import trace
 from pse.trace import NONE, EventType, MessageFlag, ModuleFlag, Phase, WaitReason, pair
-
-Row = dict[str, int]
-WriteRank = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
@@ -24,48 +20,6 @@ def generate() -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
-
-
-@pytest.fixture(scope="session")
-def write_rank() -> WriteRank:
-    """Write the file of one rank: rows are keyword arguments of `Recorder.record_at`."""
-
-    def write(directory: Path, rank: int, rows: Iterable[Row]) -> Path:
-        with trace.Recorder(directory, rank) as recorder:
-            for row in rows:
-                recorder.record_at(**row)
-        return directory / f"rank-{rank:05}.events"
-
-    return write
-
-
-def make_definitions(processors: int = 2, **changes: object) -> trace.Definitions:
-    """Definitions of a small program: two call sites, one edge, one root rank and `processors` others."""
-    values = {
-        "program": "programs/small.coven",
-        "text_sha256": "0" * 64,
-        "parameters": {"N": 8, "tol": 1e-6, "name": "ü"},
-        "options": {"shared_memory": True},
-        "sites": (
-            trace.SiteDefinition(0, "load_frame", "load_frame", "programs/small.coven:9:14", "thread_A"),
-            trace.SiteDefinition(1, "fft.rows", "rows", "programs/small.coven:12:16", "thread_B", True),
-        ),
-        "edges": (trace.EdgeDefinition(0, "image", 0, (1,), "c128[N, N] @ root"),),
-        "ranks": tuple(
-            trace.RankDefinition(rank, "parallel" if rank else "root", "thread_B" if rank else "thread_A",
-                                 rank - 1 if rank else None, "node0")
-            for rank in range(1 + processors)
-        ),
-        "environment": {"python": "3.11", "mpi": {"name": "MPICH", "version": [5, 0]}},
-        "started": "2025-01-31T12:00:00+01:00",
-        "loops": (trace.LoopDefinition(0, "k", "programs/small.coven:8:3"),),
-    }  # fmt: skip
-    return trace.Definitions(**(values | changes))
-
-
-@pytest.fixture(scope="session")
-def definitions() -> Callable[..., trace.Definitions]:
-    return make_definitions
 
 
 ROOT_ROWS = [
@@ -103,12 +57,8 @@ def worker_rows(rank: int) -> list[Row]:
 
 
 @pytest.fixture
-def small_trace(tmp_path: Path, write_rank: WriteRank) -> Path:
+def small_trace(tmp_path: Path) -> Path:
     """A run of three ranks; rank 1 is within a module call and rank 2 within a wait when it ends."""
     directory = tmp_path / "trace"
-    trace.create(directory)
-    trace.write_definitions(directory, make_definitions())
-    write_rank(directory, 0, ROOT_ROWS)
-    for rank in (1, 2):
-        write_rank(directory, rank, worker_rows(rank))
+    write_trace(directory, [ROOT_ROWS, worker_rows(1), worker_rows(2)], small_definitions())
     return directory

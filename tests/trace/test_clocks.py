@@ -6,13 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.traces import patch_header, set_host, small_definitions, write_rank
 
 from pse import trace
 from pse.trace import EventType
-from pse.trace.format._events import HEADER_DTYPE
 
-HOST = HEADER_DTYPE.fields["host"][1]
-START = HEADER_DTYPE.fields["start_real"][1]
 BEGIN, END = 1_000_000_000, 11_000_000_000  # When clocks are compared, by the true clock.
 
 
@@ -26,16 +24,13 @@ def call(enter, leave):
 
 
 @pytest.fixture(scope="session")
-def write_on(write_rank):
+def write_on():
     """Write one rank's file on a host; its wall clock was 0 when its clock was `zero`."""
 
     def write(directory, rank, host, rows, zero=0):
         path = write_rank(directory, rank, rows)
-        with path.open("r+b") as file:
-            file.seek(HOST)
-            file.write(host.encode().ljust(256, b"\0"))
-            file.seek(START)
-            file.write(struct.pack("<qQ", 0, zero))
+        set_host(path, host)
+        patch_header(path, "start_real", struct.pack("<qQ", 0, zero))
 
     return write
 
@@ -165,11 +160,11 @@ def test_hosts_stay_comparable_where_the_reference_is_lost(tmp_path, write_on):
     assert calls["leave"].tolist() == [END - BEGIN] * 2
 
 
-def test_the_definitions_tell_the_host_of_a_lost_rank(tmp_path, write_on, definitions):
+def test_the_definitions_tell_the_host_of_a_lost_rank(tmp_path, write_on):
     clock = Clock(10**12, 0)
     hosts = ["a", "a", "b"]
-    ranks = [replace(rank, host=host) for rank, host in zip(definitions().ranks, hosts, strict=True)]
-    trace.write_definitions(tmp_path, definitions(ranks=tuple(ranks)))
+    ranks = [replace(rank, host=host) for rank, host in zip(small_definitions().ranks, hosts, strict=True)]
+    trace.write_definitions(tmp_path, small_definitions(ranks=tuple(ranks)))
     write_on(tmp_path, 1, "a", [BORN, call(BEGIN, END)])
     write_on(tmp_path, 2, "b", [clock.sync(BEGIN, TRUE), call(clock.show(BEGIN), clock.show(END))])
     read = trace.open(tmp_path)

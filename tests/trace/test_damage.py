@@ -6,6 +6,7 @@ import shutil
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings, strategies as st
+from pse_testing.traces import small_definitions, write_rank
 
 from pse import trace
 from pse.cli import main
@@ -90,7 +91,7 @@ def test_other_files_are_left_alone(small_trace):
     assert trace.open(small_trace).problems == ()
 
 
-def test_a_clock_that_ran_backwards_is_told_and_the_rest_is_shown(tmp_path, write_rank):
+def test_a_clock_that_ran_backwards_is_told_and_the_rest_is_shown(tmp_path):
     times = [1000, 5000, 3000, 6000, 5999]
     write_rank(tmp_path, 0, [{"time": time, "type": trace.EventType.MARKER} for time in times])
     read = trace.open(tmp_path)
@@ -107,8 +108,8 @@ def test_a_rank_beyond_all_ranks_is_refused(tmp_path):
         trace.open(tmp_path)
 
 
-def test_what_many_ranks_have_alike_is_said_once(tmp_path, write_rank, definitions):
-    trace.write_definitions(tmp_path, definitions(processors=7))
+def test_what_many_ranks_have_alike_is_said_once(tmp_path):
+    trace.write_definitions(tmp_path, small_definitions(processors=7))
     for rank in (0, 1, 2, 4, 6):
         path = write_rank(tmp_path, rank, [{"type": trace.EventType.PHASE, "time": 1, "a": 1}])
         with path.open("r+b") as file:
@@ -123,9 +124,9 @@ def test_what_many_ranks_have_alike_is_said_once(tmp_path, write_rank, definitio
     ]
 
 
-def test_queues_of_a_tag_for_several_partitions_are_one_row(tmp_path, write_rank, definitions):
+def test_queues_of_a_tag_for_several_partitions_are_one_row(tmp_path):
     edges = tuple(trace.EdgeDefinition(number, "strips", 0, (1,)) for number in range(3))
-    trace.write_definitions(tmp_path, definitions(edges=edges, processors=1))
+    trace.write_definitions(tmp_path, small_definitions(edges=edges, processors=1))
     depths = [
         {"type": trace.EventType.QUEUE_DEPTH, "time": edge, "a": trace.pair(edge, 0), "b": edge + 1, "c": 4}
         for edge in range(3)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.traces import small_definitions
 
 from pse import trace
 
@@ -15,20 +16,20 @@ SCALAR = st.one_of(
 
 @given(parameters=st.dictionaries(TEXT, SCALAR), environment=st.dictionaries(TEXT, st.lists(SCALAR)))
 @settings(max_examples=50, deadline=None)
-def test_definitions_come_back(definitions, parameters, environment):
-    written = definitions(parameters=parameters, environment=environment)
+def test_definitions_come_back(parameters, environment):
+    written = small_definitions(parameters=parameters, environment=environment)
     assert trace.Definitions.from_json(written.to_json()) == written
 
 
-def test_they_are_written_in_one_step(tmp_path, definitions):
-    trace.write_definitions(tmp_path, definitions())
+def test_they_are_written_in_one_step(tmp_path):
+    trace.write_definitions(tmp_path, small_definitions())
     assert [path.name for path in tmp_path.iterdir()] == ["definitions.json"]
-    assert trace.read_definitions(tmp_path) == definitions()
+    assert trace.read_definitions(tmp_path) == small_definitions()
 
 
-def test_a_directory_that_is_not_there(tmp_path, definitions):
+def test_a_directory_that_is_not_there(tmp_path):
     with pytest.raises(trace.TraceError, match=r"definitions.json can't be written: No such file"):
-        trace.write_definitions(tmp_path / "nowhere", definitions())
+        trace.write_definitions(tmp_path / "nowhere", small_definitions())
 
 
 UNSOUND = [
@@ -50,9 +51,9 @@ UNSOUND = [
 
 
 @pytest.mark.parametrize(("change", "message"), UNSOUND)
-def test_what_is_not_sound_is_refused(definitions, change, message):
+def test_what_is_not_sound_is_refused(change, message):
     with pytest.raises(trace.TraceError, match=message):
-        definitions(**change)
+        small_definitions(**change)
 
 
 def test_a_region_is_root_or_parallel():
@@ -72,8 +73,8 @@ def test_a_region_is_root_or_parallel():
         ({"sites": "none"}, "Definitions.sites: expected"),
     ],
 )
-def test_json_of_another_shape_is_refused(definitions, change, message):
-    values = json.loads(definitions().to_json()) | change
+def test_json_of_another_shape_is_refused(change, message):
+    values = json.loads(small_definitions().to_json()) | change
     with pytest.raises(trace.TraceError, match=message):
         trace.Definitions.from_json(json.dumps(values))
 
@@ -96,9 +97,9 @@ def test_create_says_when_it_can_not(tmp_path):
     assert caught.value.help == "name a directory that you may write to"
 
 
-def test_a_copy_of_the_program_lies_beside_them(small_trace, definitions):
+def test_a_copy_of_the_program_lies_beside_them(small_trace):
     text = "program small\r\n  # ü\n"
-    trace.write_definitions(small_trace, definitions(text_sha256=trace.digest(text)))
+    trace.write_definitions(small_trace, small_definitions(text_sha256=trace.digest(text)))
     assert trace.open(small_trace).program_text is None
     trace.write_program(small_trace, text)
     read = trace.open(small_trace)

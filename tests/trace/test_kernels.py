@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.traces import write_rank
 
 from pse import trace
 from pse.trace import EventType, MemoryFlag, ModuleFlag, pair
@@ -174,7 +175,7 @@ ROWS = st.lists(
 
 @given(ranks=st.lists(ROWS, min_size=1, max_size=3))
 @settings(max_examples=60, deadline=None)
-def test_tables_are_what_their_records_say(tmp_path_factory, write_rank, ranks):
+def test_tables_are_what_their_records_say(tmp_path_factory, ranks):
     directory = tmp_path_factory.mktemp("tables")
     for rank, rows in enumerate(ranks):
         write_rank(directory, rank, [{"time": 0, "type": EventType.PHASE}, *rows])
@@ -233,7 +234,7 @@ def test_tables_are_what_their_records_say(tmp_path_factory, write_rank, ranks):
     assert read.memory().tolist() == sorted(changes, key=lambda change: change[0])
 
 
-def test_a_call_that_each_rank_broke_off_lies_behind_its_others(tmp_path, write_rank):
+def test_a_call_that_each_rank_broke_off_lies_behind_its_others(tmp_path):
     for rank in range(3):
         done = {"time": 20, "type": EventType.MODULE_LEAVE, "site": rank, "b": 10, "c": pair(0, 1)}
         begun = {"time": 30, "type": EventType.MODULE_ENTER, "site": 5}

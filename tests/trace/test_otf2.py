@@ -2,13 +2,13 @@
 
 import re
 import shutil
-import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.traces import small_definitions, text_rows, write_rank
 
 from pse import trace
 from pse.trace import NONE, EventType, Phase, TextKind, pair
@@ -16,7 +16,6 @@ from pse.trace.format._definitions import digest
 from pse.trace.interchange.otf2 import _mapping as rules
 from pse.trace.query import mpi_communicators
 from pse.trace.store._directory import write_program
-from tests.trace.conftest import make_definitions
 
 pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
 from pse.trace.interchange import export_otf2, import_otf2
@@ -112,11 +111,10 @@ MPI_ROWS = [
 ]  # fmt: skip
 
 
-def text_row(text):
-    """The event for a name of at most 16 bytes."""
-    kind, number, name = text
-    b, c = struct.unpack("<QQ", name.encode().ljust(16, b"\0"))
-    return {"type": E.TEXT, "flags": kind, "a": pair(number, 0), "b": b, "c": c}
+def with_names(time):
+    """Names of routines and of the communicator, and what that is."""
+    yield from (row for kind, number, name in TEXTS for row in text_rows(number, name, kind, time))
+    yield from (row | {"time": time} for row in WORLD)
 
 
 def mpi_rows():
@@ -134,8 +132,8 @@ def mpi_trace(tmp_path):
     directory = tmp_path / "mpi"
     trace.create(directory)
     with trace.Recorder(directory, 0) as recorder:
-        for row in (*map(text_row, TEXTS), *WORLD):
-            recorder.record_at(time=4500, **row)
+        for row in with_names(4500):
+            recorder.record_at(**row)
         for row in mpi_rows():
             recorder.record_at(**row)
     return (directory / "rank-00000.events").rename(directory / "rank-00000.mpi.events").parent
@@ -147,11 +145,11 @@ def test_a_run_survives_the_way_there_and_back(small_trace, tmp_path):
     assert_same(small_trace, tmp_path / "back")
 
 
-def test_the_program_travels_along(tmp_path, write_rank):
+def test_the_program_travels_along(tmp_path):
     """In parts: a text of any length and any letters."""
     text = "# \N{GREEK SMALL LETTER PI} \n" * 50_000
     trace.create(tmp_path / "trace")
-    definitions = make_definitions(processors=0, text_sha256=digest(text))
+    definitions = small_definitions(processors=0, text_sha256=digest(text))
     trace.write_definitions(tmp_path / "trace", definitions)
     write_program(tmp_path / "trace", text)
     write_rank(tmp_path / "trace", 0, [{"time": 1, "type": E.PHASE, "a": Phase.START}])
@@ -240,10 +238,10 @@ def test_all_events_survive_the_way_there_and_back(tmp_path_factory, rows):
     home = tmp_path_factory.mktemp("any")
     directory = home / "trace"
     trace.create(directory)
-    trace.write_definitions(directory, make_definitions(processors=0))
+    trace.write_definitions(directory, small_definitions(processors=0))
     with trace.Recorder(directory, 0) as recorder:
-        for row in (*map(text_row, TEXTS), *WORLD):
-            recorder.record_at(time=990, **row)
+        for row in with_names(990):
+            recorder.record_at(**row)
         for row in rows:
             recorder.record_at(**row)
     assert round_trip(directory, home) == ([], [])
@@ -317,9 +315,9 @@ def command():
     return run
 
 
-def test_ends_without_begins_are_told(tmp_path, write_rank):
+def test_ends_without_begins_are_told(tmp_path):
     trace.create(tmp_path / "trace")
-    trace.write_definitions(tmp_path / "trace", make_definitions(processors=0))
+    trace.write_definitions(tmp_path / "trace", small_definitions(processors=0))
     wait, call = {"a": pair(NONE, NONE), "flags": 1}, {"site": 0, "c": pair(0, NONE)}
     write_rank(tmp_path / "trace", 0, [
         {"time": 10, "type": E.WAIT_END, "b": 5, **wait},

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pse_testing.traces import text_rows, write_rank
 
 from pse import trace
 from pse.trace import NONE, Collective, EventType, TextKind, pair
 from pse.trace.format import high32, low32
-from tests.trace.rows import text_rows
 
 pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
 from pse.trace.interchange import export_otf2, import_otf2
@@ -55,7 +55,7 @@ def read(tmp_path_factory):
 def rows(rank):
     """Messages of all kinds among five ranks and three of them, at odd times."""
     names = ("MPI_Send_c", "MPI_Irecv", "MPI_Waitall", "MPI_Reduce", "work <α>")
-    yield from (row for n, name in enumerate(names, 1) for row in text_rows(BASE, TextKind.REGION, n, name))
+    yield from (row for n, name in enumerate(names, 1) for row in text_rows(n, name, TextKind.REGION, BASE))
     yield communicator(1, range(5), rank)
     if rank in ODD:
         yield communicator(2, ODD, rank)
@@ -146,7 +146,7 @@ def expected(read, rank):
             yield time, f"collective 12 {members[number]} {root} {event['a']} {event['b']}"
 
 
-def test_every_event_is_there_with_time_partner_communicator_tag_and_bytes(read, write_rank, tmp_path):
+def test_every_event_is_there_with_time_partner_communicator_tag_and_bytes(read, tmp_path):
     trace.create(tmp_path / "run")
     for rank in range(5):
         path = write_rank(tmp_path / "run", rank, rows(rank))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pse_testing.traces import region_rows, text_rows, write_rank
 
 from pse import trace
 from pse.trace import NONE, Collective, EventType, TextKind, pair
@@ -20,7 +21,6 @@ otf2 = pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is
 from otf2.enums import CollectiveOp, Paradigm, RegionRole  # noqa: E402
 
 from pse.trace.interchange import export_otf2, import_otf2  # noqa: E402
-from tests.trace.rows import text_rows  # noqa: E402
 
 E = EventType
 PINGPONG = Path(__file__).parent / "data" / "pingpong-otf2" / "traces.otf2"
@@ -36,16 +36,12 @@ NAMES = {
 
 
 def call(name, begin, end, *inside):
-    return [
-        {"type": E.REGION_ENTER, "time": begin, "a": name},
-        *inside,
-        {"type": E.REGION_LEAVE, "time": end, "a": name, "b": begin},
-    ]
+    return region_rows(name, begin, end, inside)
 
 
 def mpi_rows(rank, with_setup=True):
     """A rank of three: all make a communicator, the last rank sends late to the first."""
-    rows = [row for number, name in NAMES.items() for row in text_rows(100, TextKind.REGION, number, name)]
+    rows = [row for number, name in NAMES.items() for row in text_rows(number, name, TextKind.REGION, 100)]
     rows += [
         {"type": E.MPI_COMMUNICATOR, "time": 100, "a": pair(1, 0), "b": pair(0, 1), "c": pair(RANKS, rank)}
     ]
@@ -77,7 +73,7 @@ def mpi_rows(rank, with_setup=True):
 
 
 @pytest.fixture
-def mpi_run(tmp_path, write_rank):
+def mpi_run(tmp_path):
     def make(**options):
         trace.create(tmp_path / "run")
         for rank in range(RANKS):

@@ -1,6 +1,7 @@
 """Selections: what the command line says, what they leave, and what to say when that is nothing."""
 
 import pytest
+from pse_testing.traces import small_definitions, write_rank
 
 from pse import trace
 from pse.trace import Selection
@@ -106,8 +107,8 @@ def test_rows_that_are_left(read, words, name, left):
     assert len(Selection.parse(**words).of(read, table)) == left
 
 
-def test_tphs_are_known_by_their_counters(tmp_path, write_rank, definitions):
-    trace.write_definitions(tmp_path, definitions(processors=0))
+def test_tphs_are_known_by_their_counters(tmp_path):
+    trace.write_definitions(tmp_path, small_definitions(processors=0))
     rows = [
         {"time": 10 * value, "type": trace.EventType.CONTEXT_BEGIN, "tph": 70 + value, "b": value % 2**64}
         for value in (-1, 0, 1, 2)

@@ -4,6 +4,7 @@ import io
 import json
 
 import pytest
+from pse_testing.traces import small_definitions, write_rank
 from rich.console import Console
 
 from pse import trace
@@ -32,11 +33,11 @@ def test_calls_are_counted_by_call_site_and_thread(summary):
     assert summary.calls[1].place == "programs/small.coven:12:16"
 
 
-def test_a_call_that_has_not_ended_is_in_no_mean(tmp_path, write_rank, definitions):
+def test_a_call_that_has_not_ended_is_in_no_mean(tmp_path):
     head = {"site": 0, "tph": 1}
     enter = {"type": EventType.MODULE_ENTER, "a": NONE, **head}
     leave = {"type": EventType.MODULE_LEAVE, "a": 100, "b": 0, "c": pair(0, NONE), **head}
-    trace.write_definitions(tmp_path, definitions(processors=0))
+    trace.write_definitions(tmp_path, small_definitions(processors=0))
     write_rank(tmp_path, 0, [{"time": 0, **enter}, {"time": 400, **leave}, {"time": 500, **enter},
                              {"time": 520, "type": EventType.PHASE, "a": 1}])  # fmt: skip
     summary = trace.summarize(trace.open(tmp_path))
@@ -78,10 +79,10 @@ def test_ranks_have_shares_of_their_own_time(summary):
     assert summary.events == 9 + 6 + 2
 
 
-def test_a_label_of_both_regions_is_told_apart(small_trace, definitions):
-    ranks = definitions().ranks
+def test_a_label_of_both_regions_is_told_apart(small_trace):
+    ranks = small_definitions().ranks
     root = trace.RankDefinition(0, "root", "thread_B", None, "node0")
-    trace.write_definitions(small_trace, definitions(ranks=(root, *ranks[1:])))
+    trace.write_definitions(small_trace, small_definitions(ranks=(root, *ranks[1:])))
     summary = trace.summarize(trace.open(small_trace))
     assert [row.thread for row in summary.ranks] == [
         "root thread_B",
@@ -126,9 +127,9 @@ def test_eighty_columns_are_enough(summary):
     assert "load_frame 9 thread_A sent 2 2.00 KiB 2.00 KiB 2.00 KiB" in table
 
 
-def test_names_are_not_taken_for_markup(small_trace, definitions):
+def test_names_are_not_taken_for_markup(small_trace):
     edge = trace.EdgeDefinition(0, "[bold]image", 0, (1,))
-    trace.write_definitions(small_trace, definitions(edges=(edge,)))
+    trace.write_definitions(small_trace, small_definitions(edges=(edge,)))
     assert "[bold]image" in shown(trace.summarize(trace.open(small_trace)), 80)
 
 

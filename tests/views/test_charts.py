@@ -10,9 +10,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 
 from pse import trace, views
-from pse.analysis._critical_path import critical_path
-from pse.analysis._tph_history import follow
-from pse.analysis._why import why
+from pse.analysis import critical_path, tph_history, wait_chain
 from pse.trace import NONE, EventType, MemoryFlag, MessageFlag, Selection, WaitReason, pair
 from pse.views.charts._load import loads
 from pse.views.core._time_breakdown import event_bars, module_bars
@@ -381,10 +379,10 @@ def test_charts_of_a_run_agree_with_its_summary(pse, tmp_path):
     longest = waits[
         np.argmax(np.where(waits["reason"] == WaitReason.INPUT, waits["end"] - waits["begin"], 0))
     ]
-    chain = why(opened, int(longest["rank"]), int(longest["begin"]) + 1)
+    chain = wait_chain(opened, int(longest["rank"]), int(longest["begin"]) + 1)
     assert chain.links[0].ended_by is not None
     assert chain.links[-1].state != "wait"
-    life = follow(opened, "k=1")
+    life = tph_history(opened, "k=1")
     assert life.calls == len([row for row in opened.module_calls() if row["tph"] == life.tph.number]) == 10
     assert life.handovers == len([row for row in opened.messages() if row["tph"] == life.tph.number])
     assert [rank for rank, *_ in sorted(life.ranks)] == [0, 1, 2]

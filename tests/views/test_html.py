@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 import shutil
-import struct
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pse_testing.traces import text_rows
 
 from pse import trace
 from pse.trace import NONE, EventType, MessageFlag, Recorder, TextKind, WaitReason, pair
@@ -90,9 +90,9 @@ def write_rank(recorder: Recorder, rank: int) -> None:
 
 
 def name(recorder: Recorder, number: int, text: str, kind: TextKind = TextKind.REGION) -> None:
-    """Name something in at most 16 bytes; `Recorder.text` would do it now, not at the time 0."""
-    first, second = struct.unpack("<QQ", text.encode().ljust(16, b"\0"))
-    recorder.record_at(0, EventType.TEXT, a=pair(number, 0), b=first, c=second, flags=kind)
+    """Name something; `Recorder.text` would do it now, not at the time 0."""
+    for row in text_rows(number, text, kind):
+        recorder.record_at(**row)
 
 
 def call(recorder: Recorder, site: int, tph: int, begin: int, end: int, inside: bool = False) -> None:

@@ -5,6 +5,7 @@ from ._messages import (
     all_messages as all_messages,
     match_messages as match_messages,
     message_ends as message_ends,
+    transfer_way as transfer_way,
 )
 from ._mpi import (
     Communicator as Communicator,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.trace.format._events import EVENT_DTYPE, EventType
+from pse.trace.format._events import EVENT_DTYPE, EventType, MessageFlag
 from pse.trace.format._field_values import Array, high32, low32
 from pse.trace.query._column_extraction import Extraction
 from pse.trace.query._key_matching import match_keys
@@ -98,3 +98,18 @@ _ENDS = Extraction(
     b="b",
     c="c",
 )
+
+
+def transfer_way(flags: int) -> str:
+    """Say how a message went: ``by descriptor``, ``copied``, ``between nodes``, ``in the message``.
+
+    Parameters
+    ----------
+    flags : int
+        Its `MessageFlag`.
+    """
+    if flags & MessageFlag.REMOTE:
+        return "between nodes"
+    if flags & MessageFlag.DESCRIPTOR:
+        return "by descriptor"
+    return "in the message" if flags & MessageFlag.SCALAR else "copied"

@@ -16,7 +16,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from pse.analysis import CriticalPath, Step, critical_path, shares
+from pse.analysis import CriticalPath, StepKind, critical_path
 from pse.trace import Selection, Trace
 from pse.trace.format import Array, TraceError
 from pse.trace.query import Names
@@ -59,11 +59,11 @@ NAMES = SMALL + 0.5
 MOST_LINES = 4000
 """Hand-overs that are drawn as lines of their own; of more, every so manieth."""
 STYLES = {
-    Step.HANDOVER: ("hand-over", Style("#4D4D4D")),
-    Step.WAIT: ("waits", Style("#DADDE2")),
-    Step.ENGINE: ("engine", Style("#BDBDBD")),
-    Step.START: ("start", Style("#FFFFFF", "////")),
-    Step.END: ("end", Style("#FFFFFF", "\\\\\\\\")),
+    StepKind.HANDOVER: ("hand-over", Style("#4D4D4D")),
+    StepKind.WAIT: ("waits", Style("#DADDE2")),
+    StepKind.ENGINE: ("engine", Style("#BDBDBD")),
+    StepKind.START: ("start", Style("#FFFFFF", "////")),
+    StepKind.END: ("end", Style("#FFFFFF", "\\\\\\\\")),
 }
 
 
@@ -98,7 +98,7 @@ def draw_critical_path(
     pixels = max(200, int((width - left - MARGIN - 0.1) * DPI))
     pieces = _pieces(trace, path, steps, shown)
     drawn, merged = _merged(pieces, begin, end, pixels)
-    counted = shares(trace, path, steps)
+    counted = path.shares(steps)
     below, handles = _bars_room(counted), _handles(pieces)
     lines = caption_lines(_notes(trace, steps, shown, merged), width - 2 * MARGIN)
     legend = legend_height([handle.get_label() for handle in handles], width - 2 * MARGIN)
@@ -139,19 +139,19 @@ def _pieces(trace: Trace, path: CriticalPath, steps: Array, shown: Sequence[Row]
     names = Names(trace)
     for step in np.unique(steps["kind"]):
         chosen = np.flatnonzero(steps["kind"] == step)
-        if step == Step.CALL:
+        if step == StepKind.CALL:
             values = steps["site"][chosen]
             texts = [names.module(site) or names.site(site)[1] for site in np.unique(values)]
-        elif step == Step.ROUTINE:
+        elif step == StepKind.ROUTINE:
             blocks = path.activity.blocks[steps["block"][chosen]]
             values = path.activity.routines["routine"][blocks["row"]]
             texts = [_family(path.activity.routine_names[routine]) for routine in np.unique(values)]
         else:
-            values, texts = np.zeros(len(chosen), "<u4"), [_other(trace, Step(step))]
+            values, texts = np.zeros(len(chosen), "<u4"), [_other(trace, StepKind(step))]
         labels += [text for text in dict.fromkeys(texts) if text not in labels]
         index = np.array([labels.index(text) for text in texts])
         kind[chosen] = index[np.unique(values, return_inverse=True)[1]]
-    found = [styles.get(label, STYLES[Step.ENGINE][1]) for label in labels]
+    found = [styles.get(label, STYLES[StepKind.ENGINE][1]) for label in labels]
     return Pieces(place[steps["rank"]], steps["begin"], steps["end"], kind, labels, found)
 
 
@@ -159,9 +159,9 @@ def _family(routine: str) -> str:
     return f"MPI: {routine_family(routine)}"
 
 
-def _other(trace: Trace, step: Step) -> str:
+def _other(trace: Trace, step: StepKind) -> str:
     """The engine's time is the program's where nothing but MPI was recorded."""
-    return "program" if step == Step.ENGINE and trace.definitions is None else STYLES[step][0]
+    return "program" if step == StepKind.ENGINE and trace.definitions is None else STYLES[step][0]
 
 
 def _merged(pieces: Pieces, begin: int, end: int, pixels: int) -> tuple[Pieces, bool]:
@@ -220,7 +220,7 @@ def _kind(axes: Axes, pieces: Pieces, chosen: Array, label: str, style: Style) -
 def _hand_overs(axes: Axes, steps: Array, shown: Sequence[Row]) -> None:
     """Draw lines from the rank that handed over to the one that waited."""
     place = {row.rank: number for number, row in enumerate(shown)}
-    jumps = steps[steps["kind"] == Step.HANDOVER]
+    jumps = steps[steps["kind"] == StepKind.HANDOVER]
     jumps = jumps[:: max(1, -(-len(jumps) // MOST_LINES))]
     lines = [
         [(begin, place[sender]), (end, place[rank])]
@@ -268,8 +268,8 @@ def _bars(
 
 
 def _notes(trace: Trace, steps: Array, shown: Sequence[Row], merged: bool) -> str:
-    calls = int(((steps["kind"] == Step.CALL) | (steps["kind"] == Step.ROUTINE)).sum())
-    jumps = int((steps["kind"] == Step.HANDOVER).sum())
+    calls = int(((steps["kind"] == StepKind.CALL) | (steps["kind"] == StepKind.ROUTINE)).sum())
+    jumps = int((steps["kind"] == StepKind.HANDOVER).sum())
     several = " Of several pieces in a pixel the one that takes the most of it is drawn." if merged else ""
     return (
         f"What the end of the run waited for, back to its begin: {calls:,} calls and {jumps:,} hand-overs on "

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from pse.analysis._activity import Activity
-from pse.analysis._wait_causes import CAUSE_DTYPE, JUST
-from pse.analysis._wake_candidates import Deed
+from pse.analysis.waits._wait_causes import CAUSE_DTYPE, WAKE_WINDOW_NS, no_causes
+from pse.analysis.waits._wake_candidates import CauseKind
 from pse.trace.format import NONE, Array, SendMode
 from pse.trace.query import mpi_collectives, mpi_messages
 
@@ -18,7 +18,7 @@ WAITING = (SendMode.STANDARD, SendMode.SYNCHRONOUS)
 """Modes in which a send may wait for its receive."""
 
 
-def mpi_causes(activity: Activity) -> Array:
+def mpi_wait_causes(activity: Activity) -> Array:
     """Who ended the waiting within each call of an MPI routine.
 
     Parameters
@@ -31,8 +31,7 @@ def mpi_causes(activity: Activity) -> Array:
     array of CAUSE_DTYPE, shape of `activity.routines`
         `message` is a row of `mpi_messages`; -1: it was a collective operation, or nobody.
     """
-    found = np.zeros(len(activity.routines), CAUSE_DTYPE)
-    found["rank"], found["message"] = NONE, -1
+    found = no_causes(len(activity.routines))
     if len(found):
         within, messages = _Within(activity), mpi_messages(activity.trace)
         late = np.concatenate([_late_senders(messages, within), _late_receivers(activity, messages, within)])
@@ -83,7 +82,7 @@ def _late_senders(messages: Array, within: _Within) -> Array:
     ends = np.flatnonzero((messages["sent"] >= 0) & (messages["received"] >= 0))
     rows = within(messages["receiver"][ends], messages["received"][ends])
     late = (rows >= 0) & (messages["sent"][ends] > within.entered(rows))
-    return _late(ends[late], rows[late], messages["sender"], messages["sent"], Deed.SENT)
+    return _late(ends[late], rows[late], messages["sender"], messages["sent"], CauseKind.MESSAGE)
 
 
 def _late_receivers(activity: Activity, messages: Array, within: _Within) -> Array:
@@ -96,10 +95,10 @@ def _late_receivers(activity: Activity, messages: Array, within: _Within) -> Arr
     rows = within(own["sender"], np.where(own["complete"] >= 0, own["complete"], own["sent"]))
     done = np.where(own["complete"] >= 0, own["complete"], within.left(rows))
     late = (rows >= 0) & (posted > within.entered(rows)) & (posted < within.left(rows))
-    late &= ~_kept(activity, own, (rows >= 0) & (done + JUST < posted))
+    late &= ~_kept(activity, own, (rows >= 0) & (done + WAKE_WINDOW_NS < posted))
     times = np.full(len(messages), -1)
     times[ends] = posted
-    return _late(ends[late], rows[late], messages["receiver"], times, Deed.TOOK)
+    return _late(ends[late], rows[late], messages["receiver"], times, CauseKind.LATE_RECEIVER)
 
 
 def _kept(activity: Activity, messages: Array, early: Array) -> Array:
@@ -118,11 +117,11 @@ def _kept(activity: Activity, messages: Array, early: Array) -> Array:
     return kept
 
 
-def _late(ends: Array, rows: Array, ranks: Array, times: Array, deed: Deed) -> Array:
+def _late(ends: Array, rows: Array, ranks: Array, times: Array, kind: CauseKind) -> Array:
     """Causes, with the row of the call of each."""
     made = np.zeros(len(ends), [*CAUSE_DTYPE.descr, ("row", "<i8")])
     made["rank"], made["time"], made["message"], made["row"] = ranks[ends], times[ends], ends, rows
-    made["deed"] = deed
+    made["kind"] = kind
     return made
 
 
@@ -141,4 +140,4 @@ def _last_to_enter(operations: Array, within: _Within, found: Array) -> None:
     late = (rows >= 0) & (last["begin"] > within.entered(rows)) & (last["begin"] < within.left(rows))
     late &= last["rank"] != operations["rank"]
     found["rank"][rows[late]], found["time"][rows[late]] = last["rank"][late], last["begin"][late]
-    found["message"][rows[late]], found["deed"][rows[late]] = -1, Deed.CAME
+    found["message"][rows[late]], found["kind"][rows[late]] = -1, CauseKind.COLLECTIVE

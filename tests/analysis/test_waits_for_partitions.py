@@ -1,15 +1,21 @@
 """Waits for messages among partitions: by whom they ended, in runs with known numbers and in real ones."""
 
+import functools
+
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.traces import (
+    call_rows,
+    collective_rows,
+    partition_rows,
+    small_definitions,
+    wait_rows,
+    write_rank,
+)
 
 from pse import trace
-from pse.analysis._critical_path import critical_path, shares
-from pse.analysis._tph_history import follow
-from pse.analysis._tph_history_text import tell as tell_life
-from pse.analysis._why import why
-from pse.analysis._why_text import tell
-from pse.trace import NONE, Collective, EventType, MessageFlag, Phase, WaitReason, pair
+from pse.analysis import critical_path, tph_history, tph_history_text, wait_chain, wait_chain_text
+from pse.trace import EventType, MessageFlag, Phase, WaitReason, pair
 
 TPH = 1 << 16
 KEPT = MessageFlag.COPIED | MessageFlag.RENDEZVOUS
@@ -18,29 +24,15 @@ PART = MessageFlag.SCALAR | MessageFlag.COLLECTIVE
 
 
 def call(site, begin, end):
-    head = {"site": site, "tph": TPH}
-    return [
-        {"time": begin, "type": EventType.MODULE_ENTER, "a": NONE, **head},
-        {"time": end, "type": EventType.MODULE_LEAVE, "b": begin, "c": pair(0, NONE), **head},
-    ]
+    return call_rows(site, begin, end, TPH, cpu=0)
 
 
 def wait(begin, end, reason=WaitReason.PARTITIONS):
-    head = {"site": 1, "tph": TPH, "flags": reason, "a": pair(NONE, NONE)}
-    rows = [{"time": begin, "type": EventType.WAIT_BEGIN, **head}]
-    return rows if end is None else [*rows, {"time": end, "type": EventType.WAIT_END, "b": begin, **head}]
+    return wait_rows(begin, end, reason, TPH, site=1)
 
 
-def post(kind, time, other, partitions, tag=5, flags=MessageFlag.COPIED, size=800):
-    return [{"time": time, "type": EventType[f"PARTITION_{kind}"], "site": 1, "tph": TPH, "flags": flags,
-             "a": size, "b": pair(other, tag), "c": pair(*partitions)}]  # fmt: skip
-
-
-def together(time, partition, begin=None, number=1, root=NONE, operation=Collective.ALLREDUCE):
-    kind = "BEGIN" if begin is None else "END"
-    return [{"time": time, "type": EventType[f"PARTITION_COLLECTIVE_{kind}"], "site": 1, "tph": TPH,
-             "flags": operation, "a": 8 if begin is None else begin, "b": pair(partition, number),
-             "c": pair(root, 1)}]  # fmt: skip
+post = functools.partial(partition_rows, tph=TPH)
+together = functools.partial(collective_rows, tph=TPH)
 
 
 def run_of(*rows):
@@ -49,9 +41,9 @@ def run_of(*rows):
 
 
 @pytest.fixture
-def written(tmp_path, write_rank, definitions):
+def written(tmp_path):
     def write(*ranks):
-        trace.write_definitions(tmp_path, definitions(processors=len(ranks) - 1))
+        trace.write_definitions(tmp_path, small_definitions(processors=len(ranks) - 1))
         for rank, rows in enumerate(ranks):
             if rows is not None:
                 write_rank(tmp_path, rank, sorted(run_of(*rows), key=lambda row: row["time"]))
@@ -70,12 +62,12 @@ def test_a_late_sender(written):
         [*call(1, 100, 200), *wait(210, 5100), *post("RECEIVE", 5110, 2, (4, 3)), *call(1, 5200, 5300)],
         [*call(0, 300, 5000), *post("SEND", 4900, 1, (4, 3))],
     )
-    chain = why(opened, 1, 1000)
+    chain = wait_chain(opened, 1, 1000)
     assert links(chain) == [(1, "wait"), (2, "call")]
     end = chain.links[0].ended_by
     assert (end.rank, end.time, end.bytes, end.was_late_receiver) == (2, 4900, 800, False)
     assert (end.message.source, end.message.target, end.message.tag) == (4, 3, 5)
-    told = list(tell(chain))
+    told = list(wait_chain_text(chain))
     assert told[1] == (
         "rank 1 (p0 · thread_B) waited for a message with tag 5 from partition 4 to 3, "
         "in fft.rows (line 12), TPH 65536"
@@ -98,11 +90,14 @@ def late_receiver(flags, taken):
 )
 def test_a_late_receiver(written, flags, taken, time):
     """Near, it took the message; far, its rank had no time for it, and may say so later than the sender."""
-    chain = why(written(*late_receiver(flags, taken)), 1, 1000)
+    chain = wait_chain(written(*late_receiver(flags, taken)), 1, 1000)
     assert links(chain) == [(1, "wait"), (2, "call")]
     end = chain.links[0].ended_by
     assert (end.rank, end.time, end.was_late_receiver) == (2, time, True)
-    assert any("until its message with tag 5 from partition 0 to 1 was taken" in line for line in tell(chain))
+    assert any(
+        "until its message with tag 5 from partition 0 to 1 was taken" in line
+        for line in wait_chain_text(chain)
+    )
 
 
 def allreduce(last):
@@ -117,12 +112,12 @@ def allreduce(last):
 
 
 def test_the_last_to_come_to_a_collective_operation(written):
-    chain = why(written(*allreduce(4000)), 1, 1000)
+    chain = wait_chain(written(*allreduce(4000)), 1, 1000)
     assert links(chain) == [(1, "wait"), (2, "call")]
     message = chain.links[0].ended_by.message
     assert (message.collective, message.last.partition, message.last.rank) == ("allreduce", 2, 2)
     assert message.last.time == 4010
-    told = "\n".join(tell(chain))
+    told = "\n".join(wait_chain_text(chain))
     assert "waited for the allreduce of partition 0, in fft.rows (line 12)" in told
     assert "; partition 2 on rank 2 came to it last, at 0.000004 s" in told
 
@@ -130,9 +125,9 @@ def test_the_last_to_come_to_a_collective_operation(written):
 def test_of_a_wait_that_never_ended_someone_is_suspected(written):
     early, *others = allreduce(4000)[1:]
     opened = written([], early, [*call(0, 50, 300)], others[-1])
-    assert [link.rank for link in why(opened, 3, 5000).links] == [3]  # Nobody is known to be missing.
+    assert [link.rank for link in wait_chain(opened, 3, 5000).links] == [3]  # Nobody is known to be missing.
     kept = [*call(1, 100, 200), *post("SEND", 150, 2, (0, 1), flags=KEPT), *wait(210, None)]
-    chain = why(written([], kept, [*call(0, 50, 9000)]), 1, 5000)
+    chain = wait_chain(written([], kept, [*call(0, 50, 9000)]), 1, 5000)
     assert links(chain) == [(1, "wait"), (2, "call")]
     assert not chain.links[0].ended_by.certain
 
@@ -140,28 +135,28 @@ def test_of_a_wait_that_never_ended_someone_is_suspected(written):
 def test_a_message_that_waits_for_memory_leads_to_whoever_freed_some(written):
     freed = {"time": 5050, "type": EventType.FREE, "site": 0, "tph": TPH, "a": 4096, "b": 7, "c": 2}
     opened = written([], [*call(1, 100, 200), *wait(210, 5100)], [*call(0, 300, 5060), freed])
-    chain = why(opened, 1, 1000)
+    chain = wait_chain(opened, 1, 1000)
     assert links(chain) == [(1, "wait"), (2, "call")]
     assert chain.links[0].ended_by.message is None
-    assert any("until rank 2 woke it" in line for line in tell(chain))
+    assert any("until rank 2 woke it" in line for line in wait_chain_text(chain))
 
 
 def test_a_lost_sender_is_named_all_the_same(written):
     opened = written([], [*wait(210, 5100), *post("RECEIVE", 5110, 2, (4, 3)), *call(1, 5200, 5300)], None)
-    assert links(why(opened, 1, 1000)) == [(1, "wait"), (2, "lost")]
+    assert links(wait_chain(opened, 1, 1000)) == [(1, "wait"), (2, "lost")]
     assert opened.partition_messages()["sent"].tolist() == [-1]
 
 
 def test_the_critical_path_goes_through_partitions(written):
     opened = written(*late_receiver(KEPT, (400, 6000)))
-    found = {name: time for name, _, time, _ in shares(opened, critical_path(opened))}
+    found = {name: time for name, _, time, _ in critical_path(opened).shares()}
     assert found["late receiver"] == 100
     assert "waits" not in found
     assert found["load_frame (line 9) · thread_B"] == 5850
 
 
 def test_the_life_of_a_tph_has_messages_and_collective_operations(written):
-    life = follow(written(*allreduce(4000)), str(TPH))
+    life = tph_history(written(*allreduce(4000)), str(TPH))
     assert (life.messages, life.collectives) == (0, 1)  # A part of the latter is no message by itself.
     (one,) = [step for step in life.steps if step.kind == "collective"]
     assert (one.time, one.operation, one.partitions, one.last, one.last_came) == (
@@ -172,14 +167,14 @@ def test_the_life_of_a_tph_has_messages_and_collective_operations(written):
         4010,
     )
     assert one.done is None
-    assert "1 collective operation among partitions" in list(tell_life(life))
+    assert "1 collective operation among partitions" in list(tph_history_text(life))
 
 
 def test_a_message_of_a_tph_says_when_it_was_taken(written):
-    life = follow(written(*late_receiver(KEPT, (400, 6000))), str(TPH))
+    life = tph_history(written(*late_receiver(KEPT, (400, 6000))), str(TPH))
     (one,) = [step for step in life.steps if step.kind == "message"]
     assert (one.time, one.arrived, one.taken, one.source, one.target) == (150, 400, 6000, 0, 1)
-    told = next(line for line in tell_life(life) if "message with tag 5" in line)
+    told = next(line for line in tph_history_text(life) if "message with tag 5" in line)
     assert "rank 1 → 2" in told
     assert told.endswith("977 KiB copied, arrived after 250 ns, taken 5.60 µs later")
 
@@ -220,9 +215,7 @@ def test_messages_are_matched_as_queues_would(tmp_path_factory, sent, lost, orde
             times[kind, row["a"]] = len(times)
             ends[rank].append({"type": kind, "time": len(times) - 1, "b": pair(1 - rank, 5), **row})
     for rank, rows in ends.items():
-        with trace.Recorder(home, rank) as recorder:
-            for row in rows:
-                recorder.record_at(**row)
+        write_rank(home, rank, rows)
     found = trace.open(home).partition_messages()
     assert sorted(found["bytes"].tolist()) == list(range(len(sent)))
     for name, kind in (

@@ -1,4 +1,4 @@
-"""What ranks did that others may have waited for: took from queues, freed memory, came to their turn."""
+"""What ranks did that others may have waited for: they took from queues, freed memory, came to their turn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pse.trace.format import Array, EventType
 
 
 @dataclass(frozen=True)
-class Doings:
+class ReleaseEvents:
     """Moments at which ranks did something that others may have waited for.
 
     Parameters
@@ -29,20 +29,20 @@ class Doings:
     time: Array
 
     def last_before(self, keys: Array, times: Array) -> Array:
-        """For each key and time the index of the last doing of this key until then; -1: there is none."""
+        """For each key and time the index of the last event of this key until then; -1: there is none."""
         asked = np.repeat([False, True], [len(self.time), len(times)])
         every_key = np.concatenate([self.key.astype("<u8"), keys.astype("<u8")])
         order = np.lexsort((asked, np.concatenate([self.time, times]), every_key))
         seen = np.maximum.accumulate(np.where(asked[order], -1, np.arange(len(order))))
-        doing = np.where(seen >= 0, order[seen], -1)
-        doing[every_key[doing] != every_key[order]] = -1
+        event = np.where(seen >= 0, order[seen], -1)
+        event[every_key[event] != every_key[order]] = -1
         found = np.empty(len(times), "<i8")
-        found[order[asked[order]] - len(self.time)] = doing[asked[order]]
+        found[order[asked[order]] - len(self.time)] = event[asked[order]]
         return found
 
 
-def who_took(activity: Activity) -> Doings:
-    """Whoever took something out of a queue, for the rank that had sent it."""
+def queue_takes(activity: Activity) -> ReleaseEvents:
+    """Each time that a rank took something out of a queue, for the rank that had sent it."""
     samples = activity.trace.queue_depths()
     samples = samples[np.lexsort((samples["sender"], samples["edge"], samples["rank"]))]
     fewer = np.zeros(len(samples), bool)
@@ -50,32 +50,32 @@ def who_took(activity: Activity) -> Doings:
     for name in ("sender", "edge", "rank"):
         fewer[1:] &= samples[name][1:] == samples[name][:-1]
     taken = samples[fewer]
-    return Doings(taken["sender"], taken["rank"], taken["time"])
+    return ReleaseEvents(taken["sender"], taken["rank"], taken["time"])
 
 
-def who_ended_iterations(activity: Activity, places: Array) -> tuple[Array, Doings]:
-    """Whoever completed an iteration."""
+def iteration_ends(activity: Activity, places: Array) -> tuple[Array, ReleaseEvents]:
+    """Each time that a rank completed an iteration."""
     rank, time = _events(activity, EventType.CONTEXT_END)
-    return np.zeros(len(places), "<u8"), Doings(np.zeros(len(time), "<u8"), rank, time)
+    return np.zeros(len(places), "<u8"), ReleaseEvents(np.zeros(len(time), "<u8"), rank, time)
 
 
-def who_freed(activity: Activity, places: Array) -> tuple[Array, Doings]:
-    """Whoever freed memory on the same host."""
+def memory_frees(activity: Activity, places: Array) -> tuple[Array, ReleaseEvents]:
+    """Each time that a rank on the same host freed memory."""
     rank, time = _events(activity, EventType.FREE)
     hosts = sorted({file.host for file in activity.trace.files.values()})
     number = np.zeros(max(activity.trace.ranks) + 1, "<u8")
     for each, file in activity.trace.files.items():
         number[each] = hosts.index(file.host)
-    return number[activity.blocks["rank"][places]], Doings(number[rank], rank, time)
+    return number[activity.blocks["rank"][places]], ReleaseEvents(number[rank], rank, time)
 
 
-def who_read(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
-    """Whoever was done with the tag that the waiting rank wants for itself.
+def tag_releases(activity: Activity, places: Array) -> tuple[Array, ReleaseEvents]:
+    """Each time that a rank was done with the tag that the waiting one wants for itself.
 
     It ended a call in the same TPH; or it took the tag out of its inbox, and may not have needed it.
     """
-    calls, took = activity.calls, _taking(activity, places, messages)
-    done = Doings(
+    calls, took = activity.calls, _taking(activity, places)
+    done = ReleaseEvents(
         np.concatenate([calls["tph"], took["tph"]]),
         np.concatenate([calls["rank"], took["receiver"]]),
         np.concatenate([calls["leave"], took["received"]]),
@@ -83,30 +83,32 @@ def who_read(activity: Activity, places: Array, messages: Array) -> tuple[Array,
     return activity.blocks["tph"][places], done
 
 
-def who_looked(activity: Activity, places: Array, messages: Array) -> tuple[Array, Doings]:
-    """Whoever gets the tag and looked into its inbox: it may have given up what it had kept until then."""
-    readers = np.unique(_taking(activity, places, messages)["receiver"])
-    looked = messages[np.isin(messages["receiver"], readers)]
-    return activity.blocks["tph"][places], Doings(looked["tph"], looked["receiver"], looked["received"])
+def inbox_looks(activity: Activity, places: Array) -> tuple[Array, ReleaseEvents]:
+    """Each time that a reader of the tag looked into its inbox: it may have given up what it had kept."""
+    readers = np.unique(_taking(activity, places)["receiver"])
+    looked = activity.messages[np.isin(activity.messages["receiver"], readers)]
+    return activity.blocks["tph"][places], ReleaseEvents(
+        looked["tph"], looked["receiver"], looked["received"]
+    )
 
 
-def _taking(activity: Activity, places: Array, messages: Array) -> Array:
+def _taking(activity: Activity, places: Array) -> Array:
     """The messages that bring what the waiting call sites read."""
     definitions = activity.trace.definitions
     sites = set(np.unique(activity.blocks["site"][places]).tolist())
     edges = [edge.id for edge in (definitions.edges if definitions else ()) if sites & set(edge.targets)]
-    taking: Array = messages[np.isin(messages["edge"], edges)]
+    taking: Array = activity.messages[np.isin(activity.messages["edge"], edges)]
     return taking
 
 
-def who_called(activity: Activity, places: Array) -> tuple[Array, Doings]:
-    """Whoever of the same thread ended a call, and so could come to the one in turn."""
+def thread_calls(activity: Activity, places: Array) -> tuple[Array, ReleaseEvents]:
+    """Each time that a rank of the same thread ended a call, and so could come to the one in turn."""
     calls, definitions = activity.calls, activity.trace.definitions
     thread = np.zeros(max(activity.trace.ranks) + 1, "<u8")
     labels = [(rank.region, rank.thread) for rank in definitions.ranks] if definitions else []
     for rank in activity.trace.ranks:
         thread[rank] = labels.index(labels[rank]) if rank < len(labels) else 0
-    return thread[activity.blocks["rank"][places]], Doings(
+    return thread[activity.blocks["rank"][places]], ReleaseEvents(
         thread[calls["rank"]], calls["rank"], calls["leave"]
     )
 

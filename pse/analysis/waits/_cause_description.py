@@ -7,27 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from pse.analysis._wait_chain import Handover, LastComer, Message, way
-from pse.analysis._wake_candidates import Deed
+from pse.analysis._activity import Activity
+from pse.analysis.waits._wait_chain import LastArrival, Message, WaitEnd
+from pse.analysis.waits._wake_candidates import CauseKind
 from pse.trace.format import NONE, Array, MessageFlag
-from pse.trace.query import Names, Trace, mpi_messages
+from pse.trace.query import Names, mpi_messages, transfer_way
 
 
-class Handovers:
+class CauseDescriber:
     """Tells how waits ended.
 
     Parameters
     ----------
-    trace : Trace
-        The run.
-    tags : array of MESSAGE_DTYPE
-        Its hand-overs of tags.
-    among : array of PARTITION_MESSAGE_DTYPE
-        Its messages among partitions.
+    activity : Activity
+        What the ranks of a run did.
     """
 
-    def __init__(self, trace: Trace, tags: Array, among: Array) -> None:
-        self._trace, self._names, self._tags, self._among = trace, Names(trace), tags, among
+    def __init__(self, activity: Activity) -> None:
+        self._trace, self._names = activity.trace, Names(activity.trace)
+        self._tags, self._among = activity.messages, activity.partition_messages
 
     @functools.cached_property
     def _collectives(self) -> Array:
@@ -37,54 +35,54 @@ class Handovers:
     def _mpi(self) -> Array:
         return mpi_messages(self._trace)
 
-    def of_wait(self, cause: Any) -> Handover:
-        """How a wait ended, from a row of `causes`."""
+    def of_wait(self, cause: Any) -> WaitEnd:
+        """How a wait ended, from a row of `wait_causes`."""
         rank, time = int(cause["rank"]), int(cause["time"])
         if cause["message"] < 0:
-            return Handover(rank, time)
-        if cause["deed"] != Deed.TAG:
+            return WaitEnd(rank, time)
+        if cause["kind"] != CauseKind.TAG:
             message = self._among[cause["message"]]
-            return Handover(
+            return WaitEnd(
                 rank,
                 time,
                 bytes=int(message["bytes"]),
-                way=way(int(message["flags"])),
+                way=transfer_way(int(message["flags"])),
                 message=self._message(message),
-                was_late_receiver=bool(cause["deed"] == Deed.TOOK),
+                was_late_receiver=bool(cause["kind"] == CauseKind.LATE_RECEIVER),
             )
         tag = self._tags[cause["message"]]
-        return Handover(
-            rank, time, self._names.tag(int(tag["edge"])), int(tag["bytes"]), way(int(tag["flags"]))
+        return WaitEnd(
+            rank, time, self._names.tag(int(tag["edge"])), int(tag["bytes"]), transfer_way(int(tag["flags"]))
         )
 
-    def of_routine(self, cause: Any) -> Handover:
-        """How the waiting within a call of MPI ended, from a row of `mpi_causes`."""
+    def of_routine(self, cause: Any) -> WaitEnd:
+        """How the waiting within a call of MPI ended, from a row of `mpi_wait_causes`."""
         rank, time = int(cause["rank"]), int(cause["time"])
         if cause["message"] < 0:
-            return Handover(rank, time)
+            return WaitEnd(rank, time)
         message = self._mpi[cause["message"]]
-        return Handover(
+        return WaitEnd(
             rank,
             time,
             bytes=int(message["bytes"]),
             message=Message(tag=int(message["tag"])),
-            was_late_receiver=bool(cause["deed"] == Deed.TOOK),
+            was_late_receiver=bool(cause["kind"] == CauseKind.LATE_RECEIVER),
         )
 
-    def should(self, rank: int, wait: Any) -> int | None:
+    def expected_waker(self, rank: int, wait: Any) -> int | None:
         """Of a wait for messages among partitions that never ended: the rank that should have ended it."""
         mine = self._among[self._among["sender"] == rank]
         kept = (mine["flags"] & MessageFlag.RENDEZVOUS != 0) & (mine["done"] < 0)
         if kept.any():
             return int(mine["receiver"][kept][-1])
-        missing = self._has_not_come(rank)
+        missing = self._absent_rank(rank)
         if missing is not None:
             return missing
         to_me = self._among[(self._among["receiver"] == rank) & (self._among["sender"] != rank)]
         last = to_me[to_me["site"] == wait["site"]] if (to_me["site"] == wait["site"]).any() else to_me
         return int(last["sender"][np.argmax(last["received"])]) if len(last) else None
 
-    def _has_not_come(self, rank: int) -> int | None:
+    def _absent_rank(self, rank: int) -> int | None:
         """A rank whose partition has not come to a collective operation in which this one waits."""
         rows = self._collectives
         open_ = rows[(rows["rank"] == rank) & (rows["end"] < 0)]
@@ -116,9 +114,9 @@ class Handovers:
                 return alike[mine][-1]
         return None
 
-    def _last(self, operation: Any) -> LastComer:
+    def _last(self, operation: Any) -> LastArrival:
         """The partition that came last to a collective operation."""
         together = self._collectives[self._collectives["instance"] == operation["instance"]]
         last = together[np.argmax(together["begin"])]
         root = None if operation["root"] == NONE else int(operation["root"])
-        return LastComer(int(last["partition"]), int(last["rank"]), int(last["begin"]), root)
+        return LastArrival(int(last["partition"]), int(last["rank"]), int(last["begin"]), root)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pse import trace
-from pse.analysis._why import why
+from pse.analysis import wait_chain
 
 pytestmark = pytest.mark.mpi
 PROGRAM = """
@@ -49,7 +49,7 @@ def test_sends_that_wait_for_their_receive_lead_to_the_receiver(pse, tmp_path):
     calls, names = opened.routine_calls()
     found = {}
     for call in calls[calls["rank"] == 0]:
-        chain = why(opened, 0, int(call["enter"] + call["leave"]) // 2)
+        chain = wait_chain(opened, 0, int(call["enter"] + call["leave"]) // 2)
         end = chain.links[0].ended_by
         if end is not None and end.was_late_receiver:
             found[end.message.tag] = (names[call["routine"]].removesuffix("_c"), chain.links[1].rank)

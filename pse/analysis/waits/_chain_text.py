@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pse.analysis._wait_chain import Chain, Handover, Link, Message
+from pse.analysis.waits._wait_chain import Link, Message, WaitChain, WaitEnd
 from pse.text import moment_text, size_text, time_text
 
 PROGRAM = "the program"
@@ -20,7 +20,7 @@ REASONS = {
     "partitions": "for messages among partitions",
     "start": "for the other ranks",
 }
-DEEDS = {
+RELEASES = {
     "exclusive": "let go of it",
     "space": "freed some",
     "credit": "took from the queue",
@@ -29,16 +29,27 @@ DEEDS = {
 }
 
 
-def tell(chain: Chain) -> Iterator[str]:
-    """A chain as lines of text."""
+def wait_chain_text(chain: WaitChain) -> Iterator[str]:
+    """Tell a chain of waits as `pse trace why` prints it.
+
+    Parameters
+    ----------
+    chain : WaitChain
+        What `wait_chain` found.
+
+    Yields
+    ------
+    str
+        The lines.
+    """
     yield f"at {moment_text(chain.time)}:"
     for link in chain.links:
         yield from _link(link, chain)
     yield from _end(chain)
 
 
-def _link(link: Link, chain: Chain) -> Iterator[str]:
-    yield f"{link.name} {_doing(link)}"
+def _link(link: Link, chain: WaitChain) -> Iterator[str]:
+    yield f"{link.name} {_state(link)}"
     if times := _times(link):
         yield f"  {times}"
     if link.ended_by is not None:
@@ -48,7 +59,7 @@ def _link(link: Link, chain: Chain) -> Iterator[str]:
         yield f"  from then until it handed over: {spent}"
 
 
-def _doing(link: Link) -> str:
+def _state(link: Link) -> str:
     where = f"{_site(link)}{f', {link.tph}' if link.tph not in ('', PROGRAM) else ''}"
     if link.state == "call":
         return f"executed {where}"
@@ -102,7 +113,7 @@ def _times(link: Link) -> str:
     )
 
 
-def _ended(link: Link, end: Handover) -> str:
+def _ended(link: Link, end: WaitEnd) -> str:
     if not end.certain:
         return f"it never ended; rank {end.rank} should have ended it"
     at = moment_text(end.time)
@@ -115,10 +126,10 @@ def _ended(link: Link, end: Handover) -> str:
         return f"until rank {end.rank} was done, too, at {at}"
     if link.state == "mpi":
         return f"until rank {end.rank} came to it, at {at}"
-    return f"until rank {end.rank} {DEEDS.get(link.reason, 'woke it')} at {at}"
+    return f"until rank {end.rank} {RELEASES.get(link.reason, 'woke it')} at {at}"
 
 
-def _did(link: Link, end: Handover) -> str:
+def _did(link: Link, end: WaitEnd) -> str:
     """What the other rank did with a message; for waits that were not for it, which one it was."""
     if end.message is None or link.reason == "partitions":
         what = "it" if end.message is None or end.message.tag is not None else "its part"
@@ -131,12 +142,12 @@ def _did(link: Link, end: Handover) -> str:
     return f"{'took' if end.was_late_receiver else 'sent'} a message {kind}"
 
 
-def _amount(end: Handover) -> str:
+def _amount(end: WaitEnd) -> str:
     amount = f"{size_text(end.bytes)} {end.way}".strip() if end.bytes else end.way
     return f" ({amount})" if amount else ""
 
 
-def _last(end: Handover) -> str:
+def _last(end: WaitEnd) -> str:
     """Who came last to a collective operation; with a root, all may have come long before."""
     last = end.message.last if end.message is not None else None
     if last is None:
@@ -147,13 +158,13 @@ def _last(end: Handover) -> str:
     )
 
 
-def _late(link: Link, end: Handover) -> str:
+def _late(link: Link, end: WaitEnd) -> str:
     """A rank that sleeps may be woken late, where others have its core."""
     late = (link.end or 0) - end.time
     return f", and it awoke {time_text(late)} later" if link.complete and late > 1_000_000 else ""
 
 
-def _end(chain: Chain) -> Iterator[str]:
+def _end(chain: WaitChain) -> Iterator[str]:
     first, last = chain.links[0], chain.links[-1]
     if chain.circle and last.ended_by is not None:
         yield f"this closes a circle: rank {last.ended_by.rank} is named above"
@@ -174,4 +185,4 @@ def _short(link: Link) -> str:
 
 
 def _what(link: Link) -> str:
-    return f"executed {_site(link)}" if link.state == "call" else _doing(link)
+    return f"executed {_site(link)}" if link.state == "call" else _state(link)

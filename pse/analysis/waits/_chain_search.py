@@ -1,7 +1,7 @@
 """What a rank was waiting for at a moment, and for whom, along the chain to a rank that didn't wait.
 
 Each link asks what one rank did at the same moment.  If it waited, whoever ended that wait is the next link:
-a message has a sender, and may have a late receiver; for the other reasons see ``causes.py``.  Of a wait that
+a message has a sender, and may have a late receiver; for the other reasons see `wait_causes`.  Of a wait that
 never ended, the next link is the rank that should have handed over.
 """
 
@@ -13,21 +13,34 @@ from typing import Any
 
 import numpy as np
 
-from pse.analysis._activity import Activity, Kind, activity
-from pse.analysis._cause_description import Handovers
-from pse.analysis._mpi_wait_causes import mpi_causes
-from pse.analysis._wait_causes import causes
-from pse.analysis._wait_chain import Chain, Handover, Link
-from pse.analysis._wake_candidates import Deed
+from pse.analysis._activity import Activity, BlockKind, rank_activity
+from pse.analysis.waits._cause_description import CauseDescriber
+from pse.analysis.waits._mpi_wait_causes import mpi_wait_causes
+from pse.analysis.waits._wait_causes import wait_causes
+from pse.analysis.waits._wait_chain import Link, WaitChain, WaitEnd
+from pse.analysis.waits._wake_candidates import CauseKind
+from pse.text import moment_text
 from pse.trace.format import NONE, Array, EventType, Phase, TraceError, WaitReason
-from pse.trace.query import Names, Tphs, Trace, all_messages
+from pse.trace.query import Names, TimeWindow, Tphs, Trace
 
 LONGEST = 64
 """Links after which a chain ends in any case."""
 
 
-def moment(trace: Trace, text: str) -> int:
-    """A time that a user means, in ns: ``0.25`` (seconds), ``250ms``, ``50%`` of the run, ``end``.
+def parse_time(trace: Trace, text: str) -> int:
+    """Read a moment of a run as users write it.
+
+    Parameters
+    ----------
+    trace : Trace
+        The run.
+    text : str
+        ``0.25`` (seconds since the run's begin), ``250ms``, ``50%`` of the run, or ``end``.
+
+    Returns
+    -------
+    int
+        ns since the run's origin.
 
     Raises
     ------
@@ -39,48 +52,61 @@ def moment(trace: Trace, text: str) -> int:
     if text.strip() == "end":
         return trace.span
     if not found:
-        raise TraceError(f"{text!r} is no time", help="give seconds since the run's begin, 250ms, 50% or end")
+        raise TraceError(
+            f"{text!r} is not a time",
+            help="write seconds since the run's begin (0.25), 250ms, 50% of the run, or end",
+        )
     time = float(found[1]) * units[found[2].lower()]
     if time > trace.span + 1:
-        raise TraceError(f"at {text} the run was over: it took {trace.span / 1e9:.6f} s")
+        raise TraceError(f"{text} is after the end of the run, which took {moment_text(trace.span)}")
     return min(round(time), trace.span)
 
 
-def why(trace: Trace, rank: int, time: int) -> Chain:
-    """Say what a rank was waiting for at a moment, and for whom.
+def wait_chain(trace: Trace, rank: int, time: int) -> WaitChain:
+    """Find what a rank was waiting for at a moment, and for whom, from rank to rank.
 
     Parameters
     ----------
     trace : Trace
         The run.
     rank : int
-        The rank.
+        The rank to begin with.
     time : int
-        ns since the run's origin.
+        The moment, ns since the run's origin; `parse_time` makes it of what a user writes.
+
+    Returns
+    -------
+    WaitChain
+        Its `links` lead from this rank to one that nobody kept waiting at that moment.
 
     Raises
     ------
     TraceError
         The trace has no events of this rank.
+
+    Examples
+    --------
+    >>> chain = wait_chain(trace, 4, parse_time(trace, "50%"))
+    >>> [(link.rank, link.state) for link in chain.links]
+    [(4, 'wait'), (1, 'call')]
     """
     trace.events(rank)
-    return _Asker(trace, time).chain(rank)
+    return _Search(trace, time).chain(rank)
 
 
-class _Asker:
-    """Asks one rank after the other what it did at a moment."""
+class _Search:
+    """Finds for one rank after the other what it did at a moment, and for whom it waited."""
 
     def __init__(self, trace: Trace, time: int) -> None:
         self._trace, self._time = trace, time
         self._names, self._tphs = Names(trace), Tphs(trace)
-        self._activity: Activity = activity(trace)
-        self._messages = all_messages(trace)
-        among = trace.partition_messages()
-        self._causes = causes(self._activity, self._messages, among)
-        self._handovers = Handovers(trace, self._messages, among)
-        self._mpi = mpi_causes(self._activity)
+        self._activity: Activity = rank_activity(trace)
+        self._messages = self._activity.messages
+        self._causes = wait_causes(self._activity)
+        self._describer = CauseDescriber(self._activity)
+        self._mpi = mpi_wait_causes(self._activity)
 
-    def chain(self, rank: int) -> Chain:
+    def chain(self, rank: int) -> WaitChain:
         links: list[Link] = []
         asked: set[int] = set()
         until: int | None = None
@@ -89,9 +115,9 @@ class _Asker:
             links.append(self._link(rank, until))
             after = links[-1].ended_by
             if after is None or (after.certain and after.time <= self._time):
-                return Chain(self._time, tuple(links))
+                return WaitChain(self._time, tuple(links))
             rank, until = after.rank, after.time if after.certain else None
-        return Chain(self._time, tuple(links), circle=rank in asked)
+        return WaitChain(self._time, tuple(links), circle=rank in asked)
 
     def _link(self, rank: int, until: int | None) -> Link:
         name = self._names.spoken_rank(rank)
@@ -100,9 +126,9 @@ class _Asker:
         block = self._block(rank)
         if block < 0:
             link = self._between(rank, name)
-        elif self._activity.blocks["kind"][block] == Kind.WAIT:
+        elif self._activity.blocks["kind"][block] == BlockKind.WAIT:
             link = self._waiting(rank, name, block)
-        elif self._activity.blocks["kind"][block] == Kind.CALL:
+        elif self._activity.blocks["kind"][block] == BlockKind.CALL:
             link = self._calling(rank, name, block)
         else:
             link = self._in_routine(rank, name, int(self._activity.blocks["row"][block]))
@@ -117,9 +143,11 @@ class _Asker:
 
     def _complete(self, block: int) -> bool:
         kind, row = self._activity.blocks["kind"][block], self._activity.blocks["row"][block]
-        if kind == Kind.ROUTINE:
+        if kind == BlockKind.ROUTINE:
             return True
-        return bool((self._activity.calls if kind == Kind.CALL else self._activity.waits)["complete"][row])
+        return bool(
+            (self._activity.calls if kind == BlockKind.CALL else self._activity.waits)["complete"][row]
+        )
 
     def _where(self, block: Any) -> dict[str, Any]:
         """Place in the program and times of a block."""
@@ -158,7 +186,7 @@ class _Asker:
         call, cause = self._activity.routines[row], self._mpi[row]
         ended = None
         if cause["rank"] != NONE and cause["time"] > self._time:
-            ended = self._handovers.of_routine(cause)
+            ended = self._describer.of_routine(cause)
         routine = self._activity.routine_names[call["routine"]]
         return Link(
             rank, name, "mpi", int(call["enter"]), int(call["leave"]), routine=routine, ended_by=ended
@@ -167,8 +195,8 @@ class _Asker:
     def _waiting(self, rank: int, name: str, block: int) -> Link:
         wait = self._activity.waits[self._activity.blocks["row"][block]]
         cause, edge = self._causes[block], int(wait["edge"])
-        ended = self._suspect(rank, wait) if cause["rank"] == NONE else self._handovers.of_wait(cause)
-        if edge == NONE and cause["deed"] == Deed.TAG:
+        ended = self._suspect(rank, wait) if cause["rank"] == NONE else self._describer.of_wait(cause)
+        if edge == NONE and cause["kind"] == CauseKind.TAG:
             edge = int(self._messages["edge"][cause["message"]])
         return Link(
             rank,
@@ -187,7 +215,7 @@ class _Asker:
         found = next((e for e in definitions.edges if e.id == edge), None) if definitions else None
         return self._names.spoken_site(found.source) if found and found.source is not None else ""
 
-    def _suspect(self, rank: int, wait: Any) -> Handover | None:
+    def _suspect(self, rank: int, wait: Any) -> WaitEnd | None:
         """Of a wait that never ended: whoever should have ended it."""
         if wait["complete"]:
             return None
@@ -196,11 +224,11 @@ class _Asker:
             found = self._usual(self._messages["edge"] == wait["edge"], "receiver", "sender", rank)
             found = self._definer(rank, int(wait["edge"])) if found is None else found
         elif found is None and wait["reason"] == WaitReason.PARTITIONS:
-            found = self._handovers.should(rank, wait)
+            found = self._describer.expected_waker(rank, wait)
         elif found is None and wait["reason"] == WaitReason.CREDIT:
             found = self._usual(self._messages["site"] == wait["site"], "sender", "receiver", rank)
         return (
-            Handover(found, int(wait["end"]), certain=False) if found is not None and found != rank else None
+            WaitEnd(found, int(wait["end"]), certain=False) if found is not None and found != rank else None
         )
 
     def _usual(self, chosen: Array, mine: str, other: str, rank: int) -> int | None:
@@ -241,14 +269,14 @@ class _Asker:
         begin = max(begin, phases.get(Phase.READY, begin))
         if Phase.DONE in phases and len(own) and not len(after):
             return Link(rank, name, "done", begin, phases[Phase.DONE], ended_by=self._last_done(rank))
-        is_mpi = self._trace.definitions is None and (not len(own) or own["kind"][0] == Kind.ROUTINE)
+        is_mpi = self._trace.definitions is None and (not len(own) or own["kind"][0] == BlockKind.ROUTINE)
         return Link(rank, name, "program" if is_mpi else "engine", begin, end)
 
-    def _last_done(self, rank: int) -> Handover | None:
+    def _last_done(self, rank: int) -> WaitEnd | None:
         """The rank that was done last, if it still worked then: all wait for it."""
         ends = {other: int(self._activity.of(other)["end"].max(initial=0)) for other in self._trace.ranks}
         last = max(ends, key=lambda other: ends[other])
-        return Handover(last, ends[last]) if last != rank and ends[last] > self._time else None
+        return WaitEnd(last, ends[last]) if last != rank and ends[last] > self._time else None
 
     def _ends(self, rank: int) -> tuple[int, int]:
         times = self._trace.run_times(rank, self._trace.events(rank)["time"][[0, -1]])
@@ -262,18 +290,18 @@ class _Asker:
     def _meanwhile(self, rank: int, until: int) -> tuple[tuple[str, int], ...]:
         """Where the time went from the moment until a hand-over, the most first."""
         own = self._activity.of(rank)
-        begin, end = np.maximum(own["begin"], self._time), np.minimum(own["end"], until)
-        rows = np.flatnonzero(end > begin)
+        lengths = TimeWindow(self._time, until).lengths(own["begin"], own["end"])
+        rows = np.flatnonzero(lengths)
         times: dict[str, int] = {}
-        for block, spent in zip(own[rows], (end - begin)[rows].tolist(), strict=True):
-            if block["kind"] == Kind.ROUTINE:
+        for block, spent in zip(own[rows], lengths[rows].tolist(), strict=True):
+            if block["kind"] == BlockKind.ROUTINE:
                 name = self._activity.routine_names[self._activity.routines["routine"][block["row"]]]
-            elif block["kind"] == Kind.WAIT:
+            elif block["kind"] == BlockKind.WAIT:
                 name = "waiting"
             else:
                 name = self._names.spoken_site(int(block["site"]))
             times[name] = times.get(name, 0) + spent
         rest = until - self._time - sum(times.values())
-        between = "program" if len(own) and own["kind"][0] == Kind.ROUTINE else "engine"
+        between = "program" if len(own) and own["kind"][0] == BlockKind.ROUTINE else "engine"
         times |= {between: rest} if rest > 0 else {}
         return tuple(sorted(times.items(), key=lambda item: -item[1]))

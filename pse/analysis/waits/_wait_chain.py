@@ -6,11 +6,9 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from pse.trace.format import MessageFlag
-
 
 @dataclass(frozen=True)
-class LastComer:
+class LastArrival:
     """Who came last to a collective operation: partition, rank, when (ns); and the root if it has one."""
 
     partition: int
@@ -31,7 +29,7 @@ class Message:
         The partitions.
     collective : str
         The collective operation that it is a part of: ``allreduce``.
-    last : LastComer or None
+    last : LastArrival or None
         Who came last to that.
     """
 
@@ -39,11 +37,11 @@ class Message:
     source: int | None = None
     target: int | None = None
     collective: str = ""
-    last: LastComer | None = None
+    last: LastArrival | None = None
 
 
 @dataclass(frozen=True)
-class Handover:
+class WaitEnd:
     """How a wait ended: who did it, when (ns), and with which tag or message if it was one."""
 
     rank: int
@@ -80,7 +78,7 @@ class Link:
         What it waited for: reason (`WaitReason` in lower case), tag, and what defines the tag.
     routine : str
         The routine of MPI that it was in.
-    ended_by : Handover or None
+    ended_by : WaitEnd or None
         How the wait ended.
     meanwhile : tuple of (str, int)
         What the rank did from the moment until it handed over: names and times in ns.
@@ -99,12 +97,12 @@ class Link:
     tag: str = ""
     source: str = ""
     routine: str = ""
-    ended_by: Handover | None = None
+    ended_by: WaitEnd | None = None
     meanwhile: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
-class Chain:
+class WaitChain:
     """Links from the rank that was asked about to one that nobody kept waiting; `circle`: there is none."""
 
     time: int
@@ -114,12 +112,3 @@ class Chain:
     def to_json(self) -> dict[str, Any]:
         """The chain as JSON values."""
         return dataclasses.asdict(self)
-
-
-def way(flags: int) -> str:
-    """How a tag went: ``by descriptor``, ``copied``, ``between nodes``, ``in the message``."""
-    if flags & MessageFlag.REMOTE:
-        return "between nodes"
-    if flags & MessageFlag.DESCRIPTOR:
-        return "by descriptor"
-    return "in the message" if flags & MessageFlag.SCALAR else "copied"

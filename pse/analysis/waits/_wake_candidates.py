@@ -9,17 +9,17 @@ import numpy as np
 from pse.trace.format import NONE, Array, MessageFlag
 
 
-class Deed(enum.IntEnum):
-    """What a rank did that ended another's wait; `message` of a cause is a row in the deed's own table."""
+class CauseKind(enum.IntEnum):
+    """What a rank did that ended another's wait; `message` of a cause is a row in the kind's own table."""
 
     OTHER = 0  # freed memory, took from a queue, came to its turn …
     TAG = 1  # handed over a tag: `all_messages`
-    SENT = 2  # sent a message among partitions or of MPI: `partition_messages`, `mpi_messages`
-    TOOK = 3  # took such a message, or posted the receive for it, whose sender waited for that
-    CAME = 4  # came last to a collective operation of MPI
+    MESSAGE = 2  # sent a message among partitions or of MPI: `partition_messages`, `mpi_messages`
+    LATE_RECEIVER = 3  # took such a message, or posted the receive for it, whose sender waited for that
+    COLLECTIVE = 4  # came last to a collective operation of MPI
 
 
-ARRIVAL_DTYPE = np.dtype(
+WAKE_CANDIDATE_DTYPE = np.dtype(
     [
         ("receiver", "<u4"),
         ("received", "<i8"),  # ns
@@ -27,13 +27,13 @@ ARRIVAL_DTYPE = np.dtype(
         ("sent", "<i8"),  # ns
         ("tph", "<u8"),
         ("edge", "<u4"),  # of a tag, else NONE
-        ("deed", "u1"),  # Deed
-        ("row", "<i8"),  # in the table of the deed
+        ("kind", "u1"),  # CauseKind
+        ("row", "<i8"),  # in the table of the kind
     ]
 )
 
 
-def arrivals(messages: Array, partition_messages: Array) -> Array:
+def wake_candidates(messages: Array, partition_messages: Array) -> Array:
     """All that came to ranks from others.
 
     Parameters
@@ -45,7 +45,7 @@ def arrivals(messages: Array, partition_messages: Array) -> Array:
 
     Returns
     -------
-    array of ARRIVAL_DTYPE
+    array of WAKE_CANDIDATE_DTYPE
         In no order.
     """
     found = np.concatenate(
@@ -56,21 +56,21 @@ def arrivals(messages: Array, partition_messages: Array) -> Array:
 
 
 def _of_tags(messages: Array) -> Array:
-    made = np.zeros(len(messages), ARRIVAL_DTYPE)
+    made = np.zeros(len(messages), WAKE_CANDIDATE_DTYPE)
     for name in ("receiver", "received", "sender", "sent", "tph", "edge"):
         made[name] = messages[name]
-    made["deed"], made["row"] = Deed.TAG, np.arange(len(messages))
+    made["kind"], made["row"] = CauseKind.TAG, np.arange(len(messages))
     return made
 
 
 def _of_partitions(messages: Array) -> Array:
     rows = np.flatnonzero(messages["received"] >= 0)
     there = messages[rows]
-    made = np.zeros(len(rows), ARRIVAL_DTYPE)
+    made = np.zeros(len(rows), WAKE_CANDIDATE_DTYPE)
     for name in ("receiver", "received", "sender", "tph"):
         made[name] = there[name]
     made["sent"] = np.where(there["sent"] >= 0, there["sent"], there["received"])
-    made["edge"], made["deed"], made["row"] = NONE, Deed.SENT, rows
+    made["edge"], made["kind"], made["row"] = NONE, CauseKind.MESSAGE, rows
     return made
 
 
@@ -81,11 +81,11 @@ def _of_taken(messages: Array) -> Array:
     """
     rows = np.flatnonzero(messages["done"] >= 0)
     there = messages[rows]
-    made = np.zeros(len(rows), ARRIVAL_DTYPE)
+    made = np.zeros(len(rows), WAKE_CANDIDATE_DTYPE)
     made["receiver"], made["sender"] = there["sender"], there["receiver"]
     made["received"], made["tph"] = there["done"], there["tph"]
     far = there["flags"] & MessageFlag.REMOTE != 0
     took = np.where(far, there["received"], there["taken"])
     made["sent"] = np.where(took >= 0, np.minimum(took, there["done"]), there["done"])
-    made["edge"], made["deed"], made["row"] = NONE, Deed.TOOK, rows
+    made["edge"], made["kind"], made["row"] = NONE, CauseKind.LATE_RECEIVER, rows
     return made

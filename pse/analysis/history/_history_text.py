@@ -1,57 +1,70 @@
-"""The life of a TPH as lines of text."""
+"""The history of a TPH as lines of text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pse.analysis._tph_history import CallStep, HandoverStep, Life, Step
-from pse.analysis._tph_partitions import CollectiveStep, MessageStep
+from pse.analysis.history._partition_steps import CollectiveStep, MessageStep
+from pse.analysis.history._tph_history import CallStep, HandoverStep, HistoryStep, TphHistory
 from pse.text import count_text, list_text, moment_text, ranges_text, share_text, size_text, time_text
 
 WIDTH = 26  # Of the column of ranks.
 
 
-def tell(life: Life) -> Iterator[str]:
-    """A life as lines of text: what it is, what happened, its end."""
-    yield from _head(life)
+def tph_history_text(history: TphHistory) -> Iterator[str]:
+    """Tell what happened in a TPH as `pse trace follow` prints it.
+
+    Parameters
+    ----------
+    history : TphHistory
+        What `tph_history` found.
+
+    Yields
+    ------
+    str
+        The lines: what it is, what happened in it, and its end.
+    """
+    yield from _head(history)
     yield ""
     yield f"{'time':>11}  {'where':<{WIDTH}}  what"
-    for step in life.steps:
+    for step in history.steps:
         yield from _step(step)
-    if life.left_out:
-        yield f"… and {life.left_out:,} more: see --from, --until and --limit"
-    yield from _ends(life)
+    if history.left_out:
+        yield f"… and {history.left_out:,} more: see --from, --until and --limit"
+    yield from _ends(history)
 
 
-def _head(life: Life) -> Iterator[str]:
-    tph = life.tph
+def _head(history: TphHistory) -> Iterator[str]:
+    tph = history.tph
     loop = f", an iteration of the loop {_at(tph.place)}" if tph.place else ""
-    yield f"{life.name}{loop}{f', in {life.parent}' if life.parent else ''}"
-    begins = [begin for _, begin, _ in life.ranks if begin is not None]
+    yield f"{history.name}{loop}{f', in {history.parent}' if history.parent else ''}"
+    begins = [begin for _, begin, _ in history.ranks if begin is not None]
     if begins:
-        first = next(rank for rank, begin, _ in life.ranks if begin is not None)
+        first = next(rank for rank, begin, _ in history.ranks if begin is not None)
         last = (
-            f", at {moment_text(max(begins))} on the last of {len(life.ranks):,}" if len(begins) > 1 else ""
+            f", at {moment_text(max(begins))} on the last of {len(history.ranks):,}"
+            if len(begins) > 1
+            else ""
         )
         yield f"came into being at {moment_text(min(begins))} on rank {first}{last}"
-    calls = f"{count_text(life.calls, 'module call')}, {time_text(life.module_time)}"
-    tags = f"{count_text(life.handovers, 'hand-over')}"
-    yield f"{calls}; {tags}: {size_text(life.shared)} by descriptor, {size_text(life.moved)} moved"
-    exchanges = ((life.messages, "message"), (life.collectives, "collective operation"))
+    calls = f"{count_text(history.calls, 'module call')}, {time_text(history.module_time)}"
+    tags = f"{count_text(history.handovers, 'hand-over')}"
+    yield f"{calls}; {tags}: {size_text(history.shared)} by descriptor, {size_text(history.moved)} moved"
+    exchanges = ((history.messages, "message"), (history.collectives, "collective operation"))
     if among := list_text(count_text(count, name) for count, name in exchanges if count):
         yield f"{among} among partitions"
 
 
-def _ends(life: Life) -> Iterator[str]:
-    ends = [(end, rank) for rank, _, end in life.ranks if end is not None]
+def _ends(history: TphHistory) -> Iterator[str]:
+    ends = [(end, rank) for rank, _, end in history.ranks if end is not None]
     if ends:
         yield f"{max(ends)[0] / 1e9:11.6f}  {f'rank {max(ends)[1]}':<{WIDTH}}  it is gone from the last rank"
-    lost = [rank for rank, begin, end in life.ranks if begin is not None and end is None]
+    lost = [rank for rank, begin, end in history.ranks if begin is not None and end is None]
     if lost:
         yield f"its end is not in the trace on rank{'s' * (len(lost) > 1)} {ranges_text(lost)}"
 
 
-def _step(step: Step) -> Iterator[str]:
+def _step(step: HistoryStep) -> Iterator[str]:
     if isinstance(step, CallStep):
         return _call(step)
     if isinstance(step, HandoverStep):

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from pse import trace
-from pse.analysis._activity import Kind, activity
-from pse.analysis._critical_path import critical_path, shares
-from pse.analysis._wait_causes import causes
-from pse.analysis._why import why
+from pse.analysis import BlockKind, critical_path, rank_activity, wait_causes, wait_chain
 from pse.trace import NONE, MessageFlag, WaitReason
-from pse.trace.query import all_messages
 
 pytestmark = pytest.mark.mpi
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -80,9 +76,9 @@ def recorded(pse, home, program, ranks, *options):
 
 def unexplained(opened):
     """What share of all waiting nobody in the trace ended."""
-    did = activity(opened)
-    ended = causes(did, all_messages(opened), opened.partition_messages())[did.blocks["last"]]
-    is_wait = did.blocks["kind"] == Kind.WAIT
+    did = rank_activity(opened)
+    ended = wait_causes(did)[did.blocks["last"]]
+    is_wait = did.blocks["kind"] == BlockKind.WAIT
     times = did.blocks["end"] - did.blocks["begin"]
     return times[is_wait & (ended["rank"] == NONE)].sum() / max(times[is_wait].sum(), 1)
 
@@ -108,7 +104,7 @@ def test_waits_of_programs_are_explained(pse, home, name, ranks):
         assert (messages["sender"] == messages["receiver"]).all()
     assert unexplained(opened) < 0.1
     path = critical_path(opened)
-    waits = sum(time for label, _, time, _ in shares(opened, path) if label == "waits")
+    waits = sum(time for label, _, time, _ in path.shares() if label == "waits")
     assert waits < 0.1 * opened.span
 
 
@@ -139,7 +135,7 @@ def test_late_senders_receivers_and_comers_are_told_apart(pse, home, late):
     owner = dict(zip(rows["partition"].tolist(), rows["rank"].tolist(), strict=True))
     assert sorted(owner) == [0, 1, 2]
     for partition, label in ((1, "ring"), (2, "ring"), (1, "agree")):
-        chain = why(opened, owner[partition], longest(opened, owner[partition], label))
+        chain = wait_chain(opened, owner[partition], longest(opened, owner[partition], label))
         first, last = chain.links[0], chain.links[-1]
         message = first.ended_by.message
         assert (first.reason, first.label) == ("partitions", label)

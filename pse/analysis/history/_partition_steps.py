@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.analysis._wait_chain import way
-from pse.trace.query import Names, Trace
+from pse.trace.query import Names, Trace, transfer_way
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class CollectiveStep:
     kind: str = "collective"
 
 
-class Exchanges:
+class PartitionExchanges:
     """Messages and collective operations of one TPH.
 
     Parameters
@@ -86,7 +85,7 @@ class Exchanges:
             tag=int(message["tag"]),
             label=self._names.spoken_site(int(message["site"])),
             bytes=int(message["bytes"]),
-            way=way(int(message["flags"])),
+            way=transfer_way(int(message["flags"])),
             arrived=arrived if arrived >= 0 else None,
             taken=taken if taken >= 0 else None,
         )

@@ -1,4 +1,4 @@
-"""The life of one TPH: where it came into being, every call and hand-over in it on all ranks, its end."""
+"""The history of one TPH: where it came into being, every call and hand-over in it on all ranks, its end."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from pse.analysis._activity import Activity, Kind, activity
-from pse.analysis._tph_partitions import CollectiveStep, Exchanges, MessageStep
-from pse.analysis._wait_chain import way
+from pse.analysis._activity import Activity, BlockKind, rank_activity
+from pse.analysis.history._partition_steps import CollectiveStep, MessageStep, PartitionExchanges
 from pse.trace.format import NONE, Array, MessageFlag
-from pse.trace.query import NO_CALL, Names, Tph, Tphs, Trace, all_messages, message_consumers, tph_lifetimes
+from pse.trace.query import (
+    NO_CALL,
+    Names,
+    TimeWindow,
+    Tph,
+    Tphs,
+    Trace,
+    message_consumers,
+    tph_lifetimes,
+    transfer_way,
+)
 
 
 @dataclass(frozen=True)
@@ -61,12 +70,12 @@ class HandoverStep:
     kind: str = "hand-over"
 
 
-Step = CallStep | HandoverStep | MessageStep | CollectiveStep
+HistoryStep = CallStep | HandoverStep | MessageStep | CollectiveStep
 
 
 @dataclass(frozen=True)
-class Life:
-    """The life of a TPH.
+class TphHistory:
+    """What happened in a TPH.
 
     Parameters
     ----------
@@ -97,18 +106,18 @@ class Life:
     module_time: int
     moved: int
     shared: int
-    steps: tuple[Step, ...]
+    steps: tuple[HistoryStep, ...]
     left_out: int
 
     def to_json(self) -> dict[str, Any]:
-        """The life as JSON values."""
+        """The history as JSON values."""
         return dataclasses.asdict(self)
 
 
-def follow(
+def tph_history(
     trace: Trace, which: str, *, begin: float | None = None, end: float | None = None, limit: int = 0
-) -> Life:
-    """Tell the life of one TPH.
+) -> TphHistory:
+    """Find what happened in one TPH: its calls, waits and hand-overs on all ranks.
 
     Parameters
     ----------
@@ -117,37 +126,47 @@ def follow(
     which : str
         Its number, or its loop's counter: ``65536``, ``k=2``, ``i=1,k=2``.
     begin, end : float, optional
-        Tell only what began between these times, in s since the run's origin.
+        Only what began between these times, s since the run's origin.
     limit : int, optional
-        Tell at most so many steps; 0: all.
+        At most so many steps; 0: all.
+
+    Returns
+    -------
+    TphHistory
+        Its `steps` are in the order of time.
 
     Raises
     ------
     TraceError
-        There is no such TPH.
+        There is no such TPH, or the end lies before the begin.
+
+    Examples
+    --------
+    >>> history = tph_history(trace, "k=1")
+    >>> [step.label for step in history.steps if step.kind == "call"]
+    ['load', 'fft.rows', 'fft.rows']
     """
     tphs = Tphs(trace)
     tph = tphs.find(which)
-    did = activity(trace)
-    messages = all_messages(trace)
-    messages = messages[messages["tph"] == tph.number]
+    did = rank_activity(trace)
+    messages = did.messages[did.messages["tph"] == tph.number]
     messages = messages[np.argsort(messages["received"], kind="stable")]
-    places = np.flatnonzero((did.blocks["tph"] == tph.number) & (did.blocks["kind"] == Kind.CALL))
+    places = np.flatnonzero((did.blocks["tph"] == tph.number) & (did.blocks["kind"] == BlockKind.CALL))
     calls = did.calls[did.blocks["row"][places]]
-    teller = _Teller(trace, did, messages)
-    exchanges = Exchanges(trace, tph.number, Names(trace))
-    makers: tuple[tuple[Array, Callable[[int], Step]], ...] = (
-        (calls["enter"], lambda row: teller.call(int(places[row]))),
-        (messages["sent"], teller.handover),
+    maker = _StepMaker(trace, did, messages)
+    exchanges = PartitionExchanges(trace, tph.number, Names(trace))
+    makers: tuple[tuple[Array, Callable[[int], HistoryStep]], ...] = (
+        (calls["enter"], lambda row: maker.call(int(places[row]))),
+        (messages["sent"], maker.handover),
         (exchanges.sent, exchanges.message),
         (exchanges.begun, exchanges.collective),
     )
-    chosen, left_out = _chosen([times for times, _ in makers], begin, end, limit)
+    chosen, left_out = _chosen([times for times, _ in makers], TimeWindow.of_seconds(begin, end), limit)
     steps = tuple(makers[kind][1](row) for kind, row in chosen)
     by_descriptor = (
         messages["flags"] & (MessageFlag.DESCRIPTOR | MessageFlag.REMOTE) == MessageFlag.DESCRIPTOR
     )
-    return Life(
+    return TphHistory(
         tph=tph,
         name=tphs.short(tph.number),
         parent=tphs.short(tph.parent) if tph.parent is not None else "",
@@ -164,21 +183,18 @@ def follow(
     )
 
 
-def _chosen(
-    kinds: Sequence[Array], begin: float | None, end: float | None, limit: int
-) -> tuple[list[tuple[int, int]], int]:
+def _chosen(kinds: Sequence[Array], window: TimeWindow, limit: int) -> tuple[list[tuple[int, int]], int]:
     """Kind and row of each step in the order of time, from each kind's times; and how many are left out."""
     times = np.concatenate(kinds)
     order = np.argsort(times, kind="stable")
-    first, last = (-np.inf if begin is None else begin * 1e9), (np.inf if end is None else end * 1e9)
-    order = order[(times[order] >= first) & (times[order] <= last)]
+    order = order[window.overlaps(times[order], times[order])]
     kept = order[: limit or None]
     firsts = np.cumsum([0, *map(len, kinds)])
     kind = np.searchsorted(firsts, kept, side="right") - 1
     return list(zip(kind.tolist(), (kept - firsts[kind]).tolist(), strict=True)), len(order) - len(kept)
 
 
-class _Teller:
+class _StepMaker:
     """Makes steps from rows of tables."""
 
     def __init__(self, trace: Trace, did: Activity, messages: Array) -> None:
@@ -190,7 +206,7 @@ class _Teller:
     def _calls_of(self, rank: int) -> Array:
         if rank not in self._calls:
             blocks = self._did.blocks[slice(*self._did.bounds.get(rank, (0, 0)))]
-            self._calls[rank] = blocks[blocks["kind"] == Kind.CALL]
+            self._calls[rank] = blocks[blocks["kind"] == BlockKind.CALL]
         return self._calls[rank]
 
     def call(self, block: int) -> CallStep:
@@ -217,7 +233,7 @@ class _Teller:
         blocks, found = self._did.blocks, []
         place = block - 1
         while place >= 0 and blocks["rank"][place] == blocks["rank"][block]:
-            if blocks["kind"][place] != Kind.WAIT:
+            if blocks["kind"][place] != BlockKind.WAIT:
                 break
             wait = self._did.waits[blocks["row"][place]]
             tag = self._names.tag(int(wait["edge"])) if wait["edge"] != NONE else ""
@@ -238,7 +254,7 @@ class _Teller:
             tag=self._names.tag(int(message["edge"])),
             source=self._names.spoken_site(int(message["site"])),
             bytes=int(message["bytes"]),
-            way=way(int(message["flags"])),
+            way=transfer_way(int(message["flags"])),
             arrived=int(message["received"]),
             read=None if call is None else int(call["begin"]),
             reader="" if call is None else self._names.spoken_site(int(call["site"])),

@@ -11,99 +11,103 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pse.analysis._activity import Activity, Kind
-from pse.analysis._release_events import (
-    Doings,
-    who_called,
-    who_ended_iterations,
-    who_freed,
-    who_looked,
-    who_read,
-    who_took,
+from pse.analysis._activity import Activity, BlockKind
+from pse.analysis.waits._release_events import (
+    ReleaseEvents,
+    inbox_looks,
+    iteration_ends,
+    memory_frees,
+    queue_takes,
+    tag_releases,
+    thread_calls,
 )
-from pse.analysis._wake_candidates import Deed, arrivals
+from pse.analysis.waits._wake_candidates import CauseKind, wake_candidates
 from pse.trace.format import NONE, Array, WaitReason
 
 CAUSE_DTYPE = np.dtype(
     [
         ("rank", "<u4"),  # who ended it; NONE: nobody that the trace shows
         ("time", "<i8"),  # ns: when that rank did so; after the wait, if something else had woken the rank
-        ("deed", "u1"),  # Deed: what it did
-        ("message", "<i8"),  # row in the table of that deed; -1: it was no message
+        ("kind", "u1"),  # CauseKind: what it did
+        ("message", "<i8"),  # row in the table of that kind; -1: it was no message
     ]
 )
 
 
-JUST = 100_000
+WAKE_WINDOW_NS = 100_000
 """ns: within them a rank awakes where its core is free; longer ago, somebody else is the likelier cause."""
 
 
-def causes(activity: Activity, messages: Array, partition_messages: Array) -> Array:
+def no_causes(count: int) -> Array:
+    """Make so many causes of waits that nobody in the trace ended."""
+    found = np.zeros(count, CAUSE_DTYPE)
+    found["rank"], found["message"] = NONE, -1
+    return found
+
+
+def wait_causes(activity: Activity) -> Array:
     """Who ended each wait of a trace.
 
     Parameters
     ----------
     activity : Activity
         What the ranks did.
-    messages : array of MESSAGE_DTYPE
-        The messages of the same trace.
-    partition_messages : array of PARTITION_MESSAGE_DTYPE
-        Those among partitions.
 
     Returns
     -------
     array of CAUSE_DTYPE, shape of `activity.blocks`
-        Of module calls and of calls of MPI nobody.
+        ``rank`` (uint32) that ended it, ``time`` (int64, ns) when it did so, ``kind`` (uint8, `CauseKind`),
+        and ``message`` (int64), the row in the table of that kind, or -1.  Module calls, calls of MPI, and
+        waits that nobody in the trace ended have the rank `NONE`.
     """
     blocks, waits = activity.blocks, activity.waits
-    found = np.zeros(len(blocks), CAUSE_DTYPE)
-    found["rank"], found["message"] = NONE, -1
-    places = np.flatnonzero(blocks["kind"] == Kind.WAIT)
+    found = no_causes(len(blocks))
+    places = np.flatnonzero(blocks["kind"] == BlockKind.WAIT)
     rows = blocks["row"][places]
-    came = arrivals(messages, partition_messages)
+    came = wake_candidates(activity.messages, activity.partition_messages)
     if len(places) and len(came):
-        _by_arrival(activity, came, found, blocks["kind"] == Kind.WAIT)
-    taken = who_took(activity)
-    by_reason: tuple[tuple[WaitReason, Callable[[Array], tuple[Array, Doings]]], ...] = (
+        _by_candidate(activity, came, found, blocks["kind"] == BlockKind.WAIT)
+    taken = queue_takes(activity)
+    by_reason: tuple[tuple[WaitReason, Callable[[Array], tuple[Array, ReleaseEvents]]], ...] = (
         (WaitReason.CREDIT, lambda chosen: (blocks["rank"][chosen], taken)),
-        (WaitReason.ITERATION, lambda chosen: who_ended_iterations(activity, chosen)),
-        (WaitReason.SPACE, lambda chosen: who_freed(activity, chosen)),
-        (WaitReason.EXCLUSIVE, lambda chosen: who_looked(activity, chosen, messages)),
-        (WaitReason.EXCLUSIVE, lambda chosen: who_read(activity, chosen, messages)),
-        (WaitReason.ORDER, lambda chosen: who_called(activity, chosen)),
+        (WaitReason.ITERATION, lambda chosen: iteration_ends(activity, chosen)),
+        (WaitReason.SPACE, lambda chosen: memory_frees(activity, chosen)),
+        (WaitReason.EXCLUSIVE, lambda chosen: inbox_looks(activity, chosen)),
+        (WaitReason.EXCLUSIVE, lambda chosen: tag_releases(activity, chosen)),
+        (WaitReason.ORDER, lambda chosen: thread_calls(activity, chosen)),
     )
-    for reason, doings in by_reason:
+    for reason, find in by_reason:
         chosen = places[(waits["reason"][rows] == reason) & waits["complete"][rows]]
         if len(chosen):
-            _by_doing(activity, found, chosen, *doings(chosen))
-    _by_chance(activity, taken, found, places[waits["complete"][rows]])
+            _by_release_event(activity, found, chosen, *find(chosen))
+    _by_recent_event(activity, taken, found, places[waits["complete"][rows]])
     return found
 
 
-def wakers(activity: Activity, messages: Array, partition_messages: Array, ended: Array) -> Array:
+def wakers(activity: Activity, ended: Array) -> Array:
     """Who had woken a rank from a wait, where what it waited for was sent only afterwards.
 
     Parameters
     ----------
-    activity, messages, partition_messages
-        As for `causes`.
+    activity : Activity
+        What the ranks did.
     ended : array of CAUSE_DTYPE
-        What `causes` gave.
+        What `wait_causes` gave.
 
     Returns
     -------
     array of CAUSE_DTYPE, shape of `ended`
         Nobody for all other blocks.
     """
-    found = np.zeros(len(ended), CAUSE_DTYPE)
-    found["rank"], found["message"] = NONE, -1
+    found = no_causes(len(ended))
     chosen = (ended["rank"] != NONE) & (ended["time"] > activity.blocks["end"])
     if chosen.any():
-        _by_arrival(activity, arrivals(messages, partition_messages), found, chosen, until_end=True)
+        came = wake_candidates(activity.messages, activity.partition_messages)
+        _by_candidate(activity, came, found, chosen, until_end=True)
     return found
 
 
-def _by_arrival(
+def _by_candidate(
     activity: Activity, messages: Array, found: Array, chosen: Array, *, until_end: bool = False
 ) -> None:
     """What came between a wait and the rank's next block: the last that this block needed.
@@ -128,7 +132,7 @@ def _by_arrival(
         rows, wait = rows[came], wait[came]
         latest = _last_needed(needs(rows, wait, messages), messages["sent"][rows], wait)
         target, picked = wait[latest], messages[rows[latest]]
-        found["message"][target], found["deed"][target] = picked["row"], picked["deed"]
+        found["message"][target], found["kind"][target] = picked["row"], picked["kind"]
         found["rank"][target] = picked["sender"]
         found["time"][target] = picked["sent"]
 
@@ -158,30 +162,31 @@ class _Needs:
         read = np.isin(edges.astype("<u8") << np.uint64(32) | blocks["site"][after], self._reads)
         read &= blocks["tph"][after] == messages["tph"][rows]
         stuck = waits[blocks["row"][wait]]
-        is_tag = messages["deed"][rows] == Deed.TAG
+        is_tag = messages["kind"][rows] == CauseKind.TAG
         exactly = np.where(is_tag, edges == stuck["edge"], stuck["reason"] == WaitReason.PARTITIONS)
         needed: Array = read + 2 * (exactly & (messages["tph"][rows] == stuck["tph"]))
         return needed
 
 
-def _by_doing(activity: Activity, found: Array, places: Array, keys: Array, doings: Doings) -> None:
+def _by_release_event(
+    activity: Activity, found: Array, places: Array, keys: Array, events: ReleaseEvents
+) -> None:
     blocks = activity.blocks[places]
-    last = doings.last_before(keys, blocks["end"])
+    last = events.last_before(keys, blocks["end"])
     there = last >= 0
-    there[there] = doings.time[last[there]] > blocks["since"][there]
-    there[there] = doings.rank[last[there]] != blocks["rank"][there]
+    there[there] = events.time[last[there]] > blocks["since"][there]
+    there[there] = events.rank[last[there]] != blocks["rank"][there]
     before = found[places]
-    just = (
-        (before["rank"] != NONE) & (before["deed"] == Deed.OTHER) & (blocks["end"] - before["time"] <= JUST)
-    )
-    there[there] &= ~just[there] | (blocks["end"][there] - doings.time[last[there]] <= JUST)
-    found["rank"][places[there]] = doings.rank[last[there]]
-    found["time"][places[there]] = doings.time[last[there]]
-    found["deed"][places[there]] = Deed.OTHER
+    just = (before["rank"] != NONE) & (before["kind"] == CauseKind.OTHER)
+    just &= blocks["end"] - before["time"] <= WAKE_WINDOW_NS
+    there[there] &= ~just[there] | (blocks["end"][there] - events.time[last[there]] <= WAKE_WINDOW_NS)
+    found["rank"][places[there]] = events.rank[last[there]]
+    found["time"][places[there]] = events.time[last[there]]
+    found["kind"][places[there]] = CauseKind.OTHER
     found["message"][places[there]] = -1
 
 
-def _by_chance(activity: Activity, taken: Doings, found: Array, places: Array) -> None:
+def _by_recent_event(activity: Activity, taken: ReleaseEvents, found: Array, places: Array) -> None:
     """Of waits that nothing else ended, what happened just before their end.
 
     A place in a queue got free, and let a younger TPH or another partition go on; the same call site's call
@@ -190,21 +195,23 @@ def _by_chance(activity: Activity, taken: Doings, found: Array, places: Array) -
     needed from then on, however late it awoke.
     """
     blocks, calls = activity.blocks, activity.calls
-    posted = Doings(calls["site"], calls["rank"], calls["leave"])
-    for key, doings in (("rank", taken), ("site", posted)):
+    posted = ReleaseEvents(calls["site"], calls["rank"], calls["leave"])
+    for key, events in (("rank", taken), ("site", posted)):
         rest = places[found["rank"][places] == NONE]
-        _by_doing(activity, found, rest, blocks[key][rest], doings)
-        late = rest[blocks["end"][rest] - found["time"][rest] > JUST]
-        late = late[~_goes_on(blocks, late)] if doings is taken else late
+        _by_release_event(activity, found, rest, blocks[key][rest], events)
+        late = rest[blocks["end"][rest] - found["time"][rest] > WAKE_WINDOW_NS]
+        late = late[~_goes_on(blocks, late)] if events is taken else late
         found["rank"][late], found["time"][late] = NONE, 0
     rest = places[found["rank"][places] == NONE]
     rest = rest[activity.waits["reason"][blocks["row"][rest]] == WaitReason.PARTITIONS]
     if len(rest):
-        _by_doing(activity, found, rest, *who_freed(activity, rest))
+        _by_release_event(activity, found, rest, *memory_frees(activity, rest))
 
 
 def _goes_on(blocks: Array, places: Array) -> Array:
     """Whether the rank's next block is a call."""
     after = np.minimum(places + 1, len(blocks) - 1)
-    going: Array = (blocks["kind"][after] == Kind.CALL) & (blocks["rank"][after] == blocks["rank"][places])
+    going: Array = (blocks["kind"][after] == BlockKind.CALL) & (
+        blocks["rank"][after] == blocks["rank"][places]
+    )
     return going

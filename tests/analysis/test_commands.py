@@ -1,0 +1,39 @@
+"""`pse trace why`, `follow` and `critical`: what they print, and what they refuse."""
+
+import json
+
+import pytest
+
+
+def test_the_commands_print_text_and_json(pse, pipeline):
+    done = pse("trace", "why", pipeline.path, "--rank", 1, "--at", "20%")
+    assert done.code == 0
+    assert done.out.splitlines()[-1] == "so rank 1 waited for rank 0, which executed load (line 3)"
+    done = pse("trace", "why", pipeline.path, "--rank", 1, "--at", "20%", "--format", "json")
+    assert [link["state"] for link in json.loads(done.out)["links"]] == ["wait", "call"]
+    done = pse("trace", "follow", pipeline.path, "--tph", "k=7")
+    assert done.out.splitlines()[0] == "TPH 65536 (k = 7), an iteration of the loop at line 8 of " \
+                                       "programs/small.coven, in the program"  # fmt: skip
+    assert "waited for image 4.65 µs" in done.out
+    done = pse("trace", "follow", pipeline.path, "--tph", "k=7", "--format", "json")
+    assert json.loads(done.out)["calls"] == 3
+    done = pse("trace", "critical", pipeline.path)
+    assert done.out.splitlines()[0] == "critical path of 10.0 µs: 2 hand-overs, 2 of 2 ranks"
+    done = pse("trace", "critical", pipeline.path, "--format", "json")
+    assert json.loads(done.out)["length"] == pipeline.span
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("why", "--rank", 9, "--at", 0), "has no events of rank 9; there are ranks 0, 1"),
+        (("why", "--rank", 0, "--at", "soon"), "'soon' is not a time"),
+        (("follow", "--tph", 3), "there is no TPH 3"),
+    ],
+)
+def test_the_commands_say_what_is_wrong(pse, pipeline, options, message):
+    name, *rest = options
+    done = pse("trace", name, pipeline.path, *rest)
+    assert done.code == 2
+    assert message in done.err
+    assert "Traceback" not in done.err

@@ -1,0 +1,255 @@
+"""Who waited for whom at a moment: a run with known numbers, and odd ones."""
+
+import pytest
+from pse_testing.traces import region_rows, text_rows
+
+from pse import trace
+from pse.analysis import (
+    parse_time,
+    wait_chain,
+    wait_chain_text,
+)
+from pse.trace import NONE, EventType, MemoryFlag, SendMode, WaitReason, pair
+from tests.analysis.rows import LOADER, ROWS, call, ends, phase, receive, send, wait
+
+
+def states(chain):
+    return [(link.rank, link.state) for link in chain.links]
+
+
+def test_a_wait_leads_to_the_rank_that_computes(pipeline):
+    chain = wait_chain(pipeline, 1, 2000)
+    assert states(chain) == [(1, "wait"), (0, "call")]
+    first, last = chain.links
+    assert (first.reason, first.tag, first.source, first.label) == (
+        "input",
+        "image",
+        "load (line 3)",
+        "fft.rows",
+    )
+    assert (first.begin, first.end) == (500, 5150)  # Woken once for something else: it is one wait.
+    assert (first.ended_by.rank, first.ended_by.time, first.ended_by.way) == (0, 5100, "by descriptor")
+    assert (last.label, last.place, last.begin, last.end) == ("load", "small.coven:3:1", 1000, 5000)
+    assert last.meanwhile == (("load (line 3)", 3000), ("engine", 100))
+
+
+def test_the_chain_is_told_in_sentences(pipeline):
+    lines = list(wait_chain_text(wait_chain(pipeline, 0, 7000)))
+    assert lines[0] == "at 0.000007 s:"
+    assert lines[1] == "rank 0 (root · thread_A) waited for the tag result of fft.rows (line 4), " \
+                       "to execute save (line 5), TPH 65536 (k = 7)"  # fmt: skip
+    assert lines[4].startswith("rank 1 (p0 · thread_B) executed fft.rows (line 4), TPH 65536 (k = 7)")
+    assert lines[-1] == "so rank 0 waited for rank 1, which executed fft.rows (line 4)"
+
+
+@pytest.mark.parametrize(
+    ("time", "state"), [(50, "start"), (400, "engine"), (2000, "call"), (9955, "done"), (9970, "end")]
+)
+def test_a_rank_that_does_not_wait_is_the_whole_chain(pipeline, time, state):
+    assert states(wait_chain(pipeline, 0, time)) == [(0, state)]
+
+
+def test_a_rank_that_is_done_waits_for_the_last_one(pipeline):
+    chain = wait_chain(pipeline, 1, 9500)
+    assert states(chain) == [(1, "done"), (0, "call")]
+    assert chain.links[0].ended_by.time == 9900
+
+
+def test_whoever_has_what_it_needs_waits_for_nobody(pipeline):
+    chain = wait_chain(pipeline, 1, 5120)
+    assert states(chain) == [(1, "wait")]
+    assert "was not awake yet" in list(wait_chain_text(chain))[-1]
+
+
+@pytest.mark.parametrize(
+    ("reason", "deed"),
+    [
+        (WaitReason.CREDIT, [
+            {"time": 100, "type": EventType.QUEUE_DEPTH, "a": pair(0, 0), "b": 2, "c": 2},
+            {"time": 400, "type": EventType.QUEUE_DEPTH, "a": pair(0, 0), "b": 1, "c": 2},
+        ]),
+        (WaitReason.SPACE, [{"time": 400, "type": EventType.FREE, "a": 8, "flags": MemoryFlag.RECYCLED}]),
+        (WaitReason.ITERATION, ends(400)),
+        (WaitReason.EXCLUSIVE, call(1, 50, 400)),
+    ],
+    ids=lambda value: value.name if isinstance(value, WaitReason) else "",
+)  # fmt: skip
+def test_other_waits_lead_to_whoever_ended_them(written, reason, deed):
+    opened = written([*phase(0, 2), *wait(0, 200, 420, reason=reason)], [*phase(0, 2), *deed, *phase(900, 3)])
+    link = wait_chain(opened, 0, 300).links[0]
+    assert link.reason == reason.name.lower()
+    assert (link.ended_by.rank, link.ended_by.time) == (1, 400)
+
+
+def test_whoever_gave_a_tag_up_late_is_the_likelier_cause(written):
+    """Rank 1 was done with the tag long before; rank 2 had it, too, and looked into its inbox just now."""
+    reader = [*phase(0, 2), *receive(60, 0, 0, 0), *call(1, 70, 100_400), *phase(900_000, 3)]
+    holder = [*phase(0, 2), *receive(60, 0, 0, 0), *receive(800_000, 0, 1, 1), *phase(900_000, 3)]
+    opened = written(
+        [*phase(0, 2), *send(50, 0, 0, 1), *send(50, 0, 0, 2),
+         *wait(1, 70_000, 800_020, reason=WaitReason.EXCLUSIVE)], reader, holder,
+    )  # fmt: skip
+    assert wait_chain(opened, 0, 90_000).links[0].ended_by.rank == 2
+
+
+def test_a_free_place_in_a_queue_may_wake_a_rank_that_waits_for_a_tag(written):
+    """Its oldest TPH waits for the tag, and a younger one can go on."""
+    taken = [{"time": time, "type": EventType.QUEUE_DEPTH, "a": pair(0, 0), "b": depth, "c": 2}
+             for time, depth in ((100, 2), (400, 1))]  # fmt: skip
+    opened = written([*phase(0, 2), *wait(2, 200, 420, edge=1)], [*phase(0, 2), *taken, *phase(900, 3)])
+    link = wait_chain(opened, 0, 300).links[0]
+    assert (link.tag, link.ended_by.rank, link.ended_by.time) == ("result", 1, 400)
+
+
+def test_a_message_among_partitions_comes_from_the_same_call_site(written):
+    """Such messages aren't in the trace; they are posted in calls."""
+    idle = [*phase(0, 2), *phase(900, 3)]
+    opened = written(
+        idle, [*phase(0, 2), *wait(1, 200, 420)], [*phase(0, 2), *call(1, 50, 400), *phase(900, 3)]
+    )
+    assert states(wait_chain(opened, 1, 300)) == [(1, "wait"), (2, "call")]
+
+
+def test_a_turn_in_the_common_order_comes_with_the_last_of_the_thread(written):
+    idle = [*phase(0, 2), *phase(900, 3)]
+    opened = written(idle, [*phase(0, 2), *wait(1, 200, 420, reason=WaitReason.ORDER)],
+                     [*phase(0, 2), *call(1, 50, 400), *phase(900, 3)])  # fmt: skip
+    assert states(wait_chain(opened, 1, 300)) == [(1, "wait"), (2, "call")]
+
+
+def test_ranks_that_wait_for_each_other_are_a_circle(written):
+    opened = written([*phase(0, 2), *wait(2, 200, None, edge=1, peer=1)],
+                     [*phase(0, 2), *wait(1, 300, None, edge=0, peer=0)])  # fmt: skip
+    chain = wait_chain(opened, 0, 300)
+    assert states(chain) == [(0, "wait"), (1, "wait")]
+    assert chain.circle
+    assert list(wait_chain_text(chain))[-1] == "this closes a circle: rank 0 is named above"
+
+
+def test_of_a_wait_without_end_the_definer_of_the_tag_is_next(written):
+    opened = written([*phase(0, 2), *call(0, 100, 900)], [*phase(0, 2), *wait(1, 200, None, edge=0)])
+    chain = wait_chain(opened, 1, 500)
+    assert states(chain) == [(1, "wait"), (0, "call")]
+    assert not chain.links[0].complete
+    assert not chain.links[0].ended_by.certain
+
+
+def test_a_missing_rank_ends_the_chain(written):
+    opened = written(None, ROWS)
+    chain = wait_chain(opened, 1, 2000)
+    assert states(chain) == [(1, "wait"), (0, "lost")]
+    with pytest.raises(trace.TraceError, match="has no events of rank 0"):
+        wait_chain(opened, 0, 2000)
+
+
+def test_a_rank_without_events_is_said_not_to_be_shown(written):
+    assert states(wait_chain(written(LOADER, []), 1, 2000)) == [(1, "lost")]
+
+
+def mpi_rank(rank, rows):
+    names = enumerate(("MPI_Recv", "MPI_Send", "MPI_Barrier"), 1)
+    texts = [row for number, name in names for row in text_rows(number, name)]
+    world = {"time": 0, "type": EventType.MPI_COMMUNICATOR, "a": 1, "b": pair(0, 1), "c": pair(2, rank)}
+    members = {"time": 0, "type": EventType.MPI_COMMUNICATOR_RANKS, "a": 1, "b": pair(0, 1),
+               "c": pair(NONE, NONE)}  # fmt: skip
+    return [*texts, world, *([members] if rank == 0 else []), *rows, {"time": 2000, "type": EventType.PHASE}]
+
+
+def routine(number, begin, end, *inner):
+    return region_rows(number, begin, end, inner)
+
+
+def late_sender():
+    sent = {"time": 510, "type": EventType.MPI_SEND, "a": 80, "b": pair(0, 5), "c": 1,
+            "flags": SendMode.STANDARD}  # fmt: skip
+    got = {"time": 600, "type": EventType.MPI_RECEIVE, "a": 80, "b": pair(1, 5), "c": 1}
+    barrier = {"type": EventType.MPI_COLLECTIVE_BEGIN, "a": NONE, "c": 1, "flags": 1}
+    return (
+        mpi_rank(0, [*routine(1, 100, 620, got), *routine(3, 1500, 1600, {"time": 1500, **barrier})]),
+        mpi_rank(1, [*routine(2, 500, 520, sent), *routine(3, 800, 1610, {"time": 800, **barrier})]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rank", "time", "expected"),
+    [
+        (0, 300, [(0, "mpi"), (1, "program")]),
+        (1, 1000, [(1, "mpi"), (0, "program")]),
+        (1, 1550, [(1, "mpi")]),
+    ],
+)
+def test_waits_within_mpi_lead_to_late_ranks(written, rank, time, expected):
+    opened = written(*late_sender(), known=False)
+    assert states(wait_chain(opened, rank, time)) == expected
+
+
+def late_receiver(mode, *, is_request=False, size=10**6, kept=None):
+    """Rank 0 sends from 100 on, rank 1 receives from 900 on; MPI has kept one of `kept` bytes for it."""
+    head = {
+        "type": EventType.MPI_SEND,
+        "a": size,
+        "b": pair(1, 5),
+        "c": pair(1, 9 * is_request),
+        "flags": mode,
+    }
+    sent = [{"time": 95 if is_request else 105, **head}]
+    done = [{"time": 990, "type": EventType.MPI_SEND_COMPLETE, "c": pair(1, 9)}] if is_request else []
+    got = {"time": 985, "type": EventType.MPI_RECEIVE, "a": size, "b": pair(0, 5), "c": 1}
+    sender = [*(sent if is_request else []), *routine(2, 100, 1000, *([] if is_request else sent), *done)]
+    receiver = routine(1, 900, 990, got)
+    if kept is not None:
+        other = {"a": kept, "b": pair(1, 6), "c": 1}
+        sender = [*routine(2, 10, 20, {"time": 11, "type": EventType.MPI_SEND, **other}), *sender]
+        other = {"a": kept, "b": pair(0, 6), "c": 1}
+        last = {"time": 999_985, "type": EventType.MPI_RECEIVE, **other}
+        receiver += routine(1, 999_900, 999_990, last)
+    return mpi_rank(0, sender), mpi_rank(1, receiver)
+
+
+@pytest.mark.parametrize(
+    ("how", "is_late"),
+    [
+        ({"mode": SendMode.STANDARD}, True),
+        ({"mode": SendMode.SYNCHRONOUS, "size": 8, "kept": 10**6}, True),
+        ({"mode": SendMode.STANDARD, "is_request": True}, True),
+        ({"mode": SendMode.STANDARD, "kept": 10**6 - 1}, True),
+        ({"mode": SendMode.STANDARD, "kept": 10**6}, False),
+        ({"mode": SendMode.BUFFERED}, False),
+    ],
+)
+def test_a_send_that_waits_for_its_receive_leads_to_the_receiver(written, how, is_late):
+    """What was complete before its receive was posted, MPI had kept; it keeps smaller messages, too."""
+    chain = wait_chain(written(*late_receiver(**how), known=False), 0, 500)
+    assert states(chain) == ([(0, "mpi"), (1, "program")] if is_late else [(0, "mpi")])
+    if is_late:
+        end = chain.links[0].ended_by
+        assert (end.rank, end.time, end.was_late_receiver, end.message.tag) == (1, 900, True, 5)
+        assert any("posted the receive for its message with tag 5" in line for line in wait_chain_text(chain))
+
+
+def test_a_module_that_waits_in_mpi_is_named_with_the_routine(written):
+    first, second = late_sender()
+    inside = [*call(2, 90, 630)[:1], *first[5:8], *call(2, 90, 630)[1:]]
+    opened = written([*first[:5], *inside], [*second, *call(1, 1700, 1800)])
+    link = wait_chain(opened, 0, 300).links[0]
+    assert (link.state, link.routine, link.label, link.ended_by.rank) == ("mpi", "MPI_Recv", "save", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("0.000002", 2000), ("2us", 2000), ("50%", 5000), ("end", 10000), ("0", 0)]
+)
+def test_moments_are_told_as_people_do(pipeline, text, expected):
+    assert parse_time(pipeline, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("soon", "'soon' is not a time"),
+        ("-1", "'-1' is not a time"),
+        ("3", "3 is after the end of the run, which took 0.000010 s"),
+    ],
+)
+def test_moments_that_are_none(pipeline, text, message):
+    with pytest.raises(trace.TraceError, match=message):
+        parse_time(pipeline, text)
