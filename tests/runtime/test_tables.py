@@ -55,19 +55,17 @@ def test_no_struct_of_the_plan_is_forgotten():
     ],
 )
 def test_codes_are_those_of_the_header(ours, name, prefix):
-    assert {member.name: member.value for member in ours} == stripped(
-        c_enum("sequencer/plan.h", name), prefix
-    )
+    assert {member.name: member.value for member in ours} == stripped(c_enum("engine/plan.h", name), prefix)
 
 
 def test_results_of_a_run_have_the_codes_of_the_header():
-    codes = stripped(c_enum("sequencer/sequencer.h", "pse_run_result"), "PSE_")
+    codes = stripped(c_enum("engine/engine.h", "pse_run_result"), "PSE_")
     assert codes == {name: getattr(_sequencer, name) for name in codes}
 
 
 def test_reductions_have_the_codes_of_the_header():
     words = {"SUM": "sum", "PRODUCT": "prod", "MINIMUM": "min", "MAXIMUM": "max", "ALL": "all", "ANY": "any"}
-    codes = stripped(c_enum("sequencer/plan.h", "pse_combination"), "PSE_COMBINE_")
+    codes = stripped(c_enum("engine/plan.h", "pse_combination"), "PSE_COMBINE_")
     assert {words[name]: code for name, code in codes.items()} == tables.COMBINATIONS
 
 

@@ -1,7 +1,7 @@
 """The report of a deadlock among partitions: a cycle, a message nobody sends, a collective not reached.
 
-The sequencer finds out that nothing will ever move again (cext/engine/quiet.c) and brings what every
-partition waits for; here that becomes words.
+The engine finds out that nothing will ever move again (cext/engine/deadlock_detection.c) and brings what
+every partition waits for; here that becomes words.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 In PARALLEL these are the thread's ranks in order of partitions, which takes one partition on each processor;
 such partitions stay where they are (`bound`), where those of other sets move. Outside, it is the root
 thread's rank alone. Every call site has a communicator of its own, made before the run, so sites can't take
-each other's messages. Who may be inside a collective call, and when, is decided by `cext/engine/order.c`.
+each other's messages. Who may be inside a collective call, and when, is decided by
+`cext/engine/transport/collective_order.c`.
 This file is for launcher and ranks: only `make` needs MPI.
 """
 

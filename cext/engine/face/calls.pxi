@@ -1,0 +1,111 @@
+# The call that `run` returned for, and Python modules.
+
+@cython.no_gc_clear
+cdef class Calls(Core):
+    """The call that `run` returned for, and Python modules."""
+
+    def pending(self):
+        """Give (call site, first argument, number of arguments) of the call `run` returned for, or None."""
+        cdef const pse_call *call = pse_engine_pending(self.sequencer)
+        if call is NULL:
+            return None
+        return call.site, call.first_argument, call.arguments
+
+    @property
+    def pending_tph(self):
+        """TPH of the pending call."""
+        return pse_engine_pending_tph(self.sequencer)
+
+    @property
+    def pending_index(self):
+        """Loop counter of the pending call's TPH, -1 outside loops."""
+        return pse_engine_pending_index(self.sequencer)
+
+    @property
+    def pending_partition(self):
+        """Partition of the pending call, where it is one of several of this rank; else -1."""
+        return pse_engine_pending_partition(self.sequencer)
+
+    @property
+    def pending_instruction(self):
+        """Where in the plan's code the sequencer stopped."""
+        return pse_engine_pending_instruction(self.sequencer)
+
+    @property
+    def module_code(self):
+        """What the failed compiled module returned."""
+        return pse_engine_module_code(self.sequencer)
+
+    def read(self, int32_t slot, bint writable):
+        """Give the Buffer of an input slot of the pending call."""
+        return self._wrap(pse_engine_buffer(self.sequencer, slot), writable)
+
+    def made(self, int32_t argument):
+        """Give the Buffer that was allocated for an output of the pending call."""
+        return self._wrap(pse_engine_made(self.sequencer, argument), True)
+
+    def keep(self, Buffer buffer):
+        """Module code kept an array beyond its call: hold the buffer until the array is gone."""
+        pse_engine_pin(self.sequencer, buffer.block)
+        buffer.pinned = True
+
+    def scalar(self, int32_t expression):
+        """Evaluate a scalar argument of the pending call; raises ArithmeticError."""
+        cdef double real[2]
+        cdef int64_t integer = 0
+        cdef uint16_t dtype = 0
+        if not pse_engine_scalar(self.sequencer, expression, real, &integer, &dtype):
+            raise ArithmeticError("an argument divides by zero or leaves its domain")
+        return integer if dtype == I64 else complex(real[0], real[1]) if dtype == C128 else real[0]
+
+    def slot_scalar(self, int32_t slot):
+        """Give the scalar in a slot of the pending call."""
+        cdef double real[2]
+        cdef int64_t integer = 0
+        cdef uint16_t dtype = 0
+        pse_engine_slot_scalar(self.sequencer, slot, real, &integer, &dtype)
+        return integer if dtype == I64 else complex(real[0], real[1]) if dtype == C128 else real[0]
+
+    def set_scalar(self, int32_t slot, value):
+        """Store a scalar result of the pending call."""
+        if isinstance(value, int):
+            pse_engine_set_integer(self.sequencer, slot, value)
+        elif isinstance(value, complex):
+            pse_engine_set_real(self.sequencer, slot, value.real, value.imag, True)
+        else:
+            pse_engine_set_real(self.sequencer, slot, value, 0, False)
+
+    def set_object(self, int32_t slot, bytes data):
+        """Store an object's bytes as a result of the pending call."""
+        if not pse_engine_set_bytes(self.sequencer, slot, data, len(data)):
+            raise MemoryError(f"no memory left for an object of {len(data)} bytes")
+
+    def enter(self):
+        """The pending Python module starts."""
+        if not pse_engine_enter(self.sequencer):
+            raise MemoryError("no memory left to call a Python module")
+
+    def rest(self):
+        """It returned, or waits: true if its partition rests until what it posted is complete.
+
+        Then `run`, which returns RUN_PYTHON for the same call once more, and `parked` is true.
+        """
+        return bool(pse_engine_rest(self.sequencer))
+
+    @property
+    def parked(self):
+        """Whether the pending call ran before and goes on."""
+        return bool(pse_engine_pending_is_parked(self.sequencer))
+
+    @property
+    def pending_key(self):
+        """What tells parked calls apart."""
+        return pse_engine_pending_key(self.sequencer)
+
+    def abandon_module(self):
+        """The pending Python module raised."""
+        pse_engine_abandon_module(self.sequencer)
+
+    def complete(self, uint64_t copied=0):
+        """It returned, having made the engine copy so many bytes; `run` goes on after the call."""
+        pse_engine_complete(self.sequencer, copied)

@@ -1,0 +1,75 @@
+# The engine itself: made, run, ended.
+
+@cython.no_gc_clear  # `__dealloc__` still needs plan, board and arena.
+cdef class Core:
+    """An engine and what it needs alive; `run` returns one of the RUN_ codes."""
+
+    cdef pse_engine *sequencer
+    cdef readonly Plan plan
+    cdef readonly Board board
+    cdef object arena, recorder
+    cdef list unpinned
+
+    def __init__(self, Plan plan, Board board, Arena arena, Recorder recorder, uintptr_t culprit=0):
+        cdef pse_arena *mapped = NULL
+        cdef pse_recorder *records = NULL
+        if arena is not None:
+            mapped = arena.handle
+        if recorder is not None:
+            records = recorder.recorder
+        self.plan, self.board, self.arena, self.recorder = plan, board, arena, recorder
+        self.unpinned = []
+        if pse_engine_create(&self.sequencer, &plan.plan, board.open_board(), mapped, records) != 0:
+            raise MemoryError("no memory left for the sequencer")
+        if culprit:
+            pse_engine_set_culprit(self.sequencer, <const char **>culprit)
+
+    def __dealloc__(self):
+        if self.sequencer is not NULL:
+            self._unpin()
+            pse_engine_destroy(self.sequencer)
+
+    def run(self, uint64_t patience=0):
+        """Run until the caller is needed; sleep at most `patience` ns at a time (0: no limit)."""
+        cdef int result
+        self._unpin()
+        with nogil:
+            result = pse_engine_run(self.sequencer, patience)
+        return result
+
+    def poison(self):
+        """Overwrite private buffers when they are made and when they are freed, to show who reads them then.
+
+        For tests; `Arena.poison` does the same with the buffers of the arena.
+        """
+        pse_engine_poison(self.sequencer)
+
+    @property
+    def private_buffers(self):
+        """How many private buffers somebody holds: none once the work is done."""
+        self._unpin()
+        return pse_engine_private_buffers(self.sequencer)
+
+    def misfit(self):
+        """Give (slot, piece or -1, shape found, shape expected) of the array that doesn't fit its call."""
+        cdef int64_t piece
+        cdef int64_t expected[8]
+        cdef pse_layout found
+        cdef int32_t slot = pse_engine_misfit(self.sequencer, &piece, &found, expected)
+        axes = range(found.ndim)
+        return slot, piece, tuple(found.shape[i] for i in axes), tuple(expected[i] for i in axes)
+
+    cdef _wrap(self, pse_block *block, bint writable):
+        if block is NULL:
+            return None
+        cdef Buffer buffer = Buffer()
+        buffer.owner, buffer.block, buffer.layout, buffer.writable = self, block, block.layout, writable
+        buffer.data = pse_engine_data(self.sequencer, block)
+        return buffer
+
+    cdef forget(self, pse_block *block):
+        self.unpinned.append(<uintptr_t>block)
+
+    cdef _unpin(self):
+        while self.unpinned:
+            pse_engine_unpin(self.sequencer, <pse_block *><uintptr_t>self.unpinned.pop())

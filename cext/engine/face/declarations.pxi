@@ -1,0 +1,181 @@
+# What the face uses of the engine, of the rooms below it, and of Cython.
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t, uintptr_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+from cpython.buffer cimport PyBUF_FORMAT
+
+cdef extern from "engine.h" nogil:
+    ctypedef struct pse_instruction:
+        pass
+    ctypedef struct pse_term:
+        pass
+    ctypedef struct pse_expression:
+        pass
+    ctypedef struct pse_argument:
+        pass
+    ctypedef struct pse_part:
+        pass
+    ctypedef struct pse_move:
+        uint64_t start "from"
+        uint32_t ndim
+        int64_t *shape
+        int64_t *from_strides
+    ctypedef struct pse_push:
+        pass
+    ctypedef struct pse_call:
+        int32_t kind
+        uint32_t site
+        int32_t first_argument
+        int32_t arguments
+        const char *text
+    ctypedef struct pse_loop:
+        pass
+    ctypedef struct pse_counting:
+        pass
+    ctypedef struct pse_fiber:
+        pass
+    ctypedef struct pse_region_row:
+        pass
+    ctypedef struct pse_plan:
+        uint32_t rank, ranks, partition, slots, edges, loops_count, pushes_count
+        uint32_t instructions_count, loads_count
+        const pse_instruction *instructions
+        const pse_term *terms
+        const pse_expression *expressions
+        const pse_argument *arguments
+        const pse_part *parts
+        const pse_move *moves
+        const pse_push *pushes
+        const int32_t *releases
+        const pse_call *calls
+        const pse_loop *loops
+        const pse_fiber *fibers
+        const pse_region_row *regions
+        const uint32_t *owners
+        const pse_counting *countings
+        const uint32_t *participants
+        const uint32_t *edge_sites
+        const uint32_t *forward_first
+        const uint32_t *forwards
+        const uint32_t *credit_first
+        const uint32_t *credits
+        const uint32_t *edge_depths
+        const uint8_t *remote
+        const uint32_t *ensemble
+        uint32_t ensemble_count, place
+        uint64_t local_limit
+        uint8_t shared
+        uint8_t has_remote
+    union pse_message_value "__typeof__(((pse_message *)0)->value)":
+        uint64_t handle
+        void *pointer
+        double scalar[2]
+        int64_t integer
+    ctypedef struct pse_message:
+        uint64_t tph
+        uint32_t edge
+        uint32_t source
+        uint32_t index
+        uint8_t kind
+        uint8_t flags
+        uint16_t dtype
+        uint64_t sequence
+        pse_message_value value
+    ctypedef struct pse_outgoing:
+        uint32_t rank
+        pse_message message
+        pse_block *buffer
+        void *data
+        pse_layout layout
+        const pse_move *moves
+        uint32_t moves_count
+    int PSE_RUN_DONE, PSE_RUN_PYTHON, PSE_RUN_POLL, PSE_RUN_SIGNAL, PSE_RUN_MODULE_FAILED
+    int PSE_RUN_ARITHMETIC, PSE_RUN_TOO_LARGE, PSE_RUN_NO_SPACE, PSE_RUN_MEMORY, PSE_RUN_BROKEN, PSE_RUN_PAUSE
+    int PSE_RUN_MAIL, PSE_RUN_DEADLOCK
+    int PSE_RUN_SHAPE
+    ctypedef struct pse_engine
+    int pse_engine_create(pse_engine **out, const pse_plan *plan, pse_board *board, pse_arena *arena,
+                             pse_recorder *recorder)
+    void pse_engine_destroy(pse_engine *sequencer)
+    void pse_engine_set_culprit(pse_engine *sequencer, const char **culprit)
+    void pse_engine_poison(pse_engine *sequencer)
+    int64_t pse_engine_private_buffers(const pse_engine *sequencer)
+    int pse_engine_run(pse_engine *sequencer, uint64_t patience)
+    const pse_call *pse_engine_pending(const pse_engine *sequencer)
+    uint64_t pse_engine_pending_tph(const pse_engine *sequencer)
+    int64_t pse_engine_pending_index(const pse_engine *sequencer)
+    int64_t pse_engine_pending_partition(const pse_engine *sequencer)
+    int32_t pse_engine_pending_instruction(const pse_engine *sequencer)
+    int pse_engine_module_code(const pse_engine *sequencer)
+    int32_t pse_engine_misfit(const pse_engine *sequencer, int64_t *piece, pse_layout *found,
+                                 int64_t *expected)
+    pse_block *pse_engine_made(const pse_engine *sequencer, int32_t argument)
+    pse_block *pse_engine_buffer(pse_engine *sequencer, int32_t slot)
+    void *pse_engine_data(pse_engine *sequencer, pse_block *buffer)
+    bint pse_engine_scalar(pse_engine *sequencer, int32_t expression, double *real, int64_t *integer,
+                              uint16_t *dtype)
+    bint pse_engine_slot_scalar(pse_engine *sequencer, int32_t slot, double *real, int64_t *integer,
+                                   uint16_t *dtype)
+    void pse_engine_set_integer(pse_engine *sequencer, int32_t slot, int64_t value)
+    void pse_engine_set_real(pse_engine *sequencer, int32_t slot, double real, double imaginary,
+                                bint complex_value)
+    bint pse_engine_set_bytes(pse_engine *sequencer, int32_t slot, const char *data, uint64_t size)
+    bint pse_engine_enter(pse_engine *sequencer)
+    bint pse_engine_rest(pse_engine *sequencer)
+    bint pse_engine_pending_is_parked(const pse_engine *sequencer)
+    uint64_t pse_engine_pending_key(const pse_engine *sequencer)
+    void pse_engine_abandon_module(pse_engine *sequencer)
+    ctypedef struct pse_messaging_side:
+        uint32_t partition, site, kind, extra, type
+        uint64_t bytes
+    ctypedef struct pse_messaging_fault:
+        int32_t kind, tag
+        uint32_t partitions
+        int64_t peer, index
+        uint64_t tph
+        pse_messaging_side here, there
+    ctypedef struct pse_messaging_wait:
+        pass
+    const pse_messaging_fault *pse_engine_mail_fault(const pse_engine *sequencer)
+    bint pse_engine_mail_is_empty(pse_engine *sequencer)
+    ctypedef struct pse_messaging_saved:
+        uint32_t scope, partition, is_message, sender "from", number, site, collective, extra, type
+        uint64_t bytes
+        const void *data
+    size_t pse_engine_kept(const pse_engine *sequencer, pse_messaging_saved *rows, size_t limit)
+    bint pse_engine_put_kept(pse_engine *sequencer, const pse_messaging_saved *row)
+    void pse_engine_traffic(const pse_engine *sequencer, uint64_t *posted, uint64_t *delivered)
+    const pse_messaging_wait *pse_engine_waits(const pse_engine *sequencer, size_t *count)
+    bint pse_engine_serve(pse_engine *sequencer)
+    const void *pse_messaging_services()
+    void pse_engine_complete(pse_engine *sequencer, uint64_t copied)
+    void pse_engine_pin(pse_engine *sequencer, pse_block *buffer)
+    void pse_engine_unpin(pse_engine *sequencer, pse_block *buffer)
+    void pse_engine_set_due(pse_engine *sequencer, uint64_t rounds)
+    uint64_t pse_engine_rounds(const pse_engine *sequencer)
+    int32_t pse_engine_point(const pse_engine *sequencer)
+    void pse_engine_take_all(pse_engine *sequencer)
+    bint pse_engine_start_at(pse_engine *sequencer, int32_t point, uint64_t rounds)
+    void pse_engine_succeed(pse_engine *sequencer, const pse_engine *before)
+    const uint64_t *pse_engine_loads(const pse_engine *sequencer)
+    void pse_engine_inherit(pse_engine *sequencer, int32_t slot, pse_engine *before, int32_t source)
+    void pse_engine_abandon(pse_engine *sequencer)
+    uint64_t pse_engine_lend(pse_engine *sequencer, pse_block *buffer)
+    pse_block *pse_engine_lent(const pse_engine *sequencer, uint64_t handle)
+    int PSE_SLOT_EMPTY, PSE_SLOT_SCALAR, PSE_SLOT_BUFFER, PSE_SLOT_PIECES
+    int pse_engine_slot_kind(const pse_engine *sequencer, int32_t slot, uint32_t *pieces)
+    pse_block *pse_engine_slot_piece(const pse_engine *sequencer, int32_t slot, uint32_t index,
+                                        double *real, int64_t *integer, uint16_t *dtype)
+    pse_block *pse_engine_make_buffer(pse_engine *sequencer, const pse_layout *layout)
+    void pse_engine_set_buffer(pse_engine *sequencer, int32_t slot, pse_block *buffer)
+    bint pse_engine_set_pieces(pse_engine *sequencer, int32_t slot, uint32_t count)
+    void pse_engine_set_piece(pse_engine *sequencer, int32_t slot, uint32_t index, pse_block *buffer,
+                                 const double *real, int64_t integer, uint16_t dtype)
+    void pse_engine_skip(pse_engine *sequencer, uint32_t loop, uint64_t iterations)
+    size_t pse_engine_outbox(pse_engine *sequencer, pse_outgoing **out)
+    void pse_engine_sent(pse_engine *sequencer, pse_block *buffer)
+    pse_block *pse_engine_receive_buffer(pse_engine *sequencer, const pse_layout *layout,
+                                            const pse_message *message)
+    void pse_engine_deliver(pse_engine *sequencer, const pse_message *message)
