@@ -4,6 +4,7 @@
 #   make venv           .venv with the package (editable), the embedded MPI and what programs/ needs
 #   make venv-dev       the same plus tests, linters and release tools
 #   make ext [ROOM=x]   build the compiled extensions, all or one room's; a broken room doesn't stop the others
+#   make nightly      proofs that take too long for make test
 #   make clean          remove what was built, and the tools' caches; .venv stays
 #
 # Variables: PYTHON (the interpreter .venv is made with), PROCESSORS (make run), TESTS (what make test runs),
@@ -33,13 +34,16 @@ PIP_INSTALL := $(BIN)/python -m pip install -q --disable-pip-version-check
 # Where C and Cython sources may lie.
 COMPILED := cext tests $(wildcard programs examples)
 
-.PHONY: run test lint lint-python lint-types lint-cython lint-c docs venv venv-dev ext clean locked-venv locked-ext
+.PHONY: run test nightly lint lint-python lint-types lint-cython lint-c docs venv venv-dev ext clean locked-venv locked-ext
 
 run: venv ext
 	@$(BIN)/pse run programs/fft2d.coven -p $(PROCESSORS)
 
 test: venv-dev ext
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TESTS)
+
+nightly: venv-dev ext
+	@$(BIN)/python -m pytest -q -m nightly tests
 
 lint: lint-python lint-types lint-cython lint-c
 
