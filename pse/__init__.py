@@ -29,6 +29,6 @@ def __getattr__(name: str) -> object:
 
 def load_ipython_extension(shell: Any) -> None:
     """Bring the cell magic ``%%coven``: what ``%load_ext pse`` calls."""
-    from pse.notebook import load
+    from pse.notebook import load_magics
 
-    load(shell)
+    load_magics(shell)

@@ -4,6 +4,6 @@ from ._errors import (
     RunFailed as RunFailed,
 )
 from ._experiment import experiment as experiment
-from ._magics import load as load
+from ._magics import load_magics as load_magics
 from ._result import Result as Result
 from ._running import run as run

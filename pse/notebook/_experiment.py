@@ -1,6 +1,6 @@
 """`pse.experiment`: run a program at every point of a sweep, some times each, and compare.
 
-Data flow: `sweep` says which runs and knows which are done, `running` does one, `tidy` makes the data frame.
+`_sweep` says which runs there are and which are done, `_running` does one, `_frames` makes the data frame.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def experiment(
     >>> frame.draw_speedup()  # doctest: +SKIP
     """
     needed("pandas", "an experiment")
-    from pse.notebook._frames import tidy
+    from pse.notebook._frames import make_frame
 
     limit = _seconds(timeout)
     place = chosen_cluster(cluster)
@@ -119,7 +119,7 @@ def experiment(
         _Runs(job, sweep, notes).do_all(screen(progress))
         points = set(sweep.points)
         runs = [run for run in notes.runs() if run.point in points and run.repeat < sweep.repeats]
-    return tidy(sweep, runs, Path(found.path).name)
+    return make_frame(sweep, runs, Path(found.path).name)
 
 
 def _seconds(timeout: Any) -> float | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pse.notebook._medians import Interval, median
+from pse.notebook._scaling import draw_scaling
 from pse.notebook._sweep import Point, Run, Sweep
 
 if TYPE_CHECKING:
@@ -57,18 +58,14 @@ class Experiment(pd.DataFrame):  # type: ignore[misc]
 
     def draw_speedup(self) -> Figure:
         """Draw the speedup over the number of processors, beside the ideal; a line for each setting."""
-        from pse.notebook._scaling import draw
-
-        return draw(self, "speedup")
+        return draw_scaling(self, "speedup")
 
     def draw_efficiency(self) -> Figure:
         """Draw the efficiency (speedup over ideal speedup) over the number of processors."""
-        from pse.notebook._scaling import draw
-
-        return draw(self, "efficiency")
+        return draw_scaling(self, "efficiency")
 
 
-def tidy(sweep: Sweep, runs: Sequence[Run], program: str) -> Experiment:
+def make_frame(sweep: Sweep, runs: Sequence[Run], program: str) -> Experiment:
     """Make the data frame of an experiment."""
     of_point: dict[Point, list[Run]] = {point: [] for point in sweep.points}
     for run in runs:

@@ -90,7 +90,7 @@ class CovenMagics(Magics):
         tell(result)
 
 
-def load(shell: InteractiveShell) -> None:
+def load_magics(shell: InteractiveShell) -> None:
     """Register the magic."""
     shell.register_magics(CovenMagics)
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from pse.notebook._frames import Experiment
-
 # Okabe and Ito's colours, told apart by everybody; with a mark each, in grey print too.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
@@ -23,13 +21,13 @@ _ENOUGH = 6  # runs, for an interval with 95 %
 _TITLES = {"speedup": "Speedup", "efficiency": "Efficiency"}
 
 
-def draw(frame: Experiment, what: str) -> Figure:
+def draw_scaling(frame: Any, what: str) -> Figure:
     """Draw a quantity over the number of processors, with its intervals.
 
     Parameters
     ----------
-    frame : Experiment
-        What `pse.experiment` gave.
+    frame : pandas.DataFrame
+        What `pse.experiment` gave: an `Experiment`, with its attributes ``names`` and ``program``.
     what : str
         ``speedup`` or ``efficiency``.
 
