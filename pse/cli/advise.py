@@ -41,14 +41,14 @@ def command(
     Says why, predicts the run time, and shows the change; --apply writes it.  Best from a run on one thread.
     """
     from pse.advise import advise, parse_whatif
-    from pse.advise.rewrite import show
+    from pse.advise.rewrite import print_advice
 
     whatif = parse_whatif(processors, link, speeds, options, threads)
     found = advise(directory, program=program, whatif=whatif)
     if as_json:
         click.echo(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
     else:
-        show(found, sys.stdout, applying=write)
+        print_advice(found, sys.stdout, applying=write)
     if write:
         found.apply()
         if found.proposal:

@@ -10,7 +10,8 @@ from pse.language.diagnostics import print_diagnostics
 from pse.language.io import check_file
 from pse.modules import Finder
 from pse.program import build_graph
-from pse.views.graph import FORMATS, PICTURES, check_writable, choose_format, export, write
+from pse.views.core import check_writable, write_file
+from pse.views.graph import FORMATS, PICTURES, choose_graph_format, export_graph
 
 
 @click.command("graph")
@@ -26,14 +27,14 @@ def command(program: str, output: str | None, form: str | None) -> None:
     """
     if output is not None:
         check_writable(output)
-    form = choose_format(output, form)
+    form = choose_graph_format(output, form)
     if output is None and form in PICTURES and sys.stdout.isatty():
         raise UsageError(f"a picture needs a file, not the terminal: -o {Path(program).stem}.{form}")
     file = check_file(program, Finder())
     checked = file.required()
     print_diagnostics(file.diagnostics, file.sources, sys.stderr)
-    data = export(build_graph(checked), form)
+    data = export_graph(build_graph(checked), form)
     if output is not None:
-        write(data, output)
+        write_file(data, output)
     else:
         sys.stdout.buffer.write(data)

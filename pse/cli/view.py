@@ -11,7 +11,7 @@ from pse import trace, views
 from pse.cli import _selection
 from pse.errors import UsageError
 from pse.trace import Selection, Trace
-from pse.views import OVERLAYS, find
+from pse.views import OVERLAYS, find_view
 from pse.views.core import choose_format
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def command(
     form = choose_format(output, more=["html"])
     chosen = list(dict.fromkeys(names or ("gantt",)))
     for name in chosen:
-        find(name)
+        find_view(name)
     if form == "html" and (names or overlays or no_lines or width or height):
         message = "a .html page has views and a size of its own: leave such options out"
         raise UsageError(message, help="or write a .png, .svg or .pdf")

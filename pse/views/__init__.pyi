@@ -1,4 +1,10 @@
-from ._registry import OVERLAYS as OVERLAYS, VIEWS as VIEWS, View as View, draw as draw, find as find
+from ._registry import (
+    OVERLAYS as OVERLAYS,
+    VIEWS as VIEWS,
+    View as View,
+    draw as draw,
+    find_view as find_view,
+)
 from .core._colours import (
     Style as Style,
     module_colours as module_colours,

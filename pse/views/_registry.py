@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pse.errors import UsageError
 from pse.trace import Trace
 from pse.trace.query import Selection
-from pse.views.core._mpl_defaults import plain
+from pse.views.core._mpl_defaults import mpl_defaults
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -107,13 +107,13 @@ def draw(
     """
     selection = selection or Selection()
     selection.check(trace)
-    function = getattr(_module(find(view)), find(view).function)
-    with plain():
+    function = getattr(_module(find_view(view)), find_view(view).function)
+    with mpl_defaults():
         figure: Figure = function(trace, selection, width=width, height=height, **options)
     return figure
 
 
-def find(name: str) -> View:
+def find_view(name: str) -> View:
     """Give the view of a name.
 
     Raises

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pse import trace
-from pse.advise.model._cost_model import Measured
+from pse.advise.model._cost_model import MeasuredCosts
 
 PROGRAM = """\
 coven 1
@@ -48,7 +48,7 @@ def test_from_a_run_to_a_better_program(pse: Callable, tmp_path: Path) -> None:
     path.write_text(PROGRAM)
     done = pse("run", "real.coven", "--trace", "trace", cwd=tmp_path)
     assert done.code == 0, done.err
-    amount = Measured(trace.open(tmp_path / "trace")).cores(None).amount
+    amount = MeasuredCosts(trace.open(tmp_path / "trace")).cores(None).amount
     assert 0 < amount <= len(os.sched_getaffinity(0))
     found = pse("advise", "trace", "--json", "--apply", cwd=tmp_path)
     assert found.code == 0, found.err

@@ -5,7 +5,7 @@ import pytest
 from pse.advise.model._cost_model import Cores, Link
 from pse.advise.model._operations import Calls, Decision, Input, Kind, Loop, Operation, Unrolled
 from pse.advise.simulate._assignment import Assignment, Machine
-from pse.advise.simulate._simulation import Stuck, simulate
+from pse.advise.simulate._simulation import SimulationDeadlock, simulate
 
 RATE, LATENCY = 1e6, 0.01
 
@@ -127,5 +127,5 @@ def test_rounds_that_are_not_simulated_take_as_long_as_those_that_are() -> None:
 
 def test_a_run_that_can_not_go_on_is_no_run() -> None:
     operations = [call(0, 0, 0, inputs=[Input(1, None, 8.0)]), call(1, 1, 0, inputs=[Input(0, None, 8.0)])]
-    with pytest.raises(Stuck):
+    with pytest.raises(SimulationDeadlock):
         run(operations, [Calls([[0], [1]])], machine(), "AB")

@@ -9,8 +9,9 @@ from PIL import Image
 
 from pse.errors import UsageError
 from pse.program import build_graph
+from pse.views.core import check_writable, write_file
 from pse.views.core._palette import PALETTE, ink
-from pse.views.graph._export import check_writable, choose_format, export, write
+from pse.views.graph import choose_graph_format, export_graph
 from pse.views.graph._paint import paint
 from pse.views.graph._scene import compose
 
@@ -76,7 +77,7 @@ def test_no_edge_runs_through_a_call_a_label_or_a_heading(figure):
 
 def test_threads_keep_their_colours_in_every_format(samples):
     graph = build_graph(samples["nbody"])
-    svg, dot, mermaid = (export(graph, form).decode().lower() for form in ("svg", "dot", "mermaid"))
+    svg, dot, mermaid = (export_graph(graph, form).decode().lower() for form in ("svg", "dot", "mermaid"))
     for shade in PALETTE[:3]:
         assert shade.lower() in svg
         assert shade.lower() in dot
@@ -91,19 +92,19 @@ def test_texts_are_legible_on_every_colour():
 def test_the_same_program_gives_the_same_bytes(samples):
     graph = build_graph(samples["heat"])
     for form in ("svg", "png", "dot", "mermaid"):
-        assert export(graph, form) == export(build_graph(samples["heat"]), form)
+        assert export_graph(graph, form) == export_graph(build_graph(samples["heat"]), form)
 
 
 def test_a_png_is_a_picture(samples, tmp_path):
     path = tmp_path / "heat.png"
-    write(export(build_graph(samples["heat"]), "png"), str(path))
+    write_file(export_graph(build_graph(samples["heat"]), "png"), str(path))
     with Image.open(path) as image:
         assert image.format == "PNG"
         assert min(image.size) > 500
 
 
 def test_dot_has_boxes_threads_distributions_and_freed_tags(samples):
-    text = export(build_graph(samples["fft2d"]), "dot").decode()
+    text = export_graph(build_graph(samples["fft2d"]), "dot").decode()
     assert 'label="for k in 0 .. frames inflight 3"' in text
     assert 'label="PARALLEL over P"' in text
     assert 'frees image", fillcolor="#E69F00"' in text
@@ -112,7 +113,7 @@ def test_dot_has_boxes_threads_distributions_and_freed_tags(samples):
 
 
 def test_mermaid_balances_its_boxes_and_escapes_its_own_signs(samples):
-    text = export(build_graph(samples["heat"]), "mermaid").decode()
+    text = export_graph(build_graph(samples["heat"]), "mermaid").decode()
     lines = [line.strip() for line in text.splitlines()]
     assert sum(line.startswith("subgraph") for line in lines) == lines.count("end")
     assert 'step3["while residual #62; tol max 100000"]' in text
@@ -132,7 +133,7 @@ def test_mermaid_balances_its_boxes_and_escapes_its_own_signs(samples):
     ],
 )
 def test_format_by_name_or_by_option(output, asked, expected):
-    assert choose_format(output, asked) == expected
+    assert choose_graph_format(output, asked) == expected
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_format_by_name_or_by_option(output, asked, expected):
 )
 def test_names_that_say_no_format_are_refused(output, asked, message):
     with pytest.raises(UsageError) as caught:
-        choose_format(output, asked)
+        choose_graph_format(output, asked)
     assert message in caught.value.message
 
 
@@ -155,19 +156,19 @@ def test_outputs_that_cannot_be_written_are_refused(tmp_path):
     with pytest.raises(UsageError, match="there is no directory"):
         check_writable(str(tmp_path / "nowhere" / "a.svg"))
     with pytest.raises(UsageError, match="No space left on device"):
-        write(b"x" * 10, "/dev/full")
+        write_file(b"x" * 10, "/dev/full")
 
 
 def test_a_program_too_large_for_a_picture_still_has_its_text(random_program):
     graph = build_graph(random_program(401, 1))
     with pytest.raises(UsageError, match="too large for a picture: 401 calls, at most 400 fit"):
-        export(graph, "svg")
-    assert export(graph, "dot").count(b"work_") == 401
+        export_graph(graph, "svg")
+    assert export_graph(graph, "dot").count(b"work_") == 401
 
 
 def test_the_deepest_nesting_that_the_language_allows_has_a_picture(nested):
-    assert export(build_graph(nested(100)), "svg").startswith(b"<?xml")
+    assert export_graph(build_graph(nested(100)), "svg").startswith(b"<?xml")
 
 
 def test_a_program_without_calls_has_a_picture(random_program):
-    assert export(build_graph(random_program(0, 1)), "svg").startswith(b"<?xml")
+    assert export_graph(build_graph(random_program(0, 1)), "svg").startswith(b"<?xml")

@@ -62,7 +62,7 @@ class Link:
     cpu: float
 
 
-class Measured:
+class MeasuredCosts:
     """The costs in a trace.
 
     Parameters
@@ -313,4 +313,4 @@ def _beside(calls: NDArray[np.void], waits: NDArray[np.void], begin: int) -> Flo
     return np.maximum(found + tails, 0.0) / 1e9
 
 
-__all__ = ["Cores", "Definitions", "Link", "Measured"]
+__all__ = ["Cores", "Definitions", "Link", "MeasuredCosts"]

@@ -21,7 +21,7 @@ LEAST_ROUNDS = 8
 """Rounds of a loop that are simulated at least, if it has as many."""
 
 
-class Rounds:
+class LoopSample:
     """The rounds of all loops of a program that a walk comes to.
 
     Parameters

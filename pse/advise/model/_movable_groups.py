@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pse.advise.model._cost_model import Measured
+from pse.advise.model._cost_model import MeasuredCosts
 from pse.advise.model._program_subject import Subject
 from pse.language.check import CallSite
 
 
 @dataclass(frozen=True)
-class Unit:
+class MovableGroup:
     """Call sites that have to be on one thread.
 
     Attributes
@@ -48,7 +48,7 @@ class Unit:
         return self.cpu / self.weight if self.weight else 0.0
 
 
-def units(subject: Subject, measured: Measured) -> list[Unit]:
+def units(subject: Subject, measured: MeasuredCosts) -> list[MovableGroup]:
     """Give what can change threads, the most costly first."""
     sites = {site.id: site for site in subject.walk.sites}
     movable = [s for s in sites.values() if (s.span.line, s.span.column) in subject.calls]
@@ -56,11 +56,11 @@ def units(subject: Subject, measured: Measured) -> list[Unit]:
     for together in _together(movable, subject):
         numbers = tuple(site.id for site in together)
         names = tuple(dict.fromkeys(site.label for site in together))
-        found.append(Unit(numbers, together[0].parallel, names, *costs(measured, numbers)))
+        found.append(MovableGroup(numbers, together[0].parallel, names, *costs(measured, numbers)))
     return sorted(found, key=lambda unit: -unit.weight)
 
 
-def costs(measured: Measured, sites: Iterable[int]) -> tuple[float, float, float]:
+def costs(measured: MeasuredCosts, sites: Iterable[int]) -> tuple[float, float, float]:
     """Give seconds of CPU, of other time in calls, and of waiting, of some call sites."""
     cpu, rest, waited = 0.0, 0.0, 0.0
     for site in sites:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.advise.model._cost_model import Measured
+from pse.advise.model._cost_model import MeasuredCosts
 from pse.advise.model._program_subject import Subject
 from pse.language.check import CallSite
 from pse.program import Walk
@@ -28,15 +28,15 @@ Stand = tuple[dict[Place, int], dict[Thread, int]]
 """How often each place was passed, and how far each thread is in its calls."""
 
 
-def observe(subject: Subject, measured: Measured) -> Observed:
+def observe(subject: Subject, measured: MeasuredCosts) -> ObservedCalls:
     """Sort a trace's calls for walks."""
-    return Observed(measured, {site.id for site in subject.walk.sites if subject.sends_mail(site)})
+    return ObservedCalls(measured, {site.id for site in subject.walk.sites if subject.sends_mail(site)})
 
 
-class Observed:
+class ObservedCalls:
     """A trace's calls, by TPH, call site and partition; and their order on each thread, for decisions."""
 
-    def __init__(self, measured: Measured, posting: set[int]) -> None:
+    def __init__(self, measured: MeasuredCosts, posting: set[int]) -> None:
         self.measured = measured
         self.cpu, self.rest = measured.split
         self.rest = self.rest + measured.parked(posting)
@@ -89,7 +89,7 @@ class Stride:
     each: Mapping[Place, int]
     steps: Mapping[Thread, int]
 
-    def rounds_in(self, observed: Observed) -> int:
+    def rounds_in(self, observed: ObservedCalls) -> int:
         """How many rounds of a loop that stands in no other the trace has calls for."""
         found = (
             (len(observed.by_place.get(key, ())) - self.counts.get(key, 0)) // value
@@ -110,7 +110,7 @@ class Cursor:
         Whether what it passes is not going to be simulated: it goes on only to keep pace with the trace.
     """
 
-    def __init__(self, observed: Observed, walk: Walk) -> None:
+    def __init__(self, observed: ObservedCalls, walk: Walk) -> None:
         self.observed, self._walk = observed, walk
         self.tph = observed.first
         self.dry = False

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from pse.advise.model._dataflow import Dataflow
 from pse.advise.model._executions import Executions, Setting, Strands
-from pse.advise.model._loop_sampling import Rounds
+from pse.advise.model._loop_sampling import LoopSample
 from pse.advise.model._operations import Calls, Decision, Loop, Node, Unrolled
 from pse.advise.model._program_subject import Subject
 from pse.advise.model._sizes import number
-from pse.advise.model._trace_cursor import ROOT, Cursor, Observed
+from pse.advise.model._trace_cursor import ROOT, Cursor, ObservedCalls
 from pse.errors import EvaluationError
 from pse.language.check import Assign, CallSite, For, If, Parallel, Swap, While
 from pse.language.types import Expression, evaluate, names_in
 from pse.program import Walk, condition_names, entry_names, read_names
 
 
-def unroll(subject: Subject, observed: Observed, setting: Setting) -> Unrolled:
+def unroll(subject: Subject, observed: ObservedCalls, setting: Setting) -> Unrolled:
     """Walk a program as a run of it did, in a setting that may be another one.
 
     Parameters
@@ -35,13 +35,13 @@ def unroll(subject: Subject, observed: Observed, setting: Setting) -> Unrolled:
 
 
 class _Unrolling:
-    def __init__(self, subject: Subject, observed: Observed, setting: Setting) -> None:
+    def __init__(self, subject: Subject, observed: ObservedCalls, setting: Setting) -> None:
         self.walk, program = subject.walk, subject.program
         self.cursor = Cursor(observed, self.walk)
         self.flow = Dataflow(program, setting.environment)
         self.environment = self.flow.environment
         self.executions = Executions(program, self.walk, self.cursor, self.flow, setting)
-        self.rounds = Rounds(self.walk, self.cursor, self.flow)
+        self.rounds = LoopSample(self.walk, self.cursor, self.flow)
         self.sites_in = _sites_in(self.walk)
 
     def run(self) -> Unrolled:

@@ -1,1 +1,1 @@
-from ._render import show as show
+from ._render import print_advice as print_advice

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pse.advise.model._cost_model import Measured
+from pse.advise.model._cost_model import MeasuredCosts
 from pse.advise.model._movable_groups import units
 from pse.advise.model._program_subject import Subject, read_subject
 from pse.advise.rewrite import _explanation as why
@@ -123,7 +123,7 @@ def advise(
         The trace can't be opened.
     """
     opened = trace if isinstance(trace, Trace) else open_trace(trace)
-    measured = Measured(opened)
+    measured = MeasuredCosts(opened)
     subject = read_subject(opened, measured.definitions, program)
     return _advice(Model(measured, subject, whatif or WhatIf()))
 
@@ -136,7 +136,7 @@ def run_time(trace: Trace | str | os.PathLike[str]) -> float:
     AdviceError
         The trace is not one of a program from its beginning to its end.
     """
-    return Measured(trace if isinstance(trace, Trace) else open_trace(trace)).run_time
+    return MeasuredCosts(trace if isinstance(trace, Trace) else open_trace(trace)).run_time
 
 
 def _advice(model: Model) -> Advice:
@@ -146,7 +146,7 @@ def _advice(model: Model) -> Advice:
     now, found = study.candidate(study.present), propose(model, parts)
     changed = found.change.size > 0
     text = rewrite(subject, found.change) if changed else subject.text
-    told = why.Told(measured, subject, study, model.machine, parts, 1 - model.ratio)
+    told = why.AdviceBasis(measured, subject, study, model.machine, parts, 1 - model.ratio)
     return Advice(
         program=subject.path,
         measured=measured.run_time,
@@ -155,7 +155,9 @@ def _advice(model: Model) -> Advice:
         present=predict(model, study, now),
         prediction=predict(model, found.study, found.candidate, found.doubt),
         proposal=tuple(edits(subject, found.change)),
-        reasons=tuple(why.for_change(told, now, found.candidate) if changed else why.for_none(told, now)),
+        reasons=tuple(
+            why.explain_change(told, now, found.candidate) if changed else why.explain_no_change(told, now)
+        ),
         notes=tuple(_notes(model)),
         diff=diff(subject, text),
         text=text,

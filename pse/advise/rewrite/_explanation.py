@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pse.advise.model._cost_model import Measured
-from pse.advise.model._movable_groups import Unit
+from pse.advise.model._cost_model import MeasuredCosts
+from pse.advise.model._movable_groups import MovableGroup
 from pse.advise.model._program_subject import Subject
 from pse.advise.search._search import Candidate, Study
 from pse.advise.simulate._assignment import Machine
@@ -22,14 +22,14 @@ BUSY = 0.9
 
 
 @dataclass(frozen=True)
-class Told:
+class AdviceBasis:
     """What reasons are made from."""
 
-    measured: Measured
+    measured: MeasuredCosts
     subject: Subject
     study: Study
     machine: Machine
-    units: list[Unit]
+    units: list[MovableGroup]
     missed: float
 
     def places(self, parallel: bool) -> int:
@@ -37,7 +37,7 @@ class Told:
         return self.measured.processors if parallel else 1
 
 
-def for_change(told: Told, now: Candidate, chosen: Candidate) -> list[str]:
+def explain_change(told: AdviceBasis, now: Candidate, chosen: Candidate) -> list[str]:
     """Say why an assignment is better than the present one; one that the user chose need not be."""
     if chosen.seconds > now.seconds * (1 - TELLING):
         longer = chosen.seconds > now.seconds * (1 + TELLING)
@@ -63,12 +63,12 @@ def for_change(told: Told, now: Candidate, chosen: Candidate) -> list[str]:
     return found
 
 
-def _moved(unit: Unit, label: str, now: Candidate, chosen: Candidate) -> bool:
+def _moved(unit: MovableGroup, label: str, now: Candidate, chosen: Candidate) -> bool:
     site = unit.sites[0]
     return chosen.assignment.threads[site] == label != now.assignment.threads[site]
 
 
-def _thread(told: Told, moved: list[Unit], label: str, chosen: Candidate) -> str:
+def _thread(told: AdviceBasis, moved: list[MovableGroup], label: str, chosen: Candidate) -> str:
     """Say why some calls have a thread of their own, or one with others."""
     parallel = moved[0].parallel
     names = list(dict.fromkeys(name for unit in moved for name in unit.names))
@@ -95,7 +95,7 @@ def _thread(told: Told, moved: list[Unit], label: str, chosen: Candidate) -> str
     return f"{share} {time}{on}: {where}, and {ends}"
 
 
-def for_none(told: Told, now: Candidate) -> list[str]:
+def explain_no_change(told: AdviceBasis, now: Candidate) -> list[str]:
     """Say why a program should be left as it is."""
     off = abs(told.missed)
     if off > TRUSTED:
@@ -103,7 +103,7 @@ def for_none(told: Told, now: Candidate) -> list[str]:
     return [f"leave it as it is: {reason}" for reason in list(_obstacles(told, now))[:1]]
 
 
-def _obstacles(told: Told, now: Candidate) -> Iterator[str]:
+def _obstacles(told: AdviceBasis, now: Candidate) -> Iterator[str]:
     movable = [unit for unit in told.units if unit.weight > 0]
     busy, link = _cpu(told), _link(told)
     if len(movable) == 1:
@@ -121,7 +121,7 @@ def _obstacles(told: Told, now: Candidate) -> Iterator[str]:
     )
 
 
-def _cpu(told: Told) -> float:
+def _cpu(told: AdviceBasis) -> float:
     """The part of the run in which its busiest cores had work."""
     measured, totals = told.measured, dict[str, float]()
     for rank in measured.definitions.ranks:
@@ -132,7 +132,7 @@ def _cpu(told: Told) -> float:
     return max(totals.values(), default=0.0) / measured.run_time
 
 
-def _link(told: Told) -> float:
+def _link(told: AdviceBasis) -> float:
     """The part of the run in which its busiest link had work."""
     messages, seats = told.measured.remote, told.measured.definitions.ranks
     totals: dict[str, float] = {}

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from pse.advise.model._errors import AdviceError
-from pse.advise.model._movable_groups import Unit
+from pse.advise.model._movable_groups import MovableGroup
 from pse.advise.model._program_subject import Subject, is_sound
 from pse.advise.rewrite._rewriting import Change, rewrite
 from pse.advise.search._model import Model
@@ -43,14 +43,14 @@ class Proposal:
     doubt: float = 0.0
 
 
-def propose(model: Model, units: list[Unit]) -> Proposal:
+def propose(model: Model, units: list[MovableGroup]) -> Proposal:
     """Find the best change of a program; the threads that the user chose, if so.
 
     Parameters
     ----------
     model : Model
         The program and its run.
-    units : list of Unit
+    units : list of MovableGroup
         What can change threads.
 
     Raises
@@ -75,7 +75,7 @@ class _Proposing:
             raise AdviceError("the program does not pass `pse check` with these threads")
         return Proposal(self.study.candidate(assignment), self._change(assignment), self.study)
 
-    def found(self, now: Candidate, units: list[Unit]) -> Proposal:
+    def found(self, now: Candidate, units: list[MovableGroup]) -> Proposal:
         """Take the best there is, if it is better than the model is wrong."""
         best = search(self.study, units, self._is_legal, self._windows(now))
         proposal = Proposal(best, self._change(best.assignment), self.study)

@@ -18,7 +18,7 @@ Piece = tuple[str, str]
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def show(advice: Advice, stream: TextIO, *, applying: bool = False) -> None:
+def print_advice(advice: Advice, stream: TextIO, *, applying: bool = False) -> None:
     """Print advice.
 
     Parameters

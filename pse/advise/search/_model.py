@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from pse.advise.model._cost_model import Measured
+from pse.advise.model._cost_model import MeasuredCosts
 from pse.advise.model._errors import AdviceError
 from pse.advise.model._executions import Setting
 from pse.advise.model._operations import Kind, Unrolled
@@ -20,7 +20,7 @@ from pse.advise.model._unrolling import unroll
 from pse.advise.search._search import Candidate, Study
 from pse.advise.search._whatif import WhatIf, factors, supposed_machine
 from pse.advise.simulate._assignment import Assignment, Machine
-from pse.advise.simulate._simulation import Stuck, simulate
+from pse.advise.simulate._simulation import SimulationDeadlock, simulate
 from pse.language.check import For
 from pse.trace.query import Names
 
@@ -62,7 +62,7 @@ class Model:
         The run can't be followed, or the program can't run in what is supposed.
     """
 
-    def __init__(self, measured: Measured, subject: Subject, whatif: WhatIf) -> None:
+    def __init__(self, measured: MeasuredCosts, subject: Subject, whatif: WhatIf) -> None:
         self.measured, self.subject, self.whatif = measured, subject, whatif
         self.parameters = measured.definitions.parameters
         self.processors = whatif.processors or measured.processors
@@ -117,11 +117,11 @@ class Model:
             fit = dataclasses.replace(machine, slack=slack, eager=eager)
             try:
                 yield simulate(unrolled, self.present, fit).seconds, fit
-            except Stuck:
+            except SimulationDeadlock:
                 continue
 
 
-def _check_whole(unrolled: Unrolled, measured: Measured) -> None:
+def _check_whole(unrolled: Unrolled, measured: MeasuredCosts) -> None:
     """Refuse a run that lacks what the program executes: it didn't begin at the program's beginning."""
     executed = {op.site for op in unrolled.operations if op.kind is Kind.CALL}
     missing = executed.difference(measured.calls["site"].tolist())
@@ -133,7 +133,7 @@ def _check_whole(unrolled: Unrolled, measured: Measured) -> None:
         )
 
 
-def _present(measured: Measured, subject: Subject) -> Assignment:
+def _present(measured: MeasuredCosts, subject: Subject) -> Assignment:
     """Read what a program's text decides."""
     options = {o.name: o.value for o in subject.program.options if o.thread is None}
     depths = {o.thread: int(str(o.value)) for o in subject.program.options if o.thread}
@@ -146,7 +146,7 @@ def _present(measured: Measured, subject: Subject) -> Assignment:
     return Assignment(subject.threads(), windows, int(str(options.get("queue_depth", 2))), depths)
 
 
-def _machine(measured: Measured) -> Machine:
+def _machine(measured: MeasuredCosts) -> Machine:
     places: list[int | None] = [None, *range(measured.processors)]
     return Machine(
         {place: measured.host(place) for place in places},

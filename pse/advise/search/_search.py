@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from pse.advise.model._movable_groups import Unit
+from pse.advise.model._movable_groups import MovableGroup
 from pse.advise.model._operations import Unrolled
 from pse.advise.simulate._assignment import Assignment, Machine
-from pse.advise.simulate._simulation import Stuck, simulate
+from pse.advise.simulate._simulation import SimulationDeadlock, simulate
 
 NOISE = 0.08
 """Of two assignments, one that is better by less than this part of the run time may not be."""
@@ -91,7 +91,7 @@ class Study:
                 seconds = simulate(self.unrolled, assignment, self.machine).seconds * self._crowding(
                     assignment
                 )
-            except Stuck:
+            except SimulationDeadlock:
                 seconds = float("inf")
             self.known[key] = Candidate(assignment, seconds, self._cost(assignment))
         return self.known[key]
@@ -124,7 +124,7 @@ class Study:
 
 def search(
     study: Study,
-    units: Iterable[Unit],
+    units: Iterable[MovableGroup],
     is_legal: Callable[[Assignment], bool],
     windows: Mapping[int, int | None],
 ) -> Candidate:
@@ -134,7 +134,7 @@ def search(
     ----------
     study : Study
         Where assignments are simulated.
-    units : iterable of Unit
+    units : iterable of MovableGroup
         What can change threads.
     is_legal : callable
         Says whether a program may be changed so.
@@ -170,7 +170,7 @@ def simplest(candidates: Iterable[Candidate]) -> Candidate:
     return min(near, key=lambda c: (c.cost, c.seconds))
 
 
-def _heavy(units: list[Unit]) -> list[Unit]:
+def _heavy(units: list[MovableGroup]) -> list[MovableGroup]:
     total = sum(unit.weight for unit in units)
     return [unit for unit in units if unit.weight >= LEAST_WEIGHT * total]
 
@@ -193,7 +193,7 @@ def _best(
 def _parted(
     study: Study,
     starts: list[Candidate],
-    units: list[Unit],
+    units: list[MovableGroup],
     is_legal: Callable[[Assignment], bool],
     deadline: float,
 ) -> list[Candidate]:
@@ -215,7 +215,7 @@ def _parted(
     return _best(found, is_legal)
 
 
-def _subsets(units: list[Unit]) -> Iterable[tuple[Unit, ...]]:
+def _subsets(units: list[MovableGroup]) -> Iterable[tuple[MovableGroup, ...]]:
     """Ways to choose what moves to another thread: never what computes most: it would be the same."""
     rest = sorted(units, key=lambda unit: -unit.cpu)[1:]
     most = len(rest) if len(units) <= MOST_SUBSETS else 2
@@ -223,7 +223,7 @@ def _subsets(units: list[Unit]) -> Iterable[tuple[Unit, ...]]:
         yield from itertools.combinations(rest, size)
 
 
-def _moved(base: Assignment, units: Iterable[Unit], label: str) -> Assignment:
+def _moved(base: Assignment, units: Iterable[MovableGroup], label: str) -> Assignment:
     moved = {site: label for unit in units for site in unit.sites}
     return replace(base, threads={**base.threads, **moved})
 
@@ -237,7 +237,7 @@ def _lettered(best: Candidate, present: Assignment) -> Candidate:
     return replace(best, assignment=replace(best.assignment, threads=renamed))
 
 
-def _three_labels(present: Assignment, units: Iterable[Unit]) -> list[str]:
+def _three_labels(present: Assignment, units: Iterable[MovableGroup]) -> list[str]:
     """Labels for the threads of a region: those that it has, in the program's order, then unused ones."""
     sites = sorted(site for unit in units for site in unit.sites)
     own = dict.fromkeys(present.threads[site] for site in sites)

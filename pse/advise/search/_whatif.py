@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pse.advise.model._cost_model import Cores, Measured
+from pse.advise.model._cost_model import Cores, MeasuredCosts
 from pse.advise.model._errors import AdviceError
 from pse.advise.model._program_subject import Subject
 from pse.advise.simulate._assignment import Machine
@@ -147,7 +147,7 @@ def _link_factor(text: str, rate: float) -> float:
     return rate * factor
 
 
-def supposed_machine(measured: Measured, machine: Machine, whatif: WhatIf) -> Machine:
+def supposed_machine(measured: MeasuredCosts, machine: Machine, whatif: WhatIf) -> Machine:
     """Give the machine with other links and as many processors as supposed."""
     link = machine.link
     if whatif.link is not None:

@@ -67,14 +67,14 @@ Stream = list[Item]
 
 
 @dataclass
-class Streams:
+class RankSchedules:
     """The streams of all ranks; ``shares[loop]`` are the ranks that have something to do in a forked loop."""
 
     of: dict[Seat, Stream] = field(default_factory=dict)
     shares: dict[int, list[Seat]] = field(default_factory=dict)
 
 
-def distribute(unrolled: Unrolled, assignment: Assignment, processors: int) -> Streams:
+def distribute(unrolled: Unrolled, assignment: Assignment, processors: int) -> RankSchedules:
     """Give every rank its share."""
     return _Distribution(unrolled, assignment, processors).run()
 
@@ -84,10 +84,10 @@ class _Distribution:
         self.unrolled, self.assignment = unrolled, assignment
         self.processors = processors
         self.loops = 0
-        self.streams = Streams()
+        self.streams = RankSchedules()
         self.at_root = {op.site: op.processor is None for op in unrolled.operations}
 
-    def run(self) -> Streams:
+    def run(self) -> RankSchedules:
         self.streams.of = self._nodes(self.unrolled.body)
         return self.streams
 

@@ -76,7 +76,7 @@ class Flow:
         return (min(self.left, self.slack) if self.stalled else self.left) / self.rate
 
 
-class Fluid:
+class ResourceSharing:
     """What goes on at a time, and the time.
 
     Parameters

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pse.advise.model._operations import Input, Operation, Unrolled
 from pse.advise.simulate._assignment import Assignment
-from pse.advise.simulate._rank_schedules import Fork, Seat, Stream, Streams, Wait
+from pse.advise.simulate._rank_schedules import Fork, RankSchedules, Seat, Stream, Wait
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Routes:
         Operations that change in place what it read.
     """
 
-    def __init__(self, unrolled: Unrolled, assignment: Assignment, streams: Streams) -> None:
+    def __init__(self, unrolled: Unrolled, assignment: Assignment, streams: RankSchedules) -> None:
         operations, self._assignment = unrolled.operations, assignment
         self.seats = [Seat(op.processor, assignment.threads[op.site]) for op in operations]
         self.needs = [len(op.after) + len(op.inputs) for op in operations]
@@ -54,7 +54,7 @@ class Routes:
         for seat, stream in streams.of.items():
             self._announce(stream, seat)
 
-    def _push(self, operation: Operation, streams: Streams) -> None:
+    def _push(self, operation: Operation, streams: RankSchedules) -> None:
         """What the root may read goes there in any case."""
         messages = self.messages[operation.number]
         for push in operation.pushes:

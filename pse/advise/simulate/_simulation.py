@@ -14,17 +14,17 @@ from pse.advise.model._operations import Kind, Operation, Unrolled
 from pse.advise.simulate._assignment import Assignment, Machine
 from pse.advise.simulate._queues import Queues
 from pse.advise.simulate._rank_schedules import Fork, Mark, Rest, Seat, Strands, Wait, distribute
-from pse.advise.simulate._resource_sharing import Fluid
+from pse.advise.simulate._resource_sharing import ResourceSharing
 from pse.advise.simulate._routes import Message, Routes
 from pse.advise.simulate._sim_state import Context, Rank, Strand
 
 
-class Stuck(Exception):
+class SimulationDeadlock(Exception):
     """A run in which nothing can go on."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SimulatedRun:
     """What a simulated run was like.
 
     Attributes
@@ -44,7 +44,7 @@ def simulate(
     assignment: Assignment,
     machine: Machine,
     durations: Sequence[tuple[float, float]] | None = None,
-) -> Outcome:
+) -> SimulatedRun:
     """Let a run happen.
 
     Parameters
@@ -60,7 +60,7 @@ def simulate(
 
     Raises
     ------
-    Stuck
+    SimulationDeadlock
         Nothing can go on before the end.
     """
     return _Simulation(unrolled, assignment, machine, durations).run()
@@ -81,7 +81,7 @@ class _Simulation:
         self.shares = streams.shares
         self.routes = Routes(unrolled, assignment, streams)
         self.queues = Queues(self.routes, assignment, unrolled.places)
-        self.fluid = Fluid(machine)
+        self.fluid = ResourceSharing(machine)
         self.ranks = {
             seat: Rank(seat, self.fluid.party(seat.processor), [Context(stream)])
             for seat, stream in streams.of.items()
@@ -93,15 +93,15 @@ class _Simulation:
         self.standing: dict[int, list[tuple[Rank, Strand, Operation]]] = {}
         self.complete: dict[int, list[int]] = {}
 
-    def run(self) -> Outcome:
+    def run(self) -> SimulatedRun:
         for rank in self.ranks.values():
             self._look(rank)
         self.fluid.run()
         if any(rank.contexts for rank in self.ranks.values()):
-            raise Stuck
+            raise SimulationDeadlock
         skipped = max((rank.skipped for rank in self.ranks.values()), default=0.0)
         busy = {seat: rank.seconds for seat, rank in self.ranks.items()}
-        return Outcome(self.fluid.now + skipped, busy)
+        return SimulatedRun(self.fluid.now + skipped, busy)
 
     # Ranks and their contexts.
 

@@ -1,1 +1,5 @@
-from ._saving import choose_format as choose_format
+from ._saving import (
+    check_writable as check_writable,
+    choose_format as choose_format,
+    write_file as write_file,
+)

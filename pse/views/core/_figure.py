@@ -22,7 +22,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pse.text import count_text, time_text
 from pse.trace import Selection, Trace
-from pse.views.core._selection_caption import selected_text, start_text
+from pse.views.core._selection_caption import selection_text, start_text
 
 FONT = "DejaVu Sans"  # Comes with matplotlib, so that a picture is the same on every machine.
 INK = "#1A1A1A"
@@ -67,7 +67,7 @@ def new_figure(
     name, about = describe(trace)
     style: dict[str, Any] = {"family": FONT, "va": "top"}
     figure.text(left, 1 - 0.2 / height, f"{name} — {title}", size=TITLE, weight="bold", color=INK, **style)
-    line = shortened(" · ".join(filter(None, [about, selected_text(selection)])), SMALL + 0.5, room)
+    line = shortened(" · ".join(filter(None, [about, selection_text(selection)])), SMALL + 0.5, room)
     figure.text(left, 1 - 0.45 / height, line, size=SMALL + 0.5, color=SOFT, **style)
     return figure
 

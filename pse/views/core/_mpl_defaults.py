@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def plain() -> Iterator[None]:
+def mpl_defaults() -> Iterator[None]:
     """Draw alike on every machine, whatever its matplotlibrc says.
 
     A ``$`` in a name begins no formula, and a letter that the font hasn't got is a box without a warning.

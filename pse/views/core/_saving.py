@@ -1,7 +1,4 @@
-"""From figures to a file: which format, which bytes, and clear words when it cannot be.
-
-May touch: the file it is given, and a draft beside it.
-"""
+"""Files of pictures: their format by their name, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pse.errors import UsageError
-from pse.views.core._mpl_defaults import plain
+from pse.views.core._mpl_defaults import mpl_defaults
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,13 +40,30 @@ def choose_format(output: str | os.PathLike[str], more: Sequence[str] = ()) -> s
     if suffix not in known:
         raise UsageError(
             f"cannot tell the format from the name {str(output)!r}; known suffixes are {', '.join(known)}",
-            help=f"name the picture {path.stem or 'picture'}{known[0]}, say",
+            help=f"for example, name the picture {path.stem or 'picture'}{known[0]}",
         )
-    if os.path.isdir(path):
-        raise UsageError(f"cannot write {output}: it is a directory")
-    if not os.path.isdir(path.parent):
-        raise UsageError(f"cannot write {output}: there is no directory {path.parent}")
+    check_writable(output)
     return suffix[1:]
+
+
+def check_writable(output: str | os.PathLike[str]) -> None:
+    """Refuse an output file that cannot be written, before any work is done.
+
+    Raises
+    ------
+    UsageError
+        It is a directory, or its directory does not exist.
+    """
+    path = Path(output)
+    if os.path.isdir(path):  # Path.is_dir raises where a directory may not be searched.
+        raise UsageError(
+            f"cannot write {output}: it is a directory", help=f"name a file in it: {path / 'NAME.svg'}"
+        )
+    if not os.path.isdir(path.parent):
+        raise UsageError(
+            f"cannot write {output}: there is no directory {path.parent}",
+            help=f"make it with: mkdir -p {path.parent}",
+        )
 
 
 def save(figures: Figure | Sequence[Figure], output: str | os.PathLike[str]) -> None:
@@ -73,11 +87,14 @@ def save(figures: Figure | Sequence[Figure], output: str | os.PathLike[str]) -> 
     pages: Sequence[Figure] = figures if isinstance(figures, Sequence) else [figures]
     form = choose_format(output)
     if len(pages) > 1 and form != "pdf":
-        raise UsageError(f"{output}: a {form} file holds one picture, not {len(pages)}", help="write a .pdf")
-    write(_pdf(pages) if form == "pdf" else _picture(pages[0], form), output)
+        raise UsageError(
+            f"{output}: a {form} file holds one picture, not {len(pages)}",
+            help="name a file that ends in .pdf",
+        )
+    write_file(_pdf(pages) if form == "pdf" else _picture(pages[0], form), output)
 
 
-def write(data: bytes, output: str | os.PathLike[str]) -> None:
+def write_file(data: bytes, output: str | os.PathLike[str]) -> None:
     """Write a file, all of it or nothing; what is there already stays until then.
 
     Raises
@@ -102,7 +119,7 @@ def _picture(figure: Figure, form: str) -> bytes:
     data = io.BytesIO()
     width, height = figure.get_size_inches()
     resolution = min(DPI, (MOST_PIXELS / (width * height)) ** 0.5)
-    with plain():
+    with mpl_defaults():
         figure.savefig(data, format=form, dpi=resolution, metadata=_METADATA[form])
     return data.getvalue().replace(*_FONTS) if form == "svg" else data.getvalue()
 
@@ -111,7 +128,7 @@ def _pdf(figures: Sequence[Figure]) -> bytes:
     from matplotlib.backends.backend_pdf import PdfPages
 
     data = io.BytesIO()
-    with plain(), PdfPages(data, metadata=_METADATA["pdf"]) as pages:
+    with mpl_defaults(), PdfPages(data, metadata=_METADATA["pdf"]) as pages:
         for figure in figures:
             figure.savefig(pages, format="pdf", dpi=DPI)
     return data.getvalue()

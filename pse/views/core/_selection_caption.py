@@ -8,7 +8,7 @@ from typing import Any
 from pse.trace import Selection
 
 
-def selected_text(selection: Selection | None) -> str:
+def selection_text(selection: Selection | None) -> str:
     """Say what was selected, but for the time, which axes show.
 
     Examples

@@ -41,7 +41,7 @@ from pse.views.core._saving import DPI
 from pse.views.gantt._gantt_blocks import Calls
 from pse.views.gantt._gantt_data import Blocks
 from pse.views.gantt._gantt_lod import blocks
-from pse.views.gantt._gantt_message_lines import Ways
+from pse.views.gantt._gantt_message_lines import MessageLines
 from pse.views.gantt._gantt_overlays import MADE_BY, Markers
 
 PITCH = 0.40
@@ -102,7 +102,7 @@ def draw_gantt(
     found = blocks(trace, selection, pixels=pixels)
     calls = Calls(trace, found)
     parts: list[Part] = [calls]
-    parts += [Ways(trace, found, selection)] if lines else []
+    parts += [MessageLines(trace, found, selection)] if lines else []
     parts += [Markers(found), *(overlay(trace, found, selection) for overlay in chosen)]
     high = _rows_height(len(shown), 1 + 0.25 * max(0, calls.depths - 2 + calls.has_calls))
     is_program = calls.has_calls or (trace.definitions is not None and trace.definitions.sites)

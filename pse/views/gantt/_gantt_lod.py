@@ -72,10 +72,10 @@ def blocks(trace: Trace, selection: Selection | None = None, *, pixels: int = 15
     TraceError
         The selection leaves nothing.
     """
-    return _Work(trace, selection or Selection(), pixels).run()
+    return _BlockCollection(trace, selection or Selection(), pixels).run()
 
 
-class _Work:
+class _BlockCollection:
     """Blocks under construction."""
 
     def __init__(self, trace: Trace, selection: Selection, pixels: int) -> None:

@@ -33,7 +33,7 @@ MANY = "#333333"
 MOST_NAMED = 6
 
 
-class Ways:
+class MessageLines:
     """Lines of the messages between rows."""
 
     def __init__(self, trace: Trace, found: Blocks, selection: Selection) -> None:

@@ -1,8 +1,6 @@
 from ._export import (
     FORMATS as FORMATS,
     PICTURES as PICTURES,
-    check_writable as check_writable,
-    choose_format as choose_format,
-    export as export,
-    write as write,
+    choose_graph_format as choose_graph_format,
+    export_graph as export_graph,
 )

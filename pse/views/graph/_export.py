@@ -1,13 +1,11 @@
-"""From a program graph to a file: which format, which bytes, and clear words when it cannot be.
+"""A program graph in the format that was asked for: text for graphviz or mermaid, or a picture.
 
-The door that ``pse graph`` uses.  Pictures need the extra ``views`` (matplotlib, scipy), which is imported
-only when one is asked for.
+Pictures need the extra ``views`` (matplotlib, scipy), which is imported only when one is asked for.
 """
 
 from __future__ import annotations
 
 import io
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +32,7 @@ DPI = 144
 TALLEST = 30_000  # pixels of a png
 
 
-def choose_format(output: str | None, asked: str | None) -> str:
+def choose_graph_format(output: str | None, asked: str | None) -> str:
     """Decide on a format from ``--format`` and the name of the output file; ``dot`` if neither says anything.
 
     Raises
@@ -50,14 +48,14 @@ def choose_format(output: str | None, asked: str | None) -> str:
         known = ", ".join(EXTENSIONS)
         raise UsageError(
             f"cannot tell the format from the name {output!r}; known extensions are {known}",
-            help=f"rename it, or say --format {'|'.join(FORMATS)}",
+            help=f"use one of them, or say --format {'|'.join(FORMATS)}",
         )
     if meant and asked and meant != asked:
         raise UsageError(f"{output!r} is the name of a file in format {meant}, but --format says {asked}")
     return asked or meant or "dot"
 
 
-def export(graph: ProgramGraph, form: str) -> bytes:
+def export_graph(graph: ProgramGraph, form: str) -> bytes:
     """Write a program graph in one of `FORMATS`; the same program gives the same bytes.
 
     Raises
@@ -70,42 +68,12 @@ def export(graph: ProgramGraph, form: str) -> bytes:
     return mermaid(graph).encode() if form == "mermaid" else _picture(graph, form)
 
 
-def check_writable(output: str) -> None:
-    """Refuse an output file that cannot be written, before any work is done.
-
-    Raises
-    ------
-    UsageError
-        If it is a directory, or its directory does not exist.
-    """
-    path = Path(output)
-    if os.path.isdir(path):  # Path.is_dir raises where a directory may not be searched.
-        raise UsageError(
-            f"cannot write {output}: it is a directory", help=f"name a file: -o {path / 'graph.svg'}"
-        )
-    if not os.path.isdir(path.parent):
-        raise UsageError(f"cannot write {output}: there is no directory {path.parent}")
-
-
-def write(data: bytes, output: str) -> None:
-    """Write a file.
-
-    Raises
-    ------
-    UsageError
-        If the system refuses, with its reason.
-    """
-    try:
-        Path(output).write_bytes(data)
-    except OSError as error:
-        raise UsageError(f"cannot write {output}: {error.strerror or error}") from error
-
-
 def _picture(graph: ProgramGraph, form: str) -> bytes:
     calls = len(graph.walk.sites)
     if calls > MOST_CALLS:
         raise UsageError(
-            f"too large for a picture: {calls} calls, at most {MOST_CALLS} fit", help="say --format dot"
+            f"too large for a picture: {calls} calls, at most {MOST_CALLS} fit",
+            help="write text instead: --format dot or --format mermaid",
         )
     try:
         from pse.views.graph._paint import paint
@@ -113,7 +81,7 @@ def _picture(graph: ProgramGraph, form: str) -> bytes:
     except ImportError as error:
         raise UsageError(
             f"pictures need {error.name}, which is not installed",
-            help="pip install 'pse[views]', or say --format dot or mermaid",
+            help="install it with: pip install 'pse[views]'; or write text: --format dot or --format mermaid",
         ) from error
     return _rendered(paint(compose(graph)), form)
 

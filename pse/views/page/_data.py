@@ -18,7 +18,7 @@ from pse.trace import EventType, Trace, WaitReason
 from pse.trace.format import Array
 from pse.trace.query import Selection, messages_between_ranks, mpi_messages
 from pse.views.core._rows import Row, rows
-from pse.views.core._selection_caption import selected_text, start_text
+from pse.views.core._selection_caption import selection_text, start_text
 from pse.views.page._blocks import BLOCK_DTYPE, Lane, lanes
 from pse.views.page._kinds import Kinds
 from pse.views.page._marks import marks
@@ -178,7 +178,7 @@ def _facts(trace: Trace, selection: Selection, shown: Sequence[Row], found: Sequ
         f"{len(shown):,}{part} rank{'s' * (len(trace.ranks) != 1)} on {hosts} host{'s' * (hosts != 1)}",
         time_text(trace.span), f"{sum(lane.blocks for lane in found):,} blocks",
     ]  # fmt: skip
-    facts += filter(None, [selected_text(selection)])
+    facts += filter(None, [selection_text(selection)])
     if trace.definitions:
         facts += [f"{name} = {value}" for name, value in trace.definitions.parameters.items() if name != "P"]
         facts += filter(None, [start_text(trace.definitions.started)])

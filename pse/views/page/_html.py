@@ -17,7 +17,7 @@ from typing import Any
 
 from pse.trace import Trace
 from pse.trace.query import Selection
-from pse.views.core._saving import write
+from pse.views.core._saving import write_file
 from pse.views.page._data import MOST_ENTRIES, page_data
 
 SCRIPTS = (
@@ -67,7 +67,7 @@ def write_html(
     """
     selection = selection or Selection()
     selection.check(trace)
-    write(_page(*page_data(trace, selection, most)).encode("utf-8", "replace"), path)
+    write_file(_page(*page_data(trace, selection, most)).encode("utf-8", "replace"), path)
 
 
 def _page(head: dict[str, Any], columns: str) -> str:
