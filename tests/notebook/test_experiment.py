@@ -15,7 +15,7 @@ pd = pytest.importorskip("pandas")
 import pse  # noqa: E402
 from pse.notebook import NotebookError  # noqa: E402
 from pse.notebook._errors import Interrupted  # noqa: E402
-from pse.notebook._frames import Experiment, tidy  # noqa: E402
+from pse.notebook._frames import Experiment, make_frame  # noqa: E402
 from pse.notebook._medians import median  # noqa: E402
 from pse.notebook._programs import checked  # noqa: E402
 from pse.notebook._running import Job  # noqa: E402
@@ -238,7 +238,7 @@ def scaling():
         )
         for point, repeat in sweep.order()
     ]
-    return tidy(sweep, runs, "heat.coven")
+    return make_frame(sweep, runs, "heat.coven")
 
 
 def test_a_row_for_each_point(scaling):
@@ -257,7 +257,7 @@ def test_a_row_for_each_point(scaling):
 
 def test_a_figure_may_have_the_name_of_a_column():
     sweep = make_sweep([1], {}, 1, [])
-    (row,) = tidy(sweep, [Run(sweep.points[0], 0, 1.5, {"seconds": 9.0})], "p").raw.to_dict("records")
+    (row,) = make_frame(sweep, [Run(sweep.points[0], 0, 1.5, {"seconds": 9.0})], "p").raw.to_dict("records")
     assert (row["seconds"], row["figure seconds"]) == (1.5, 9.0)
 
 
@@ -274,7 +274,7 @@ def test_pictures_of_speedup_and_efficiency(scaling):
 def test_many_processors_stand_on_scales_of_factors():
     sweep = make_sweep([1, 2, 64], {"N": [1, 2]}, 1, ["N"])
     runs = [Run(point, 0, 1.0, {}) for point in sweep.points if point != (("procs", 1), ("N", 2))]
-    axes = tidy(sweep, runs, "p").draw_speedup().axes[0]
+    axes = make_frame(sweep, runs, "p").draw_speedup().axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert axes.get_ylabel() == "speedup over the fewest of each line"
     assert [text.get_text() for text in axes.texts] == ["a single run of each"]
@@ -292,12 +292,12 @@ def test_rows_of_an_experiment_can_be_drawn(scaling):
 def test_a_point_without_a_run_has_no_numbers():
     sweep = make_sweep([1, 2], {}, 2, [])
     one, two = sweep.points
-    frame = tidy(sweep, [Run(two, 0, 1.0, {}), Run(one, 0, None, {}, "no room")], "p.coven")
+    frame = make_frame(sweep, [Run(two, 0, 1.0, {}), Run(one, 0, None, {}, "no room")], "p.coven")
     assert list(frame["failed"]) == [1, 0]
     assert math.isnan(frame["median"][0])
     assert frame["speedup"][1] == 1.0, "the fewest processors that ran are the base"
     assert frame.draw_speedup().axes[0].get_ylabel() == "speedup over 2 processors"
-    nothing = tidy(sweep, [], "p.coven")
+    nothing = make_frame(sweep, [], "p.coven")
     assert nothing["runs"].sum() == 0
     with pytest.raises(NotebookError, match="no run went well"):
         nothing.draw_speedup()
@@ -414,7 +414,7 @@ def test_a_run_that_takes_too_long_has_failed(folder):
 
 def test_parameters_with_the_names_of_columns():
     sweep = make_sweep([1], {"runs": [7], "seconds": [3]}, 1, ["runs", "seconds"])
-    frame = tidy(sweep, [Run(sweep.points[0], 0, 1.5, {})], "p")
+    frame = make_frame(sweep, [Run(sweep.points[0], 0, 1.5, {})], "p")
     assert (frame["runs"][0], frame["param runs"][0], frame["param seconds"][0]) == (1, 7, 3)
     assert (frame.raw["seconds"][0], frame.raw["param seconds"][0]) == (1.5, 3)
 
