@@ -22,6 +22,8 @@ from pathlib import Path
 
 import pytest
 
+sys.path.append(str(Path(__file__).parents[1] / "cext" / "abi"))  # The package `abigen`.
+
 LOOKS = 20
 """How often a test looks who has mapped a new entry of /dev/shm."""
 

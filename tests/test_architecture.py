@@ -32,6 +32,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "language": ("io", "check", "syntax", "types", "diagnostics"),
 }
 """From the roof to the ground: rooms, and in each its subpackages, again from the top down."""
+UNDER_ALL: dict[str, tuple[str, ...]] = {"_abi": ()}  # Generated tables, beside errors.py and text.py.
 ALONE = {"memory", "trace", "language"}
 GROUND = {"trace", "memory", "program", "language"}
 PICKLERS = {
@@ -158,7 +159,7 @@ def test_rooms_and_subpackages_are_those_of_the_design():
         if len(parts) > 1:
             found.setdefault(parts[1], set()).update(parts[2:3])
     bench = found["bench"] - {"peers"}
-    assert found | {"bench": bench} == {room: set(inner) for room, inner in ROOMS.items()}
+    assert found | {"bench": bench} == {room: set(inner) for room, inner in (ROOMS | UNDER_ALL).items()}
 
 
 def test_every_cython_face_has_a_type_stub_in_its_package():

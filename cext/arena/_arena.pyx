@@ -24,24 +24,21 @@ from operator import index
 
 import numpy
 
+from pse._abi.elements import FORMATS, TYPE_CODES
 from pse.memory import _errors as errors
 from pse.memory._records import ArenaStatistics, Descriptor, LiveBlock
 
-# Element types by their code in arena.h: numpy's name, and the format of the buffer protocol.  Bytes and
-# pickled objects are shown as bytes.
-_NAMES = ("V1", "i4", "i8", "f4", "f8", "c8", "c16", "u1", "u2", "b1", "V1")
-_CODES = {name: code for code, name in enumerate(_NAMES) if name != "V1"}
-cdef const char *FORMATS[11]
-FORMATS[:] = [b"B", b"i", b"q", b"f", b"d", b"Zf", b"Zd", b"B", b"H", b"?", b"B"]
+# NumPy's names of element types by their number; bytes and pickled objects are shown as bytes.
+_NAMES = dict.fromkeys(range(len(FORMATS)), "V1") | {code: name for name, code in TYPE_CODES.items()}
 _SMALLEST = 256 << 10
 
 
 cdef int fill_layout(pse_layout *layout, object shape, object dtype) except -1:
     """Write the layout of a C-contiguous array."""
     kind = numpy.dtype(dtype)
-    code = _CODES.get(kind.str[1:]) if kind.isnative else None
+    code = TYPE_CODES.get(kind.str[1:]) if kind.isnative else None
     if code is None:
-        known = ", ".join(_CODES)
+        known = ", ".join(TYPE_CODES)
         raise TypeError(f"an arena block can't hold elements of type {kind}: expected one of {known}")
     extents = tuple(map(index, shape)) if hasattr(shape, "__iter__") else (index(shape),)
     if len(extents) > PSE_MAX_DIMS or any(extent < 0 for extent in extents):
@@ -261,7 +258,7 @@ cdef object record(Arena arena, pse_handle handle):
         tph=block.tph,
         parent=block.parent,
         shape=tuple([block.layout.shape[axis] for axis in range(min(block.layout.ndim, PSE_MAX_DIMS))]),
-        dtype=_NAMES[min(block.layout.dtype, len(_NAMES) - 1)],
+        dtype=_NAMES.get(block.layout.dtype, "V1"),
     )
 
 
@@ -324,7 +321,7 @@ cdef class Block:
         buffer.itemsize = self.layout.itemsize
         buffer.readonly = 0
         buffer.ndim = self.layout.ndim
-        buffer.format = <char *>FORMATS[self.layout.dtype] if flags & PyBUF_FORMAT else NULL
+        buffer.format = <char *><const char *>FORMATS[self.layout.dtype] if flags & PyBUF_FORMAT else NULL
         buffer.shape = <Py_ssize_t *>self.layout.shape
         buffer.strides = <Py_ssize_t *>self.layout.strides
         buffer.suboffsets = NULL

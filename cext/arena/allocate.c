@@ -134,7 +134,7 @@ static void make_live(pse_arena_control *control, pse_block *block, const pse_ar
     block->bytes = request->bytes;
     block->data = request->parent ? request->data : pse_arena_handle_of(control, block) + PSE_HEADER;
     block->parent = request->parent;
-    block->layout.dtype = PSE_BYTES;
+    block->layout.dtype = PSE_BYTE;
     block->layout.ndim = 0;
     if (!request->parent && atomic_load_explicit(&control->poison, memory_order_relaxed))
         memset((char *)control + block->data, PSE_POISON_FRESH, request->bytes);

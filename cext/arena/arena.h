@@ -22,6 +22,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi_elements.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -55,21 +57,6 @@ typedef struct pse_layout {
     int64_t shape[PSE_MAX_DIMS];
     int64_t strides[PSE_MAX_DIMS];
 } pse_layout;
-
-/* Element types; the codes are part of the wire format. */
-enum pse_dtype {
-    PSE_BYTES = 0,
-    PSE_I32 = 1,
-    PSE_I64 = 2,
-    PSE_F32 = 3,
-    PSE_F64 = 4,
-    PSE_C64 = 5,
-    PSE_C128 = 6,
-    PSE_U8 = 7,
-    PSE_U16 = 8,
-    PSE_BOOL = 9,
-    PSE_OBJECT = 10,
-};
 
 /* Head of a block.  Only the fields named "public" may be read or written outside the library. */
 typedef struct pse_block {

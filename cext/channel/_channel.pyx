@@ -8,11 +8,6 @@ from libc.stdint cimport uint32_t, uint64_t
 cdef extern from *:
     """
     #include "board.h"
-    static const char *const state_texts[] = {
-    #define X(name, code, text) [code] = text,
-      PSE_RANK_STATES(X)
-    #undef X
-    };
     static inline void slot_start(pse_slot *slot, int pid) {
       atomic_store(&slot->pid, pid);
       atomic_store(&slot->state, PSE_RANK_STARTING);
@@ -25,7 +20,6 @@ cdef extern from *:
       return atomic_load(pse_board_loop(board, loop, rank));
     }
     """
-    const char *state_texts[12]
     void slot_start(pse_slot *slot, int pid) nogil
     void slot_state(pse_slot *slot, uint32_t state) nogil
     uint64_t complete_iterations(pse_board *board, uint32_t loop, uint32_t rank) nogil
@@ -36,9 +30,6 @@ cdef extern from "scheduler_hints.h":
     int pse_channel_wake_soon() nogil
     int pse_channel_sleep_exactly() nogil
 
-STATES = tuple(state_texts[i].decode() for i in range(12))
-ABSENT, STARTING, RUNNING = 0, 1, 2
-DONE, FAILED, LEFT = 9, 10, 11
 NO_SITE = 0xFFFFFFFF
 
 
@@ -111,7 +102,7 @@ cdef class Board:
         slot_start(self._slot(rank), pid)
 
     def set_state(self, uint32_t rank, uint32_t state):
-        """Say what a rank is doing (an index of STATES)."""
+        """Say what a rank is doing (a RankState)."""
         slot_state(self._slot(rank), state)
 
     def slot(self, uint32_t rank):

@@ -16,32 +16,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi_waiting.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define PSE_NO_SITE 0xffffffffu
-
-/* What a rank is doing.  Names are shown to users; one table for C and Python. */
-#define PSE_RANK_STATES(X)                                                                                   \
-    X(PSE_RANK_ABSENT, 0, "absent")                                                                          \
-    X(PSE_RANK_STARTING, 1, "starting")                                                                      \
-    X(PSE_RANK_RUNNING, 2, "running")                                                                        \
-    X(PSE_RANK_WAIT_INPUT, 3, "waiting for input")                                                           \
-    X(PSE_RANK_WAIT_EXCLUSIVE, 4, "waiting for other readers")                                               \
-    X(PSE_RANK_WAIT_CREDIT, 5, "waiting for a place in a queue")                                             \
-    X(PSE_RANK_WAIT_SPACE, 6, "waiting for shared memory")                                                   \
-    X(PSE_RANK_WAIT_ITERATION, 7, "waiting for an earlier iteration")                                        \
-    X(PSE_RANK_WAIT_ORDER, 8, "waiting for its turn in a collective call")                                   \
-    X(PSE_RANK_DONE, 9, "done")                                                                              \
-    X(PSE_RANK_FAILED, 10, "failed")                                                                         \
-    X(PSE_RANK_LEFT, 11, "gone") /* It was done, and is out of MPI. */
-
-enum pse_rank_state {
-#define X(name, code, text) name = code,
-    PSE_RANK_STATES(X)
-#undef X
-};
 
 /* One rank's slot.  Written by its rank, but for `bell`, which everybody rings. */
 typedef struct pse_slot {
@@ -60,14 +41,6 @@ typedef struct pse_slot {
     _Atomic uint32_t
         wants; /* PSE_WANT_*: what this rank's blocked TPHs wait for, so that others ring when it comes. */
 } pse_slot;
-
-enum pse_want {
-    PSE_WANT_EXCLUSIVE = 1,
-    PSE_WANT_CREDIT = 2,
-    PSE_WANT_SPACE = 4,
-    PSE_WANT_ITERATION = 8,
-    PSE_WANT_ORDER = 16
-};
 
 /* What one rank did at one call site so far. */
 typedef struct pse_site_statistics {

@@ -6,22 +6,15 @@ Compiled modules run inside `Sequencer.run` without the GIL; for everything else
 the caller acts.
 """
 
+from pse._abi.elements cimport PSE_C128, PSE_F64, PSE_I64
 from pse.memory._arena cimport Arena, pse_arena, pse_block, pse_layout
 from pse.runtime._channel cimport Board, pse_board
 from pse.trace._recorder cimport Recorder, pse_recorder
 
+from pse._abi.elements import FORMATS
+
 include "face/declarations.pxi"
 include "face/results.pxi"
-
-# pse_dtype codes and the formats of the buffer protocol (and NumPy's names, in FORMATS' order).
-cdef dict FORMATS = {
-    0: b"B", 1: b"i", 2: b"q", 3: b"f", 4: b"d", 5: b"Zf", 6: b"Zd", 7: b"B", 8: b"H", 9: b"?", 10: b"B"
-}
-cdef enum:
-    I64 = 2
-    F64 = 4
-    C128 = 6
-
 
 def mail_services():
     """Give the address of what modules find behind coven.h."""

@@ -153,15 +153,6 @@ enum pse_call_kind {
     PSE_CALL_FILL, /* pieces of `source` (-1: none) -> cells of the array in `target`, placed by `parts` */
 };
 
-enum pse_combination {
-    PSE_COMBINE_SUM,
-    PSE_COMBINE_PRODUCT,
-    PSE_COMBINE_MINIMUM,
-    PSE_COMBINE_MAXIMUM,
-    PSE_COMBINE_ALL,
-    PSE_COMBINE_ANY
-};
-
 typedef int (*pse_native)(void **arguments);
 
 typedef struct pse_call {
@@ -172,7 +163,7 @@ typedef struct pse_call {
     int32_t first_release, releases; /* slots given up after the call */
     int32_t source, target;          /* slots of engine operations */
     int32_t first_part, parts;       /* ASSEMBLE: where each piece goes in the target */
-    int32_t combination;
+    int32_t combination; /* COMBINE: a coven_op */
     uint8_t alias;   /* PUBLISH, ASSEMBLE: nobody else reads the source, so views will do */
     uint8_t silent;  /* a first half of a call site: the second half keeps the books */
     uint8_t ordered; /* has a communicator of several ranks: order.c */

@@ -13,30 +13,15 @@
  * that their senders can go on: it may be they for whom it waits. */
 #define BUFFER_NANOSECONDS 1000000u
 
-static uint32_t waiting_state(uint32_t wants)
-{
-    if (wants & PSE_WANT_SPACE)
-        return PSE_RANK_WAIT_SPACE;
-    if (wants & PSE_WANT_CREDIT)
-        return PSE_RANK_WAIT_CREDIT;
-    if (wants & PSE_WANT_EXCLUSIVE)
-        return PSE_RANK_WAIT_EXCLUSIVE;
-    if (wants & PSE_WANT_ITERATION)
-        return PSE_RANK_WAIT_ITERATION;
-    return wants & PSE_WANT_ORDER ? PSE_RANK_WAIT_ORDER : PSE_RANK_WAIT_INPUT;
-}
-
+/* Of several reasons to wait, the one that comes first here counts. */
 static uint16_t waiting_reason(uint32_t wants)
 {
-    if (wants & PSE_WANT_SPACE)
-        return PSE_WAIT_SPACE;
-    if (wants & PSE_WANT_CREDIT)
-        return PSE_WAIT_CREDIT;
-    if (wants & PSE_WANT_EXCLUSIVE)
-        return PSE_WAIT_EXCLUSIVE;
-    if (wants & PSE_WANT_ITERATION)
-        return PSE_WAIT_ITERATION;
-    return wants & PSE_WANT_ORDER ? PSE_WAIT_ORDER : PSE_WAIT_INPUT;
+    static const uint16_t order[] = {PSE_WAIT_SPACE, PSE_WAIT_CREDIT, PSE_WAIT_EXCLUSIVE, PSE_WAIT_ITERATION,
+                                     PSE_WAIT_ORDER};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (wants & 1u << order[i])
+            return order[i];
+    return PSE_WAIT_INPUT;
 }
 
 /* The oldest call that waits: its call site, its TPH, the edge that has not brought its message, and whether
@@ -76,12 +61,12 @@ static bool sleep_until_rung(pse_engine *s, uint32_t seen, uint64_t timeout)
     uint32_t why = s->waiting.reason == PSE_NO_REASON ? s->waiting.wants : s->waiting.reason;
     bool parked;
     uint32_t edge, site = awaited_site(s, &tph, &edge, &parked);
-    uint16_t reason = waiting_reason(why);
+    uint16_t reason = waiting_reason(why), state = PSE_RANK_RUNNING + reason;
     if (parked && reason == PSE_WAIT_INPUT)
         reason = PSE_WAIT_PARTITIONS;
     pse_engine_record(s, begin, PSE_EVENT_WAIT_BEGIN, reason, site, tph, pse_pair(PSE_NONE, edge), 0, 0);
     atomic_store_explicit(&s->self->since, begin, memory_order_relaxed);
-    atomic_store_explicit(&s->self->state, waiting_state(why), memory_order_relaxed);
+    atomic_store_explicit(&s->self->state, state, memory_order_relaxed);
     uint64_t slept = 0;
     bool rang = pse_channel_bell_wait(s->board, s->plan->rank, seen, timeout, &slept);
     uint64_t end = pse_clock();

@@ -130,7 +130,7 @@ void pse_faults_describe_death(pse_faults_text *words, const char *who, int stat
     } else {
         static const char *const names[] = {
 #define X(name, code, text) [code] = text,
-            PSE_RANK_STATES(X)
+            PSE_RANK_TEXTS(X)
 #undef X
         };
         pse_faults_text_add(words, "no module; it was ");

@@ -1,4 +1,5 @@
 #include "trace_hooks.h"
+#include "abi_coven.h"
 
 /* How the bytes travel; `rank`: at the other end. */
 static uint16_t flags_of(const pse_messaging *messaging, const pse_message *message, uint32_t rank)
@@ -42,11 +43,9 @@ static uint16_t number_of(uint32_t kind, bool *rooted)
     static const struct {
         uint8_t number, rooted;
     } kinds[] = {
-        [COVEN_BARRIER] = {PSE_COLLECTIVE_BARRIER, 0},     [COVEN_BCAST] = {PSE_COLLECTIVE_BCAST, 1},
-        [COVEN_REDUCE] = {PSE_COLLECTIVE_REDUCE, 1},       [COVEN_ALLREDUCE] = {PSE_COLLECTIVE_ALLREDUCE, 0},
-        [COVEN_SCAN] = {PSE_COLLECTIVE_SCAN, 0},           [COVEN_GATHER] = {PSE_COLLECTIVE_GATHER, 1},
-        [COVEN_ALLGATHER] = {PSE_COLLECTIVE_ALLGATHER, 0}, [COVEN_SCATTER] = {PSE_COLLECTIVE_SCATTER, 1},
-        [COVEN_ALLTOALL] = {PSE_COLLECTIVE_ALLTOALL, 0},   [COVEN_ALLTOALLV] = {PSE_COLLECTIVE_ALLTOALLV, 0},
+#define X(name, has_root) [COVEN_##name] = {PSE_COLLECTIVE_##name, has_root},
+        COVEN_COLLECTIVES(X)
+#undef X
     };
     *rooted = kinds[kind].rooted;
     return kinds[kind].number;

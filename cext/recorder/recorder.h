@@ -1,8 +1,7 @@
 /* The event recorder: fixed-size records appended to a memory-mapped file, one file per rank.
  *
- * One table (events.def) names every field and event type and what they mean; the C structs and enums here
- * and NumPy's dtypes are made from it.  A record is complete when `type` is not 0: a reader of a crashed run
- * stops at the first zero type.  Writing is single-threaded per recorder; a full file grows by whole steps.
+ * A record is complete when `type` is not 0: a reader of a crashed run stops at the first zero type.  Writing
+ * is single-threaded per recorder; a full file grows by whole steps.
  *
  * A trace never breaks a run: if the file can't grow, recording stops, that is said once on stderr, and every
  * later record goes nowhere.  Space is reserved before it is written to, so a full disk is never a SIGBUS.
@@ -15,36 +14,11 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "abi_events.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define PSE_NONE 0xffffffffu /* No rank, site, edge, loop, partition. */
-
-/* 48 bytes: time, type, flags, site, tph, a, b, c. */
-typedef struct pse_event {
-#define PSE_FIELD(ctype, name, meaning) ctype name;
-#include "events.def"
-} pse_event;
-
-/* The head of a file's first page. */
-typedef struct pse_trace_header {
-#define PSE_HEADER_FIELD(ctype, name, meaning) ctype name;
-#define PSE_HEADER_TEXT(length, name, meaning) char name[length];
-#include "events.def"
-} pse_trace_header;
-
-/* PSE_EVENT_MODULE_ENTER and so on. */
-enum {
-#define PSE_EVENT(name, number, meaning, flags, a, b, c, otf2) PSE_EVENT_##name = number,
-#include "events.def"
-};
-
-/* PSE_WAIT_INPUT, PSE_MESSAGE_DESCRIPTOR and so on. */
-enum {
-#define PSE_CODE(group, name, number, meaning) PSE_##group##_##name = number,
-#include "events.def"
-};
 
 typedef struct pse_recorder {
     pse_event *next;  /* Where the next record goes. */
@@ -85,7 +59,7 @@ static inline uint64_t pse_clock(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Two 32-bit numbers in one field, as events.def asks for. */
+/* Two 32-bit numbers in one field, as cext/abi/events.def asks for. */
 static inline uint64_t pse_pair(uint32_t low, uint32_t high)
 {
     return (uint64_t)high << 32 | low;

@@ -1,12 +1,5 @@
 from typing import TypedDict
 
-STATES: tuple[str, ...]
-ABSENT: int
-STARTING: int
-RUNNING: int
-DONE: int
-FAILED: int
-LEFT: int
 NO_SITE: int
 
 class Slot(TypedDict):

@@ -26,7 +26,7 @@ BUILT = _HERE / "tools"
 _NONE = BUILT / "none"
 
 _FITTING = "libmpi.so.12"
-_RECORDER = ("recorder.c", "recorder.h", "events.def")
+_RECORDER = ("recorder.c", "recorder.h", "../abi/abi_events.h", "../abi/abi_waiting.h")
 _COMMON = "common"
 _FLAGS = (
     *("-std=gnu11", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"),
@@ -60,7 +60,10 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
             known = read(header, compiler.command, options)
         except HeaderError:
             return _NONE
-        includes = [f"-I{folder}" for folder in (mpi.include, _HERE / "include", folders[-1])]
+        includes = [
+            f"-I{folder}"
+            for folder in (mpi.include, _HERE / "include", folders[-1], folders[-1].parent / "abi")
+        ]
         _build([*compiler.command, *_FLAGS, *options, *includes], known, library.functions, place)
     return place
 

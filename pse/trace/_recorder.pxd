@@ -2,17 +2,9 @@
 
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
-cdef extern from "recorder.h" nogil:
-    ctypedef struct pse_event:
-        uint64_t time
-        uint16_t type
-        uint16_t flags
-        uint32_t site
-        uint64_t tph
-        uint64_t a
-        uint64_t b
-        uint64_t c
+from pse._abi.events cimport pse_event
 
+cdef extern from "recorder.h" nogil:
     ctypedef struct pse_recorder:
         pse_event *next
         pse_event *limit

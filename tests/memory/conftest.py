@@ -19,7 +19,14 @@ def compiled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("arena")
 
     def build(name):
-        flags = ["-std=gnu11", "-O2", "-pthread", "-Wl,-z,now", f"-I{SOURCES[0].parent}"]
+        flags = [
+            "-std=gnu11",
+            "-O2",
+            "-pthread",
+            "-Wl,-z,now",
+            f"-I{SOURCES[0].parent}",
+            f"-I{HERE.parents[1] / 'cext' / 'abi'}",
+        ]
         command = [compiler, *flags, HERE / f"{name}.c", *SOURCES, "-o", folder / name]
         subprocess.run(command, check=True)
         return folder / name

@@ -26,25 +26,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pse.modules.messaging._requests import CLOSURE, Collective, Services
+from pse._abi.coven import CollectiveKind
+from pse._abi.elements import TYPE_CODES
+from pse.modules.messaging._requests import CLOSURE, OPERATIONS, Collective, Services
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-TYPES = {"i4": 1, "i8": 2, "f4": 3, "f8": 4, "c8": 5, "c16": 6, "u1": 7, "u2": 8, "b1": 9}
-OPS = {"sum": 1, "prod": 2, "min": 3, "max": 4, "all": 5, "any": 6}
-KINDS = (
-    "",
-    "barrier",
-    "bcast",
-    "reduce",
-    "allreduce",
-    "scan",
-    "gather",
-    "allgather",
-    "scatter",
-    "alltoall",
-    "alltoallv",
-)
 MANY = 1 << 30
 
 
@@ -75,7 +62,7 @@ def build(folder: Path) -> ctypes.CDLL:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         pytest.skip("there is no C compiler")
-    rooms = [ROOT / "cext" / room for room in ("messaging", "arena", "channel", "recorder")]
+    rooms = [ROOT / "cext" / room for room in ("messaging", "arena", "channel", "recorder", "abi")]
     sources = [HERE / "programs" / "mail_check.c"]
     sources += [ROOT / "cext" / file for file in ("channel/inbox.c", "recorder/recorder.c")]
     sources += sorted(rooms[0].rglob("*.c")) + sorted(rooms[1].glob("*.c"))
@@ -143,18 +130,20 @@ class World:
 
     def send(self, to: int, array: np.ndarray, tag: int = 0) -> int:
         self.kept.append(array)
-        return self.services.send(to, tag, array.ctypes.data, array.size, TYPES[array.dtype.str[1:]])
+        return self.services.send(to, tag, array.ctypes.data, array.size, TYPE_CODES[array.dtype.str[1:]])
 
     def receive(self, source: int, array: np.ndarray, tag: int = 0) -> int:
         self.kept.append(array)
-        return self.services.receive(source, tag, array.ctypes.data, array.size, TYPES[array.dtype.str[1:]])
+        return self.services.receive(
+            source, tag, array.ctypes.data, array.size, TYPE_CODES[array.dtype.str[1:]]
+        )
 
     def collective(
         self, kind: str, data=None, result=None, *, count=None, op=None, root=0, closure=None, lists=None
     ) -> int:
         model = data if data is not None else result
-        what = Collective(kind=KINDS.index(kind), root=root, op=OPS.get(op, 0))
-        what.type = TYPES[model.dtype.str[1:]] if model is not None else 0
+        what = Collective(kind=CollectiveKind[kind.upper()], root=root, op=OPERATIONS.get(op, 0))
+        what.type = TYPE_CODES[model.dtype.str[1:]] if model is not None else 0
         what.count = count if count is not None else model.size if model is not None else 0
         what.data = data.ctypes.data if data is not None else None
         what.result = result.ctypes.data if result is not None else None

@@ -20,13 +20,15 @@ from typing import Any
 
 import numpy as np
 
+from pse._abi.elements import ELEMENT_CODES
+from pse._abi.waiting import RANK_TEXTS, RankState
 from pse.language import bind_parameters, check_program, render_diagnostics
 from pse.language.check._ir import ResolvedProgram
 from pse.memory import Arena, ArenaStatistics
 from pse.modules import Finder, load_module
 from pse.program import analyse_run_liveness
 from pse.runtime import _sequencer as codes
-from pse.runtime._channel import DONE, FAILED, RUNNING, STATES, Board
+from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.distribution._load_balancer import better
 from pse.runtime.distribution._partition_placement import partition_counts, place_partitions
@@ -37,7 +39,6 @@ from pse.runtime.plan._communicators import Communicator
 from pse.runtime.plan._edges import inflight_loops
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import Projection, project
-from pse.runtime.plan._tables import ELEMENT_CODES
 from pse.runtime.rank._python_calls import PythonCalls
 from pse.trace import Recorder
 
@@ -214,7 +215,7 @@ class Crew:
         """Start the ranks and wait until all are done, or one has failed, or time is up."""
         ranks = range(len(self.projections))
         for rank in ranks:
-            self.node(rank).board.set_state(rank, RUNNING)
+            self.node(rank).board.set_state(rank, RankState.RUNNING)
         threads = [threading.Thread(target=self._rank, args=(rank,), daemon=True) for rank in ranks]
         for thread in threads:
             thread.start()
@@ -234,9 +235,9 @@ class Crew:
         board = self.node(rank).board
         try:
             Rank(self, rank, self.projections[rank]).run()
-            board.set_state(rank, DONE)
+            board.set_state(rank, RankState.DONE)
         except BaseException as error:  # Whatever it is, the thread that waits for all must see it.
-            board.set_state(rank, FAILED)
+            board.set_state(rank, RankState.FAILED)
             self.errors.append((rank, error))
         self.done.release()
 
@@ -271,7 +272,9 @@ class Crew:
             age = time.clock_gettime(time.CLOCK_MONOTONIC) - slot["since"] / 1e9
             who = f"rank {rank} ({self.job.liveness.placement.describe(rank)})"
             asleep = ", asleep" if slot["sleeping"] else ""
-            lines.append(f"{who}: {STATES[slot['state']]}{site} for {age:.1f} s{asleep}, TPH {slot['tph']:x}")
+            lines.append(
+                f"{who}: {RANK_TEXTS[slot['state']]}{site} for {age:.1f} s{asleep}, TPH {slot['tph']:x}"
+            )
         for number, node in enumerate(self.nodes):
             blocks = node.arena.live() if node.arena is not None else []
             lines += [f"node {number}: {block}" for block in blocks]

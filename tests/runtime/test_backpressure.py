@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from harness import compile_program, make_job, run
 
+from pse._abi.waiting import RankState
 from pse.errors import RunError
 from pse.modules.load._imports import import_python
-from pse.runtime._channel import STATES
 from pse.runtime.request._options import resolve
 
 MODULES = Path(__file__).parent / "programs" / "flow.py"
 MIB = 1 << 20
 SIZE = 64 * MIB
-WAITS_FOR_QUEUE = STATES.index("waiting for a place in a queue")
-WAITS_FOR_SPACE = STATES.index("waiting for shared memory")
+WAITS_FOR_QUEUE = RankState.WAIT_CREDIT
+WAITS_FOR_SPACE = RankState.WAIT_SPACE
 CHAIN = """coven 1
 import "flow.py" as flow
 param i64 n = 8

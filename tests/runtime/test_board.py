@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pse.runtime._channel import ABSENT, DONE, FAILED, RUNNING, STARTING, STATES, Board
+from pse._abi.waiting import RANK_TEXTS, RankState
+from pse.runtime._channel import Board
 
 HERE = Path(__file__).parent
 CEXT = HERE.parents[1] / "cext"
@@ -25,7 +26,8 @@ def checks(tmp_path_factory):
         pytest.skip("there is no C compiler")
     library = tmp_path_factory.mktemp("board") / "board_check.so"
     sources = [HERE / "programs" / "board_check.c", *sorted((CEXT / "channel").glob("*.c"))]
-    flags = ["-std=gnu11", "-O2", "-Wall", "-shared", "-fPIC", "-pthread", f"-I{CEXT / 'channel'}"]
+    flags = ["-std=gnu11", "-O2", "-Wall", "-shared", "-fPIC", "-pthread"]
+    flags += [f"-I{CEXT / 'channel'}", f"-I{CEXT / 'abi'}"]
     subprocess.run([compiler, *flags, *sources, "-o", library], check=True)
     return ctypes.CDLL(str(library))
 
@@ -54,15 +56,25 @@ def test_a_bell_that_rang_before_is_not_waited_for():
 
 def test_a_slot_says_what_its_rank_does():
     board = Board.create(2, 3, 1, 1)
-    assert board.slot(1)["state"] == ABSENT
+    assert board.slot(1)["state"] == RankState.ABSENT
     board.start(1, 4711)
     slot = board.slot(1)
-    assert (slot["pid"], slot["state"], slot["site"], slot["sleeping"]) == (4711, STARTING, None, False)
-    for state in (RUNNING, DONE, FAILED):
+    assert (slot["pid"], slot["state"], slot["site"], slot["sleeping"]) == (
+        4711,
+        RankState.STARTING,
+        None,
+        False,
+    )
+    for state in (RankState.RUNNING, RankState.DONE, RankState.FAILED):
         board.set_state(1, state)
         assert board.slot(1)["state"] == state
     assert board.slot(0)["pid"] == 0
-    assert (STATES[ABSENT], STATES[RUNNING], STATES[DONE], STATES[FAILED]) == (
+    assert (
+        RANK_TEXTS[RankState.ABSENT],
+        RANK_TEXTS[RankState.RUNNING],
+        RANK_TEXTS[RankState.DONE],
+        RANK_TEXTS[RankState.FAILED],
+    ) == (
         "absent",
         "running",
         "done",
@@ -98,11 +110,12 @@ def test_one_rank_reports():
 
 OTHER = """
 import sys
-from pse.runtime._channel import RUNNING, Board
+from pse._abi.waiting import RankState
+from pse.runtime._channel import Board
 board = Board.attach(int(sys.argv[1]), int(sys.argv[2]))
 print(board.size, flush=True)
 board.start(1, 17)
-board.set_state(1, RUNNING)
+board.set_state(1, RankState.RUNNING)
 seen = board.bell(1)
 board.ring(0)
 assert board.wait(1, seen, 60), "nobody rang"
@@ -116,7 +129,7 @@ def test_another_process_opens_the_board_and_is_woken():
     command = [sys.executable, "-c", OTHER, str(os.getpid()), str(board.fd)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
         assert board.wait(0, seen, 60), "the other process did not ring"
-        assert (board.slot(1)["pid"], board.slot(1)["state"]) == (17, RUNNING)
+        assert (board.slot(1)["pid"], board.slot(1)["state"]) == (17, RankState.RUNNING)
         board.ring(1)
         out, _ = other.communicate(timeout=60)
     assert (out, other.returncode) == ("(3, 4, 5, 2)\nrung\n", 0)

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 from jobs import PROGRAMS
 
+from pse._abi.waiting import RankState
 from pse.errors import RunError, UsageError
 from pse.language.check._ir import Option
 from pse.language.diagnostics._refusal import ProgramRefused
 from pse.language.diagnostics._source import Span
 from pse.runtime import _faults
-from pse.runtime._channel import DONE, LEFT, RUNNING, Board
+from pse.runtime._channel import Board
 from pse.runtime.request._options import Options, resolve
 from pse.runtime.request._request import Request, parse_defines, prepare
 from pse.runtime.status import _report as report, _report_text as report_text
@@ -216,10 +217,10 @@ def test_progress_tells_how_every_call_site_stands(prepared):
     board = Board.create(*prepared.board_size)
     assert {line.state for line in sites(board, prepared)} == {"starting"}
     board.start(0, os.getpid())
-    board.set_state(0, RUNNING)
+    board.set_state(0, RankState.RUNNING)
     assert sites(board, prepared)[0].state == "to come"
     for rank in range(prepared.ranks):
-        board.set_state(rank, DONE)
+        board.set_state(rank, RankState.DONE)
     assert {line.state for line in sites(board, prepared)} == {"done"}
 
 
@@ -291,7 +292,7 @@ def ended_child(ending):
 def test_how_a_process_ended_is_known_though_it_is_not_ones_own(prepared, ending, status, words):
     board = Board.create(*prepared.board_size)
     board.start(1, 1)
-    board.set_state(1, RUNNING)
+    board.set_state(1, RankState.RUNNING)
     pid, pidfd = ended_child(ending)
     verdict = judge(board, Suspect(1, pid, pidfd, "rank 1 (b)"), prepared.site_texts)
     assert verdict is not None
@@ -304,10 +305,10 @@ def test_how_a_process_ended_is_known_though_it_is_not_ones_own(prepared, ending
 
 def test_a_rank_that_is_done_may_leave_but_not_without_leaving_mpi(prepared):
     board = Board.create(*prepared.board_size)
-    board.set_state(1, LEFT)
+    board.set_state(1, RankState.LEFT)
     pid, pidfd = ended_child(lambda: os._exit(0))
     assert judge(board, Suspect(1, pid, pidfd, "rank 1"), prepared.site_texts) is None
-    board.set_state(1, DONE)
+    board.set_state(1, RankState.DONE)
     verdict = judge(board, Suspect(1, pid, pidfd, "rank 1"), prepared.site_texts)
     assert verdict is not None
     assert verdict.text.startswith("error: rank 1 ended before it had left MPI")

@@ -16,7 +16,8 @@ import pytest
 from jobs import PROGRAMS, beside_python
 from rich.console import Console
 
-from pse.runtime._channel import DONE, RUNNING, Board
+from pse._abi.waiting import RankState
+from pse.runtime._channel import Board
 from pse.runtime.request._request import Request, prepare
 from pse.runtime.status import _overview as overview_module, _progress as plain
 from pse.runtime.status._node_discovery import Sight
@@ -137,7 +138,7 @@ def test_a_rank_of_another_machine_is_not_made_up(prepared, monkeypatch):
     assert observer.observe().hidden == 0, "nobody has begun yet"
     for rank in (0, 1):
         board.start(rank, os.getpid())
-        board.set_state(rank, RUNNING)
+        board.set_state(rank, RankState.RUNNING)
     overview = observer.observe()
     assert overview.hidden == 1
     assert [(line.thread, line.ranks) for line in overview.threads] == [("root thread_A", 1), ("thread_B", 1)]
@@ -150,7 +151,7 @@ def test_call_sites_are_of_the_ranks_in_sight(prepared, monkeypatch):
     monkeypatch.setattr(overview_module, "HIDDEN_PATIENCE", 0.0)
     board = Board.create(*prepared.board_size)
     board.start(0, os.getpid())
-    board.set_state(0, DONE)
+    board.set_state(0, RankState.DONE)
     states = {line.thread: line.state for line in Observer(board, prepared).observe().sites}
     assert states == {"thread_A": "done", "thread_B": "out of sight"}
 
@@ -194,10 +195,11 @@ def test_the_arena_of_a_rank_is_found(prepared):
 NODE = """
 import os, sys
 from pse.memory import Arena
-from pse.runtime._channel import RUNNING, Board
+from pse._abi.waiting import RankState
+from pse.runtime._channel import Board
 board, arena = Board.create(*map(int, sys.argv[1:])), Arena.create(1 << 24)
 board.start(2, os.getpid())
-board.set_state(2, RUNNING)
+board.set_state(2, RankState.RUNNING)
 print("here", flush=True)
 input()
 """
@@ -251,7 +253,7 @@ def test_plain_lines_never_say_nothing(prepared):
     board.start(0, os.getpid())
     lines.update()
     for rank in range(prepared.ranks):
-        board.set_state(rank, DONE)
+        board.set_state(rank, RankState.DONE)
     lines.update()
     text = said.getvalue()
     assert "loop while:" in text

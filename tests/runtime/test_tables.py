@@ -63,17 +63,6 @@ def test_results_of_a_run_have_the_codes_of_the_header():
     assert codes == {name: getattr(_sequencer, name) for name in codes}
 
 
-def test_reductions_have_the_codes_of_the_header():
-    words = {"SUM": "sum", "PRODUCT": "prod", "MINIMUM": "min", "MAXIMUM": "max", "ALL": "all", "ANY": "any"}
-    codes = stripped(c_enum("engine/plan.h", "pse_combination"), "PSE_COMBINE_")
-    assert {words[name]: code for name, code in codes.items()} == tables.COMBINATIONS
-
-
-def test_element_types_have_the_codes_of_the_header():
-    codes = stripped(c_enum("arena/arena.h", "pse_dtype"), "PSE_")
-    assert {element.name: code for element, code in tables.ELEMENT_CODES.items()}.items() <= codes.items()
-
-
 def test_item_sizes_are_numpys():
     assert [tables.itemsize(e) for e in (Element.BOOL, Element.U16, Element.F32, Element.C128)] == [
         1,

@@ -1,25 +1,18 @@
 """Traces for the tests of this room: files written by the real recorder, and a run with known numbers."""
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from abigen.model import Table, read
 from pse_testing.traces import Row, small_definitions, write_trace
 
 from pse.trace import NONE, EventType, MessageFlag, ModuleFlag, Phase, WaitReason, pair
 
 
 @pytest.fixture(scope="session")
-def generate() -> ModuleType:
-    """The generator of everything that is made from the one table."""
-    path = Path(__file__).parents[2] / "cext" / "recorder" / "generate.py"
-    spec = importlib.util.spec_from_file_location("generate_trace_schema", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def table() -> Table:
+    """The table of the trace format."""
+    return read(Path(__file__).parents[2] / "cext" / "abi" / "events.def")
 
 
 ROOT_ROWS = [

@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -22,7 +21,6 @@ from pse.trace.interchange import export_otf2, import_otf2
 from pse.trace.interchange._event_file import EventFile
 
 E = EventType
-TABLE = Path(__file__).parents[2] / "cext" / "recorder" / "events.def"
 DEFINITION_EVENTS = {E.TEXT, E.CLOCK_SYNC, E.MPI_COMMUNICATOR_RANKS}
 NAMED = {
     E.REGION_ENTER: TextKind.REGION,
@@ -32,20 +30,15 @@ NAMED = {
 }
 
 
-@pytest.fixture(scope="session")
-def table(generate):
-    return generate.read_table(TABLE.read_text())
-
-
 def test_every_type_has_a_rule_or_is_a_definition():
     assert {rule.type for rule in rules.RULES} == set(EventType) - DEFINITION_EVENTS
 
 
 def test_the_manual_names_the_same_records(table):
-    for event in table.events:
+    for event in table.enum("pse_event_type").codes:
         for rule in rules.RULES:
             if rule.type == event.number:
-                assert rule.record in event.otf2, event.name
+                assert rule.record in event.more["otf2"], event.name
 
 
 def named_events(read, rank):

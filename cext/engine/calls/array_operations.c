@@ -147,15 +147,15 @@ static uint64_t duplicate(pse_engine *s, const pse_engine_value *v)
 static double combine_reals(int how, double a, double b)
 {
     switch (how) {
-    case PSE_COMBINE_SUM:
+    case COVEN_SUM:
         return a + b;
-    case PSE_COMBINE_PRODUCT:
+    case COVEN_PROD:
         return a * b;
-    case PSE_COMBINE_MINIMUM:
+    case COVEN_MIN:
         return b < a || isnan(b) ? b : a;
-    case PSE_COMBINE_MAXIMUM:
+    case COVEN_MAX:
         return b > a || isnan(b) ? b : a;
-    case PSE_COMBINE_ALL:
+    case COVEN_ALL:
         return a != 0 && b != 0;
     default:
         return a != 0 || b != 0;
@@ -166,15 +166,15 @@ static double combine_reals(int how, double a, double b)
 static int64_t combine_integers(int how, int64_t a, int64_t b)
 {
     switch (how) {
-    case PSE_COMBINE_SUM:
+    case COVEN_SUM:
         return (int64_t)((uint64_t)a + (uint64_t)b);
-    case PSE_COMBINE_PRODUCT:
+    case COVEN_PROD:
         return (int64_t)((uint64_t)a * (uint64_t)b);
-    case PSE_COMBINE_MINIMUM:
+    case COVEN_MIN:
         return b < a ? b : a;
-    case PSE_COMBINE_MAXIMUM:
+    case COVEN_MAX:
         return b > a ? b : a;
-    case PSE_COMBINE_ALL:
+    case COVEN_ALL:
         return a != 0 && b != 0;
     default:
         return a != 0 || b != 0;
@@ -184,8 +184,8 @@ static int64_t combine_integers(int how, int64_t a, int64_t b)
 static void combine_complex(int how, double *a, const double *b)
 {
     double real = a[0] * b[0] - a[1] * b[1], imaginary = a[0] * b[1] + a[1] * b[0];
-    a[0] = how == PSE_COMBINE_PRODUCT ? real : a[0] + b[0];
-    a[1] = how == PSE_COMBINE_PRODUCT ? imaginary : a[1] + b[1];
+    a[0] = how == COVEN_PROD ? real : a[0] + b[0];
+    a[1] = how == COVEN_PROD ? imaginary : a[1] + b[1];
 }
 
 /* In order of index, whatever the order of arrival: the same bits every time. */

@@ -23,7 +23,7 @@ cdef class Slots(Pauses):
         cdef pse_block *block = pse_engine_slot_piece(self.sequencer, slot, index, real, &integer, &dtype)
         if block is not NULL:
             return self._wrap(block, False)
-        return integer if dtype == I64 else complex(real[0], real[1]) if dtype == C128 else real[0]
+        return integer if dtype == PSE_I64 else complex(real[0], real[1]) if dtype == PSE_C128 else real[0]
 
     def new_buffer(self, int dtype, int itemsize, tuple shape):
         """Make a Buffer (C-ordered) for `put`; it must be put into a slot."""
@@ -52,8 +52,8 @@ cdef class Slots(Pauses):
         if isinstance(value, Buffer):
             pse_engine_set_piece(self.sequencer, slot, index, (<Buffer>value).block, real, 0, 0)
         elif isinstance(value, int):
-            pse_engine_set_piece(self.sequencer, slot, index, NULL, real, value, I64)
+            pse_engine_set_piece(self.sequencer, slot, index, NULL, real, value, PSE_I64)
         else:
             real[0], real[1] = value.real, value.imag
             pse_engine_set_piece(self.sequencer, slot, index, NULL, real, 0,
-                                    C128 if isinstance(value, complex) else F64)
+                                    PSE_C128 if isinstance(value, complex) else PSE_F64)

@@ -1,11 +1,16 @@
 #include "collectives/operators.h"
+#include "abi_elements.h"
 
 #include <complex.h>
 #include <math.h>
 
 uint32_t pse_messaging_type_bytes(uint32_t type)
 {
-    static const uint8_t sizes[] = {1, 4, 8, 4, 8, 8, 16, 1, 2, 1};
+    static const uint8_t sizes[] = {
+#define X(name, ctype) [COVEN_##name] = sizeof(ctype),
+        PSE_ELEMENTS(X)
+#undef X
+    };
     return type < sizeof sizes ? sizes[type] : 0;
 }
 

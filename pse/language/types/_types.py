@@ -10,30 +10,9 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pse._abi.elements import Element as Element
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Expression, Name, render_expression, substitute
-
-
-class Element(enum.Enum):
-    """Element types; the value is the NumPy dtype name, `label` the spelling in a program."""
-
-    I32 = "int32"
-    I64 = "int64"
-    F32 = "float32"
-    F64 = "float64"
-    C64 = "complex64"
-    C128 = "complex128"
-    U8 = "uint8"
-    U16 = "uint16"
-    BOOL = "bool"
-    STRING = "str"
-    OBJECT = "object"
-    COMM = "comm"
-
-    @property
-    def label(self) -> str:
-        """Spelling in a program (`c128`)."""
-        return self.name.lower()
 
 
 class Pattern(enum.Enum):

@@ -7,39 +7,16 @@ functions over ``pse.language`` types.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
+from pse._abi.elements import C_TYPES, CPP_TYPES, CYTHON_TYPES
 from pse.language.types import Direction, Element, Parameter, Signature, render_expression
-
-_C_TYPES: Final = {
-    Element.I32: "int32_t",
-    Element.I64: "int64_t",
-    Element.F32: "float",
-    Element.F64: "double",
-    Element.C64: "float _Complex",
-    Element.C128: "double _Complex",
-    Element.U8: "uint8_t",
-    Element.U16: "uint16_t",
-    Element.BOOL: "_Bool",
-    Element.COMM: "MPI_Comm",
-}
-_CPP_TYPES: Final = _C_TYPES | {
-    Element.C64: "std::complex<float>",
-    Element.C128: "std::complex<double>",
-    Element.BOOL: "bool",
-}
-_CYTHON_TYPES: Final = _C_TYPES | {
-    Element.C64: "float complex",
-    Element.C128: "double complex",
-    Element.BOOL: "uint8_t",  # One byte, as in the array; bint is an int.
-}
 
 
 def host_type(element: Element, language: str) -> str:
     """Spell an element type in a host language (Fortran's trampoline is C)."""
     if element is Element.COMM and language == "fortran":
         return "int"  # Fortran's handles are integers.
-    return {"c++": _CPP_TYPES, "cython": _CYTHON_TYPES}.get(language, _C_TYPES)[element]
+    return {"c++": CPP_TYPES, "cython": CYTHON_TYPES}.get(language, C_TYPES)[element]
 
 
 def takes_communicator(signature: Signature) -> bool:

@@ -27,7 +27,7 @@ extern "C" {
 #define COVEN_VERSION 1u
 
 typedef enum coven_type {
-    COVEN_BYTE = 0,
+    COVEN_BYTE = 0, /* of messages among partitions only */
     COVEN_I32 = 1,
     COVEN_I64 = 2,
     COVEN_F32 = 3,
@@ -56,15 +56,15 @@ enum coven_code { COVEN_FINE = 0, COVEN_OUTSIDE = -1, COVEN_REFUSED = -2 };
 
 enum coven_collective_kind {
     COVEN_BARRIER = 1,
-    COVEN_BCAST,
-    COVEN_REDUCE,
-    COVEN_ALLREDUCE,
-    COVEN_SCAN,
-    COVEN_GATHER,
-    COVEN_ALLGATHER,
-    COVEN_SCATTER,
-    COVEN_ALLTOALL,
-    COVEN_ALLTOALLV
+    COVEN_BCAST = 2,
+    COVEN_REDUCE = 3,
+    COVEN_ALLREDUCE = 4,
+    COVEN_SCAN = 5,
+    COVEN_GATHER = 6,
+    COVEN_ALLGATHER = 7,
+    COVEN_SCATTER = 8,
+    COVEN_ALLTOALL = 9,
+    COVEN_ALLTOALLV = 10
 };
 
 /* One partition's part in a collective operation.  The functions below fill it in. */

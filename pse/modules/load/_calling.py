@@ -21,18 +21,8 @@ from pse.modules.load._dimensions import bind_dimensions, extent
 from pse.modules.load._loader import LoadedModule
 from pse.modules.load._tracebacks import own_traceback
 
-_SCALAR_KINDS = {
-    Element.BOOL: "b",
-    Element.I32: "iu",
-    Element.I64: "iu",
-    Element.U8: "iu",
-    Element.U16: "iu",
-    Element.F32: "iuf",
-    Element.F64: "iuf",
-    Element.C64: "iufc",
-    Element.C128: "iufc",
-}
-"""Kinds of NumPy scalars that a scalar output of each type may be made from."""
+_SCALAR_KINDS = {"b": "b", "i": "iu", "u": "iu", "f": "iuf", "c": "iufc"}
+"""Kinds of NumPy scalars that a scalar output of each kind may be made from."""
 
 _RAISED = (Exception, SystemExit, KeyboardInterrupt)
 """What a module may raise; a signal to its rank is something else (`runtime.entry.Stopped`)."""
@@ -279,7 +269,7 @@ def _checked_scalar(module: LoadedModule, parameter: Parameter, value: Any, wild
         raise _wrong(module, parameter, "a single value", _describe(value))
     if dtype is None:
         return array[()]
-    kinds = _SCALAR_KINDS.get(parameter.type.element, dtype.kind) if parameter.type.element else dtype.kind
+    kinds = _SCALAR_KINDS.get(dtype.kind, dtype.kind) if parameter.type.element else dtype.kind
     if array.dtype.kind not in kinds:
         raise _wrong(module, parameter, f"a value of type {dtype}", _describe(value))
     with np.errstate(over="ignore"):

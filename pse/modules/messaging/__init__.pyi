@@ -12,8 +12,6 @@ from ._collectives import (
 )
 from ._messages import receive as receive, send as send
 from ._requests import (
-    COLLECTIVES as COLLECTIVES,
-    OPERATIONS as OPERATIONS,
     Request as Request,
     enter_call as enter_call,
     leave_call as leave_call,

@@ -14,16 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from pse._abi.coven import CollectiveKind, Reduction
+from pse._abi.elements import TYPE_CODES
 from pse.modules.load import _loader as loader
 
 Array = np.ndarray[Any, Any]
 Operation = str | Callable[[Array, Array], Any]
-TYPES = {"i4": 1, "i8": 2, "f4": 3, "f8": 4, "c8": 5, "c16": 6, "u1": 7, "u2": 8, "b1": 9}
-OPERATIONS = {"sum": 1, "prod": 2, "min": 3, "max": 4, "all": 5, "any": 6}
-COLLECTIVES = (
-    "", "barrier", "bcast", "reduce", "allreduce", "scan", "gather", "allgather", "scatter", "alltoall",
-    "alltoallv",
-)  # fmt: skip
+OPERATIONS = {op.name.lower(): op for op in Reduction}
 CLOSURE = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_void_p, c_size_t)
 
 
@@ -156,7 +153,7 @@ def partition_count() -> int:
 
 def type_code(dtype: np.dtype[Any]) -> int:
     """Give the engine's number of an element type; raises TypeError if it has none."""
-    code = TYPES.get(dtype.str[1:]) if dtype.isnative else None
+    code = TYPE_CODES.get(dtype.str[1:]) if dtype.isnative else None
     if code is None:
         raise TypeError(f"elements of type {dtype} can't be sent: expected one of the types of the language")
     return code
@@ -175,7 +172,7 @@ def describe(kind: str, data: Array | None, result: Array | None, root: int, siz
     """Write down a collective for the engine; `size` is its count."""
     model = data if data is not None else result
     code = type_code(model.dtype) if model is not None else 0
-    what = Collective(kind=COLLECTIVES.index(kind), type=code, root=root, count=size)
+    what = Collective(kind=CollectiveKind[kind.upper()], type=code, root=root, count=size)
     what.data = data.ctypes.data if data is not None else None
     what.result = result.ctypes.data if result is not None else None
     return what

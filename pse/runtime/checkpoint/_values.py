@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pse._abi.elements import ELEMENT_CODES
 from pse.language.check import For
 from pse.language.types import Element, Type
 from pse.program import ThreadKey
@@ -26,7 +27,7 @@ from pse.runtime.plan._job import Job
 from pse.runtime.plan._position import Here
 from pse.runtime.plan._projection import Projection
 from pse.runtime.plan._shapes import Shapes, element_of
-from pse.runtime.plan._tables import ELEMENT_CODES, itemsize
+from pse.runtime.plan._tables import itemsize
 
 HIDDEN = "%"
 """What names of hidden slots begin with."""

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from pse._abi.coven import CollectiveKind
 from pse.errors import RunError
 from pse.language.check import CallSite
-from pse.modules.messaging import COLLECTIVES
 from pse.text import ranges_text
 
 WAIT = np.dtype(
@@ -85,7 +85,7 @@ class _Report:
         missing = sorted(set(range(int(row["partitions"]))) - set(there))
         lines = [f"it was called by {_numbers(there)}", f"it was not called by {_numbers(missing)}"]
         lines += [self._line(r) for r in self.waits if int(r["partition"]) in missing]
-        name = COLLECTIVES[row["collective"]]
+        name = CollectiveKind(row["collective"]).name.lower()
         message = (
             f"{self._span(row)}: deadlock: not all partitions come to {name}() of module {self._label(row)}"
         )

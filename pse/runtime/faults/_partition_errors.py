@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from pse._abi.coven import ROOTED, CollectiveKind, Reduction
+from pse._abi.elements import ELEMENT_CODES
 from pse.errors import RunError
 from pse.language.check import CallSite
-from pse.modules.messaging import COLLECTIVES, OPERATIONS
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.plan._projection import Projection
-from pse.runtime.plan._tables import ELEMENT_CODES, itemsize
+from pse.runtime.plan._tables import itemsize
 
 _ELEMENTS = {code: element for element, code in ELEMENT_CODES.items()}
-_OPERATIONS = {code: name for name, code in OPERATIONS.items()}
-_ROOTED = ("bcast", "reduce", "gather", "scatter")
+_COLLECTIVES = {kind.value: kind.name.lower() for kind in CollectiveKind}
+_OPERATIONS = {op.value: op.name.lower() for op in Reduction}
 
 
 class _Side(NamedTuple):
@@ -56,11 +57,11 @@ class _Fault:
 
     def collective(self, side: _Side) -> str:
         """Which collective a side called: allreduce(sum)."""
-        name, operation = COLLECTIVES[side.kind], _OPERATIONS.get(side.extra >> 24)
+        operation = _OPERATIONS.get(side.extra >> 24)
         words = [operation] if operation else []
-        if name in _ROOTED:
+        if side.kind in ROOTED:
             words.append(f"root {side.extra & 0xFFFFFF}")
-        return f"{name}({', '.join(words)})"
+        return f"{_COLLECTIVES[side.kind]}({', '.join(words)})"
 
     def who(self) -> str:
         """Who noticed: call site, module, partition, and the iteration where there are some."""
@@ -77,7 +78,7 @@ def error(sequencer: Sequencer, projection: Projection) -> RunError:
 
 
 def _no_partition(f: _Fault) -> RunError:
-    what = f"calls {COLLECTIVES[f.here.kind]} with root" if f.here.kind else "exchanges messages with"
+    what = f"calls {_COLLECTIVES[f.here.kind]} with root" if f.here.kind else "exchanges messages with"
     message = f"{f.who()} {what} partition {f.peer}, which does not exist"
     return RunError(message, help=f"partitions are numbered from 0 to {f.partitions - 1} here")
 
@@ -87,7 +88,7 @@ def _tag(f: _Fault) -> RunError:
 
 
 def _type(f: _Fault) -> RunError:
-    what = COLLECTIVES[f.here.kind] if 0 < f.here.kind < len(COLLECTIVES) else "a message"
+    what = _COLLECTIVES.get(f.here.kind, "a message")
     element, operation = _ELEMENTS.get(f.here.type), _OPERATIONS.get(f.here.extra >> 24)
     typed = element.label if element else f"number {f.here.type}, which is none"
     by = f" by {operation}" if operation else ""

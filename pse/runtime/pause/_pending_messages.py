@@ -15,15 +15,14 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from pse.language.types import Element
+from pse._abi.elements import TYPE_CODES
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.checkpoint._manifest import Saved, letter_name, member_name
 from pse.runtime.checkpoint._reader import Reader
 from pse.runtime.plan._job import Job
-from pse.runtime.plan._tables import ELEMENT_CODES
 from pse.runtime.transport._termination import await_termination
 
-_TYPES = {code: np.dtype(e.value) for e, code in ELEMENT_CODES.items() if e is not Element.OBJECT}
+_TYPES = {code: np.dtype(name) for name, code in TYPE_CODES.items()}
 _BYTES = np.dtype(np.uint8)
 
 

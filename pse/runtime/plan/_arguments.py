@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
+from pse._abi.elements import ELEMENT_CODES
 from pse.language.check import Argument, CallSite, Output
 from pse.language.types import Direction, Element, Expression, Parameter, Text, Type, evaluate, names_in
 from pse.runtime.distribution._strided_copies import MAX_DIMS, Move, between, extents
@@ -12,7 +13,7 @@ from pse.runtime.plan._communicators import Communicator, members
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._shapes import Shapes, element_of
 from pse.runtime.plan._slots import Slots
-from pse.runtime.plan._tables import ELEMENT_CODES, ArgumentKind, Tables, itemsize
+from pse.runtime.plan._tables import ArgumentKind, Tables, itemsize
 
 # For a MAKE argument: parts, bytes and offset of the block that the partitions share; none.
 _NO_SHARED_HOME = (0, 0, 0)

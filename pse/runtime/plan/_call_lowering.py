@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from pse._abi.coven import Reduction
 from pse.errors import ProgramError
 from pse.language.check import CallSite, ModuleReference, Output
 from pse.language.types import Type
@@ -24,7 +25,7 @@ from pse.runtime.plan._partition_sets import Regions
 from pse.runtime.plan._position import Here
 from pse.runtime.plan._shapes import Shapes
 from pse.runtime.plan._slots import Slots
-from pse.runtime.plan._tables import COMBINATIONS, CallKind, Operation, Tables
+from pse.runtime.plan._tables import CallKind, Operation, Tables
 
 
 class CallLowering:
@@ -271,7 +272,7 @@ class CallLowering:
         gathered = f"%contributions{site.id}.{output.reduction.target}"
         pieces = self.job.pieces(output.type) if site.parallel else 1
         self.expect(gathered, contribution, 1 + len(trees.below(place or 0, pieces)), place)
-        combination = COMBINATIONS[output.reduction.operation]
+        combination = Reduction[output.reduction.operation.upper()]
         engine = Engine(source=gathered, target=target, combination=combination, silent=True)
         first = self.arguments.count()
         self.call(site, CallKind.COMBINE, first, pushes, [gathered, *releases], engine)

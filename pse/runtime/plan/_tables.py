@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from pse.language.types import Apply, Binary, Element, Expression, Name, Number, Unary
+from pse._abi.elements import ELEMENT_CODES, Element
+from pse.language.types import Apply, Binary, Expression, Name, Number, Unary
 from pse.runtime._sequencer import Plan
 from pse.runtime.distribution._strided_copies import MAX_DIMS, Move, strides
 
@@ -90,14 +91,6 @@ class CallKind(enum.IntEnum):
 
 NO_LOAD = 0xFFFFFFFF
 """Where a fiber's CPU time is counted that belongs to no partition."""
-
-COMBINATIONS = {"sum": 0, "prod": 1, "min": 2, "max": 3, "all": 4, "any": 5}
-
-# Codes of enum pse_dtype.
-ELEMENT_CODES = {
-    Element.I32: 1, Element.I64: 2, Element.F32: 3, Element.F64: 4, Element.C64: 5, Element.C128: 6,
-    Element.U8: 7, Element.U16: 8, Element.BOOL: 9, Element.OBJECT: 10,
-}  # fmt: skip
 
 _INTEGER, _REAL, _SLOT, EXTENT = range(4)
 _UNARY = {"-": 4, "not": 5}

@@ -15,9 +15,10 @@ from typing import NoReturn
 import numpy as np
 from mpi4py import MPI
 
+from pse._abi.waiting import RankState
 from pse.errors import RunError
 from pse.runtime import _faults
-from pse.runtime._channel import FAILED, Board
+from pse.runtime._channel import Board
 from pse.runtime.request._request import Prepared
 from pse.runtime.supervise._error_format import error_text, exit_code
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
@@ -113,7 +114,7 @@ class Node:
     def _leave(self, code: int) -> NoReturn:
         """End without MPI_Finalize, which would wait for the others; they end because this rank does."""
         sys.stdout.flush()
-        self.board.set_state(self.rank, FAILED)
+        self.board.set_state(self.rank, RankState.FAILED)
         if len(set(self.nodes)) > 1 and proxy_descriptor() < 0:
             self.comm.Abort(code)
         _faults.leave(code)

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from mpi4py import MPI
 
+from pse._abi.waiting import RankState
 from pse.memory import Arena, ArenaStatistics
 from pse.modules import load_module
 from pse.runtime import _sequencer as codes
-from pse.runtime._channel import DONE, RUNNING, Board
+from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.distribution._load_balancer import Moves
 from pse.runtime.faults import _failures as failures, _partition_errors as mailfaults
@@ -112,7 +113,7 @@ def run_rank(
     peers = MpiPeers(comm, board, transport)
     moving = Rebalancing(rank, job, peers, again) if job.balance else None
     loop = _Loop(begin, peers, arena, checkpoints, moving)
-    board.set_state(rank, RUNNING)
+    board.set_state(rank, RankState.RUNNING)
     if recorder:
         _record_ready(comm, job, recorder)
     loop.run()
@@ -123,7 +124,7 @@ def run_rank(
         checkpoints.finish()
     if recorder:
         _record_done(comm, job, recorder)
-    board.set_state(rank, DONE)
+    board.set_state(rank, RankState.DONE)
     used, moves = arena.statistics() if arena else None, moving.moves if moving else None
     if recorder:
         recorder.record(EventType.PHASE, a=Phase.END)

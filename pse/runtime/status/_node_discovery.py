@@ -13,8 +13,9 @@ import os
 import time
 from collections.abc import Iterator
 
+from pse._abi.waiting import RankState
 from pse.memory import Arena, ArenaError, ArenaStatistics
-from pse.runtime._channel import ABSENT, DONE, Board
+from pse.runtime._channel import Board
 from pse.runtime.supervise._processes import descendants
 
 LOOK_INTERVAL = 1.0
@@ -35,14 +36,14 @@ class SeenNode:
     def update(self) -> None:
         """Find out which ranks the node has."""
         slots = ((rank, self.board.slot(rank)) for rank in range(self.board.ranks))
-        self.ranks = tuple(rank for rank, slot in slots if slot["state"] != ABSENT and slot["pid"])
+        self.ranks = tuple(rank for rank, slot in slots if slot["state"] != RankState.ABSENT and slot["pid"])
 
     def find_arena(self) -> None:
         """Map the arena, where a rank has one open."""
         if self._arena is not None:
             return
         for slot in map(self.board.slot, self.ranks):
-            for descriptor in _memory_files(slot["pid"], _ARENA) if slot["state"] < DONE else ():
+            for descriptor in _memory_files(slot["pid"], _ARENA) if slot["state"] < RankState.DONE else ():
                 with contextlib.suppress(ArenaError, OSError):
                     self._arena = Arena.attach(slot["pid"], descriptor)
                     return

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from pse._abi.waiting import RANK_TEXTS, RankState
 from pse.program import ThreadKey
-from pse.runtime._channel import ABSENT, DONE, LEFT, RUNNING, STATES, Board
+from pse.runtime._channel import Board
 from pse.runtime.plan._edges import Edge, Role, number_edges
 from pse.runtime.request._request import Prepared
 from pse.runtime.status._loop_progress import LoopCounts
@@ -29,7 +30,7 @@ HIDDEN_PATIENCE = 2.0
 BEGIN_PATIENCE = 10.0
 """Seconds in which some rank is expected to begin, where ranks may be on other machines."""
 
-_OWN_WORDS = {ABSENT: "starting", RUNNING: "between calls"}
+_OWN_WORDS: dict[int, str] = {RankState.ABSENT: "starting", RankState.RUNNING: "between calls"}
 
 SHARE_INTERVAL = 1.0
 """Seconds over which shares are taken."""
@@ -311,19 +312,19 @@ def site_state(calls: int, running: int, slots: Sequence[Slot]) -> str:
     if running:
         return f"running on {running} of {len(slots)}" if len(slots) > 1 else "running"
     states = {slot["state"] for slot in slots}
-    if states <= {DONE, LEFT}:
+    if states <= {RankState.DONE, RankState.LEFT}:
         return "done"
     if calls == 0:
-        return "starting" if states <= {ABSENT} else "to come"
-    if RUNNING in states:
+        return "starting" if states <= {RankState.ABSENT} else "to come"
+    if RankState.RUNNING in states:
         return "between calls"
-    return STATES[states.pop()] if len(states) == 1 else "waiting"
+    return RANK_TEXTS[states.pop()] if len(states) == 1 else "waiting"
 
 
 def _slot_state(slot: Slot) -> str:
     if slot["site"] is not None:
         return "in a module"
-    return _OWN_WORDS.get(slot["state"], STATES[slot["state"]])
+    return _OWN_WORDS.get(slot["state"], RANK_TEXTS[slot["state"]])
 
 
 def thread_state(slots: Sequence[Slot]) -> str:

@@ -10,8 +10,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pse._abi.waiting import RankState
 from pse.runtime import _faults
-from pse.runtime._channel import DONE, FAILED, LEFT, Board
+from pse.runtime._channel import Board
 
 RANK_FAILED = 3
 """Exit code of a run in which a module or rank failed."""
@@ -59,11 +60,11 @@ def judge(board: Board, suspect: Suspect, sites: Sequence[str]) -> Verdict | Non
         None if all is in order.
     """
     slot, status = board.slot(suspect.rank), suspect.status()
-    if slot["state"] == LEFT:
+    if slot["state"] == RankState.LEFT:
         return None
-    if slot["state"] == DONE and (status is None or os.WIFEXITED(status)):
+    if slot["state"] == RankState.DONE and (status is None or os.WIFEXITED(status)):
         return Verdict(f"error: {suspect.who} ended before it had left MPI, so that others wait\n{_EXIT}")
-    if slot["state"] == FAILED:
+    if slot["state"] == RankState.FAILED:
         return Verdict("")
     site = None if slot["site"] is None else sites[slot["site"]]
     return Verdict(_faults.describe_death(board, suspect.rank, suspect.who, status, site))

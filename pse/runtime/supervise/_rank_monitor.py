@@ -14,7 +14,8 @@ import signal
 import socket
 import time
 
-from pse.runtime._channel import ABSENT, Board
+from pse._abi.waiting import RankState
+from pse.runtime._channel import Board
 from pse.runtime.request._request import Prepared
 from pse.runtime.supervise._exit_diagnosis import Suspect, Verdict, judge
 from pse.runtime.supervise._launcher_records import Records
@@ -133,7 +134,7 @@ class RankWatch:
         self._selector.unregister(process.pidfd)
         who = self.prepared.who(process.rank, socket.gethostname(), process.pid)
         suspect = Suspect(process.rank, process.pid, process.pidfd, who)
-        if self.board.slot(process.rank)["state"] != ABSENT:
+        if self.board.slot(process.rank)["state"] != RankState.ABSENT:
             verdict = judge(self.board, suspect, self._sites)
             return verdict and (self.told() or verdict)
         status = suspect.status()
@@ -150,12 +151,12 @@ class RankWatch:
     @property
     def all_begun(self) -> bool:
         """Whether every rank has come as far as its place on the board."""
-        return all(self.board.slot(rank)["state"] != ABSENT for rank in range(self.prepared.ranks))
+        return all(self.board.slot(rank)["state"] != RankState.ABSENT for rank in range(self.prepared.ranks))
 
     @property
     def any_begun(self) -> bool:
         """Whether some rank has."""
-        return any(self.board.slot(rank)["state"] != ABSENT for rank in range(self.prepared.ranks))
+        return any(self.board.slot(rank)["state"] != RankState.ABSENT for rank in range(self.prepared.ranks))
 
     def told(self, patience: float = 0.0) -> Verdict | None:
         """Give what a rank said about the failure, waiting for it at most so many seconds."""

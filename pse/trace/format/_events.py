@@ -1,6 +1,6 @@
 """The trace format for Python: dtypes of a record and of a file's header, event types, codes.
 
-Made from cext/recorder/events.def by cext/recorder/generate.py: change the table, not this file.
+Made from cext/abi/events.def by cext/abi/generate.py: change the table, not this file.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from enum import IntEnum, IntFlag
 
 import numpy as np
 
+from pse._abi.waiting import WaitReason as WaitReason
+
 SCHEMA_VERSION = 1
 NONE = 0xFFFFFFFF  # No rank, site, edge, loop, partition.
 
+# The record: 48 bytes.
 EVENT_DTYPE = np.dtype(
     [
         ("time", "<u8"),  # when it happened, ns of the header's clock
@@ -25,6 +28,7 @@ EVENT_DTYPE = np.dtype(
     ]
 )
 
+# The header: the first page of a file; what is not named here is zero.
 HEADER_DTYPE = np.dtype(
     [
         ("magic", "S8"),  # PSETRACE
@@ -143,20 +147,6 @@ class MemoryFlag(IntFlag):
 
     LOCAL = 1  # this process's own memory, not the node's arena
     RECYCLED = 2  # warm memory that was used before
-
-
-class WaitReason(IntEnum):
-    """Flags of WAIT_BEGIN and WAIT_END."""
-
-    INPUT = 1  # for a tag that another rank defines
-    EXCLUSIVE = 2  # for the other readers of a tag that is to be written in place
-    SPACE = 3  # for room in the arena
-    CREDIT = 4  # for room in a bounded queue
-    REMOTE = 5  # for a transfer between nodes to complete
-    ORDER = 6  # for its turn in the common order of collective calls
-    ITERATION = 8  # for an earlier iteration of an inflight loop to complete on all ranks
-    PARTITIONS = 9  # for messages among partitions
-    START = 7  # for the other ranks at start or end of the run
 
 
 class SendMode(IntEnum):

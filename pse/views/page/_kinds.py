@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pse._abi.waiting import WAIT_TEXTS
 from pse.trace import NONE, Trace, WaitReason
 from pse.trace.format import Array
 from pse.trace.query import Names
@@ -14,17 +15,6 @@ from pse.views.core._colours import OTHER, Style, module_styles, routine_family,
 from pse.views.core._palette import ink
 
 HATCHES = ("", "..", "oo", "**")
-REASONS = {
-    WaitReason.INPUT: "for a tag that another rank defines",
-    WaitReason.EXCLUSIVE: "for the other readers of a tag that is to be written in place",
-    WaitReason.SPACE: "for room in the arena",
-    WaitReason.CREDIT: "for room in a bounded queue",
-    WaitReason.REMOTE: "for a transfer between nodes",
-    WaitReason.ORDER: "for its turn in the common order of collective calls",
-    WaitReason.ITERATION: "for an earlier iteration to complete on all ranks",
-    WaitReason.PARTITIONS: "for messages among partitions",
-    WaitReason.START: "for the other ranks, at start or end",
-}
 
 
 class Kinds:
@@ -112,7 +102,7 @@ class Kinds:
         group = self._group("wait", name, name, Style(self._waits.get(name, OTHER)))
         _, label, place = self._names.site(site)
         tag = self._names.tag(edge) if edge != NONE else ""
-        words = REASONS.get(WaitReason(reason), "") if reason in WaitReason.__members__.values() else ""
+        words = WAIT_TEXTS.get(WaitReason(reason), "") if reason in WaitReason.__members__.values() else ""
         call = _with_line(label, place) if site != NONE else ""
         return self._kind(
             "wait", group, f"wait: {name}", module=self._names.module(site), place=place, tag=tag, tags=tag,

@@ -1,4 +1,4 @@
-/* The tool `trace`: what a rank does in MPI, as events of the one schema of pse (cext/recorder/events.def).
+/* The tool `trace`: what a rank does in MPI, as events of the one schema of pse (cext/abi/events.def).
  *
  * It writes DIRECTORY/rank-RRRRR.mpi.events, beside the file of the runtime if there is one: pse.trace reads
  * both as one.  Wrappers come from trace.def.

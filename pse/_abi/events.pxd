@@ -1,7 +1,37 @@
-# Constants of recorder.h, made from cext/recorder/events.def by cext/recorder/generate.py.
+# Made from cext/abi/events.def by cext/abi/generate.py: change the table, not this file.
 
-cdef extern from "recorder.h":
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+
+cdef extern from "abi_events.h" nogil:
+    ctypedef struct pse_event:
+        uint64_t time
+        uint16_t type
+        uint16_t flags
+        uint32_t site
+        uint64_t tph
+        uint64_t a
+        uint64_t b
+        uint64_t c
+
+    ctypedef struct pse_trace_header:
+        char magic[8]
+        uint32_t version
+        uint32_t byte_order
+        uint32_t header_size
+        uint32_t record_size
+        uint32_t rank
+        uint32_t pid
+        uint32_t clock_id
+        uint32_t state
+        uint64_t records
+        int64_t start_real
+        uint64_t start_clock
+        int32_t error
+        uint32_t reserved
+        char host[256]
+
     enum:
+        PSE_TRACE_VERSION
         PSE_NONE
         PSE_EVENT_PHASE
         PSE_EVENT_CLOCK_SYNC
@@ -62,15 +92,6 @@ cdef extern from "recorder.h":
         PSE_MESSAGE_COLLECTIVE
         PSE_MEMORY_LOCAL
         PSE_MEMORY_RECYCLED
-        PSE_WAIT_INPUT
-        PSE_WAIT_EXCLUSIVE
-        PSE_WAIT_SPACE
-        PSE_WAIT_CREDIT
-        PSE_WAIT_REMOTE
-        PSE_WAIT_ORDER
-        PSE_WAIT_ITERATION
-        PSE_WAIT_PARTITIONS
-        PSE_WAIT_START
         PSE_SEND_MODE_STANDARD
         PSE_SEND_MODE_SYNCHRONOUS
         PSE_SEND_MODE_BUFFERED

@@ -1,0 +1,80 @@
+/* Made from cext/abi/waiting.def by cext/abi/generate.py: change the table, not this file. */
+/* clang-format off */
+#ifndef PSE_ABI_WAITING_H
+#define PSE_ABI_WAITING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Flags of WAIT_BEGIN and WAIT_END. */
+enum pse_wait_reason {
+    PSE_WAIT_INPUT = 1, /* for a tag that another rank defines */
+    PSE_WAIT_EXCLUSIVE = 2, /* for the other readers of a tag that is to be written in place */
+    PSE_WAIT_SPACE = 3, /* for room in the arena */
+    PSE_WAIT_CREDIT = 4, /* for room in a bounded queue */
+    PSE_WAIT_REMOTE = 5, /* for a transfer between nodes to complete */
+    PSE_WAIT_ORDER = 6, /* for its turn in the common order of collective calls */
+    PSE_WAIT_START = 7, /* for the other ranks at start or end of the run */
+    PSE_WAIT_ITERATION = 8, /* for an earlier iteration of an inflight loop to complete on all ranks */
+    PSE_WAIT_PARTITIONS = 9, /* for messages among partitions */
+};
+#define PSE_WAIT_TEXTS(X) \
+    X(PSE_WAIT_INPUT, 1, "for a tag that another rank defines") \
+    X(PSE_WAIT_EXCLUSIVE, 2, "for the other readers of a tag that is to be written in place") \
+    X(PSE_WAIT_SPACE, 3, "for room in the arena") \
+    X(PSE_WAIT_CREDIT, 4, "for room in a bounded queue") \
+    X(PSE_WAIT_REMOTE, 5, "for a transfer between nodes to complete") \
+    X(PSE_WAIT_ORDER, 6, "for its turn in the common order of collective calls") \
+    X(PSE_WAIT_START, 7, "for the other ranks at start or end of the run") \
+    X(PSE_WAIT_ITERATION, 8, "for an earlier iteration of an inflight loop to complete on all ranks") \
+    X(PSE_WAIT_PARTITIONS, 9, "for messages among partitions")
+
+/* Bits for the reasons: what a rank's blocked TPHs wait for, so that others ring when it comes. */
+enum pse_want {
+    PSE_WANT_INPUT = 2,
+    PSE_WANT_EXCLUSIVE = 4,
+    PSE_WANT_SPACE = 8,
+    PSE_WANT_CREDIT = 16,
+    PSE_WANT_REMOTE = 32,
+    PSE_WANT_ORDER = 64,
+    PSE_WANT_START = 128,
+    PSE_WANT_ITERATION = 256,
+    PSE_WANT_PARTITIONS = 512,
+};
+
+/* What a rank is doing, on the node's board. */
+enum pse_rank_state {
+    PSE_RANK_ABSENT = 0, /* absent */
+    PSE_RANK_STARTING = 1, /* starting */
+    PSE_RANK_RUNNING = 2, /* running */
+    PSE_RANK_WAIT_INPUT = 3, /* waiting for input */
+    PSE_RANK_WAIT_EXCLUSIVE = 4, /* waiting for other readers */
+    PSE_RANK_WAIT_SPACE = 5, /* waiting for shared memory */
+    PSE_RANK_WAIT_CREDIT = 6, /* waiting for a place in a queue */
+    PSE_RANK_WAIT_REMOTE = 7, /* waiting for a transfer between nodes */
+    PSE_RANK_WAIT_ORDER = 8, /* waiting for its turn in a collective call */
+    PSE_RANK_WAIT_START = 9, /* waiting for other ranks */
+    PSE_RANK_WAIT_ITERATION = 10, /* waiting for an earlier iteration */
+    PSE_RANK_WAIT_PARTITIONS = 11, /* waiting for other partitions */
+    PSE_RANK_DONE = 32, /* done */
+    PSE_RANK_FAILED = 33, /* failed */
+    PSE_RANK_LEFT = 34, /* gone */
+};
+#define PSE_RANK_TEXTS(X) \
+    X(PSE_RANK_ABSENT, 0, "absent") \
+    X(PSE_RANK_STARTING, 1, "starting") \
+    X(PSE_RANK_RUNNING, 2, "running") \
+    X(PSE_RANK_WAIT_INPUT, 3, "waiting for input") \
+    X(PSE_RANK_WAIT_EXCLUSIVE, 4, "waiting for other readers") \
+    X(PSE_RANK_WAIT_SPACE, 5, "waiting for shared memory") \
+    X(PSE_RANK_WAIT_CREDIT, 6, "waiting for a place in a queue") \
+    X(PSE_RANK_WAIT_REMOTE, 7, "waiting for a transfer between nodes") \
+    X(PSE_RANK_WAIT_ORDER, 8, "waiting for its turn in a collective call") \
+    X(PSE_RANK_WAIT_START, 9, "waiting for other ranks") \
+    X(PSE_RANK_WAIT_ITERATION, 10, "waiting for an earlier iteration") \
+    X(PSE_RANK_WAIT_PARTITIONS, 11, "waiting for other partitions") \
+    X(PSE_RANK_DONE, 32, "done") \
+    X(PSE_RANK_FAILED, 33, "failed") \
+    X(PSE_RANK_LEFT, 34, "gone")
+
+#endif
