@@ -27,18 +27,18 @@ def command() -> None:
 @click.argument("words", metavar="-- COMMAND…", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(configuration: str, mpi: str | None, words: tuple[str, ...]) -> None:
     """Run a command, usually mpiexec, with the stack of tools under its MPI programs."""
-    from pse.toolstack import _stack as stack
+    from pse.toolstack import environment, execute
 
-    stack.replace(words, stack.environment(configuration, _chosen(mpi, words)))
+    execute(words, environment(configuration, _chosen(mpi, words)))
 
 
 @command.command("list")
 def list_tools() -> None:
     """List the tools that a configuration can name."""
-    from pse.toolstack import _stack as stack
+    from pse.toolstack import available
 
     table = _table("tool", "wraps", "file")
-    for name, path, wrapped in stack.available():
+    for name, path, wrapped in available():
         table.add_row(name, f"{wrapped} routines", str(path))
     _print(table)
 
@@ -48,9 +48,9 @@ def list_tools() -> None:
 @_MPI
 def check(configuration: str, mpi: str | None) -> None:
     """Load the tools of a configuration as a run would, and let them start; run no program."""
-    from pse.toolstack import _stack as stack
+    from pse.toolstack import describe
 
-    tools, words = stack.describe(configuration, _chosen(mpi))
+    tools, words = describe(configuration, _chosen(mpi))
     click.echo(words, nl=False, err=True)
     table = _table("tool", "line", "wraps", "file")
     for tool in tools:
@@ -63,9 +63,9 @@ def check(configuration: str, mpi: str | None) -> None:
 @_MPI
 def show(configuration: str, mpi: str | None) -> None:
     """Show what each tool of a configuration wraps and publishes, from the program down."""
-    from pse.toolstack import _stack as stack
+    from pse.toolstack import describe
 
-    tools, words = stack.describe(configuration, _chosen(mpi))
+    tools, words = describe(configuration, _chosen(mpi))
     click.echo(words, nl=False, err=True)
     for tool in tools:
         click.echo(f"{tool.name}  ({tool.path})")
@@ -89,7 +89,7 @@ def library(mpi: str | None) -> None:
 @click.argument("out", type=click.Path(path_type=Path))
 def adopt(rewrite: bool, tool: Path, out: Path) -> None:
     """Write a copy OUT of TOOL that can only run in a stack (tools run in one as they are, too)."""
-    from pse.toolstack import rewrite as rewritten
+    from pse.toolstack import adopt as rewritten
 
     click.echo(f"{out}: {rewritten(tool, out)} imports renamed from PMPI_ to XMPI_")
 

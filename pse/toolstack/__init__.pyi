@@ -1,5 +1,14 @@
-from ._adopt import rewrite as rewrite
-from ._library import library as library
+from ._adopt import adopt as adopt
+from ._coopwait import Coopwait as Coopwait
+from ._library import INCLUDE as INCLUDE, library as library
 from ._mpi import Mpi as Mpi, find_mpi as find_mpi
-from ._stack import CONFIGURATION as CONFIGURATION, attach as attach, environment as environment
-from ._waiting import Coopwait as Coopwait
+from ._python_tools import Ring as Ring, Tool as Tool
+from ._stack import (
+    CONFIGURATION as CONFIGURATION,
+    LoadedTool as LoadedTool,
+    attach as attach,
+    available as available,
+    describe as describe,
+    environment as environment,
+    execute as execute,
+)

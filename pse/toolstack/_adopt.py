@@ -17,13 +17,25 @@ from pse.toolstack import _elf as elf
 _WEAK = 2
 
 
-def rewrite(tool: Path, out: Path) -> int:
-    """Write a copy of a tool that imports XMPI_x in place of PMPI_x; say how many imports were changed.
+def adopt(tool: Path, out: Path) -> int:
+    """Write a copy of a tool that imports XMPI_x in place of PMPI_x.
+
+    Parameters
+    ----------
+    tool : path
+        The tool's shared object, which is not changed.
+    out : path
+        The file to write.
+
+    Returns
+    -------
+    int
+        How many imports were renamed.
 
     Raises
     ------
     UsageError
-        If it imports none, or defines PMPI_x itself.
+        If the tool imports no PMPI_x or defines one itself, or if the copy can't be written.
     """
     symbols = [symbol for symbol in elf.read(tool).symbols if symbol.name.startswith("PMPI_")]
     if own := [symbol.name for symbol in symbols if symbol.defined]:

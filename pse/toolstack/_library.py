@@ -20,10 +20,8 @@ from pse._cache import directory
 from pse.errors import RunError, UsageError
 from pse.modules.build import find_compiler
 from pse.toolstack import _elf as elf, _shims as shims, _shipped as shipped, _stubs as stubs
-from pse.toolstack._mpi import Mpi, find_mpi
+from pse.toolstack._mpi import Mpi
 from pse.toolstack._mpi_header import HeaderError, abi_options, read
-
-__all__ = ["INCLUDE", "SHIPPED", "Mpi", "find_mpi", "library"]
 
 _HERE = Path(__file__).parent
 INCLUDE = _HERE / "include"
@@ -40,6 +38,16 @@ _FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-Wno-deprecated-declarations
 @functools.cache
 def library(mpi: Mpi) -> Path:
     """Give the object that is preloaded for an MPI library; link it if it isn't in the cache.
+
+    Parameters
+    ----------
+    mpi : Mpi
+        The library that the program will load.
+
+    Returns
+    -------
+    path
+        The object, for ``LD_PRELOAD``.
 
     Raises
     ------
@@ -91,7 +99,10 @@ def _library(mpi: Mpi) -> Path:
             written = shims.text(read(mpi.include / "mpi.h", compiler.command, options), names)
             return _linked(sources | {"shims.c": written}, mpi, [*options, str(_SHIMS / "shims_mpi.c")])
         except (HeaderError, _NotLinkedError) as error:
-            warnings.warn(f"tools that know no large counts will not see them: {error}", stacklevel=3)
+            warnings.warn(
+                f"tools that wrap MPI_Send, but not MPI_Send_c, will not see calls of MPI_Send_c: {error}",
+                stacklevel=3,
+            )
     return _linked(sources, mpi)
 
 

@@ -29,14 +29,33 @@ _LAUNCHERS = ("mpiexec", "mpirun", "prterun", "orterun")
 
 @dataclass(frozen=True)
 class Mpi:
-    """An MPI library, and the directory of its ``mpi.h`` (None: not found)."""
+    """An MPI library and its header.
+
+    Parameters
+    ----------
+    path : path
+        The library's file.
+    include : path, optional
+        The directory of its ``mpi.h``; None if it was not found.
+    """
 
     path: Path
     include: Path | None = None
 
     @classmethod
     def at(cls, path: Path) -> Mpi:
-        """Take a library and look for its header."""
+        """Take a library and look for its header.
+
+        Parameters
+        ----------
+        path : path
+            The library's file.
+
+        Returns
+        -------
+        Mpi
+            With ``include`` None if no ``mpi.h`` is near the library.
+        """
         return cls(path, next(_headers(path), None))
 
     @property
@@ -53,6 +72,16 @@ def find_mpi(command: Sequence[str] = ()) -> Mpi:
 
     A program that is linked with MPI says it itself; otherwise it is the library beside the command's
     mpiexec, beside this Python's, or beside the one on PATH.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The words of the command line.
+
+    Returns
+    -------
+    Mpi
+        The library, with its header if there is one.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """A stack seen from Python: what starts a command with one, what is in one, attaching one to this process.
 
-The C library does the work and reads the configuration; it is asked through the doors of attach.c
-(cext/toolstack).  What is wrong with a configuration is a `UsageError` here, before anything starts.
+The C library does the work and reads the configuration; it is asked through the functions of
+cext/toolstack/core/attach.c.  What is wrong with a configuration is a `UsageError` here, before anything
+starts.
 """
 
 from __future__ import annotations
@@ -30,8 +31,22 @@ _DESCRIBE = (
 
 
 @dataclass(frozen=True)
-class Tool:
-    """One layer of a stack, as it was loaded."""
+class LoadedTool:
+    """One layer of a stack, as it was loaded.
+
+    Parameters
+    ----------
+    name : str
+        The instance's name in the configuration.
+    line : int
+        The line of its ``module`` there.
+    path : str
+        The file that was loaded.
+    routines : tuple of str
+        The MPI routines that it wraps.
+    services : tuple of (str, str)
+        Name and signature of what it publishes for other tools.
+    """
 
     name: str
     line: int
@@ -42,6 +57,18 @@ class Tool:
 
 def environment(configuration: str, mpi: Mpi) -> dict[str, str]:
     """Give the variables with which an MPI program runs under a stack.
+
+    Parameters
+    ----------
+    configuration : str
+        The configuration's path.
+    mpi : Mpi
+        The MPI library that the program will load.
+
+    Returns
+    -------
+    dict
+        ``PSE_TOOLS`` and ``LD_PRELOAD``, the latter with what is preloaded already.
 
     Raises
     ------
@@ -57,13 +84,13 @@ def environment(configuration: str, mpi: Mpi) -> dict[str, str]:
 
 def verify(file: str, made: Path) -> None:
     """Look at a configuration and its tools' files, without running any tool."""
-    door = ctypes.CDLL(str(made)).pse_toolstack_verify
-    door.restype = ctypes.c_char_p
-    if wrong := door(os.fsencode(file)):
+    check = ctypes.CDLL(str(made)).pse_toolstack_verify
+    check.restype = ctypes.c_char_p
+    if wrong := check(os.fsencode(file)):
         raise UsageError(os.fsdecode(wrong))
 
 
-def describe(configuration: str, mpi: Mpi) -> tuple[list[Tool], str]:
+def describe(configuration: str, mpi: Mpi) -> tuple[list[LoadedTool], str]:
     """Load and start a configuration's tools in a process of their own.
 
     Returns
@@ -95,16 +122,22 @@ def describe(configuration: str, mpi: Mpi) -> tuple[list[Tool], str]:
     return list(_tools(done.stdout.decode(errors="replace"))), words
 
 
-def _tools(text: str) -> Iterator[Tool]:
+def _tools(text: str) -> Iterator[LoadedTool]:
     for part in text.split("tool\t")[1:]:
         (name, line, path), *rows = (row.split("\t") for row in part.splitlines())
         routines = tuple(row[1] for row in rows if row[0] == "wraps")
         services = tuple((row[1], row[2]) for row in rows if row[0] == "service")
-        yield Tool(name, int(line), path, routines, services)
+        yield LoadedTool(name, int(line), path, routines, services)
 
 
 def available() -> Iterator[tuple[str, Path, int]]:
-    """Yield the tools on the search path, the first of each name: name, file, how many routines it wraps."""
+    """Yield the tools that a configuration can name, the first of each name on the search path.
+
+    Yields
+    ------
+    tuple of (str, path, int)
+        Name, file, and how many routines it wraps.
+    """
     seen: set[str] = set()
     for directory in [*filter(None, os.environ.get(SEARCH, "").split(":")), str(SHIPPED)]:
         for path in sorted(Path(directory).glob("*.so")):
@@ -140,13 +173,26 @@ def attach(configuration: str | os.PathLike[str]) -> bool:
     """
     file, made = os.path.abspath(configuration), library(loaded_mpi())
     verify(file, made)
-    door = ctypes.CDLL(str(made), mode=ctypes.RTLD_GLOBAL).pse_toolstack_attach
-    door.restype = ctypes.c_bool
-    return bool(door(os.fsencode(file)))
+    begin = ctypes.CDLL(str(made), mode=ctypes.RTLD_GLOBAL).pse_toolstack_attach
+    begin.restype = ctypes.c_bool
+    return bool(begin(os.fsencode(file)))
 
 
-def replace(command: Sequence[str], variables: dict[str, str]) -> None:
-    """Become a command, with more variables in its environment."""
+def execute(command: Sequence[str], variables: dict[str, str]) -> None:
+    """Replace this process by a command.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The program, looked for on PATH, and its arguments.
+    variables : dict
+        Variables to set in its environment.
+
+    Raises
+    ------
+    UsageError
+        If the program can't be started.
+    """
     try:
         os.execvpe(command[0], list(command), os.environ | variables)
     except OSError as error:

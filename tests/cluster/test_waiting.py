@@ -83,7 +83,7 @@ def test_where_a_node_cannot_have_it_the_run_goes_on_and_names_it(run, broken):
     said, err = run(3)
     assert all(naps < MANY for _, _, naps in said.values()), said
     assert "warning: modules wait in MPI by spinning, without the tool coopwait: on host n1: " in err
-    assert "tool `coopwait`: it is not an ELF file\n" in err
+    assert "tool `coopwait`: it is not a shared object (an ELF file)\n" in err
 
 
 def test_a_tool_that_crashes_on_one_node_ends_the_run_by_name(cluster, program, broken):

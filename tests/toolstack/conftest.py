@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from pse.errors import UsageError
-from pse.toolstack import _library as library
-from pse.toolstack._mpi import Mpi, find_mpi
+from pse.toolstack import Mpi, _library as library, find_mpi
 
 SOURCES = Path(__file__).parent / "sources"
 TOOLS = ("plain.c", "old.c", "looking.c", "others.c", "classy.cpp")

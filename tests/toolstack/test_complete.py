@@ -55,7 +55,7 @@ def counted(finished):
     return {name: number for name, number in total.items() if number}
 
 
-def test_before_init_and_after_finalize(count, stacked):
+def test_calls_before_init_and_after_finalize_are_counted(count, stacked):
     text = """
 import mpi4py
 mpi4py.rc.initialize = False
@@ -69,7 +69,7 @@ MPI.Get_library_version()
     assert counted(stacked(3, count, "-c", text)) == {"versions": 6}
 
 
-def test_a_session_without_init(count, stacked):
+def test_calls_in_a_session_without_init_are_counted(count, stacked):
     text = """
 import mpi4py
 mpi4py.rc.initialize = False
@@ -86,7 +86,7 @@ session.Finalize()
     assert counted(stacked(3, count, "-c", text)) == {"sends": 3, "sessions": 6}
 
 
-def test_the_tools_interface_of_mpi(count, stacked):
+def test_calls_of_mpi_t_are_counted(count, stacked):
     text = """
 import ctypes
 from mpi4py import MPI
@@ -158,7 +158,7 @@ int main(void)
 
 
 @pytest.mark.parametrize("filters", ["", "\ncommunicator nobody MPI_COMM_SELF", "\nuntil 1000"])
-def test_threads_do_not_meet_in_shims_and_gates(count, program, stacked_program, filters):
+def test_threads_do_not_disturb_each_other_in_shims_and_filters(count, program, stacked_program, filters):
     finished = stacked_program(1, count + filters, program("threads", THREADS, "-pthread"))
     assert counted(finished) == ({} if "nobody" in filters else {"sends": 8000})
 

@@ -54,24 +54,40 @@ def check(pse, tmp_path, shared_cache):
     ("text", "line", "words"),
     [
         ("module\n", 1, "expected: module NAME, module /path/to/tool.so, or either with `as INSTANCE`"),
-        ("# first\nargument a b\n", 2, "`argument` must follow the `module` that it is about"),
-        ("module {good}\nargument key\n", 2, "expected: argument KEY VALUE"),
-        ("module {good}\n argument a 1\n argument a 2\n", 3, "the argument `a` has been given already"),
+        ("# first\nargument a b\n", 2, "`argument` must come after the `module` line that it belongs to"),
+        ("module {good}\nargument key\n", 2, "`argument` needs a key and a value: argument KEY VALUE"),
+        ("module {good}\n argument a 1\n argument a 2\n", 3, "the argument `a` is given twice"),
         ("module {good}\nonly MPI_Sned\n", 2, "this MPI has no routine `MPI_Sned`"),
-        ("module {good}\nexcept\n", 2, "expected names of MPI routines"),
-        ("module {good}\nfrom soon\n", 2, "expected a number of seconds since the start, not `soon`"),
-        ("module {good}\nfrom 3\nuntil 2\n", 3, "the window is empty: from 3 until 2"),
-        ("module {good}\nsees-tools maybe\n", 2, "expected: sees-tools yes, or sees-tools no"),
+        ("module {good}\nexcept\n", 2, "names of MPI routines are missing, as in: only MPI_Send MPI_Recv"),
+        (
+            "module {good}\nfrom soon\n",
+            2,
+            "expected one number, of seconds since the first MPI call, not `soon`",
+        ),
+        (
+            "module {good}\nfrom 3\nuntil 2\n",
+            3,
+            "the tool would see no call: `until 2` is not later than `from 3`",
+        ),
+        ("module {good}\nsees-tools maybe\n", 2, "`sees-tools` is followed by either `yes` or `no`"),
         ("module {good} as x\nmodule {good} as x\n", 2, "the name `x` is taken by the module of line 1"),
-        ("modul {good}\n", 1, "unknown directive `modul`; there are module, argument"),
-        ('module "{good}\n', 1, 'a quotation has no end: "/'),
+        ("modul {good}\n", 1, "unknown directive `modul`: the directives are module, argument"),
+        ('module "{good}\n', 1, 'a quotation mark is not closed: "/'),
         (
             "module {good}\n\ncommunicato world\n",
             3,
-            "unknown directive `communicato`; there are module, argument",
+            "unknown directive `communicato`: the directives are module, argument",
         ),
-        ("module nosuchtool\n", 1, "no such tool `nosuchtool`; it is looked for in PSE_TOOLS_PATH and in"),
-        ("module ./nosuch.so\n", 1, "there is no file ./nosuch.so; a relative path begins where"),
+        (
+            "module nosuchtool\n",
+            1,
+            "there is no tool `nosuchtool` in the directories of PSE_TOOLS_PATH or in",
+        ),
+        (
+            "module ./nosuch.so\n",
+            1,
+            "there is no file ./nosuch.so (a relative path is relative to the configuration",
+        ),
         ("module /nowhere/tool.so\n", 1, "it can't be read: No such file or directory"),
     ],
 )
@@ -116,9 +132,9 @@ def broken(tool, good, tmp_path_factory) -> dict[str, Path]:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("text", "it is not an ELF file"),
+        ("text", "it is not a shared object (an ELF file)"),
         ("cut", "the file is damaged"),
-        ("machine", "it is built for RISC-V, this machine is "),
+        ("machine", "it is built for RISC-V, but this machine is "),
         (
             "open_mpi",
             "it is built for Open MPI's ABI (it needs libmpi.so.40), but the program's MPI is libmpi",
@@ -178,7 +194,7 @@ def test_a_job_ends_with_code_2_and_one_word(stacked, tool):
     done = stacked(3, "module nosuchtool\n", "-c", "from mpi4py import MPI; print('never')")
     assert done.code == 2
     assert done.out == ""
-    assert done.err.count("tools.conf:1: tool `nosuchtool`: no such tool `nosuchtool`") == 1
+    assert done.err.count("tools.conf:1: tool `nosuchtool`: there is no tool `nosuchtool`") == 1
 
 
 @pytest.mark.mpi
@@ -209,7 +225,7 @@ def test_tools_run_checks_before_it_starts_anything(pse, tmp_path, shared_cache)
     command = ("tools", "run", "-c", tmp_path / "conf", "--", "touch", tmp_path / "started")
     done = pse(*command, env={"PSE_CACHE": str(shared_cache)})
     assert done.code == 2
-    assert f"error: {tmp_path}/conf:1: tool `nosuchtool`: no such tool" in done.err
+    assert f"error: {tmp_path}/conf:1: tool `nosuchtool`: there is no tool" in done.err
     assert not (tmp_path / "started").exists()
 
 

@@ -5,8 +5,7 @@ import subprocess
 
 import pytest
 
-from pse.toolstack import _library as library
-from pse.toolstack._mpi import Mpi
+from pse.toolstack import Mpi, _library as library
 
 pytestmark = pytest.mark.mpi
 
@@ -117,7 +116,7 @@ def test_what_a_filtered_layer_sees(watch, stacked, filters, expected):
     assert seen(stacked(1, configuration, "-c", PROGRAM)) == expected
 
 
-def test_the_same_at_three_ranks(watch, stacked):
+def test_a_filtered_layer_sees_the_same_on_three_ranks(watch, stacked):
     assert seen(stacked(3, f"module {watch()}\ncommunicator other", "-c", PROGRAM)) == [*OTHER, *END]
 
 

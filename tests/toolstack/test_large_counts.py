@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pse.toolstack import _library as library, _mpi_header as mpi_header, _shims as shims
-from pse.toolstack._mpi import Mpi
+from pse.toolstack import Mpi, _library as library, _mpi_header as mpi_header, _shims as shims
 
 pytestmark = pytest.mark.mpi
 
@@ -101,7 +100,7 @@ def alltoallv(rank):
     ]
 
 
-def test_one_rank_too(tool, stacked):
+def test_a_tool_of_the_int_time_sees_mpi4py_on_one_rank(tool, stacked):
     assert told(stacked(1, f"module {old(tool)}", "-c", RING)) == ["0: old Alltoallv 1000100 0"]
 
 
@@ -256,7 +255,7 @@ def test_without_a_header_tools_see_what_they_wrap_and_no_more(tool, stacked_wit
 def test_without_a_header_a_communicator_is_refused(tool, stacked_without_header, tmp_path):
     finished = stacked_without_header(1, f"module {old(tool)}\n  communicator world", "-c", RING)
     assert finished.code == 2
-    line = f"{tmp_path / 'tools.conf'}:1: tool `…`: telling communicators apart needs the mpi.h of this MPI"
+    line = f"{tmp_path / 'tools.conf'}:1: tool `…`: `communicator` needs the mpi.h of this MPI library"
     assert all(part in finished.err for part in line.split("…"))
 
 
@@ -276,7 +275,7 @@ def test_with_a_header_of_no_use_the_stack_goes_on_with_one_warning(
     for path in mpi.include.glob("mpi*.h"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "mpi.h").write_bytes(header((mpi.include / "mpi.h").read_bytes()))
-    with pytest.warns(UserWarning, match="tools that know no large counts") as warned:
+    with pytest.warns(UserWarning, match="tools that wrap MPI_Send, but not MPI_Send_c") as warned:
         made = library.library(Mpi(mpi.path, tmp_path))
     assert made.exists()
     assert [reason in str(warning.message) for warning in warned] == [True]

@@ -17,7 +17,7 @@ def one(text):
     return header, prototype
 
 
-def test_the_example_in_the_docstring():
+def test_the_examples_in_docstrings_hold():
     assert doctest.testmod(mpi_header) == (0, 3)
 
 
@@ -45,7 +45,7 @@ def test_each_way_to_write_a_prototype(text, letters, names):
     assert [parameter.name for parameter in prototype.parameters] == names
 
 
-def test_what_parameters_mean():
+def test_communicators_requests_and_counts_are_found_among_parameters():
     _, alltoallv = one(
         "int MPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],"
         " MPI_Datatype sendtype, MPI_Comm comm, MPI_Request *request);"

@@ -1,4 +1,4 @@
-"""Bytes of a tool that ride along with messages: each arrives with its message, whatever way that takes."""
+"""Headers of tools on messages: each arrives with its message, whatever way that takes."""
 
 from collections import Counter
 from pathlib import Path
@@ -40,7 +40,7 @@ def check_clocks(lines, least) -> None:
 
 @pytest.mark.mpi
 @pytest.mark.parametrize("ranks", [3, 4])
-def test_clocks_ride_with_messages_of_c(ranks, lamport, clocks, program, stacked_program):
+def test_clocks_travel_with_messages_of_c(ranks, lamport, clocks, program, stacked_program):
     exchanges = program("exchanges", (SOURCES / "exchanges.c").read_text())
     done = stacked_program(ranks, f"module {lamport}\nmodule piggyback", exchanges)
     assert (done.code, done.err) == (0, "")
@@ -49,14 +49,14 @@ def test_clocks_ride_with_messages_of_c(ranks, lamport, clocks, program, stacked
 
 @pytest.mark.mpi
 @pytest.mark.parametrize("ranks", [3, 4])
-def test_clocks_ride_with_messages_of_mpi4py(ranks, lamport, clocks, stacked):
+def test_clocks_travel_with_messages_of_mpi4py(ranks, lamport, clocks, stacked):
     done = stacked(ranks, f"module {lamport}\nmodule piggyback", SOURCES / "exchanges.py")
     assert (done.code, done.err) == (0, "")
     check_clocks(clocks(), 32 * ranks)
 
 
 @pytest.mark.mpi
-def test_riders_get_along_with_waits_of_another_kind(lamport, clocks, program, stacked_program):
+def test_headers_travel_where_coopwait_makes_the_calls(lamport, clocks, program, stacked_program):
     exchanges = program("exchanges", (SOURCES / "exchanges.c").read_text())
     done = stacked_program(3, f"module {lamport}\nmodule piggyback\nmodule coopwait", exchanges)
     assert (done.code, done.err) == (0, "")

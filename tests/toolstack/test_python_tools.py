@@ -9,7 +9,7 @@ import sys
 import numpy as np
 from mpi4py import MPI
 from pse.errors import UsageError
-from pse.toolstack._python import Ring, Tool
+from pse.toolstack import Ring, Tool
 world = MPI.COMM_WORLD
 rank, size = world.rank, world.size
 def say(*words):
@@ -199,7 +199,7 @@ world.Dup().Free()
     assert good(python(3, text)) == ["freed"] * 3
 
 
-def test_calls_from_several_threads(python):
+def test_a_method_takes_calls_from_several_threads(python):
     text = """
 import threading
 class Tags(Tool):

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from pse.toolstack._library import INCLUDE
+from pse.toolstack import INCLUDE
 
 HEAD = """
 #include <mpi.h>
@@ -95,7 +95,7 @@ def test_a_cycle_of_services_is_named(check):
 
 
 @pytest.mark.mpi
-def test_arguments_storage_and_rings(tool, stacked):
+def test_a_tool_uses_arguments_storage_and_rings(tool, stacked):
     emitter = tool(
         "emitter",
         HEAD

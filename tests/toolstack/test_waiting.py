@@ -55,7 +55,7 @@ def test_calls_go_through_the_tools_once_the_stack_is_engaged(mpiexec, preload, 
         ("modul count", "`modul`"),
         ("module nowhere", "tool `nowhere`"),
         ("module ./cut.so", "tool `cut`: the file is damaged: parts of it are missing"),
-        ("module ./text.so", "tool `text`: it is not an ELF file"),
+        ("module ./text.so", "tool `text`: it is not a shared object (an ELF file)"),
     ],
 )
 def test_a_stack_that_cannot_be_says_why_and_the_program_goes_on(
@@ -78,7 +78,8 @@ def test_a_library_that_others_would_find_first_is_a_reason(preload, mpi, tmp_pa
     environment = os.environ | {"LD_PRELOAD": str(mpi.path)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "leave that out of LD_PRELOAD" in done.stdout
+    assert "the MPI library is loaded before the tool stack" in done.stdout
+    assert "leave the library out of LD_PRELOAD" in done.stdout
 
 
 def test_a_file_that_is_cut_short_is_not_whole(preload, tmp_path):

@@ -125,7 +125,9 @@ static bool comes_first(void)
 PSE_EXPORT const char *pse_toolstack_prepare(const char *configuration)
 {
     if (!comes_first())
-        return "the process has its MPI library before it: leave that out of LD_PRELOAD";
+        return "the MPI library is loaded before the tool stack, which can't take its place then: leave the "
+               "library out of "
+               "LD_PRELOAD";
     comes_late();
     const char *why = pse_toolstack_begin_held(configuration);
     return why || rebind_program() ? why : "the program's imports can't be made writable";

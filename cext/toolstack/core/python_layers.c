@@ -1,5 +1,5 @@
-/* What tools in Python call (pse/toolstack/_python.py): layers of single functions on top of the stack, and
- * events taken out of rings.
+/* What tools in Python call (pse/toolstack/_python_tools.py): layers of single functions on top of the stack,
+ * and events taken out of rings.
  *
  * A pushed layer is treated as a tool's is: it gets shims for large counts.  Layers come off in the opposite
  * order, when the table of stubs becomes again what it was.  Whoever pushes and pops does so from one thread

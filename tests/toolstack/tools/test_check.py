@@ -22,11 +22,11 @@ def check(program, stacked_program):
     return run
 
 
-def test_what_would_be_right_fits_a_terminal(check):
+def test_what_is_expected_fits_a_terminal(check):
     said = check(3, "deadlock").err
-    right = said[said.index("  right: ") : said.index("Abort")]
-    assert max(map(len, right.splitlines())) < 80
-    assert right.endswith("and each\n         collective operation all ranks of its communicator\n")
+    expected = said[said.index("  expected: ") : said.index("Abort")]
+    assert max(map(len, expected.splitlines())) < 80
+    assert expected.endswith("and each\n            collective operation all ranks of its communicator\n")
 
 
 def line_of(routine, function):
@@ -61,8 +61,10 @@ def test_what_is_left_at_the_end_is_named_with_the_place_that_made_it(check, ran
     assert f"rank 0: MPI_Type_contiguous, at {line_of('contiguous', 'datatype_left')}\n" in said
     for what in ("a request was never completed", "a persistent request was never freed"):
         assert said.count(what) == 1  # What is alike on all ranks is told once.
-    assert said.count("  the same, there: ranks 1, 2\n") == (said.count("pse check") if ranks > 1 else 0)
-    assert "right: MPI_Comm_free" in said
+    assert said.count("  the same at this place: ranks 1, 2\n") == (
+        said.count("pse check") if ranks > 1 else 0
+    )
+    assert "expected: MPI_Comm_free" in said
 
 
 COLLECTIVES = {
@@ -90,7 +92,7 @@ def test_collective_operations_that_do_not_fit(check, case):
         rf"rank 0: [^\n]*{first}[^\n]*, at faults\.c:\d+\n  rank [12]: [^\n]*{second}[^\n]*, at faults",
         done.err,
     )
-    assert re.search(rf"right: [^\n]*{right}", done.err.replace("\n         ", " "))
+    assert re.search(rf"expected: [^\n]*{right}", done.err.replace("\n            ", " "))
 
 
 def test_counts_for_each_rank_that_do_not_fit(check):
@@ -147,7 +149,7 @@ def test_sends_that_only_buffering_lets_return(check, case, call):
 def test_a_deadlock_ends_with_who_waits_for_what(check, ranks):
     done = check(ranks, "deadlock")
     assert done.code != 0
-    assert "a deadlock: nobody can go on" in done.err
+    assert "a deadlock: no rank can continue" in done.err
     for rank in range(ranks):
         assert (
             f"rank {rank}: MPI_Wait for MPI_Irecv from rank {(rank + ranks - 1) % ranks}, tag 1" in done.err

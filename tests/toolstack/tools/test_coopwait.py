@@ -54,7 +54,7 @@ print(f"{{comm.rank}} {{time.process_time() - begin:.3f}}\\n", end="", flush=Tru
         "window = MPI.Win.Allocate(8, comm=comm); window.Fence(); window.Free()",
     ],
 )
-def test_who_waits_uses_no_processor_time(stacked, wait):
+def test_a_waiting_rank_uses_no_processor_time(stacked, wait):
     done = stacked(2, COOPWAIT, "-c", LATE.format(wait=wait))
     assert done.code == 0, done.err
     used = dict(line.split() for line in done.out.splitlines())
@@ -62,7 +62,7 @@ def test_who_waits_uses_no_processor_time(stacked, wait):
 
 
 @pytest.mark.mpi
-def test_the_end_waits_without_processor_time(stacked):
+def test_finalize_waits_without_processor_time(stacked):
     body = "import time\nfrom mpi4py import MPI\nif MPI.COMM_WORLD.rank == 0: time.sleep(1.0)\n"
     body += "begin = time.process_time(); MPI.Finalize()\n"
     body += "print(f'{time.process_time() - begin < 0.1}\\n', end='')"

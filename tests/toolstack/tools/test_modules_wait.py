@@ -134,7 +134,7 @@ def test_a_single_rank_waits_for_nobody(written, pse):
 
 
 @pytest.mark.mpi
-def test_it_can_be_turned_off(written, pse):
+def test_coopwait_can_be_turned_off(written, pse):
     assert waited(pse("run", "meet.coven", "-p", "3", "--tools", "off"), 3)[1] < MANY
 
 
@@ -167,7 +167,7 @@ def test_where_one_rank_cannot_have_it_all_go_without(written, changed, pse, ran
     host = os.uname().nodename + (" and 1 other host" if " " in ranks else "")
     assert done.err.count(WARNING) == 1
     assert f"{WARNING}{host}: " in done.err
-    assert "tool `coopwait`: it is not an ELF file\n" in done.err
+    assert "tool `coopwait`: it is not a shared object (an ELF file)\n" in done.err
 
 
 @pytest.fixture

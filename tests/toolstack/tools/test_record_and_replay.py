@@ -34,7 +34,7 @@ def test_a_race_is_repeated_as_often_as_one_likes(under, race, ranks):
     assert {done.out for done in replays} == {recorded.out}
 
 
-def test_the_race_is_one(race, stacked_program):
+def test_the_race_ends_differently_without_a_record(race, stacked_program):
     assert len({stacked_program(3, "", race, "8").out for _ in range(5)}) > 1
 
 
@@ -51,7 +51,7 @@ def test_another_program_is_told_where_it_departs(under, race):
     under("record", 3, race, "8")
     done = under("replay", 3, race, "7")
     assert done.code != 0
-    assert "replay, rank 0: call 15 of those that were recorded: recorded is MPI_Recv" in done.err
+    assert "replay, rank 0: at call 15 of the record: MPI_Recv was recorded, but the program " in done.err
     assert "the program calls MPI_Irecv, at race.c:" in done.err
 
 
@@ -62,7 +62,7 @@ def test_a_program_that_ends_too_early_is_told_so(under, race, program):
     )
     done = under("replay", 3, quiet)
     assert done.code != 0
-    assert "recorded is MPI_Recv, the program ends" in done.err
+    assert "MPI_Recv was recorded, but the program ends" in done.err
 
 
 @pytest.fixture
@@ -99,10 +99,10 @@ def gone(files):
 @pytest.mark.parametrize(
     ("damage", "rank", "words"),
     [
-        (truncated, 0, "it is cut: "),
-        (changed, 0, "its checksum is wrong: it was changed or damaged"),
+        (truncated, 0, "it is cut off: "),
+        (changed, 0, "its checksum is wrong: the file was changed or damaged"),
         (swapped, 0, "it is the record of rank 1 of 3, this is rank 0 of 3"),
-        (foreign, 0, "it is no record of MPI's order"),
+        (foreign, 0, "it is not a file of the tool `record`"),
         (gone, 2, "No such file or directory"),
     ],
 )
@@ -126,11 +126,11 @@ def test_files_of_two_runs_are_not_mixed(order, under, race):
     order[1].write_bytes(before)
     done = under("replay", 3, race, "8")
     assert done.code == 2
-    assert f"{order[1]} can't be replayed: it is of another run than the file of rank 0" in done.err
+    assert f"{order[1]} can't be replayed: it belongs to another run than the file of rank 0" in done.err
 
 
 @pytest.mark.parametrize("tool", ["record", "replay"])
-def test_without_a_directory_it_does_not_start(stacked, tool):
+def test_record_and_replay_without_a_directory_do_not_start(stacked, tool):
     done = stacked(1, f"module {tool}\n", "-c", "from mpi4py import MPI")
     assert done.code == 2
     assert f"tool `{tool}`: no directory to " in done.err

@@ -53,7 +53,7 @@ def test_times_of_threads_are_in_order(program, stacked_program, directory):
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_messages_and_requests(traced, ranks):
+def test_each_message_and_request_is_recorded_from_start_to_completion(traced, ranks):
     trace = traced(ranks)
     assert trace.problems == ()
     for rank in trace.ranks:
@@ -191,7 +191,7 @@ def test_an_older_run_with_more_ranks_leaves_nothing(traced, directory):
     assert traced(1).ranks == (0,)
 
 
-def test_without_a_directory_it_does_not_start(stacked):
+def test_trace_without_a_directory_does_not_start(stacked):
     done = stacked(1, "module trace\n", "-c", "from mpi4py import MPI")
     assert done.code == 2
     assert "tool `trace`: no directory to write to" in done.err

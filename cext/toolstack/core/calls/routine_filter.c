@@ -42,6 +42,6 @@ void pse_toolstack_hide_routines(const struct tool_spec *spec, pse_function *ent
 const char *pse_toolstack_filters_refuse(const struct tool_spec *spec)
 {
     if (spec->communicators.count > 0 && !pse_toolstack_signatures)
-        return "telling communicators apart needs the mpi.h of this MPI, which was not found";
+        return "`communicator` needs the mpi.h of this MPI library, which was not found";
     return NULL;
 }

@@ -120,21 +120,21 @@ static bool read_argument(struct config_reader *reader, char *rest)
     char *value = rest + strspn(rest, " \t");
     size_t length = strlen(value);
     if (!*key || !length)
-        return wrong(reader, "expected: argument KEY VALUE");
+        return wrong(reader, "`argument` needs a key and a value: argument KEY VALUE");
     if (length > 1 && value[0] == '"' && value[length - 1] == '"') {
         value[length - 1] = '\0';
         value++;
     }
     for (int i = 0; i < reader->spec->keys.count; i++)
         if (strcmp(reader->spec->keys.word[i], key) == 0)
-            return wrong(reader, "the argument `%s` has been given already", key);
+            return wrong(reader, "the argument `%s` is given twice", key);
     return (add(&reader->spec->keys, key) && add(&reader->spec->values, value)) ||
            wrong(reader, "there is no memory");
 }
 
 static bool read_routines(struct config_reader *reader, struct word_list *words, char *rest)
 {
-    if (!all_words(reader, words, rest, "expected names of MPI routines"))
+    if (!all_words(reader, words, rest, "names of MPI routines are missing, as in: only MPI_Send MPI_Recv"))
         return false;
     for (int i = 0; i < words->count; i++)
         if (pse_toolstack_find(words->word[i]) < 0)
@@ -149,10 +149,10 @@ static bool read_seconds(struct config_reader *reader, double *seconds, char *re
     const char *word = next_word(&rest);
     *seconds = strtod(word, &end);
     if (end == word || *end || !(*seconds >= 0) || *next_word(&rest))
-        return wrong(reader, "expected a number of seconds since the start, not `%s`", word);
+        return wrong(reader, "expected one number, of seconds since the first MPI call, not `%s`", word);
     if (reader->spec->until <= reader->spec->from)
-        return wrong(reader, "the window is empty: from %g until %g", reader->spec->from,
-                     reader->spec->until);
+        return wrong(reader, "the tool would see no call: `until %g` is not later than `from %g`",
+                     reader->spec->until, reader->spec->from);
     return true;
 }
 
@@ -180,7 +180,8 @@ static bool read_property(struct config_reader *reader, const char *directive, c
     if (strcmp(directive, "except") == 0)
         return read_routines(reader, &spec->except, rest);
     if (strcmp(directive, "communicator") == 0)
-        return all_words(reader, &spec->communicators, rest, "expected: communicator world, self, or a name");
+        return all_words(reader, &spec->communicators, rest,
+                         "`communicator` needs world, self, or the name of a communicator");
     if (strcmp(directive, "from") == 0)
         return read_seconds(reader, &spec->from, rest);
     if (strcmp(directive, "until") == 0)
@@ -188,21 +189,21 @@ static bool read_property(struct config_reader *reader, const char *directive, c
     const char *word = next_word(&rest);
     if (strcmp(directive, "optional") == 0) {
         spec->optional = true;
-        return !*word || wrong(reader, "`optional` stands alone");
+        return !*word || wrong(reader, "nothing may follow `optional` in its line");
     }
     spec->hides = strcmp(word, "no") == 0;
     return ((spec->hides || strcmp(word, "yes") == 0) && !*next_word(&rest)) ||
-           wrong(reader, "expected: sees-tools yes, or sees-tools no");
+           wrong(reader, "`sees-tools` is followed by either `yes` or `no`");
 }
 
 static bool read_directive(struct config_reader *reader, const char *directive, char *rest)
 {
     if (!is_known(directive))
-        return wrong(reader, "unknown directive `%s`; there are %s", directive, directives);
+        return wrong(reader, "unknown directive `%s`: the directives are %s", directive, directives);
     if (strcmp(directive, "module") == 0)
         return read_module(reader, rest);
     if (!reader->spec)
-        return wrong(reader, "`%s` must follow the `module` that it is about", directive);
+        return wrong(reader, "`%s` must come after the `module` line that it belongs to", directive);
     return read_property(reader, directive, rest);
 }
 
@@ -238,7 +239,7 @@ static bool read_line(struct config_reader *reader, char *line)
     strip(line);
     char *rest = line, *directive = next_word(&rest);
     if (strcmp(directive, "argument") != 0 && is_open(rest))
-        return wrong(reader, "a quotation has no end: %s", strchr(rest, '"'));
+        return wrong(reader, "a quotation mark is not closed: %s", strchr(rest, '"'));
     return !*directive || read_directive(reader, directive, rest);
 }
 
@@ -309,9 +310,12 @@ const char *pse_toolstack_not_found(const struct tool_spec *spec)
     static char words[1024];
     if (strchr(spec->wanted, '/'))
         snprintf(words, sizeof words,
-                 "there is no file %s; a relative path begins where the configuration is", spec->wanted);
+                 "there is no file %s (a relative path is relative to the configuration's directory)",
+                 spec->wanted);
     else
-        snprintf(words, sizeof words, "no such tool `%s`; it is looked for in PSE_TOOLS_PATH and in %s",
+        snprintf(words, sizeof words,
+                 "there is no tool `%s` in the directories of PSE_TOOLS_PATH or in %s; `pse tools list` "
+                 "names all tools",
                  spec->wanted, pse_toolstack_shipped);
     return words;
 }

@@ -58,9 +58,9 @@ static const char *check_header(const struct elf_file *file)
 {
     const ElfW(Ehdr) *header = at(file, 0, sizeof *header);
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
-        return "it is not an ELF file";
+        return "it is not a shared object (an ELF file)";
     if (header->e_machine != MACHINE || header->e_ident[EI_CLASS] != ELFCLASS64)
-        return WRONG("it is built for %s, this machine is %s", machine_name(header->e_machine),
+        return WRONG("it is built for %s, but this machine is %s", machine_name(header->e_machine),
                      machine_name(MACHINE));
     if (header->e_type != ET_DYN)
         return "it is not a shared object: link it with -shared";
@@ -180,7 +180,7 @@ static const char *map_file(struct elf_file *file, const char *path)
                       : MAP_FAILED;
     close(fd);
     if (bytes == MAP_FAILED)
-        return "it is not an ELF file";
+        return "it is not a shared object (an ELF file)";
     file->bytes = bytes;
     return NULL;
 }

@@ -100,7 +100,8 @@ const char *pse_toolstack_bind_layer(struct tool_layer *layer, pse_function *ent
         if (!pse_toolstack_view_elf(&elf, map) || pse_toolstack_is_library(&elf))
             continue;
         if (!pse_toolstack_elf_rebind(&elf, chosen_for_layer, &binding))
-            return "its pages can't be made writable, which binding its calls needs";
+            return "its imports can't be made writable, which is needed to lead its MPI calls to the tools "
+                   "below";
         note_definitions(layer, &elf, entry, below);
     }
     free(layer->override);

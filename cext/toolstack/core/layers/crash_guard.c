@@ -87,7 +87,7 @@ static const char *judge(int status, const char *reason, const char *step)
 {
     static char words[256];
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        snprintf(words, sizeof words, "it was not done with %s after %d s", step, TRIAL_SECONDS);
+        snprintf(words, sizeof words, "it did not finish %s within %d s", step, TRIAL_SECONDS);
     else if (WIFSIGNALED(status))
         snprintf(words, sizeof words, "it crashed in %s: %s", step, strsignal(WTERMSIG(status)));
     else if (*reason)

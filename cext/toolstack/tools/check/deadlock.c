@@ -82,7 +82,7 @@ static void report_deadlock(bool potential)
     struct check_report report = {.length = 0};
     pse_check_report_add(&report, "pse check: %s\n",
                          potential ? "a deadlock that only MPI's buffering of messages has prevented"
-                                   : "a deadlock: nobody can go on");
+                                   : "a deadlock: no rank can continue");
     for (int rank = 0; rank < pse_check_ranks && rank < SHOWN_RANKS; rank++) {
         const struct check_notice *notice = &detector.answers[rank];
         pse_check_report_place(&report, rank, notice->routine, notice->text, notice->where);
@@ -91,7 +91,7 @@ static void report_deadlock(bool potential)
         pse_check_report_add(&report, "  and %d ranks more\n", pse_check_ranks - SHOWN_RANKS);
     pse_check_report_print(
         &report,
-        potential ? "let one side receive first, or use MPI_Sendrecv, or MPI_Irecv before the send and "
+        potential ? "one side receives first, or both use MPI_Sendrecv, or MPI_Irecv before the send and "
                     "MPI_Wait after it (other such sends of this run are not looked for)"
                   : "each receive needs its send, each send its receive, and each collective operation all "
                     "ranks of its communicator");

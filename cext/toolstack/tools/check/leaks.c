@@ -87,7 +87,7 @@ static void tell_leak(struct leak *first, struct leak *pse_check_end)
             at->rank = -1;
         }
     if (more)
-        pse_check_report_add(&report, "  the same, there: rank%s %s%s\n", more > 1 ? "s" : "", others,
+        pse_check_report_add(&report, "  the same at this place: rank%s %s%s\n", more > 1 ? "s" : "", others,
                              more > SHOWN_RANKS ? " and more" : "");
     pse_check_report_print(&report, first->right);
 }

@@ -79,7 +79,7 @@ static void add_words(struct check_report *report, const char *head, const char 
 
 void pse_check_report_print(struct check_report *report, const char *right)
 {
-    add_words(report, "  right:", right);
+    add_words(report, "  expected:", right);
     fputs(report->text, stderr);
     fflush(stderr);
 }

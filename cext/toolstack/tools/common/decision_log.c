@@ -88,7 +88,7 @@ static const char *find_defect(const struct pse_decision_header *header, int ran
 {
     static char text[160];
     if (memcmp(header->magic, "PSEORDER", 8) != 0)
-        return "it is no record of MPI's order";
+        return "it is not a file of the tool `record`";
     if (header->version != PSE_DECISION_VERSION || header->header_size != sizeof *header ||
         header->entry_size != sizeof(struct pse_decision)) {
         snprintf(text, sizeof text, "it has version %u of the format, this tool reads version %d",
@@ -102,7 +102,7 @@ static const char *find_defect(const struct pse_decision_header *header, int ran
     }
     if (whole ? bytes != header->entries * sizeof(struct pse_decision)
               : bytes < header->entries * sizeof(struct pse_decision)) {
-        snprintf(text, sizeof text, "it is cut: %llu entries were recorded, there is room for %llu",
+        snprintf(text, sizeof text, "it is cut off: %llu entries were recorded, but it has only %llu",
                  (unsigned long long)header->entries,
                  (unsigned long long)(bytes / sizeof(struct pse_decision)));
         return text;
@@ -133,7 +133,7 @@ struct pse_decision *pse_decision_log_read(const char *path, int rank, int ranks
     struct pse_decision *entries = NULL;
     uint64_t room = (uint64_t)about.st_size - sizeof *header, bytes = 0;
     if ((uint64_t)about.st_size < sizeof *header || fread(header, sizeof *header, 1, file) != 1)
-        *problem = "it is cut within its header, or no record of MPI's order";
+        *problem = "it is cut off within its header, or not a file of the tool `record`";
     else if (!(*problem = find_defect(header, rank, ranks, room, whole)))
         bytes = header->entries * sizeof *entries;
     if (!*problem && !(entries = malloc(bytes ? bytes : 1)))
@@ -141,7 +141,7 @@ struct pse_decision *pse_decision_log_read(const char *path, int rank, int ranks
     else if (!*problem && bytes && fread(entries, bytes, 1, file) != 1)
         *problem = "it can't be read to its end";
     else if (!*problem && whole && checksum_of(*header, entries) != header->checksum)
-        *problem = "its checksum is wrong: it was changed or damaged";
+        *problem = "its checksum is wrong: the file was changed or damaged";
     fclose(file);
     header->aborted |= !whole;
     if (!*problem)

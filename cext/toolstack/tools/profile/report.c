@@ -263,7 +263,8 @@ static void write_report(char *text, int size)
         "Profile of MPI: %d ranks, %d call sites, from the end of MPI_Init to the begin of MPI_Finalize\n",
         size, merged_count);
     if (calls_lost)
-        fprintf(file, "%" PRIu64 " calls are missing: there were too many call sites\n", calls_lost);
+        fprintf(file, "%" PRIu64 " calls are not counted: there are more call sites than the tool can hold\n",
+                calls_lost);
     write_ranks(file, size);
     write_times(file, size);
     write_bytes(file);

@@ -50,7 +50,7 @@ static void grow(void)
     const int error = pse_decision_log_grow(&decisions, 2 * decisions.bytes);
     if (!error)
         return;
-    pse_tool_warn("the order of this run can't be written to %s: %s", decisions.path, strerror(error));
+    pse_tool_warn("the decisions of this run can't be written to %s: %s", decisions.path, strerror(error));
     pse_tool_abort_job(1);
 }
 
@@ -190,8 +190,8 @@ static void notice_threads(void)
     static bool known, said;
     if (known && !said && !pthread_equal(first, pthread_self())) {
         said = true;
-        pse_tool_warn(
-            "several threads call MPI, in an order that is not recorded: a replay may go another way");
+        pse_tool_warn("several threads call MPI, and the order of their calls is not recorded: a replay may "
+                      "take another course");
     }
     first = known ? first : pthread_self();
     known = true;
@@ -223,7 +223,8 @@ static void record_start(int returned)
     error = pse_decision_log_open(&decisions, path, header);
     recording = !error;
     if (error)
-        pse_tool_warn("the order of this run can't be written to %s: %s", decisions.path, strerror(error));
+        pse_tool_warn("the decisions of this run can't be written to %s: %s", decisions.path,
+                      strerror(error));
 }
 
 static void record_finish(int aborted)
@@ -234,7 +235,8 @@ static void record_finish(int aborted)
     decisions.header->aborted = (uint32_t)aborted;
     int error = pse_decision_log_close(&decisions);
     if (error)
-        pse_tool_warn("the order of this run can't be written to %s: %s", decisions.path, strerror(error));
+        pse_tool_warn("the decisions of this run can't be written to %s: %s", decisions.path,
+                      strerror(error));
 }
 
 TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)

@@ -34,11 +34,10 @@ _Noreturn static void __attribute__((format(printf, 1, 2))) diverge(const char *
     va_end(values);
     pse_call_site_take(&site);
     pse_call_site_text(&site, where, sizeof where);
-    pse_tool_warn(
-        "call %llu of those that were recorded: %s, at %s; this is another program, input or number of "
-        "threads "
-        "than was recorded",
-        (unsigned long long)calls + 1, what, where);
+    pse_tool_warn("at call %llu of the record: %s, at %s; the program, its input or its number of threads is "
+                  "not that of the "
+                  "recorded run",
+                  (unsigned long long)calls + 1, what, where);
     pse_tool_abort_job(1);
 }
 
@@ -46,16 +45,16 @@ _Noreturn static void __attribute__((format(printf, 1, 2))) diverge(const char *
 static struct pse_decision next(unsigned call, int asked_tag, int requests)
 {
     if (place == header.entries)
-        diverge("the recorded run had no more of them, the program calls %s", pse_decision_call_name(call));
+        diverge("the record ends, but the program calls %s", pse_decision_call_name(call));
     struct pse_decision entry = entries[place];
     if (entry.call != call)
-        diverge("recorded is %s, the program calls %s", pse_decision_call_name(entry.call),
+        diverge("%s was recorded, but the program calls %s", pse_decision_call_name(entry.call),
                 pse_decision_call_name(call));
     if (entry.asked_tag != asked_tag)
-        diverge("recorded is %s with tag %d, the program asks for tag %d", pse_decision_call_name(call),
+        diverge("%s was recorded with tag %d, but the program asks for tag %d", pse_decision_call_name(call),
                 entry.asked_tag, asked_tag);
     if (entry.requests != (uint32_t)requests)
-        diverge("recorded is %s with %u requests, the program has %d", pse_decision_call_name(call),
+        diverge("%s was recorded with %u requests, but the program gives %d", pse_decision_call_name(call),
                 entry.requests, requests);
     calls++;
     if (++repeated == entry.repeat) {
@@ -68,8 +67,8 @@ static struct pse_decision next(unsigned call, int asked_tag, int requests)
 bool pse_replay_active(void)
 {
     if (pse_replay_following && header.aborted && place == header.entries) {
-        pse_tool_warn(
-            "here the recorded run was ended by MPI_Abort, or killed; nothing is decided from here on");
+        pse_tool_warn("the record ends here, since the recorded run was aborted or killed: from here on "
+                      "nothing is replayed");
         pse_replay_following = false;
     }
     return pse_replay_following;
@@ -171,7 +170,7 @@ static int load(int rank, int ranks)
     uint64_t first_run = header.run;
     PMPI_Bcast(&first_run, 8, MPI_BYTE, 0, MPI_COMM_WORLD);
     if (!problem && first_run && header.run != first_run)
-        problem = "it is of another run than the file of rank 0";
+        problem = "it belongs to another run than the file of rank 0";
     if (problem)
         pse_tool_warn("%s can't be replayed: %s", path, problem);
     return problem != NULL;
@@ -200,7 +199,7 @@ void pse_replay_open(int returned)
 void pse_replay_close(void)
 {
     if (pse_replay_active() && place < header.entries)
-        diverge("recorded is %s, the program ends", pse_decision_call_name(entries[place].call));
+        diverge("%s was recorded, but the program ends", pse_decision_call_name(entries[place].call));
     pse_replay_following = false;
     if (nobody != MPI_COMM_NULL)
         PMPI_Comm_free(&nobody);

@@ -16,7 +16,7 @@ from pse.errors import RunError
 from pse.toolstack._library import library
 from pse.toolstack._mpi import find_mpi, loaded_mpi
 
-_CONFIGURATION = resources.files("pse.toolstack") / "waiting.conf"
+_CONFIGURATION = resources.files("pse.toolstack") / "coopwait.conf"
 
 
 class Coopwait:
@@ -30,6 +30,11 @@ class Coopwait:
     def find(self) -> str:
         """Give the path of the object with the stack for the MPI that is loaded; make it if need be.
 
+        Returns
+        -------
+        str
+            The path, for `prepare`.
+
         Raises
         ------
         PseError
@@ -41,6 +46,11 @@ class Coopwait:
     def prepare(self, path: str) -> None:
         """Load everything; calls of MPI still go straight to the library.
 
+        Parameters
+        ----------
+        path : str
+            The object that `find` gave.
+
         Raises
         ------
         RunError
@@ -51,9 +61,9 @@ class Coopwait:
             self._object = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
         except OSError as error:
             raise RunError(f"{path} can't be loaded: {error}") from None
-        door = self._object.pse_toolstack_prepare
-        door.restype = ctypes.c_char_p
-        if why := door(os.fsencode(str(_CONFIGURATION))):
+        prepare = self._object.pse_toolstack_prepare
+        prepare.restype = ctypes.c_char_p
+        if why := prepare(os.fsencode(str(_CONFIGURATION))):
             raise RunError(os.fsdecode(why))
 
     def engage(self) -> None:
