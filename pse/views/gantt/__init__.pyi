@@ -1,0 +1,1 @@
+from ._gantt_lod import blocks as blocks
