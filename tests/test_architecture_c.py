@@ -54,7 +54,7 @@ def includes(path: Path) -> frozenset[Path]:
     """Find the headers that a file includes: from its own room, or else from another."""
     own, found = CEXT / room_of(path), set()
     for name in MAY_GO_FIRST.findall(path.read_text()):
-        near = [path.parent / name, own / name, *(CEXT / room / name for room in PREFIXES)]
+        near = [path.parent / name, own / name, *(CEXT / room / name for room in (*PREFIXES, "abi"))]
         found.update([header for header in near if header.exists()][:1])
     return frozenset(found)
 
@@ -64,7 +64,7 @@ def symbols(tmp_path_factory):
     """Compile every source alone; give what each defines for others, and what it needs of them."""
     compiler, folder = shutil.which("cc") or shutil.which("gcc"), tmp_path_factory.mktemp("objects")
     assert compiler, "the check of calls needs a C compiler"
-    where = [f"-I{CEXT / room}" for room in PREFIXES] + [f"-I{ROOT / 'pse/modules/include'}"]
+    where = [f"-I{CEXT / room}" for room in (*PREFIXES, "abi")] + [f"-I{ROOT / 'pse/modules/include'}"]
     defined: dict[Path, set[str]] = {}
     needed: dict[Path, set[str]] = {}
     for number, path in enumerate(sources(".c")):

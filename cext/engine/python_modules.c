@@ -23,17 +23,18 @@ const pse_call *pse_engine_pending(const pse_engine *s)
 
 uint64_t pse_engine_pending_tph(const pse_engine *s)
 {
-    return s->pending.context->tph;
+    return s->pending.context != NULL ? s->pending.context->tph : 0;
 }
 
 int64_t pse_engine_pending_index(const pse_engine *s)
 {
-    return s->pending.context->index;
+    return s->pending.context != NULL ? s->pending.context->index : -1;
 }
 
 int64_t pse_engine_pending_partition(const pse_engine *s)
 {
-    return s->pending.context->home != s->pending.context ? (int64_t)s->pending.context->partition : -1;
+    const pse_context *context = s->pending.context;
+    return context != NULL && context->home != context ? (int64_t)context->partition : -1;
 }
 
 int32_t pse_engine_pending_instruction(const pse_engine *s)

@@ -176,8 +176,10 @@ int pse_engine_run(pse_engine *s, uint64_t patience)
             s->waiting.wants |= PSE_WANT_SPACE;
         if (pse_engine_messaging_step(s))
             return PSE_RUN_MAIL;
-        if (s->out_of_memory)
-            return PSE_RUN_MEMORY;
+        if (s->out_of_memory) {
+            pse_engine_fail(s, s->contexts.oldest, NULL, PSE_RUN_MEMORY, &result);
+            return result;
+        }
         if (progress != PROGRESS_BLOCKED && s->waiting.announced)
             pse_engine_announce(s, 0);
         if (progress == PROGRESS_CALLER)

@@ -22,12 +22,18 @@ void pse_messaging_leave(void)
     visit = NULL;
 }
 
-/* The visited partition's mailbox; made at its first use. */
+/* The visited partition's mailbox; made at its first use.  NULL: no memory, which is noted. */
 static pse_mailbox *here(void)
 {
-    if (visit->mailbox == NULL)
-        visit->mailbox = pse_messaging_mailbox(visit->messaging, visit->tph, visit->partition, &visit->region,
-                                               visit->index);
+    if (visit->mailbox != NULL)
+        return visit->mailbox;
+    visit->mailbox =
+        pse_messaging_mailbox(visit->messaging, visit->tph, visit->partition, &visit->region, visit->index);
+    if (visit->mailbox == NULL) {
+        pse_messaging_fault *fault = pse_messaging_begin_fault(visit->messaging, NULL, PSE_MESSAGING_MEMORY);
+        fault->here.partition = visit->partition;
+        fault->here.site = visit->site;
+    }
     return visit->mailbox;
 }
 

@@ -87,6 +87,11 @@ def _by(shape: tuple[int, ...]) -> str:
 
 def no_memory(sequencer: Sequencer, projection: Projection) -> RunError:
     """Say that the system has no memory left."""
+    if sequencer.pending() is None:
+        return RunError(
+            f"the system has no memory left for messages and iterations {on_whom(sequencer, projection)}",
+            help="use smaller arrays, fewer iterations in flight, or a smaller queue_depth",
+        )
     return RunError(
         f"{stopped_at(sequencer, projection)}: the system has no memory left for its outputs",
         help="use smaller arrays, fewer iterations in flight, or a smaller queue_depth",

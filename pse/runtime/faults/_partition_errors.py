@@ -16,6 +16,8 @@ from pse.runtime.plan._tables import itemsize
 _ELEMENTS = {code: element for element, code in ELEMENT_CODES.items()}
 _COLLECTIVES = {kind.value: kind.name.lower() for kind in CollectiveKind}
 _OPERATIONS = {op.value: op.name.lower() for op in Reduction}
+NO_MEMORY = 8
+"""Kind of the fault that a message finds no memory."""
 
 
 class _Side(NamedTuple):
@@ -140,5 +142,5 @@ def _memory(f: _Fault) -> RunError:
 
 
 _KINDS: Mapping[int, Callable[[_Fault], RunError]] = {
-    1: _no_partition, 2: _tag, 3: _type, 4: _size, 5: _mismatch, 6: _confused, 7: _left, 8: _memory,
+    1: _no_partition, 2: _tag, 3: _type, 4: _size, 5: _mismatch, 6: _confused, 7: _left, NO_MEMORY: _memory,
 }  # fmt: skip

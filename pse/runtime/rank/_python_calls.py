@@ -20,7 +20,7 @@ from pse.modules import LoadedModule, ModuleError
 from pse.modules.load import BegunCall, as_module_error, begin_call, resume_call
 from pse.modules.messaging import Request, enter_call, leave_call, wait_for
 from pse.runtime._sequencer import Buffer, Sequencer
-from pse.runtime.faults import _failures as failures
+from pse.runtime.faults import _failures as failures, _partition_errors as mailfaults
 from pse.runtime.plan._arguments import bindings
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import Projection
@@ -98,6 +98,10 @@ class PythonCalls:
                 return
             held, copied = under_way.held, self._finish(under_way)
         except ModuleError as error:
+            if (
+                self.sequencer.mail_fault()["kind"] == mailfaults.NO_MEMORY
+            ):  # What it raised follows from that.
+                raise mailfaults.error(self.sequencer, self.projection) from error
             error.message = (
                 f"{site.span}: {error.message} {failures.on_whom(self.sequencer, self.projection)}"
             )
