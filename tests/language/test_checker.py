@@ -304,4 +304,4 @@ def test_grid_must_hold_all_pieces(finder):
     assert bind_parameters(checked, {}, 2).diagnostics == ()
     (wrong,) = bind_parameters(checked, {}, 3).diagnostics
     assert wrong.code == "E0607"
-    assert "has 3 × 3 cells, but there are 6 pieces" in wrong.message
+    assert "has 3 × 3 cells, but the partition has 6 pieces" in wrong.message

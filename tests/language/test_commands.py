@@ -89,8 +89,8 @@ def test_a_mistake_in_a_module_file_is_quoted(folder):
 @pytest.mark.parametrize(
     ("name", "content", "code", "said"),
     [
-        ("empty.coven", b"", 1, "the file holds no program"),
-        ("binary.coven", b"\x7fELF\0\1\2", 1, "zero bytes"),
+        ("empty.coven", b"", 1, "the file contains no program"),
+        ("binary.coven", b"\x7fELF\0\1\2", 1, "null bytes"),
         ("latin.coven", b"coven 1\n// caf\xe9\n", 1, "not UTF-8"),
         ("huge.coven", b"x " * 5_000_000, 1, "too long"),
         ("deep.coven", b"coven 1 program p " + b"{" * 10_000, 1, "nesting too deep"),

@@ -26,7 +26,7 @@ program p {
 }
 """
 
-PRINTED = """error[E0312]: distribution mismatch
+PRINTED = """error[E0312]: distribution mismatch: `img` is @ root, but `fft_rows` needs @ block(0)
  programs/p.coven:9:23   thread_B fft_rows(img)
                                            ^^^ c128[N, N] @ root
  kernels/fft.c:3         //@ coven module fft_rows(inout c128 a[m, n] @ block(0))

@@ -56,10 +56,10 @@ def test_everything_that_a_directive_can_say():
         ("f(in f64 n, in f64 x[n])", "E0511", 39, "must be `in i64 n`"),
         ("f(out string s)", "E0511", 20, "scalar `in` parameter"),
         ("f(in f64 x[n] = 1.0)", "E0511", 20, "can have a default"),
-        ("f(in i64 n = 0.5)", "E0511", 31, "is no i64"),
+        ("f(in i64 n = 0.5)", "E0511", 31, "is not of type i64"),
         ("f(in i64 n = m)", "E0511", 31, "must be a literal"),
-        ("f(in f64 x[n] @ block(1))", "E0306", 32, "axis 1 is not there"),
-        ("f(in f64 x[n] @ block(0) over P)", "E0511", 48, "names no partition"),
+        ("f(in f64 x[n] @ block(1))", "E0306", 32, "axis 1 does not exist"),
+        ("f(in f64 x[n] @ block(0) over P)", "E0511", 48, "cannot name a partition"),
         ("f(in f64 x" + "(" * 200, "E0008", 0, "too deep"),
     ],
 )

@@ -94,7 +94,8 @@ class _Binding:
             else _accept(value, parameter.element)
         )
         if read is None:
-            message = f"`{parameter.name}` is {parameter.element.label}; {str(value)[:40]!r} is not"
+            label = parameter.element.label
+            message = f"parameter `{parameter.name}` is of type {label}; {str(value)[:40]!r} is not"
             self._fail(
                 "E0604", message, parameter.span, f"for example:  -D {name}={_example(parameter.element)}"
             )
@@ -115,7 +116,7 @@ class _Binding:
                 return
             converted = _accept(value, parameter.element)
             if converted is None:
-                message = f"the default of `{name}` does not fit {parameter.element.label}"
+                message = f"the default of parameter `{name}` is not of type {parameter.element.label}"
                 self._fail("E0604", message, parameter.span, label=str(value)[:40])
                 return
             self.environment[name] = converted
@@ -131,7 +132,7 @@ class _Binding:
         if holds is False:
             used = sorted(names_in(where) & self.environment.keys())
             values = ", ".join(f"{name} = {_show(self.environment[name])}" for name in used)
-            message = f"parameter `{parameter.name}` is out of its `where`"
+            message = f"the value of parameter `{parameter.name}` does not satisfy its `where` clause"
             help = f"choose values for which `{render_expression(where)}` holds (-D and -p set them)"
             self._fail("E0601", message, where.span or parameter.span, help, values)
 
@@ -144,9 +145,8 @@ class _Binding:
         if count is None:
             return
         if not isinstance(count, int) or not 1 <= count <= MAX_PARTITIONS:
-            message = (
-                f"partition `{partition.name}` would have {_show(count)} pieces, not 1 to {MAX_PARTITIONS:,}"
-            )
+            pieces = f"1 to {MAX_PARTITIONS:,}"
+            message = f"partition `{partition.name}` would have {_show(count)} pieces; it must have {pieces}"
             self._fail("E0607", message, partition.count.span or partition.span)
             return
         if partition.name != PROCS:
@@ -163,19 +163,18 @@ class _Binding:
             product *= extent if isinstance(extent, int) and extent >= 1 else 0
         if product != count:
             shown = " × ".join(_show(extent) for extent in extents if extent is not None)
-            message = (
-                f"the grid of partition `{partition.name}` has {shown} cells, but there are {count} pieces"
-            )
+            cells = f"the grid of partition `{partition.name}` has {shown} cells"
+            message = f"{cells}, but the partition has {count} pieces"
             self._fail("E0607", message, partition.span)
 
     def shape(self, tag: Tag) -> None:
-        """Refuse a tag that can't be; extents that hang on a loop counter show at run time."""
+        """Refuse a tag that can't be; those that depend on a loop counter show at run time."""
         known: list[int] = []
         for axis, extent in enumerate(tag.type.shape or ()):
             if names_in(extent) <= self.environment.keys():
                 value = self._evaluate(extent)
                 if isinstance(value, int) and value < 0:
-                    message = f"`{tag.display}` would have the extent {value} along axis {axis}"
+                    message = f"`{tag.display}` would have the negative extent {value} along axis {axis}"
                     self._fail("E0610", message, tag.span, f"the extent is `{render_expression(extent)}`")
                 known += [value] if isinstance(value, int) else []
         if prod(known) > MAX_ELEMENTS:

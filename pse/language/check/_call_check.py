@@ -19,8 +19,9 @@ from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
+from pse.language.syntax._ast_builder import BUILTINS
 from pse.language.types import _symbolic_extents as extents
-from pse.language.types._elements import fits
+from pse.language.types._elements import NUMERIC, fits
 from pse.language.types._expressions import Expression, Name, names_in, render_expression
 from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import (
@@ -72,7 +73,9 @@ class CallCheck(CallContext):
         known = [p.name for p in wanted]
         if argument.name is None:
             if any(a.name is not None for a in found.values()):
-                self.fail("E0307", "an argument without a name follows one with a name", argument.span)
+                message = "an input without a name follows an input with a name"
+                help = "give the inputs without a name first"
+                self.fail("E0307", message, argument.span, help=help)
                 return False
             return True
         if argument.name.id not in known:
@@ -81,7 +84,7 @@ class CallCheck(CallContext):
             self.fail("E0307", message, argument.name.span, help=help)
             return False
         if argument.name.id in found:
-            self.fail("E0307", f"`{argument.name.id}` is given twice", argument.span)
+            self.fail("E0307", f"input `{argument.name.id}` is given twice", argument.span)
             return False
         return True
 
@@ -195,15 +198,20 @@ class CallCheck(CallContext):
             self.element = element
             return True
         assert self.element is not None, "None is in the tuple above"
-        message = f"`T` of `{self.node.callee.text}` is {self.element.label} before and {element.label} here"
-        self.fail("E0303", message, span)
+        message = (
+            f"the element type `T` of `{self.node.callee.text}` is {self.element.label} in another argument, "
+            f"but {element.label} here"
+        )
+        self.fail("E0303", message, span, help="give arguments of one element type")
         return False
 
     def _element_mismatch(self, parameter: Parameter, have: Element, span: Span) -> None:
         want = parameter.type.element or self.element
         assert want is not None, "a first `T` takes every element type"
-        message = f"`{parameter.name}` of `{self.node.callee.text}` is {want.label}, not {have.label}"
-        self.fail("E0303", message, span, label=have.label)
+        message = f"{self.named(parameter)} is of type {want.label}, but {have.label} is given"
+        convertible = parameter.type.scalar and want in NUMERIC and have in NUMERIC and want.label in BUILTINS
+        help = f"convert it:  {want.label}(…)" if convertible else None
+        self.fail("E0303", message, span, label=have.label, help=help)
 
     # Arrays.
 
@@ -212,8 +220,8 @@ class CallCheck(CallContext):
         assert type is not None, "checked by the caller"
         if type.scalar == parameter.type.scalar:
             return True
-        want = "a scalar" if parameter.type.scalar else "an array"
-        message = f"`{parameter.name}` of `{self.node.callee.text}` is {want}"
+        kinds = ("a scalar", "an array") if parameter.type.scalar else ("an array", "a scalar")
+        message = f"{self.named(parameter)} is {kinds[0]}, but the tag `{entity.display}` is {kinds[1]}"
         self.fail("E0304", message, argument.span, label=self.context.show(type))
         return False
 
@@ -224,14 +232,20 @@ class CallCheck(CallContext):
         if parameter.direction is not Direction.INOUT:
             return True
         if type.scalar and entity.kind in ("let", "counter", "input"):
-            notes = [(entity.span, f"`{entity.display}` is named here, once")]
-            self.fail(
-                "E0204", f"`{entity.display}` cannot be changed", argument.span, notes=notes, help="use `var`"
-            )
+            notes = [(entity.span, f"`{entity.display}` is declared here")]
+            what = {
+                "let": "declared by `let`",
+                "counter": "a loop counter",
+                "input": "an input of the segment",
+            }
+            message = f"`{entity.display}` is {what[entity.kind]}, and cannot be changed by a call"
+            help = f"copy it into a variable first:  var {type.element.label} mine = {entity.display}"
+            self.fail("E0204", message, argument.span, notes=notes, help=help)
             return False
         if self.context.partition is not None and type.distribution.pattern is Pattern.REPLICATED:
             message = (
-                f"`{entity.display}` is replicated: the partitions would each change it in their own way"
+                f"`{entity.display}` is replicated and cannot be changed inside PARALLEL: "
+                "each partition would change its own copy"
             )
             self.fail("E0316", message, argument.span, label=self.context.show(type))
             return False
@@ -243,8 +257,8 @@ class CallCheck(CallContext):
         assert type.shape is not None, "tags have shapes"
         shape = parameter.type.shape
         if shape is not None and len(shape) != len(type.shape):
-            what = f"`{parameter.name}` of `{self.node.callee.text}`"
-            message = f"{what} has {_axes(len(shape))}, not {len(type.shape)}"
+            have = f"the tag `{entity.display}` has {_axes(len(type.shape))}"
+            message = f"{self.named(parameter)} has {_axes(len(shape))}, but {have}"
             self.fail("E0304", message, span, label=self.context.show(type))
             return False
         if not match_distribution(self, parameter, entity, span) or not self._counters_known(entity, span):
@@ -273,7 +287,8 @@ class CallCheck(CallContext):
         if shape is None:
             return True
         if len(shape) != len(type.shape or ()):
-            message = f"`{parameter.name}` of `{self.node.callee.text}` has {_axes(len(shape))}"
+            have = f"the tag `{display}` has {_axes(len(type.shape or ()))}"
+            message = f"{self.named(parameter)} has {_axes(len(shape))}, but {have}"
             self.fail("E0304", message, span, label=self.context.show(type))
             return False
         for axis, extent in enumerate(extents.local_shape(type, self.context.lookup)):
@@ -281,14 +296,14 @@ class CallCheck(CallContext):
         return True
 
     def _counters_known(self, entity: TagEntity, span: Span) -> bool:
-        """A shape may hang on a loop counter, but then only inside that loop."""
+        """A shape may depend on a loop counter, but then only inside that loop."""
         assert entity.type is not None, "checked by the caller"
         used = {name for extent in entity.type.shape or () for name in names_in(extent)}
         counters = {name for name in used if (tag := self.context.tags.get(name)) and tag.loop_counter}
         visible = {tag.unique for block in self.context.frame.blocks for tag in block.values()}
         if self.context.segments or counters <= visible:
             return True
-        message = f"the shape of `{entity.display}` hangs on the counter of a loop that has ended"
+        message = f"the shape of `{entity.display}` depends on the counter of a loop that has ended"
         self.fail("E0317", message, span, label=self.context.show(entity.type), directive=False)
         return False
 
@@ -321,7 +336,9 @@ def named_tag(context: Context, argument: sx.CallArgument) -> TagEntity | None:
         scalar(context, node)
         return None
     if not isinstance(node, Name):
-        context.report(error_at("E0309", "a tag is expected here, not an expression", argument.span))
+        help = "give the value a name first:  let x = …"
+        message = "a tag is expected here, not an expression"
+        context.report(error_at("E0309", message, argument.span, help=help))
         return None
     identifier = sx.Identifier(node.id, place(node))
     entity = context.use(identifier)

@@ -51,7 +51,7 @@ def call(context: Context, node: sx.Call, kind: str, body: Walk) -> list[Stateme
     if reference.language == "std" and reference.name == "swap":
         return _swap(context, node)
     if reference.language == "std" and reference.name == "reduce":
-        message = "`reduce` is no call: it follows the output that it reduces"
+        message = "`reduce` is not a module: it is written after the output that it reduces"
         help = "for example:  energy(x) -> e reduce total(sum)"
         context.report(error_at("E0319", message, node.span, help=help))
         _poison_without_module(context, node, kind)
@@ -116,8 +116,8 @@ def _module(context: Context, node: sx.Call, reference: ModuleReference, kind: s
     check = CallCheck(context, node, reference)
     standard = reference.language == "std"
     if standard and reference.name in OUTSIDE_ONLY and context.partition is not None:
-        message = f"`{node.callee.text}` stands outside PARALLEL: every partition would do it"
-        check.fail("E0316", message, node.span, directive=False)
+        message = f"`{node.callee.text}` is not allowed inside PARALLEL: every partition would do it"
+        check.fail("E0316", message, node.span, help="move the call out of the block", directive=False)
     found = targets(check, kind) if not check.failed else None
     outputs: list[Output] = []
     if found is None:
@@ -160,12 +160,14 @@ def _swap(context: Context, node: sx.Call) -> list[Statement]:
     arguments = node.arguments
     if len(arguments) != 2 or node.outputs or any(argument.name is not None for argument in arguments):
         context.report(
-            error_at("E0301", "`swap` takes two tags and gives nothing", node.span, help="swap(u, v)")
+            error_at("E0301", "`swap` takes two tags and has no output", node.span, help="write: swap(u, v)")
         )
         return []
     if context.partition is not None:
-        message = "`swap` stands outside PARALLEL: it exchanges names, not pieces"
-        context.report(error_at("E0316", message, node.span))
+        message = (
+            "`swap` is not allowed inside PARALLEL: it exchanges the names of whole tags, not their pieces"
+        )
+        context.report(error_at("E0316", message, node.span, help="move it out of the block"))
         return []
     pair = [_swapped(context, argument) for argument in arguments]
     first, second = pair
@@ -174,10 +176,12 @@ def _swap(context: Context, node: sx.Call) -> list[Statement]:
     if not _exchangeable(context, first.type, second.type):
         message = f"`{first.display}` and `{second.display}` have different types"
         notes = [(first.span, context.show(first.type)), (second.span, context.show(second.type))]
-        context.report(error_at("E0310", message, node.span, notes=notes))
+        help = "declare both tags with one element type, shape and distribution"
+        context.report(error_at("E0310", message, node.span, notes=notes, help=help))
         return []
     if first.unique == second.unique:
-        context.report(error_at("E0310", f"`{first.display}` is swapped with itself", node.span))
+        message = f"`{first.display}` is swapped with itself"
+        context.report(error_at("E0310", message, node.span, help="name two different tags"))
         return []
     return [Swap(first.unique, second.unique, node.span)]
 

@@ -82,10 +82,13 @@ def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> t
     body = None
     if not declarations.programs:
         message = "the file has no program"
-        context.report(error_at("E0206", message, tree.items[-1].span, help="add:  program name { … }"))
+        context.report(error_at("E0206", message, tree.items[-1].span, help="add: program name { … }"))
     for again in declarations.programs[1:]:
-        notes = [(declarations.programs[0].name.span, "the first one")]
-        context.report(error_at("E0206", "a file has one program", again.name.span, notes=notes))
+        notes = [(declarations.programs[0].name.span, "the first program is here")]
+        help = "a file has one program: move this one into a file of its own"
+        context.report(
+            error_at("E0206", "the file has a second program", again.name.span, notes=notes, help=help)
+        )
     if declarations.programs:
         context.frame = Frame(context.globals)
         body = statements(context, declarations.programs[0].body)
@@ -137,7 +140,9 @@ def _unused_import(context: Context, item: sx.Import) -> list[Diagnostic]:
 
 def _unused_threads(context: Context, declarations: Declarations) -> list[Diagnostic]:
     return [
-        warning_at("W0601", f"no call runs in thread `{option.thread}`", option.span)
+        warning_at(
+            "W0601", f"no call runs on thread `{option.thread}`, so this option has no effect", option.span
+        )
         for option in declarations.options
         if option.thread is not None and option.thread not in context.threads
     ]

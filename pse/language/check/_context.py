@@ -20,15 +20,29 @@ from pse.language.types import _symbolic_extents as extents
 from pse.language.types._expressions import Expression, Name, render_expression, substitute
 from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import (
+    Direction,
     Distribution,
+    Parameter,
     Pattern,
     Type,
     render_signature,
     render_type,
 )
+from pse.text import count_text
 
 REPLICATED = Distribution(Pattern.REPLICATED)
 ROOT = Distribution(Pattern.ROOT)
+
+
+def no_such_axis(axis: int, rank: int) -> str:
+    """Say that an array of so many axes has no such axis."""
+    return f"axis {axis} does not exist: the array has {count_text(rank, 'axis', 'axes')}, counted from 0"
+
+
+def reserved(place: Span) -> Diagnostic:
+    """Report that somebody declares `procs`."""
+    message = f"`{PROCS}` is the number of processors and cannot be declared"
+    return error_at("E0205", message, place, help="choose another name")
 
 
 @dataclass
@@ -76,9 +90,11 @@ class Context:
         notes = []
         if name.id in self.frame.retired:
             gone = self.frame.retired[name.id]
-            where = "in its loop" if gone.kind == "counter" else "in the block where it is declared"
-            notes = [(gone.span, f"`{name.id}` is known only {where}")]
-            help = None if gone.kind == "counter" else "declare it with `var` before the block"
+            where = "inside its loop" if gone.kind == "counter" else "in the block where it is declared"
+            notes = [(gone.span, f"`{name.id}` is visible only {where}")]
+            help = "declare it with `var` before the block"
+            if gone.kind == "counter":
+                help = "copy its value inside the loop to a name that is declared before it with `var`"
         self.report(error_at("E0201", f"unknown name `{name.id}`", name.span, notes=notes, help=help))
 
     def misused(self, name: sx.Identifier, entity: Entity, wanted: str) -> None:
@@ -98,12 +114,11 @@ class Context:
         """Declare a tag under a name that must not be taken."""
         taken = self.frame.find(name.id)
         if name.id == PROCS:
-            self.report(
-                error_at("E0205", f"`{PROCS}` is the number of processors and cannot be declared", name.span)
-            )
+            self.report(reserved(name.span))
         elif taken is not None and taken.span != name.span and name.id not in self.globals.standard:
             notes = [(taken.span, f"`{name.id}` is {kind_of(taken)} declared here")]
-            self.report(error_at("E0203", f"`{name.id}` is declared twice", name.span, notes=notes))
+            message = f"`{name.id}` is declared twice"
+            self.report(error_at("E0203", message, name.span, notes=notes, help="choose another name"))
         entity = TagEntity(self.frame.unique(name.id), name.id, name.span, type, kind)
         return self.declare(entity, in_frame=kind == "produced")
 
@@ -207,11 +222,13 @@ class CallContext:
     def show_extent(self, extent: Extent) -> str:
         """Write an extent for a message."""
         named = substitute(extents.to_expression(extent), lambda name: Name(self.context.display(name.id)))
-        return (
-            f"{render_expression(named)} (a partition's piece of it)"
-            if extents.has_piece(extent)
-            else render_expression(named)
-        )
+        whole = render_expression(named)
+        return f"a partition's piece of {whole}" if extents.has_piece(extent) else whole
+
+    def named(self, parameter: Parameter) -> str:
+        """Name a parameter of the module in messages: input `x` of `use`."""
+        kind = "output" if parameter.direction is Direction.OUT else "input"
+        return f"{kind} `{parameter.name}` of `{self.node.callee.text}`"
 
     @property
     def thread(self) -> str:

@@ -271,10 +271,9 @@ class _Flow:
         self.diagnostics.append(error_at("E0401", message, span, help=help))
 
     def _ambiguous(self, tag: str, span: Span, loop: Span) -> None:
-        message = (
-            f"`{self._display(tag)}` is written by every iteration in flight: which one's value is meant?"
-        )
-        notes = [(loop, "the loop whose iterations are independent")]
+        name = self._display(tag)
+        message = f"`{name}` is read, but each iteration in flight writes its own value: none is the last"
+        notes = [(loop, "the loop with `inflight` is here")]
         help = "remove `inflight`, or use the value inside the loop"
         self.diagnostics.append(error_at("E0405", message, span, notes=notes, help=help))
 
@@ -289,9 +288,8 @@ class _Flow:
         for tag, span in loop.first_reads.items():
             if tag not in loop.writes:
                 continue
-            message = (
-                f"`{self._display(tag)}` is carried from one iteration to the next, but they run in flight"
-            )
+            name = self._display(tag)
+            message = f"`{name}` is carried from one iteration to the next, but the loop has `inflight`"
             notes = [(loop.writes[tag], "written here, for the next iteration to read")]
             help = "remove `inflight`, or write the tag in each iteration before it is read"
             self.diagnostics.append(error_at("E0402", message, span, notes=notes, help=help))
@@ -300,8 +298,9 @@ class _Flow:
         """Two threads of one region write a tag, and nothing between the writes orders them."""
         for thread, parallel, span in before:
             if parallel == writer[1] and thread != writer[0]:
-                message = f"`{self._display(tag)}` is written by {thread} and by {writer[0]} without order"
-                notes = [(span, f"written by {thread} here, and not read since")]
-                help = "give both calls one thread, or read the tag in between"
+                both = f"`{self._display(tag)}` is written by {thread} and {writer[0]}"
+                message = f"{both}, and nothing decides which of them is last"
+                notes = [(span, f"written by {thread} here, and not read after that")]
+                help = "run both calls on the same thread, or read the tag in between"
                 self.diagnostics.append(error_at("E0404", message, writer[2], notes=notes, help=help))
                 return

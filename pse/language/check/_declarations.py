@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pse.errors import EvaluationError, ModuleNotFound
 from pse.language.check._binding import MAX_PARTITIONS
-from pse.language.check._context import Context
+from pse.language.check._context import Context, reserved
 from pse.language.check._ir import ModuleReference, Option, ParameterDeclaration, PartitionDeclaration
 from pse.language.check._module_protocol import STANDARD, ModuleFile, ModuleFinder
 from pse.language.check._scalars import bound, condition, place, scalar
@@ -75,12 +75,11 @@ def _add(context: Context, name: sx.Identifier, entity: Entity) -> None:
     """Give a name a meaning in the file; one that is taken is reported, and the first meaning stays."""
     taken = context.globals.names.get(name.id)
     if name.id == PROCS:
-        context.report(
-            error_at("E0205", f"`{PROCS}` is the number of processors and cannot be declared", name.span)
-        )
+        context.report(reserved(name.span))
     elif taken is not None:
         notes = [(taken.span, f"`{name.id}` is {kind_of(taken)} declared here")]
-        context.report(error_at("E0203", f"`{name.id}` is declared twice", name.span, notes=notes))
+        message = f"`{name.id}` is declared twice"
+        context.report(error_at("E0203", message, name.span, notes=notes, help="choose another name"))
     else:
         context.globals.names[name.id] = entity
 
@@ -116,8 +115,12 @@ def _import(context: Context, item: sx.Import, finder: ModuleFinder) -> None:
     for name in item.names or ():
         _imported_name(context, item, name, file, modules)
     if item.alias is None and item.names is None and item.path != STANDARD:
-        help = f'write: import "{item.path}" as k   or: import "{item.path}" {{ name }}'
-        context.report(error_at("E0503", "this import gives its modules no name", item.span, help=help))
+        help = f'write: import "{item.path}" as k, or: import "{item.path}" {{ name }}'
+        context.report(
+            error_at(
+                "E0503", "this import gives no name by which its modules are called", item.span, help=help
+            )
+        )
 
 
 def _find(context: Context, item: sx.Import, finder: ModuleFinder) -> ModuleFile | None:
@@ -192,8 +195,11 @@ def _default(context: Context, item: sx.Param, element: Element | None) -> Expre
     if found is None or element is None:
         return None
     if not fits(found.element, element, found.expression):
-        message = f"`{item.name.id}` is {element.label}, but its default is {found.element.label}"
-        context.report(error_at("E0303", message, place(item.default)))
+        message = (
+            f"parameter `{item.name.id}` is of type {element.label}, but its default is {found.element.label}"
+        )
+        help = "give a default of that type, or change the type"
+        context.report(error_at("E0303", message, place(item.default), help=help))
         return None
     return found.expression
 
@@ -211,8 +217,9 @@ def _default_holds(
         context.report(error_at("E0323", failure.message, failure.span or item.span))
         return False
     if not holds:
-        message = f"the default of `{item.name.id}` is out of its own `where`"
-        context.report(error_at("E0601", message, default.span or item.span, label=str(value)))
+        message = f"the default of parameter `{item.name.id}` does not satisfy its own `where` clause"
+        help = "change the default or the condition"
+        context.report(error_at("E0601", message, default.span or item.span, label=str(value), help=help))
     return bool(holds)
 
 
@@ -242,7 +249,7 @@ def _count(context: Context, node: sx.SyntaxExpression) -> Expression | None:
         return found
     value = evaluate(found, {})  # scalar() has refused constants without a value.
     if not isinstance(value, int) or not 1 <= value <= MAX_PARTITIONS:
-        message = f"there must be 1 to {MAX_PARTITIONS:,} partitions, not {value}"
+        message = f"a partition has 1 to {MAX_PARTITIONS:,} pieces, not {value}"
         context.report(error_at("E0607", message, place(node)))
         return None
     return found
@@ -262,7 +269,7 @@ def _options(context: Context, item: sx.Options, declarations: Declarations, fin
         if option is None:
             continue
         if twice:
-            notes = [(twice[0].span, "set here first")]
+            notes = [(twice[0].span, "it is set here first")]
             context.report(error_at("E0203", f"option `{option.name}` is set twice", entry.span, notes=notes))
         declarations.options.append(option)
 
@@ -274,13 +281,14 @@ def _option(context: Context, entry: sx.OptionNode) -> Option | None:
         context.report(error_at("E0605", f"unknown option `{entry.name.id}`", entry.name.span, help=help))
         return None
     if entry.thread is not None and not kind.per_thread:
-        message = f"option `{entry.name.id}` holds for the whole program, not for one thread"
-        context.report(error_at("E0605", message, entry.thread.span))
+        message = f"option `{entry.name.id}` applies to the whole program and cannot be set for one thread"
+        help = f"write: {entry.name.id} = …"
+        context.report(error_at("E0605", message, entry.thread.span, help=help))
         return None
     readable = entry.word or isinstance(entry.value, int) or (kind.quoted and isinstance(entry.value, str))
     value: Value | None = kind.read(str(entry.value)) if readable else None
     if value is None:
-        message = f"option `{entry.name.id}` is {kind.expected}"
+        message = f"the value of option `{entry.name.id}` must be {kind.expected}"
         context.report(error_at("E0606", message, entry.value_span))
         return None
     return Option(entry.name.id, value, entry.thread.id if entry.thread else None, entry.span)

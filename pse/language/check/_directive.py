@@ -63,7 +63,7 @@ def _distribution(node: sx.DirectiveParameter, report: Report) -> Distribution:
     if written is None:
         return _ANYWHERE
     if written.partition is not None:
-        message = "a directive names no partition: a module works on any"
+        message = "a directive cannot name a partition: a module works over any partition"
         report(error_at("E0511", message, written.partition.span, help="remove `over …`"))
     shape = node.type.shape
     rank = len(shape) if shape else (None if shape == () else 0)
@@ -87,7 +87,7 @@ def _check_default(node: sx.DirectiveParameter, type: Type, direction: Direction
     elif not type.scalar or direction is not Direction.IN:
         report(error_at("E0511", "only a scalar `in` parameter can have a default", node.span))
     elif type.element is not None and not fits(literal_element(literal.value), type.element, default):
-        message = f"the default of `{node.name.id}` is no {type.element.label}"
+        message = f"the default of `{node.name.id}` is not of type {type.element.label}"
         report(error_at("E0511", message, default.span or node.span))
 
 

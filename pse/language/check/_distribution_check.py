@@ -38,9 +38,12 @@ def match_distribution(check: CallContext, parameter: Parameter, entity: TagEnti
 
 def _distribution_mismatch(check: CallContext, entity: TagEntity, want: Distribution, span: Span) -> None:
     assert entity.type is not None, "checked by the caller"
-    label = check.context.show(entity.type)
+    label, display = check.context.show(entity.type), check.context.display
+    have = render_distribution(entity.type.distribution, display=display)
+    needs = f"`{check.node.callee.text}` needs {render_distribution(want, display=display)}"
     help = conversion(entity, want, check.thread, check.context.root_thread)
-    check.fail("E0312", "distribution mismatch", span, label=label, help=help)
+    message = f"distribution mismatch: `{entity.display}` is {have}, but {needs}"
+    check.fail("E0312", message, span, label=label, help=help)
 
 
 def _inside(check: CallContext, entity: TagEntity, span: Span) -> bool:
@@ -132,7 +135,9 @@ def _wrong_grid(partition: PartitionDeclaration) -> Diagnostic | None:
         product *= known
     if partition.grid is None or count is None or count == product:
         return None
-    message = f"the grid of partition `{partition.name}` has {product} cells, but there are {count} pieces"
+    message = (
+        f"the grid of partition `{partition.name}` has {product} cells, but the partition has {count} pieces"
+    )
     return error_at("E0607", message, partition.span)
 
 
@@ -142,11 +147,12 @@ def _wrong_with(
     distribution = tag.type.distribution
     size = _known(distribution.block, environment)
     if size is not None and size < 1:
-        message = f"`{tag.display}` would be dealt out in stretches of {size} elements"
+        message = f"`{tag.display}` would be distributed in blocks of {size} elements"
         yield error_at("E0611", message, tag.span, help="a block has at least 1 element")
     halo = _known(distribution.halo, environment)
     if halo is not None and halo < 0:
-        yield error_at("E0612", f"`{tag.display}` would have a halo of {halo} cells", tag.span)
+        message = f"`{tag.display}` would have a halo of {halo} cells"
+        yield error_at("E0612", message, tag.span, help="a halo has at least 0 cells")
     elif halo:
         yield from _too_wide(tag, halo, partitions, environment)
 

@@ -87,7 +87,7 @@ def _callable(context: Context, node: sx.Call, entity: SegmentEntity) -> bool:
         context.report(error_at("E0207", message, node.span, help="segments are inlined: use a loop"))
         return False
     if node.label is not None:
-        message = "a segment has no thread: its calls have their own"
+        message = "a segment cannot be given a thread: the calls in it have their own"
         context.report(error_at("E0210", message, node.label.span, help=f"remove `{node.label.id}`"))
         return False
     return True
@@ -103,12 +103,14 @@ def _counts(context: Context, node: sx.Call, segment: sx.Segment) -> bool:
             context.report(error_at("E0307", message, argument.span, notes=notes))
             return False
     if len(wanted) != len(given):
-        message = f"segment `{name}` takes {count_text(len(wanted), 'input')}; {len(given)} given"
+        number = f"{len(given)} {'is' if len(given) == 1 else 'are'} given"
+        message = f"segment `{name}` takes {count_text(len(wanted), 'input')}; {number}"
         context.report(error_at("E0301", message, node.span, notes=notes))
         return False
     if len(segment.outputs) != len(node.outputs):
         outputs = count_text(len(segment.outputs), "output")
-        message = f"segment `{name}` gives {outputs}; {len(node.outputs)} named"
+        number = f"{len(node.outputs)} {'is' if len(node.outputs) == 1 else 'are'} named"
+        message = f"segment `{name}` gives {outputs}; {number}"
         context.report(error_at("E0302", message, node.span, notes=notes))
         return False
     return _distinct(context, node)
@@ -128,7 +130,7 @@ def _distinct(context: Context, node: sx.Call) -> bool:
             context.report(error_at("E0203", message, output.name.span, help=help))
             return False
         if output.reduction is not None:
-            message = "the outputs of a segment cannot be reduced here"
+            message = "the outputs of a segment cannot be reduced where it is called"
             context.report(
                 error_at("E0319", message, output.reduction.span, help="reduce inside the segment")
             )
@@ -186,8 +188,11 @@ def _scalar_input(
     if found is None or type is None or type.element is None:
         return []
     if found.partition is not None or not fits(found.element, type.element, found.expression):
-        message = f"`{field.name.id}` is {context.show(type)}, not {found.element.label}"
-        context.report(error_at("E0303", message, argument.span, notes=[(field.span, "declared here")]))
+        wanted = f"input `{field.name.id}` of the segment is {context.show(type)}"
+        message = f"{wanted}, but {found.element.label} is given"
+        context.report(
+            error_at("E0303", message, argument.span, notes=[(field.span, "the input is declared here")])
+        )
         return []
     constant = context.constant(found.expression)
     if constant is not None:
@@ -227,17 +232,26 @@ def agree(context: Context, entity: TagEntity, wanted: Type, span: Span, field: 
     notes = [(field.span, f"the segment declares {context.show(wanted)}")]
     label = context.show(have)
     if have.scalar != wanted.scalar or len(have.shape or ()) != len(wanted.shape or ()):
-        code, message, help = "E0304", f"`{entity.display}` has the wrong number of axes", None
+        message = f"`{entity.display}` does not have the number of axes that the segment declares"
+        code, help = "E0304", None
     elif have.element is not wanted.element:
-        code, message, help = "E0303", "element type mismatch", None
+        code, message, help = (
+            "E0303",
+            f"`{entity.display}` does not have the element type that the segment declares",
+            None,
+        )
     elif have.distribution != wanted.distribution:
         code, message, help = (
             "E0312",
-            "distribution mismatch",
+            f"distribution mismatch: `{entity.display}` is not distributed as the segment declares",
             conversion(entity, wanted.distribution, "", context.root_thread),
         )
     elif [context.extent(e) for e in have.shape or ()] != [context.extent(e) for e in wanted.shape or ()]:
-        code, message, help = "E0311", "shape mismatch", None
+        code, message, help = (
+            "E0311",
+            f"shape mismatch: `{entity.display}` does not have the shape that the segment declares",
+            None,
+        )
     else:
         return True
     context.report(error_at(code, message, span, label=label, notes=notes, help=help))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck
-from pse.language.check._context import REPLICATED, ROOT, Context
+from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
 from pse.language.check._distribution_check import conversion, same_pattern
 from pse.language.check._ir import Output, Reduction
 from pse.language.check._scope import TagEntity
@@ -19,7 +19,7 @@ from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import NUMERIC
 from pse.language.types._expressions import Expression
 from pse.language.types._symbolic_extents import Extent, Piece
-from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type
+from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type, render_distribution
 
 REDUCTIONS = ("sum", "prod", "min", "max", "all", "any")
 """What `reduce` can do."""
@@ -54,17 +54,19 @@ def _expect_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
     assert type is not None, "checked by the caller"
     assert goal.entity is not None, "checked by the caller"
     span = goal.node.name.span
-    notes = [(goal.entity.span, f"`{goal.entity.display}` is {check.context.show(type)} since here")]
+    notes = [(goal.entity.span, f"`{goal.entity.display}` is declared here as {check.context.show(type)}")]
     if type.scalar != parameter.type.scalar:
-        what = "a scalar" if parameter.type.scalar else "an array"
-        check.fail("E0304", f"`{parameter.name}` of `{check.node.callee.text}` is {what}", span, notes=notes)
+        kinds = ("a scalar", "an array") if parameter.type.scalar else ("an array", "a scalar")
+        message = f"{check.named(parameter)} is {kinds[0]}, but the tag `{goal.entity.display}` is {kinds[1]}"
+        check.fail("E0304", message, span, notes=notes)
         return False
     if parameter.type.element is None and check.element is None:
         check.element = type.element
     element = parameter.type.element or check.element
     if element is not type.element and element is not None and type.element is not None:
         message = (
-            f"`{parameter.name}` of `{check.node.callee.text}` is {element.label}, not {type.element.label}"
+            f"{check.named(parameter)} is of type {element.label}, "
+            f"but the tag `{goal.entity.display}` is of type {type.element.label}"
         )
         check.fail("E0303", message, span, notes=notes)
         return False
@@ -79,7 +81,8 @@ def _scalar_type(check: CallCheck, parameter: Parameter, goal: Target) -> Type |
     element = parameter.type.element or check.element
     if goal.node.distribution is not None:
         message = "a scalar has no distribution"
-        check.fail("E0306", message, goal.node.distribution.span, directive=False)
+        help = "leave out the distribution"
+        check.fail("E0306", message, goal.node.distribution.span, help=help, directive=False)
         return None
     if element is None:
         unknown_element(check, goal)
@@ -117,22 +120,22 @@ def _agrees(check: CallCheck, goal: Target, type: Type) -> bool:
     assert entity is not None, "checked by the caller"
     assert known is not None, "checked by the caller"
     span = goal.node.name.span
-    notes = [(entity.span, f"`{entity.display}` is {context.show(known)} since here")]
+    notes = [(entity.span, f"`{entity.display}` is declared here as {context.show(known)}")]
     if known.scalar and known.distribution.pattern is Pattern.REPLICATED and type.distribution.distributed:
-        message = f"`{entity.display}` is one value for all, but every partition gives one of its own"
+        message = f"`{entity.display}` has one value for all partitions, but each partition gives its own"
         help = f"reduce it:  -> own reduce {entity.display}(sum)"
         check.fail("E0315", message, span, notes=notes, help=help, directive=False)
         return False
     advice, label = None, context.show(type)
     if not _in_one_place(known, type, context):
-        code, message = "E0312", "distribution mismatch"
+        code, message = "E0312", f"distribution mismatch: the call does not give what `{entity.display}` is"
         if not known.scalar:
             given = replace(entity, type=type)
             advice = conversion(given, known.distribution, check.thread, context.root_thread)
     elif known.element is not type.element:
-        code, message = "E0303", "element type mismatch"
+        code, message = "E0303", f"the call does not give the element type of `{entity.display}`"
     elif [context.extent(e) for e in known.shape or ()] != [context.extent(e) for e in type.shape or ()]:
-        code, message = "E0311", "shape mismatch"
+        code, message = "E0311", f"shape mismatch: the call does not give the shape of `{entity.display}`"
     else:
         return True
     check.fail(code, message, span, notes=notes, label=label, help=advice, directive=False)
@@ -151,7 +154,7 @@ def _reduction(check: CallCheck, node: sx.ReductionNode, type: Type) -> Reductio
         message = "only a per-partition scalar can be reduced; this has one value already"
         if not type.scalar:
             message = "only a per-partition scalar can be reduced, not an array"
-        check.fail("E0319", message, node.span, directive=False)
+        check.fail("E0319", message, node.span, help="leave out `reduce`", directive=False)
         return None
     if node.operation.id not in REDUCTIONS:
         near = did_you_mean(node.operation.id, REDUCTIONS) or f"reductions are {', '.join(REDUCTIONS)}"
@@ -191,7 +194,7 @@ def unknown_element(check: CallCheck, goal: Target) -> None:
     """Report that nothing says what an output's elements are."""
     name = goal.node.name.id
     message = f"the element type of `{name}` cannot be worked out from the call"
-    check.fail("E0318", message, goal.node.name.span, help=f"declare it before:  var c128[…] {name}")
+    check.fail("E0318", message, goal.node.name.span, help=f"declare it before: var c128[…] {name}")
 
 
 def array_type(check: CallCheck, parameter: Parameter, goal: Target) -> Type | None:
@@ -227,7 +230,7 @@ def _known_extent(check: CallCheck, goal: Target, pattern: Expression) -> Extent
 def _unknown_size(check: CallCheck, goal: Target, dimension: str) -> None:
     name = goal.node.name.id
     message = f"the shape of `{name}` cannot be worked out: nothing says what `{dimension}` is"
-    check.fail("E0318", message, goal.node.name.span, help=f"declare it before:  var f64[…] {name}")
+    check.fail("E0318", message, goal.node.name.span, help=f"declare it before: var f64[…] {name}")
 
 
 def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution | None:
@@ -235,7 +238,8 @@ def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution
     context = check.context
     said, want = goal.distribution, parameter.type.distribution
     if said is not None and want.pattern is not Pattern.ANY and not same_pattern(said, want, context):
-        message = "distribution mismatch: the module gives its result otherwise"
+        given, said_here = (render_distribution(one, display=context.display) for one in (want, said))
+        message = f"distribution mismatch: `{check.node.callee.text}` gives {given}, not {said_here}"
         check.fail("E0312", message, goal.node.span)
         return None
     if context.partition is None:
@@ -267,14 +271,13 @@ def _in_block(check: CallCheck, goal: Target, distribution: Distribution) -> boo
     """Inside PARALLEL a module gives a piece of a tag over the block's partition."""
     partition = check.context.partition
     if not distribution.distributed:
-        message = "distribution mismatch: inside PARALLEL every partition gives a piece"
+        message = "distribution mismatch: inside PARALLEL each partition gives a piece of the result"
         help = f"for example:  -> {goal.node.name.id} @ block(0)"
         check.fail("E0312", message, goal.node.span, help=help, directive=False)
         return False
     if distribution.partition != partition:
-        message = (
-            f"`{goal.node.name.id}` is over {distribution.partition}, but this block runs over {partition}"
-        )
+        over = f"`{goal.node.name.id}` is distributed over {distribution.partition}"
+        message = f"{over}, but this block runs over {partition}"
         check.fail("E0314", message, goal.node.span, directive=False)
         return False
     return True
@@ -309,9 +312,7 @@ def _global_shape(
     """Turn the extents that a module gives into those of the whole tag."""
     context, shape = check.context, list(local)
     if distribution.axes and distribution.axes[-1] >= len(local):
-        message = (
-            f"axis {distribution.axes[-1]} is not there: the array has {len(local)} axes, counted from 0"
-        )
+        message = no_such_axis(distribution.axes[-1], len(local))
         check.fail("E0306", message, goal.node.span)
         return None
     halo = context.extent(distribution.halo) if distribution.halo is not None else extents.number(0)
@@ -343,5 +344,6 @@ def _global_shape(
 
 
 def _no_such_pieces(check: CallCheck, goal: Target, axis: int) -> None:
-    message = f"distribution mismatch: axis {axis} of `{goal.node.name.id}` is not cut like that by this call"
+    name = goal.node.name.id
+    message = f"distribution mismatch: the call does not give pieces along axis {axis} of `{name}` as it says"
     check.fail("E0312", message, goal.node.span)

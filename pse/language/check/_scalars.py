@@ -118,7 +118,7 @@ def _call_inside(context: Context, node: sx.CallExpression) -> None:
         context.report(error_at("E0202", f"unknown function `{name}`", node.callee.span, help=help))
         return
     context.globals.used.add(entity.span)
-    message = f"the call of `{name}` cannot stand inside an expression"
+    message = f"a call of the module `{name}` is not allowed inside an expression"
     help = f"give its result a name first:  let x = {name}(…)"
     context.report(error_at("E0320", message, node.span, help=help))
 
@@ -179,7 +179,7 @@ def replicated(context: Context, found: Scalar | None, node: sx.SyntaxExpression
     """Refuse a value that differs among partitions where the flow of the program hangs on it."""
     if found is None or found.partition is None:
         return found.expression if found else None
-    message = "the flow of the program cannot hang on a value that differs from partition to partition"
+    message = "control flow cannot depend on a value that differs from partition to partition"
     help = "reduce it to one value first, outside the block:  -> e reduce total(max)"
     context.report(error_at("E0403", message, place(node), help=help))
     return None

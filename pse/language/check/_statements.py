@@ -121,7 +121,7 @@ def _is_callable(context: Context, value: sx.CallExpression) -> bool:
 def _var(context: Context, node: sx.Var) -> list[Statement]:
     type = written_type(context, node.type)
     if context.partition is not None:
-        message = "`var` cannot stand inside PARALLEL: it declares a tag of the whole program"
+        message = "`var` is not allowed inside PARALLEL: it declares a tag of the whole program"
         context.report(error_at("E0316", message, node.span, help="declare it before the block"))
     if isinstance(node.value, sx.CallExpression) and _is_callable(context, node.value):
         context.new_tag(node.name, type, "var")
@@ -148,12 +148,21 @@ def _assigned(
         context.report(error_at("E0304", message, place(value), help=help))
         return []
     if found.partition is not None and not type.distribution.distributed:
-        message = f"`{entity.display}` is one value for all, but this one differs from partition to partition"
-        context.report(error_at("E0315", message, place(value), help="reduce it where it is made"))
+        one = f"`{entity.display}` has one value for all partitions"
+        message = f"{one}, but this value differs from partition to partition"
+        context.report(
+            error_at(
+                "E0315",
+                message,
+                place(value),
+                help="reduce the value where it is made:  -> own reduce total(sum)",
+            )
+        )
         return []
     if not fits(found.element, type.element, found.expression):
-        message = f"`{entity.display}` is {type.element.label}, not {found.element.label}"
-        context.report(error_at("E0303", message, place(value), label=found.element.label))
+        message = f"`{entity.display}` is of type {type.element.label}, but {found.element.label} is assigned"
+        help = f"declare it as {found.element.label}, or convert the value"
+        context.report(error_at("E0303", message, place(value), label=found.element.label, help=help))
         return []
     return [Assign(entity.unique, found.expression, span)]
 
@@ -177,7 +186,7 @@ def _assignment(context: Context, node: sx.Assignment) -> list[Statement]:
     if found is None or not may_write(context, node.name, entity) or entity.type is None:
         return []
     if context.partition is not None and not entity.type.distribution.distributed:
-        message = f"`{node.name.id}` is one value for all: it cannot be assigned inside PARALLEL"
+        message = f"`{node.name.id}` has one value for all partitions: it cannot be assigned inside PARALLEL"
         context.report(error_at("E0316", message, node.span, help="assign it before or after the block"))
         return []
     return _assigned(context, entity, found, node.value, node.span)
@@ -219,8 +228,8 @@ def _if(context: Context, node: sx.If) -> list[Statement]:
 
 def _parallel(context: Context, node: sx.Parallel) -> list[Statement]:
     if context.partition is not None:
-        message = "PARALLEL cannot stand inside PARALLEL"
-        context.report(error_at("E0316", message, node.span, help="end the outer block before"))
+        message = "PARALLEL is not allowed inside PARALLEL"
+        context.report(error_at("E0316", message, node.span, help="close the outer block first"))
         block(context, node.body)
         return []
     partition = partition_over(context, node.partition, Span(*_head(node.span)))

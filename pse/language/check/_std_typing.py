@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pse.language.check._call_check import CallCheck
-from pse.language.check._context import REPLICATED, ROOT
+from pse.language.check._context import REPLICATED, ROOT, no_such_axis
 from pse.language.check._distribution_check import match_distribution
 from pse.language.check._ir import Argument, Output
 from pse.language.check._output_typing import finish
@@ -58,11 +58,11 @@ def check_standard(check: CallCheck, found: list[Target | None]) -> list[Output]
 def _in_region(check: CallCheck, region: str) -> bool:
     inside = check.context.partition is not None
     if region == ("outside" if inside else "inside"):
-        where = "inside PARALLEL, where every partition takes part"
+        where, why, help = "inside", "every partition takes part in it", "move the call into a PARALLEL block"
         if region == "outside":
-            where = "outside PARALLEL, where whole arrays are"
-        message = f"`{check.node.callee.text}` stands {where}"
-        check.fail("E0316", message, check.node.span, directive=False)
+            where, why, help = "outside", "it works on whole arrays", "move the call out of the block"
+        message = f"`{check.node.callee.text}` is allowed only {where} PARALLEL: {why}"
+        check.fail("E0316", message, check.node.span, help=help, directive=False)
         return False
     return True
 
@@ -103,7 +103,7 @@ def _is_array(check: CallCheck, entity: TagEntity, span: Span) -> bool:
 def _axes_fit(check: CallCheck, goal: Target, type: Type) -> bool:
     axes, rank = type.distribution.axes, len(type.shape or ())
     if axes and axes[-1] >= rank:
-        message = f"axis {axes[-1]} is not there: axes count from 0, and the array has {rank}"
+        message = no_such_axis(axes[-1], rank)
         check.fail("E0306", message, goal.node.span, directive=False)
         return False
     return True
@@ -154,7 +154,9 @@ def _scatter(check: CallCheck, entity: TagEntity | None, goal: Target | None) ->
 def _gather(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = _source(check, entity)
     if not type.distribution.distributed:
-        _mismatch(check, type, "only a distributed array can be gathered")
+        _mismatch(
+            check, type, "only a distributed array can be gathered", "use the array itself: it is whole"
+        )
         return None
     return _told(check, goal, replace(type, distribution=ROOT))
 
@@ -162,7 +164,7 @@ def _gather(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> 
 def _replicate(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = _source(check, entity)
     if type.distribution.pattern is Pattern.REPLICATED:
-        _mismatch(check, type, "it is replicated already")
+        _mismatch(check, type, "the array is replicated already")
         return None
     if type.distribution.distributed:
         _mismatch(check, type, "only a root array can be replicated", "gather it first:  gather(…) -> whole")
@@ -211,7 +213,7 @@ def _transpose(check: CallCheck, entity: TagEntity | None, goal: Target | None) 
     type = _source(check, entity)
     shape = type.shape or ()
     if len(shape) < 2:
-        message = "`transpose` swaps the last two axes; this array has one"
+        message = "`transpose` exchanges the last two axes, but this array has one axis"
         check.fail(
             "E0304", message, check.node.arguments[0].span, label=check.context.show(type), directive=False
         )
@@ -231,7 +233,7 @@ def _transpose(check: CallCheck, entity: TagEntity | None, goal: Target | None) 
 def _exchange(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = _piece(check, entity)
     if type is not None and type.distribution.halo is None:
-        message = f"`{check.node.callee.text}` fills the halo of a tag; this one has none"
+        message = f"`{check.node.callee.text}` fills the halo of a tag, but this tag has none"
         help = "declare it with one:  var f64[N, M] @ block(0) halo(1) u"
         span, label = check.node.arguments[0].span, check.context.show(type)
         check.fail("E0321", message, span, label=label, help=help, directive=False)
@@ -258,12 +260,14 @@ def _zero(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
         return goal.known
     if goal.entity is None:
         name = goal.node.name.id
-        message = f"nothing says what `{name}` is: `zero` fills a tag that is declared"
+        message = f"nothing says what `{name}` is: `zero` fills a tag that is declared already"
         check.fail(
             "E0318", message, goal.node.span, help=f"declare it before:  var f64[N] {name}", directive=False
         )
     elif goal.known is not None:
-        check.fail("E0304", "`zero` fills arrays; write `x = 0`", goal.node.span, directive=False)
+        check.fail(
+            "E0304", "`zero` fills arrays, not scalars: write `x = 0`", goal.node.span, directive=False
+        )
     return None
 
 

@@ -50,7 +50,7 @@ def target(context: Context, node: sx.OutputNode, kind: str) -> Target | None:
         return Target(node, None, annotation, kind)
     if not isinstance(found, TagEntity):
         notes = [(found.span, "declared here")]
-        message = f"`{node.name.id}` is {kind_of(found)}; a call writes tags"
+        message = f"`{node.name.id}` is {kind_of(found)}, but the output of a call is a tag"
         context.report(error_at("E0210", message, node.name.span, notes=notes))
         return None
     return Target(node, found, annotation, kind) if may_write(context, node.name, found) else None
@@ -60,8 +60,12 @@ def may_write(context: Context, name: sx.Identifier, entity: TagEntity) -> bool:
     """Refuse to write what is named once: `let`, loop counters, inputs of segments."""
     if entity.kind not in ("let", "counter", "input"):
         return True
-    what = {"let": "named once, by `let`", "counter": "a loop counter", "input": "an input of the segment"}
-    help = {"let": "declare it with `var`", "input": "copy it first:  copy(…) -> mine"}.get(entity.kind)
+    what = {"let": "declared by `let`", "counter": "a loop counter", "input": "an input of the segment"}
+    help = {
+        "let": "declare it with `var`",
+        "counter": "write the result under another name",
+        "input": "copy it first:  copy(…) -> mine",
+    }[entity.kind]
     message = f"`{name.id}` is {what[entity.kind]}, and cannot be written"
     context.report(error_at("E0204", message, name.span, notes=[(entity.span, "declared here")], help=help))
     return False
@@ -81,7 +85,7 @@ def targets(check: CallCheck, kind: str) -> list[Target | None] | None:
     for node in given:
         if node.name.id in seen:
             check.fail(
-                "E0302", f"`{node.name.id}` is named twice after `->`", node.name.span, directive=False
+                "E0302", f"output `{node.name.id}` is named twice after `->`", node.name.span, directive=False
             )
         seen.add(node.name.id)
     return [target(check.context, node, kind) for node in given]

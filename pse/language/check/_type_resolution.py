@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pse.language.check._context import REPLICATED, ROOT, Context
+from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
 from pse.language.check._scalars import extent
 from pse.language.check._scope import PROCS, AliasEntity, PartitionEntity
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
@@ -76,7 +76,8 @@ def distribution_of(
     if axes is None or (pattern is Pattern.BLOCK_CYCLIC and block is None):
         return None
     if node.halo is not None and pattern is not Pattern.BLOCK:
-        report(error_at("E0306", f"`{word}` has no halo; only `block` has one", node.span))
+        message = f"`{word}` has no halo; only `block` has one"
+        report(error_at("E0306", message, node.span, help="write `block`, or leave out the halo"))
         return None
     partition = node.partition.id if node.partition else None
     return Distribution(pattern, axes, block, node.halo, user, partition)
@@ -89,7 +90,7 @@ def _block(
     if pattern is not Pattern.BLOCK_CYCLIC:
         return None
     if len(arguments) < 2:
-        message = "`block_cyclic` needs its axes and a block size"
+        message = "`block_cyclic` needs the axes that it distributes, and a block size"
         report(error_at("E0306", message, node.span, help="for example: @ block_cyclic(0, 64)"))
         return None
     return arguments.pop()
@@ -106,18 +107,21 @@ def _axes(
     if whole:
         report(
             error_at(
-                "E0306", f"`{word}` cuts no axis and takes no arguments", node.span, help=f"write: @ {word}"
+                "E0306",
+                f"`{word}` distributes no axis and takes no arguments",
+                node.span,
+                help=f"write: @ {word}",
             )
         )
         return None
     axes = [argument.value for argument in arguments if isinstance(argument, Number)]
     ascending = all(type(axis) is int for axis in axes) and axes == sorted(set(axes))
     if not axes or len(axes) < len(arguments) or not ascending:
-        message = f"`{word}` needs the axes that it cuts, as ascending integers"
+        message = f"`{word}` needs the axes that it distributes, as ascending integers"
         report(error_at("E0306", message, node.span, help=f"for example: @ {word}(0)"))
         return None
     if rank is not None and axes[-1] >= rank:
-        message = f"axis {axes[-1]} is not there: axes count from 0, and the array has {rank}"
+        message = no_such_axis(axes[-1], rank)
         report(error_at("E0306", message, node.span))
         return None
     return tuple(int(axis) for axis in axes)
@@ -135,7 +139,7 @@ def partition_over(context: Context, written: sx.Identifier | None, place: Span)
     declared = [entity for entity in context.globals.names.values() if isinstance(entity, PartitionEntity)]
     if len(declared) > 1:
         listed = " or ".join(f"over {entity.name}" for entity in declared)
-        message = "the program has several partitions: say over which"
+        message = "the program has several partitions, and none is named here"
         context.report(error_at("E0208", message, place, help=f"write: {listed}"))
         return None
     if declared:
@@ -167,7 +171,7 @@ def _with_grid(context: Context, found: Distribution, node: sx.DistributionNode)
     if len(found.axes) > 1 and grid != len(found.axes):
         count, name = len(found.axes), found.partition
         message = f"`{found.pattern.value}` over {count} axes needs a partition with a grid of {count}"
-        notes = [(entity.span, "this is its partition")] if entity else []
+        notes = [(entity.span, "the partition is declared here")] if entity else []
         help = f"for example:  partition {name} = 2 * procs as grid(2, procs)"
         context.report(error_at("E0322", message, node.span, notes=notes, help=help))
         return None
@@ -190,13 +194,14 @@ def written_type(context: Context, node: sx.TypeNode) -> Type | None:
     """Read a written type; everything wrong is reported and gives None."""
     element = element_of(node.element, context.report)
     if node.shape == ():
-        message = "`[...]` stands in module directives only; a tag has a shape"
+        message = "`[...]` is allowed only in module directives: a tag needs a shape"
         context.report(error_at("E0306", message, node.span, help="for example: f64[N, M]"))
         return None
     rank = len(node.shape) if node.shape is not None else 0
     if node.shape is None and node.distribution is not None:
         message = "a scalar has no distribution: it is replicated"
-        context.report(error_at("E0306", message, node.distribution.span))
+        help = "leave out the distribution"
+        context.report(error_at("E0306", message, node.distribution.span, help=help))
         return None
     distribution = ROOT if node.shape is not None else REPLICATED
     if node.distribution is not None:
@@ -217,6 +222,7 @@ def _sensible(context: Context, node: sx.TypeNode, type: Type) -> Type | None:
     if type.element is Element.COMM or (type.element in (Element.STRING, Element.OBJECT) and not type.scalar):
         what = "a tag" if type.element is Element.COMM else "an array"
         message = f"{what} cannot be of type `{node.element.id}`"
-        context.report(error_at("E0305", message, node.element.span))
+        help = "arrays have elements that are numbers or bool; a string or object is a scalar"
+        context.report(error_at("E0305", message, node.element.span, help=help))
         return None
     return type

@@ -39,9 +39,11 @@ def read_program(path: str) -> Source:
         with open(path, "rb") as file:
             data = file.read(4 * MAX_CHARACTERS + 1)
     except IsADirectoryError:
-        raise UsageError(f"{path} is a directory, not a program", help="give a .coven file") from None
+        raise UsageError(
+            f"{path} is a directory, not a program", help="give the path of a .coven file"
+        ) from None
     except (OSError, ValueError) as failure:
-        reason = getattr(failure, "strerror", None) or "no such name is possible"
+        reason = getattr(failure, "strerror", None) or "this cannot be the name of a file"
         raise UsageError(f"{path} cannot be read: {reason}", help="give the path of a .coven file") from None
     return decode(data, path)
 
@@ -51,10 +53,10 @@ def decode(data: bytes, path: str) -> Source:
     start = Span(path, 1, 1, 1, 1)
     if len(data) > 4 * MAX_CHARACTERS:
         message = f"the file is too long for a program: more than {MAX_CHARACTERS:,} characters"
-        return Source("", (error_at("E0009", message, start, help="is this file really a program?"),))
+        return Source("", (error_at("E0009", message, start, help="give the path of a .coven program"),))
     if b"\0" in data:
-        message = "this is no text file: it has zero bytes in it"
-        return Source("", (error_at("E0013", message, start, help="give a .coven file"),))
+        message = "this is not a text file: it contains null bytes"
+        return Source("", (error_at("E0013", message, start, help="give the path of a .coven file"),))
     try:
         return Source(data.decode("utf-8-sig"), ())
     except UnicodeDecodeError as failure:
@@ -62,7 +64,7 @@ def decode(data: bytes, path: str) -> Source:
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         message = f"this file is not UTF-8: byte 0x{data[failure.start]:02x} does not belong here"
         place = Span(path, line, column, line, column + 1)
-        return Source("", (error_at("E0014", message, place, help="save it as UTF-8"),))
+        return Source("", (error_at("E0014", message, place, help="save the file as UTF-8"),))
 
 
 def quoted_sources(diagnostics: Iterable[Diagnostic], known: Mapping[str, str]) -> dict[str, str]:

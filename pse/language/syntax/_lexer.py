@@ -93,7 +93,7 @@ def token_span(token: Token, path: str) -> Span:
 
 def _too_long(length: int, path: str) -> Diagnostic:
     message = f"the program has {length:,} characters; at most {MAX_CHARACTERS:,} are read"
-    return error_at("E0009", message, Span(path, 1, 1, 1, 1), help="is this file really a program?")
+    return error_at("E0009", message, Span(path, 1, 1, 1, 1), help="give the path of a .coven program")
 
 
 def _too_deep(tokens: Iterable[Token], path: str) -> Diagnostic | None:

@@ -53,7 +53,7 @@ _HINTS = {
     "||": "write `or`",
     "!": "write `not`",
     "^": "a power is written `**`",
-    "'": 'strings stand in double quotes: "…"',
+    "'": 'strings are written in double quotes: "…"',
 }
 
 
@@ -61,7 +61,7 @@ def unexpected(token: Token, before: Token | None, accepted: Collection[str]) ->
     """Report a token that does not fit where it stands."""
     span = span_of(token)
     if token.type == "STRAY":
-        letter = "names have letters from a to z, digits and `_`" if token[0].isalpha() else None
+        letter = "names have letters from a to z, digits and `_`" if token[0].isalpha() else "remove it"
         hint = next((text for mark, text in _HINTS.items() if token.startswith(mark)), letter)
         return error_at("E0001", f"unexpected character `{_short(token)}`", span, help=hint)
     if token.type == "BADSTRING":
@@ -85,7 +85,7 @@ def _hint(token: Token, before: Token | None, accepted: Collection[str]) -> str 
         if near is not None and near.type == "NAME" and (meant := _near_keyword(near)):
             return f"did you mean `{meant}`?"
     if token.type == "NAME" and set(accepted) >= _ITEM:
-        return "statements stand inside `program name { … }`"
+        return "statements belong inside `program name { … }`"
     if token.type == "SLASH":
         return "comments begin with `//` or `#` and end with the line"
     same_line = before is not None and before.line == token.line
@@ -140,8 +140,14 @@ def stray_brace(brace: Token) -> Diagnostic:
 def item_in_block(token: Token, opened: Token) -> Diagnostic:
     """Report `param`, `program` and the like inside a block."""
     notes = [(span_of(opened), "the block is opened here")]
-    message = f"`{token}` cannot stand inside a block"
-    return error_at("E0007", message, span_of(token), notes=notes, help="is a `}` missing above?")
+    message = f"`{token}` is not allowed inside a block"
+    return error_at(
+        "E0007",
+        message,
+        span_of(token),
+        notes=notes,
+        help="close the block above with `}`, or move the item out of it",
+    )
 
 
 def directive(token: Token, accepted: Collection[str], span: Span) -> Diagnostic:
@@ -161,12 +167,16 @@ def version(tree: syntax.Program | None, start: Span) -> list[Diagnostic]:
     say = f"begin the file with: coven {LANGUAGE_VERSION}"
     if not items or not isinstance(items[0], syntax.Version):
         message = f"the first statement must be `coven {LANGUAGE_VERSION}`, the version of the language"
-        empty = "" if items else "the file holds no program: "
+        empty = "" if items else "the file contains no program: "
         return [error_at("E0011", empty + message, items[0].span if items else start, help=say)]
     found = []
     if items[0].number != LANGUAGE_VERSION:
-        message = f"language version {items[0].number} is not known; this is version {LANGUAGE_VERSION}"
+        message = (
+            f"language version {items[0].number} is not known; this pse knows version {LANGUAGE_VERSION}"
+        )
         found.append(error_at("E0012", message, items[0].span, help=say))
     again = [item for item in items[1:] if isinstance(item, syntax.Version)]
-    found += [error_at("E0011", "`coven` stands once, as the first statement", item.span) for item in again]
+    found += [
+        error_at("E0011", "`coven` is allowed only once, as the first statement", item.span) for item in again
+    ]
     return found
