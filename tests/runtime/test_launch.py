@@ -172,8 +172,11 @@ WRONG = {
     "no value": (["faulty.coven", "-D", "N"], "error: -D N: expected name=value\n"),
     "no name": (["faulty.coven", "-D", "=3"], "error: -D =3: expected name=value\n"),
     "twice": (["faulty.coven", "-D", "N=4", "-D", "N=8"], "error: -D N=8: N is given twice\n"),
-    "no number": (["faulty.coven", "-D", "N=four"], "`N` is i64; 'four' is not"),
-    "out of where": (["faulty.coven", "-p", "2", "-D", "N=7"], "the value of parameter `N` does not satisfy its `where` clause"),
+    "no number": (
+        ["faulty.coven", "-D", "N=four"],
+        "parameter `N` has the type i64, and 'four' is not of that type",
+    ),
+    "out of where": (["faulty.coven", "-p", "2", "-D", "N=7"], "`N` does not satisfy its `where` clause"),
     "unknown option": (["faulty.coven", "-o", "queue=2"], "there is no option queue\nhelp: "),
     "misspelt option": (["faulty.coven", "-o", "queue_dept=2"], "help: did you mean queue_depth?\n"),
     "wrong switch": (["faulty.coven", "-o", "shared_memory=2"], "shared_memory must be on or off, not 2\n"),

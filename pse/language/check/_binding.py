@@ -95,7 +95,8 @@ class _Binding:
         )
         if read is None:
             label = parameter.element.label
-            message = f"parameter `{parameter.name}` is of type {label}; {str(value)[:40]!r} is not"
+            given = f"{str(value)[:40]!r} is not of that type"
+            message = f"parameter `{parameter.name}` has the type {label}, and {given}"
             self._fail(
                 "E0604", message, parameter.span, f"for example:  -D {name}={_example(parameter.element)}"
             )
