@@ -1,8 +1,8 @@
 """``python -m pse``: one rank of a run inside an MPI job; with the name of a command, that command.
 
 ``mpirun -n N python -m pse PROGRAM …`` comes here N times, and so does the launcher of ``pse run``.  Only
-the first rank complains about the command line.  Nothing heavy is imported before the node's warden is on
-its way.
+the first rank complains about the command line.  Nothing heavy is imported before the node's monitor has been
+started.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pse.runtime.faults import ending_the_job
-from pse.runtime.supervise import open_closed, to_nobody
+from pse.runtime.supervise import open_closed_streams, redirect_to_null
 
 if TYPE_CHECKING:
     from pse.runtime.request import Request
@@ -23,7 +23,7 @@ _LINE_BUFFERED = 1  # _IOLBF of the C library
 
 def main() -> None:
     """Be a rank, or the command that is named."""
-    open_closed()
+    open_closed_streams()
     with ending_the_job():
         from pse.runtime.supervise import inside_mpi_job
 
@@ -36,23 +36,23 @@ def main() -> None:
 
 
 def _be_rank() -> int:
-    from pse.runtime.supervise import Hired, find_launcher, local_rank
+    from pse.runtime.supervise import MonitorHandle, find_launcher, local_rank
 
     launcher = find_launcher()
     _replace_input()
     watched = launcher is not None and launcher.sees_all
-    warden = Hired() if local_rank() == 0 and not watched else None
+    monitor = MonitorHandle() if local_rank() == 0 and not watched else None
     request = _parse()
     _prepare_process()
     from pse.cli._tools_option import coopwait
-    from pse.runtime.rank import main as run
+    from pse.runtime.rank import run_rank
 
-    return run(request, warden, coopwait() if request.coopwait else None)
+    return run_rank(request, monitor, coopwait() if request.coopwait else None)
 
 
 def _replace_input() -> None:
     """Give modules an empty standard input: one rank would get mpiexec's, the others would wait for ever."""
-    to_nobody(0)
+    redirect_to_null(0)
 
 
 def _parse() -> "Request":

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import click
 
-from pse.runtime.supervise import is_full, open_closed, to_nobody
+from pse.runtime.supervise import is_stream_full, open_closed_streams, redirect_to_null
 
 
 @contextlib.contextmanager
@@ -21,7 +21,7 @@ def guarded() -> Iterator[None]:
     Failures that pse knows have exit codes of their own, a Ctrl-C gives 130, a reader that went away 141, and
     what nobody foresaw 3 with one line (and the traceback if PSE_DEBUG is set).  Click's own exceptions pass.
     """
-    open_closed()
+    open_closed_streams()
     try:
         _stand_somewhere()
         yield
@@ -33,17 +33,17 @@ def guarded() -> Iterator[None]:
         sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:
         # Python would complain about it once more at its end.
-        to_nobody(sys.stdout.fileno())
+        redirect_to_null(sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except Exception as error:
-        from pse.runtime.supervise import exit_code, print_error
+        from pse.runtime.supervise import exit_code_of, print_error
 
-        if is_full(error):
-            to_nobody(sys.stdout.fileno())
+        if is_stream_full(error):
+            redirect_to_null(sys.stdout.fileno())
         with contextlib.suppress(OSError):
             print_error(error, sys.stderr)
             sys.stderr.flush()
-        sys.exit(exit_code(error))
+        sys.exit(exit_code_of(error))
 
 
 def _stand_somewhere() -> None:
@@ -52,5 +52,5 @@ def _stand_somewhere() -> None:
     except OSError as error:
         from pse.errors import UsageError
 
-        message = f"the directory in which you are can't be used: {error.strerror}"
-        raise UsageError(message, help="cd to another one") from None
+        message = f"the current directory can't be used: {error.strerror}"
+        raise UsageError(message, help="change to a directory that exists") from None

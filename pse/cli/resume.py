@@ -67,7 +67,7 @@ def command(hosts: str | None, hostfile: str | None, tools: str | None, live: bo
     Program, parameters and options are those that the run was begun with; the number of processors may be
     another.  Inside an MPI job that runs already, use: mpirun -n N python -m pse resume DIR.
     """
-    from pse.runtime.launch import Hosts, launch
+    from pse.runtime.launch import Hosts, launch_job
 
     where = Hosts.chosen(hosts, hostfile, os.environ)
-    sys.exit(launch(_make_request(**given), where, under.put_under(tools, given["trace"]), live=live))
+    sys.exit(launch_job(_make_request(**given), where, under.put_under(tools, given["trace"]), live=live))

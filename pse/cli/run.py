@@ -87,7 +87,7 @@ def command(hosts: str | None, hostfile: str | None, tools: str | None, live: bo
     The number of MPI ranks follows from the program's threads and the number of processors (1 if -p isn't
     given).  Inside an MPI job that runs already, use: mpirun -n N python -m pse PROGRAM.
     """
-    from pse.runtime.launch import Hosts, launch
+    from pse.runtime.launch import Hosts, launch_job
 
     where = Hosts.chosen(hosts, hostfile, os.environ)
-    sys.exit(launch(make_request(**given), where, under.put_under(tools, given["trace"]), live=live))
+    sys.exit(launch_job(make_request(**given), where, under.put_under(tools, given["trace"]), live=live))

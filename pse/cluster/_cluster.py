@@ -92,7 +92,7 @@ class Cluster:
             _sweep()
             if read(self.plan.name) is not None:
                 raise UsageError(
-                    f"there is a cluster {self.plan.name} already",
+                    f"a cluster named {self.plan.name} exists already",
                     help=f"end it (pse cluster down {self.plan.name}), or give this one another name",
                 )
             record = Record(self.plan, f"pse-{secrets.token_hex(3)}", network.free_subnet(), Owner.here())
@@ -198,7 +198,7 @@ class Cluster:
         mpiexec = find_mpiexec()
         if not mpiexec.hydra:
             raise RunError(
-                f"{mpiexec.path} isn't MPICH's, and can't start ranks in an emulated cluster",
+                f"{mpiexec.path} is not MPICH's mpiexec, which alone can start ranks in an emulated cluster",
                 help="install the embedded MPI: pip install 'pse[mpich]'",
             )
         inside = list(command)
@@ -268,9 +268,9 @@ def find(name: str | None = None) -> Cluster:
         return there[0]
     if there:
         names = ", ".join(cluster.name for cluster in there)
-        raise UsageError(f"there are several clusters: {names}", help="say which")
+        raise UsageError(f"there are several clusters: {names}", help="name one of them")
     raise UsageError(
-        f"there is no cluster {name}" if name else "there is no cluster",
+        f"there is no cluster named {name}" if name else "there is no cluster",
         help=f"make it: pse cluster up{f' {name}' if name else ''}",
     )
 
@@ -336,6 +336,7 @@ def _launcher() -> str:
             os.chmod(LAUNCHER, 0o755)
         except OSError as error:
             raise RunError(
-                f"mpiexec can't run {LAUNCHER}: {error.strerror}", help=f"have it run: chmod +x {LAUNCHER}"
+                f"mpiexec can't run {LAUNCHER}: {error.strerror}",
+                help=f"make it executable: chmod +x {LAUNCHER}",
             ) from None
     return LAUNCHER

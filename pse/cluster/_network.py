@@ -47,7 +47,9 @@ def free_subnet() -> int:
         wanted = ipaddress.ip_network(_NETWORKS.format(number))
         if not any(wanted.overlaps(network) for network in known):
             return number
-    raise UsageError("all networks from 10.213.0.0 to 10.213.255.0 are taken", help="end some clusters")
+    raise UsageError(
+        "all networks from 10.213.0.0 to 10.213.255.0 are taken", help="end a cluster: pse cluster down NAME"
+    )
 
 
 def address(subnet: int, index: int) -> str:

@@ -31,7 +31,7 @@ class Plan:
     Attributes
     ----------
     name : str
-        What it is called: a small letter, then small letters, digits and underscores.
+        What it is called: a lower-case letter, then lower-case letters, digits and underscores.
     nodes : int
         How many nodes.
     rate : int or None
@@ -96,8 +96,8 @@ def check_name(name: str) -> None:
     """
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} is no name for a cluster: expected a small letter, then small letters, digits and "
-            "underscores, at most 20 in all"
+            f"{name!r} can't be the name of a cluster: expected a lower-case letter, then lower-case "
+            "letters, digits and underscores, at most 20 characters in all"
         )
 
 

@@ -43,7 +43,10 @@ def check() -> None:
         If not.
     """
     if sys.platform != "linux":
-        raise UsageError("an emulated cluster needs Linux", help=f"this is {sys.platform}")
+        raise UsageError(
+            "an emulated cluster needs Linux",
+            help=f"this is {sys.platform}: use a virtual machine with Linux",
+        )
     if os.geteuid() != 0:
         raise UsageError(
             "an emulated cluster needs root: it makes network namespaces, links and control groups",
@@ -53,7 +56,8 @@ def check() -> None:
     if missing:
         packages = " ".join(sorted({_PACKAGES[name] for name in missing}))
         raise UsageError(
-            f"an emulated cluster needs {', '.join(missing)}", help=f"install it: apt-get install {packages}"
+            f"an emulated cluster needs {', '.join(missing)}",
+            help=f"install what is missing: apt-get install {packages}",
         )
 
 
@@ -86,5 +90,5 @@ class Refused(UsageError):
         self.words = " ".join(words.split())
         super().__init__(
             f"the system refused `{' '.join(command)}`: {self.words}",
-            help="a container needs to be privileged for this; a virtual machine will do",
+            help="run it in a privileged container, or in a virtual machine",
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pse.notebook._diagnostics import Diagnostics
 from pse.notebook._display import show_figures
 from pse.notebook._errors import NotebookError, needed, translated
-from pse.runtime.status import Report, to_text
+from pse.runtime.status import Report, format_report
 from pse.text import list_text, size_text
 from pse.trace import Selection, Trace, TraceError, open as open_trace
 
@@ -65,7 +65,7 @@ class Result:
     @property
     def headline(self) -> str:
         """The run in one line."""
-        return to_text(self.report).partition("\n")[0]
+        return format_report(self.report).partition("\n")[0]
 
     @property
     def figures(self) -> Mapping[str, float]:
@@ -141,7 +141,7 @@ class Result:
             return views.draw(self.trace, name, selection, **how)
 
     def __repr__(self) -> str:
-        return to_text(self.report).rstrip("\n")
+        return format_report(self.report).rstrip("\n")
 
     def _repr_html_(self) -> str:
         return _html(self.headline, self.report)

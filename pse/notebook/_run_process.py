@@ -21,7 +21,7 @@ from rich.text import Text
 
 from pse.notebook._display import Quiet, Screen
 from pse.notebook._errors import Interrupted, NotebookError, RunFailed
-from pse.runtime.status import WATCHER, Overview
+from pse.runtime.status import WATCHER_VARIABLE, Overview
 
 STOP_PATIENCE = 5.0
 """Seconds that a run which is stopped gets to end; the product promises two."""
@@ -58,7 +58,7 @@ class Child:
         try:
             self._process = subprocess.Popen(
                 command,
-                env={**environment, WATCHER: str(writing)},
+                env={**environment, WATCHER_VARIABLE: str(writing)},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -118,7 +118,7 @@ class Child:
         return True
 
     def _take(self, data: bytes) -> None:
-        """Understand what `Told` writes: a JSON object on each line."""
+        """Understand what `ProgressStream` writes: a JSON object on each line."""
         *lines, self._tail = (self._tail + data).split(b"\n")
         drawing = None
         for line in lines:
@@ -131,9 +131,9 @@ class Child:
                     self._printed.append(content)
                     self._shown.write(content, error=kind == "stderr")
         if drawing:
-            from pse.runtime.status import drawn
+            from pse.runtime.status import draw_overview
 
-            self._shown.show(drawn(Overview.from_json(drawing)))
+            self._shown.show(draw_overview(Overview.from_json(drawing)))
 
     @property
     def printed(self) -> str:

@@ -20,7 +20,7 @@ from pse.notebook._programs import Checked, checked, spelled
 from pse.notebook._result import Result
 from pse.notebook._run_process import COMMAND, Child
 from pse.runtime.request import Request, prepare
-from pse.runtime.status import from_json
+from pse.runtime.status import Report
 
 if TYPE_CHECKING:
     from pse.cluster import Cluster
@@ -223,7 +223,7 @@ class Job:
             program=Path(self.found.path),
             processors=self.processors,
             params=dict(self.defines),
-            report=from_json(child.report.decode()),
+            report=Report.from_json(child.report.decode()),
             output=child.printed,
             directory=Path.cwd(),
             warnings=self.found.warnings,

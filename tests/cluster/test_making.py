@@ -48,9 +48,9 @@ Cluster("killed", nodes=2).up()
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["up", "Demo"], "'Demo' is no name for a cluster: expected a small letter"),
-        (["up", "a" * 21], "is no name for a cluster"),
-        (["up", "../a"], "is no name for a cluster"),
+        (["up", "Demo"], "'Demo' can't be the name of a cluster: expected a lower-case letter"),
+        (["up", "a" * 21], "can't be the name of a cluster"),
+        (["up", "../a"], "can't be the name of a cluster"),
         (["up", "--nodes", "0"], "0 nodes: expected 1 to 100"),
         (["up", "--nodes", "101"], "101 nodes: expected 1 to 100"),
         (["up", "--nodes", "two"], "'two' is not a valid integer"),
@@ -143,7 +143,7 @@ def test_a_missing_program_is_named_with_its_package(monkeypatch):
     monkeypatch.setattr("pse.cluster._prerequisites._PLACES", "/nowhere")
     with pytest.raises(UsageError, match="needs ip, tc, nsenter, unshare, taskset, mount") as caught:
         Cluster().up()
-    assert caught.value.help == "install it: apt-get install iproute2 mount util-linux"
+    assert caught.value.help == "install what is missing: apt-get install iproute2 mount util-linux"
 
 
 def command(*words):
@@ -161,7 +161,7 @@ def test_a_cluster_from_the_command_line_stays_until_it_is_removed(allowed, pse,
         assert left(mark)
         code, _, complaints = command("up", name)
         assert code == 2
-        assert f"there is a cluster {name} already\nhelp: end it (pse cluster down {name})" in complaints
+        assert f"a cluster named {name} exists already\nhelp: end it (pse cluster down {name})" in complaints
         assert f"{name}: 1 node, links of unlimited rate, a core each\n" in command("list")[1]
         assert re.search(r"n0 +10\.213\.\d+\.1 +unlimited rate +0", command("status", name)[1])
         words = ["sh", "-c", "cat /proc/sys/kernel/hostname; exit 7"]
@@ -171,7 +171,7 @@ def test_a_cluster_from_the_command_line_stays_until_it_is_removed(allowed, pse,
         removed = command("down", name)
     assert removed[:2] == (0, f"{name}: removed\n")
     assert left(mark) == []
-    nothing = f"error: there is no cluster {name}\nhelp: make it: pse cluster up {name}\n"
+    nothing = f"error: there is no cluster named {name}\nhelp: make it: pse cluster up {name}\n"
     assert command("down", name) == (2, "", nothing)
 
 

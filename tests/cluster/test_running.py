@@ -166,7 +166,7 @@ def at_work(cluster):
 
 
 def wait_until_empty(cluster):
-    """Wait for what may take a moment longer than the run: wardens and mpiexec's helpers."""
+    """Wait for what may take a moment longer than the run: node monitors and mpiexec's helpers."""
     deadline = time.monotonic() + 10
     while cluster.processes():
         assert time.monotonic() < deadline, cluster.processes()

@@ -82,7 +82,10 @@ def test_where_a_node_cannot_have_it_the_run_goes_on_and_names_it(run, broken):
     broken("n1")
     said, err = run(3)
     assert all(naps < MANY for _, _, naps in said.values()), said
-    assert "warning: modules wait in MPI by spinning, without the tool coopwait: on host n1: " in err
+    assert (
+        "warning: modules that wait in MPI keep a core busy, since the tool coopwait is missing on host n1: "
+        in err
+    )
     assert "tool `coopwait`: it is not a shared object (an ELF file)\n" in err
 
 

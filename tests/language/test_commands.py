@@ -199,4 +199,4 @@ def test_a_directory_that_is_gone(folder, tmp_path_factory, monkeypatch):
     status, output = pse("check", str(folder / "good.coven"))
     monkeypatch.chdir(folder)
     assert status == 2
-    assert "the directory in which you are can't be used: No such file or directory" in output
+    assert "the current directory can't be used: No such file or directory" in output

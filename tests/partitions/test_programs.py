@@ -188,9 +188,9 @@ FAULTS = {
     2: "deadlock: 6 partitions wait for each other\n"
     rf"(  partition \d \(module c\.wrong, {SITE}\) waits for a message with tag 3 from partition \d\n?)"
     "{6}$",
-    3: rf"{SITE}: deadlock: not all partitions come to barrier\(\) of module c\.wrong\n"
+    3: rf"{SITE}: deadlock: not all partitions call barrier\(\) in module c\.wrong\n"
     r"  it was called by partitions 0, 2 to 5\n  it was not called by partition 1$",
-    4: "deadlock: nobody will ever send what partitions wait for\n"
+    4: "deadlock: partitions wait for messages that nobody will ever send\n"
     rf"  partition 0 \(module c\.wrong, {SITE}\) waits for a message with tag 5 from partition 1, "
     "which will never send it$",
     5: rf"{WHO} 0, sent 1 f64 with tag 5 to partition 1, which never received them$",
@@ -212,7 +212,7 @@ def test_a_deadlock_is_found_after_others_have_finished():
     """Partition 0 waits for one whose rank has nothing left to do."""
     begin = time.monotonic()
     body = "PARALLEL over P { thread_B zero() -> xs  thread_B c.wrong(4, xs) }"
-    with pytest.raises(RunError, match="deadlock: nobody will ever send"):
+    with pytest.raises(RunError, match="deadlock: partitions wait for messages that nobody will ever send"):
         play("var f64[N] @ block(0) xs " + body, count="procs", place="three")
     assert time.monotonic() - begin < 60
 

@@ -33,7 +33,8 @@ from pse.runtime._sequencer import Sequencer
 from pse.runtime.distribution._load_balancer import better
 from pse.runtime.distribution._partition_placement import partition_counts, place_partitions
 from pse.runtime.distribution._strided_copies import strides
-from pse.runtime.faults import _failures as failures, _partition_errors as mailfaults
+from pse.runtime.faults._failures import run_error
+from pse.runtime.faults._partition_errors import partition_error
 from pse.runtime.pause._migration import Decide, Rebalancing, Standing
 from pse.runtime.plan._communicators import Communicator
 from pse.runtime.plan._edges import inflight_loops
@@ -282,7 +283,7 @@ class Crew:
 
 
 class Rank:
-    """One rank: the loop of `pse.runtime.rank._rank` with the wire in the place of MPI, and a deadline."""
+    """One rank: the loop of `pse.runtime.rank` with the wire in the place of MPI, and a deadline."""
 
     def __init__(self, crew: Crew, rank: int, projection: Projection) -> None:
         node = crew.node(rank)
@@ -329,10 +330,10 @@ class Rank:
             elif result == codes.RUN_PAUSE:
                 self._pause()
             else:
-                raise failures.ended_by(result, self.sequencer, self.projection, self.arena)
+                raise run_error(result, self.sequencer, self.projection, self.arena)
         self._finish_together()
         if not self.sequencer.mail_is_empty():
-            raise mailfaults.error(self.sequencer, self.projection)
+            raise partition_error(self.sequencer, self.projection)
 
     def _finish_together(self) -> None:
         """Go on listening until all are done: a rank may speak for its node."""

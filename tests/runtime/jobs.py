@@ -86,7 +86,7 @@ class Job:
         """Process numbers of the living ranks; what ranks started themselves comes after them."""
         found: dict[int, int] = {}
         for pid, environment in self.processes().items():
-            if "PMI_RANK" in environment and b"warden" not in _command_line(pid):
+            if "PMI_RANK" in environment and b"_node_monitor" not in _command_line(pid):
                 found.setdefault(int(environment["PMI_RANK"]), pid)
         return found
 

@@ -214,7 +214,7 @@ def test_an_arena_that_is_too_small_for_good_says_who_holds_what(tmp_path, flow)
     words = failure.value.message
     assert "greedy" not in words
     assert words.splitlines()[0].endswith(
-        "needs shared memory, the arena is full, and no rank can ever free any"
+        "needs shared memory, but the arena is full and no rank will ever free any"
     )
     assert f"{tmp_path}/chain.coven:8:3: module flow.join" in words
     assert "the arena holds 4.00 MiB of 5.00 MiB" in words

@@ -20,7 +20,7 @@ from pse.program import number_statements
 from pse.runtime.checkpoint._files import Directory
 from pse.runtime.checkpoint._manifest import MANIFEST, CheckpointRefused, FileNote, Manifest
 from pse.runtime.checkpoint._reader import read_manifest, verify
-from pse.runtime.launch._launch import launch
+from pse.runtime.launch._launch import launch_job
 from pse.runtime.launch._mpiexec import Hosts
 from pse.runtime.request._request import Request, prepare
 from pse.runtime.request._resume import check_processors
@@ -163,7 +163,7 @@ def left(killed, tmp_path, monkeypatch):
 def refused(request):
     """Ask for something that is refused; gives the words."""
     with pytest.raises(PseError) as raised:
-        launch(request, Hosts())
+        launch_job(request, Hosts())
     assert raised.value.exit_code == 2
     return raised.value.message
 

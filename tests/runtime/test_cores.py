@@ -10,7 +10,7 @@ from pse.errors import UsageError
 from pse.language.types._options import read_pin
 from pse.program import place_threads
 from pse.runtime._channel import sleep_exactly, wake_soon
-from pse.runtime.rank._cores import cores, cores_text
+from pse.runtime.rank._cores import choose_cores, cores_text
 
 PROGRAM = """coven 1
 import "k.py" { make, show }
@@ -62,20 +62,20 @@ def test_pin_takes_nothing_else(bad):
 )
 def test_what_pin_means(program, pin, expected):
     placement = place_threads(compile_program(program.read_text(), program))
-    assert [cores(pin, placement, [0] * 7, rank, [4, 6, 8]) for rank in range(7)] == expected
+    assert [choose_cores(pin, placement, [0] * 7, rank, [4, 6, 8]) for rank in range(7)] == expected
 
 
 def test_every_node_counts_its_own_processors(program):
     placement = place_threads(compile_program(program.read_text(), program))
     nodes = [0, 0, 0, 1, 1, 1, 1]
-    chosen = [cores("compact", placement, nodes, rank, [0, 1]) for rank in range(7)]
+    chosen = [choose_cores("compact", placement, nodes, rank, [0, 1]) for rank in range(7)]
     assert chosen == [{0, 1}, {0}, {0}, {0}, {0}, {1}, {1}]
 
 
 def test_a_core_that_is_not_there_is_named(program):
     placement = place_threads(compile_program(program.read_text(), program))
-    with pytest.raises(UsageError, match=r"pin = 0,7: core 7 is not there.*ranks may use 0-1,5"):
-        cores("0,7", placement, [0] * 7, 0, [0, 1, 5])
+    with pytest.raises(UsageError, match=r"pin = 0,7: core 7 doesn't exist.*ranks may use 0-1,5"):
+        choose_cores("0,7", placement, [0] * 7, 0, [0, 1, 5])
 
 
 def test_cores_are_written_as_runs():
@@ -95,5 +95,5 @@ def test_a_run_shows_who_sits_where(pse, program):
     assert json.loads(ended.out)["cores"] == [str(core)] * 5
     ended = pse("run", program.name, "-p", "2", "-o", "pin=99999", cwd=program.parent)
     assert ended.code == 2
-    assert "pin = 99999: core 99999 is not there" in ended.err
+    assert "pin = 99999: core 99999 doesn't exist" in ended.err
     assert ended.err.count("error:") == 1

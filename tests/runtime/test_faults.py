@@ -133,7 +133,7 @@ def test_sigkill_of_any_rank_at_any_moment_ends_the_job_and_names_the_rank(seed)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
-def test_the_warden_names_a_killed_rank_under_a_bare_mpiexec(seed):
+def test_the_node_monitor_names_a_killed_rank_under_a_bare_mpiexec(seed):
     chance = random.Random(seed)
     job = Job(bare(*LONG))
     job.wait_for_words("running faulty.coven")

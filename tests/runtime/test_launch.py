@@ -188,9 +188,12 @@ WRONG = {
     "trace is a file": (["faulty.coven", "--trace", "faulty.c"], "--trace faulty.c: it is a file"),
     "trace cannot be made": (["faulty.coven", "--trace", "/proc/here"], "error: --trace '/proc/here': "),
     "no hostfile": (["faulty.coven", "-f", "none"], "error: hostfile 'none': No such file or directory\n"),
-    "empty hostfile": (["faulty.coven", "-f", "/dev/null"], "error: hostfile '/dev/null' names no host\n"),
+    "empty hostfile": (
+        ["faulty.coven", "-f", "/dev/null"],
+        "error: hostfile '/dev/null' names no host\nhelp: write one host on each line\n",
+    ),
     "two ways of hosts": (["faulty.coven", "-f", "a", "--hosts", "b"], "exclude each other"),
-    "no host": (["faulty.coven", "--hosts", "a,,b"], "expected names with commas between them"),
+    "no host": (["faulty.coven", "--hosts", "a,,b"], "expected host names separated by commas"),
     "unknown form": (["faulty.coven", "--report", "xml"], "'xml' is not one of 'text', 'json'"),
     "unknown flag": (["faulty.coven", "--fast"], "No such option '--fast'"),
 }
@@ -228,7 +231,7 @@ def test_a_wrong_program_gives_its_diagnostics_and_exit_code_1(start, tmp_path):
 def test_pse_run_inside_an_mpi_job_says_how_to_run_there():
     job = run(launched(), PMI_RANK="0")
     assert job.code == 2
-    assert "help: there it is: python -m pse faulty.coven" in job.err
+    assert "help: inside an MPI job, each rank is: python -m pse faulty.coven" in job.err
 
 
 def test_python_m_pse_is_also_the_command_line():

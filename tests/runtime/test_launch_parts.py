@@ -26,10 +26,10 @@ from pse.runtime.request._request import Request, parse_defines, prepare
 from pse.runtime.status import _report as report, _report_text as report_text
 from pse.runtime.status._overview import Observer
 from pse.runtime.status._progress import Progress
-from pse.runtime.supervise import _cleanup as leftovers, _error_format as messages
-from pse.runtime.supervise._exit_diagnosis import Suspect, judge
+from pse.runtime.supervise import _cleanup as cleanup, _error_format as messages
+from pse.runtime.supervise._exit_diagnosis import diagnose_exit
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
-from pse.runtime.supervise._processes import descendants, find_ranks, is_dead
+from pse.runtime.supervise._processes import RankProcess, descendants, find_ranks, is_dead
 from pse.runtime.supervise._rank_output import Pipe
 
 THREADS = ("thread_A", "thread_B")
@@ -127,33 +127,33 @@ def test_a_launcher_is_found_by_the_environment_and_only_on_this_machine(monkeyp
 
 
 def test_sweeping_spares_what_is_old_foreign_or_in_use(tmp_path, monkeypatch):
-    monkeypatch.setattr(leftovers, "SHARED", str(tmp_path))
+    monkeypatch.setattr(cleanup, "SHARED", str(tmp_path))
     names = ("mpich_shm_1a2b_0", "mpich_shm_3c4d_0", "mpich_shm_5e6f_1", "somebody_elses")
     for name in names:
         tmp_path.joinpath(name).write_bytes(bytes(4096))
     os.utime(tmp_path / names[1])
     began = time.time() - 5
     with open(tmp_path / names[2], "r+b") as file, mmap.mmap(file.fileno(), 4096):
-        leftovers.sweep(began)
+        cleanup.remove_leaked(began)
     assert sorted(os.listdir(tmp_path)) == [names[2], names[3]]
-    leftovers.sweep(time.time() + 60)
+    cleanup.remove_leaked(time.time() + 60)
     assert sorted(os.listdir(tmp_path)) == [names[2], names[3]]
-    leftovers.sweep(began)
+    cleanup.remove_leaked(began)
     assert os.listdir(tmp_path) == [names[3]]
 
 
 def test_a_full_shared_memory_is_said_before_anything_starts():
     with pytest.raises(
-        RunError, match=r"/dev/shm is full: MPI needs [\d,.]+ TiB there for 1000000000 ranks"
+        RunError, match=r"/dev/shm is full: MPI needs .* there for 1,000,000,000 ranks"
     ) as caught:
-        leftovers.check_room(1_000_000_000)
+        cleanup.check_shared_memory(1_000_000_000)
     assert "give it more room" in caught.value.help
 
 
 def test_no_shared_memory_is_said_before_anything_starts(tmp_path, monkeypatch):
-    monkeypatch.setattr(leftovers, "SHARED", str(tmp_path / "none"))
-    with pytest.raises(RunError, match="none: No such file or directory"):
-        leftovers.check_room(2)
+    monkeypatch.setattr(cleanup, "SHARED", str(tmp_path / "none"))
+    with pytest.raises(RunError, match="none can't be used: No such file or directory"):
+        cleanup.check_shared_memory(2)
 
 
 # Reports
@@ -196,14 +196,14 @@ def test_a_figure_that_is_no_number_is_not_lost(prepared):
     figures = [{"error": 1.0}, {"error": float("nan")}, {"error": 2.0}, {}, {}]
     made = report.build(prepared, counters(prepared), totals(prepared), figures)
     assert np.isnan(made.figures["error"])
-    assert json.loads(report.to_json(made), parse_constant=pytest.fail)["figures"] == {"error": None}
-    assert np.isnan(report.from_json(report.to_json(made)).figures["error"])
+    assert json.loads(made.to_json(), parse_constant=pytest.fail)["figures"] == {"error": None}
+    assert np.isnan(report.Report.from_json(made.to_json()).figures["error"])
 
 
 def test_a_report_survives_json(prepared):
     made = report.build(prepared, counters(prepared, calls=1), totals(prepared), [{"a": 0.1}] * 5)
-    assert report.from_json(report.to_json(made)) == made
-    assert "call site" in report_text.to_text(made)
+    assert report.Report.from_json(made.to_json()) == made
+    assert "call site" in report_text.format_report(made)
 
 
 # Progress
@@ -294,9 +294,9 @@ def test_how_a_process_ended_is_known_though_it_is_not_ones_own(prepared, ending
     board.start(1, 1)
     board.set_state(1, RankState.RUNNING)
     pid, pidfd = ended_child(ending)
-    verdict = judge(board, Suspect(1, pid, pidfd, "rank 1 (b)"), prepared.site_texts)
-    assert verdict is not None
-    assert verdict.text.startswith(f"error: {words}\n  running: no module; it was between two calls\n")
+    diagnosis = diagnose_exit(board, RankProcess(1, pid, pidfd), "rank 1 (b)", prepared.site_texts)
+    assert diagnosis is not None
+    assert diagnosis.text.startswith(f"error: {words}\n  running: no module; it was between two calls\n")
     os.waitpid(pid, 0)
     # Once it is waited for, only Linux 6.15 and later still know.
     assert _faults.exit_status(pidfd, pid) in (None, status)
@@ -307,11 +307,11 @@ def test_a_rank_that_is_done_may_leave_but_not_without_leaving_mpi(prepared):
     board = Board.create(*prepared.board_size)
     board.set_state(1, RankState.LEFT)
     pid, pidfd = ended_child(lambda: os._exit(0))
-    assert judge(board, Suspect(1, pid, pidfd, "rank 1"), prepared.site_texts) is None
+    assert diagnose_exit(board, RankProcess(1, pid, pidfd), "rank 1", prepared.site_texts) is None
     board.set_state(1, RankState.DONE)
-    verdict = judge(board, Suspect(1, pid, pidfd, "rank 1"), prepared.site_texts)
-    assert verdict is not None
-    assert verdict.text.startswith("error: rank 1 ended before it had left MPI")
+    diagnosis = diagnose_exit(board, RankProcess(1, pid, pidfd), "rank 1", prepared.site_texts)
+    assert diagnosis is not None
+    assert diagnosis.text.startswith("error: rank 1 ended before it had left MPI")
     os.waitpid(pid, 0)
     os.close(pidfd)
 
@@ -321,8 +321,8 @@ def test_a_rank_that_is_done_may_leave_but_not_without_leaving_mpi(prepared):
 
 def test_known_errors_have_message_and_help_and_the_exit_code_of_their_kind():
     error = UsageError("what was wrong", help="what to do")
-    assert messages.error_text(error) == "error: what was wrong\nhelp: what to do\n"
-    assert messages.exit_code(error) == 2
+    assert messages.format_error(error) == "error: what was wrong\nhelp: what to do\n"
+    assert messages.exit_code_of(error) == 2
 
 
 class Terminal(io.StringIO):
@@ -340,7 +340,7 @@ def test_diagnostics_stay_objects_until_they_are_printed_in_colour_on_a_terminal
     with pytest.raises(ProgramRefused) as caught:
         prepare(Request(str(path), {}))
     assert [d.code for d in caught.value.diagnostics] == ["E0201"]
-    assert messages.exit_code(caught.value) == 1
+    assert messages.exit_code_of(caught.value) == 1
     terminal, pipe = Terminal(), io.StringIO()
     messages.print_error(caught.value, terminal)
     messages.print_error(caught.value, pipe)
@@ -353,16 +353,16 @@ def test_a_value_on_the_command_line_has_its_own_exit_code(tmp_path):
     path.write_text("coven 1\nparam i64 N = 4\nprogram p { print(N) }\n")
     with pytest.raises(ProgramRefused, match=r"the program has no parameter `M`") as caught:
         prepare(Request(str(path), {"M": "3"}))
-    assert messages.exit_code(caught.value) == 2
+    assert messages.exit_code_of(caught.value) == 2
 
 
 def test_an_internal_error_is_one_line_unless_its_traceback_is_asked_for(monkeypatch):
     with pytest.raises(KeyError, match="missing") as caught:
         raise KeyError("missing\nthing")
     monkeypatch.delenv("PSE_DEBUG", raising=False)
-    text = messages.error_text(caught.value)
+    text = messages.format_error(caught.value)
     assert text.startswith("error: internal error: KeyError: 'missing\\nthing' (test_launch_parts.py:")
     assert text.count("\n") == 2
-    assert messages.exit_code(caught.value) == 3
+    assert messages.exit_code_of(caught.value) == 3
     monkeypatch.setenv("PSE_DEBUG", "1")
-    assert "Traceback (most recent call last)" in messages.error_text(caught.value)
+    assert "Traceback (most recent call last)" in messages.format_error(caught.value)

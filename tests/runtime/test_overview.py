@@ -20,10 +20,11 @@ from pse._abi.waiting import RankState
 from pse.runtime._channel import Board
 from pse.runtime.request._request import Request, prepare
 from pse.runtime.status import _overview as overview_module, _progress as plain
-from pse.runtime.status._node_discovery import Sight
+from pse.runtime.status._node_discovery import NodeDiscovery
 from pse.runtime.status._overview import Line, LoopLine, MemoryLine, Observer, Overview, QueueLine, ThreadLine
-from pse.runtime.status._progress import Progress, Told, loop_text, progress
-from pse.runtime.status._terminal_progress import LiveProgress, drawn
+from pse.runtime.status._progress import Progress, ProgressStream, loop_text
+from pse.runtime.status._progress_choice import choose_progress
+from pse.runtime.status._terminal_progress import LiveProgress, draw_overview
 
 OVERVIEW = Overview(
     program="p.coven",
@@ -52,7 +53,7 @@ def prepared(monkeypatch):
 
 def text_of(overview, width=80, height=None):
     console = Console(file=io.StringIO(), width=width, height=height or 100)
-    console.print(drawn(overview, height))
+    console.print(draw_overview(overview, height))
     return console.file.getvalue()
 
 
@@ -71,7 +72,7 @@ def test_everything_is_drawn_within_the_width(width):
         "work:29",
         "75 %",
         "1.00 MiB now, 2.00 MiB at most",
-        "1 rank on other machines: not seen from here",
+        "1 rank on other machines can't be seen from here",
     ):
         assert words in text
 
@@ -142,7 +143,7 @@ def test_a_rank_of_another_machine_is_not_made_up(prepared, monkeypatch):
     overview = observer.observe()
     assert overview.hidden == 1
     assert [(line.thread, line.ranks) for line in overview.threads] == [("root thread_A", 1), ("thread_B", 1)]
-    assert "1 rank on other machines: not seen from here; numbers are of the other 2" in text_of(
+    assert "1 rank on other machines can't be seen from here; numbers are those of the other 2" in text_of(
         overview, 100
     )
 
@@ -164,7 +165,7 @@ def test_ranks_that_all_run_elsewhere_are_not_starting_for_ever(prepared, monkey
     assert "starting" in said.getvalue()
     lines.observer.elsewhere = True
     lines.update()
-    assert "nothing is seen of them from here" in said.getvalue()
+    assert "no rank can be seen from here" in said.getvalue()
     assert {line.state for line in lines.observer.observe().sites} == {"out of sight"}
 
 
@@ -179,14 +180,14 @@ input()
 
 def test_the_arena_of_a_rank_is_found(prepared):
     board = Board.create(*prepared.board_size)
-    sight = Sight(board)
-    sight.look()
-    assert sight.nodes[0].memory() is None
+    discovery = NodeDiscovery(board)
+    discovery.look()
+    assert discovery.nodes[0].memory() is None
     command = [sys.executable, "-c", ARENA]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as rank:
         in_use = int(rank.stdout.readline())
         board.start(0, rank.pid)
-        again = Sight(board)
+        again = NodeDiscovery(board)
         again.look()
         assert again.nodes[0].memory().in_use == in_use > 0
         rank.communicate("\n")
@@ -212,12 +213,12 @@ def test_a_node_whose_ranks_are_processes_of_this_machine_is_seen(prepared):
     command = [sys.executable, "-c", NODE, *map(str, prepared.board_size)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "here\n"
-        sight = Sight(board)
-        sight.look()
-        assert [node.ranks for node in sight.nodes] == [(0,), (2,)]
-        assert sight.hidden() == (1,)
-        assert sight.board_of(2).slot(2)["pid"] == other.pid
-        assert sight.nodes[1].memory().capacity == 1 << 24
+        discovery = NodeDiscovery(board)
+        discovery.look()
+        assert [node.ranks for node in discovery.nodes] == [(0,), (2,)]
+        assert discovery.hidden() == (1,)
+        assert discovery.board_of(2).slot(2)["pid"] == other.pid
+        assert discovery.nodes[1].memory().capacity == 1 << 24
         other.communicate("\n")
 
 
@@ -235,12 +236,12 @@ class Heard(io.StringIO):
 def test_making_ready_is_never_silent_for_long(prepared, monkeypatch):
     monkeypatch.setattr(plain, "PLAIN_INTERVAL", 0.01)
     monkeypatch.setattr(sys, "stderr", Heard())
-    with plain.preparing(prepared):
+    with plain.announce_preparation(prepared):
         assert sys.stderr.event.wait(20)
     assert "preparing loops.coven: its modules, and plans for 3 ranks" in sys.stderr.getvalue()
     reading, writing = os.pipe()
-    monkeypatch.setenv(plain.WATCHER, str(writing))
-    with open(reading) as told, plain.preparing(prepared):
+    monkeypatch.setenv(plain.WATCHER_VARIABLE, str(writing))
+    with open(reading) as told, plain.announce_preparation(prepared):
         assert "preparing loops.coven" in json.loads(told.readline())["note"]
     os.close(writing)
 
@@ -263,10 +264,10 @@ def test_plain_lines_never_say_nothing(prepared):
 
 def test_a_process_that_asks_is_told(prepared, monkeypatch):
     reading, writing = os.pipe()
-    monkeypatch.setenv(plain.WATCHER, str(writing))
-    told = progress(Board.create(*prepared.board_size), prepared)
-    assert isinstance(told, Told)
-    assert plain.WATCHER not in os.environ
+    monkeypatch.setenv(plain.WATCHER_VARIABLE, str(writing))
+    told = choose_progress(Board.create(*prepared.board_size), prepared)
+    assert isinstance(told, ProgressStream)
+    assert plain.WATCHER_VARIABLE not in os.environ
     told.start()
     told.printed(b"hello\n", error=False)
     os.close(reading)

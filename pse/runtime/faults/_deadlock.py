@@ -28,7 +28,7 @@ _MOST = 12  # lines of a list; the rest is counted
 Row = Any
 
 
-def error(table: bytes, sites: Mapping[int, CallSite]) -> RunError:
+def deadlock_error(table: bytes, sites: Mapping[int, CallSite]) -> RunError:
     """Say why nothing will ever move again.
 
     Parameters
@@ -87,7 +87,7 @@ class _Report:
         lines += [self._line(r) for r in self.waits if int(r["partition"]) in missing]
         name = CollectiveKind(row["collective"]).name.lower()
         message = (
-            f"{self._span(row)}: deadlock: not all partitions come to {name}() of module {self._label(row)}"
+            f"{self._span(row)}: deadlock: not all partitions call {name}() in module {self._label(row)}"
         )
         if row["index"] >= 0:
             message += f" (iteration {row['index']})"
@@ -98,25 +98,29 @@ class _Report:
 
     def _unsent(self) -> RunError:
         waiting = {_who(row) for row in self.waits}
-        lines = []
-        for row in self.waits:
-            gone = "" if _peer(row) in waiting else self._gone(row)
-            lines.append(self._line(row) + gone)
+        lines = [self._line(row, gone=_peer(row) not in waiting) for row in self.waits]
         return RunError(
-            f"deadlock: nobody will ever send what partitions wait for\n{_listed(lines)}",
+            f"deadlock: {self._awaited()}\n{_listed(lines)}",
             help="compare tags and partitions of the sends and receives",
         )
 
-    def _gone(self, row: Row) -> str:
-        return ", which will never receive it" if row["kind"] == SEND else ", which will never send it"
+    def _awaited(self) -> str:
+        kinds = {int(row["kind"]) for row in self.waits}
+        if kinds == {SEND}:
+            return "partitions have sent messages that nobody will ever receive"
+        missing = "send or receive" if SEND in kinds else "send"
+        return f"partitions wait for messages that nobody will ever {missing}"
 
-    def _line(self, row: Row) -> str:
-        what = "to receive its message" if row["kind"] == SEND else "for a message"
-        towards = f"waits for partition {row['peer']} {what}" if row["kind"] == SEND else f"waits {what}"
-        source = "" if row["kind"] == SEND else f" from partition {row['peer']}"
+    def _line(self, row: Row, *, gone: bool = False) -> str:
+        """Say what a partition waits for; `gone`: of one that has nothing left to do."""
+        peer, tagged = f"partition {row['peer']}", f"message with tag {row['tag']}"
+        if row["kind"] == SEND:
+            what = f"{peer}{', which will never' if gone else ' to'} receive its {tagged}"
+        else:
+            what = f"a {tagged} from {peer}{', which will never send it' if gone else ''}"
         iteration = f", iteration {row['index']}" if row["index"] >= 0 else ""
         where = f"(module {self._label(row)}, {self._span(row)}{iteration})"
-        return f"partition {row['partition']} {where} {towards} with tag {row['tag']}{source}"
+        return f"partition {row['partition']} {where} waits for {what}"
 
     def _span(self, row: Row) -> str:
         site = self.sites.get(int(row["site"]))
@@ -124,7 +128,7 @@ class _Report:
 
     def _label(self, row: Row) -> str:
         site = self.sites.get(int(row["site"]))
-        return site.label if site else "of the engine"
+        return site.label if site else "unknown"
 
 
 def _who(row: Row) -> tuple[int, int, int]:

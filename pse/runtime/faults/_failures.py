@@ -10,13 +10,14 @@ from pse.memory import Arena
 from pse.modules.build import EXCEPTION_CODE
 from pse.runtime import _sequencer as codes
 from pse.runtime._sequencer import Sequencer
-from pse.runtime.faults import _deadlock as deadlock, _partition_errors as mailfaults
+from pse.runtime.faults._deadlock import deadlock_error
+from pse.runtime.faults._partition_errors import partition_error
 from pse.runtime.plan._projection import Projection
 from pse.runtime.plan._tables import ArgumentKind
 from pse.text import count_text, list_text, size_text
 
 
-def ended_by(result: int, sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
+def run_error(result: int, sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
     """Say what a sequencer that is not done ended with; `result` is what its `run` gave."""
     match result:
         case codes.RUN_MODULE_FAILED:
@@ -32,9 +33,9 @@ def ended_by(result: int, sequencer: Sequencer, projection: Projection, arena: A
         case codes.RUN_MEMORY:
             return no_memory(sequencer, projection)
         case codes.RUN_MAIL:
-            return mailfaults.error(sequencer, projection)
+            return partition_error(sequencer, projection)
         case codes.RUN_DEADLOCK:
-            return deadlock.error(sequencer.waits(), projection.sites)
+            return deadlock_error(sequencer.waits(), projection.sites)
     return broken_plan(sequencer, projection)
 
 
@@ -57,7 +58,7 @@ def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
         place = projection.places[sequencer.pending_instruction]
         return RunError(
             f"{place}: a loop bound, condition or assigned value divides by zero, overflows or leaves its "
-            f"domain {on_whom(sequencer, projection)}",
+            f"domain {pending_place(sequencer, projection)}",
             help="an `if` before it can keep such values away",
         )
     site = projection.sites[pending[0]]
@@ -121,20 +122,21 @@ def broken_plan(sequencer: Sequencer, projection: Projection) -> RunError:
     """Own up to a fault of the engine."""
     return RunError(
         f"{stopped_at(sequencer, projection)}: the engine lost a tag that this call reads",
-        help="this is a fault of pse, not of your program: please report it with the program",
+        help="this is a bug in pse, not in your program: please report it with the program",
     )
 
 
 def arena_full(sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
     """Say who holds what in an arena that nobody will ever free."""
     message = (
-        f"{stopped_at(sequencer, projection)} needs shared memory, the arena is full, and no rank can ever "
-        "free any"
+        f"{stopped_at(sequencer, projection)} needs shared memory, but the arena is full and no rank will "
+        "ever free any"
     )
     if arena is not None:
         message += f"\n{held(arena, projection)}"
     return RunError(
-        message, help="run with a larger arena (-o arena=SIZE), less inflight, or a smaller queue_depth"
+        message,
+        help="run with a larger arena (-o arena=SIZE), fewer iterations in flight, or a smaller queue_depth",
     )
 
 
@@ -170,10 +172,10 @@ def stopped_at(sequencer: Sequencer, projection: Projection) -> str:
 def where(sequencer: Sequencer, projection: Projection, site: CallSite) -> str:
     """Name a call in full: program line, module, and on which TPH and rank."""
     source = f" [{site.module.path}:{site.module.line}]" if site.module.source else ""
-    return f"{site.span}: module {site.label}{source} {on_whom(sequencer, projection)}"
+    return f"{site.span}: module {site.label}{source} {pending_place(sequencer, projection)}"
 
 
-def on_whom(sequencer: Sequencer, projection: Projection) -> str:
+def pending_place(sequencer: Sequencer, projection: Projection) -> str:
     """Name partition, rank and iteration: ``(partition 7, thread_B of processor 0, rank 1, host n1)``."""
     index, partition = sequencer.pending_index, sequencer.pending_partition
     on = f"partition {partition}, " if partition >= 0 else ""

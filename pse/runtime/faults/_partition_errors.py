@@ -72,7 +72,7 @@ class _Fault:
         return f"{self.span(side)}: module {self.label(side)}, partition {side.partition}{iteration},"
 
 
-def error(sequencer: Sequencer, projection: Projection) -> RunError:
+def partition_error(sequencer: Sequencer, projection: Projection) -> RunError:
     """Name what went wrong among partitions."""
     fault = sequencer.mail_fault()
     kind = _KINDS[fault["kind"]]
@@ -86,22 +86,27 @@ def _no_partition(f: _Fault) -> RunError:
 
 
 def _tag(f: _Fault) -> RunError:
-    return RunError(f"{f.who()} gives a message the tag {f.tag}: expected 0 or more")
+    return RunError(f"{f.who()} gives a message the tag {f.tag}", help="use a tag from 0")
 
 
 def _type(f: _Fault) -> RunError:
-    what = _COLLECTIVES.get(f.here.kind, "a message")
+    what = f"calls {_COLLECTIVES[f.here.kind]}()" if f.here.kind in _COLLECTIVES else "posts a message"
     element, operation = _ELEMENTS.get(f.here.type), _OPERATIONS.get(f.here.extra >> 24)
-    typed = element.label if element else f"number {f.here.type}, which is none"
-    by = f" by {operation}" if operation else ""
+    if element is None:
+        wrong = f"with the element type {f.here.type}, which does not exist"
+    else:
+        wrong = (
+            f"with elements of type {element.label}{f' and the operation {operation}' if operation else ''}"
+        )
+        wrong += ", which is not possible"
     return RunError(
-        f"{f.who()} calls for {what} of element type {typed}{by}: that can't be done",
+        f"{f.who()} {what} {wrong}",
         help="use a type of coven.h, and an operation that it has (complex numbers: sum and product)",
     )
 
 
 def _size(f: _Fault) -> RunError:
-    return RunError(f"{f.who()} gives a count of {f.here.bytes} elements, which no memory holds")
+    return RunError(f"{f.who()} posts {f.here.bytes} elements, which is more than any memory holds")
 
 
 def _mismatch(f: _Fault) -> RunError:
@@ -127,7 +132,7 @@ def _left(f: _Fault) -> RunError:
     if f.there.kind:
         return RunError(
             f"{f.span(f.there)}: module {f.label(f.there)}, partition {f.there.partition}, calls "
-            f"{f.collective(f.there)}, to which partition {f.here.partition} never came",
+            f"{f.collective(f.there)}, which partition {f.here.partition} never called",
             help="all partitions of a region call the same collectives in the same order",
         )
     return RunError(
@@ -138,7 +143,10 @@ def _left(f: _Fault) -> RunError:
 
 
 def _memory(f: _Fault) -> RunError:
-    return RunError(f"the system has no memory left for messages of partition {f.here.partition}")
+    return RunError(
+        f"the system has no memory left for messages of partition {f.here.partition}",
+        help="use smaller messages, or receive them sooner",
+    )
 
 
 _KINDS: Mapping[int, Callable[[_Fault], RunError]] = {

@@ -1,7 +1,7 @@
 """A rank that fails before all have agreed on the run: it says why, and the others don't wait for it.
 
-They wait for it in MPI, and MPI_Finalize would wait for them.  So it leaves without; whoever watches (the
-launcher, the process manager, the warden) ends the others.  Loads nothing of ours before something has gone
+They wait for it in MPI, and MPI_Finalize would wait for them.  So it leaves without; the launcher, the
+process manager or the node's monitor ends the others.  Loads nothing of ours before something has gone
 wrong: it may be the installation that is broken.
 """
 
@@ -41,7 +41,9 @@ def ending_the_job() -> Iterator[None]:
 
 
 def _who() -> str:
-    return f"rank {_rank()} (host {socket.gethostname()}, pid {os.getpid()})"
+    from pse.runtime.supervise._processes import name_rank
+
+    return name_rank(_rank(), socket.gethostname(), os.getpid())
 
 
 def _rank() -> int:
@@ -52,15 +54,15 @@ def _rank() -> int:
 
 def _explain(error: Exception) -> tuple[int, str]:
     from pse.errors import RunError
-    from pse.runtime.supervise._error_format import DEBUG, error_text, exit_code
+    from pse.runtime.supervise._error_format import DEBUG, exit_code_of, format_error
 
     if isinstance(error, ImportError) and not os.environ.get(DEBUG):
         error = RunError(
             f"{_who()} can't load what pse needs: {error}",
             help=f"every node needs pse with the same packages and MPI; {DEBUG}=1 brings the traceback",
         )
-        return exit_code(error), error_text(error)
-    return exit_code(error), f"on {_who()}:\n{error_text(error)}"
+        return exit_code_of(error), format_error(error)
+    return exit_code_of(error), f"on {_who()}:\n{format_error(error)}"
 
 
 def _launcher() -> Launcher | None:

@@ -1,4 +1,4 @@
-from ._launch import launch as launch
+from ._launch import launch_job as launch_job
 from ._mpiexec import (
     HOSTS_VARIABLE as HOSTS_VARIABLE,
     Hosts as Hosts,

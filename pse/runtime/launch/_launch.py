@@ -41,17 +41,20 @@ from pse.runtime.plan._communicators import takes_one
 from pse.runtime.request._dry_run import rehearse
 from pse.runtime.request._request import Prepared, Request, prepare
 from pse.runtime.request._resume import verify_files, way_on
-from pse.runtime.status import _report as report, _report_text as report_text
-from pse.runtime.status._progress import preparing, progress
-from pse.runtime.supervise import _cleanup as leftovers, _processes as processes
-from pse.runtime.supervise._exit_diagnosis import RANK_FAILED, Verdict
-from pse.runtime.supervise._launcher_records import VARIABLE, Launcher, Records
-from pse.runtime.supervise._processes import Breath, RankProcess
-from pse.runtime.supervise._rank_monitor import RankWatch
+from pse.runtime.status._progress import announce_preparation
+from pse.runtime.status._progress_choice import choose_progress
+from pse.runtime.status._report import Report
+from pse.runtime.status._report_text import format_report
+from pse.runtime.supervise import _processes as processes
+from pse.runtime.supervise._cleanup import check_shared_memory, remove_leaked
+from pse.runtime.supervise._exit_diagnosis import RANK_FAILED, Diagnosis
+from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher, Records
+from pse.runtime.supervise._processes import RankProcess, StdoutHangup
+from pse.runtime.supervise._rank_monitor import JobNames, RankMonitor
 from pse.runtime.supervise._rank_output import Pipe
 
 if TYPE_CHECKING:
-    from pse.runtime.rank._cooperative_wait import Tool  # Importing it starts MPI.
+    from pse.runtime.rank._cooperative_wait import WaitTool  # Importing it starts MPI.
 
 STOP_PATIENCE = 1.2
 """Seconds that ranks get to end by themselves after a signal."""
@@ -73,8 +76,8 @@ _RANKS_PER_CORE = 64
 _MARK = "PSE_JOB"
 
 
-def launch(
-    request: Request, hosts: Hosts, waiting: Callable[[], Tool] | None = None, *, live: bool = False
+def launch_job(
+    request: Request, hosts: Hosts, waiting: Callable[[], WaitTool] | None = None, *, live: bool = False
 ) -> int:
     """Run a program on ranks that mpiexec starts.
 
@@ -102,7 +105,7 @@ def launch(
     if processes.inside_mpi_job():
         raise UsageError(
             "`pse run` starts MPI itself and can't run inside an MPI job",
-            help=f"there it is: python -m pse {request.asked}",
+            help=f"inside an MPI job, each rank is: python -m pse {request.asked}",
         )
     check_hosts(hosts)
     prepared = prepare(request)
@@ -111,8 +114,8 @@ def launch(
     mpiexec = find_mpiexec()
     if hosts.all_here(os.environ):
         _check_ranks(prepared)
-        leftovers.check_room(prepared.ranks)
-    with preparing(prepared):
+        check_shared_memory(prepared.ranks)
+    with announce_preparation(prepared):
         rehearse(prepared)
     prepared.print_warnings(sys.stderr)
     machines = spread(hosts, prepared.placement, prepared.processors)
@@ -142,10 +145,10 @@ class _Run:
         self.prepared, self.all_here = prepared, all_here
         self.board = Board.create(*prepared.board_size)
         self.records = Records.create()
-        self.progress = progress(self.board, prepared, everything=live)
+        self.progress = choose_progress(self.board, prepared, everything=live)
         self.progress.observer.elsewhere = not all_here
         self.selector = selectors.DefaultSelector()
-        self.verdict: Verdict | None = None
+        self.diagnosis: Diagnosis | None = None
         self.stopped_by = 0
         self.deadline = float("inf")
         self._mark = f"{_MARK}={secrets.token_hex(8)}"
@@ -164,11 +167,11 @@ class _Run:
         finally:
             self.selector.close()
             processes.adopt_orphans(False)
-        return self._conclude()
+        return self._finish()
 
     def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
         environment = rank_environment(os.environ, hydra=mpiexec.hydra)
-        environment[VARIABLE] = Launcher(
+        environment[LAUNCHER_VARIABLE] = Launcher(
             os.getpid(), self.board.fd, self.records.fd, int(self.all_here)
         ).variable()
         name, _, value = self._mark.partition("=")
@@ -184,7 +187,10 @@ class _Run:
                 preexec_fn=processes.die_with_parent,
             )
         except OSError as error:
-            raise RunError(f"{line[0]} can't be started: {error.strerror}") from None
+            raise RunError(
+                f"{line[0]} can't be started: {error.strerror}",
+                help="check that this file exists and is executable, or install its MPI anew",
+            ) from None
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         self.pipes = [
@@ -195,8 +201,10 @@ class _Run:
             self.selector.register(pipe.fd, selectors.EVENT_READ, pipe)
         self.mpiexec = os.pidfd_open(self.process.pid)
         self.selector.register(self.mpiexec, selectors.EVENT_READ, self.process)
-        self.watch = RankWatch(
-            self.prepared, self.board, self.records, self.process.pid, self._mark, self.selector
+        prepared = self.prepared
+        names = JobNames([prepared.placement.describe(n) for n in range(prepared.ranks)], prepared.site_texts)
+        self.monitor = RankMonitor(
+            names, self.board, self.records, self.process.pid, self._mark, self.selector
         )
 
     # The loop
@@ -206,64 +214,64 @@ class _Run:
         update = time.monotonic() + self.progress.interval
         running = True
         while running:
-            looking = self.all_here and not self.watch.complete and not self._ending
+            looking = self.all_here and not self.monitor.complete and not self._ending
             wait = min(self.deadline, update) - time.monotonic()
             if not self.all_here:
                 wait = min(wait, _LOOK_AT_RECORDS)
             events = self.selector.select(max(0.0, min(wait, _LOOK) if looking else wait))
             running = self._handle([key.data for key, _ in events])
             if looking and not self._ending:
-                self._judge(self.watch.discover())
+                self._conclude(self.monitor.discover())
             if not self.all_here:
-                self._judge(self.watch.told())
+                self._conclude(self.monitor.recorded_failure())
             if time.monotonic() >= update:
                 self.progress.update()
                 update = time.monotonic() + self.progress.interval
             if time.monotonic() >= self.deadline:
                 self._kill()
         if self.all_here and self.process.wait() != 0:
-            self._judge(self.watch.last_look())
+            self._conclude(self.monitor.check_the_rest())
         for pipe in self.pipes:
             pipe.drain()
 
     @property
     def _ending(self) -> bool:
-        return self.verdict is not None or self.stopped_by != 0
+        return self.diagnosis is not None or self.stopped_by != 0
 
     def _handle(self, sources: list[object]) -> bool:
         """Deal with what is ready, in the order in which it happened; says whether mpiexec still runs."""
         for source in sources:
             if isinstance(source, Pipe) and not source.pump():
                 self.selector.unregister(source.fd)
-            elif isinstance(source, Breath):
-                self.watch.stopped(source)
+            elif isinstance(source, StdoutHangup):
+                self.monitor.begins_to_die(source)
             elif isinstance(source, RankProcess):
-                verdict = self.watch.ended(source)
-                self._judge(verdict and (self._mpiexec_killed(MPIEXEC_PATIENCE) or verdict))
+                diagnosis = self.monitor.ended(source)
+                self._conclude(diagnosis and (self._mpiexec_killed(MPIEXEC_PATIENCE) or diagnosis))
             elif source is self.process:
-                self._judge(self._mpiexec_killed(0.0))
+                self._conclude(self._mpiexec_killed(0.0))
             elif isinstance(source, _SignalPipe):
                 for number in source.take():
                     self._stop(number)
         return self.process not in sources
 
-    def _mpiexec_killed(self, patience: float) -> Verdict | None:
+    def _mpiexec_killed(self, patience: float) -> Diagnosis | None:
         """Blame mpiexec if it was killed: all ranks go with it, and may be dead to us before it is."""
         if self._ending or not processes.is_dead(self.mpiexec, patience):
             return None
         code = self.process.wait()
         # Of a broken pipe it dies when ranks do.
-        return Verdict(_unexplained(code)) if code < 0 and code != -signal.SIGPIPE else None
+        return Diagnosis(_unexplained(code)) if code < 0 and code != -signal.SIGPIPE else None
 
-    def _judge(self, verdict: Verdict | None) -> None:
-        """The first verdict counts; what happens to other ranks after it is our doing."""
-        if verdict is None or self._ending:
+    def _conclude(self, diagnosis: Diagnosis | None) -> None:
+        """The first diagnosis counts; what happens to other ranks after it is our doing."""
+        if diagnosis is None or self._ending:
             return
-        self.verdict = verdict
+        self.diagnosis = diagnosis
         for pipe in self.pipes:
             pipe.hush()
-        if verdict.text:
-            self.watch.kill()
+        if diagnosis.text:
+            self.monitor.kill()
         self.deadline = time.monotonic() + END_PATIENCE
 
     def _stop(self, number: int) -> None:
@@ -273,7 +281,7 @@ class _Run:
             return
         self.stopped_by = number
         # Of several nodes the launcher has only the first one's board.
-        if not (self.watch.all_begun if self.all_here else self.watch.any_begun):
+        if not (self.monitor.all_begun if self.all_here else self.monitor.any_begun):
             # Ranks that have not begun have nothing to tidy up, but would say much about where they were.
             self.deadline = 0.0
             return
@@ -283,7 +291,7 @@ class _Run:
         self.deadline = time.monotonic() + STOP_PATIENCE
 
     def _kill(self) -> None:
-        self.watch.kill()
+        self.monitor.kill()
         self.process.kill()
         self.deadline = float("inf")
 
@@ -297,11 +305,11 @@ class _Run:
             self.process.wait()
             processes.kill_job(os.getpid(), self._mark)
             if self._ending or self.process.returncode != 0:
-                leftovers.sweep(began)
-            self.watch.close()
+                remove_leaked(began)
+            self.monitor.close()
             os.close(self.mpiexec)
 
-    def _conclude(self) -> int:
+    def _finish(self) -> int:
         """Print the report or the reason why there is none; give the exit code."""
         if self.stopped_by:
             for number in _SIGNALS:
@@ -309,12 +317,16 @@ class _Run:
             sys.stderr.write(f"stopped by {signal.Signals(self.stopped_by).name}\n")
             sys.stderr.write(way_on(self.prepared.request))
             return 128 + self.stopped_by
-        verdict = self.verdict if self.verdict and self.verdict.text else self.watch.told() or self.verdict
-        if verdict is None and self.process.returncode != 0:
-            verdict = Verdict(_unexplained(self.process.returncode))
-        if verdict is not None:
-            sys.stderr.write(verdict.text + way_on(self.prepared.request))
-            return verdict.exit_code or RANK_FAILED
+        diagnosis = (
+            self.diagnosis
+            if self.diagnosis and self.diagnosis.text
+            else self.monitor.recorded_failure() or self.diagnosis
+        )
+        if diagnosis is None and self.process.returncode != 0:
+            diagnosis = Diagnosis(_unexplained(self.process.returncode))
+        if diagnosis is not None:
+            sys.stderr.write(diagnosis.text + way_on(self.prepared.request))
+            return diagnosis.exit_code or RANK_FAILED
         self._print_report()
         return 0
 
@@ -324,13 +336,13 @@ class _Run:
                 if self.prepared.request.report == "json":
                     print(record.text)
                 else:
-                    print(report_text.to_text(report.from_json(record.text)), end="")
+                    print(format_report(Report.from_json(record.text)), end="")
         sys.stdout.flush()
 
 
 def _unexplained(code: int) -> str:
     how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-    return f"error: mpiexec {how}, and no rank said why\nhelp: look for its own words above\n"
+    return f"error: mpiexec {how}, and no rank said why\nhelp: read what mpiexec itself printed above\n"
 
 
 class _SignalPipe:

@@ -86,19 +86,22 @@ def check_hosts(hosts: Hosts) -> None:
         If not.
     """
     if hosts.names is not None and hosts.file is not None:
-        raise UsageError("--hosts and --hostfile exclude each other", help="give one of the two")
+        raise UsageError("--hosts and --hostfile exclude each other", help="give only one of the two")
     if hosts.names is not None and not all(part.strip() for part in hosts.names.split(",")):
-        raise UsageError(f"--hosts {hosts.names!r}: expected names with commas between them, as in a,b:2")
+        raise UsageError(
+            f"--hosts {hosts.names!r}: expected host names separated by commas",
+            help="for example --hosts a,b:2",
+        )
     if hosts.file is None:
         return
     try:
         with open(hosts.file, encoding="utf-8") as file:
             named = [line for line in file if line.partition("#")[0].strip()]
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise UsageError(f"hostfile {hosts.file!r}: {reason}") from None
     if not named:
-        raise UsageError(f"hostfile {hosts.file!r} names no host")
+        raise UsageError(f"hostfile {hosts.file!r} names no host", help="write one host on each line")
 
 
 def spread(hosts: Hosts, placement: Placement, processors: int) -> Hosts:

@@ -32,7 +32,6 @@ from pse.runtime.checkpoint._manifest import FileNote, Manifest
 from pse.runtime.checkpoint._reader import Reader
 from pse.runtime.checkpoint._schedule import Every, Schedule
 from pse.runtime.checkpoint._values import HIDDEN, Restoring, capture
-from pse.runtime.faults import _partition_errors as mailfaults
 from pse.runtime.pause import _pending_messages as letters
 from pse.runtime.pause._pause_collectives import MpiPeers
 from pse.runtime.plan._edges import inflight_loops, is_entry, leads_to_entry
@@ -185,7 +184,9 @@ class Checkpoints:
         """Take down messages that no partition has received yet, before any rank goes on and sends more."""
         letters.settle(peers, sequencer)
         if not sequencer.mail_is_empty():
-            raise mailfaults.error(sequencer, projection)
+            from pse.runtime.faults._partition_errors import partition_error
+
+            raise partition_error(sequencer, projection)
         boxes = letters.kept(sequencer)
         peers.meet()
         return boxes

@@ -25,7 +25,6 @@ import numpy.typing as npt
 
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.distribution import _load_balancer as balance
-from pse.runtime.faults import _partition_errors as mailfaults
 from pse.runtime.pause import _pending_messages as letters
 from pse.runtime.plan._communicators import bound
 from pse.runtime.plan._job import Job
@@ -133,7 +132,9 @@ class Rebalancing:
         now.sequencer.take_all()
         letters.settle(self.peers, now.sequencer)
         if not now.sequencer.mail_is_empty():
-            raise mailfaults.error(now.sequencer, now.projection)
+            from pse.runtime.faults._partition_errors import partition_error
+
+            raise partition_error(now.sequencer, now.projection)
         then = self.again(job)
         then.sequencer.start_at(now.sequencer.point, now.sequencer.rounds)
         move = _Move(self.rank, now, then)

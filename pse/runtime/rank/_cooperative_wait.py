@@ -28,7 +28,7 @@ _READY, _FOLLOWS, _KNOWS_WHY = range(3)
 _PATH_ROOM = 4096
 
 
-class Tool(Protocol):
+class WaitTool(Protocol):
     """A tool that is put under MPI; what is raised in a rank is a reason to go on without."""
 
     def make(self) -> None:
@@ -44,7 +44,7 @@ class Tool(Protocol):
         """Let it work from now on."""
 
 
-def settle(node: Node, tool: Tool) -> None:
+def engage_on_all(node: Node, tool: WaitTool) -> None:
     """Put the tool under all ranks, or under none; collective over all of them."""
     path, why = _attempt(tool.find) if node.first else ("", "")
     path = _told_to_all(node.local, path)
@@ -86,6 +86,6 @@ def _exchanged(comm: MPI.Intracomm, mine: int) -> list[int]:
 def _warning(why: str, others: int) -> str:
     more = f" and {count_text(others, 'other host')}" if others else ""
     return (
-        "warning: modules wait in MPI by spinning, without the tool coopwait: "
+        "warning: modules that wait in MPI keep a core busy, since the tool coopwait is missing "
         f"on host {socket.gethostname()}{more}: {why}\n"
     )

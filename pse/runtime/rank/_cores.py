@@ -1,8 +1,8 @@
 """Which cores a rank may use, and how soon it gets one when it wakes up.
 
 The option ``pin`` binds ranks to cores; without it the system's scheduler places them. Ranks whose thread
-only moves data (engine operations, input and output) get out of bed first: they ask the scheduler for short
-slices, so that what they wake up for doesn't wait until the thread that computes on their core pauses.
+only moves data (engine operations, input and output) run first: they ask the scheduler for short slices, so
+that what wakes them doesn't wait until the thread that computes on their core pauses.
 Everything here is unprivileged, and concerns this process alone.
 """
 
@@ -21,7 +21,7 @@ from pse.text import ranges_text
 OFF, COMPACT, SPREAD = "off", "compact", "spread"
 
 
-def settle(prepared: Prepared, nodes: Sequence[int], rank: int) -> None:
+def bind_to_cores(prepared: Prepared, nodes: Sequence[int], rank: int) -> None:
     """Bind this process to its cores, and tell the scheduler what it is there for.
 
     Parameters
@@ -38,7 +38,9 @@ def settle(prepared: Prepared, nodes: Sequence[int], rank: int) -> None:
     UsageError
         If ``pin`` names a core that this node doesn't have.
     """
-    chosen = cores(prepared.options.pin, prepared.placement, nodes, rank, sorted(os.sched_getaffinity(0)))
+    chosen = choose_cores(
+        prepared.options.pin, prepared.placement, nodes, rank, sorted(os.sched_getaffinity(0))
+    )
     if chosen is not None:
         os.sched_setaffinity(0, chosen)
     if moves_data(prepared, rank):
@@ -47,7 +49,7 @@ def settle(prepared: Prepared, nodes: Sequence[int], rank: int) -> None:
         _channel.sleep_exactly()
 
 
-def cores(
+def choose_cores(
     pin: str, placement: Placement, nodes: Sequence[int], rank: int, allowed: Sequence[int]
 ) -> set[int] | None:
     """Choose a rank's cores out of those that its node allows; None: all of them.
@@ -80,7 +82,7 @@ def _listed(pin: str, allowed: Sequence[int]) -> list[int]:
     missing = [core for core in usable if core not in allowed]
     if missing:
         raise UsageError(
-            f"pin = {pin}: core {missing[0]} is not there, or not for this run: "
+            f"pin = {pin}: core {missing[0]} doesn't exist or is not allowed for this run: "
             f"ranks may use {cores_text(allowed)}",
             help="name cores out of these, or write pin = compact",
         )

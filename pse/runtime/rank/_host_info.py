@@ -1,4 +1,4 @@
-"""What this machine and its software are.  Reads /proc; changes nothing."""
+"""What this machine and its software are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from pse import __version__
 
 
-def machine() -> dict[str, Any]:
+def describe_host() -> dict[str, Any]:
     """Describe this machine and its software, as JSON values."""
     return {
         "pse": __version__,

@@ -1,7 +1,7 @@
 """A rank's place on its node: who else is there, the board they share, and who is told when something fails.
 
-Ownership: the node's first rank makes the board, unless the launcher has one for it, and hires the
-warden, unless the launcher watches.
+The node's first rank makes the board, unless the launcher has one for it, and starts the node's monitor,
+unless the launcher monitors all ranks.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pse.errors import RunError
 from pse.runtime import _faults
 from pse.runtime._channel import Board
 from pse.runtime.request._request import Prepared
-from pse.runtime.supervise._error_format import error_text, exit_code
+from pse.runtime.supervise._error_format import exit_code_of, format_error
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
-from pse.runtime.supervise._node_monitor import Hired, Task
+from pse.runtime.supervise._monitor_handle import MonitoredJob, MonitorHandle
 from pse.runtime.supervise._processes import open_job_stderr, proxy_descriptor
 
 NAME_ROOM = 64
@@ -36,8 +36,8 @@ class Node:
     ----------
     comm : MPI.Intracomm
         All ranks.
-    warden : Hired or None
-        The node's warden, if this process has hired it already.
+    monitor : MonitorHandle or None
+        The node's monitor, if this process has started it already.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Node:
     board: Board
     hosts: list[str]
 
-    def __init__(self, comm: MPI.Intracomm, warden: Hired | None) -> None:
+    def __init__(self, comm: MPI.Intracomm, monitor: MonitorHandle | None) -> None:
         self.comm, self.rank = comm, comm.Get_rank()
         self.local = comm.Split_type(MPI.COMM_TYPE_SHARED)
         self.nodes = _number_nodes(comm, self.local)
@@ -66,28 +66,28 @@ class Node:
         self._words = self.records.fd if self.records else open_job_stderr()
         # The launcher's board is the first node's; on others it wouldn't know what a dead rank was doing.
         watched = self.launcher is not None and self.launcher.sees_all and self.nodes[self.rank] == 0
-        self._warden = (warden or Hired()) if self.first and not watched else None
+        self._monitor = (monitor or MonitorHandle()) if self.first and not watched else None
 
     def join(self, prepared: Prepared) -> None:
         """Open the board, and let no crash and no death on this node go without a name from now on."""
         self.board = _join_board(self.local, prepared, self.launcher if self.nodes[self.rank] == 0 else None)
         self.hosts, pids = _exchange_names(self.comm)
-        who = [prepared.who(rank, self.hosts[rank], pids[rank]) for rank in range(self.comm.Get_size())]
-        self._who = who[self.rank]
+        names = [prepared.who(rank, self.hosts[rank], pids[rank]) for rank in range(self.comm.Get_size())]
+        self._name = names[self.rank]
         self.board.start(self.rank, os.getpid())
         proxy = -1 if self.launcher and self.launcher.sees_all else proxy_descriptor()
-        _faults.install(self.board, self.rank, self._who, self._words, self.records is not None, proxy)
-        if self._warden:
-            self._warden.post(self._task(prepared, who, pids))
+        _faults.install(self.board, self.rank, self._name, self._words, self.records is not None, proxy)
+        if self._monitor:
+            self._monitor.tell(self._monitored_job(prepared, names, pids))
         self.local.Barrier()
         self.local.Free()
 
-    def _task(self, prepared: Prepared, who: list[str], pids: list[int]) -> Task:
+    def _monitored_job(self, prepared: Prepared, names: list[str], pids: list[int]) -> MonitoredJob:
         mine = self.nodes[self.rank]
-        return Task(
+        return MonitoredJob(
             board=(os.getpid(), self.board.fd),
             pids={rank: pid for rank, pid in enumerate(pids) if self.nodes[rank] == mine},
-            who=who,
+            names=names,
             sites=prepared.site_texts,
             nodes=len(set(self.nodes)),
             launcher=self.launcher if self.records else None,
@@ -95,12 +95,12 @@ class Node:
 
     def fail(self, error: BaseException) -> NoReturn:
         """Tell why this rank fails, unless another rank of the node was first, and end the job."""
-        self._tell(exit_code(error), error_text(error))
-        self._leave(exit_code(error))
+        self._tell(exit_code_of(error), format_error(error))
+        self._leave(exit_code_of(error))
 
     def stop(self, number: int) -> NoReturn:
         """End because of a signal."""
-        self._tell(RunError.exit_code, f"error: {self._who} was stopped by {signal.Signals(number).name}\n")
+        self._tell(RunError.exit_code, f"error: {self._name} was stopped by {signal.Signals(number).name}\n")
         self._leave(128 + number)
 
     def _tell(self, code: int, text: str) -> None:

@@ -20,7 +20,6 @@ from pse.modules import LoadedModule, ModuleError
 from pse.modules.load import BegunCall, as_module_error, begin_call, resume_call
 from pse.modules.messaging import Request, enter_call, leave_call, wait_for
 from pse.runtime._sequencer import Buffer, Sequencer
-from pse.runtime.faults import _failures as failures, _partition_errors as mailfaults
 from pse.runtime.plan._arguments import bindings
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import Projection
@@ -29,7 +28,7 @@ from pse.runtime.rank import _objects as objects
 
 
 @dataclass
-class _UnderWay:
+class _UnfinishedCall:
     """A call of a Python module that is not complete: it may go on later, while others run."""
 
     site: CallSite
@@ -74,7 +73,7 @@ class PythonCalls:
     ) -> None:
         self.sequencer, self.projection, self.job = sequencer, projection, job
         self.figures = {} if figures is None else figures
-        self._resting: dict[int, _UnderWay] = {}
+        self._resting: dict[int, _UnfinishedCall] = {}
 
     def call(self) -> None:
         """Execute the call that the sequencer returned for.
@@ -88,53 +87,54 @@ class PythonCalls:
         assert pending is not None
         site = self.projection.sites[pending[0]]
         resting = self.sequencer.parked
-        under_way = self._resting.pop(self.sequencer.pending_key) if resting else None
+        unfinished = self._resting.pop(self.sequencer.pending_key) if resting else None
         self.sequencer.enter()
         try:
-            under_way = under_way or self._begin(site, pending[1])
-            enter_call(under_way.posted)
-            if self._rests(under_way, resting):
-                self._resting[self.sequencer.pending_key] = under_way
+            unfinished = unfinished or self._begin(site, pending[1])
+            enter_call(unfinished.posted)
+            if self._rests(unfinished, resting):
+                self._resting[self.sequencer.pending_key] = unfinished
                 return
-            held, copied = under_way.held, self._finish(under_way)
+            held, copied = unfinished.held, self._finish(unfinished)
         except ModuleError as error:
-            if (
-                self.sequencer.mail_fault()["kind"] == mailfaults.NO_MEMORY
-            ):  # What it raised follows from that.
-                raise mailfaults.error(self.sequencer, self.projection) from error
-            error.message = (
-                f"{site.span}: {error.message} {failures.on_whom(self.sequencer, self.projection)}"
-            )
+            from pse.runtime.faults._failures import pending_place
+            from pse.runtime.faults._partition_errors import NO_MEMORY, partition_error
+
+            if self.sequencer.mail_fault()["kind"] == NO_MEMORY:  # What it raised follows from that.
+                raise partition_error(self.sequencer, self.projection) from error
+            error.message = f"{site.span}: {error.message} {pending_place(self.sequencer, self.projection)}"
             raise
         except ArithmeticError as error:
-            raise failures.arithmetic(self.sequencer, self.projection) from error
+            from pse.runtime.faults._failures import arithmetic
+
+            raise arithmetic(self.sequencer, self.projection) from error
         finally:
             leave_call()
             self.sequencer.abandon_module()
-        del under_way
+        del unfinished
         for buffer in held:
             if buffer.held:
                 self.sequencer.keep(buffer)
         self.sequencer.complete(copied)
 
-    def _rests(self, under_way: _UnderWay, resting: bool) -> bool:
+    def _rests(self, unfinished: _UnfinishedCall, resting: bool) -> bool:
         """Let a module go on as far as it can; true if its partition rests then."""
-        value = under_way.received() if resting else None
-        while under_way.generator is not None:
-            ended, yielded = resume_call(under_way.begun.module, under_way.generator, value)
+        value = unfinished.received() if resting else None
+        while unfinished.generator is not None:
+            ended, yielded = resume_call(unfinished.begun.module, unfinished.generator, value)
             if ended:
-                under_way.generator, under_way.returned = None, yielded
+                unfinished.generator, unfinished.returned = None, yielded
                 break
-            under_way.awaited = _requests(under_way.begun.module, yielded, under_way.posted)
-            awaited = under_way.awaited
+            unfinished.awaited = _requests(unfinished.begun.module, yielded, unfinished.posted)
+            awaited = unfinished.awaited
             wait_for([awaited] if isinstance(awaited, Request) else awaited)
             if self.sequencer.rest():
                 return True
-            value = under_way.received()
-        under_way.awaited = list(under_way.posted)
+            value = unfinished.received()
+        unfinished.awaited = list(unfinished.posted)
         return self.sequencer.rest()
 
-    def _begin(self, site: CallSite, first: int) -> _UnderWay:
+    def _begin(self, site: CallSite, first: int) -> _UnfinishedCall:
         """Call a module's function."""
         held: list[Buffer] = []
         posted: list[Request] = []
@@ -155,9 +155,11 @@ class PythonCalls:
             enter_call(posted)
             begun = begin_call(module, values, made)
         generator = begun.returned if isinstance(begun.returned, Generator) else None
-        return _UnderWay(site, begun, begun.returned, generator, inputs, outputs, values, made, held, posted)
+        return _UnfinishedCall(
+            site, begun, begun.returned, generator, inputs, outputs, values, made, held, posted
+        )
 
-    def _finish(self, call: _UnderWay) -> int:
+    def _finish(self, call: _UnfinishedCall) -> int:
         """Store what a module has made; returns the bytes copied."""
         call.received()
         results = call.begun.outputs(call.returned)

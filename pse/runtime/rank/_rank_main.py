@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from mpi4py import MPI
@@ -21,22 +22,23 @@ from mpi4py import MPI
 from pse.memory import default_capacity
 from pse.runtime import _faults
 from pse.runtime.distribution import _partition_placement as owners
-from pse.runtime.pause._checkpoint import Checkpoints, Resumed
 from pse.runtime.plan._job import Job
-from pse.runtime.rank import _cores as cores
-from pse.runtime.rank._cooperative_wait import Tool, settle
+from pse.runtime.rank._cooperative_wait import WaitTool, engage_on_all
+from pse.runtime.rank._cores import bind_to_cores, cores_text
 from pse.runtime.rank._node import Node
-from pse.runtime.rank._rank import Outcome, run_rank
-from pse.runtime.rank._recording import definitions, make_room, write_definitions
+from pse.runtime.rank._rank_loop import Outcome, execute_plan
+from pse.runtime.rank._recording import describe_run, prepare_trace, write_definitions
 from pse.runtime.request._dry_run import agreed
 from pse.runtime.request._request import Prepared, Request, prepare
 from pse.runtime.request._resume import description, job_before, verify_files
-from pse.runtime.status import _report as report, _report_text as report_text
-from pse.runtime.status._progress import in_background
-from pse.runtime.supervise import _cleanup as leftovers
-from pse.runtime.supervise._error_format import exit_code, print_error
-from pse.runtime.supervise._launcher_records import VARIABLE, Record
-from pse.runtime.supervise._node_monitor import Hired
+from pse.runtime.status import _report as report
+from pse.runtime.supervise._cleanup import unlink_mpi_files
+from pse.runtime.supervise._error_format import exit_code_of, print_error
+from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Record
+from pse.runtime.supervise._monitor_handle import MonitorHandle
+
+if TYPE_CHECKING:
+    from pse.runtime.pause._checkpoint import Checkpoints
 
 
 class Stopped(BaseException):
@@ -47,35 +49,42 @@ class Stopped(BaseException):
         self.number = number
 
 
-def main(request: Request, warden: Hired | None, waiting: Tool | None) -> int:
-    """Run this rank's part of a request; returns its exit code, or doesn't return if the run fails.
+def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitTool | None) -> int:
+    """Run this rank's part of a request.
 
-    What is raised here is raised before all have agreed on the run: the caller ends the job (`early`).
+    What is raised here is raised before all have agreed on the run: the caller ends the job
+    (`pse.runtime.faults.ending_the_job`).
 
     Parameters
     ----------
     request : Request
         What the command line asks for.
-    warden : Hired or None
-        The node's warden, if this process has hired it.
-    waiting : Tool or None
-        By what modules wait in MPI, on all ranks; None: as MPI does.
+    monitor : MonitorHandle or None
+        The node's monitor, if this process has started it.
+    wait_tool : WaitTool or None
+        The tool by which modules wait in MPI, on all ranks; None if they wait as MPI does.
+
+    Returns
+    -------
+    int
+        The exit code: 0, or what all ranks get if one of them can't prepare the run.  A run that fails ends
+        this process.
     """
     comm = MPI.COMM_WORLD
     comm.Barrier()
-    leftovers.forget_names()
-    node = Node(comm, warden)
+    unlink_mpi_files()
+    node = Node(comm, monitor)
     # These are for this process alone, not for what modules may start.
-    for name in (VARIABLE, "HWLOC_XMLFILE"):
+    for name in (LAUNCHER_VARIABLE, "HWLOC_XMLFILE"):
         os.environ.pop(name, None)
     prepared = _agree(comm, request, node.launcher is not None)
     if isinstance(prepared, int):
         return prepared
-    if waiting:
-        settle(node, waiting)
+    if wait_tool:
+        engage_on_all(node, wait_tool)
     node.join(prepared)
     try:
-        _run(node, prepared)
+        _run_prepared(node, prepared)
     except Stopped as stop:
         node.stop(stop.number)
     except BaseException as error:
@@ -93,7 +102,7 @@ def _agree(comm: MPI.Intracomm, request: Request, launched: bool) -> Prepared | 
     except Exception as raised:
         error = raised
     codes = np.zeros(comm.Get_size(), np.int32)
-    comm.Allgather(np.array([0 if error is None else exit_code(error)], np.int32), codes)
+    comm.Allgather(np.array([0 if error is None else exit_code_of(error)], np.int32), codes)
     if not codes.any():
         if comm.Get_rank() == 0 and not launched:
             prepared.print_warnings(sys.stderr)
@@ -106,26 +115,26 @@ def _agree(comm: MPI.Intracomm, request: Request, launched: bool) -> Prepared | 
     return int(codes[first])
 
 
-def _run(node: Node, prepared: Prepared) -> None:
+def _run_prepared(node: Node, prepared: Prepared) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     # Hydra sends it when a rank has died: MPICH's handler would interrupt a module's system call, and that
     # module would be blamed.
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     _faults.catch_stops()
-    cores.settle(prepared, node.nodes, node.rank)
+    bind_to_cores(prepared, node.nodes, node.rank)
     job = agreed(prepared, node.nodes, _placements(node, prepared))
     trace, capacity = prepared.request.trace, prepared.options.arena
     if trace and node.first:
-        make_room(trace)
+        prepare_trace(trace)
     node.comm.Barrier()
     if trace and node.rank == 0:
-        write_definitions(trace, definitions(job, node.hosts), prepared.program.text)
+        write_definitions(trace, describe_run(job, node.hosts), prepared.program.text)
     speaks = node.rank == 0 and node.launcher is None
     output = _set_output_aside(node, prepared)
     began, computed = time.monotonic_ns(), _cpu_time()
-    with in_background(node.board, prepared) if speaks else contextlib.nullcontext():
-        outcome = run_rank(
+    with _progress(node, prepared) if speaks else contextlib.nullcontext():
+        outcome = execute_plan(
             node.comm,
             job,
             board=node.board,
@@ -137,10 +146,18 @@ def _run(node: Node, prepared: Prepared) -> None:
     _report(node, prepared, outcome, output, wall=time.monotonic_ns() - began, cpu=_cpu_time() - computed)
 
 
+def _progress(node: Node, prepared: Prepared) -> contextlib.AbstractContextManager[None]:
+    from pse.runtime.status._progress import report_in_background
+
+    return report_in_background(node.board, prepared)
+
+
 def _checkpoints(node: Node, prepared: Prepared, job: Job) -> Checkpoints | None:
     directory, kept = prepared.request.checkpoint, prepared.resumed
     if directory is None:
         return None
+    from pse.runtime.pause._checkpoint import Checkpoints, Resumed
+
     resumed = Resumed(job_before(job, kept), kept) if kept else None
     return Checkpoints(node.comm, job, node.board, directory, description(prepared), resumed)
 
@@ -169,15 +186,17 @@ def _report(node: Node, prepared: Prepared, outcome: Outcome, output: int, *, wa
         peak=outcome.arena.peak if outcome.arena and node.first else 0,
         figures=outcome.figures,
         moves=outcome.moves,
-        cores=cores.cores_text(os.sched_getaffinity(0)),
+        cores=cores_text(os.sched_getaffinity(0)),
     )
     if made is None:
         return
     if node.records:
-        node.records.write(Record("report", 0, 0, report.to_json(made)))
+        node.records.write(Record("report", 0, 0, made.to_json()))
     else:
+        from pse.runtime.status._report_text import format_report
+
         as_json = prepared.request.report == "json"
-        text = report.to_json(made) + "\n" if as_json else report_text.to_text(made)
+        text = made.to_json() + "\n" if as_json else format_report(made)
         sys.stdout.flush()
         with open(output, "w", encoding="utf-8", closefd=False) as file:
             file.write(text)

@@ -15,7 +15,7 @@ from pse.language.types import Type, render_expression
 from pse.program import read_names
 from pse.runtime.plan._edges import inflight_loops
 from pse.runtime.plan._job import Job
-from pse.runtime.rank._host_info import machine
+from pse.runtime.rank._host_info import describe_host
 from pse.trace import (
     Definitions,
     EdgeDefinition,
@@ -32,7 +32,7 @@ from pse.trace import (
 from pse.trace.format import EventType, Phase
 
 
-def make_room(directory: str) -> None:
+def prepare_trace(directory: str) -> None:
     """Make a directory ready for a new trace, once on each node, before any rank opens its recorder.
 
     Raises
@@ -40,7 +40,7 @@ def make_room(directory: str) -> None:
     UsageError
         If no trace can be written there.
     """
-    with _trouble_named(directory):
+    with _naming_the_option(directory):
         create(directory)
 
 
@@ -52,13 +52,13 @@ def write_definitions(directory: str, described: Definitions, text: str) -> None
     UsageError
         If that can't be written.
     """
-    with _trouble_named(directory):
+    with _naming_the_option(directory):
         write_program(directory, text)
         written(directory, described)
 
 
 @contextlib.contextmanager
-def _trouble_named(directory: str) -> Iterator[None]:
+def _naming_the_option(directory: str) -> Iterator[None]:
     try:
         yield
     except TraceError as error:
@@ -67,13 +67,13 @@ def _trouble_named(directory: str) -> Iterator[None]:
 
 def begin_recording(directory: str, rank: int, job: Job) -> Recorder:
     """Open this rank's recorder; its first record says that the process runs."""
-    with _trouble_named(directory):
+    with _naming_the_option(directory):
         recorder = Recorder(directory, rank)
     recorder.record(EventType.PHASE, a=Phase.START)
     return recorder
 
 
-def definitions(job: Job, hosts: list[str]) -> Definitions:
+def describe_run(job: Job, hosts: list[str]) -> Definitions:
     """Describe a run for the readers of its trace."""
     program, walk = job.program, job.liveness.walk
     return Definitions(
@@ -90,7 +90,7 @@ def definitions(job: Job, hosts: list[str]) -> Definitions:
         ),
         loops=tuple(_loop(job, step, number) for step, number in inflight_loops(walk).items()),
         ranks=tuple(_rank(job, rank, host) for rank, host in enumerate(hosts)),
-        environment=machine(),
+        environment=describe_host(),
         started=datetime.now(UTC).isoformat(),
     )
 
@@ -109,16 +109,16 @@ def _targets(job: Job, tag: str) -> tuple[int, ...]:
 
 
 def _type(job: Job, tag: str) -> str:
-    return spelled(job.program.tags[tag].type)
+    return type_text(job.program.tags[tag].type)
 
 
-def spelled(kind: Type) -> str:
+def type_text(kind: Type) -> str:
     """Spell a type as a program would.
 
     Examples
     --------
     >>> from pse.language.types._types import Element
-    >>> spelled(Type(Element.F64))
+    >>> type_text(Type(Element.F64))
     'f64 @ root'
     """
     element = kind.element.label if kind.element else "T"
@@ -138,4 +138,4 @@ def _rank(job: Job, rank: int, host: str) -> RankDefinition:
     return RankDefinition(rank, seat.key.region, seat.key.label, seat.processor, host)
 
 
-__all__ = ["begin_recording", "definitions", "make_room", "write_definitions"]
+__all__ = ["begin_recording", "describe_run", "prepare_trace", "write_definitions"]

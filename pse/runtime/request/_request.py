@@ -24,6 +24,7 @@ from pse.runtime.checkpoint._manifest import Manifest
 from pse.runtime.plan._edges import inflight_loops, number_edges
 from pse.runtime.request._options import Options, resolve
 from pse.runtime.request._resume import check_processors, continued, remarks, room_for
+from pse.runtime.supervise._processes import name_rank
 from pse.text import count_text, list_text
 
 
@@ -132,7 +133,7 @@ class Prepared:
 
     def who(self, rank: int, host: str, pid: int) -> str:
         """Name a rank in messages."""
-        return f"rank {rank} ({self.placement.describe(rank)}, host {host}, pid {pid})"
+        return name_rank(rank, host, pid, self.placement.describe(rank))
 
 
 def parse_defines(texts: Sequence[str]) -> dict[str, str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountableLoop:
     """A loop, its direct calls with how often an iteration makes each, its number on the board, its total."""
 
     name: str
@@ -76,20 +76,22 @@ class LoopCounts:
                 least = min((calls // per for calls, per in made if calls), default=0)
             yield loop.name, least, loop.total, loop.bound
 
-    def _telling(self, loop: Counted) -> Iterator[tuple[CallSite, int, list[int]]]:
+    def _telling(self, loop: CountableLoop) -> Iterator[tuple[CallSite, int, list[int]]]:
         placement = self.prepared.placement
         seats = [placement.seat(rank).key for rank in range(self.prepared.ranks)]
         for site, per in loop.calls:
             key = placement.thread_of(site)
             yield site, per, [rank for rank, other in enumerate(seats) if other == key]
 
-    def _counted(self) -> Iterator[Counted]:
+    def _counted(self) -> Iterator[CountableLoop]:
         numbers = inflight_loops(self.walk)
         for step in self.walk.steps:
             if isinstance(step.statement, For | While):
                 number = numbers.get(step.id) if is_own(self.walk, step.id) else None
                 total, bound = self._total(step.id)
-                yield Counted(self._name(step.statement), tuple(self._calls(step.id)), number, total, bound)
+                yield CountableLoop(
+                    self._name(step.statement), tuple(self._calls(step.id)), number, total, bound
+                )
 
     def _name(self, loop: For | While) -> str:
         if isinstance(loop, While):

@@ -25,7 +25,7 @@ _BOARD, _ARENA = "/memfd:pse-board", "/memfd:pse-arena"
 _TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
-class SeenNode:
+class VisibleNode:
     """A node: its board, the ranks that write on it, and its arena once that is found."""
 
     def __init__(self, board: Board) -> None:
@@ -53,7 +53,7 @@ class SeenNode:
         return self._arena.glance() if self._arena else None
 
 
-class Sight:
+class NodeDiscovery:
     """All nodes that can be seen.
 
     Parameters
@@ -66,7 +66,7 @@ class Sight:
 
     def __init__(self, board: Board, *, arenas: bool = True) -> None:
         self.ranks, self._arenas = board.ranks, arenas
-        self.nodes = [SeenNode(board)]
+        self.nodes = [VisibleNode(board)]
         self._known = {_identity(os.getpid(), board.fd)}
         self._looked = float("-inf")
 
@@ -102,7 +102,7 @@ class Sight:
         if identity in self._known:
             return
         self._known.add(identity)
-        node = SeenNode(Board.attach(pid, descriptor))
+        node = VisibleNode(Board.attach(pid, descriptor))
         if node.board.size == self.nodes[0].board.size:
             node.update()
             self.nodes.append(node)

@@ -1,7 +1,7 @@
 """How a run stands: loops, call sites, threads, queues and memory, as whoever watches sees them.
 
-Data flow: `Observer` reads the boards that `sight` finds and counts; an `Overview` is plain data, which goes
-as JSON to another process too (a notebook).  Shares are of the last second or so.
+`Observer` reads the boards that `NodeDiscovery` finds, and counts; an `Overview` is plain data, which goes as
+JSON to another process too (a notebook).  Shares are of the last second or so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pse.runtime._channel import Board
 from pse.runtime.plan._edges import Edge, Role, number_edges
 from pse.runtime.request._request import Prepared
 from pse.runtime.status._loop_progress import LoopCounts
-from pse.runtime.status._node_discovery import Sight, cpu_seconds
+from pse.runtime.status._node_discovery import NodeDiscovery, cpu_seconds
 from pse.text import share_text
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Observer:
     elsewhere = False
 
     def __init__(self, board: Board, prepared: Prepared, *, memory: bool = True) -> None:
-        self.prepared, self.sight = prepared, Sight(board, arenas=memory)
+        self.prepared, self.discovery = prepared, NodeDiscovery(board, arenas=memory)
         self._began, self._first_seen = time.monotonic(), 0.0
         self._keys = [prepared.placement.seat(rank).key for rank in range(prepared.ranks)]
         self._counts = LoopCounts(prepared)
@@ -177,8 +177,8 @@ class Observer:
 
     def observe(self) -> Overview:
         """Look at everything."""
-        self.sight.look()
-        boards = [self.sight.board_of(rank) for rank in range(self.prepared.ranks)]
+        self.discovery.look()
+        boards = [self.discovery.board_of(rank) for rank in range(self.prepared.ranks)]
         slots = [board.slot(rank) for rank, board in enumerate(boards)]
         done = [
             [board.statistics(rank, site.id) for site in self.prepared.sites]
@@ -200,7 +200,7 @@ class Observer:
 
     def _hidden(self) -> set[int]:
         """Give the ranks that are out of sight, not those that have only not begun yet."""
-        hidden = set(self.sight.hidden())
+        hidden = set(self.discovery.hidden())
         if len(hidden) == self.prepared.ranks:
             late = time.monotonic() - self._began >= BEGIN_PATIENCE
             return hidden if self.elsewhere and late else set()
@@ -283,7 +283,7 @@ class Observer:
 
     def _memory(self) -> list[MemoryLine]:
         lines = []
-        for number, node in enumerate(self.sight.nodes):
+        for number, node in enumerate(self.discovery.nodes):
             held = node.memory()
             if held:
                 lines.append(MemoryLine(f"node {number}", held.in_use, held.peak, held.capacity))

@@ -31,7 +31,7 @@ MOST_LINES = 24
 FEW = 6
 """Threads that are named one by one."""
 
-WATCHER = "PSE_WATCHER"
+WATCHER_VARIABLE = "PSE_WATCHER"
 """Environment variable by which a process that starts `pse run` names the descriptor it wants told."""
 
 WATCHER_INTERVAL = 0.25
@@ -108,7 +108,7 @@ class Progress:
         stream.buffer.flush()
 
 
-class Told(Progress):
+class ProgressStream(Progress):
     """JSON lines for the process that started this one: overviews, and what ranks print.
 
     Each line is an object with one of the keys ``note`` (a text, while nothing runs yet), ``overview``,
@@ -184,9 +184,9 @@ def hidden_text(overview: Overview) -> str:
     """Say that ranks are out of sight, and what numbers mean then."""
     hidden, seen = overview.hidden, overview.ranks - overview.hidden
     if not seen:
-        return "all ranks are on other machines, or have not begun: nothing is seen of them from here"
-    what = f"{count_text(hidden, 'rank')} on other machines: not seen from here"
-    return f"{what}; numbers are of the other{f' {seen}' * (seen != 1)}"
+        return "no rank can be seen from here: all are on other machines, or have not begun"
+    what = f"{count_text(hidden, 'rank')} on other machines can't be seen from here"
+    return f"{what}; numbers are those of the other{f' {seen}' * (seen != 1)}"
 
 
 def waiting_text(overview: Overview) -> str:
@@ -219,7 +219,7 @@ def _tell(descriptor: int, kind: str, content: Any) -> None:
 
 
 @contextlib.contextmanager
-def in_background(board: Board, prepared: Prepared) -> Iterator[None]:
+def report_in_background(board: Board, prepared: Prepared) -> Iterator[None]:
     """Say in plain lines what happens meanwhile: for a run without a launcher, in one of its ranks."""
     lines = Progress(board, prepared)
     lines.start()
@@ -228,13 +228,13 @@ def in_background(board: Board, prepared: Prepared) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def preparing(prepared: Prepared) -> Iterator[None]:
+def announce_preparation(prepared: Prepared) -> Iterator[None]:
     """Say, if it takes long, that a run is being made ready: plans of many partitions, modules to build."""
     count = sum(partition_counts(prepared.program, prepared.environment).values())
     ranks = count_text(prepared.ranks, "rank")
     words = f"preparing {prepared.request.program}: its modules, and plans for {ranks}"
     words += f" and {count:,} partitions" if count > prepared.processors else ""
-    watcher, began = os.environ.get(WATCHER, ""), time.monotonic()
+    watcher, began = os.environ.get(WATCHER_VARIABLE, ""), time.monotonic()
 
     def say() -> None:
         line = f"[{time.monotonic() - began:6.1f} s] {words}"
@@ -266,22 +266,3 @@ def _every(interval: float, do: Callable[[], None]) -> Iterator[None]:
 def can_draw(stream: TextIO) -> bool:
     """Say whether a stream is a terminal on which lines can be drawn anew."""
     return stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
-
-
-def progress(board: Board, prepared: Prepared, *, everything: bool = False) -> Progress:
-    """Choose the form for whoever watches: a process that started this one, a terminal, or a file.
-
-    Parameters
-    ----------
-    everything : bool
-        Whether to show loops, threads, queues and memory as well as call sites.
-    """
-    watcher = os.environ.pop(WATCHER, "")
-    if watcher.isdecimal():
-        return Told(board, prepared, int(watcher))
-    if not can_draw(sys.stderr):
-        return Progress(board, prepared, everything=everything)
-    from pse.runtime.status._terminal_progress import Dashboard, LiveProgress
-
-    form = Dashboard if everything else LiveProgress
-    return form(board, prepared, everything=everything)

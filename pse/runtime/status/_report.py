@@ -90,6 +90,25 @@ class Report:
     moves: Moves | None = None
     cores: Sequence[str] = ()
 
+    def to_json(self) -> str:
+        """Write it as one JSON object on one line; a figure that is no finite number is null."""
+        data = asdict(self)
+        data["figures"] = {
+            name: value if math.isfinite(value) else None for name, value in data["figures"].items()
+        }
+        return json.dumps(data, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        """Read what `to_json` wrote."""
+        data = json.loads(text)
+        data["figures"] = {n: math.nan if value is None else value for n, value in data["figures"].items()}
+        data["sites"] = [SiteReport(**row) for row in data["sites"]]
+        data["threads"] = [ThreadReport(**row) for row in data["threads"]]
+        data["moves"] = Moves(**data["moves"]) if data["moves"] else None
+        data["cores"] = tuple(data["cores"])
+        return cls(**data)
+
 
 def contribution(board: Board, rank: int, sites: int) -> np.ndarray[Any, Any]:
     """Collect what one rank did at each call site.
@@ -252,26 +271,6 @@ def _threads(
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
-
-
-def to_json(report: Report) -> str:
-    """Write a report as one JSON object on one line; a figure that is no finite number is null."""
-    data = asdict(report)
-    data["figures"] = {
-        name: value if math.isfinite(value) else None for name, value in data["figures"].items()
-    }
-    return json.dumps(data, allow_nan=False)
-
-
-def from_json(text: str) -> Report:
-    """Read a report back."""
-    data = json.loads(text)
-    data["figures"] = {n: math.nan if value is None else value for n, value in data["figures"].items()}
-    data["sites"] = [SiteReport(**row) for row in data["sites"]]
-    data["threads"] = [ThreadReport(**row) for row in data["threads"]]
-    data["moves"] = Moves(**data["moves"]) if data["moves"] else None
-    data["cores"] = tuple(data["cores"])
-    return Report(**data)
 
 
 FIELDS = tuple(field.name for field in fields(Report))

@@ -9,7 +9,7 @@ from pse.runtime.status._report import Report, SiteReport
 from pse.text import count_text, share_text, size_text
 
 
-def to_text(report: Report) -> str:
+def format_report(report: Report) -> str:
     """Write a report for people, ending with a newline."""
     processors, ranks = count_text(report.processors, "processor"), count_text(report.ranks, "rank")
     head = f"{report.program}: {report.wall_seconds:.2f} s on {processors} ({ranks})"

@@ -82,10 +82,10 @@ class Dashboard(LiveProgress):
 
     def draw(self, overview: Overview) -> RenderableType:
         """Draw loops, call sites, threads, queues and memory."""
-        return drawn(overview, self._console.size.height)
+        return draw_overview(overview, self._console.size.height)
 
 
-def drawn(overview: Overview, height: int | None = None) -> RenderableType:
+def draw_overview(overview: Overview, height: int | None = None) -> RenderableType:
     """Draw everything that is known of a run.
 
     Parameters

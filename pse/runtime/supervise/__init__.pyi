@@ -1,6 +1,14 @@
 from ._backoff import Backoff as Backoff
-from ._error_format import error_text as error_text, exit_code as exit_code, print_error as print_error
+from ._error_format import (
+    exit_code_of as exit_code_of,
+    format_error as format_error,
+    print_error as print_error,
+)
 from ._launcher_records import find_launcher as find_launcher
-from ._node_monitor import Hired as Hired
+from ._monitor_handle import MonitorHandle as MonitorHandle
 from ._processes import inside_mpi_job as inside_mpi_job, local_rank as local_rank, own_rank as own_rank
-from ._stdio import is_full as is_full, open_closed as open_closed, to_nobody as to_nobody
+from ._stdio import (
+    is_stream_full as is_stream_full,
+    open_closed_streams as open_closed_streams,
+    redirect_to_null as redirect_to_null,
+)

@@ -1,9 +1,9 @@
 """What MPI leaves in the file system, and how it goes away whatever happens.
 
 MPICH keeps ``/dev/shm/mpich_shm_<hex>_<node>`` for as long as a job runs and leaves it when a rank is
-killed.  `forget_names` takes the name away as soon as every rank of the node has the memory, so that no
-kill can leak it; `sweep` is the launcher's, for a job that was killed before that.  Touches /dev/shm and
-/proc, only what belongs to this user; likewise hydra's files in /tmp.
+killed.  `unlink_mpi_files` takes the name away as soon as every rank of the node has the memory, so that no
+kill can leak it; `remove_leaked` is the launcher's, for a job that was killed before that.  Removes files
+of this user from /dev/shm, and hydra's from /tmp; reads /proc.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable
 
 from pse.errors import RunError
-from pse.text import size_text
+from pse.text import count_text, size_text
 
 SHARED = "/dev/shm"
 TEMPORARY = "/tmp"
@@ -26,7 +26,7 @@ _TOPOLOGY = re.compile(r"hydra_hwloc_xmlfile_\w{6}")
 _OURS = re.compile(r"(?:mpich_(?:shm|vci)_[0-9a-f]+_\d+|ucx_shm_posix_[0-9a-f]+)")
 
 
-def forget_names() -> None:
+def unlink_mpi_files() -> None:
     """Unlink MPI's files that nobody opens by name any more: every rank of the node must be in MPI by now."""
     paths = [os.path.join(SHARED, name) for name in _mapped_names(_read("/proc/self/maps"))]
     for path in [*paths, *_topologies_of(os.getppid())]:
@@ -49,7 +49,7 @@ def _started(pid: int) -> float:
     return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")
 
 
-def sweep(since: float) -> None:
+def remove_leaked(since: float) -> None:
     """Unlink MPI's shared files of this user that came after `since` and that no living process uses.
 
     Parameters
@@ -66,7 +66,7 @@ def sweep(since: float) -> None:
             os.unlink(os.path.join(SHARED, name))
 
 
-def check_room(ranks: int) -> None:
+def check_shared_memory(ranks: int) -> None:
     """Make sure that MPI finds room in /dev/shm; without it ranks die of a bus error and never say why.
 
     Raises
@@ -78,13 +78,17 @@ def check_room(ranks: int) -> None:
     try:
         state = os.statvfs(SHARED)
     except OSError as error:
-        raise RunError(f"{SHARED}: {error.strerror}", help="MPI needs it to connect ranks") from None
+        raise RunError(
+            f"{SHARED} can't be used: {error.strerror}", help="mount it: MPI needs it to connect ranks"
+        ) from None
     if state.f_flag & os.ST_RDONLY or not os.access(SHARED, os.W_OK):
-        raise RunError(f"{SHARED} can't be written to", help="MPI needs it to connect ranks")
+        raise RunError(
+            f"{SHARED} can't be written to", help="make it writable: MPI needs it to connect ranks"
+        )
     free = state.f_bavail * state.f_frsize
     if state.f_blocks and free < needed:
         raise RunError(
-            f"{SHARED} is full: MPI needs {size_text(needed)} there for {ranks} ranks, "
+            f"{SHARED} is full: MPI needs {size_text(needed)} there for {count_text(ranks, 'rank')}, "
             f"{size_text(free)} are free",
             help=f"remove files from {SHARED}, or give it more room "
             "(mount -o remount,size=…; docker run --shm-size=…)",

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from pse.errors import PseError, RunError
 from pse.language.diagnostics import ProgramRefused, print_diagnostics
-from pse.runtime.supervise._stdio import is_full
+from pse.runtime.supervise._stdio import is_stream_full
 
 DEBUG = "PSE_DEBUG"
 """Environment variable that brings the traceback of an internal error."""
@@ -17,14 +17,18 @@ INTERNAL_ERROR = 3
 """Exit code of an error that nobody foresaw."""
 
 
-def error_text(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """Write an exception as the user sees it, ending with a newline."""
     if isinstance(error, ProgramRefused):
         return error.message
     if isinstance(error, PseError):
         return _known(error)
-    if is_full(error):
-        return _known(RunError(f"output can't be written: {error.strerror}", help="free space where it goes"))
+    if is_stream_full(error):
+        return _known(
+            RunError(
+                f"output can't be written: {error.strerror}", help="free space on the disk that it goes to"
+            )
+        )
     return _internal(error)
 
 
@@ -33,10 +37,10 @@ def print_error(error: BaseException, stream: TextIO) -> None:
     if isinstance(error, ProgramRefused):
         print_diagnostics(error.diagnostics, error.sources, stream)
     else:
-        stream.write(error_text(error))
+        stream.write(format_error(error))
 
 
-def exit_code(error: BaseException) -> int:
+def exit_code_of(error: BaseException) -> int:
     """Give the exit code that an exception means."""
     return error.exit_code if isinstance(error, PseError) else INTERNAL_ERROR
 
@@ -59,5 +63,5 @@ def _internal(error: BaseException) -> str:
     words = " ".join(str(error).split())
     return (
         f"error: internal error: {type(error).__name__}: {words}{place}\n"
-        f"help: this is a fault of pse; {DEBUG}=1 in the environment shows where\n"
+        f"help: this is a bug in pse; {DEBUG}=1 in the environment brings the traceback\n"
     )

@@ -1,7 +1,6 @@
 """What the end of a rank's process means: in order, explained by the rank itself, or a death to be named.
 
-Used by all who watch ranks: the launcher (`watch`) and the warden of a node without one (`warden`).
-Light, for the warden's sake: imports no room.
+Both monitors use it.  It imports no other room, so that the node monitor starts fast.
 """
 
 from __future__ import annotations
@@ -13,58 +12,71 @@ from dataclasses import dataclass
 from pse._abi.waiting import RankState
 from pse.runtime import _faults
 from pse.runtime._channel import Board
+from pse.runtime.supervise._processes import RankProcess
 
 RANK_FAILED = 3
 """Exit code of a run in which a module or rank failed."""
 
-_EXIT = "help: a module, or a library that it uses, ends the process while Python is ending (os._exit)?\n"
+EXPLAINED = (0, 1, 2, 3)
+"""Exit codes of a rank that has said all there is to say before it ended itself."""
+
+_EXIT = (
+    "help: look for a module, or a library that it uses, that ends the process while Python ends (os._exit)\n"
+)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Diagnosis:
     """Why a run failed, as the user is to read it (empty if it has been said), and the exit code."""
 
     text: str
     exit_code: int = RANK_FAILED
 
 
-@dataclass(frozen=True)
-class Suspect:
-    """A rank's process: its process number, a pidfd, and what to call it."""
-
-    rank: int
-    pid: int
-    pidfd: int
-    who: str
-
-    def status(self) -> int | None:
-        """Give its wait status once it has ended, None where the kernel doesn't tell."""
-        return _faults.exit_status(self.pidfd, self.pid)
+def exit_status(process: RankProcess) -> int | None:
+    """Give the wait status of a rank that has ended, None where the kernel doesn't tell."""
+    return _faults.exit_status(process.pidfd, process.pid)
 
 
-def judge(board: Board, suspect: Suspect, sites: Sequence[str]) -> Verdict | None:
-    """Judge a rank that has ended, from what the board says it was doing.
+def explained_code(status: int | None) -> int | None:
+    """Give the exit code of a process that ended itself and has said why; None for any other end."""
+    code = os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else None
+    return code if code in EXPLAINED else None
+
+
+def diagnose_exit(
+    board: Board | None, process: RankProcess, name: str, sites: Sequence[str] = ()
+) -> Diagnosis | None:
+    """Diagnose a rank that has ended, from its exit status and from what the board says it was doing.
 
     Parameters
     ----------
-    board : Board
-        The node's board.
-    suspect : Suspect
+    board : Board or None
+        The node's board; None if there is none yet.
+    process : RankProcess
         The rank.
-    sites : sequence of str
+    name : str
+        What to call the rank in a message.
+    sites : sequence of str, optional
         The name of every call site.
 
     Returns
     -------
-    Verdict or None
+    Diagnosis or None
         None if all is in order.
     """
-    slot, status = board.slot(suspect.rank), suspect.status()
+    status = exit_status(process)
+    slot = board.slot(process.rank) if board else None
+    if slot is None or slot["state"] == RankState.ABSENT:
+        code = explained_code(status)
+        if code is not None:
+            return Diagnosis("", code) if code else None
+        return Diagnosis(_faults.describe_death(board, process.rank, name, status, None))
     if slot["state"] == RankState.LEFT:
         return None
     if slot["state"] == RankState.DONE and (status is None or os.WIFEXITED(status)):
-        return Verdict(f"error: {suspect.who} ended before it had left MPI, so that others wait\n{_EXIT}")
+        return Diagnosis(f"error: {name} ended before it had left MPI, so that the other ranks wait\n{_EXIT}")
     if slot["state"] == RankState.FAILED:
-        return Verdict("")
+        return Diagnosis("")
     site = None if slot["site"] is None else sites[slot["site"]]
-    return Verdict(_faults.describe_death(board, suspect.rank, suspect.who, status, site))
+    return Diagnosis(_faults.describe_death(board, process.rank, name, status, site))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-VARIABLE = "PSE_LAUNCHER"
+LAUNCHER_VARIABLE = "PSE_LAUNCHER"
 """Environment variable by which ranks find their launcher: a boot id and the fields of `Launcher`."""
 
 
@@ -56,7 +56,7 @@ def boot_id() -> str:
 
 def find_launcher() -> Launcher | None:
     """Find the launcher that the environment names; None if there is none or it is on another machine."""
-    boot, _, numbers = os.environ.get(VARIABLE, "").partition(":")
+    boot, _, numbers = os.environ.get(LAUNCHER_VARIABLE, "").partition(":")
     parts = numbers.split(":")
     if boot != boot_id() or len(parts) != 4 or not all(part.isdecimal() for part in parts):
         return None

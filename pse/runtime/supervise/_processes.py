@@ -40,8 +40,19 @@ class RankProcess:
     pidfd: int
 
 
+def name_rank(rank: int, host: str, pid: int, place: str = "") -> str:
+    """Name a rank in messages.
+
+    Examples
+    --------
+    >>> name_rank(3, "n1", 77, "thread_B of processor 1")
+    'rank 3 (thread_B of processor 1, host n1, pid 77)'
+    """
+    return f"rank {rank} ({place}{', ' if place else ''}host {host}, pid {pid})"
+
+
 @dataclass(frozen=True)
-class Breath:
+class StdoutHangup:
     """The other end of a rank's standard output, which hangs up just before anybody sees the rank die.
 
     A dying process first closes its descriptors and only then is dead to others.  What follows from its death
@@ -51,20 +62,29 @@ class Breath:
     rank: int
     fd: int
 
+    @classmethod
+    def open(cls, process: RankProcess) -> StdoutHangup | None:
+        """Open it; None if the rank's standard output is no pipe, or the rank is dead already."""
+        path = f"/proc/{process.pid}/fd/1"
+        with contextlib.suppress(OSError):
+            if stat.S_ISFIFO(os.stat(path).st_mode):
+                return cls(process.rank, os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+        return None
 
-class Dying:
+
+class DeathOrder:
     """The order in which ranks began to die: they are dead in any order, so this tells the culprit."""
 
     def __init__(self) -> None:
         self._order: list[int] = []
 
-    def begins(self, breath: Breath) -> None:
-        """Note that a rank's breath stopped."""
-        os.close(breath.fd)
-        self._order.append(breath.rank)
+    def add(self, hangup: StdoutHangup) -> None:
+        """Note that a rank began to die."""
+        os.close(hangup.fd)
+        self._order.append(hangup.rank)
 
-    def before(self, rank: int) -> Iterator[int]:
-        """Give the ranks that began to die before one that is dead, each only once."""
+    def before(self, rank: int | None) -> Iterator[int]:
+        """Give the ranks that began to die before one that is dead (None: so far), each only once."""
         while self._order and self._order[0] != rank:
             yield self._order.pop(0)
 
@@ -72,17 +92,6 @@ class Dying:
 def is_dead(pidfd: int, patience: float = 0.0) -> bool:
     """Say whether a process has ended, waiting for it at most so many seconds."""
     return bool(select.select([pidfd], [], [], patience)[0])
-
-
-def listen(rank: int, pid: int) -> Breath | None:
-    """Take hold of a rank's breath; None if its standard output is no pipe, or it is dead already."""
-    path = f"/proc/{pid}/fd/1"
-    try:
-        if stat.S_ISFIFO(os.stat(path).st_mode):
-            return Breath(rank, os.open(path, os.O_RDONLY | os.O_NONBLOCK))
-    except OSError:
-        pass
-    return None
 
 
 def inside_mpi_job() -> bool:

@@ -1,181 +1,132 @@
-"""Watching ranks from the launcher: which processes they are, who died first, and what to say about it.
+"""The launcher's monitor: ranks that descend from mpiexec, the first node's board, and records of ranks.
 
-Data flow: pidfds tell when a process ends, the board what it was doing, the record file what it said
-itself.  The first rank that ends in any other way than done is the culprit.  Ranks of other machines are
-out of sight: their nodes have wardens.
+Ranks of other machines are out of its sight: their nodes have a `NodeMonitor` each, which leaves a record.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import selectors
-import signal
 import socket
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pse._abi.waiting import RankState
 from pse.runtime._channel import Board
-from pse.runtime.request._request import Prepared
-from pse.runtime.supervise._exit_diagnosis import Suspect, Verdict, judge
+from pse.runtime.supervise._backoff import Backoff
+from pse.runtime.supervise._exit_diagnosis import Diagnosis, diagnose_exit
 from pse.runtime.supervise._launcher_records import Records
-from pse.runtime.supervise._processes import (
-    DEATH_PATIENCE,
-    Breath,
-    Dying,
-    RankProcess,
-    find_ranks,
-    is_dead,
-    listen,
-)
+from pse.runtime.supervise._monitor import Monitor
+from pse.runtime.supervise._processes import RankProcess, is_dead, name_rank
 
 START_PATIENCE = 2.5
 """Seconds after which a rank that was never seen, though others were, counts as dead."""
 
-SAID = (0, 1, 2, 3)
-"""Exit codes by which a rank ends that has no more to say."""
-
-LOST_HELP = "somebody killed it, or the kernel did for want of memory (see `dmesg`)"
-
 RECORD_PATIENCE = 0.3
 """Seconds in which the other ranks of a node name one that died, where its board is not the launcher's."""
 
+KILLED_HELP = "somebody killed it, or the kernel did because memory ran out (see `dmesg`)"
 
-class RankWatch:
-    """Watches the ranks that descend from mpiexec.
+
+@dataclass(frozen=True)
+class JobNames:
+    """What to call a job's ranks (by the threads that they run) and call sites in messages."""
+
+    places: Sequence[str]
+    sites: Sequence[str]
+
+
+class RankMonitor(Monitor):
+    """Monitors the ranks that descend from mpiexec.
 
     Parameters
     ----------
+    names : JobNames
+        What to call ranks and call sites.
+    board : Board
+        The first node's board.
+    records : Records
+        Where ranks and node monitors leave what they have to say.
     root : int
         Process number of mpiexec.
     mark : str
         Environment entry that all of the job's processes have.
     selector : selectors.BaseSelector
-        Gets two descriptors for every rank, with its `RankProcess` and its `Breath` as data.
+        Gets two descriptors for every rank.
     """
 
     def __init__(
         self,
-        prepared: Prepared,
+        names: JobNames,
         board: Board,
         records: Records,
         root: int,
         mark: str,
         selector: selectors.BaseSelector,
     ) -> None:
-        self.prepared, self.board, self.records = prepared, board, records
-        self._root, self._mark, self._selector = root, mark, selector
-        self._ranks: dict[int, RankProcess] = {}
-        self._sites = prepared.site_texts
-        self._dying = Dying()
-        self._judged: set[int] = set()
-        self._last_found = float("inf")
+        super().__init__(root, len(names.places), selector, mark)
+        self.names, self.board, self.records = names, board, records
 
-    @property
-    def complete(self) -> bool:
-        """Whether every rank has been seen."""
-        return len(self._ranks) == self.prepared.ranks
-
-    def discover(self) -> Verdict | None:
-        """Look for ranks that have not been seen; says if one died unseen."""
-        for process in find_ranks(self._root, self._mark):
-            if process.rank in self._ranks:
-                os.close(process.pidfd)
-                continue
-            self._ranks[process.rank] = process
-            self._selector.register(process.pidfd, selectors.EVENT_READ, process)
-            breath = listen(process.rank, process.pid)
-            if breath:
-                # A reading end is never ready to be written to: this reports nothing but its hang-up.
-                self._selector.register(breath.fd, selectors.EVENT_WRITE, breath)
-            self._last_found = time.monotonic()
-        if self.complete or time.monotonic() - self._last_found < START_PATIENCE:
+    def discover(self) -> Diagnosis | None:
+        """Look for ranks that have not been found; names one that must have died before it could be."""
+        self.find()
+        if self.complete or time.monotonic() - self.last_found < START_PATIENCE:
             return None
-        return self._unseen()
+        return self._never_seen()
 
-    def _unseen(self) -> Verdict:
-        """Name the first rank that nobody has seen alive."""
-        missing = min(set(range(self.prepared.ranks)) - set(self._ranks))
-        where = self.prepared.placement.describe(missing)
+    def _never_seen(self) -> Diagnosis:
+        """Name the first rank that was never seen alive."""
+        missing = min(set(range(self.expected)) - set(self.ranks))
+        where = self.names.places[missing]
         text = f"error: a rank was killed as it started; rank {missing} ({where}) was never seen alive\n"
-        return Verdict(f"{text}help: {LOST_HELP}\n")
+        return Diagnosis(f"{text}help: {KILLED_HELP}\n")
 
-    def stopped(self, breath: Breath) -> None:
-        """Remember that a rank began to die, and when."""
-        self._selector.unregister(breath.fd)
-        self._dying.begins(breath)
-        # Whoever can be seen now has not died before it.
-        self.discover()
+    def check_the_rest(self) -> Diagnosis | None:
+        """Diagnose, after mpiexec has failed, the ranks whose end has not been looked at."""
+        for process in self.watched:
+            diagnosis = self.ended(process) if is_dead(process.pidfd) else None
+            if diagnosis:
+                return diagnosis
+        return self._never_seen() if self.ranks and not self.complete else None
 
-    def ended(self, process: RankProcess) -> Verdict | None:
-        """Judge a rank that has ended; None if that was in order.
-
-        Who began to die before it is judged before it: ranks are not dead in the order of dying.
-        """
-        for rank in self._dying.before(process.rank):
-            earlier = self._ranks[rank]
-            verdict = self._judge(earlier) if is_dead(earlier.pidfd, DEATH_PATIENCE) else None
-            if verdict:
-                return verdict
-        return self._judge(process)
-
-    def last_look(self) -> Verdict | None:
-        """Judge what is left to judge after mpiexec has failed: ranks whose end nobody has looked at."""
-        for process in self._ranks.values():
-            verdict = self.ended(process) if is_dead(process.pidfd) else None
-            if verdict:
-                return verdict
-        return self._unseen() if self._ranks and not self.complete else None
-
-    def _judge(self, process: RankProcess) -> Verdict | None:
-        if process.rank in self._judged:
+    def diagnose(self, process: RankProcess) -> Diagnosis | None:
+        """Say what the end of a rank means; a failure that a rank or node monitor recorded goes first."""
+        name = name_rank(process.rank, socket.gethostname(), process.pid, self.names.places[process.rank])
+        diagnosis = diagnose_exit(self.board, process, name, self.names.sites)
+        if diagnosis is None:
             return None
-        self._judged.add(process.rank)
-        self._selector.unregister(process.pidfd)
-        who = self.prepared.who(process.rank, socket.gethostname(), process.pid)
-        suspect = Suspect(process.rank, process.pid, process.pidfd, who)
-        if self.board.slot(process.rank)["state"] != RankState.ABSENT:
-            verdict = judge(self.board, suspect, self._sites)
-            return verdict and (self.told() or verdict)
-        status = suspect.status()
-        if status is not None and os.WIFEXITED(status) and os.WEXITSTATUS(status) in SAID:
-            # It never began, or has a board of its own; whoever ends itself so has said why.
-            code = os.WEXITSTATUS(status)
-            return self.told() or Verdict("", code) if code else None
-        if not self.complete and not self.any_begun:
-            # Only who was first to die can have died unseen: the others died of it.
-            return self._unseen()
-        patience = RECORD_PATIENCE if self.any_begun else 0.0
-        return self.told(patience) or judge(self.board, suspect, self._sites)
+        patience = 0.0
+        if diagnosis.text and not self._has_begun(process.rank):
+            if not self.complete and not self.any_begun:
+                # Only the first to die can have died unseen: the others died of it.
+                return self._never_seen()
+            patience = RECORD_PATIENCE if self.any_begun else 0.0
+        return self.recorded_failure(patience) or diagnosis
+
+    def _has_begun(self, rank: int) -> bool:
+        return self.board.slot(rank)["state"] != RankState.ABSENT
 
     @property
     def all_begun(self) -> bool:
         """Whether every rank has come as far as its place on the board."""
-        return all(self.board.slot(rank)["state"] != RankState.ABSENT for rank in range(self.prepared.ranks))
+        return all(map(self._has_begun, range(self.expected)))
 
     @property
     def any_begun(self) -> bool:
         """Whether some rank has."""
-        return any(self.board.slot(rank)["state"] != RankState.ABSENT for rank in range(self.prepared.ranks))
+        return any(map(self._has_begun, range(self.expected)))
 
-    def told(self, patience: float = 0.0) -> Verdict | None:
-        """Give what a rank said about the failure, waiting for it at most so many seconds."""
-        deadline = time.monotonic() + patience
-        while True:
-            for record in self.records.read():
-                if record.kind == "failed":
-                    return Verdict(record.text, record.exit_code)
-            if time.monotonic() >= deadline:
-                return None
-            time.sleep(0.01)
+    def recorded_failure(self, patience: float = 0.0) -> Diagnosis | None:
+        """Give what was recorded about the failure, waiting for it at most so many seconds."""
+        failures: list[Diagnosis] = []
 
-    def kill(self) -> None:
-        """Kill every rank that has been seen and still lives."""
-        for process in self._ranks.values():
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(process.pidfd, signal.SIGKILL)
+        def look() -> list[Diagnosis]:
+            failures.extend(
+                Diagnosis(record.text, record.exit_code)
+                for record in self.records.read()
+                if record.kind == "failed"
+            )
+            return failures
 
-    def close(self) -> None:
-        """Give back the pidfds."""
-        for process in self._ranks.values():
-            os.close(process.pidfd)
+        Backoff(shortest=2e-3).sleep_until(look, patience)
+        return failures[0] if failures else None

@@ -10,16 +10,16 @@ from typing import TextIO, TypeGuard
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
-def open_closed() -> None:
+def open_closed_streams() -> None:
     """Give standard streams that are closed to nobody: the next file that is opened would be one of them."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            to_nobody(number)
+            redirect_to_null(number)
             stream: TextIO = os.fdopen(number, "w" if number else "r", closefd=False)
             setattr(sys, name, stream)
 
 
-def to_nobody(descriptor: int) -> None:
+def redirect_to_null(descriptor: int) -> None:
     """Let a descriptor lead nowhere."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     if nowhere != descriptor:
@@ -27,6 +27,6 @@ def to_nobody(descriptor: int) -> None:
         os.close(nowhere)
 
 
-def is_full(error: BaseException) -> TypeGuard[OSError]:
+def is_stream_full(error: BaseException) -> TypeGuard[OSError]:
     """Whether an exception says that a stream can't be written (of a file, it has the name)."""
     return isinstance(error, OSError) and error.errno in _FULL and error.filename is None

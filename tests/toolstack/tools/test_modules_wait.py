@@ -78,7 +78,7 @@ if os.environ.get("PMI_RANK") in os.environ["CHANGED"].split():
 """
 TWO_NODES = {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1", "MPIR_CVAR_NUM_CLIQUES": "2"}
 """MPICH then takes odd ranks for those of another node."""
-WARNING = "warning: modules wait in MPI by spinning, without the tool coopwait: on host "
+WARNING = "warning: modules that wait in MPI keep a core busy, since the tool coopwait is missing on host "
 MANY = 20
 """Whoever sleeps while it waits has slept more often than that; whoever spins never sleeps."""
 

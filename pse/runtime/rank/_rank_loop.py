@@ -1,7 +1,7 @@
 """What one rank does, from an agreed `Job` to the end of its plan.
 
-Ownership: the rank owns its sequencer, its recorder and its mapping of the node's arena. Everything that
-is agreed among ranks (program, parameters, nodes, board) comes from `launch`'s side, already checked.
+The rank owns its sequencer, its recorder and its mapping of the node's arena.  What ranks agree on (program,
+parameters, nodes, board) has been checked before.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import functools
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from mpi4py import MPI
@@ -21,8 +22,6 @@ from pse.runtime import _sequencer as codes
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.distribution._load_balancer import Moves
-from pse.runtime.faults import _failures as failures, _partition_errors as mailfaults
-from pse.runtime.pause._checkpoint import Checkpoints
 from pse.runtime.pause._migration import Rebalancing, Standing
 from pse.runtime.pause._pause_collectives import MpiPeers
 from pse.runtime.plan._communicators import make as make_communicators
@@ -38,6 +37,9 @@ from pse.runtime.transport._termination import await_termination
 from pse.runtime.transport._transport import Transport
 from pse.trace import Recorder
 from pse.trace.format import EventType, Phase
+
+if TYPE_CHECKING:
+    from pse.runtime.pause._checkpoint import Checkpoints
 
 LONGEST_LAST_SLEEP = 20e-3
 """Seconds that a rank which is done sleeps between two looks, at most."""
@@ -64,7 +66,7 @@ class Outcome:
     moves: Moves | None = None
 
 
-def run_rank(
+def execute_plan(
     comm: MPI.Intracomm,
     job: Job,
     *,
@@ -112,14 +114,16 @@ def run_rank(
     transport = Transport(comm, begin.sequencer)
     peers = MpiPeers(comm, board, transport)
     moving = Rebalancing(rank, job, peers, again) if job.balance else None
-    loop = _Loop(begin, peers, arena, checkpoints, moving)
+    loop = _RankLoop(begin, peers, arena, checkpoints, moving)
     board.set_state(rank, RankState.RUNNING)
     if recorder:
         _record_ready(comm, job, recorder)
     loop.run()
     _finish_together(MpiPeers(comm, board, transport, LONGEST_LAST_SLEEP))
     if not loop.sequencer.mail_is_empty():
-        raise mailfaults.error(loop.sequencer, loop.projection)
+        from pse.runtime.faults._partition_errors import partition_error
+
+        raise partition_error(loop.sequencer, loop.projection)
     if checkpoints:
         checkpoints.finish()
     if recorder:
@@ -163,7 +167,7 @@ def open_arena(comm: MPI.Intracomm, capacity: int) -> Arena:
     return arena
 
 
-class _Loop:
+class _RankLoop:
     """The rank's loop: run the sequencer, do what it asks for."""
 
     def __init__(
@@ -195,7 +199,9 @@ class _Loop:
             elif result == codes.RUN_PAUSE:
                 self._pause()
             elif result != codes.RUN_SIGNAL:
-                raise failures.ended_by(result, self.sequencer, self.projection, self.arena)
+                from pse.runtime.faults._failures import run_error
+
+                raise run_error(result, self.sequencer, self.projection, self.arena)
 
     def _look(self) -> None:
         """Serve the other nodes; the next look is later each time nothing came, but in time for arrays."""

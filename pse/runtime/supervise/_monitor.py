@@ -1,0 +1,129 @@
+"""What both monitors of ranks share: which processes the ranks are, in which order they die, and their end.
+
+A pidfd tells when a process has ended, and the hang-up of its standard output when it began to.
+`RankMonitor` (the launcher's) and `NodeMonitor` (a process of its own) add what they know of a rank that
+has ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import time
+from abc import ABC, abstractmethod
+
+from pse.runtime.supervise._exit_diagnosis import Diagnosis
+from pse.runtime.supervise._processes import (
+    DEATH_PATIENCE,
+    DeathOrder,
+    RankProcess,
+    StdoutHangup,
+    find_ranks,
+    is_dead,
+)
+
+
+class Monitor(ABC):
+    """Finds the ranks of a job on this machine, and diagnoses those that end, in the order of their deaths.
+
+    Parameters
+    ----------
+    root : int
+        Process from which ranks descend.
+    expected : int
+        How many ranks there are to be found.
+    mark : str, optional
+        Environment entry that all of the job's processes have.
+    selector : selectors.BaseSelector
+        Gets two descriptors for every rank, with its `RankProcess` and its `StdoutHangup` as data.
+
+    Attributes
+    ----------
+    ranks : dict of int to RankProcess
+        The ranks that were found.
+    last_found : float
+        When the last one of them was found, by the monotonic clock; infinite before the first.
+    """
+
+    def __init__(
+        self, root: int, expected: int, selector: selectors.BaseSelector, mark: str | None = None
+    ) -> None:
+        self.ranks: dict[int, RankProcess] = {}
+        self.expected, self.selector = expected, selector
+        self._root, self._mark = root, mark
+        self._order = DeathOrder()
+        self._settled: set[int] = set()
+        self.last_found = float("inf")
+
+    @abstractmethod
+    def diagnose(self, process: RankProcess) -> Diagnosis | None:
+        """Say what the end of a rank means; None if it is in order."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every rank has been found."""
+        return len(self.ranks) >= self.expected
+
+    @property
+    def watched(self) -> list[RankProcess]:
+        """The ranks whose end has not been looked at."""
+        return [process for rank, process in self.ranks.items() if rank not in self._settled]
+
+    def find(self) -> None:
+        """Look for ranks that have not been found."""
+        for process in [] if self.complete else find_ranks(self._root, self._mark):
+            self.add(process)
+
+    def add(self, process: RankProcess) -> None:
+        """Monitor a rank, whose pidfd belongs to this object from now on."""
+        if process.rank in self.ranks:
+            os.close(process.pidfd)
+            return
+        self.ranks[process.rank], self.last_found = process, time.monotonic()
+        self.selector.register(process.pidfd, selectors.EVENT_READ, process)
+        hangup = StdoutHangup.open(process)
+        if hangup:
+            # A reading end is never ready to be written to: this reports nothing but the hang-up.
+            self.selector.register(hangup.fd, selectors.EVENT_WRITE, hangup)
+
+    def begins_to_die(self, hangup: StdoutHangup) -> None:
+        """Remember that a rank began to die, and when."""
+        self.selector.unregister(hangup.fd)
+        self._order.add(hangup)
+        self.find()  # Whoever can be found now has not died before it.
+
+    def ended(self, process: RankProcess) -> Diagnosis | None:
+        """Diagnose a rank that has ended, or another that began to die before it; None if all is in order."""
+        return self.died_before(process.rank) or self.settle(process)
+
+    def died_before(self, rank: int | None = None) -> Diagnosis | None:
+        """Diagnose the ranks that began to die before another one, or so far; gives the first failure."""
+        for earlier in self._order.before(rank):
+            if earlier in self._settled:
+                continue
+            process = self.ranks[earlier]
+            diagnosis = self.settle(process) if is_dead(process.pidfd, DEATH_PATIENCE) else None
+            if diagnosis:
+                return diagnosis
+        return None
+
+    def settle(self, process: RankProcess, *, diagnose: bool = True) -> Diagnosis | None:
+        """Diagnose a rank, unless that has been done, and monitor it no longer."""
+        if process.rank in self._settled:
+            return None
+        self._settled.add(process.rank)
+        self.selector.unregister(process.pidfd)
+        return self.diagnose(process) if diagnose else None
+
+    def kill(self) -> None:
+        """Kill every rank that was found and still lives."""
+        for process in self.ranks.values():
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(process.pidfd, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Give back the pidfds."""
+        for process in self.ranks.values():
+            os.close(process.pidfd)

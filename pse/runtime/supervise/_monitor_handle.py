@@ -1,0 +1,89 @@
+"""The node monitor as its rank sees it: how it is started, and what it is told.
+
+It is started before the rank loads anything heavy, so this imports neither it nor another room.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from pse.runtime.supervise import _processes as processes
+from pse.runtime.supervise._launcher_records import Launcher
+
+
+@dataclass(frozen=True)
+class MonitoredJob:
+    """What a node monitor can't find out.
+
+    Attributes
+    ----------
+    board : (int, int)
+        Process and descriptor of the node's board.
+    pids : mapping of int to int
+        Process numbers of the node's ranks.
+    names, sites : sequences of str
+        What to call every rank and every call site.
+    nodes : int
+        How many nodes the job has.
+    launcher : Launcher or None
+        Who prints; if nobody, the monitor writes to its standard error.
+    """
+
+    board: tuple[int, int]
+    pids: Mapping[int, int]
+    names: Sequence[str]
+    sites: Sequence[str]
+    nodes: int
+    launcher: Launcher | None
+
+    def to_json(self) -> bytes:
+        """Write it as JSON."""
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def from_json(cls, text: bytes) -> MonitoredJob:
+        """Read it back."""
+        data = json.loads(text)
+        data["pids"] = {int(rank): pid for rank, pid in data["pids"].items()}
+        data["launcher"] = Launcher(**data["launcher"]) if data["launcher"] else None
+        return cls(**data)
+
+
+class MonitorHandle:
+    """A node monitor that this process starts.
+
+    It is a process of its own, in a session of its own, and outlives this one: under a bare ``mpirun`` the
+    process manager kills all ranks within milliseconds of the first death, so no rank lives to say which one
+    died.  It is started as early as possible, and told later what all ranks have agreed on (`tell`).
+    """
+
+    def __init__(self) -> None:
+        stderr, mpiexec = processes.open_job_stderr(), processes.hold_mpiexec() or ()
+        known = [os.getpid(), os.getppid(), *mpiexec]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "pse.runtime.supervise._node_monitor", *map(str, known)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            pass_fds=mpiexec[1:],
+            start_new_session=True,
+        )
+        for fd in (stderr, *mpiexec[1:]):
+            os.close(fd)
+        # It outlives this process; nobody is to wait for it.
+        self._process.returncode = 0
+
+    def tell(self, job: MonitoredJob) -> None:
+        """Tell the monitor about the job, and wait until it monitors all ranks of the node."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(OSError), self._process.stdin as pipe:
+            pipe.write(job.to_json())
+        with self._process.stdout as answer:
+            answer.read()
