@@ -212,7 +212,6 @@ def test_a_room_shows_about_a_dozen_modules_at_most():
     assert not {package: count for package, count in shown.items() if count > SHOWN_CEILING}
 
 
-@pytest.mark.xfail(reason="not yet")
 def test_a_folder_has_about_twenty_files_at_most():
     files = {
         path.with_suffix("")
