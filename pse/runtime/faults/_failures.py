@@ -90,7 +90,8 @@ def no_memory(sequencer: Sequencer, projection: Projection) -> RunError:
     """Say that the system has no memory left."""
     if sequencer.pending() is None:
         return RunError(
-            f"the system has no memory left for messages and iterations {on_whom(sequencer, projection)}",
+            "the system has no memory left for messages and iterations "
+            + pending_place(sequencer, projection),
             help="use smaller arrays, fewer iterations in flight, or a smaller queue_depth",
         )
     return RunError(
