@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from pse.cluster import Cluster, clusters, find, rate_text, sweep
+from pse.cluster import Cluster, existing_clusters, find_cluster, rate_text, remove_dead_clusters
 from pse.errors import UsageError
 
 DEFAULT_NAME = "cluster"
@@ -44,7 +44,7 @@ def up(name: str, **options: Any) -> None:
     """Make the cluster NAME; it stays until `pse cluster down`."""
     cluster = Cluster(name, **options).up()
     cluster.abandon()
-    click.echo(f"{cluster.name}: {cluster.plan.words}")
+    click.echo(f"{cluster.name}: {cluster.plan.description}")
     click.echo(f"CPU: {cluster.notes}")
     click.echo(f"use it: pse cluster run {cluster.name} -- pse run PROGRAM -p {cluster.plan.nodes}")
 
@@ -65,7 +65,7 @@ def run(ctx: click.Context, name: str | None, ranks: int | None) -> None:
             "there is nothing to run",
             help="write it after --, as in: pse cluster run -- pse run PROGRAM -p 2",
         )
-    find(name).replace_process(line, ranks=ranks)
+    find_cluster(name).replace_process(line, ranks=ranks)
 
 
 @command.command("down")
@@ -74,7 +74,7 @@ def run(ctx: click.Context, name: str | None, ranks: int | None) -> None:
 def down(name: str | None, everything: bool) -> None:
     """End what runs in the cluster NAME (the only one, if it isn't named), and remove it."""
     _sweep()
-    for cluster in clusters() if everything else [find(name)]:
+    for cluster in existing_clusters() if everything else [find_cluster(name)]:
         cluster.down()
         click.echo(f"{cluster.name}: removed")
 
@@ -83,9 +83,9 @@ def down(name: str | None, everything: bool) -> None:
 def list_clusters() -> None:
     """List the clusters that are up."""
     _sweep()
-    there = clusters()
+    there = existing_clusters()
     for cluster in there:
-        click.echo(f"{cluster.name}: {cluster.plan.words}")
+        click.echo(f"{cluster.name}: {cluster.plan.description}")
     if not there:
         click.echo("no clusters")
 
@@ -94,9 +94,9 @@ def list_clusters() -> None:
 @click.argument("name", required=False)
 def status(name: str | None) -> None:
     """Show the nodes of the cluster NAME, and what runs on them now."""
-    cluster = find(name)
+    cluster = find_cluster(name)
     processes = cluster.processes()
-    click.echo(f"{cluster.name}: {cluster.plan.words}")
+    click.echo(f"{cluster.name}: {cluster.plan.description}")
     click.echo(f"CPU: {cluster.notes}")
     table = Table(box=None, pad_edge=False)
     for title in ("node", "address", "link", "processes"):
@@ -107,5 +107,5 @@ def status(name: str | None) -> None:
 
 
 def _sweep() -> None:
-    for mark in sweep():
+    for mark in remove_dead_clusters():
         click.echo(f"removed what a killed command had left ({mark})", err=True)

@@ -5,9 +5,9 @@
 ...     cluster.run(["pse", "run", "programs/fft2d.coven", "-p", "4"])
 ...     cluster.run(["python", "ping.py"], ranks=2, capture_output=True, text=True).stdout
 
-Root on Linux only; `demands` says what is missing.  The rooms below it know nothing of it: to them, a
-cluster is a list of hosts and an mpiexec with a launcher of its own.  Inside:  `plan` is what is asked for,
-`network` and `processors` make it, `record` remembers it, `cluster` puts them together.
+Root on Linux only; `unmet_prerequisite` says what is missing.  The rooms below it know nothing of it: to
+them, a cluster is a list of hosts and an mpiexec with a launcher of its own.  Inside:  `_plan` is what is
+asked for, `_network` and `_cpu_quota` make it, `_state_file` remembers it, `_cluster` puts them together.
 """
 
 import lazy_loader

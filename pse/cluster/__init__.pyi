@@ -1,3 +1,8 @@
-from ._cluster import Cluster as Cluster, clusters as clusters, find as find, sweep as sweep
+from ._cluster import (
+    Cluster as Cluster,
+    existing_clusters as existing_clusters,
+    find_cluster as find_cluster,
+    remove_dead_clusters as remove_dead_clusters,
+)
 from ._plan import Plan as Plan, rate_text as rate_text
-from ._prerequisites import unmet as unmet
+from ._prerequisites import unmet_prerequisite as unmet_prerequisite

@@ -1,8 +1,8 @@
 """A cluster as its users have it: made, used, removed; and what is left over of those that were killed.
 
 `Cluster` is for programs: what it makes doesn't outlive the process.  The command line makes a cluster and
-leaves it to itself (`abandon`); `find` gives it back.  Nothing here stays running: a cluster is namespaces,
-links, control groups and a record, no process.
+leaves it to itself (`abandon`); `find_cluster` gives it back.  Nothing here stays running: a cluster is
+namespaces, links, control groups and a record, no process.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from pse.cluster import _cpu_quota as processors, _network as network, _prerequisites as demands
-from pse.cluster._plan import check_name, plan
-from pse.cluster._state_file import Owner, Record, forget_broken, locked, read, read_all
+from pse.cluster import _cpu_quota as cpu_quota, _network as network, _prerequisites as prerequisites
+from pse.cluster._plan import check_name, make_plan
+from pse.cluster._state_file import ClusterState, Owner, forget_broken, locked, read_all, read_state
 from pse.errors import RunError, UsageError
 from pse.runtime.launch import HOSTS_VARIABLE, find_mpiexec
 from pse.runtime.supervise import Backoff
@@ -56,7 +56,7 @@ class Cluster:
     Raises
     ------
     UsageError
-        If there can be no such cluster, or none on this machine (`unmet` asks beforehand).
+        If there can be no such cluster, or none on this machine (`unmet_prerequisite` asks beforehand).
 
     Examples
     --------
@@ -74,8 +74,8 @@ class Cluster:
         latency: str | None = None,
         cpu: float | str | None = None,
     ) -> None:
-        self.plan = plan(name or f"c{secrets.token_hex(4)}", nodes, rate, latency, cpu)
-        self._record: Record | None = None
+        self.plan = make_plan(name or f"c{secrets.token_hex(4)}", nodes, rate, latency, cpu)
+        self._record: ClusterState | None = None
 
     # Its life
 
@@ -87,19 +87,21 @@ class Cluster:
         UsageError
             There is one of this name already, or this machine can't have clusters.
         """
-        demands.check()
+        prerequisites.check_prerequisites()
         with locked():
-            _sweep()
-            if read(self.plan.name) is not None:
+            _remove_dead()
+            if read_state(self.plan.name) is not None:
                 raise UsageError(
                     f"a cluster named {self.plan.name} exists already",
                     help=f"end it (pse cluster down {self.plan.name}), or give this one another name",
                 )
-            record = Record(self.plan, f"pse-{secrets.token_hex(3)}", network.free_subnet(), Owner.here())
+            record = ClusterState(
+                self.plan, f"pse-{secrets.token_hex(3)}", network.free_subnet(), Owner.here()
+            )
             record.write()
             try:
-                network.build(record.mark, self.plan, record.subnet)
-                shares, notes = processors.divide(record.mark, self.plan)
+                network.build_network(record.mark, self.plan, record.subnet)
+                shares, notes = cpu_quota.share_out(record.mark, self.plan)
                 record.write_nodes(shares)
                 self._record = replace(record, notes=notes)
                 self._record.write()
@@ -116,12 +118,12 @@ class Cluster:
 
     def down(self) -> None:
         """End what runs in it, and remove it."""
-        demands.check()
+        prerequisites.check_prerequisites()
         with locked():
             record, self._record = self._record, None
             if record is not None:
                 _remove(record)
-            _sweep()
+            _remove_dead()
 
     def __enter__(self) -> Cluster:
         return self.up()
@@ -160,7 +162,7 @@ class Cluster:
 
     def processes(self) -> Counter[str]:
         """Count the processes that run on every node now."""
-        return Counter(network.inhabitants(self._up.mark).values())
+        return Counter(network.node_processes(self._up.mark).values())
 
     def environment(self) -> dict[str, str]:
         """Give the variables by which mpiexec, and `pse run`, start ranks on the nodes."""
@@ -206,7 +208,7 @@ class Cluster:
             inside[:1] = [sys.executable, "-m", "pse", "run"]
         if ranks is not None:
             inside = [mpiexec.path, "-n", str(ranks), *inside]
-        unshare = demands.path("unshare") or "unshare"
+        unshare = prerequisites.find_program("unshare") or "unshare"
         return [
             unshare,
             "--mount",
@@ -246,13 +248,13 @@ class Cluster:
         os.execve(line[0], line, {**os.environ, **self.environment()})
 
     @property
-    def _up(self) -> Record:
+    def _up(self) -> ClusterState:
         if self._record is None:
             raise UsageError(f"the cluster {self.plan.name} isn't up", help="make it first: up(), or `with`")
         return self._record
 
 
-def find(name: str | None = None) -> Cluster:
+def find_cluster(name: str | None = None) -> Cluster:
     """Give a cluster that is up: the one of a name, or the only one.
 
     Raises
@@ -260,10 +262,10 @@ def find(name: str | None = None) -> Cluster:
     UsageError
         If there is none, or several and no name.
     """
-    demands.check()
+    prerequisites.check_prerequisites()
     if name is not None:
         check_name(name)
-    there = [cluster for cluster in clusters() if name in (None, cluster.name)]
+    there = [cluster for cluster in existing_clusters() if name in (None, cluster.name)]
     if len(there) == 1:
         return there[0]
     if there:
@@ -275,52 +277,52 @@ def find(name: str | None = None) -> Cluster:
     )
 
 
-def clusters() -> list[Cluster]:
+def existing_clusters() -> list[Cluster]:
     """Give every cluster that is up, in the order of their names."""
     found = []
     for record in read_all():
-        if record.lives and os.path.exists(os.path.join(record.directory, "machines")):
+        if record.alive and os.path.exists(os.path.join(record.directory, "machines")):
             cluster = Cluster.__new__(Cluster)
             cluster.plan, cluster._record = record.plan, record
             found.append(cluster)
     return found
 
 
-def sweep() -> list[str]:
+def remove_dead_clusters() -> list[str]:
     """Remove what is left of clusters whose maker was killed; gives their marks."""
-    demands.check()
+    prerequisites.check_prerequisites()
     with locked():
-        return _sweep()
+        return _remove_dead()
 
 
-def _sweep() -> list[str]:
+def _remove_dead() -> list[str]:
     forget_broken()
-    dead = [record for record in read_all() if not record.lives]
+    dead = [record for record in read_all() if not record.alive]
     for record in dead:
         _remove(record)
-    lost = network.marks() | processors.marks()
+    lost = network.existing_marks() | cpu_quota.existing_marks()
     lost -= {record.mark for record in read_all()}
     for mark in lost:
         _remove_marked(mark)
     return sorted({*lost, *(record.mark for record in dead)})
 
 
-def _remove(record: Record) -> None:
+def _remove(record: ClusterState) -> None:
     _remove_marked(record.mark)
     record.forget()
 
 
 def _remove_marked(mark: str) -> None:
     _kill(mark)
-    processors.remove(mark)
-    network.remove(mark)
+    cpu_quota.remove_groups(mark)
+    network.remove_network(mark)
 
 
 def _kill(mark: str) -> None:
     """Kill what runs on the nodes, and wait until it is gone; mpiexec, outside of them, then ends too."""
 
     def none_lives() -> bool:
-        pids = network.inhabitants(mark)
+        pids = network.node_processes(mark)
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -49,7 +49,7 @@ class _NoQuota(Exception):
     """A machine that can't limit a share; the text says why."""
 
 
-def divide(mark: str, plan: Plan) -> tuple[list[Share], str]:
+def share_out(mark: str, plan: Plan) -> tuple[list[Share], str]:
     """Make every node's share.
 
     Returns
@@ -108,7 +108,7 @@ def _groups(mark: str, plan: Plan, share: float) -> tuple[list[str], str]:
                 os.mkdir(group)
                 _limit(version, group, round(share * period), period)
         except OSError as error:
-            remove(mark)
+            remove_groups(mark)
             reasons.append(f"{error.filename}: {error.strerror}")
             continue
         return groups, f"{share:g} of a core by cgroup v{version}, every {period / 1000:g} ms"
@@ -168,7 +168,7 @@ def _has_cpu(place: str) -> bool:
     return False
 
 
-def marks() -> set[str]:
+def existing_marks() -> set[str]:
     """Find the marks of all clusters that have control groups."""
     found = set()
     for _, top in _hierarchies():
@@ -176,7 +176,7 @@ def marks() -> set[str]:
     return found
 
 
-def remove(mark: str) -> None:
+def remove_groups(mark: str) -> None:
     """Take away a cluster's control groups, and kill what is left in them."""
     for _, top in _hierarchies():
         group = os.path.join(top, mark)

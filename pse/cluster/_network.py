@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pse.cluster._plan import Plan
-from pse.cluster._prerequisites import Refused, call
+from pse.cluster._prerequisites import Refused, run_program
 from pse.errors import UsageError
 
 NAMESPACES = "/run/netns"
@@ -40,7 +40,7 @@ def free_subnet() -> int:
     """
     known = [
         ipaddress.ip_network(route["dst"])
-        for route in json.loads(call("ip", "-j", "-4", "route", "show", "table", "all") or "[]")
+        for route in json.loads(run_program("ip", "-j", "-4", "route", "show", "table", "all") or "[]")
         if route["dst"] != "default"
     ]
     for number in range(256):
@@ -62,7 +62,7 @@ def namespace(mark: str, host: str) -> str:
     return f"{mark}-{host}"
 
 
-def build(mark: str, plan: Plan, subnet: int) -> None:
+def build_network(mark: str, plan: Plan, subnet: int) -> None:
     """Make namespaces, bridge, links and their limits.
 
     Raises
@@ -72,16 +72,16 @@ def build(mark: str, plan: Plan, subnet: int) -> None:
     """
     switch = namespace(mark, "switch")
     for host in ("switch", *plan.hosts):
-        call("ip", "netns", "add", namespace(mark, host))
-    call("ip", "-batch", "-", text=_lines(_trunk(mark, switch, subnet)))
-    call("ip", "-n", switch, "-batch", "-", text=_lines(_switch(mark, plan)))
+        run_program("ip", "netns", "add", namespace(mark, host))
+    run_program("ip", "-batch", "-", text=_lines(_trunk(mark, switch, subnet)))
+    run_program("ip", "-n", switch, "-batch", "-", text=_lines(_switch(mark, plan)))
     for index, host in enumerate(plan.hosts):
         node = namespace(mark, host)
-        call("ip", "-n", node, "-batch", "-", text=_lines(_node(address(subnet, index))))
+        run_program("ip", "-n", node, "-batch", "-", text=_lines(_node(address(subnet, index))))
         _limit(node, plan)
     if plan.rate is not None:
         lines = (f"qdisc add dev {host} root {_shape(plan.rate)}" for host in plan.hosts)
-        call("tc", "-n", switch, "-batch", "-", text=_lines(lines))
+        run_program("tc", "-n", switch, "-batch", "-", text=_lines(lines))
 
 
 def _limit(node: str, plan: Plan) -> None:
@@ -90,7 +90,7 @@ def _limit(node: str, plan: Plan) -> None:
         _delay(node, plan.latency)
     if plan.rate is not None:
         parent = "parent 1:1 handle 10:" if plan.latency is not None else "root"
-        call("tc", "-n", node, *f"qdisc add dev {INTERFACE} {parent} {_shape(plan.rate)}".split())
+        run_program("tc", "-n", node, *f"qdisc add dev {INTERFACE} {parent} {_shape(plan.rate)}".split())
 
 
 def _lines(commands: Iterable[str]) -> str:
@@ -126,7 +126,9 @@ def _shape(rate: int) -> str:
 
 def _delay(node: str, latency: int) -> None:
     try:
-        call("tc", "-n", node, *f"qdisc add dev {INTERFACE} root handle 1: netem delay {latency}us".split())
+        run_program(
+            "tc", "-n", node, *f"qdisc add dev {INTERFACE} root handle 1: netem delay {latency}us".split()
+        )
     except Refused as refused:
         raise UsageError(
             f"this kernel has no netem, which --latency needs ({refused.words})",
@@ -134,9 +136,11 @@ def _delay(node: str, latency: int) -> None:
         ) from None
 
 
-def marks() -> set[str]:
+def existing_marks() -> set[str]:
     """Find the marks of all clusters that have a link or a namespace."""
-    links = (link["ifname"] for link in json.loads(call("ip", "-j", "link", "show", "type", "veth") or "[]"))
+    links = (
+        link["ifname"] for link in json.loads(run_program("ip", "-j", "link", "show", "type", "veth") or "[]")
+    )
     names = [*links, *_namespaces()]
     return {match[1] for name in names if (match := _MARKED.fullmatch(name))}
 
@@ -147,7 +151,7 @@ def _namespaces() -> list[str]:
     return []
 
 
-def inhabitants(mark: str) -> dict[int, str]:
+def node_processes(mark: str) -> dict[int, str]:
     """Find the processes inside a cluster, each with its node."""
     hosts = {}
     for name in _namespaces():
@@ -163,10 +167,10 @@ def inhabitants(mark: str) -> dict[int, str]:
     return found
 
 
-def remove(mark: str) -> None:
+def remove_network(mark: str) -> None:
     """Take away what there is of a cluster's network; its processes must be gone."""
     with contextlib.suppress(Refused):
-        call("ip", "link", "delete", mark)
+        run_program("ip", "link", "delete", mark)
     for name in _namespaces():
         if name.startswith(f"{mark}-"):
-            call("ip", "netns", "delete", name)
+            run_program("ip", "netns", "delete", name)

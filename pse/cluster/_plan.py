@@ -1,6 +1,6 @@
 """What is asked for: how many nodes, how fast their links, how much of a CPU each.
 
-Checked here, made in `network` and `processors`.  Touches nothing.
+It is checked here; `_network` and `_cpu_quota` make it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Plan:
         return tuple(f"n{index}" for index in range(self.nodes))
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Say it in words: ``4 nodes, links of 100 Mbit/s, 0.25 of a core each``."""
         parts = [f"{count_text(self.nodes, 'node')}"]
         parts.append(f"links of {rate_text(self.rate)}")
@@ -70,7 +70,7 @@ class Plan:
         return asdict(self)
 
 
-def plan(
+def make_plan(
     name: str, nodes: int, rate: str | None = None, latency: str | None = None, cpu: float | str | None = None
 ) -> Plan:
     """Check what is asked for.

@@ -22,19 +22,19 @@ _PACKAGES = {
 """The programs that are used, and the Debian package of each."""
 
 
-def unmet() -> str | None:
+def unmet_prerequisite() -> str | None:
     """Say why there can be no emulated cluster here, with what to do about it; None if there can.
 
     Namespaces may still be refused by a container: that is seen only when they are made.
     """
     try:
-        check()
+        check_prerequisites()
     except UsageError as error:
         return f"{error.message} ({error.help})"
     return None
 
 
-def check() -> None:
+def check_prerequisites() -> None:
     """Make sure that this is Linux, that we are root, and that the programs are there.
 
     Raises
@@ -52,7 +52,7 @@ def check() -> None:
             "an emulated cluster needs root: it makes network namespaces, links and control groups",
             help="run it as root (sudo), or in a virtual machine of your own",
         )
-    missing = [name for name in _PACKAGES if path(name) is None]
+    missing = [name for name in _PACKAGES if find_program(name) is None]
     if missing:
         packages = " ".join(sorted({_PACKAGES[name] for name in missing}))
         raise UsageError(
@@ -61,12 +61,12 @@ def check() -> None:
         )
 
 
-def path(program: str) -> str | None:
+def find_program(program: str) -> str | None:
     """Find a program, also where only root looks."""
     return shutil.which(program, path=_PLACES)
 
 
-def call(program: str, *arguments: str, text: str = "") -> str:
+def run_program(program: str, *arguments: str, text: str = "") -> str:
     """Run a program and give what it prints.
 
     Raises
@@ -74,7 +74,7 @@ def call(program: str, *arguments: str, text: str = "") -> str:
     Refused
         If it fails, or isn't there.
     """
-    found = path(program)
+    found = find_program(program)
     if found is None:
         raise Refused([program, *arguments], "there is no such program")
     done = subprocess.run([found, *arguments], input=text, capture_output=True, text=True)

@@ -2,7 +2,7 @@
 
     /run/pse-cluster/lock         held while a cluster is made or removed
     /run/pse-cluster/NAME/        one cluster
-        cluster.json              this module's `Record`
+        cluster.json              this module's `ClusterState`
         hosts                     what /etc/hosts is inside
         machines                  the nodes, for mpiexec
         nodes/n0, nodes/10.…      what launch.sh needs to know of a node
@@ -43,7 +43,7 @@ class Owner:
         return cls(os.getpid(), _started(os.getpid()) or 0)
 
     @property
-    def lives(self) -> bool:
+    def alive(self) -> bool:
         """Whether it still runs."""
         return _started(self.pid) == self.started
 
@@ -59,7 +59,7 @@ def _started(pid: int) -> int | None:
 
 
 @dataclass(frozen=True)
-class Record:
+class ClusterState:
     """One cluster.
 
     Attributes
@@ -88,9 +88,9 @@ class Record:
         return os.path.join(TOP, self.plan.name)
 
     @property
-    def lives(self) -> bool:
+    def alive(self) -> bool:
         """Whether somebody still wants it."""
-        return self.owner is None or self.owner.lives
+        return self.owner is None or self.owner.alive
 
     def write(self) -> None:
         """Write it, completely or not at all."""
@@ -138,28 +138,28 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
-def read(name: str) -> Record | None:
+def read_state(name: str) -> ClusterState | None:
     """Read the record of a cluster; None if there is none, or it is not to be read."""
     try:
         with open(os.path.join(TOP, name, "cluster.json"), encoding="utf-8") as file:
             data: dict[str, Any] = json.load(file)
         owner = Owner(**data.pop("owner")) if data["owner"] else data.pop("owner")
-        return Record(plan=Plan(**data.pop("plan")), owner=owner, **data)
+        return ClusterState(plan=Plan(**data.pop("plan")), owner=owner, **data)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def read_all() -> list[Record]:
+def read_all() -> list[ClusterState]:
     """Read every record, in the order of their names."""
     with contextlib.suppress(FileNotFoundError):
-        return [record for name in sorted(os.listdir(TOP)) if (record := read(name))]
+        return [record for name in sorted(os.listdir(TOP)) if (record := read_state(name))]
     return []
 
 
 def forget_broken() -> None:
     """Remove directories whose record was never written in full."""
     for entry in os.scandir(TOP):
-        if entry.is_dir() and read(entry.name) is None:
+        if entry.is_dir() and read_state(entry.name) is None:
             shutil.rmtree(entry.path, ignore_errors=True)
 
 

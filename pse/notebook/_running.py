@@ -149,14 +149,14 @@ def chosen_cluster(cluster: Cluster | str | None) -> Cluster | None:
     """Give the cluster to run on: itself, or the one that is up under a name; None for this machine."""
     if cluster is None:
         return None
-    from pse.cluster import Cluster, find
+    from pse.cluster import Cluster, find_cluster
 
     if isinstance(cluster, Cluster):
         return cluster
     if not isinstance(cluster, str):
         raise NotebookError(f"a cluster is a pse.cluster.Cluster, or the name of one, not {cluster!r}")
     with translated():
-        return find(cluster)
+        return find_cluster(cluster)
 
 
 def trace_directory(trace: bool | str | os.PathLike[str] | None) -> str | None:

@@ -9,8 +9,10 @@ from benchmarks.scaling_model import Model, fit_line, power, simulate
 from pse.bench._places import nodes, share_of
 from pse.bench._running import program_path, run_peer, run_program, usable_cores
 from pse.bench.subjects.synthetic import bound
-from pse.cluster import unmet
+from pse.cluster import unmet_prerequisite
 from pse.errors import RunError
+
+NO_CLUSTER = unmet_prerequisite()
 
 MODEL = Model(latency=1e-5, per_byte=1e-9, handling=1e-6)
 
@@ -78,7 +80,7 @@ def test_without_a_cluster_the_words_say_why():
 
 
 @pytest.mark.mpi
-@pytest.mark.skipif(unmet() is not None, reason=f"no emulated cluster here: {unmet()}")
+@pytest.mark.skipif(NO_CLUSTER is not None, reason=f"no emulated cluster here: {NO_CLUSTER}")
 def test_programs_and_peers_run_on_the_nodes_of_a_cluster():
     with nodes(2, "1gbit") as place:
         if place.cluster is None:

@@ -5,14 +5,14 @@ import re
 
 import pytest
 
-from pse.cluster import Cluster, unmet
+from pse.cluster import Cluster, unmet_prerequisite
 from pse.cluster._prerequisites import Refused
 
 
 @pytest.fixture(scope="session")
 def allowed():
     """Skip the test, with the reason, where there can be no emulated cluster."""
-    reason = unmet()
+    reason = unmet_prerequisite()
     if reason is not None:
         pytest.skip(reason)
     try:

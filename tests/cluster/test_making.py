@@ -11,8 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from pse.cli import main
-from pse.cluster import Cluster, _cpu_quota as processors, clusters, find, sweep
-from pse.cluster._plan import plan, rate_text
+from pse.cluster import (
+    Cluster,
+    _cpu_quota as cpu_quota,
+    existing_clusters,
+    find_cluster,
+    remove_dead_clusters,
+)
+from pse.cluster._plan import make_plan, rate_text
 from pse.errors import UsageError
 
 AS_NOBODY = """
@@ -32,15 +38,15 @@ os.kill(os.getpid(), 9)
 """
 KILLED_AS_IT_IS_MADE = """
 import os
-from pse.cluster import Cluster, network, record
-call, calls = network.call, []
+from pse.cluster import Cluster, _network as network, _state_file as state_file
+run_program, calls = network.run_program, []
 def kill(*arguments, **options):
     calls.append(arguments)
     if len(calls) == 6:
-        print(record.read("killed").mark, flush=True)
+        print(state_file.read_state("killed").mark, flush=True)
         os.kill(os.getpid(), 9)
-    return call(*arguments, **options)
-network.call = kill
+    return run_program(*arguments, **options)
+network.run_program = kill
 Cluster("killed", nodes=2).up()
 """
 
@@ -79,10 +85,10 @@ def test_control_groups_of_version_2_get_a_quota_and_a_weight(tmp_path, monkeypa
         (Path(path) / "cgroup.subtree_control").write_text("")
 
     (tmp_path / "cgroup.subtree_control").write_text("memory")
-    monkeypatch.setattr(processors.os, "mkdir", make_group)
-    monkeypatch.setattr(processors, "_hierarchies", lambda: iter([(2, str(tmp_path))]))
-    monkeypatch.setattr(processors.os, "sched_getaffinity", lambda pid: {4, 6})
-    shares, words = processors.divide("pse-0a0a0a", plan("a", 3, cpu=0.05))
+    monkeypatch.setattr(cpu_quota.os, "mkdir", make_group)
+    monkeypatch.setattr(cpu_quota, "_hierarchies", lambda: iter([(2, str(tmp_path))]))
+    monkeypatch.setattr(cpu_quota.os, "sched_getaffinity", lambda pid: {4, 6})
+    shares, words = cpu_quota.share_out("pse-0a0a0a", make_plan("a", 3, cpu=0.05))
     group = tmp_path / "pse-0a0a0a"
     assert [(share.group, share.core) for share in shares] == [
         (f"{group}/n0", 4),
@@ -97,22 +103,22 @@ def test_control_groups_of_version_2_get_a_quota_and_a_weight(tmp_path, monkeypa
 
 
 def test_without_control_groups_a_core_each_can_be_had_and_a_part_is_refused(monkeypatch):
-    monkeypatch.setattr(processors, "_hierarchies", lambda: iter(()))
-    monkeypatch.setattr(processors.os, "sched_getaffinity", lambda pid: {0, 1})
-    shares, words = processors.divide("pse-0a0a0a", plan("a", 2, cpu=1.0))
+    monkeypatch.setattr(cpu_quota, "_hierarchies", lambda: iter(()))
+    monkeypatch.setattr(cpu_quota.os, "sched_getaffinity", lambda pid: {0, 1})
+    shares, words = cpu_quota.share_out("pse-0a0a0a", make_plan("a", 2, cpu=1.0))
     assert [(share.group, share.core) for share in shares] == [("", 0), ("", 1)]
     assert words.startswith("pinned, each node to a core (there is no control group")
     with pytest.raises(
         UsageError, match=r"--cpu 0\.5: this machine can't limit a share: there is no"
     ) as caught:
-        processors.divide("pse-0a0a0a", plan("a", 2, cpu=0.5))
+        cpu_quota.share_out("pse-0a0a0a", make_plan("a", 2, cpu=0.5))
     assert caught.value.help == "--cpu pin gives every node a core"
 
 
 def test_a_plan_says_what_it_is():
-    made = plan("a", 3, "12.5Mbit", "50us", "0.125")
+    made = make_plan("a", 3, "12.5Mbit", "50us", "0.125")
     assert (made.rate, made.latency, made.cpu, made.hosts) == (12_500_000, 50, 0.125, ("n0", "n1", "n2"))
-    assert made.words == "3 nodes, links of 12.5 Mbit/s, 0.05 ms of latency, 0.125 of a core each"
+    assert made.description == "3 nodes, links of 12.5 Mbit/s, 0.05 ms of latency, 0.125 of a core each"
     assert [rate_text(rate) for rate in (None, 10**9, 250_000)] == [
         "unlimited rate",
         "1 Gbit/s",
@@ -156,7 +162,7 @@ def test_a_cluster_from_the_command_line_stays_until_it_is_removed(allowed, pse,
     name = "made_by_test"
     code, _, complaints = command("up", name, "--nodes", "1", "--cpu", "pin")
     assert code == 0, complaints
-    mark = find(name).mark
+    mark = find_cluster(name).mark
     try:
         assert left(mark)
         code, _, complaints = command("up", name)
@@ -181,10 +187,10 @@ def test_what_a_kill_leaves_is_removed_by_the_next_command(allowed, left, code):
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     mark = killed.stdout.strip()
     assert left(mark)
-    assert "killed" not in [cluster.name for cluster in clusters()]
-    assert mark in sweep()
+    assert "killed" not in [cluster.name for cluster in existing_clusters()]
+    assert mark in remove_dead_clusters()
     assert left(mark) == []
-    assert mark not in sweep()
+    assert mark not in remove_dead_clusters()
 
 
 def test_a_latency_is_had_or_refused_and_leaves_nothing(allowed, left, monkeypatch):

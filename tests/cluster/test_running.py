@@ -13,7 +13,7 @@ import pytest
 from pse import trace
 from pse.cluster import Cluster
 from pse.cluster._cluster import LAUNCHER
-from pse.cluster._network import inhabitants
+from pse.cluster._network import node_processes
 from pse.errors import UsageError
 from pse.trace import EventType
 
@@ -176,7 +176,7 @@ def wait_until_empty(cluster):
 def test_a_rank_killed_on_another_node_is_named_with_its_node(cluster, at_work):
     rank = next(
         pid
-        for pid, host in inhabitants(cluster.mark).items()
+        for pid, host in node_processes(cluster.mark).items()
         if host == "n1" and b"PMI_RANK=3" in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     )
     os.kill(rank, signal.SIGKILL)

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import pse
-from pse.cluster import Cluster, unmet
+from pse.cluster import Cluster, unmet_prerequisite
 from pse.errors import PseError
 from pse.notebook import (
     NotebookError,
@@ -25,6 +25,8 @@ from pse.notebook._errors import Interrupted, needed
 from pse.notebook._programs import checked, written
 from pse.notebook._running import make_job, trace_directory
 from pse.runtime.supervise._processes import descendants
+
+NO_CLUSTER = unmet_prerequisite()
 
 
 @pytest.mark.mpi
@@ -63,7 +65,7 @@ def test_three_processors_and_the_other_name_of_processors(folder):
 
 
 @pytest.mark.mpi
-@pytest.mark.skipif(unmet() is not None, reason=f"no emulated cluster here: {unmet()}")
+@pytest.mark.skipif(NO_CLUSTER is not None, reason=f"no emulated cluster here: {NO_CLUSTER}")
 def test_a_run_on_an_emulated_cluster(folder):
     text = "coven 1\npartition P = procs\nprogram there {\n  PARALLEL over P { thread_B print(1) }\n}\n"
     with Cluster(nodes=2) as cluster:

@@ -1,7 +1,7 @@
 """The mpiexec that starts ranks: finding it, its command line, the environment that ranks get.
 
 MPICH's launcher (hydra, as in the ``mpich`` wheel) is the default; another MPI's works with what all have
-in common.  Starts nothing itself; next room:  `launch`.
+in common.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Opening a rank's recorder, and writing down once what the numbers in the trace stand for.
 
-May touch: the trace's directory.
+It writes to the trace's directory.
 """
 
 from __future__ import annotations

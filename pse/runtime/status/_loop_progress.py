@@ -3,7 +3,7 @@
 The board counts the complete iterations of a program's own `inflight` loops.  Of other loops the calls
 tell: a call that stands directly in the body (under nothing but PARALLEL) runs once in each iteration, and
 for each partition.  A loop whose calls are all under `if` or in inner loops is not counted.  Pure functions
-of the program and the numbers; next room: `overview`.
+of the program and the numbers.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Whoever watches reads what ranks keep anyway; nothing is sent, no rank does anything for it.  The board that
 the watcher holds is its own node's.  Where ranks of other nodes are processes of this machine (emulated
 nodes), their boards and arenas are found among the open files of these processes; ranks of other machines
-stay out of sight.  May touch: /proc.
+stay out of sight.  It reads /proc.
 """
 
 from __future__ import annotations

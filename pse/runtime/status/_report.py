@@ -1,6 +1,6 @@
 """The final report of a run: where its time went, what moved, and the figures that its modules reported.
 
-Data flow: every rank hands in its statistics (`contribution`), rank 0 gathers them (`gather`, typed
+Every rank hands in its statistics (`contribution`), rank 0 gathers them (`gather`, typed
 arrays only) and the report goes to standard output, or to the launcher, which prints it.
 """
 

@@ -2,7 +2,7 @@
 
 A record file is a memfd of the launcher, which its ranks open through /proc and append to; it has no
 name, so nothing is left of it.  A record is a head line ``kind rank exit_code``, a text, and a zero byte;
-the C side writes the same form (cext/faults/report.c).  Touches nothing but that file.
+the C side writes the same form (cext/faults/report.c).
 """
 
 from __future__ import annotations

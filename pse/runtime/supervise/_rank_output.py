@@ -1,7 +1,4 @@
-"""Passing on what ranks print: whole lines at once, without hydra's banners about ends that are named.
-
-Touches the pipe it is given; next room: `launch` has one for standard output and one for standard error.
-"""
+"""Passing on what ranks print: whole lines at once, without hydra's banners about ends that are named."""
 
 from __future__ import annotations
 
