@@ -1,10 +1,12 @@
 """The manual as a whole: nothing missing, no dead links, and what it says of the code is true."""
 
+import importlib
 import importlib.util
 import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
@@ -23,6 +25,7 @@ GENERATED = {"command_line.md", "changelog.md"}
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 FENCED = re.compile(r"^(`{3,}).*?^\1[ ]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 ENTRIES = re.split(r"^## ", (DOCS / "diagnostics.md").read_text(), flags=re.MULTILINE)[1:]
+FENCES = re.compile(r"^(`{3,}).*?^\1[ ]*$", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"<!-- table: imports -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
@@ -59,13 +62,19 @@ def dead_links(page: Path) -> Iterator[str]:
             yield f"{page.relative_to(ROOT)}: {match['target']}"
 
 
-def imports_table() -> str:
-    """Write the table of who imports whom from the imports themselves."""
+def architecture() -> ModuleType:
+    """Load the test that knows the rooms."""
     spec = importlib.util.spec_from_file_location("architecture", ROOT / "tests" / "test_architecture.py")
     assert spec is not None
     assert spec.loader is not None
     rule = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(rule)
+    return rule
+
+
+def imports_table() -> str:
+    """Write the table of who imports whom from the imports themselves."""
+    rule = architecture()
     imported: dict[str, set[str]] = {}
     for name in filter(rule.room_of, rule.MODULES):
         imported.setdefault(rule.room_of(name), set())
@@ -129,6 +138,34 @@ def test_who_imports_whom_is_as_the_design_page_says():
     shown = TABLE.search((DOCS / "design.md").read_text())
     assert shown is not None
     assert shown[1] == imports_table()
+
+
+def test_the_design_page_has_the_rooms_and_their_subpackages():
+    row = re.compile(r"^\| `(\w+)` \| [^|]+ \| ((?:`\w+`(?:, )?)+|–) \|$", re.MULTILINE)
+    text = (DOCS / "design.md").read_text().partition("<!-- table: imports -->")[0]
+    found = {room: tuple(re.findall(r"\w+", subpackages)) for room, subpackages in row.findall(text)}
+    assert found == architecture().ROOMS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_and_names_of_the_package_in_a_page_exist(page):
+    marked = re.findall(r"`([\w./]+)`", FENCES.sub("", page.read_text()))
+    files = {name for name in marked if re.match(r"(pse|cext|docs|tests|programs|notebooks)/", name)}
+    names = {name for name in marked if re.match(r"pse\.\w", name)} - {"pse.std"}  # A library of Coven's.
+    missing = {name for name in files if not (ROOT / name).exists() and "NAME" not in name}
+    assert not missing | {name for name in names if not is_there(name)}
+
+
+def is_there(name: str) -> bool:
+    """Say whether a dotted name is one of a module, of what is in a module, or of a file for Cython."""
+    path = name.replace(".", "/")
+    if (ROOT / path).is_dir() or list(ROOT.glob(f"{path}.*")):
+        return True
+    module, _, last = name.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(module), last)
+    except ImportError:
+        return bool(module) and is_there(module)
 
 
 def test_the_picture_in_the_readme_is_the_programs(monkeypatch):
