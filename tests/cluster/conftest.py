@@ -29,12 +29,6 @@ def cluster(allowed):
         yield made
 
 
-@pytest.fixture(autouse=True)
-def cache_directory(shared_cache, monkeypatch):
-    """Keep builds away from the user's cache."""
-    monkeypatch.setenv("PSE_CACHE", str(shared_cache))
-
-
 @pytest.fixture
 def left():
     """Give a function that lists the links, namespaces and control groups of a cluster by its mark."""

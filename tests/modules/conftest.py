@@ -12,13 +12,6 @@ from pse.modules.directives._interface import by_value
 from pse.modules.load._dimensions import bind_dimensions, extent
 
 
-@pytest.fixture(autouse=True)
-def cache_directory(shared_cache, monkeypatch):
-    """Keep builds away from the user's cache."""
-    monkeypatch.setenv("PSE_CACHE", str(shared_cache))
-    return shared_cache
-
-
 @pytest.fixture
 def fresh_cache(tmp_path, monkeypatch):
     """Start with an empty cache."""

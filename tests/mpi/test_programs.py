@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import compile_program, make_job
 from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
-from oracle import Oracle
-from writer import programs
+from pse_testing.harness import compile_program, make_job
+from pse_testing.oracle import Oracle
+from pse_testing.program_writer import programs
 
 pytestmark = [pytest.mark.mpi, pytest.mark.slow]
 PROGRAMS = Path(__file__).parent / "programs"

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -23,12 +22,6 @@ nbformat.write(notebook, sys.argv[1])
 PROGRAMS = Path(__file__).parent / "programs"
 
 
-@pytest.fixture(autouse=True)
-def cache_directory(shared_cache, monkeypatch):
-    """Keep builds away from the user's cache."""
-    monkeypatch.setenv("PSE_CACHE", str(shared_cache))
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """An empty folder with squares.coven, in which the test runs."""
@@ -38,18 +31,17 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory, shared_cache):
+def recorded(tmp_path_factory):
     """A recorded run of squares.coven, given as text."""
     folder = tmp_path_factory.mktemp("recorded")
     shutil.copytree(PROGRAMS, folder, dirs_exist_ok=True)
-    with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder):
-        patch.setenv("PSE_CACHE", str(shared_cache))
+    with contextlib.chdir(folder):
         text = (folder / "squares.coven").read_text()
         return pse.run(text, params={"n": 5}, trace="trace", progress=False)
 
 
 @pytest.fixture(scope="session")
-def execute(tmp_path_factory, shared_cache):
+def execute(tmp_path_factory):
     """Execute a notebook (a path, or the texts of cells) in a kernel, in a folder; gives its code cells."""
 
     def run(notebook, folder):
@@ -60,7 +52,6 @@ def execute(tmp_path_factory, shared_cache):
             file.write_text(json.dumps(as_notebook(notebook)))
         done = subprocess.run(
             [sys.executable, "-c", EXECUTE, str(file), str(folder)],
-            env=os.environ | {"PSE_CACHE": str(shared_cache)},
             capture_output=True,
             text=True,
             timeout=150,

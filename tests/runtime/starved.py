@@ -8,12 +8,12 @@ import json
 import sys
 from pathlib import Path
 
-from harness import compile_program, make_job, run
+from pse_testing.harness import compile_program, make_job, run
 
 from pse.errors import PseError
 from pse.runtime import _sequencer
 
-PROGRAMS = Path(__file__).parents[1] / "partitions" / "programs"
+PROGRAMS = Path(__file__).parents[1] / "messaging" / "programs"
 PROGRAM = """coven 1
 import "mail.c" as c
 import "mailing.py" as py

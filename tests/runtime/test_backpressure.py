@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import compile_program, make_job, run
+from pse_testing.harness import compile_program, make_job, run
 
 from pse._abi.waiting import RankState
 from pse.errors import RunError

@@ -10,7 +10,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from jobs import PROGRAMS, Job, beside_python
+from pse_testing.jobs import PROGRAMS, Job, beside_python
 
 from pse.errors import PseError, UsageError
 from pse.language import bind_parameters, check_program, render_diagnostics

@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from harness import compile_program
+from pse_testing.harness import compile_program
 
 from pse.errors import UsageError
 from pse.language.types._options import read_pin

@@ -5,7 +5,7 @@ import re
 import signal
 
 import pytest
-from jobs import LONG, PROGRAMS, Job, bare, launched
+from pse_testing.jobs import LONG, PROGRAMS, Job, bare, launched
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 

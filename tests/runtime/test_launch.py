@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from jobs import PROGRAMS, Job, bare, beside_python, launched
+from pse_testing.jobs import PROGRAMS, Job, bare, beside_python, launched
 
 from pse.runtime.status._report import FIELDS
 

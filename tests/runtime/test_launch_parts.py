@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 import pytest
-from jobs import PROGRAMS
+from pse_testing.jobs import PROGRAMS
 
 from pse._abi.waiting import RankState
 from pse.errors import RunError, UsageError

@@ -9,10 +9,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from harness import compile_program, make_job, run
 from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
-from lifetimes import Lifetimes
-from writer import Writer, write_modules
+from pse_testing.harness import compile_program, make_job, run
+from pse_testing.lifetimes import Lifetimes
+from pse_testing.program_writer import Writer, write_modules
 
 import pse.trace
 from pse.modules.load._imports import import_python

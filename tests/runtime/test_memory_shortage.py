@@ -29,7 +29,7 @@ def preloaded(tmp_path_factory):
 
 @pytest.mark.parametrize("place", ["one", "two"])
 def test_a_failed_allocation_ends_the_run_with_words(preloaded, place):
-    environment = os.environ | {"LD_PRELOAD": str(preloaded)}
+    environment = os.environ | {"LD_PRELOAD": str(preloaded), "PYTHONPATH": str(HERE.parent)}
     command = [sys.executable, str(HERE / "starved.py"), place, str(MOST)]
     said = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert said.returncode == 0, said.stderr[-2000:]

@@ -9,8 +9,8 @@ import threading
 import time
 
 import pytest
-from harness import compile_program, make_job, run
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
+from pse_testing.harness import compile_program, make_job, run
 
 from pse.errors import ProgramError
 from pse.runtime.plan._communicators import Communicator, members, takes_one

@@ -13,7 +13,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from jobs import PROGRAMS, beside_python
+from pse_testing.jobs import PROGRAMS, beside_python
 from rich.console import Console
 
 from pse._abi.waiting import RankState

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import compile_program, make_job, run
+from pse_testing.harness import compile_program, make_job, run
 
 from pse.modules.load._imports import import_python
 

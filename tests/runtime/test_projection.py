@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from harness import compile_program, load_once, make_job
+from pse_testing.harness import compile_program, load_once, make_job
 
 from pse.errors import ProgramError
 from pse.runtime.plan import _projection as projection
@@ -154,7 +154,7 @@ from pse.program import number
 from pse.language import check_program
 from pse.modules import Finder
 from pse.runtime.plan._edges import number_edges
-program = check(open(sys.argv[1]).read(), sys.argv[1], modules=Finder()).program
+program = check_program(open(sys.argv[1]).read(), sys.argv[1], modules=Finder()).program
 print(*number_edges(number(program), program.tags, {"P": 2, "procs": 2}).numbered(), sep="\\n")
 """
 

@@ -10,10 +10,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from harness import make_job, run
 from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
-from oracle import Oracle
-from writer import programs, write_modules
+from pse_testing.harness import make_job, run
+from pse_testing.oracle import Oracle
+from pse_testing.program_writer import programs, write_modules
 
 from pse.modules.load._imports import import_python
 from pse.runtime.distribution import _trees as trees

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from jobs import Job, beside_python
+from pse_testing.jobs import Job, beside_python
 
 from pse.runtime.distribution import _load_balancer as balance
 from pse.runtime.distribution._load_balancer import better, imbalance

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from harness import compile_program, make_job, run
 from hypothesis import given, settings, strategies as st
+from pse_testing.harness import compile_program, make_job, run
 
 from pse.errors import RunError
 from pse.modules.load._imports import import_python

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import compile_program, make_job, run
-from oracle import Oracle
+from pse_testing.harness import compile_program, make_job, run
+from pse_testing.oracle import Oracle
 
 from pse.errors import RunError
 from pse.modules.load._imports import import_python

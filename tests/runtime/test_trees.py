@@ -6,9 +6,9 @@ import random
 
 import numpy as np
 import pytest
-from harness import compile_program, load_once, make_job, run
 from hypothesis import given, strategies as st
-from oracle import in_tree
+from pse_testing.harness import compile_program, load_once, make_job, run
+from pse_testing.oracle import in_tree
 
 from pse.modules.load._imports import import_python
 from pse.runtime.distribution import _trees as trees

@@ -40,12 +40,12 @@ def good(tool) -> Path:
 
 
 @pytest.fixture
-def check(pse, tmp_path, shared_cache):
+def check(pse, tmp_path):
     """Run `pse tools check` on a configuration's text."""
 
     def run(text):
         (tmp_path / "tools.conf").write_text(text)
-        return pse("tools", "check", tmp_path / "tools.conf", env={"PSE_CACHE": str(shared_cache)})
+        return pse("tools", "check", tmp_path / "tools.conf")
 
     return run
 
@@ -101,8 +101,8 @@ def test_mistakes_in_a_configuration_are_named(preload, good, tmp_path, text, li
 
 
 @pytest.mark.parametrize(("file", "why"), [("/nowhere/tools.conf", "No such file"), ("/", "Is a directory")])
-def test_a_file_that_cannot_be_read_is_named(pse, shared_cache, file, why):
-    done = pse("tools", "check", file, env={"PSE_CACHE": str(shared_cache)})
+def test_a_file_that_cannot_be_read_is_named(pse, file, why):
+    done = pse("tools", "check", file)
     assert done.code == 2
     assert f"{file}: the configuration of the tool stack can't be read: {why}" in done.err
 
@@ -168,8 +168,8 @@ def test_an_argument_that_no_tool_asks_for_is_named(check, good):
 
 
 @pytest.mark.parametrize("library", ["/bin/sh", "/etc/passwd"])
-def test_what_is_no_mpi_library_is_refused(pse, library, shared_cache):
-    done = pse("tools", "library", "--mpi", library, env={"PSE_CACHE": str(shared_cache)})
+def test_what_is_no_mpi_library_is_refused(pse, library):
+    done = pse("tools", "library", "--mpi", library)
     assert done.code == 2
     assert done.err.startswith(f"error: {library} is not ")
 
@@ -220,17 +220,17 @@ def test_a_job_goes_on_without_an_optional_tool(stacked, tool):
     assert len(done.err.splitlines()) == 3
 
 
-def test_tools_run_checks_before_it_starts_anything(pse, tmp_path, shared_cache):
+def test_tools_run_checks_before_it_starts_anything(pse, tmp_path):
     (tmp_path / "conf").write_text("module nosuchtool\n")
     command = ("tools", "run", "-c", tmp_path / "conf", "--", "touch", tmp_path / "started")
-    done = pse(*command, env={"PSE_CACHE": str(shared_cache)})
+    done = pse(*command)
     assert done.code == 2
     assert f"error: {tmp_path}/conf:1: tool `nosuchtool`: there is no tool" in done.err
     assert not (tmp_path / "started").exists()
 
 
 @pytest.mark.mpi
-def test_tools_run_becomes_the_command(pse, tool, tmp_path, shared_cache, mpi):
+def test_tools_run_becomes_the_command(pse, tool, tmp_path, mpi):
     path = tool("says", SAYS)
     (tmp_path / "conf").write_text(f"module {path}\n")
     mpiexec = str(Path(sys.executable).parent / "mpiexec")
@@ -247,7 +247,7 @@ def test_tools_run_becomes_the_command(pse, tool, tmp_path, shared_cache, mpi):
         "-c",
         "import mpi4py.MPI; raise SystemExit(7)",
     )
-    done = pse(*command, env={"PSE_CACHE": str(shared_cache)}, cwd=tmp_path)
+    done = pse(*command, cwd=tmp_path)
     assert done.code == 7
     assert done.err.count("seen\n") == 3
 
@@ -266,12 +266,12 @@ def test_relative_paths_and_the_search_path(pse, good, tmp_path, shared_cache):
     assert re.search(r"^far +1 routines", listed.out, re.MULTILINE)
 
 
-def test_show_names_routines_and_services(pse, tool, tmp_path, shared_cache):
+def test_show_names_routines_and_services(pse, tool, tmp_path):
     path = tool(
         "giver", GOOD + START.format('tools->publish(tools->self, "time", "double (*)(void)", 0); return 0;')
     )
     (tmp_path / "conf").write_text(f"module {path} as giver\n")
-    done = pse("tools", "show", tmp_path / "conf", env={"PSE_CACHE": str(shared_cache)})
+    done = pse("tools", "show", tmp_path / "conf")
     assert (done.code, done.err) == (0, "")
     assert done.out == f"giver  ({path})\n    MPI_Barrier\n    publishes time: double (*)(void)\n"
 
@@ -302,21 +302,21 @@ def test_a_library_that_is_no_mpi_is_refused(pse, good):
     )
 
 
-def test_the_library_is_made_once(pse, shared_cache):
-    first = pse("tools", "library", env={"PSE_CACHE": str(shared_cache)}).out
+def test_the_library_is_made_once(pse):
+    first = pse("tools", "library").out
     stamp = os.stat(first.strip()).st_mtime_ns
-    assert pse("tools", "library", env={"PSE_CACHE": str(shared_cache)}).out == first
+    assert pse("tools", "library").out == first
     assert os.stat(first.strip()).st_mtime_ns == stamp
 
 
 @pytest.mark.mpi
-def test_a_coven_program_runs_under_tools(pse, tool, tmp_path, shared_cache):
+def test_a_coven_program_runs_under_tools(pse, tool, tmp_path):
     (tmp_path / "conf").write_text(f"module {tool('says', SAYS)}\n")
     (tmp_path / "p.coven").write_text("coven 1\nprogram p {\n  thread_A print(1)\n}\n")
-    done = pse("run", "p.coven", "--tools", "conf", env={"PSE_CACHE": str(shared_cache)}, cwd=tmp_path)
+    done = pse("run", "p.coven", "--tools", "conf", cwd=tmp_path)
     assert done.code == 0, done.err
     assert "seen\n" in done.err
-    done = pse("run", "p.coven", "--tools", "nothing", env={"PSE_CACHE": str(shared_cache)}, cwd=tmp_path)
+    done = pse("run", "p.coven", "--tools", "nothing", cwd=tmp_path)
     assert done.code == 2
     assert done.err.startswith(
         f"error: {tmp_path}/nothing: the configuration of the tool stack can't be read"

@@ -75,32 +75,32 @@ def beside(mpi, tmp_path_factory) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("order", ["fc", "cf", "bcf", "cbf"])
-def test_tools_of_both_languages_see_their_calls(order, beside, tool, pse, tmp_path, shared_cache):
+def test_tools_of_both_languages_see_their_calls(order, beside, tool, pse, tmp_path):
     library, program = beside
     made = {"f": tool("fortran_only", FORTRAN_ONLY, "-Wl,-z,now"), "c": tool("c_only", C_ONLY)}
     made["b"] = tool("both", BOTH)
     conf = tmp_path / "tools.conf"
     conf.write_text("".join(f"module {made[letter]}\n" for letter in order))
     command = ["tools", "run", "-c", conf, "--mpi", library, "--", MPIEXEC, "-n", "3", program]
-    done = pse(*command, env={"PSE_CACHE": str(shared_cache)})
+    done = pse(*command)
     assert done.code == 0
     each = ["3 in C", "3 in Fortran"] + ["3 in both"] * ("b" in order)
     assert sorted(done.err.splitlines()) == sorted(each * 3)
 
 
 @pytest.mark.parametrize(("name", "seen"), [("world", 3), ("self", 0)])
-def test_communicators_of_fortran_are_told_apart(name, seen, beside, tool, pse, tmp_path, shared_cache):
+def test_communicators_of_fortran_are_told_apart(name, seen, beside, tool, pse, tmp_path):
     library, program = beside
     conf = tmp_path / "tools.conf"
     conf.write_text(f"module {tool('fortran_only', FORTRAN_ONLY, '-Wl,-z,now')}\n  communicator {name}\n")
     command = ["tools", "run", "-c", conf, "--mpi", library, "--", program]
-    done = pse(*command, env={"PSE_CACHE": str(shared_cache)})
+    done = pse(*command)
     assert (done.code, done.err) == (0, f"{seen} in Fortran\n")
 
 
-def test_a_program_in_c_runs_beside_it(beside, tool, ring, pse, tmp_path, shared_cache):
+def test_a_program_in_c_runs_beside_it(beside, tool, ring, pse, tmp_path):
     library, _ = beside
     conf = tmp_path / "tools.conf"
     conf.write_text(f"module {tool('fortran_only', FORTRAN_ONLY, '-Wl,-z,now')}\n")
-    done = pse("tools", "run", "-c", conf, "--mpi", library, "--", ring, env={"PSE_CACHE": str(shared_cache)})
+    done = pse("tools", "run", "-c", conf, "--mpi", library, "--", ring)
     assert (done.code, done.err) == (0, "")

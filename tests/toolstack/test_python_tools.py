@@ -24,11 +24,11 @@ def ring(count, comm=world, tag=0):
 
 
 @pytest.fixture
-def python(preload, mpiexec, shared_cache):
+def python(preload, mpiexec):
     """Run Python without a preloaded stack, though its object is made: tools attach themselves."""
 
     def run(ranks, text):
-        return mpiexec(ranks, "-c", HEAD + text, env={"PSE_CACHE": str(shared_cache)})
+        return mpiexec(ranks, "-c", HEAD + text)
 
     return run
 

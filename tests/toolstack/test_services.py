@@ -41,7 +41,7 @@ int MPI_Barrier(MPI_Comm comm) { return PMPI_Barrier(comm); }
 
 
 @pytest.fixture
-def check(pse, tmp_path, shared_cache, tool):
+def check(pse, tmp_path, tool):
     """Run `pse tools check` on partners: their names with what they want and give."""
     partner = tool("partner", PARTNER)
 
@@ -51,7 +51,7 @@ def check(pse, tmp_path, shared_cache, tool):
             " optional", "optional\n"
         )
         (tmp_path / "tools.conf").write_text(conf)
-        return pse("tools", "check", tmp_path / "tools.conf", env={"PSE_CACHE": str(shared_cache)})
+        return pse("tools", "check", tmp_path / "tools.conf")
 
     return run
 

@@ -39,11 +39,9 @@ def test_tools_see_in_a_stack_what_they_see_alone(alone, tools, ring, tally, sta
 
 
 @pytest.mark.mpi
-def test_tools_can_be_attached_to_a_process_that_has_called_mpi(
-    alone, tools, tally, mpiexec, tmp_path, shared_cache, mpi
-):
+def test_tools_can_be_attached_to_a_process_that_has_called_mpi(alone, tools, tally, mpiexec, tmp_path, mpi):
     (tmp_path / "conf").write_text(stack_of(tools.values()))
-    done = mpiexec(3, RING, tmp_path / "conf", env={"PSE_CACHE": str(shared_cache)})
+    done = mpiexec(3, RING, tmp_path / "conf")
     assert (done.code, done.err) == (0, "")
     assert tally() == alone
 

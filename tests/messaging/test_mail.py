@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from mailroom import FAULTS, World
+from pse_testing.partition_world import FAULTS, World
 
 COUNTS = st.sampled_from([0, 1, 2, 3, 40, 5000])  # inside the message, as a block, by reference
 relaxed = settings(
@@ -31,9 +31,9 @@ def numbers(partition, count, dtype=float, salt=0):
 
 @relaxed
 @given(world=worlds(), data=st.data())
-def test_random_messages_arrive_in_order_and_complete(mailroom, world, data):
+def test_random_messages_arrive_in_order_and_complete(world_library, world, data):
     owners, nodes, seed = world
-    room, count = World(mailroom, owners, nodes, seed), len(owners)
+    room, count = World(world_library, owners, nodes, seed), len(owners)
     end = st.integers(0, count - 1)
     sent = data.draw(st.lists(st.tuples(end, end, st.integers(0, 1), COUNTS), max_size=25))
     expected, got = [], []
@@ -77,7 +77,7 @@ def run(room, kind, datas, results, **how):
     root=st.integers(0, 12),
 )
 @pytest.mark.parametrize("kind", ["reduce", "allreduce", "scan"])
-def test_reductions(mailroom, kind, world, count, op, root):
+def test_reductions(world_library, kind, world, count, op, root):
     owners, nodes, seed = world
     partitions, root = len(owners), root % len(owners) if kind == "reduce" else 0
     datas = [numbers(p, count, np.int64) for p in range(partitions)]
@@ -87,7 +87,7 @@ def test_reductions(mailroom, kind, world, count, op, root):
     for data in datas[1:]:
         running.append(function(running[-1], data))
     results = [np.full(count, -1, np.int64) for _ in owners]
-    run(World(mailroom, owners, nodes, seed), kind, datas, results, op=op, root=root)
+    run(World(world_library, owners, nodes, seed), kind, datas, results, op=op, root=root)
     for partition, result in enumerate(results):
         if kind == "scan":
             want = running[partition] if partition else datas[0]
@@ -99,7 +99,7 @@ def test_reductions(mailroom, kind, world, count, op, root):
 @pytest.mark.parametrize("count", [1, 3, 700, 9000])
 @pytest.mark.parametrize("kind", ["reduce", "allreduce", "scan"])
 @pytest.mark.parametrize("partitions", [1, 2, 3, 5, 8, 11])
-def test_sums_of_reals_have_the_same_bits_wherever_partitions_live(mailroom, partitions, kind, count):
+def test_sums_of_reals_have_the_same_bits_wherever_partitions_live(world_library, partitions, kind, count):
     datas = [numbers(p, count) * 10.0**p for p in range(partitions)]
     seen = set()
     homes = [[0] * partitions, list(range(partitions)), [p % 3 for p in range(partitions)]]
@@ -108,7 +108,7 @@ def test_sums_of_reals_have_the_same_bits_wherever_partitions_live(mailroom, par
         owners = [sorted(set(owners)).index(rank) for rank in owners]
         nodes = [rank % 2 for rank in range(max(owners) + 1)]
         results = [np.zeros(count) for _ in owners]
-        run(World(mailroom, owners, nodes, seed), kind, datas, results, op="sum")
+        run(World(world_library, owners, nodes, seed), kind, datas, results, op="sum")
         seen.add(b"".join(result.tobytes() for result in results))
     assert len(seen) == 1
     if kind == "allreduce":
@@ -118,7 +118,7 @@ def test_sums_of_reals_have_the_same_bits_wherever_partitions_live(mailroom, par
 
 @relaxed
 @given(world=worlds(13), kind=st.sampled_from(["reduce", "allreduce", "scan"]), root=st.integers(0, 12))
-def test_an_operation_need_not_commute(mailroom, world, kind, root):
+def test_an_operation_need_not_commute(world_library, world, kind, root):
     """Affine maps under composition: order counts, grouping doesn't."""
     owners, nodes, seed = world
     partitions = len(owners)
@@ -133,7 +133,7 @@ def test_an_operation_need_not_commute(mailroom, world, kind, root):
     datas = [np.array([p + 2, 3 * p + 1], np.int64).view(np.complex128) for p in range(partitions)]
     results = [np.zeros(1, np.complex128) for _ in owners]
     root = root % partitions if kind == "reduce" else 0
-    run(World(mailroom, owners, nodes, seed), kind, datas, results, closure=compose, root=root)
+    run(World(world_library, owners, nodes, seed), kind, datas, results, closure=compose, root=root)
     running = [(2, 1)]
     for p in range(1, partitions):
         a, b = running[-1]
@@ -149,14 +149,14 @@ def test_an_operation_need_not_commute(mailroom, world, kind, root):
     world=worlds(13), count=COUNTS, root=st.integers(0, 12), dtype=st.sampled_from(["i4", "f8", "u1", "c16"])
 )
 @pytest.mark.parametrize("kind", ["bcast", "gather", "allgather", "scatter", "alltoall"])
-def test_exchanges(mailroom, kind, world, count, root, dtype):
+def test_exchanges(world_library, kind, world, count, root, dtype):
     owners, nodes, seed = world
     partitions, root = len(owners), root % len(owners)
     wide = partitions * count
     pieces = [
         numbers(p, wide if kind in ("scatter", "alltoall") else count, dtype) for p in range(partitions)
     ]
-    room = World(mailroom, owners, nodes, seed)
+    room = World(world_library, owners, nodes, seed)
     results = [
         np.zeros(wide if kind in ("gather", "allgather", "alltoall") else count, dtype) for _ in owners
     ]
@@ -184,11 +184,11 @@ def test_exchanges(mailroom, kind, world, count, root, dtype):
 
 @relaxed
 @given(world=worlds(6), data=st.data())
-def test_alltoallv(mailroom, world, data):
+def test_alltoallv(world_library, world, data):
     owners, nodes, seed = world
     n = len(owners)
     counts = np.array(data.draw(st.lists(COUNTS, min_size=n * n, max_size=n * n)), np.uintp).reshape(n, n)
-    room, results, pieces = World(mailroom, owners, nodes, seed), [], []
+    room, results, pieces = World(world_library, owners, nodes, seed), [], []
     for p in range(n):
         lists = {"counts": counts[p].copy(), "received_counts": counts[:, p].copy()}
         offsets = {"offsets": "counts", "received_offsets": "received_counts"}
@@ -207,8 +207,8 @@ def test_alltoallv(mailroom, world, data):
         assert np.array_equal(result, np.concatenate([parts[q][p] for q in range(n)]))
 
 
-def test_a_barrier_holds_everybody_until_the_last(mailroom):
-    room = World(mailroom, [0, 1, 1, 2, 0])
+def test_a_barrier_holds_everybody_until_the_last(world_library):
+    room = World(world_library, [0, 1, 1, 2, 0])
     for p in range(4):
         room.enter(p)
         room.collective("barrier")
@@ -220,8 +220,8 @@ def test_a_barrier_holds_everybody_until_the_last(mailroom):
     room.finish()
 
 
-def test_a_partition_may_wait_for_a_part_of_what_it_posted(mailroom):
-    room, first, second = World(mailroom, [0, 1]), np.zeros(3), np.zeros(3)
+def test_a_partition_may_wait_for_a_part_of_what_it_posted(world_library):
+    room, first, second = World(world_library, [0, 1]), np.zeros(3), np.zeros(3)
     room.enter(0)
     room.receive(1, first, tag=1)
     ticket = room.receive(1, second, tag=2)
@@ -242,8 +242,8 @@ def test_a_partition_may_wait_for_a_part_of_what_it_posted(mailroom):
     room.finish()
 
 
-def test_a_sender_rests_until_an_array_in_the_arena_was_copied(mailroom):
-    room = World(mailroom, [0, 1])
+def test_a_sender_rests_until_an_array_in_the_arena_was_copied(world_library):
+    room = World(world_library, [0, 1])
     array, into = room.shared(np.arange(9000.0)), np.zeros(9000)
     room.enter(0)
     room.send(1, array)
@@ -258,9 +258,9 @@ def test_a_sender_rests_until_an_array_in_the_arena_was_copied(mailroom):
     assert into[-1] == 8999
 
 
-def test_a_full_arena_delays_messages_and_keeps_their_order(mailroom):
-    room = World(mailroom, [0, 1])
-    handle = mailroom.world_take(room.world, np.ctypeslib.ctypes.c_uint64((1 << 24) - (1 << 21)))
+def test_a_full_arena_delays_messages_and_keeps_their_order(world_library):
+    room = World(world_library, [0, 1])
+    handle = world_library.world_take(room.world, np.ctypeslib.ctypes.c_uint64((1 << 24) - (1 << 21)))
     arrays = [numbers(0, size, salt=size) for size in (1 << 20, 1 << 19, 1, 7)]
     into = [np.zeros(array.size) for array in arrays]
     room.enter(0)
@@ -268,7 +268,7 @@ def test_a_full_arena_delays_messages_and_keeps_their_order(mailroom):
         room.send(1, array)
     assert room.leave(0)
     assert room.deliver() == 1
-    mailroom.world_give(room.world, np.ctypeslib.ctypes.c_uint64(handle))
+    world_library.world_give(room.world, np.ctypeslib.ctypes.c_uint64(handle))
     assert room.deliver() == 0
     room.enter(1)
     for place in into:
@@ -288,8 +288,8 @@ def fault(room):
 @pytest.mark.parametrize("owners", [[0, 0], [0, 1]])
 @pytest.mark.parametrize("first", ["send", "receive"])
 @pytest.mark.parametrize("count", [2, 90, 9000])
-def test_sizes_that_differ_are_a_fault(mailroom, owners, first, count):
-    room = World(mailroom, owners)
+def test_sizes_that_differ_are_a_fault(world_library, owners, first, count):
+    room = World(world_library, owners)
     for kind in (first, "receive" if first == "send" else "send"):
         room.enter(kind == "receive", site=5 + (kind == "receive"))
         if kind == "send":
@@ -303,8 +303,8 @@ def test_sizes_that_differ_are_a_fault(mailroom, owners, first, count):
     assert (found.there.partition, found.there.site, found.there.bytes) == (0, 5, 8 * count)
 
 
-def test_types_that_differ_are_a_fault(mailroom):
-    room = World(mailroom, [0, 1])
+def test_types_that_differ_are_a_fault(world_library):
+    room = World(world_library, [0, 1])
     room.enter(0)
     room.send(1, np.zeros(2))
     room.leave(0)
@@ -317,8 +317,8 @@ def test_types_that_differ_are_a_fault(mailroom):
 
 @pytest.mark.parametrize("peer", [-1, 2, 1 << 40])
 @pytest.mark.parametrize("kind", ["send", "receive"])
-def test_a_partition_that_does_not_exist_is_a_fault_of_who_asks(mailroom, kind, peer):
-    room = World(mailroom, [0, 1])
+def test_a_partition_that_does_not_exist_is_a_fault_of_who_asks(world_library, kind, peer):
+    room = World(world_library, [0, 1])
     room.enter(1, site=9)
     assert getattr(room, kind)(peer, np.zeros(1)) == -2
     room.leave(1)
@@ -331,16 +331,16 @@ def test_a_partition_that_does_not_exist_is_a_fault_of_who_asks(mailroom, kind, 
     )
 
 
-def test_a_negative_tag_is_a_fault(mailroom):
-    room = World(mailroom, [0])
+def test_a_negative_tag_is_a_fault(world_library):
+    room = World(world_library, [0])
     room.enter(0)
     assert room.send(0, np.zeros(1), tag=-4) == -2
     found = fault(room)
     assert (FAULTS[found.kind], found.tag) == ("tag", -4)
 
 
-def test_different_collectives_are_a_fault(mailroom):
-    room = World(mailroom, [0, 1])
+def test_different_collectives_are_a_fault(world_library):
+    room = World(world_library, [0, 1])
     for p, kind in enumerate(("allgather", "allreduce")):
         room.enter(p, site=p)
         room.collective(kind, np.zeros(2), np.zeros(4), count=2, op="sum" if p else None)
@@ -352,8 +352,8 @@ def test_different_collectives_are_a_fault(mailroom):
     room.destroy()
 
 
-def test_different_operations_are_a_fault(mailroom):
-    room = World(mailroom, [0, 1])
+def test_different_operations_are_a_fault(world_library):
+    room = World(world_library, [0, 1])
     for p, op in enumerate(("sum", "max")):
         room.enter(p)
         room.collective("allreduce", np.zeros(2), np.zeros(2), op=op)
@@ -363,20 +363,20 @@ def test_different_operations_are_a_fault(mailroom):
     room.destroy()
 
 
-def test_what_nobody_received_is_a_fault_of_the_receiver(mailroom):
-    room = World(mailroom, [0, 1])
+def test_what_nobody_received_is_a_fault_of_the_receiver(world_library):
+    room = World(world_library, [0, 1])
     room.enter(0, site=8)
     room.send(1, np.zeros(50), tag=4)
     room.leave(0)
     room.deliver()
-    mailroom.world_close(room.world, 1)
+    world_library.world_close(room.world, 1)
     found = fault(room)
     assert (FAULTS[found.kind], found.tag, found.here.partition) == ("left", 4, 1)
     assert (found.there.partition, found.there.site, found.there.bytes) == (0, 8, 400)
 
 
-def test_waits_tell_who_has_come_to_which_collective(mailroom):
-    room = World(mailroom, [0, 1, 0])
+def test_waits_tell_who_has_come_to_which_collective(world_library):
+    room = World(world_library, [0, 1, 0])
     for p in (0, 2):
         room.enter(p, site=p)
         room.collective("barrier")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from mailroom import World
+from pse_testing.partition_world import World
 from test_mail import COUNTS, numbers, relaxed, worlds
 
 from pse import trace
@@ -36,10 +36,10 @@ def recorded():
 
 @relaxed
 @given(world=worlds(), data=st.data())
-def test_every_message_is_recorded_as_it_went(mailroom, recorded, world, data):
+def test_every_message_is_recorded_as_it_went(world_library, recorded, world, data):
     owners, nodes, seed = world
     directory = recorded()
-    room, count = World(mailroom, owners, nodes, seed, directory), len(owners)
+    room, count = World(world_library, owners, nodes, seed, directory), len(owners)
     end = st.integers(0, count - 1)
     sent = data.draw(st.lists(st.tuples(end, end, st.integers(0, 2), COUNTS, st.booleans()), max_size=25))
     late = data.draw(st.booleans())
@@ -93,10 +93,10 @@ def check_messages(messages, owners, remote, sent):
 
 @relaxed
 @given(world=worlds(13), rounds=st.integers(1, 3), kind=st.sampled_from(["allreduce", "reduce", "scan"]))
-def test_every_collective_is_recorded_for_each_partition(mailroom, recorded, world, rounds, kind):
+def test_every_collective_is_recorded_for_each_partition(world_library, recorded, world, rounds, kind):
     owners, nodes, seed = world
     directory = recorded()
-    room, count = World(mailroom, owners, nodes, seed, directory), len(owners)
+    room, count = World(world_library, owners, nodes, seed, directory), len(owners)
     for number in range(rounds):
         for partition in np.random.default_rng(seed).permutation(count).tolist():
             room.enter(partition, site=number)

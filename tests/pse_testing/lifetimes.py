@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from oracle import Oracle
 
 from pse.language.check._ir import CallSite, For, If, Statement, Swap, While
+from pse_testing.oracle import Oracle
 
 
 @dataclass(frozen=True)

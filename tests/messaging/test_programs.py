@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import compile_program, make_job, run
 from hypothesis import HealthCheck, given, settings, strategies as st
+from pse_testing.harness import compile_program, make_job, run
 
 from pse import partition
 from pse.errors import RunError
@@ -127,7 +127,7 @@ def test_an_operation_of_the_users_combines_in_order():
     place=st.sampled_from(sorted(PLACES)),
     count=st.sampled_from(["2", "6", "procs"]),
 )
-def test_random_messages_of_python_modules(cache_directory, seed, place, count):
+def test_random_messages_of_python_modules(seed, place, count):
     got = play(
         over_partitions("thread_B py.random_messages(seed, xs) -> ys"), place=place, count=count, seed=seed
     )

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness import FINDER
 from hypothesis import strategies as st
 
 from pse.language import Severity, check_program
 from pse.language.check._ir import ResolvedProgram
+from pse_testing.harness import FINDER
 
 LABELS = ("thread_A", "thread_B", "thread_C", "thread_D")
 ELEMENTS = {

@@ -1,6 +1,6 @@
 """A world of partitions without an engine: the C library of messages and collectives, driven from Python.
 
-All ranks are in this process (`programs/mail_check.c`); what they post is delivered in random order, but for
+All ranks are in this process (`partition_world.c`); what they post is delivered in random order, but for
 the order of each pair of ranks.
 """
 
@@ -57,17 +57,17 @@ WAIT = np.dtype(
 )
 
 
-def build(folder: Path) -> ctypes.CDLL:
+def build_world(folder: Path) -> ctypes.CDLL:
     """Compile the library with the checks; undefined behaviour ends the test."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         pytest.skip("there is no C compiler")
     rooms = [ROOT / "cext" / room for room in ("messaging", "arena", "channel", "recorder", "abi")]
-    sources = [HERE / "programs" / "mail_check.c"]
+    sources = [HERE / "partition_world.c"]
     sources += [ROOT / "cext" / file for file in ("channel/inbox.c", "recorder/recorder.c")]
     sources += sorted(rooms[0].rglob("*.c")) + sorted(rooms[1].glob("*.c"))
     flags = ["-std=gnu11", "-O1", "-Wall", "-shared", "-fPIC", "-pthread", *(f"-I{room}" for room in rooms)]
-    library = folder / "mail_check.so"
+    library = folder / "partition_world.so"
     include = f"-I{ROOT / 'pse/modules/include'}"
     subprocess.run([compiler, *flags, include, *map(str, sources), "-o", str(library), "-lm"], check=True)
     loaded = ctypes.CDLL(str(library))

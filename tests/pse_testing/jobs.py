@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = Path(__file__).parents[1] / "runtime" / "programs"
 LONG = ("-D", "rounds=1000000", "-D", "milliseconds=1")
 """Parameters of faulty.coven with which it runs until it is stopped."""
 
