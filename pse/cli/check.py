@@ -31,6 +31,7 @@ def command(programs: tuple[str, ...], form: str, strict: bool) -> None:
         click.echo(json.dumps(to_json(found), indent=1, ensure_ascii=False))
     else:
         print_diagnostics(found, quoted_sources(found, sources), sys.stdout)
-        click.echo(f"{', '.join(programs)}: {summary_text(found) or 'no errors'}")
+        more = f" (pse explain {found[0].code} says more)" if found else ""
+        click.echo(f"{', '.join(programs)}: {summary_text(found) or 'no errors'}{more}")
     if has_errors(found) or (strict and found):
         raise SystemExit(1)

@@ -56,7 +56,7 @@ def test_warnings_count_only_when_strict(folder):
     assert output.startswith(
         "warning[W0201]: `x` is written but never read\n warned.coven:4:14   make(4) -> x"
     )
-    assert output.endswith("warned.coven: 1 warning\n")
+    assert output.endswith("warned.coven: 1 warning (pse explain W0201 says more)\n")
     assert pse("check", "--strict", "warned.coven")[0] == 1
     assert pse("check", "--strict", "good.coven")[0] == 0
 
@@ -200,3 +200,34 @@ def test_a_directory_that_is_gone(folder, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(folder)
     assert status == 2
     assert "the current directory can't be used: No such file or directory" in output
+
+
+def test_a_code_is_explained(folder):
+    code, output = pse("explain", "e0312")
+    assert code == 0
+    assert output.startswith("# E0312: distribution mismatch\n\nThe tag is not distributed in the way")
+    assert "```coven\n" in output
+    assert "**Remedy.** Insert the `scatter`" in output
+
+
+def test_without_a_code_all_are_listed(folder):
+    code, output = pse("explain")
+    assert code == 0
+    assert "E0312  distribution mismatch\n" in output
+    assert len(output.splitlines()) > 80
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("E0321x", "did you mean pse explain E0321?"),
+        ("W0312", "did you mean pse explain E0312?"),
+        ("no", "lists"),
+    ],
+)
+def test_an_unknown_code_suggests_near_ones(folder, code, said):
+    found, output = pse("explain", "E0001", code)
+    assert found == 2
+    assert f"error: there is no diagnostic with the code {code}\n" in output
+    assert said in output
+    assert "E0001:" not in output

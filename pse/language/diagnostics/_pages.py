@@ -1,0 +1,82 @@
+"""What each code of a diagnostic means: the pages of ``codes.md``, which docs/diagnostics.md is a copy of.
+
+A code is never used again for something else.  The numbers from E0520 belong to the room ``modules``.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pse.errors import UsageError
+from pse.language.diagnostics._suggestions import nearest_word
+from pse.text import list_text
+
+_SECTION = re.compile(r"^## ([EW]\d{4}): ([^\n]*)\n\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class CodePage:
+    """The page of a code.
+
+    Attributes
+    ----------
+    code : str
+        For example ``E0312``.
+    title : str
+        What is wrong, in a few words.
+    text : str
+        Meaning, example and remedy, as Markdown.
+    """
+
+    code: str
+    title: str
+    text: str
+
+
+@functools.cache
+def code_pages() -> Mapping[str, CodePage]:
+    """Give the pages of all codes, in the manual's order.
+
+    Returns
+    -------
+    mapping of str to CodePage
+        By code.
+
+    Examples
+    --------
+    >>> code_pages()["E0312"].title
+    'distribution mismatch'
+    """
+    manual = importlib.resources.files(__package__).joinpath("codes.md").read_text(encoding="utf-8")
+    return {
+        code: CodePage(code, title, text.strip() + "\n") for code, title, text in _SECTION.findall(manual)
+    }
+
+
+def find_code_page(code: str) -> CodePage:
+    """Find the page of a code.
+
+    Parameters
+    ----------
+    code : str
+        For example ``E0312``, in upper or lower case.
+
+    Raises
+    ------
+    UsageError
+        If there is no such code; suggests near ones.
+    """
+    pages = code_pages()
+    if code.upper() in pages:
+        return pages[code.upper()]
+    near = [other for other in pages if other[1:] == code.upper().lstrip("EW")] or [nearest_word(code, pages)]
+    commands = [f"pse explain {other}" for other in near if other]
+    known = "`pse explain` lists all codes"
+    raise UsageError(
+        f"there is no diagnostic with the code {code}",
+        help=f"did you mean {list_text(commands, 'or')}? {known}" if commands else known,
+    )
