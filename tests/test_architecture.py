@@ -196,7 +196,6 @@ def test_files_form_no_cycle():
     assert not [sorted(ring) for ring in nx.strongly_connected_components(graph) if len(ring) > 1]
 
 
-@pytest.mark.xfail(reason="not yet")
 def test_other_rooms_import_only_what_a_facade_exports():
     assert not [
         f"{name} imports {target}"

@@ -3,7 +3,7 @@
 import pytest
 
 from pse.program import Placement
-from pse.runtime.launch._mpiexec import Hosts, spread
+from pse.runtime.launch._mpiexec import Hosts, spread_ranks
 
 THREADS = Placement(("thread_A",), ("thread_B", "thread_C"))
 
@@ -20,23 +20,23 @@ THREADS = Placement(("thread_A",), ("thread_B", "thread_C"))
     ],
 )
 def test_machines_get_whole_processors_unless_counts_are_named(names, processors, expected):
-    assert spread(Hosts(names), THREADS, processors) == Hosts(expected)
+    assert spread_ranks(Hosts(names), THREADS, processors) == Hosts(expected)
 
 
 def test_a_program_without_parallel_stays_on_the_first_machine():
-    assert spread(Hosts("a,b"), Placement(("thread_A", "thread_B"), ()), 1) == Hosts("a:2")
+    assert spread_ranks(Hosts("a,b"), Placement(("thread_A", "thread_B"), ()), 1) == Hosts("a:2")
 
 
 def test_a_host_file_is_spread_as_well_unless_it_has_counts(tmp_path):
     plain, counted = tmp_path / "plain", tmp_path / "counted"
     plain.write_text("# machines\na\n\nb # the other\n")
     counted.write_text("a slots=3\nb slots=2\n")
-    assert spread(Hosts(file=str(plain)), THREADS, 2) == Hosts("a:3,b:2")
-    assert spread(Hosts(file=str(counted)), THREADS, 2) == Hosts(file=str(counted))
+    assert spread_ranks(Hosts(file=str(plain)), THREADS, 2) == Hosts("a:3,b:2")
+    assert spread_ranks(Hosts(file=str(counted)), THREADS, 2) == Hosts(file=str(counted))
 
 
 def test_here_nothing_is_spread():
-    assert spread(Hosts(), THREADS, 2) == Hosts()
+    assert spread_ranks(Hosts(), THREADS, 2) == Hosts()
 
 
 def test_the_command_line_wins_over_the_environment():

@@ -30,7 +30,7 @@ from pse.runtime.supervise import _cleanup as cleanup, _error_format as messages
 from pse.runtime.supervise._exit_diagnosis import diagnose_exit
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
 from pse.runtime.supervise._processes import RankProcess, descendants, find_ranks, is_dead
-from pse.runtime.supervise._rank_output import Pipe
+from pse.runtime.supervise._rank_output import RankOutput
 
 THREADS = ("thread_A", "thread_B")
 PLACE = Span("p.coven", 3, 1, 3, 9)
@@ -241,12 +241,12 @@ def test_plain_progress_repeats_nothing_and_is_never_silent(prepared):
 def test_output_is_passed_on_in_whole_lines_and_without_banners():
     reading, writing = os.pipe()
     passed = []
-    pipe = Pipe(os.fdopen(reading, "rb", closefd=False), passed.append, hydra=True)
+    pipe = RankOutput(os.fdopen(reading, "rb", closefd=False), passed.append, hydra=True)
     os.write(writing, b"one\ntw")
-    assert pipe.pump()
+    assert pipe.read_available()
     os.write(writing, b"o\n")
-    assert pipe.pump()
-    pipe.hush()
+    assert pipe.read_available()
+    pipe.drop_banners()
     os.write(writing, b"=====\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\nthree\nfour")
     os.close(writing)
     pipe.drain()

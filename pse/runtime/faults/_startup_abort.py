@@ -76,12 +76,8 @@ def _launcher() -> Launcher | None:
 def _tell(code: int, text: str) -> None:
     """Leave a record for the launcher, who prints the first one; without one, print."""
     launcher = _launcher()
-    if launcher is not None:
-        with contextlib.suppress(OSError):
-            from pse.runtime.supervise._launcher_records import Record, Records
-
-            Records.open(launcher).write(Record("failed", _rank(), code, text))
-            return
+    if launcher is not None and launcher.record_failure(_rank(), code, text):
+        return
     # What is broken may be so for all ranks: the first to speak ends the others.
     time.sleep(min(_rank(), 20) * _TURN_SECONDS)
     os.write(_job_stderr(), text.encode())

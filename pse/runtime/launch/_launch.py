@@ -31,11 +31,11 @@ from pse.runtime.launch._mpiexec import (
     Hosts,
     Mpiexec,
     check_hosts,
-    command,
     find_mpiexec,
+    mpiexec_command,
     rank_arguments,
     rank_environment,
-    spread,
+    spread_ranks,
 )
 from pse.runtime.plan._communicators import takes_one
 from pse.runtime.request._dry_run import rehearse
@@ -51,7 +51,7 @@ from pse.runtime.supervise._exit_diagnosis import RANK_FAILED, Diagnosis
 from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher, Records
 from pse.runtime.supervise._processes import RankProcess, StdoutHangup
 from pse.runtime.supervise._rank_monitor import JobNames, RankMonitor
-from pse.runtime.supervise._rank_output import Pipe
+from pse.runtime.supervise._rank_output import RankOutput
 
 if TYPE_CHECKING:
     from pse.runtime.rank._cooperative_wait import WaitTool  # Importing it starts MPI.
@@ -112,19 +112,19 @@ def launch_job(
     if prepared.resumed:
         verify_files(str(request.checkpoint), prepared.resumed)
     mpiexec = find_mpiexec()
-    if hosts.all_here(os.environ):
+    if hosts.all_local(os.environ):
         _check_ranks(prepared)
         check_shared_memory(prepared.ranks)
     with announce_preparation(prepared):
         rehearse(prepared)
     prepared.print_warnings(sys.stderr)
-    machines = spread(hosts, prepared.placement, prepared.processors)
-    talk = any(takes_one(site) for site in prepared.sites)
-    if waiting and talk:
+    placed = spread_ranks(hosts, prepared.placement, prepared.processors)
+    cooperative = waiting is not None and any(takes_one(site) for site in prepared.sites)
+    if waiting and cooperative:
         waiting().make()
-    told = replace(request, processors=prepared.processors, coopwait=waiting is not None and talk)
-    line = command(mpiexec, prepared.ranks, machines, rank_arguments(told))
-    return _Run(prepared, hosts.all_here(os.environ), live=live).run(line, mpiexec)
+    for_ranks = replace(request, processors=prepared.processors, coopwait=cooperative)
+    line = mpiexec_command(mpiexec, prepared.ranks, placed, rank_arguments(for_ranks))
+    return _JobRun(prepared, hosts.all_local(os.environ), live=live).run(line, mpiexec)
 
 
 def _check_ranks(prepared: Prepared) -> None:
@@ -138,15 +138,15 @@ def _check_ranks(prepared: Prepared) -> None:
         )
 
 
-class _Run:
+class _JobRun:
     """One run of mpiexec, from its start to the exit code."""
 
-    def __init__(self, prepared: Prepared, all_here: bool, *, live: bool = False) -> None:
-        self.prepared, self.all_here = prepared, all_here
+    def __init__(self, prepared: Prepared, all_local: bool, *, live: bool = False) -> None:
+        self.prepared, self.all_local = prepared, all_local
         self.board = Board.create(*prepared.board_size)
         self.records = Records.create()
         self.progress = choose_progress(self.board, prepared, everything=live)
-        self.progress.observer.elsewhere = not all_here
+        self.progress.observer.elsewhere = not all_local
         self.selector = selectors.DefaultSelector()
         self.diagnosis: Diagnosis | None = None
         self.stopped_by = 0
@@ -172,7 +172,7 @@ class _Run:
     def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
         environment = rank_environment(os.environ, hydra=mpiexec.hydra)
         environment[LAUNCHER_VARIABLE] = Launcher(
-            os.getpid(), self.board.fd, self.records.fd, int(self.all_here)
+            os.getpid(), self.board.fd, self.records.fd, int(self.all_local)
         ).variable()
         name, _, value = self._mark.partition("=")
         environment[name] = value
@@ -193,12 +193,16 @@ class _Run:
             ) from None
         assert self.process.stdout is not None
         assert self.process.stderr is not None
-        self.pipes = [
-            Pipe(self.process.stdout, lambda data: self.progress.printed(data, error=False), mpiexec.hydra),
-            Pipe(self.process.stderr, lambda data: self.progress.printed(data, error=True), mpiexec.hydra),
+        self.outputs = [
+            RankOutput(
+                self.process.stdout, lambda data: self.progress.printed(data, error=False), mpiexec.hydra
+            ),
+            RankOutput(
+                self.process.stderr, lambda data: self.progress.printed(data, error=True), mpiexec.hydra
+            ),
         ]
-        for pipe in self.pipes:
-            self.selector.register(pipe.fd, selectors.EVENT_READ, pipe)
+        for output in self.outputs:
+            self.selector.register(output.fd, selectors.EVENT_READ, output)
         self.mpiexec = os.pidfd_open(self.process.pid)
         self.selector.register(self.mpiexec, selectors.EVENT_READ, self.process)
         prepared = self.prepared
@@ -214,25 +218,25 @@ class _Run:
         update = time.monotonic() + self.progress.interval
         running = True
         while running:
-            looking = self.all_here and not self.monitor.complete and not self._ending
+            looking = self.all_local and not self.monitor.complete and not self._ending
             wait = min(self.deadline, update) - time.monotonic()
-            if not self.all_here:
+            if not self.all_local:
                 wait = min(wait, _LOOK_AT_RECORDS)
             events = self.selector.select(max(0.0, min(wait, _LOOK) if looking else wait))
             running = self._handle([key.data for key, _ in events])
             if looking and not self._ending:
                 self._conclude(self.monitor.discover())
-            if not self.all_here:
+            if not self.all_local:
                 self._conclude(self.monitor.recorded_failure())
             if time.monotonic() >= update:
                 self.progress.update()
                 update = time.monotonic() + self.progress.interval
             if time.monotonic() >= self.deadline:
                 self._kill()
-        if self.all_here and self.process.wait() != 0:
+        if self.all_local and self.process.wait() != 0:
             self._conclude(self.monitor.check_the_rest())
-        for pipe in self.pipes:
-            pipe.drain()
+        for output in self.outputs:
+            output.drain()
 
     @property
     def _ending(self) -> bool:
@@ -241,7 +245,7 @@ class _Run:
     def _handle(self, sources: list[object]) -> bool:
         """Deal with what is ready, in the order in which it happened; says whether mpiexec still runs."""
         for source in sources:
-            if isinstance(source, Pipe) and not source.pump():
+            if isinstance(source, RankOutput) and not source.read_available():
                 self.selector.unregister(source.fd)
             elif isinstance(source, StdoutHangup):
                 self.monitor.begins_to_die(source)
@@ -268,8 +272,8 @@ class _Run:
         if diagnosis is None or self._ending:
             return
         self.diagnosis = diagnosis
-        for pipe in self.pipes:
-            pipe.hush()
+        for output in self.outputs:
+            output.drop_banners()
         if diagnosis.text:
             self.monitor.kill()
         self.deadline = time.monotonic() + END_PATIENCE
@@ -281,12 +285,12 @@ class _Run:
             return
         self.stopped_by = number
         # Of several nodes the launcher has only the first one's board.
-        if not (self.monitor.all_begun if self.all_here else self.monitor.any_begun):
+        if not (self.monitor.all_begun if self.all_local else self.monitor.any_begun):
             # Ranks that have not begun have nothing to tidy up, but would say much about where they were.
             self.deadline = 0.0
             return
-        for pipe in self.pipes:
-            pipe.hush()
+        for output in self.outputs:
+            output.drop_banners()
         self.process.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
         self.deadline = time.monotonic() + STOP_PATIENCE
 

@@ -52,7 +52,7 @@ class Hosts:
             names = environment.get(HOSTS_VARIABLE) or None
         return cls(names, file)
 
-    def all_here(self, environment: Mapping[str, str]) -> bool:
+    def all_local(self, environment: Mapping[str, str]) -> bool:
         """Say whether every rank runs on this machine."""
         return not self.names and not self.file and not any(name in environment for name in _ALLOCATIONS)
 
@@ -104,7 +104,7 @@ def check_hosts(hosts: Hosts) -> None:
         raise UsageError(f"hostfile {hosts.file!r} names no host", help="write one host on each line")
 
 
-def spread(hosts: Hosts, placement: Placement, processors: int) -> Hosts:
+def spread_ranks(hosts: Hosts, placement: Placement, processors: int) -> Hosts:
     """Say how many ranks each machine gets where the user leaves that open.
 
     Whole processors, as evenly as it goes, neighbours together: the threads of a processor share memory.  The
@@ -130,10 +130,10 @@ def _named(hosts: Hosts) -> list[str]:
     return [line for line in lines if line]
 
 
-def command(mpiexec: Mpiexec, ranks: int, hosts: Hosts, arguments: Sequence[str]) -> list[str]:
+def mpiexec_command(mpiexec: Mpiexec, ranks: int, hosts: Hosts, arguments: Sequence[str]) -> list[str]:
     """Write the command that starts ranks of this Python with some arguments."""
     line = [mpiexec.path]
-    if mpiexec.hydra and hosts.all_here(os.environ):
+    if mpiexec.hydra and hosts.all_local(os.environ):
         # The launcher sees every rank and ends the others itself, once it knows who was first to die.
         line.append("-disable-auto-cleanup")
     if hosts.names is not None:

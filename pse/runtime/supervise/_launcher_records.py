@@ -7,6 +7,7 @@ the C side writes the same form (cext/faults/report.c).
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 
@@ -46,6 +47,13 @@ class Launcher:
     def variable(self) -> str:
         """Give the value for the environment of the ranks."""
         return f"{boot_id()}:{self.pid}:{self.board}:{self.records}:{self.sees_all}"
+
+    def record_failure(self, rank: int, exit_code: int, text: str) -> bool:
+        """Leave a record of why the run failed; false if the launcher can't be reached."""
+        with contextlib.suppress(OSError):
+            Records.open(self).write(Record("failed", rank, exit_code, text))
+            return True
+        return False
 
 
 def boot_id() -> str:

@@ -25,7 +25,7 @@ from pse.runtime.supervise._exit_diagnosis import (
     exit_status,
     explained_code,
 )
-from pse.runtime.supervise._launcher_records import Record, Records, find_launcher
+from pse.runtime.supervise._launcher_records import find_launcher
 from pse.runtime.supervise._monitor import Monitor
 from pse.runtime.supervise._monitor_handle import MonitoredJob
 from pse.runtime.supervise._processes import RankProcess, StdoutHangup, name_rank
@@ -197,11 +197,8 @@ class NodeMonitor(Monitor):
                 "note: this was the first failure on its node; one on another node may have come before it\n"
             )
         launcher = self.job.launcher if self.job else find_launcher()
-        if launcher:
-            with contextlib.suppress(OSError):
-                Records.open(launcher).write(Record("failed", rank, RANK_FAILED, text))
-                return
-        os.write(2, text.encode())
+        if not (launcher and launcher.record_failure(rank, RANK_FAILED, text)):
+            os.write(2, text.encode())
 
 
 if __name__ == "__main__":

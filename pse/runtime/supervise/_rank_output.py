@@ -17,7 +17,7 @@ _BANNER = re.compile(
 )
 
 
-class Pipe:
+class RankOutput:
     """One stream of a job.
 
     Parameters
@@ -35,13 +35,13 @@ class Pipe:
         os.set_blocking(self.fd, False)
         self._stream, self._deliver, self._hydra = stream, deliver, hydra
         self._tail = b""
-        self._hushed = False
+        self._dropping = False
 
-    def hush(self) -> None:
+    def drop_banners(self) -> None:
         """From now on leave out hydra's banners: the launcher says what happened."""
-        self._hushed = self._hydra
+        self._dropping = self._hydra
 
-    def pump(self) -> bool:
+    def read_available(self) -> bool:
         """Pass on what is there; says whether more may come."""
         try:
             data = os.read(self.fd, _CHUNK)
@@ -70,7 +70,7 @@ class Pipe:
         self._stream.close()
 
     def _pass_on(self, data: bytes) -> None:
-        if self._hushed:
+        if self._dropping:
             lines = data.splitlines(keepends=True)
             data = b"".join(line for line in lines if not _BANNER.match(line.rstrip()))
         if data:
