@@ -9,9 +9,10 @@ import pytest
 from pse_testing.harness import compile_program, load_once, make_job
 
 from pse.errors import ProgramError
-from pse.runtime.plan import _projection as projection
+from pse.runtime.plan import _plan_builder as plan_builder
 from pse.runtime.plan._projection import project
-from pse.runtime.plan._tables import DTYPES, CallKind, Operation, Tables
+from pse.runtime.plan._rows import TABLES
+from pse.runtime.plan._tables import CallKind, Operation, Tables
 
 PROGRAMS = Path(__file__).parent / "programs"
 HEAD = """coven 1
@@ -47,16 +48,13 @@ def plan(tmp_path, monkeypatch):
             kept.update(self.rows)
             return super().plan(*arguments)
 
-    monkeypatch.setattr(projection, "Tables", Watched)
+    monkeypatch.setattr(plan_builder, "Tables", Watched)
 
     def projected(body, rank, processors=1, count="procs", **how):
         text = HEAD.format(count=count) + body + "\n}\n"
         program = compile_program(text, tmp_path / "sample.coven")
         project(make_job(program, processors, **how), rank, load_once)
-        return {
-            name: [dict(zip(DTYPES[name].names, row, strict=True)) for row in rows]
-            for name, rows in kept.items()
-        }
+        return {TABLES[kind]: [row._asdict() for row in rows] for kind, rows in kept.items()}
 
     return projected
 
@@ -132,8 +130,8 @@ REFUSED = [
         "procs",
         "",
         "for j in 0 .. 3 { PARALLEL over P { thread_B shift(c, by = j) -> d } }",
-        "how far to shift depends on j, known only while the program runs",
-        "shift by what parameters",
+        "the distance of `shift` depends on j, which is known only while the program runs",
+        "use a distance that follows from parameters",
     ),
 ]
 
@@ -150,12 +148,12 @@ def test_what_does_not_run_yet_is_refused_by_name(plan, count, declared, stateme
 
 EDGES = """
 import sys
-from pse.program import number
+from pse.program import number_statements
 from pse.language import check_program
 from pse.modules import Finder
 from pse.runtime.plan._edges import number_edges
 program = check_program(open(sys.argv[1]).read(), sys.argv[1], modules=Finder()).program
-print(*number_edges(number(program), program.tags, {"P": 2, "procs": 2}).numbered(), sep="\\n")
+print(*number_edges(number_statements(program), program.tags, {"P": 2, "procs": 2}).numbered(), sep="\\n")
 """
 
 

@@ -15,6 +15,16 @@ from pse.runtime import _sequencer
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.plan import _tables as tables
+from pse.runtime.plan._expression_lowering import Slot, expression_terms
+from pse.runtime.plan._rows import (
+    TABLES,
+    ArgumentRow,
+    CallRow,
+    ExpressionRow,
+    InstructionRow,
+    MoveRow,
+    TermRow,
+)
 from pse.runtime.plan._tables import DTYPES, ArgumentKind, CallKind, Operation, Tables
 
 CEXT = Path(__file__).parents[2] / "cext"
@@ -40,6 +50,18 @@ def stripped(codes, prefix):
 @pytest.mark.parametrize("table", sorted(DTYPES))
 def test_every_item_has_the_size_that_c_gives_it(table):
     assert DTYPES[table].itemsize == _sequencer.table_sizes()[table]
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_every_row_has_the_fields_of_its_table_in_order(kind):
+    names = {
+        "source": "from",
+        "target": "to",
+        "source_strides": "from_strides",
+        "target_strides": "to_strides",
+    }
+    fields = [names.get(name, name) if kind is MoveRow else name for name in kind._fields]
+    assert fields == list(DTYPES[TABLES[kind]].names)
 
 
 def test_no_struct_of_the_plan_is_forgotten():
@@ -110,14 +132,20 @@ def in_c(tree, environment):
     """Evaluate an expression as an argument of a Python module's call, with names in slots."""
     made = Tables()
     slots = {name: number for number, name in enumerate(environment)}
-    asked = made.expression(tree, lambda name: (2, slots[name], 0))
+
+    def add(tree):
+        terms = expression_terms(tree, lambda name: Slot(slots[name]))
+        return made.add(ExpressionRow(*made.extend(TermRow, terms)))
+
+    asked = add(tree)
     for name, value in environment.items():
-        made.add("instructions", Operation.ASSIGN, slots[name], made.constant(value), 0)
-    made.add("arguments", ArgumentKind.SCALAR, -1, asked, 4, 0, 8, (0,) * 8, 0, 0, 0, 0, 0)
-    rest = [0] * (len(DTYPES["calls"].names) - 11)
-    made.add("calls", CallKind.PYTHON, 0, 0, 1, 0, 0, 0, 0, -1, -1, *rest, made.text("call"))
-    made.add("instructions", Operation.CALL, 0, 0, 0)
-    made.add("instructions", Operation.END, 0, 0, 0)
+        made.add(InstructionRow(Operation.ASSIGN, slots[name], add(Number(value))))
+    none = dict.fromkeys(CallRow._fields, 0)
+    made.add(ArgumentRow(ArgumentKind.SCALAR, -1, asked, 4, 0, 8, (0,) * 8, 0, False, 0, 0, 0))
+    call = {"kind": CallKind.PYTHON, "arguments": 1, "source": -1, "target": -1, "text": made.text("call")}
+    made.add(CallRow(**none | call))
+    made.add(InstructionRow(Operation.CALL))
+    made.add(InstructionRow(Operation.END))
     numbers = {
         "rank": 0,
         "ranks": 1,

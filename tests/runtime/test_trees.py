@@ -12,10 +12,11 @@ from pse_testing.oracle import in_tree
 
 from pse.modules.load._imports import import_python
 from pse.runtime.distribution import _trees as trees
-from pse.runtime.plan import _projection as projection
+from pse.runtime.plan import _plan_builder as plan_builder
 from pse.runtime.plan._iteration_completion import counting
 from pse.runtime.plan._projection import project
-from pse.runtime.plan._tables import DTYPES, CallKind, Tables
+from pse.runtime.plan._rows import CallRow
+from pse.runtime.plan._tables import CallKind, Tables
 
 MODULES = """
 import numpy as np
@@ -126,42 +127,41 @@ def test_nobody_tells_or_hears_more_than_a_few(tmp_path, monkeypatch):
             made.append(self)
             return super().plan(*arguments)
 
-    monkeypatch.setattr(projection, "Tables", Watched)
+    monkeypatch.setattr(plan_builder, "Tables", Watched)
     job = make_job(compile_program(PROGRAM.format(count="procs"), tmp_path / "trees.coven"), 100)
     edges = job.edges.size
     for rank in range(len(job.nodes)):
         project(job, rank, load_once)
     for tables in made:
-        calls = [dict(zip(DTYPES["calls"].names, row, strict=True)) for row in tables.rows["calls"]]
-        combining = [call["pushes"] for call in calls if call["kind"] == CallKind.COMBINE]
+        combining = [call.pushes for call in tables.rows[CallRow] if call.kind == CallKind.COMBINE]
         assert all(pushes <= trees.ARITY for pushes in combining)
         assert all(len(ranks) <= trees.ARITY for ranks in tables.forwards.values())
         assert all(0 <= edge < edges for edge in tables.forwards)
 
 
 @st.composite
-def webs(draw):
+def node_lists(draw):
     """Ranks in some order, each on a node."""
     ranks = draw(st.permutations(range(draw(st.integers(1, 60)))))
     nodes = draw(st.lists(st.integers(0, 40), min_size=len(ranks), max_size=len(ranks)))
     return ranks, nodes
 
 
-@given(webs())
+@given(node_lists())
 def test_everybody_gets_it_once_and_every_node_from_outside_once(drawn):
     ranks, nodes = drawn
-    web = trees.Web.over(ranks, nodes)
-    assert sorted(web.through(ranks[0])) == sorted(ranks)
-    told = [(rank, other) for rank in ranks for other in web.below(rank)]
+    tree = trees.NodeTree.over(ranks, nodes)
+    assert sorted(tree.through(ranks[0])) == sorted(ranks)
+    told = [(rank, other) for rank in ranks for other in tree.below(rank)]
     assert sorted(other for _, other in told) == sorted(ranks[1:])
     assert sum(nodes[rank] != nodes[other] for rank, other in told) == len(set(nodes)) - 1
     for rank in ranks:
-        assert sum(nodes[rank] != nodes[other] for other in web.below(rank)) <= trees.NODES
+        assert sum(nodes[rank] != nodes[other] for other in tree.below(rank)) <= trees.NODES
 
 
-@given(webs(), st.integers(1, 10**6))
+@given(node_lists(), st.integers(1, 10**6))
 def test_counts_get_everywhere(drawn, most):
-    """Play what the sequencer does with `Counting`: all have counted to the end, then messages come."""
+    """Play what the engine does with `IterationCompletion`: all have counted, then messages come."""
     ranks, nodes = drawn
     ranks = sorted(ranks)
     parts = {rank: counting(ranks, nodes, rank) for rank in ranks}

@@ -24,13 +24,10 @@ from pse.runtime.checkpoint._reader import Reader
 from pse.runtime.distribution import _index_sets as patterns
 from pse.runtime.distribution._strided_copies import Axis, Piece, extents
 from pse.runtime.plan._job import Job
-from pse.runtime.plan._position import Here
 from pse.runtime.plan._projection import Projection
 from pse.runtime.plan._shapes import Shapes, element_of
+from pse.runtime.plan._slots import HIDDEN
 from pse.runtime.plan._tables import itemsize
-
-HIDDEN = "%"
-"""What names of hidden slots begin with."""
 
 _Value = int | float | complex | Buffer
 
@@ -81,7 +78,7 @@ class Restoring:
 
     def __init__(self, job: Job, before: Job, reader: Reader) -> None:
         self.job, self.before, self.reader = job, before, reader
-        self._now, self._then = Shapes(job, Here(job, 0)), Shapes(before, Here(before, 0))
+        self._now, self._then = Shapes(job), Shapes(before)
 
     def fill(self, rank: int, projection: Projection, sequencer: Sequencer, point: int) -> None:
         """Fill the slots of a rank that is to go on after a pause."""

@@ -42,12 +42,12 @@ def above(place: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class Web:
+class NodeTree:
     """Ranks by node, and a tree over the nodes; the first rank of a node speaks for it.
 
     Examples
     --------
-    >>> web = Web.over([0, 1, 2, 5, 3, 4], nodes=[0, 0, 1, 2, 2, 1])
+    >>> web = NodeTree.over([0, 1, 2, 5, 3, 4], nodes=[0, 0, 1, 2, 2, 1])
     >>> web.nodes, web.below(0), web.below(2), web.below(5)
     (((0, 1), (2, 5), (3, 4)), [1, 2, 3], [5], [])
     """
@@ -55,7 +55,7 @@ class Web:
     nodes: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def over(cls, ranks: Iterable[int], nodes: Sequence[int]) -> Web:
+    def over(cls, ranks: Iterable[int], nodes: Sequence[int]) -> NodeTree:
         """Arrange ranks, in their order, by the node of each; the first one's node is at the top."""
         found: dict[int, list[int]] = {}
         for rank in ranks:

@@ -31,12 +31,13 @@ from pse.runtime.checkpoint._files import Directory
 from pse.runtime.checkpoint._manifest import FileNote, Manifest
 from pse.runtime.checkpoint._reader import Reader
 from pse.runtime.checkpoint._schedule import Every, Schedule
-from pse.runtime.checkpoint._values import HIDDEN, Restoring, capture
+from pse.runtime.checkpoint._values import Restoring, capture
 from pse.runtime.pause import _pending_messages as letters
 from pse.runtime.pause._pause_collectives import MpiPeers
 from pse.runtime.plan._edges import inflight_loops, is_entry, leads_to_entry
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import Projection
+from pse.runtime.plan._slots import HIDDEN
 
 _LOOK = 0.05
 """Seconds between two looks at the board where iterations are counted."""

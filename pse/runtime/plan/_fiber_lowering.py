@@ -2,7 +2,7 @@
 
 Runs of call sites become *fibers*, one for each partition of this rank, each with slots of its own: while one
 waits, the others go on.  What the partitions of a rank have in common stays outside the fibers: control flow
-(it is the same for all), replicated tags that the run defines by reduction, and letting go of what they
+(it is the same for all), replicated tags that the run defines by reduction, and the release of what they
 share.
 """
 
@@ -10,147 +10,128 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pse.errors import ProgramError
 from pse.language.check import Assign, CallSite, Output
 from pse.program import defined_tags
-from pse.runtime.plan._tables import NO_LOAD, Operation
-
-if TYPE_CHECKING:
-    from pse.runtime.plan._projection import Projector
+from pse.runtime.plan._lowered import Lowered
+from pse.runtime.plan._lowering_context import LoweringContext
+from pse.runtime.plan._position import Position
+from pse.runtime.plan._reduction_lowering import has_branches, lower_branch, lower_reduction
 
 
 @dataclass
-class _Run:
-    """Call sites that follow each other, and the tags among theirs that partitions share."""
+class Run:
+    """Call sites and assignments that follow each other, and the tags among theirs that partitions share."""
 
     steps: list[int] = field(default_factory=list)
     reads: set[str] = field(default_factory=set)
     defines: set[str] = field(default_factory=set)
 
 
-class Spreading:
-    """Writes the code of one PARALLEL region for one rank."""
+@dataclass(frozen=True)
+class Combination:
+    """The code of a fiber that only combines scalars; `partition` is 0 for the result of all."""
 
-    def __init__(self, projector: Projector, partition: str) -> None:
-        self.projector, self.partition = projector, partition
-        self.here, self.calls, self.tables = projector.here, projector.calls, projector.tables
-        self.live, self.walk, self.key = projector.live, projector.walk, projector.key
+    partition: int
+    lowered: Sequence[Lowered]
 
-    def block(self, steps: Sequence[int]) -> None:
-        """Write a block: runs of calls as fibers, everything between them once for all partitions."""
-        run = _Run()
-        for step in steps:
-            reads, defines = self._shared(step)
-            apart = self._is_apart(step)
-            if not apart or (defines & run.reads) or ((reads | defines) & run.defines):
-                self._spread(run)
-                run = _Run()
-            if apart:
-                run.steps.append(step)
-                run.reads |= reads
-                run.defines |= defines
-            else:
-                self.projector.statement(step)
-        self._spread(run)
 
-    def _is_apart(self, step: int) -> bool:
-        """Whether each partition executes a statement for itself."""
-        statement = self.walk.steps[step].statement
-        if isinstance(statement, Assign):
-            return self.calls.is_apart(statement.tag)
-        return isinstance(statement, CallSite)
+def split_into_runs(context: LoweringContext, steps: Sequence[int]) -> Iterator[Run | int]:
+    """Split a block into runs for fibers, and statements that are executed once for all partitions.
 
-    def _shared(self, step: int) -> tuple[set[str], set[str]]:
-        """Give the tags that a statement reads and defines for all partitions together."""
-        reads = {tag for tag in self.live.reads[step] if not self.calls.is_apart(tag)}
-        return reads, {tag for tag in self._defined(step) if not self.calls.is_apart(tag)}
+    Parameters
+    ----------
+    context : LoweringContext
+        Of the rank.
+    steps : sequence of int
+        The numbers of the block's statements that concern the rank.
 
-    def _defined(self, step: int) -> frozenset[str]:
-        return defined_tags(self.walk.steps[step].statement)
+    Yields
+    ------
+    Run or int
+        A run, or the number of a statement that all partitions execute together.
+    """
+    run = Run()
+    for step in steps:
+        reads, defines = _shared(context, step)
+        apart = _is_apart(context, step)
+        if run.steps and (not apart or (defines & run.reads) or ((reads | defines) & run.defines)):
+            yield run
+            run = Run()
+        if apart:
+            run.steps.append(step)
+            run.reads |= reads
+            run.defines |= defines
+        else:
+            yield step
+    if run.steps:
+        yield run
 
-    def _spread(self, run: _Run) -> None:
-        if not run.steps:
-            return
-        processor = self.here.processor
-        assert processor is not None
-        for site in self._sites(run):
-            self._refuse_shared(site)
-        spread = self.projector.emit(Operation.SPREAD)
-        jump = self.projector.emit(Operation.JUMP)
-        fibers = [
-            self._fiber(run, partition) for partition in self.projector.job.members(self.partition, processor)
-        ]
-        for site, output in self._reductions(run):
-            if processor == 0:
-                fibers.append(self._reducer(site, output))
-            fibers += self._branches(site, output)
-        spread[1] = len(self.tables.rows["fibers"])
-        spread[2] = len(fibers)
-        for fiber in fibers:
-            self.tables.add("fibers", *fiber)
-        jump[1] = len(self.projector.code)
-        # Not before: a call may read what it reduces into.
-        for site in self._sites(run):
-            self.calls.expect_shared(site)
-        self._release(run)
 
-    def _sites(self, run: _Run) -> Iterator[CallSite]:
-        for step in run.steps:
-            statement = self.walk.steps[step].statement
-            if isinstance(statement, CallSite):
-                yield statement
+def sites_of(context: LoweringContext, run: Run) -> list[CallSite]:
+    """List the call sites of a run."""
+    statements = (context.live.walk.steps[step].statement for step in run.steps)
+    return [statement for statement in statements if isinstance(statement, CallSite)]
 
-    def _reductions(self, run: _Run) -> Iterator[tuple[CallSite, Output]]:
-        for site in self._sites(run):
-            for output in site.outputs:
-                if output.reduction and self.live.placement.thread_of(site) == self.key:
-                    yield site, output
 
-    def _fiber(self, run: _Run, partition: int) -> tuple[int, int, int, int]:
-        """Write one partition's way through the run."""
-        start = len(self.projector.code)
-        with self.here.at(partition, fiber=True):
-            for step in run.steps:
-                self.projector.statement(step)
-        self.projector.emit(Operation.END)
-        return start, partition, self.projector.job.load_of(self.partition, partition), 0
+def lower_combinations(context: LoweringContext, run: Run, position: Position) -> Iterator[Combination]:
+    """Lower the reductions of a run: fibers that wait for partitions' scalars and combine them."""
+    for site, output in _reductions(context, run):
+        if context.processor == 0:
+            yield Combination(0, lower_reduction(context, site, output, position))
+        for number in position.partitions:
+            if has_branches(context, site, output, number):
+                lowered = lower_branch(context, site, output, position.at(number, fiber=True))
+                yield Combination(number, lowered)
 
-    def _reducer(self, site: CallSite, output: Output) -> tuple[int, int, int, int]:
-        """Write a fiber that waits for all partitions' scalars and reduces them."""
-        start = len(self.projector.code)
-        self.calls.reduce(site, output)
-        self.projector.emit(Operation.END)
-        return start, 0, NO_LOAD, 0
 
-    def _branches(self, site: CallSite, output: Output) -> Iterator[tuple[int, int, int, int]]:
-        """Write fibers that combine what comes from other partitions with that of one of this rank."""
-        processor = self.here.processor
-        assert processor is not None
-        for partition in self.projector.job.members(self.partition, processor):
-            if self.calls.branches(site, output, partition):
-                start = len(self.projector.code)
-                with self.here.at(partition, fiber=True):
-                    self.calls.combine(site, output)
-                self.projector.emit(Operation.END)
-                yield start, partition, NO_LOAD, 0
+def released_by(context: LoweringContext, run: Run) -> Iterator[frozenset[str]]:
+    """Give, statement by statement, the shared tags that no partition of this rank needs any more."""
+    for step in run.steps:
+        done = context.live.last_uses(step, context.key) - defined_tags(
+            context.live.walk.steps[step].statement
+        )
+        yield frozenset(tag for tag in done if not context.is_apart(tag))
 
-    def _release(self, run: _Run) -> None:
-        """Let go of what no partition of this rank needs any more."""
-        for step in run.steps:
-            done = self.live.last_uses(step, self.key) - self._defined(step)
-            self.projector.drop(frozenset(tag for tag in done if not self.calls.is_apart(tag)))
 
-    def _refuse_shared(self, site: CallSite) -> None:
-        """Partitions of one rank can't each give a replicated tag its value."""
-        reduced = {output.reduction.target for output in site.outputs if output.reduction}
-        for tag in sorted(defined_tags(site) - reduced):
-            if self.calls.is_apart(tag):
-                continue
-            shown = self.projector.job.program.tags[tag].display or tag
-            raise ProgramError(
-                f"{site.span}: {site.label} changes {shown}, which is replicated, in PARALLEL over "
-                f"{self.partition}: its partitions share it",
-                help=f"make {shown} distributed, or give the partition one piece for each processor",
-            )
+def refuse_shared_outputs(context: LoweringContext, site: CallSite, partition: str) -> None:
+    """Refuse a call in which partitions of one rank would each give a replicated tag its value.
+
+    Raises
+    ------
+    ProgramError
+        If it is one.
+    """
+    reduced = {output.reduction.target for output in site.outputs if output.reduction}
+    for tag in sorted(defined_tags(site) - reduced):
+        if context.is_apart(tag):
+            continue
+        shown = context.shown(tag)
+        raise ProgramError(
+            f"{site.span}: {site.label} changes {shown}, which is replicated, inside PARALLEL over "
+            f"{partition}: the partitions of one processor share it",
+            help=f"make {shown} distributed, or give the partition one piece for each processor",
+        )
+
+
+def _is_apart(context: LoweringContext, step: int) -> bool:
+    """Whether each partition executes a statement for itself."""
+    statement = context.live.walk.steps[step].statement
+    if isinstance(statement, Assign):
+        return context.is_apart(statement.tag)
+    return isinstance(statement, CallSite)
+
+
+def _shared(context: LoweringContext, step: int) -> tuple[set[str], set[str]]:
+    """Give the tags that a statement reads and defines for all partitions together."""
+    tags = context.live.reads[step], defined_tags(context.live.walk.steps[step].statement)
+    reads, defines = ({tag for tag in some if not context.is_apart(tag)} for some in tags)
+    return reads, defines
+
+
+def _reductions(context: LoweringContext, run: Run) -> Iterator[tuple[CallSite, Output]]:
+    for site in sites_of(context, run):
+        for output in site.outputs:
+            if output.reduction and context.placement.thread_of(site) == context.key:
+                yield site, output

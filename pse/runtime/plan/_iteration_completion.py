@@ -14,7 +14,7 @@ from pse.runtime.distribution import _trees as trees
 
 
 @dataclass(frozen=True)
-class Counting:
+class IterationCompletion:
     """What one rank needs for it: ranks whose counts it watches, ..., as in plan.h."""
 
     watched: Sequence[int] = ()
@@ -25,7 +25,7 @@ class Counting:
     top: int = 0
 
 
-def counting(ranks: Sequence[int], nodes: Sequence[int] | None, rank: int) -> Counting:
+def counting(ranks: Sequence[int], nodes: Sequence[int] | None, rank: int) -> IterationCompletion:
     """Say how a rank learns how far all that run a loop are, and lets others know.
 
     Parameters
@@ -37,12 +37,12 @@ def counting(ranks: Sequence[int], nodes: Sequence[int] | None, rank: int) -> Co
     rank : int
         One of `ranks`.
     """
-    web = trees.Web.over(ranks, range(max(ranks) + 1) if nodes is None else nodes)
+    web = trees.NodeTree.over(ranks, range(max(ranks) + 1) if nodes is None else nodes)
     home, top = web.home(rank), web.nodes[0][0]
     mine, speaker = web.nodes[home], web.nodes[home][0]
     if nodes is None or len(web.nodes) <= trees.NODES + 1:
         others = [node[0] for node in web.nodes if node is not mine]
-        return Counting([*mine, *others], mine, others, (), speaker, speaker)
+        return IterationCompletion([*mine, *others], mine, others, (), speaker, speaker)
     if home == 0:
-        return Counting(web.near(0), web.near(0), web.speakers(0), (), speaker, speaker)
-    return Counting([top], web.near(home), [web.above(home)], web.speakers(home), speaker, top)
+        return IterationCompletion(web.near(0), web.near(0), web.speakers(0), (), speaker, speaker)
+    return IterationCompletion([top], web.near(home), [web.above(home)], web.speakers(home), speaker, top)

@@ -11,7 +11,7 @@ from pse.language.check import ResolvedProgram
 from pse.language.types import Type, Value
 from pse.program import Liveness, ThreadKey
 from pse.runtime.plan._edges import Edges, number_edges
-from pse.runtime.plan._iteration_completion import Counting, counting
+from pse.runtime.plan._iteration_completion import IterationCompletion, counting
 
 PROCS = "procs"
 """The set of partitions of a program that declares none: one for each processor."""
@@ -90,7 +90,7 @@ class Job:
         """Count the pieces of a distributed tag."""
         return len(self.owners(self.set_of(array)))
 
-    def counting(self, step: int, rank: int) -> Counting:
+    def counting(self, step: int, rank: int) -> IterationCompletion:
         """Say how a rank learns how many iterations of an inflight loop are complete everywhere."""
         keys = [key for key in self.liveness.placement.keys if self.liveness.participates(key, step)]
         ranks = sorted(rank for key in keys for rank in self.ranks_of(key))

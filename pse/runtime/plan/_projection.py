@@ -14,27 +14,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from pse.errors import ProgramError
 from pse.language.check import Assign, CallSite, For, If, ModuleReference, Parallel, Swap, While
 from pse.language.diagnostics import Span
 from pse.language.types import Apply, Binary, Element, Expression, Name, Number
-from pse.modules import LoadedModule, set_services
+from pse.modules import LoadedModule, ModuleError, set_services
 from pse.runtime._sequencer import Plan, mail_services
 from pse.runtime.plan._call_lowering import CallLowering
 from pse.runtime.plan._communicators import Communicator
-from pse.runtime.plan._edges import (
-    Edge,
-    Role,
-    edge_of,
-    inflight_loops,
-    is_entry,
-    is_own,
+from pse.runtime.plan._edges import Edge, Role, edge_of, inflight_loops, is_entry, is_own
+from pse.runtime.plan._fiber_lowering import (
+    Run,
+    lower_combinations,
+    refuse_shared_outputs,
+    released_by,
+    sites_of,
+    split_into_runs,
 )
-from pse.runtime.plan._fiber_lowering import Spreading
-from pse.runtime.plan._iteration_completion import Counting
+from pse.runtime.plan._iteration_completion import IterationCompletion
 from pse.runtime.plan._job import Job
-from pse.runtime.plan._position import Here
-from pse.runtime.plan._slots import Slots
-from pse.runtime.plan._tables import Operation, Tables
+from pse.runtime.plan._lowered import Assignment, Drop, Exchange
+from pse.runtime.plan._plan_builder import PlanBuilder
+from pse.runtime.plan._position import Position
+from pse.runtime.plan._rows import ArgumentRow, CountingRow, FiberRow, InstructionRow, LoopRow
+from pse.runtime.plan._tables import NO_LOAD, Operation
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,11 @@ def project(
         If the program uses what this version doesn't run: it says what, where, and what to do.
     """
     set_services(mail_services())
-    return Projector(job, rank, load, communicators or {}).run()
+    return _Projector(job, rank, load, communicators or {}).run()
 
 
-class Projector:
-    """One rank's projection under construction."""
+class _Projector:
+    """One rank's plan under construction: it follows the program's control flow."""
 
     def __init__(
         self,
@@ -83,23 +86,38 @@ class Projector:
     ) -> None:
         self.job, self.rank, self.communicators = job, rank, communicators
         self.live, self.walk = job.liveness, job.liveness.walk
-        self.here = Here(job, rank)
-        self.key, self.processor = self.here.key, self.here.processor
-        self.tables, self.slots = Tables(), Slots(self.here)
-        self.code: list[list[int]] = []
-        self.place: Span | None = None
-        self.places: list[Span | None] = []
+        self.calls = CallLowering(job, rank, load, communicators)
+        self.context = self.calls.context
+        self.key, self.processor = self.context.key, self.context.processor
+        self.position = self.context.position
+        self.builder = PlanBuilder(self.position)
+        self.tables, self.slots = self.builder.tables, self.builder.slots
         self.loops = inflight_loops(self.walk)
-        self.calls = CallLowering(job, self.here, self.tables, self.slots, load, self.emit, communicators)
-        self.spreading: Spreading | None = None  # inside PARALLEL over virtual partitions
 
     def run(self) -> Projection:
-        """Write everything down."""
-        self.block(0)
-        self.emit(Operation.END)
-        for row in self.code:
-            self.tables.add("instructions", *row)
+        """Lower the whole program."""
+        self._block(0, self.position)
+        self.builder.emit(Operation.END)
+        self.tables.extend(InstructionRow, self.builder.code)
+        self._forward()
+        for step in self.loops:
+            self._count(step)
         remote = [self.job.is_remote(self.rank, peer) for peer in range(len(self.job.nodes))]
+        arguments = [(row.kind, row.slot, row.expression) for row in self.tables.rows[ArgumentRow]]
+        who = f"{self.live.placement.describe(self.rank)}, rank {self.rank}, host {socket.gethostname()}"
+        return Projection(
+            self._plan(remote),
+            who,
+            self.calls.modules,
+            {site.id: site for site in self.walk.sites},
+            self.builder.spans,
+            arguments,
+            any(remote),
+            self.communicators,
+            self.slots.numbers,
+        )
+
+    def _plan(self, remote: Sequence[bool]) -> Plan:
         numbers = {
             "rank": self.rank,
             "ranks": len(self.job.nodes),
@@ -111,214 +129,205 @@ class Projector:
             "shared": self.job.shared_memory,
             "has_remote": any(remote),
         }
-        self.forward()
-        for step in self.loops:
-            self._count(step)
         numbered = list(self.job.edges.numbered())
         sites = [edge.site for edge, _ in numbered]
         depths = [self._depth(edge) for edge, _ in numbered]
-        ensemble = self.job.ranks_of(self.key)
-        plan = self.tables.plan(numbers, sites, depths, remote, ensemble)
-        sites_by_id = {site.id: site for site in self.walk.sites}
-        arguments = [row[:3] for row in self.tables.rows["arguments"]]
-        who = f"{self.live.placement.describe(self.rank)}, rank {self.rank}, host {socket.gethostname()}"
-        return Projection(
-            plan,
-            who,
-            self.calls.modules,
-            sites_by_id,
-            self.places,
-            arguments,
-            any(remote),
-            self.communicators,
-            self.slots.numbers,
-        )
+        return self.tables.plan(numbers, sites, depths, remote, self.job.ranks_of(self.key))
 
-    def forward(self) -> None:
+    def _forward(self) -> None:
         """Note what this rank passes on to others as it comes."""
-        for site in self.walk.sites:
-            for edge in self.calls.values(site):
-                self._forward(site, edge)
-        for handed in chain(*self.live.exits.values()):
-            self._forward(self.walk.sites[handed.site], edge_of(handed))
-
-    def _forward(self, site: CallSite, edge: Edge) -> None:
-        number, handover = self.job.edges.number(edge), self.calls.handover
-        self.tables.forwards[number] = handover.passed_on(site, edge)
-        self.tables.credits[number] = handover.credits(site, edge)
+        exits = chain(*self.live.exits.values())
+        edges = [edge for site in self.walk.sites for edge in self.context.values[site.id]]
+        for edge in chain(edges, map(edge_of, exits)):
+            number, site = self.job.edges.number(edge), self.walk.sites[edge.site]
+            self.tables.forwards[number] = self.context.handovers.passed_on(site, edge)
+            self.tables.credits[number] = self.context.handovers.credits(site, edge)
 
     def _depth(self, edge: Edge) -> int:
         """Places in this rank's queue for an edge, counted in arrays; 0 where nothing bounds it."""
-        array = self.job.program.tags[edge.tag].type
+        array = self.context.tag_type(edge.tag)
         if edge.role not in (Role.VALUE, Role.EXIT) or array.scalar:
             return 0
         pieces = self.job.pieces(array) if self.key.region == "root" and array.distribution.distributed else 1
         return pieces * self.job.depths(self.key.label)
 
-    def emit(self, operation: Operation, a: int = 0, b: int = 0, c: int = 0) -> list[int]:
-        """Append an instruction; returns it, so that a jump's target can be filled in."""
-        self.code.append([operation, a, b, c])
-        self.places.append(self.place)
-        return self.code[-1]
+    def _drop(self, tags: frozenset[str], position: Position) -> None:
+        """Append that tags are not needed any more."""
+        self.builder.append(
+            Drop(tag, lane) for tag in sorted(tags) for lane in position.lanes(self.context.tag_type(tag))
+        )
 
-    def drop(self, tags: frozenset[str]) -> None:
-        """Let go of tags."""
-        for tag in sorted(tags):
-            for slot in self.each(tag):
-                self.emit(Operation.DROP, slot)
-
-    def each(self, tag: str) -> list[int]:
-        """Give the slots that a tag has here: one, or those of the partitions at hand.
-
-        A fiber leaves alone what the partitions of its rank share.
-        """
-        slots = []
-        for lane in self.here.lanes(self.job.program.tags[tag].type):
-            if lane is None and self.here.fiber:
-                continue
-            with self.here.at(lane if lane is not None else self.here.partition, fiber=self.here.fiber):
-                slots.append(self.slots.of(tag))
-        return slots
-
-    def expression(self, tree: Expression) -> int:
-        """Store a scalar expression."""
-        return self.tables.expression(tree, self.slots.load)
-
-    def assigned(self, assign: Assign) -> int:
-        """Give the expression for a tag's new value; an integer that a real tag gets is real from then on."""
-        real = self.job.program.tags[assign.tag].type.element in (Element.F32, Element.F64)
-        return self.expression(Apply("f64", (assign.value,)) if real else assign.value)
-
-    def block(self, number: int) -> None:
-        """Write the statements of a block that concern this rank."""
-        self.drop(self.live.drops_at_entry(number, self.key))
+    def _block(self, number: int, position: Position) -> None:
+        """Lower the statements of a block that concern this rank."""
+        self._drop(self.live.drops_at_entry(number, self.key), position)
         steps = [step for step in self.walk.blocks[number].steps if self._concerns(step)]
-        if self.spreading is not None:
-            self.spreading.block(steps)
-            return
-        for step in steps:
-            self.statement(step)
+        for item in steps if position.spread is None else split_into_runs(self.context, steps):
+            if isinstance(item, Run):
+                self._spread(item, position)
+            else:
+                self._statement(item, position)
 
     def _concerns(self, step: int) -> bool:
         """Whether this rank executes some of a statement, or gets something where it ends."""
         handed = self.live.exits.get(step, ())
         return self.live.participates(self.key, step) or any(self.key in e.readers for e in handed)
 
-    def statement(self, step: int) -> None:
-        """Write one statement, and what is handed over where it ends."""
-        self.place = self.walk.steps[step].statement.span
+    def _statement(self, step: int, position: Position) -> None:
+        """Lower one statement, and what is handed over where it ends."""
+        self.builder.span = self.walk.steps[step].statement.span
         if self.live.participates(self.key, step):
-            self._inner(step)
+            self._inner(step, position)
         for handed in self.live.exits.get(step, ()):
-            self.place = self.walk.steps[step].statement.span
-            self.calls.at_exit(handed)
+            self.builder.span = self.walk.steps[step].statement.span
+            self.builder.append(self.calls.at_exit(handed, position))
 
-    def _inner(self, step: int) -> None:
+    def _inner(self, step: int, position: Position) -> None:
         match self.walk.steps[step].statement:
             case CallSite() as site:
-                self.calls.lower(site)
+                self._call(site, position)
             case Assign() as assign:
-                self.emit(Operation.ASSIGN, self.slots.of(assign.tag), self.assigned(assign))
-                self.drop(self.live.last_uses(step, self.key) - {assign.tag})
-            case Swap() as swap:
-                for left, right in zip([*self.each(swap.left)], [*self.each(swap.right)], strict=True):
-                    self.emit(Operation.SWAP, left, right)
+                self.builder.append([Assignment(assign.tag, position.partition, self._assigned(assign))])
+                self._drop(self.live.last_uses(step, self.key) - {assign.tag}, position)
+            case Swap(left, right):
+                lanes = position.lanes(self.context.tag_type(left))
+                self.builder.append(Exchange(left, right, lane) for lane in lanes)
             case If() as branch:
-                self.branch(step, branch)
+                self._branch(step, branch, position)
             case While() as loop:
-                self.while_loop(step, loop)
+                self._while(step, loop, position)
             case For() as loop:
-                self.for_loop(step, loop) if loop.inflight is None else self.fork(step, loop)
+                self._for(step, loop, position) if loop.inflight is None else self._fork(step, loop, position)
             case Parallel() as parallel:
-                self.parallel(step, parallel)
+                self._parallel(step, parallel)
 
-    def parallel(self, step: int, parallel: Parallel) -> None:
-        """Write a region: in line, or spread over the partitions of this rank."""
-        body = self.walk.steps[step].blocks[0]
-        if self.processor is None or self.job.is_plain(parallel.partition):
-            with self.here.at(self.processor):
-                self.block(body)
-            return
-        self.spreading = Spreading(self, parallel.partition)
-        self.block(body)
-        self.spreading = None
+    def _call(self, site: CallSite, position: Position) -> None:
+        """Lower a call site; errors say where it is."""
+        try:
+            self.builder.append(self.calls.lower(site, position))
+        except (ProgramError, ModuleError) as error:
+            place = str(site.span)
+            error.message = error.message if error.message.startswith(place) else f"{place}: {error.message}"
+            raise
 
-    def branch(self, step: int, branch: If) -> None:
-        """Write an `if`."""
+    def _assigned(self, assign: Assign) -> Expression:
+        """Give a tag's new value; an integer that a real tag gets is real from then on."""
+        real = self.context.tag_type(assign.tag).element in (Element.F32, Element.F64)
+        return Apply("f64", (assign.value,)) if real else assign.value
+
+    def _parallel(self, step: int, parallel: Parallel) -> None:
+        """Lower a region: in line, or spread over the partitions of this rank."""
+        in_line = self.processor is None or self.job.is_plain(parallel.partition)
+        position = self.position.at(self.processor) if in_line else self.position.over(parallel.partition)
+        self._block(self.walk.steps[step].blocks[0], position)
+
+    def _spread(self, run: Run, position: Position) -> None:
+        """Lower a run of calls as fibers, one for each partition of this rank."""
+        sites = sites_of(self.context, run)
+        for site in sites:
+            refuse_shared_outputs(self.context, site, str(position.spread))
+        spread, jump = self.builder.emit(Operation.SPREAD), self.builder.emit(Operation.JUMP)
+        fibers = [self._fiber(run, position, number) for number in position.partitions]
+        for combination in lower_combinations(self.context, run, position):
+            fibers.append(FiberRow(len(self.builder.code), combination.partition, NO_LOAD))
+            self.builder.append(combination.lowered)
+            self.builder.emit(Operation.END)
+        self.builder.set_operands(spread, *self.tables.extend(FiberRow, fibers))
+        self.builder.set_target(jump)
+        # Not before: a call may read what it reduces into.
+        for site in sites:
+            self.builder.append(self.calls.expect_shared(site))
+        for tags in released_by(self.context, run):
+            self._drop(tags, position)
+
+    def _fiber(self, run: Run, position: Position, partition: int) -> FiberRow:
+        """Lower one partition's way through a run."""
+        start = len(self.builder.code)
+        for step in run.steps:
+            self._statement(step, position.at(partition, fiber=True))
+        self.builder.emit(Operation.END)
+        return FiberRow(start, partition, self.job.load_of(str(position.spread), partition))
+
+    def _branch(self, step: int, branch: If, position: Position) -> None:
+        """Lower an `if`."""
         then, otherwise = self.walk.steps[step].blocks
-        skip = self.emit(Operation.JUMP_UNLESS, 0, self.expression(branch.condition))
-        self.drop(self.live.drops_at_header(step, self.key))
-        self.block(then)
-        end = self.emit(Operation.JUMP)
-        skip[1] = len(self.code)
-        self.drop(self.live.drops_at_header(step, self.key))
-        self.block(otherwise)
-        end[1] = len(self.code)
+        skip = self._jump_unless(branch.condition, position)
+        self._drop(self.live.drops_at_header(step, self.key), position)
+        self._block(then, position)
+        end = self.builder.emit(Operation.JUMP)
+        self.builder.set_target(skip)
+        self._drop(self.live.drops_at_header(step, self.key), position)
+        self._block(otherwise, position)
+        self.builder.set_target(end)
 
-    def while_loop(self, step: int, loop: While) -> None:
-        """Write a `while`, which counts its rounds."""
+    def _jump_unless(self, condition: Expression, position: Position) -> int:
+        """Append a jump that is taken unless a condition holds; its target is set later."""
+        value = self.builder.expression(condition, position.partition)
+        return self.builder.emit(Operation.JUMP_UNLESS, 0, value)
+
+    def _assign(self, tag: str, value: Expression, position: Position) -> None:
+        self.builder.append([Assignment(tag, position.partition, value)])
+
+    def _while(self, step: int, loop: While, position: Position) -> None:
+        """Lower a `while`, which counts its rounds."""
         rounds, limit = f"%rounds{step}", f"%limit{step}"
-        self.emit(Operation.ASSIGN, self.slots.of(rounds), self.tables.constant(0))
-        self.emit(Operation.ASSIGN, self.slots.of(limit), self.expression(loop.limit))
+        self.builder.append([Assignment(rounds, position.partition, Number(0), folded=True)])
+        self._assign(limit, loop.limit, position)
         within = Binary("<", Name(rounds), Name(limit))
-        self.repeat(step, Binary("and", loop.condition, within), rounds)
+        self._repeat(step, Binary("and", loop.condition, within), rounds, position)
 
-    def for_loop(self, step: int, loop: For) -> None:
-        """Count in a slot of our own: the body may be done with the loop's counter before its end."""
+    def _for(self, step: int, loop: For, position: Position) -> None:
+        """Lower a `for`; it counts in a hidden slot: the body may release the loop's counter early."""
         count, upper = f"%count{step}", f"%upper{step}"
-        self.emit(Operation.ASSIGN, self.slots.of(count), self.expression(loop.lower))
-        self.emit(Operation.ASSIGN, self.slots.of(upper), self.expression(loop.upper))
-        self.repeat(step, Binary("<", Name(count), Name(upper)), count, loop.counter)
+        self._assign(count, loop.lower, position)
+        self._assign(upper, loop.upper, position)
+        self._repeat(step, Binary("<", Name(count), Name(upper)), count, position, loop.counter)
 
-    def repeat(self, step: int, condition: Expression, count: str, counter: str | None = None) -> None:
-        """Emit a loop that goes on while the condition holds; the body sees its count as `counter`."""
-        self.drop(self.live.drops_at_header(step, self.key))
-        head = len(self.code)
-        self.pause(step)
-        leave = self.emit(Operation.JUMP_UNLESS, 0, self.expression(condition))
+    def _repeat(
+        self, step: int, condition: Expression, count: str, position: Position, counter: str | None = None
+    ) -> None:
+        """Lower a loop that goes on while the condition holds; the body sees its count as `counter`."""
+        self._drop(self.live.drops_at_header(step, self.key), position)
+        head = len(self.builder.code)
+        self._pause(step)
+        leave = self._jump_unless(condition, position)
         if counter is not None:
-            self.emit(Operation.ASSIGN, self.slots.of(counter), self.expression(Name(count)))
-        self.block(self.walk.steps[step].blocks[0])
-        self.emit(
-            Operation.ASSIGN, self.slots.of(count), self.expression(Binary("+", Name(count), Number(1)))
-        )
-        self.emit(Operation.JUMP, head)
-        leave[1] = len(self.code)
-        self.drop(self.live.drops_at_exit(step, self.key))
+            self._assign(counter, Name(count), position)
+        self._block(self.walk.steps[step].blocks[0], position)
+        self._assign(count, Binary("+", Name(count), Number(1)), position)
+        self.builder.emit(Operation.JUMP, head)
+        self.builder.set_target(leave)
+        self._drop(self.live.drops_at_exit(step, self.key), position)
 
-    def pause(self, step: int) -> None:
-        """Emit a pause if this is a loop of the program itself, which all ranks follow then."""
+    def _pause(self, step: int) -> None:
+        """Append a pause if this is a loop of the program itself, which all ranks follow then."""
         if self.job.pauses and is_own(self.walk, step):
-            self.emit(Operation.PAUSE, step, is_entry(self.walk, step))
+            self.builder.emit(Operation.PAUSE, step, is_entry(self.walk, step))
 
-    def fork(self, step: int, loop: For) -> None:
-        """Emit an inflight loop: its body is code of its own, run by a context for each iteration."""
+    def _fork(self, step: int, loop: For, position: Position) -> None:
+        """Lower an `inflight` loop: its body is code of its own, run by a context for each iteration."""
         assert loop.inflight is not None
-        bounds = [self.expression(tree) for tree in (loop.lower, loop.upper, loop.inflight)]
-        self.pause(step)
-        body = len(self.code) + 2
-        row = (
-            self.loops[step],
-            self.slots.of(loop.counter),
-            *bounds,
-            body,
-            self._nested(step),
+        trees = (loop.lower, loop.upper, loop.inflight)
+        bounds = [self.builder.expression(tree, position.partition) for tree in trees]
+        self._pause(step)
+        counter, body = self.slots.of(loop.counter, position.partition), len(self.builder.code) + 2
+        row = LoopRow(self.loops[step], counter, *bounds, body, self._is_nested(step))
+        self.builder.emit(Operation.FORK, self.tables.add(row))
+        skip = self.builder.emit(Operation.JUMP)
+        self._block(self.walk.steps[step].blocks[0], position)
+        self.builder.emit(Operation.END)
+        self.builder.set_target(skip)
+        self._drop(
+            self.live.drops_at_header(step, self.key) | self.live.drops_at_exit(step, self.key), position
         )
-        self.emit(Operation.FORK, self.tables.add("loops", *row))
-        skip = self.emit(Operation.JUMP)
-        self.block(self.walk.steps[step].blocks[0])
-        self.emit(Operation.END)
-        skip[1] = len(self.code)
-        self.drop(self.live.drops_at_header(step, self.key) | self.live.drops_at_exit(step, self.key))
 
     def _count(self, step: int) -> None:
-        """Note how this rank and the others know how far they are in an inflight loop."""
-        runs = self.live.participates(self.key, step) and not self._nested(step)
-        found = self.job.counting(step, self.rank) if runs else Counting()
+        """Add how this rank and the others know how far they are in an `inflight` loop."""
+        runs = self.live.participates(self.key, step) and not self._is_nested(step)
+        found = self.job.counting(step, self.rank) if runs else IterationCompletion()
         lists = (found.watched, found.counted, found.told, found.relayed)
         first = len(self.tables.participants)
         self.tables.participants.extend(chain(*lists))
-        self.tables.add("countings", first, *map(len, lists), found.speaker, found.top)
+        self.tables.add(CountingRow(first, *map(len, lists), found.speaker, found.top))
 
-    def _nested(self, step: int) -> bool:
+    def _is_nested(self, step: int) -> bool:
         return any(around in self.loops for around in self.walk.ancestors(step))

@@ -16,7 +16,7 @@ _EXTENT = "%extent"
 _ANEW = frozenset({"scatter", "redistribute", "transpose", "zero", "gather", "replicate"})
 
 
-def loose_tags(statements: Iterable[object], uneven: Callable[[str], bool]) -> frozenset[str]:
+def ragged_tags(statements: Iterable[object], uneven: Callable[[str], bool]) -> frozenset[str]:
     """Find the tags that may hold pieces of other sizes.
 
     Parameters
@@ -26,28 +26,28 @@ def loose_tags(statements: Iterable[object], uneven: Callable[[str], bool]) -> f
     uneven : callable
         Whether a tag's pieces differ in size.
     """
-    steps, loose, before = list(statements), set[str](), -1
-    while len(loose) > before:
-        before = len(loose)
+    steps, ragged, before = list(statements), set[str](), -1
+    while len(ragged) > before:
+        before = len(ragged)
         for statement in steps:
-            loose |= _made_loose(statement, loose, uneven)
-    return frozenset(loose)
+            ragged |= _made_ragged(statement, ragged, uneven)
+    return frozenset(ragged)
 
 
-def _made_loose(statement: object, loose: set[str], uneven: Callable[[str], bool]) -> set[str]:
+def _made_ragged(statement: object, ragged: set[str], uneven: Callable[[str], bool]) -> set[str]:
     match statement:
-        case Swap(left, right) if {left, right} & loose:
+        case Swap(left, right) if {left, right} & ragged:
             return {left, right}
         case CallSite():
-            return _from_call(statement, loose, uneven)
+            return _from_call(statement, ragged, uneven)
     return set()
 
 
-def _from_call(site: CallSite, loose: set[str], uneven: Callable[[str], bool]) -> set[str]:
+def _from_call(site: CallSite, ragged: set[str], uneven: Callable[[str], bool]) -> set[str]:
     tags = {argument.tag for argument in site.inputs if argument.tag}
     name = site.module.name if site.module.language == "std" else ""
     begins = name == "shift" and any(uneven(tag) for tag in tags)
-    if name in _ANEW or not (begins or tags & loose):
+    if name in _ANEW or not (begins or tags & ragged):
         return set()
     return {output.tag for output in site.outputs if _is_piece(output.type)}
 

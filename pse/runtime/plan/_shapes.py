@@ -22,15 +22,15 @@ from pse.language.types import (
 from pse.runtime.distribution import _distributions as distributions
 from pse.runtime.distribution._strided_copies import Piece, extents, shares
 from pse.runtime.plan._job import Job
-from pse.runtime.plan._position import Here
-from pse.runtime.plan._ragged_tags import extent_name, loose_tags
+from pse.runtime.plan._position import Position
+from pse.runtime.plan._ragged_tags import extent_name, ragged_tags
 
 
 class Shapes:
-    """Shapes where a rank is."""
+    """Pieces and shapes of a job's arrays, and what they are at a position."""
 
-    def __init__(self, job: Job, here: Here) -> None:
-        self.job, self.here = job, here
+    def __init__(self, job: Job) -> None:
+        self.job = job
         self._pieces: dict[Type, Sequence[Piece]] = {}
         self._sources: dict[tuple[Type, Type, tuple[int, ...] | None], Sequence[Sequence[int]]] = {}
 
@@ -99,57 +99,61 @@ class Shapes:
             ]
         return self._sources[key]
 
-    def mine(self, array: Type) -> Piece:
+    def mine(self, array: Type, position: Position) -> Piece:
         """Give what the partition at hand holds."""
-        return self.piece(array, self.here.partition or 0)
+        return self.piece(array, position.partition or 0)
 
     @cached_property
-    def loose(self) -> frozenset[str]:
+    def ragged(self) -> frozenset[str]:
         """Tags that may hold pieces of other partitions' sizes."""
         statements = (step.statement for step in self.job.liveness.walk.steps)
-        return loose_tags(statements, self._is_uneven)
+        return ragged_tags(statements, self._is_uneven)
 
     def _is_uneven(self, tag: str) -> bool:
         array = self.job.program.tags[tag].type
         return len({extents(piece) for piece in self.pieces(array)}) > 1
 
-    def local(self, array: Type, tag: str | None = None) -> tuple[Expression, ...]:
+    def local(self, array: Type, position: Position, tag: str | None = None) -> tuple[Expression, ...]:
         """Give the shape of what this rank holds of an array (of what a tag holds, which may be shifted)."""
-        if not self.here.is_apart(array):
+        if not position.is_apart(array):
             return array.shape or ()
-        shape: list[Expression] = [Number(extent) for extent in extents(self.mine(array))]
-        for axis in array.distribution.axes if tag in self.loose else ():
+        shape: list[Expression] = [Number(extent) for extent in extents(self.mine(array, position))]
+        for axis in array.distribution.axes if tag in self.ragged else ():
             shape[axis] = Name(extent_name(str(tag), axis))
         return tuple(shape)
 
-    def made(self, site: CallSite, output: Output) -> tuple[Expression, ...]:
+    def made(self, site: CallSite, output: Output, position: Position) -> tuple[Expression, ...]:
         """Give the shape of an array that a call makes: as long as what it is made from."""
-        if output.tag not in self.loose or not self.here.is_apart(output.type):
-            return self.local(output.type)
+        if output.tag not in self.ragged or not position.is_apart(output.type):
+            return self.local(output.type, position)
         if site.module.language == "std":
             sources = [a.tag for a in site.inputs if a.tag]
-            return self.local(output.type, sources[0] if sources else None)
-        return self.needed(site, output.parameter) or self.local(output.type)
+            return self.local(output.type, position, sources[0] if sources else None)
+        return self.needed(site, output.parameter, position) or self.local(output.type, position)
 
-    def needed(self, site: CallSite, parameter: Parameter) -> tuple[Expression, ...] | None:
+    def needed(
+        self, site: CallSite, parameter: Parameter, position: Position
+    ) -> tuple[Expression, ...] | None:
         """Give the shape that a directive asks of a parameter, in this call; None if it takes any."""
         if parameter.type.shape is None:
             return None
         values: dict[str, Expression] = {a.parameter.name: a.value for a in site.inputs}
-        values |= self.dimensions(site)
+        values |= self.dimensions(site, position)
         return tuple(
             substitute(extent, lambda name: values.get(name.id, name)) for extent in parameter.type.shape
         )
 
-    def takes_loose(self, site: CallSite) -> bool:
+    def takes_ragged(self, site: CallSite) -> bool:
         """Whether a call reads a tag that may hold a piece of another size."""
-        return any(argument.tag in self.loose for argument in site.inputs if argument.tag)
+        return any(argument.tag in self.ragged for argument in site.inputs if argument.tag)
 
-    def dimensions(self, site: CallSite) -> dict[str, Expression]:
+    def dimensions(self, site: CallSite, position: Position) -> dict[str, Expression]:
         """Give the dimension names of a call's signature, local ones where an axis is distributed."""
         found: dict[str, Expression] = {}
         for parameter, array, tag in self._arrays(site):
-            for pattern, extent in zip(parameter.type.shape or (), self.local(array, tag), strict=False):
+            for pattern, extent in zip(
+                parameter.type.shape or (), self.local(array, position, tag), strict=False
+            ):
                 for name in names_in(pattern):
                     solution = solve(pattern, name, extent)
                     if solution is not None:

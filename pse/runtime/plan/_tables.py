@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import ctypes
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from pse._abi.elements import ELEMENT_CODES, Element
-from pse.language.types import Apply, Binary, Expression, Name, Number, Unary
+from pse._abi.elements import Element
 from pse.runtime._sequencer import Plan
-from pse.runtime.distribution._strided_copies import MAX_DIMS, Move, strides
+from pse.runtime.distribution._strided_copies import MAX_DIMS
+from pse.runtime.plan._rows import TABLES, Row
 
 _LAYOUT = np.dtype(
     [("dtype", "u1"), ("ndim", "u1"), ("reserved", "u2"), ("itemsize", "u4"),
@@ -92,121 +92,40 @@ class CallKind(enum.IntEnum):
 NO_LOAD = 0xFFFFFFFF
 """Where a fiber's CPU time is counted that belongs to no partition."""
 
-_INTEGER, _REAL, _SLOT, EXTENT = range(4)
-_UNARY = {"-": 4, "not": 5}
-_BINARY = {
-    "+": 6, "-": 7, "*": 8, "/": 9, "%": 10, "**": 11, "<": 12, "<=": 13, ">": 14, ">=": 15, "==": 16,
-    "!=": 17,
-    "and": 18, "or": 19,
-}  # fmt: skip
-_FUNCTIONS = {
-    "min": 20, "max": 21, "abs": 22, "sqrt": 23, "floor": 24, "ceil": 25, "log2": 26, "i64": 27, "f64": 28,
-}  # fmt: skip
-
-
-_SKIPS = {"and": 29, "or": 30}
-
 
 class Tables:
-    """A plan under construction: rows by table; each `add_…` returns the new row's index."""
+    """A plan under construction: rows by table, and lists of numbers."""
 
     def __init__(self) -> None:
-        self.rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in DTYPES}
+        self.rows: dict[type, list[Any]] = {kind: [] for kind in TABLES}
         self.releases: list[int] = []
         self.participants: list[int] = []
         self.forwards: dict[int, list[int]] = {}
         self.credits: dict[int, list[int]] = {}
         self.owners: list[int] = []
-        self.regions: dict[str, int] = {}  # row of every set of partitions
         self._texts: list[Any] = []
-        self._constants: dict[int | float, int] = {}
 
-    def add(self, table: str, *row: Any) -> int:
-        """Append a row as it is."""
-        self.rows[table].append(row)
-        return len(self.rows[table]) - 1
+    def add(self, row: Row) -> int:
+        """Append a row; gives its index in its table."""
+        rows = self.rows[type(row)]
+        rows.append(row)
+        return len(rows) - 1
 
-    def text(self, words: str) -> int:
-        """Keep a string for the life of the plan; returns its address."""
-        buffer = ctypes.create_string_buffer(words.encode())
+    def extend(self, kind: type, rows: Iterable[Row]) -> tuple[int, int]:
+        """Append rows of one type; gives the index of the first, and their number."""
+        table = self.rows[kind]
+        first = len(table)
+        table.extend(rows)
+        return first, len(table) - first
+
+    def text(self, text: str) -> int:
+        """Keep a string for the life of the plan; gives its address."""
+        buffer = ctypes.create_string_buffer(text.encode())
         self._texts.append(buffer)
         return ctypes.addressof(buffer)
 
-    def constant(self, value: int | float) -> int:
-        """Give the expression that is a constant."""
-        key = value if isinstance(value, int) else float(value)
-        if isinstance(value, float) or key not in self._constants:
-            index = self.expression(Number(value), lambda name: (_INTEGER, 0, 0))
-            if isinstance(value, float):
-                return index
-            self._constants[key] = index
-        return self._constants[key]
-
-    def expression(self, tree: Expression, load: Callable[[str], tuple[int, int, int | float]]) -> int:
-        """Store an expression; `load` gives (term kind, slot, constant) for a name."""
-        first = len(self.rows["terms"])
-        self._terms(tree, load)
-        return self.add("expressions", first, len(self.rows["terms"]) - first)
-
-    def _terms(self, tree: Expression, load: Callable[[str], tuple[int, int, int | float]]) -> None:
-        match tree:
-            case Number():
-                self._number(tree.value)
-            case Name():
-                kind, slot, value = load(tree.id)
-                if kind == _SLOT:
-                    self.add("terms", _SLOT, slot, 0, 0, 0)
-                elif kind == EXTENT:
-                    self.add("terms", EXTENT, slot, int(value), 0, 0)
-                else:
-                    self._number(value)
-            case Unary():
-                self._terms(tree.operand, load)
-                self.add("terms", _UNARY[tree.operator], 0, 0, 0, 0)
-            case Binary():
-                self._binary(tree, load)
-            case Apply():
-                self._apply(tree, load)
-            case _:
-                raise TypeError(f"no scalar expression: {tree}")
-
-    def _binary(self, tree: Binary, load: Callable[[str], tuple[int, int, int | float]]) -> None:
-        """Left, right, operator; before what `and` or `or` may leave out, a term that says how much it is."""
-        self._terms(tree.left, load)
-        skip = len(self.rows["terms"])
-        if tree.operator in _SKIPS:
-            self.add("terms", _SKIPS[tree.operator], 0, 0, 0, 0)
-        self._terms(tree.right, load)
-        last = self.add("terms", _BINARY[tree.operator], 0, 0, 0, 0)
-        if tree.operator in _SKIPS:
-            self.rows["terms"][skip] = (_SKIPS[tree.operator], last - skip, 0, 0, 0)
-
-    def _apply(self, tree: Apply, load: Callable[[str], tuple[int, int, int | float]]) -> None:
-        for place, argument in enumerate(tree.arguments):
-            self._terms(argument, load)
-            if len(tree.arguments) == 1 or place > 0:
-                self.add("terms", _FUNCTIONS[tree.function], 0, 0, 0, 0)
-
-    def _number(self, value: int | float) -> None:
-        if isinstance(value, float):
-            self.add("terms", _REAL, 0, 0, 0, np.float64(value).view(np.int64))
-        else:
-            self.add("terms", _INTEGER, 0, 0, 0, int(value))
-
-    def part(self, moves: Sequence[Move], element: Element, shape: Sequence[int]) -> int:
-        """Store what one buffer gives to another; the shape is that of the array which travels."""
-        size, first = itemsize(element), len(self.rows["moves"])
-        for move in moves:
-            dims = (_padded(move.shape), _padded(move.source_strides), _padded(move.target_strides))
-            self.add("moves", move.source, move.target, len(move.shape), size, *dims)
-        layout = (
-            ELEMENT_CODES[element], len(shape), 0, size, _padded(shape), _padded(strides(shape, size))
-        )  # fmt: skip
-        moved = size * sum(move.elements for move in moves)
-        return self.add("parts", first, len(moves), moved, layout)
-
     def release(self, slots: Sequence[int]) -> tuple[int, int]:
-        """Store the slots that a call gives up; returns (first, count)."""
+        """Append the slots that a call gives up; gives the index of the first, and their number."""
         first = len(self.releases)
         self.releases.extend(slots)
         return first, len(slots)
@@ -219,8 +138,10 @@ class Tables:
         remote: Sequence[bool],
         ensemble: Sequence[int] = (),
     ) -> Plan:
-        """Freeze the tables into a plan that the sequencer runs."""
-        tables: dict[str, Any] = {name: _array(rows, DTYPES[name]) for name, rows in self.rows.items()}
+        """Freeze the tables into a plan that the engine runs."""
+        tables: dict[str, Any] = {
+            name: _array(self.rows[kind], DTYPES[name]) for kind, name in TABLES.items()
+        }
         tables["releases"] = _array(self.releases, np.dtype("i4"))
         tables["participants"] = _array(self.participants, np.dtype("u4"))
         tables["owners"] = _array(self.owners, np.dtype("u4"))
@@ -240,7 +161,8 @@ def _array(rows: Sequence[Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     return np.array(rows, dtype=dtype) if rows else np.empty(0, dtype=dtype)
 
 
-def _padded(values: Sequence[int]) -> tuple[int, ...]:
+def padded(values: Sequence[int]) -> tuple[int, ...]:
+    """Fill up one number per axis to the largest number of axes."""
     return (*values, *(0,) * (MAX_DIMS - len(values)))
 
 

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 from mpi4py import MPI
 
-from pse.runtime.distribution._trees import Web
+from pse.runtime.distribution._trees import NodeTree
 from pse.runtime.supervise._backoff import Backoff
 from pse.trace import EventType, Recorder, clock
 
@@ -38,7 +38,7 @@ def record_clock(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) 
     recorder : Recorder
         Gets a CLOCK_SYNC on the first rank of each node but the first.
     """
-    web = Web.over(range(comm.Get_size()), nodes)
+    web = NodeTree.over(range(comm.Get_size()), nodes)
     web.ask_upwards(comm.Get_rank(), partial(_ask, comm, recorder), partial(_answer, comm))
 
 

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from mpi4py import MPI
 
-from pse.runtime.distribution._trees import Web
+from pse.runtime.distribution._trees import NodeTree
 from pse.runtime.transport._clocks import await_turn
 from pse.runtime.transport._resource_counters import LINK_RATE
 from pse.trace import EventType, Recorder, clock
@@ -39,7 +39,7 @@ def record_links(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) 
     recorder : Recorder
         Gets a sample of the counter `LINK_RATE`, bytes a second, on the first rank of each node but one.
     """
-    web = Web.over(range(comm.Get_size()), nodes)
+    web = NodeTree.over(range(comm.Get_size()), nodes)
     web.ask_upwards(comm.Get_rank(), partial(_measure, comm, recorder), partial(_give, comm))
 
 
