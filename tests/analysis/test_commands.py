@@ -26,9 +26,9 @@ def test_the_commands_print_text_and_json(pse, pipeline):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("why", "--rank", 9, "--at", 0), "has no events of rank 9; there are ranks 0, 1"),
+        (("why", "--rank", 9, "--at", 0), "has no events of rank 9; it has those of the ranks 0, 1"),
         (("why", "--rank", 0, "--at", "soon"), "'soon' is not a time"),
-        (("follow", "--tph", 3), "there is no TPH 3"),
+        (("follow", "--tph", 3), "the trace has no TPH 3"),
     ],
 )
 def test_the_commands_say_what_is_wrong(pse, pipeline, options, message):

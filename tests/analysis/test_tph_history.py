@@ -92,9 +92,9 @@ def test_a_part_of_a_life_can_be_told(pipeline):
 @pytest.mark.parametrize(
     ("which", "message", "help"),
     [
-        ("3", "there is no TPH 3", "65536 (k = 7)"), ("k=8", "there is no TPH of k=8", "65536 (k = 7)"),
-        ("i=7", "there is no TPH of i=7", "65536"), ("first", "'first': a TPH is named by", "65536"),
-        ("0", "there is no TPH 0", "65536"),
+        ("3", "the trace has no TPH 3", "65536 (k = 7)"), ("k=8", "the trace has no TPH with k=8", "65536 (k = 7)"),
+        ("i=7", "the trace has no TPH with i=7", "65536"), ("first", "'first' doesn't name a TPH", "65536"),
+        ("0", "the trace has no TPH 0", "65536"),
     ],
 )  # fmt: skip
 def test_what_tphs_there_are_is_said(pipeline, which, message, help):

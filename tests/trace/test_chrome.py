@@ -207,7 +207,7 @@ def test_ends_that_fit_to_nothing_are_told(tmp_path, pse):
         recorder.record(E.WAIT_END, a=pair(NONE, NONE), flags=1)
     done = pse("export", tmp_path / "trace", "--to", "chrome", "-o", tmp_path / "out.json")
     assert done.exit_code == 0
-    assert "warning: rank 0: 1 ends of calls or waits don't fit to their begins" in done.stderr
+    assert "warning: rank 0: 1 ends of calls or waits don't match their begins" in done.stderr
     assert json.loads((tmp_path / "out.json").read_text())
 
 
@@ -219,8 +219,8 @@ def test_an_output_that_is_there_is_left_alone(small_trace, tmp_path, pse, form)
     kept.write_text("precious")
     done = pse("export", small_trace, "--to", form, "-o", kept)
     assert done.exit_code == 2
-    assert "kept is there already" in done.stderr
-    assert "name another one with -o, or remove it first" in done.stderr
+    assert "kept already exists" in done.stderr
+    assert "name another path with -o, or remove this one first" in done.stderr
     assert kept.read_text() == "precious"
 
 
@@ -230,11 +230,11 @@ def test_what_selects_nothing_writes_nothing(small_trace, tmp_path, pse, form):
         pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
     done = pse("export", small_trace, "--to", form, "-o", tmp_path / "out", "--rank", "9")
     assert done.exit_code == 2
-    assert "there is no rank 9; there are 0, 1, 2" in done.stderr
+    assert "the trace has no rank 9; it has 0, 1, 2" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
 def test_a_directory_that_is_no_trace(tmp_path, pse):
     done = pse("export", tmp_path, "--to", "chrome", "-o", tmp_path / "out.json")
     assert done.exit_code == 2
-    assert "holds no trace" in done.stderr
+    assert "is not a trace" in done.stderr

@@ -104,7 +104,7 @@ def test_a_clock_that_ran_backwards_is_told_and_the_rest_is_shown(tmp_path):
 
 def test_a_rank_beyond_all_ranks_is_refused(tmp_path):
     trace.Recorder(tmp_path, 2**32 - 2).close()
-    with pytest.raises(trace.TraceError, match="ranks below 4,194,304 are expected"):
+    with pytest.raises(trace.TraceError, match="the rank must be below 4,194,304"):
         trace.open(tmp_path)
 
 

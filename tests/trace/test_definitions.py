@@ -33,9 +33,9 @@ def test_a_directory_that_is_not_there(tmp_path):
 
 
 UNSOUND = [
-    ({"text_sha256": "abc"}, "text_sha256 has 64 hexadecimal digits, not 'abc'"),
-    ({"started": "yesterday"}, "started is an ISO 8601 time with its offset from UTC, not 'yesterday'"),
-    ({"started": "2025-01-31T12:00:00"}, "started is an ISO 8601 time with its offset"),
+    ({"text_sha256": "abc"}, "text_sha256 must have 64 hexadecimal digits, not 'abc'"),
+    ({"started": "yesterday"}, "started must be an ISO 8601 time with its offset from UTC, not 'yesterday'"),
+    ({"started": "2025-01-31T12:00:00"}, "started must be an ISO 8601 time with its offset"),
     ({"program": 5}, "Definitions.program: expected str, not 5"),
     ({"parameters": {"z": 1j}}, r"Definitions.parameters: expected .*, not \{'z': 1j\}"),
     ({"sites": [1]}, r"Definitions.sites: expected tuple\[pse"),
@@ -45,7 +45,7 @@ UNSOUND = [
     ({"loops": (trace.LoopDefinition(-1, "k", ""),)}, "loop -1: numbers are from 0"),
     (
         {"ranks": (trace.RankDefinition(1, "root", "t", None, "h"),)},
-        r"ranks are listed in order from 0, not \[1\]",
+        r"ranks must be listed in order from 0, not \[1\]",
     ),
 ]
 
@@ -57,18 +57,18 @@ def test_what_is_not_sound_is_refused(change, message):
 
 
 def test_a_region_is_root_or_parallel():
-    with pytest.raises(trace.TraceError, match="rank 4: the region is root or parallel, not 'side'"):
+    with pytest.raises(trace.TraceError, match="rank 4: the region must be root or parallel, not 'side'"):
         trace.RankDefinition(4, "side", "thread_A", None, "host")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"color": "red"}, "definitions: unknown or missing: color"),
+        ({"color": "red"}, "definitions: unknown: color"),
         ({"sites": [5]}, r"definitions.sites\[0\]: expected an object, found 5"),
         (
             {"ranks": [{"rank": 0}]},
-            r"definitions.ranks\[0\]: unknown or missing: host, processor, region, thread",
+            r"definitions.ranks\[0\]: missing: host, processor, region, thread",
         ),
         ({"sites": "none"}, "Definitions.sites: expected"),
     ],

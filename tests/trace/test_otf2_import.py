@@ -406,7 +406,7 @@ def archive(tmp_path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda path: path.write_text("hello\n"), r"traces\.otf2 is no anchor file of an OTF2 archive"),
+        (lambda path: path.write_text("hello\n"), r"traces\.otf2 is not the anchor file of an OTF2 archive"),
         (lambda path: path.write_bytes(b""), r"traces\.otf2 is empty"),
         (lambda path: path.unlink(), r"traces\.otf2: there is no such file"),
         (lambda path: path.with_suffix(".def").unlink(), r"traces\.def is missing"),
@@ -489,6 +489,6 @@ def test_an_output_that_is_there_is_left_alone(archive, tmp_path):
     kept = tmp_path / "trace"
     kept.mkdir()
     (kept / "mine").write_text("precious")
-    with pytest.raises(trace.TraceError, match="trace is there already and not empty"):
+    with pytest.raises(trace.TraceError, match="trace already exists and is not empty"):
         import_otf2(archive / "traces.otf2", kept)
     assert [path.name for path in kept.iterdir()] == ["mine"]

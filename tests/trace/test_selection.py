@@ -30,13 +30,13 @@ def test_words_become_a_selection():
     [
         ({"processor": ["x"]}, "processor 'x': expected a number or a range like 0-3, or root"),
         ({"rank": ["-1"]}, "rank '-1': expected a number or a range like 0-3$"),
-        ({"rank": ["3-1"]}, "rank '3-1': a range goes up"),
-        ({"tph": ["0-99999999999"]}, "a range goes up, by less than 1,000,000"),
+        ({"rank": ["3-1"]}, "rank '3-1': a range must go up"),
+        ({"tph": ["0-99999999999"]}, "a range must go up, and by less than 1,000,000"),
         ({"rank": ["²"]}, "expected a number"),
-        ({"rank": [" ,"]}, "what is selected has a name or a number"),
-        ({"tph": ["99999999999999999999"]}, "numbers have at most 64 bits"),
+        ({"rank": [" ,"]}, "an empty name was selected; give a name or a number"),
+        ({"tph": ["99999999999999999999"]}, "a number has at most 64 bits"),
         ({"tph": ["k=x"]}, "TPH k = 'x': expected a number or a range like 0-3"),
-        ({"begin": 2, "end": 1}, r"the window of time ends \(1 s\) before it begins \(2 s\)"),
+        ({"begin": 2, "end": 1}, r"the time window ends at 1 s, before it begins at 2 s"),
         ({"end": float("nan")}, "not at nan"),
     ],
 )
@@ -62,14 +62,17 @@ def test_ranks_that_are_left(read, words, ranks):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"rank": ["7"]}, "there is no rank 7; there are 0, 1, 2"),
-        ({"processor": ["5"]}, "there is no processor 5; there are root, 0, 1"),
-        ({"thread": ["B,Z"]}, "there is no thread thread_Z; there are thread_A, thread_B"),
-        ({"module": ["fft"]}, "there is no module fft; there are fft.rows, load_frame, rows"),
-        ({"tph": ["9"]}, "there is no TPH 9"),
-        ({"tph": ["k=9"]}, "there is no TPH of k=9"),
-        ({"rank": ["0"], "thread": ["B"]}, "no rank is selected by all of it; there are 0, 1, 2"),
-        ({"begin": 1.0}, "nothing happened in that window of time: the run is from 0 to 1e-06 s"),
+        ({"rank": ["7"]}, "the trace has no rank 7; it has 0, 1, 2"),
+        ({"processor": ["5"]}, "the trace has no processor 5; it has root, 0, 1"),
+        ({"thread": ["B,Z"]}, "the trace has no thread thread_Z; it has thread_A, thread_B"),
+        ({"module": ["fft"]}, "the trace has no module fft; it has fft.rows, load_frame, rows"),
+        ({"tph": ["9"]}, "the trace has no TPH 9"),
+        ({"tph": ["k=9"]}, "the trace has no TPH with k=9"),
+        (
+            {"rank": ["0"], "thread": ["B"]},
+            "no rank matches all that is selected; the trace has the ranks 0, 1, 2",
+        ),
+        ({"begin": 1.0}, "the time window lies outside of the run, which lasts from 0 to 1e-06 s"),
     ],
 )
 def test_a_selection_that_leaves_nothing_says_what_there_is(read, words, message):
@@ -81,7 +84,7 @@ def test_without_definitions_only_ranks_can_be_selected(small_trace):
     (small_trace / "definitions.json").unlink()
     read = trace.open(small_trace)
     assert Selection.parse(rank=["1"]).ranks_of(read) == (1,)
-    with pytest.raises(trace.TraceError, match="the trace has no definitions, so no thread can be selected"):
+    with pytest.raises(trace.TraceError, match="the trace has no definitions, so a thread can't be selected"):
         Selection.parse(thread=["B"]).check(read)
 
 

@@ -190,9 +190,9 @@ def test_the_command_takes_a_selection(pse, small_trace):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--thread", "Z"], "error: there is no thread thread_Z; there are thread_A, thread_B\n"),
+        (["--thread", "Z"], "error: the trace has no thread thread_Z; it has thread_A, thread_B\n"),
         (["--rank", "x"], "error: rank 'x': expected a number or a range like 0-3\n"),
-        (["--from", "5"], "error: nothing happened in that window of time: the run is from 0 to 1e-06 s\n"),
+        (["--from", "5"], "error: the time window lies outside of the run, which lasts from 0 to 1e-06 s\n"),
     ],
 )
 def test_the_command_says_what_there_is_to_select(pse, small_trace, words, message):

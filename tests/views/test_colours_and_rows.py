@@ -70,7 +70,7 @@ def test_rows_of_a_selection(small_trace):
     assert [row.label for row in views.rows(small_trace, Selection(threads=frozenset({"thread_C"})))] == [
         "p0 · thread_C"
     ]
-    with pytest.raises(TraceError, match="there is no rank 9"):
+    with pytest.raises(TraceError, match="the trace has no rank 9"):
         views.rows(small_trace, Selection(ranks=frozenset({9})))
 
 

@@ -98,9 +98,9 @@ def test_help_lists_views():
         (["-o", "no/where/run.png"], "there is no directory no/where"),
         (["-o", "folder.png"], "it is a directory"),
         (["--overlay", "lines", "-o", "run.png"], "'lines' is not one of"),
-        (["--tph", "99", "-o", "run.png"], "there is no TPH 99"),
-        (["--module", "nix", "-o", "run.png"], "there is no module nix"),
-        (["--from", "5", "-o", "run.png"], "nothing happened in that window of time: the run is from 0 to"),
+        (["--tph", "99", "-o", "run.png"], "the trace has no TPH 99"),
+        (["--module", "nix", "-o", "run.png"], "the trace has no module nix"),
+        (["--from", "5", "-o", "run.png"], "the time window lies outside of the run, which lasts from 0 to"),
         (["--module", "save", "--thread", "B", "-o", "run.png"], "no module call is left by this selection"),
         (["--view", "gantt", "-o", "run.html"], "a .html page has views and a size of its own"),
         (["--no-lines", "-o", "run.html"], "a .html page has views and a size of its own"),
@@ -119,7 +119,7 @@ def test_what_can_t_be_drawn(small_trace, tmp_path, monkeypatch, arguments, mess
 def test_no_trace(tmp_path):
     result = view(tmp_path / "nix", "-o", tmp_path / "run.png")
     assert result.exit_code == 2
-    assert "there is no such directory" in result.output
+    assert "there is no directory" in result.output
 
 
 def test_damaged_trace_is_drawn_with_warnings(small_trace, tmp_path):

@@ -38,8 +38,9 @@ def from_values(cls: type, values: Any, where: str) -> Any:
     hints = _hints(cls)
     names = {item.name for item in dataclasses.fields(cls)}
     required = {item.name for item in dataclasses.fields(cls) if item.default is dataclasses.MISSING}
-    if wrong := (values.keys() - names) | (required - values.keys()):
-        raise TraceError(f"{where}: unknown or missing: {', '.join(sorted(wrong))}")
+    for what, wrong in (("unknown", values.keys() - names), ("missing", required - values.keys())):
+        if wrong:
+            raise TraceError(f"{where}: {what}: {', '.join(sorted(wrong))}")
     return cls(**{name: _converted(hints[name], value, f"{where}.{name}") for name, value in values.items()})
 
 

@@ -123,7 +123,7 @@ class RankDefinition:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.region not in ("root", "parallel"):
-            raise TraceError(f"rank {self.rank}: the region is root or parallel, not {self.region!r}")
+            raise TraceError(f"rank {self.rank}: the region must be root or parallel, not {self.region!r}")
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Definitions:
     def __post_init__(self) -> None:
         check_fields(self)
         if not re.fullmatch("[0-9a-f]{64}", self.text_sha256):
-            raise TraceError(f"text_sha256 has 64 hexadecimal digits, not {self.text_sha256!r}")
+            raise TraceError(f"text_sha256 must have 64 hexadecimal digits, not {self.text_sha256!r}")
         _check_time(self.started)
         sites = _unique("call site", (site.id for site in self.sites))
         _unique("edge", (edge.id for edge in self.edges))
@@ -179,7 +179,9 @@ class Definitions:
         for edge in self.edges:
             _check_ends(edge, sites)
         if [rank.rank for rank in self.ranks] != list(range(len(self.ranks))):
-            raise TraceError(f"ranks are listed in order from 0, not {[rank.rank for rank in self.ranks]}")
+            raise TraceError(
+                f"ranks must be listed in order from 0, not {[rank.rank for rank in self.ranks]}"
+            )
 
     def site(self, number: int) -> SiteDefinition | None:
         """Call site of this number; None if there is none."""
@@ -201,11 +203,11 @@ class Definitions:
         """
         values = _json_object(text)
         if values.pop("format", None) != FORMAT:
-            raise TraceError(f'it isn\'t the definitions of a trace: no "format": "{FORMAT}"')
+            raise TraceError(f'it isn\'t the definitions of a trace: "format": "{FORMAT}" is missing')
         version = values.pop("version", None)
         if version != FORMAT_VERSION:
             raise TraceError(
-                f"its format has version {version!r}, this pse reads version {FORMAT_VERSION}",
+                f"its format has version {version!r}, but this pse reads version {FORMAT_VERSION}",
                 help="read it with the pse that recorded it, or a newer one",
             )
         made: Definitions = from_values(cls, values, "definitions")
@@ -231,7 +233,7 @@ def _unique(what: str, numbers: Iterable[int]) -> set[int]:
     seen: set[int] = set()
     for number in numbers:
         if not 0 <= number < NONE:
-            raise TraceError(f"{what} {number}: numbers are from 0 to {NONE - 1}")
+            raise TraceError(f"{what} {number}: the number must be from 0 to {NONE - 1}")
         if number in seen:
             raise TraceError(f"{what} {number} is defined twice")
         seen.add(number)
@@ -249,4 +251,4 @@ def _check_time(text: str) -> None:
         if datetime.fromisoformat(text).tzinfo is None:
             raise ValueError
     except ValueError:
-        raise TraceError(f"started is an ISO 8601 time with its offset from UTC, not {text!r}") from None
+        raise TraceError(f"started must be an ISO 8601 time with its offset from UTC, not {text!r}") from None

@@ -175,7 +175,7 @@ class _Rank:
     def notes(self) -> Iterator[str]:
         """What could not be written as it was."""
         if self._dropped:
-            yield f"rank {self._rank}: {self._dropped:,} ends of calls or waits don't fit to their begins"
+            yield f"rank {self._rank}: {self._dropped:,} ends of calls or waits don't match their begins"
 
     def _json(self, phase: str, now: float, **rest: Any) -> Json:
         return {"ph": phase, "ts": now, "pid": self._pid, "tid": self._tid, **rest}

@@ -29,9 +29,9 @@ def new_directory(path: Path) -> Iterator[Path]:
     """
     with _explained(path):
         if path.is_symlink() or (path.exists() and not path.is_dir()):
-            raise TraceError(f"{path} is there already and is no directory", help=_HELP)
+            raise TraceError(f"{path} already exists and is not a directory", help=_HELP)
         if path.exists() and any(path.iterdir()):
-            raise TraceError(f"{path} is there already and not empty", help=_HELP)
+            raise TraceError(f"{path} already exists and is not empty", help=_HELP)
         part = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=_parent(path)))
         try:
             yield part
@@ -52,9 +52,9 @@ def new_file(path: Path) -> Iterator[Path]:
     """
     with _explained(path):
         if path.exists() and not path.is_file():
-            raise TraceError(f"{path} is there already and is no file", help=_HELP)
+            raise TraceError(f"{path} already exists and is not a file", help=_HELP)
         if path.exists() and path.stat().st_size:
-            raise TraceError(f"{path} is there already", help=_HELP)
+            raise TraceError(f"{path} already exists", help=_HELP)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=_parent(path))
         os.close(handle)
         part = Path(name)
@@ -66,7 +66,7 @@ def new_file(path: Path) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
-_HELP = "name another one with -o, or remove it first"
+_HELP = "name another path with -o, or remove this one first"
 
 
 def _parent(path: Path) -> Path:

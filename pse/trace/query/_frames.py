@@ -39,7 +39,7 @@ def check_table(name: str) -> None:
         There is none; the help says which there are.
     """
     if name not in TABLES:
-        raise TraceError(f"there is no table {name!r}", help=f"there are {', '.join(TABLES)}")
+        raise TraceError(f"there is no table {name!r}", help=f"the tables are {', '.join(TABLES)}")
 
 
 def data_frame(trace: TraceFiles, table: Array, routines: Sequence[str], selection: Selection | None) -> Any:

@@ -133,7 +133,9 @@ class Selection:
         known = {rank.rank: rank for rank in ranks}
         left = tuple(rank for rank in trace.ranks if self._has(rank, known.get(rank)))
         if not left:
-            raise TraceError(f"no rank is selected by all of it; there are {_listed(trace.ranks)}")
+            raise TraceError(
+                f"no rank matches all that is selected; the trace has the ranks {_listed(trace.ranks)}"
+            )
         return left
 
     def of(self, trace: TraceFiles, table: Array) -> Array:
@@ -192,7 +194,7 @@ class Selection:
         asked = self.limits
         if asked.begin > trace.span or asked.end < 0:
             raise TraceError(
-                f"nothing happened in that window of time: the run is from 0 to {trace.span / 1e9:.6g} s"
+                f"the time window lies outside of the run, which lasts from 0 to {trace.span / 1e9:.6g} s"
             )
         return TimeWindow(max(asked.begin, 0), min(asked.end, trace.span))
 
@@ -207,7 +209,7 @@ EVERYTHING = Selection()
 def _set(items: Iterable[str], values: Callable[[str], Iterable[Any]]) -> frozenset[Any] | None:
     parts = [part.strip() for item in items for part in item.split(",")]
     if parts and not any(parts):
-        raise TraceError("what is selected has a name or a number")
+        raise TraceError("an empty name was selected; give a name or a number")
     return frozenset(value for part in parts if part for value in values(part)) or None
 
 
@@ -219,9 +221,9 @@ def _numbers(what: str, text: str) -> Iterable[int]:
         raise TraceError(f"{what} {text!r}: expected a number or a range like 0-3{choice}")
     first, last = int(found[1]), int(found[2] or found[1])
     if last >= 1 << 64:
-        raise TraceError(f"{what} {text!r}: numbers have at most 64 bits")
+        raise TraceError(f"{what} {text!r}: a number has at most 64 bits")
     if not 0 <= last - first < LONGEST_RANGE:
-        raise TraceError(f"{what} {text!r}: a range goes up, by less than {LONGEST_RANGE:,}")
+        raise TraceError(f"{what} {text!r}: a range must go up, and by less than {LONGEST_RANGE:,}")
     return range(first, last + 1)
 
 
@@ -256,10 +258,10 @@ def _check_known(what: str, asked: frozenset[Any] | None, there: Iterable[Any]) 
         return
     known = set(there)
     if not known:
-        raise TraceError(f"the trace has no definitions, so no {what} can be selected; select ranks")
+        raise TraceError(f"the trace has no definitions, so a {what} can't be selected; select ranks instead")
     missing = asked - known
     if missing and (missing == asked or any(isinstance(item, str) for item in missing)):
-        raise TraceError(f"there is no {what} {_listed(missing)}; there are {_listed(known)}")
+        raise TraceError(f"the trace has no {what} {_listed(missing)}; it has {_listed(known)}")
 
 
 def _listed(items: Iterable[Any]) -> str:

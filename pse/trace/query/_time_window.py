@@ -38,9 +38,9 @@ class TimeWindow:
             One of them is nan, or the window ends before it begins.
         """
         if any(value is not None and math.isnan(value) for value in (begin, end)):
-            raise TraceError("a window of time begins and ends at a number of seconds, not at nan")
+            raise TraceError("a time window must begin and end at a number of seconds, not at nan")
         if begin is not None and end is not None and end < begin:
-            raise TraceError(f"the window of time ends ({end:g} s) before it begins ({begin:g} s)")
+            raise TraceError(f"the time window ends at {end:g} s, before it begins at {begin:g} s")
         first = -FURTHEST if begin is None else _nanoseconds(begin)
         return cls(first, FURTHEST if end is None else _nanoseconds(end))
 

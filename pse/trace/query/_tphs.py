@@ -103,12 +103,12 @@ class Tphs:
             if number == 0 or not any(
                 (self._trace.events(rank)["tph"] == number).any() for rank in self._trace.ranks
             ):
-                raise TraceError(f"there is no TPH {number}", help=self._choice())
+                raise TraceError(f"the trace has no TPH {number}", help=self._choice())
             return self[number]
         wanted = [re.fullmatch(r"\s*(\w+)\s*=\s*(-?\d{1,18})\s*", part) for part in text.split(",")]
         if not all(wanted):
             raise TraceError(
-                f"{text!r}: a TPH is named by its number or by its loop's counter: 65536, k=2",
+                f"{text!r} doesn't name a TPH: write its number (65536) or its loop's counter (k=2)",
                 help=self._choice(),
             )
         return self._by_counters([(part[1], int(part[2])) for part in wanted if part], text)
@@ -125,9 +125,11 @@ class Tphs:
         places = np.flatnonzero(np.isin(self._loops, loops) & (self._values == value))
         found = [tph for tph in map(self._at, places.tolist()) if self._within(tph, wanted[:-1])]
         if not found:
-            raise TraceError(f"there is no TPH of {text}", help=self._choice())
+            raise TraceError(f"the trace has no TPH with {text}", help=self._choice())
         if len(found) > 1:
-            raise TraceError(f"{text} are {len(found)} TPHs", help=f"say which one: {self._listed(found)}")
+            raise TraceError(
+                f"{text} stands for {len(found)} TPHs", help=f"name one of them: {self._listed(found)}"
+            )
         return found[0]
 
     def _at(self, place: int) -> Tph:

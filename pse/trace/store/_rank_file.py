@@ -129,9 +129,9 @@ def _open(path: Path, rank: int) -> RankFile:
     size = path.stat().st_size
     header = _read_header(path, size)
     if header["rank"] != rank:
-        raise TraceError(f"{path} holds the events of rank {header['rank']}, by its name it is rank {rank}'s")
+        raise TraceError(f"{path} holds the events of rank {header['rank']}, but its name says rank {rank}")
     if rank >= MOST_RANKS:
-        raise TraceError(f"{path}: ranks below {MOST_RANKS:,} are expected")
+        raise TraceError(f"{path}: the rank must be below {MOST_RANKS:,}")
     records = _map_records(path, size, int(header["header_size"]))
     events, types, counts, times, backwards = _looked_through(rank, records, int(header["records"]))
     return RankFile(
@@ -156,7 +156,7 @@ def _read_header(path: Path, size: int) -> Any:
     if not data:
         raise TraceError(f"{path} is empty")
     if not data.startswith(b"PSETRACE"[: len(data)]):
-        raise TraceError(f"{path} is no file of events: it begins with {data[:8]!r}, not b'PSETRACE'")
+        raise TraceError(f"{path} is not a file of events: it begins with {data[:8]!r}, not b'PSETRACE'")
     if len(data) < HEADER_DTYPE.itemsize:
         raise TraceError(f"{path} ends within its header, after {size} bytes")
     header = np.frombuffer(data, HEADER_DTYPE)[0]
@@ -169,7 +169,7 @@ def _check_header(path: Path, header: Any, size: int) -> None:
         raise TraceError(f"{path} was written on a machine of another byte order, or its header is damaged")
     if header["version"] > SCHEMA_VERSION:
         raise TraceError(
-            f"{path} has version {header['version']} of the event format, "
+            f"{path} has version {header['version']} of the event format, but "
             f"this pse reads up to version {SCHEMA_VERSION}",
             help="read it with the pse that recorded it, or a newer one",
         )
@@ -219,6 +219,6 @@ def _problems(rank: int, header: Any, count: int) -> tuple[str, ...]:
         problems.append(f"rank {rank}: it was killed or still runs; its {count:,} events so far are shown")
     if count < header["records"]:
         problems.append(
-            f"rank {rank}: the file was cut: {count:,} of its {header['records']:,} events are there"
+            f"rank {rank}: the file was cut off: only {count:,} of its {header['records']:,} events are there"
         )
     return tuple(problems)

@@ -102,7 +102,9 @@ class TraceFiles:
             return self.files[rank].events
         except KeyError:
             there = ", ".join(map(str, self.ranks))
-            raise TraceError(f"{self.path} has no events of rank {rank}; there are ranks {there}") from None
+            raise TraceError(
+                f"{self.path} has no events of rank {rank}; it has those of the ranks {there}"
+            ) from None
 
     def select(self, rank: int, *types: EventType) -> Array:
         """Copy of a rank's events of the given types, in the order of writing."""
@@ -127,13 +129,13 @@ def _list(path: Path) -> list[str]:
     try:
         names = sorted(entry.name for entry in path.iterdir())
     except FileNotFoundError:
-        raise TraceError(f"{path}: there is no such directory", help=_HELP) from None
+        raise TraceError(f"there is no directory {path}", help=_HELP) from None
     except NotADirectoryError:
         raise TraceError(f"{path} is a file; a trace is a directory", help=_HELP) from None
     except OSError as error:
         raise TraceError(f"{path} can't be read: {error.strerror}") from error
     if FILE_NAME not in names and not any(map(RANK_FILE.fullmatch, names)):
-        raise TraceError(f"{path} holds no trace: neither {FILE_NAME} nor files of events", help=_HELP)
+        raise TraceError(f"{path} is not a trace: it has neither {FILE_NAME} nor files of events", help=_HELP)
     return names
 
 

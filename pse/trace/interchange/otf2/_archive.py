@@ -96,7 +96,7 @@ class Archive:
     def __init__(self, library: Library, anchor: Path) -> None:
         _check_anchor(anchor)
         if not (definitions := anchor.with_suffix(".def")).exists():
-            raise TraceError(f"{definitions} is missing: without it the archive says nothing", help=_WHOLE)
+            raise TraceError(f"{definitions} is missing: the archive can't be read without it", help=_WHOLE)
         self.library, self.anchor = library, anchor
         self.tables: dict[str, dict[Any, tuple[Any, ...]]] = {record: {} for record in DEFINITIONS}
         try:
@@ -317,7 +317,7 @@ def _check_anchor(anchor: Path) -> None:
         raise TraceError(f"{anchor} is empty", help=help_)
     if b"OTF2"[: len(head)] not in head:
         raise TraceError(
-            f"{anchor} is no anchor file of an OTF2 archive: it begins with {head!r}", help=help_
+            f"{anchor} is not the anchor file of an OTF2 archive: it begins with {head!r}", help=help_
         )
 
 

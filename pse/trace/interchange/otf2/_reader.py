@@ -233,7 +233,7 @@ class _Import:
         except Otf2Error as error:
             return self._incomplete(place, callbacks.seen, str(error))
         if place.events not in (read, UNDEFINED64):
-            return self._incomplete(place, read, "it is cut off" if is_cut else "it ends")
+            return self._incomplete(place, read, "the file is cut off" if is_cut else "the file ends there")
         return True
 
     def _incomplete(self, place: Place, seen: int, reason: str) -> bool:

@@ -129,7 +129,7 @@ class Library:
         except (ImportError, OSError, FileNotFoundError) as error:
             raise TraceError(
                 f"OTF2 archives need the Python package otf2, which can't be used: {error}",
-                help="pip install 'pse[otf2]'",
+                help="install it with: pip install 'pse[otf2]'",
             ) from None
         self._c = ctypes.CDLL(conf.lib._name)
         self._complaints: list[str] = []

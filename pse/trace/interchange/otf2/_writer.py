@@ -141,8 +141,8 @@ class _Archive:
     def _notes(self) -> Iterator[str]:
         if self.dropped:
             yield (
-                f"{self.dropped:,} ends of calls or waits don't fit to their begins; "
-                "OTF2 wants them nested, so they were left out or moved"
+                f"{self.dropped:,} ends of calls or waits don't match their begins; "
+                "OTF2 needs them to be nested, so they were left out or moved"
             )
 
     def _attribute(self, name: str) -> int:
