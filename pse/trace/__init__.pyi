@@ -31,5 +31,5 @@ from .store._directory import (
     write_definitions as write_definitions,
     write_program as write_program,
 )
+from .summary._rows import Summary as Summary
 from .summary._summary import summarize as summarize
-from .summary._summary_rows import Summary as Summary

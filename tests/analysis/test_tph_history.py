@@ -92,7 +92,8 @@ def test_a_part_of_a_life_can_be_told(pipeline):
 @pytest.mark.parametrize(
     ("which", "message", "help"),
     [
-        ("3", "the trace has no TPH 3", "65536 (k = 7)"), ("k=8", "the trace has no TPH with k=8", "65536 (k = 7)"),
+        ("3", "the trace has no TPH 3", "65536 (k = 7)"),
+        ("k=8", "the trace has no TPH with k=8", "65536 (k = 7)"),
         ("i=7", "the trace has no TPH with i=7", "65536"), ("first", "'first' doesn't name a TPH", "65536"),
         ("0", "the trace has no TPH 0", "65536"),
     ],

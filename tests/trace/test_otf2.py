@@ -12,7 +12,7 @@ from pse_testing.traces import small_definitions, text_rows, write_rank
 from pse import trace
 from pse.trace import NONE, EventType, Phase, TextKind, pair
 from pse.trace.format._definitions import digest
-from pse.trace.interchange.otf2 import _mapping as rules
+from pse.trace.interchange.otf2 import _mapping as mapping
 from pse.trace.query import mpi_communicators
 from pse.trace.store._directory import write_program
 
@@ -31,12 +31,12 @@ NAMED = {
 
 
 def test_every_type_has_a_rule_or_is_a_definition():
-    assert {rule.type for rule in rules.RULES} == set(EventType) - DEFINITION_EVENTS
+    assert {rule.type for rule in mapping.RULES} == set(EventType) - DEFINITION_EVENTS
 
 
 def test_the_manual_names_the_same_records(table):
     for event in table.enum("pse_event_type").codes:
-        for rule in rules.RULES:
+        for rule in mapping.RULES:
             if rule.type == event.number:
                 assert rule.record in event.more["otf2"], event.name
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pse.analysis.history._partition_steps import CollectiveStep, MessageStep
 from pse.analysis.history._tph_history import CallStep, HandoverStep, HistoryStep, TphHistory
 from pse.text import count_text, list_text, moment_text, ranges_text, share_text, size_text, time_text
+from pse.trace.query import program_line
 
 WIDTH = 26  # Of the column of ranks.
 
@@ -124,8 +125,8 @@ def _where(step: CallStep) -> str:
 
 
 def _at(place: str) -> str:
-    return f"at {_line(place)} of {place.rsplit(':', 2)[0]}" if place.count(":") >= 2 else f"at {place}"
+    return f"at {_line(place)} of {place.rsplit(':', 2)[0]}" if program_line(place) else f"at {place}"
 
 
 def _line(place: str) -> str:
-    return f"line {place.rsplit(':', 2)[-2]}" if place.count(":") >= 2 else place
+    return f"line {line}" if (line := program_line(place)) else place

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pse.analysis.waits._wait_chain import Link, Message, WaitChain, WaitEnd
 from pse.text import moment_text, size_text, time_text
+from pse.trace.query import program_line
 
 PROGRAM = "the program"
 LONG = 1_000_000
@@ -80,8 +81,7 @@ def _state(link: Link) -> str:
 
 
 def _site(link: Link) -> str:
-    line = f" (line {link.place.rsplit(':', 2)[-2]})" if link.place.count(":") >= 2 else ""
-    return f"{link.label}{line}"
+    return f"{link.label} (line {line})" if (line := program_line(link.place)) else link.label
 
 
 def _reason(link: Link) -> str:

@@ -18,14 +18,13 @@ import gzip
 import hashlib
 import json
 import math
-import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
 from pse import __version__
-from pse.trace.format._events import NONE, EventType, MessageFlag, ModuleFlag, Phase, TextKind, ValueKind
-from pse.trace.format._field_values import high32, low32
+from pse.trace.format._events import NONE, EventType, MessageFlag, ModuleFlag, Phase, TextKind
+from pse.trace.format._field_values import high32, low32, value_of
 from pse.trace.interchange._output import new_file
 from pse.trace.interchange._progress import Progress
 from pse.trace.interchange._streams import Stream, streams
@@ -292,7 +291,7 @@ class _Rank:
     def _counter(self, now: float, event: Event) -> Iterable[Json]:
         unit = self._texts.get((TextKind.COUNTER_UNIT, event[5])) or "value"
         name = self._name(TextKind.COUNTER, event[5], "counter")
-        return self._sample(now, name, unit, _value(event[2], event[6]))
+        return self._sample(now, name, unit, value_of(event[6], event[2]))
 
     def _sample(self, now: float, name: str, unit: str, value: float) -> Iterable[Json]:
         """A counter belongs to a process, so its name says the thread.  JSON knows no infinity."""
@@ -334,11 +333,3 @@ def _how(flags: int) -> str:
 
 def _signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> (bits - 1) else value
-
-
-def _value(kind: int, bits: int) -> float:
-    """Value of a counter."""
-    if kind == ValueKind.FLOATING:
-        floating: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
-        return floating
-    return _signed(bits, 64) if kind == ValueKind.SIGNED else bits

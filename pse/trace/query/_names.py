@@ -72,7 +72,7 @@ class Names:
     def spoken_site(self, number: Any) -> str:
         """A call site in a sentence: ``fft.rows (line 16)``."""
         _, label, place = self.site(number)
-        return f"{label} (line {place.rsplit(':', 2)[-2]})" if place.count(":") >= 2 else label
+        return f"{label} (line {line})" if (line := program_line(place)) else label
 
     def spoken_rank(self, rank: int) -> str:
         """A rank in a sentence: ``rank 3 (p1 · thread_B)``."""
@@ -99,6 +99,11 @@ class Names:
         if edge == NONE:
             return "(inbox)"
         return self._edges[edge].tag if edge in self._edges else f"edge {edge}"
+
+
+def program_line(place: str) -> str:
+    """Give the line in ``file:line:col``; "" where the place has none."""
+    return place.rsplit(":", 2)[-2] if place.count(":") >= 2 else ""
 
 
 def _other(region: str) -> str:

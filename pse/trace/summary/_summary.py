@@ -1,6 +1,6 @@
 """A trace in a few tables: where the time went, what moved, who waited for what.
 
-Only counting: ``text.py`` shows it, ``to_json`` hands it to other tools.
+Only counting: `print_summary` shows it, `Summary.to_json` hands it to other tools.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pse.trace.query._mpi import MpiTraffic, mpi_traffic
 from pse.trace.query._names import Names
 from pse.trace.query._selection import EVERYTHING, Selection
 from pse.trace.query._trace import Trace
-from pse.trace.summary._partition_summary import partition_rows
-from pse.trace.summary._summary_rows import (
+from pse.trace.summary._rows import (
     CallRow,
     CommunicatorRow,
+    PartitionRow,
     QueueRow,
     RankRow,
     RoutineRow,
@@ -68,7 +68,7 @@ def summarize(trace: Trace, selection: Selection = EVERYTHING) -> Summary:
         unmatched_receives=len(selection.of(trace, messages.receives)),
         calls=calls,
         traffic=_traffic_rows(names, *(selection.of(trace, end) for end in ends)),
-        partitions=partition_rows(names, selection.of(trace, trace.partition_messages())),
+        partitions=_partition_rows(names, selection.of(trace, trace.partition_messages())),
         waits=waits,
         queues=_queue_rows(names, selection.of(trace, trace.queue_depths())),
         routines=_routine_rows(selection.of(trace, routines[0]), routines[1]),
@@ -147,6 +147,26 @@ def _traffic(groups: Groups, events: Array, kind: EventType) -> Iterator[Array]:
     yield groups.sum(chosen)
     for flag in (MessageFlag.DESCRIPTOR, MessageFlag.COPIED, MessageFlag.REMOTE):
         yield groups.sum(np.where(chosen & (events["flags"] & flag != 0), events["a"], 0))
+
+
+def _partition_rows(names: Names, messages: Array) -> tuple[PartitionRow, ...]:
+    """Count messages among partitions (`PARTITION_MESSAGE_DTYPE`) by call site, thread, and what they are."""
+    messages = messages[messages["sent"] >= 0]
+    groups = Groups(messages["site"], names.thread_numbers(messages["sender"]), messages["collective"])
+    own = messages["sender"] == messages["receiver"]
+    remote = messages["flags"] & MessageFlag.REMOTE != 0
+    ways = [groups.sum(np.where(way, messages["bytes"], 0)) for way in (own, ~own & ~remote, remote)]
+    return tuple(
+        PartitionRow(
+            *names.site(site),
+            names.threads[thread],
+            "collectives" if is_collective else "messages",
+            *map(int, counts),
+        )
+        for site, thread, is_collective, *counts in zip(
+            groups.first, groups.second, groups.third, groups.count, *ways, strict=True
+        )
+    )
 
 
 def _wait_rows(names: Names, waits: Array) -> tuple[WaitRow, ...]:

@@ -10,10 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from pse.text import count_text, share_text, size_text, time_text
-from pse.trace.summary._partition_summary import PartitionRow
-from pse.trace.summary._summary_rows import (
+from pse.trace.query._names import program_line
+from pse.trace.summary._rows import (
     CallRow,
     CommunicatorRow,
+    PartitionRow,
     QueueRow,
     RankRow,
     RoutineRow,
@@ -98,7 +99,7 @@ def _marks(row: CallRow) -> str:
 
 def _line(place: str) -> str:
     """The line in ``file:line:col``: the heading names the program."""
-    return place.rsplit(":", 2)[-2] if place.count(":") >= 2 else place
+    return program_line(place) or place
 
 
 def _waits(rows: Sequence[WaitRow]) -> Table:

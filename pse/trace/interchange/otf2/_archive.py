@@ -16,7 +16,6 @@ from typing import Any
 
 from pse.trace.format._errors import TraceError
 from pse.trace.interchange.otf2._definition_writer import COMM_GROUP, COMM_LOCATIONS, COMM_SELF, MPI
-from pse.trace.interchange.otf2._files import is_whole
 from pse.trace.interchange.otf2._records import (
     DEFINITIONS,
     POINTER,
@@ -30,6 +29,7 @@ from pse.trace.interchange.otf2._records import (
     definition_callback,
     items,
 )
+from pse.trace.interchange.otf2._truncated_files import is_whole
 
 METRIC_LOCATION, ACCELERATOR = 3, 2
 PLAIN = POSIX = 1

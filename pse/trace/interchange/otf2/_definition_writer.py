@@ -31,7 +31,7 @@ _ROLES = {
 }
 
 
-class Glossary:
+class DefinitionWriter:
     """Numbers of the definitions of one archive."""
 
     def __init__(self) -> None:

@@ -15,15 +15,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pse.trace.format._events import EventType
-from pse.trace.interchange.otf2._events import Events
-from pse.trace.interchange.otf2._markers import Mark
+from pse.trace.interchange.otf2._event_reader import EventReader
+from pse.trace.interchange.otf2._location_state import Location
+from pse.trace.interchange.otf2._markers import Marker
 from pse.trace.interchange.otf2._records import EVENTS, OTHER_EVENTS, Library, event_callback
-from pse.trace.interchange.otf2._state import Location
 
 CONTINUE, STOP = 0, 1  # What a callback returns.
 
 
-class Callbacks:
+class LocationReader:
     """What the library calls for each event of a location.
 
     Parameters
@@ -34,7 +34,7 @@ class Callbacks:
         Takes the events.
     syncs : sequence of (int, int)
         When the location's clock was compared with the archive's, ns, and the error bounds, ns.
-    marks : sequence of Mark
+    marks : sequence of Marker
         Marks that somebody set in the archive.
     """
 
@@ -43,10 +43,10 @@ class Callbacks:
         library: Library,
         location: Location,
         syncs: Sequence[tuple[int, int]],
-        marks: Sequence[Mark] = (),
+        marks: Sequence[Marker] = (),
     ) -> None:
         self._library, self._at = library, location
-        self._events = Events(library, location)
+        self._events = EventReader(library, location)
         pending: list[tuple[int, Callable[[int, int], None]]] = [
             *((time, functools.partial(self._sync, bound)) for time, bound in syncs),
             *((mark.time, functools.partial(self._set_mark, mark)) for mark in marks),
@@ -115,6 +115,6 @@ class Callbacks:
         self._last = last or now
         self._file.append(self._last, EventType.CLOCK_SYNC, b=bound)
 
-    def _set_mark(self, mark: Mark, last: int, _now: int) -> None:
+    def _set_mark(self, mark: Marker, last: int, _now: int) -> None:
         self._last = max(mark.time, last)
         self._events.mark(self._last, mark.text, mark.duration)

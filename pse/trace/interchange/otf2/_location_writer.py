@@ -17,11 +17,11 @@ import numpy as np
 
 from pse.trace.format._events import EventType, Phase
 from pse.trace.format._field_values import Array
-from pse.trace.interchange.otf2 import _mapping as rules
+from pse.trace.interchange.otf2 import _mapping as mapping
 from pse.trace.interchange.otf2._definition_writer import TYPE_DOUBLE, TYPE_INT64, TYPE_UINT64
 from pse.trace.interchange.otf2._mapping import Rule
 from pse.trace.interchange.otf2._records import EVENTS, I64, POINTER, U8, U32, U64, UNDEFINED, Library
-from pse.trace.interchange.otf2._symbols import Terms
+from pse.trace.interchange.otf2._symbols import Symbols
 
 NO_STATUS = -(2**63)
 AROUND = {"ProgramBegin", "ProgramEnd"}
@@ -30,7 +30,7 @@ Step = tuple[Callable[..., None], int, tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class AddedRecords:
     """What is added to a rank's events, as numbers of the archive.
 
     Parameters
@@ -66,7 +66,7 @@ class LocationWriter:
         The C library.
     writer : int
         Its writer of events.
-    terms : Terms
+    symbols : Symbols
         What numbers of the trace are in the archive.
     attributes : dict of str to int
         The archive's numbers of attributes.
@@ -80,20 +80,20 @@ class LocationWriter:
     """
 
     def __init__(
-        self, library: Library, writer: int, terms: Terms, attributes: dict[str, int], rank: int
+        self, library: Library, writer: int, symbols: Symbols, attributes: dict[str, int], rank: int
     ) -> None:
-        self._library, self._writer, self._terms, self._rank = library, writer, terms, rank
+        self._library, self._writer, self._symbols, self._rank = library, writer, symbols, rank
         self._numbers = attributes
         self._list = library.make("AttributeList_New")
         plain, signed = (
             library.function(f"AttributeList_Add{name}", POINTER, U32, kind)
             for name, kind in (("Uint64", U64), ("Int64", I64))
         )
-        self._add = {n: signed if name in rules.SIGNED else plain for name, n in attributes.items()}
+        self._add = {n: signed if name in mapping.SIGNED else plain for name, n in attributes.items()}
         self._functions = {
             name: library.function(f"EvtWriter_{name}", POINTER, POINTER, U64, *types)
             for name, types in EVENTS.items()
-            if name in AROUND | {rule.record for rule in rules.RULES}
+            if name in AROUND | {rule.record for rule in mapping.RULES}
         }
         self._kind, self._value = U8(4), U64()
         self._stack: list[int] = []
@@ -102,7 +102,7 @@ class LocationWriter:
         self._before: dict[str, Array] = {}
         self.dropped = 0
 
-    def begin(self, around: Surroundings) -> None:
+    def begin(self, around: AddedRecords) -> None:
         """Say what is added around the events; the first event tells the time of it."""
         self._around, self._opened = around, False
 
@@ -155,15 +155,15 @@ class LocationWriter:
         self._held = int(held[-1]) if len(held) else self._held
         ends = events[(events["type"] == EventType.PHASE) & (events["a"] == Phase.END)]
         self._status = int(ends["b"][-1]) if len(ends) else self._status
-        self._before = {"held": held, "root": self._roots_of(events), "stream": rules.streams(events)}
-        return rules.split(events)
+        self._before = {"held": held, "root": self._roots_of(events), "stream": mapping.streams(events)}
+        return mapping.split(events)
 
     def _roots_of(self, events: Array) -> Array:
         """For each end of a collective operation the root that its begin told."""
         found = np.full(len(events), UNDEFINED, "<u4")
         collective = (EventType.MPI_COLLECTIVE_BEGIN, EventType.MPI_COLLECTIVE_END)
         here = np.flatnonzero(np.isin(events["type"], collective))
-        columns = (events["type"][here], events["c"][here], rules.column(events[here], "a.low"))
+        columns = (events["type"][here], events["c"][here], mapping.column(events[here], "a.low"))
         for position, kind, key, root in zip(here, *(column.tolist() for column in columns), strict=True):
             if kind == EventType.MPI_COLLECTIVE_BEGIN:
                 self._roots[key] = root
@@ -206,7 +206,7 @@ class LocationWriter:
 
     def _added(self, record: str, time: int, *fields: Any) -> None:
         """Write a record that stands for no event."""
-        self._put(record, time, (self._numbers[rules.ADDED], 1), *fields)
+        self._put(record, time, (self._numbers[mapping.ADDED], 1), *fields)
 
     def _enter(self, time: int, said: tuple[int, ...], region: int) -> None:
         self._stack.append(region)
@@ -255,11 +255,11 @@ class LocationWriter:
     def _said(self, rule: Rule, events: Array) -> list[tuple[int, ...]]:
         columns: list[tuple[int, list[int]]] = []
         unsaid: list[int | None] = []
-        if not rules.is_default(rule):
-            columns.append((self._numbers[rules.EVENT], [int(rule.type)] * len(events)))
+        if not mapping.is_default(rule):
+            columns.append((self._numbers[mapping.EVENT], [int(rule.type)] * len(events)))
             unsaid.append(None)
         for name, (source, default) in rule.all_attributes.items():
-            values = rules.column(events, source)
+            values = mapping.column(events, source)
             if not (values == default).all():
                 columns.append((self._numbers[name], values.tolist()))
                 unsaid.append(default)
@@ -273,13 +273,13 @@ class LocationWriter:
         return said
 
     def _field(self, source: str, events: Array, here: Array) -> list[int]:
-        if source in rules.DEFINED:
-            number = rules.DEFINED[source]
-            numbers = None if number is None else rules.column(events, number)
-            return self._terms.references(source, self._rank, numbers, events["flags"])
+        if source in mapping.DEFINED:
+            number = mapping.DEFINED[source]
+            numbers = None if number is None else mapping.column(events, number)
+            return self._symbols.references(source, self._rank, numbers, events["flags"])
         if source == "operation":
-            return [rules.OPERATIONS.get(kind, rules.NO_DATA) for kind in events["flags"].tolist()]
-        values = self._before[source][here] if source in self._before else rules.column(events, source)
+            return [mapping.OPERATIONS.get(kind, mapping.NO_DATA) for kind in events["flags"].tolist()]
+        values = self._before[source][here] if source in self._before else mapping.column(events, source)
         listed: list[int] = values.tolist()
         return listed
 

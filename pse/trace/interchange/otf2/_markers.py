@@ -17,7 +17,7 @@ LOCATION, LOCATION_GROUP = 1, 2
 
 
 @dataclass(frozen=True)
-class Mark:
+class Marker:
     """A mark: when, ns, for how long, ns, and its text: ``category: what somebody wrote``."""
 
     time: int
@@ -25,7 +25,7 @@ class Mark:
     text: str
 
 
-def read_marks(archive: Archive) -> dict[int, list[Mark]]:
+def read_markers(archive: Archive) -> dict[int, list[Marker]]:
     """Marks by the rank that they belong to; those of more than a process go to the first rank.
 
     Raises
@@ -33,7 +33,7 @@ def read_marks(archive: Archive) -> dict[int, list[Mark]]:
     Otf2Error
         They can't be read.
     """
-    found: dict[int, list[Mark]] = {}
+    found: dict[int, list[Marker]] = {}
     if not archive.anchor.with_suffix(".marker").exists():
         return found
     library, clock = archive.library, Clock(archive.clock[0])
@@ -45,7 +45,7 @@ def read_marks(archive: Archive) -> dict[int, list[Mark]]:
 
     def keep(_data: int, time: int, duration: int, number: int, scope: int, where: int, text: bytes) -> int:
         name = ": ".join(filter(None, [categories.get(number, ""), text.decode(errors="replace")]))
-        mark = Mark(clock.ns(time), clock.ns(duration), name)
+        mark = Marker(clock.ns(time), clock.ns(duration), name)
         found.setdefault(_rank(archive, scope, where), []).append(mark)
         return 0
 

@@ -26,9 +26,9 @@ from pse.trace.interchange._output import new_directory
 from pse.trace.interchange._progress import Progress
 from pse.trace.interchange.otf2._archive import Archive, Place, opened
 from pse.trace.interchange.otf2._clock import NS, Clock
-from pse.trace.interchange.otf2._files import whole_events
-from pse.trace.interchange.otf2._location_reader import Callbacks
-from pse.trace.interchange.otf2._markers import Mark, read_marks
+from pse.trace.interchange.otf2._location_reader import LocationReader
+from pse.trace.interchange.otf2._location_state import Location
+from pse.trace.interchange.otf2._markers import Marker, read_markers
 from pse.trace.interchange.otf2._records import (
     I64,
     POINTER,
@@ -39,7 +39,7 @@ from pse.trace.interchange.otf2._records import (
     Otf2Error,
     definition_callback,
 )
-from pse.trace.interchange.otf2._state import Location
+from pse.trace.interchange.otf2._truncated_files import whole_events
 from pse.trace.interchange.otf2._writer import DEFINITIONS, PROGRAM
 from pse.trace.store._directory import write_definitions, write_program
 
@@ -109,9 +109,9 @@ class _Import:
             write_program(self._out, program)
         return [*self._problems, *self._lost_ones()]
 
-    def _read_marks(self) -> dict[int, list[Mark]]:
+    def _read_marks(self) -> dict[int, list[Marker]]:
         try:
-            return read_marks(self._archive)
+            return read_markers(self._archive)
         except Otf2Error as error:
             path = self._archive.anchor.with_suffix(".marker")
             self._problems.append(f"{path} can't be read, so its marks are left out: {error}")
@@ -190,7 +190,7 @@ class _Import:
         try:
             location = Location(self._archive, place, file, clock, self._own)
             syncs, marks = self._syncs(place, local, clock), self._marks.get(place.rank, ())
-            callbacks = Callbacks(self._library, location, syncs, marks)
+            callbacks = LocationReader(self._library, location, syncs, marks)
             whole = self._read_events(place, callbacks, progress)
             callbacks.finish()
             self._lost.update(location.lost)
@@ -210,14 +210,14 @@ class _Import:
         several = len({other.host for other in self._archive.places}) > 1
         return [(0, 0), (UNDEFINED64, 0)] if several and not self._own else []
 
-    def _read_events(self, place: Place, callbacks: Callbacks, progress: Progress) -> bool:
+    def _read_events(self, place: Place, callbacks: LocationReader, progress: Progress) -> bool:
         """Read a location's events; whether all of them could be read."""
         read, path = 0, self._path(place, "evt")
         if not path.exists():
             return self._incomplete(place, 0, "the file is missing")
         is_cut = self._archive.is_cut(path)
         readable = whole_events(path, self._archive.chunk_size) if is_cut else place.events
-        self._library.complaint()
+        self._library.last_error()
         try:
             reader = self._library.make(
                 "Reader_GetEvtReader", self._archive.handle, place.location, types=(U64,)
@@ -241,7 +241,7 @@ class _Import:
         self._problem(place, f"{path}: {seen:,} of {place.events:,} events can be read: {reason}")
         return False
 
-    def _batch(self, reader: int, callbacks: Callbacks, left: int) -> int:
+    def _batch(self, reader: int, callbacks: LocationReader, left: int) -> int:
         """Read some events; give their number.  The library takes it amiss if there are fewer."""
         count = U64()
         function = self._library.function("Reader_ReadLocalEvents", POINTER, POINTER, U64, POINTER)

@@ -2,7 +2,7 @@
 
 The package ``otf2`` brings the C library along, wrapped twice in Python: each call costs microseconds.  Here
 its functions are called directly, with one table for what is written and read: a record's name and its fields
-are those of OTF2's C interface.  The library's own complaints go into exceptions instead of to stderr.
+are those of OTF2's C interface.  The library's own messages go into exceptions instead of to stderr.
 
 May touch: nothing by itself.
 """
@@ -105,7 +105,7 @@ UNDEFINED = 0xFFFFFFFF
 UNDEFINED64 = 0xFFFFFFFFFFFFFFFF
 SUCCESS = 0
 
-_COMPLAINT = ctypes.CFUNCTYPE(
+_ERROR_CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int, POINTER, TEXT, U64, TEXT, ctypes.c_int, TEXT, POINTER
 )  # The last is a va_list, which C hands over as a pointer on x86-64 and aarch64.
 
@@ -115,7 +115,7 @@ class Otf2Error(Exception):
 
 
 class Library:
-    """The C library of the package ``otf2``; a context within which its complaints are kept, not printed.
+    """The C library of the package ``otf2``; a context within which its errors are kept, not printed.
 
     Raises
     ------
@@ -132,8 +132,8 @@ class Library:
                 help="install it with: pip install 'pse[otf2]'",
             ) from None
         self._c = ctypes.CDLL(conf.lib._name)
-        self._complaints: list[str] = []
-        self._listener = _COMPLAINT(self._listen)
+        self._errors: list[str] = []
+        self._listener = _ERROR_CALLBACK(self._listen)
         self._before: int | None = None
 
     def __enter__(self) -> Library:
@@ -185,7 +185,7 @@ class Library:
         handles = (POINTER,) * (len(arguments) - len(types))
         handle = self.function(name, *handles, *types, result=POINTER)(*arguments)
         if not handle:
-            raise Otf2Error(self.complaint(f"{name} failed"))
+            raise Otf2Error(self.last_error(f"{name} failed"))
         made: int = handle
         return made
 
@@ -193,11 +193,11 @@ class Library:
         """Raise what the library said if a code isn't that of success."""
         if code != SUCCESS:
             describe = self.function("Error_GetDescription", ctypes.c_int, result=TEXT)
-            raise Otf2Error(self.complaint(describe(code).decode(errors="replace")))
+            raise Otf2Error(self.last_error(describe(code).decode(errors="replace")))
 
-    def complaint(self, otherwise: str = "") -> str:
-        """What the library complained about since it was asked last: the first is the cause."""
-        said, self._complaints = self._complaints, []
+    def last_error(self, otherwise: str = "") -> str:
+        """The error that the library reported since it was asked last: the first is the cause."""
+        said, self._errors = self._errors, []
         return said[0] if said else otherwise
 
     def _listen(
@@ -205,7 +205,7 @@ class Library:
     ) -> int:
         text = ctypes.create_string_buffer(1024)
         ctypes.CDLL(None).vsnprintf(text, ctypes.c_size_t(1024), form, POINTER(rest))
-        self._complaints.append(text.value.decode(errors="replace"))
+        self._errors.append(text.value.decode(errors="replace"))
         return code
 
 

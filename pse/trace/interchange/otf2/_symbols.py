@@ -17,7 +17,7 @@ from pse.trace.interchange.otf2._definition_writer import (
     TYPE_DOUBLE,
     TYPE_INT64,
     TYPE_UINT64,
-    Glossary,
+    DefinitionWriter,
 )
 from pse.trace.interchange.otf2._records import UNDEFINED
 from pse.trace.query._names import Names
@@ -30,14 +30,14 @@ _VALUES: dict[int, int] = {
 }
 
 
-class Terms:
+class Symbols:
     """Definitions for everything that a trace's events refer to.
 
     Parameters
     ----------
     trace : Trace
         The trace.
-    glossary : Glossary
+    definer : DefinitionWriter
         Where they are defined.
 
     Attributes
@@ -46,44 +46,44 @@ class Terms:
         How many ranks the job had, those included whose events are missing.
     """
 
-    def __init__(self, trace: Trace, glossary: Glossary) -> None:
-        self._names, self._glossary = Names(trace), glossary
+    def __init__(self, trace: Trace, definer: DefinitionWriter) -> None:
+        self._names, self._definer = Names(trace), definer
         self._texts = {rank: trace.texts(rank) for rank in trace.ranks}
         self._known: dict[tuple[str, int, int, int], int] = {}
         self._communicators = _Communicators(trace)
         defined = trace.definitions.ranks if trace.definitions else ()
         self.size = max([len(defined), max(trace.ranks) + 1, self._communicators.highest + 1])
-        locations = glossary.group(range(self.size), COMM_LOCATIONS)
+        locations = definer.group(range(self.size), COMM_LOCATIONS)
         assert locations == 0, "readers look for the locations of ranks first"
-        self._world = glossary.group(range(self.size))
+        self._world = definer.group(range(self.size))
         if not self._communicators.keys:
-            glossary.communicator("world", "MPI_COMM_WORLD", self._world)
-            glossary.communicator("self", "MPI_COMM_SELF", glossary.group((), COMM_SELF))
+            definer.communicator("world", "MPI_COMM_WORLD", self._world)
+            definer.communicator("self", "MPI_COMM_SELF", definer.group((), COMM_SELF))
         self._makers: dict[str, Callable[[int, int, int], int]] = {
             "region:site": lambda rank, site, _: self._site(site),
-            "region:wait": lambda rank, reason, _: glossary.region(f"wait: {_reason(reason)}"),
+            "region:wait": lambda rank, reason, _: definer.region(f"wait: {_reason(reason)}"),
             "region:routine": self._routine,
-            "communicator:tags": lambda *_: glossary.communicator("tags", "tags", self._world),
-            "communicator:partitions": lambda *_: glossary.communicator(
+            "communicator:tags": lambda *_: definer.communicator("tags", "tags", self._world),
+            "communicator:partitions": lambda *_: definer.communicator(
                 "partitions", "partitions", self._world
             ),
             "communicator:own": lambda rank, number, _: self._communicator(rank, number),
             "communicator:named": lambda rank, number, _: self._communicator(rank, number),
             "metric:counter": self._counter,
             "metric:queue": lambda rank, number, _: self._queue(number),
-            "metric:memory": lambda *_: glossary.metric(
+            "metric:memory": lambda *_: definer.metric(
                 "memory", "memory: allocated minus freed here", "B", TYPE_INT64
             ),
-            "parameter:phase": lambda *_: glossary.parameter("phase"),
-            "parameter:marker": lambda rank, number, _: glossary.parameter(
+            "parameter:phase": lambda *_: definer.parameter("phase"),
+            "parameter:marker": lambda rank, number, _: definer.parameter(
                 self._text(rank, TextKind.MARKER, number, f"marker {number}")
             ),
-            "parameter:begin": lambda *_: glossary.parameter("TPH begins"),
-            "parameter:end": lambda *_: glossary.parameter("TPH ends"),
-            "parameter:take": lambda *_: glossary.parameter("partition takes"),
-            "parameter:complete": lambda *_: glossary.parameter("partition's send complete"),
-            "parameter:together": lambda *_: glossary.parameter("collective operation of partitions begins"),
-            "parameter:apart": lambda *_: glossary.parameter("collective operation of partitions ends"),
+            "parameter:begin": lambda *_: definer.parameter("TPH begins"),
+            "parameter:end": lambda *_: definer.parameter("TPH ends"),
+            "parameter:take": lambda *_: definer.parameter("partition takes"),
+            "parameter:complete": lambda *_: definer.parameter("partition's send complete"),
+            "parameter:together": lambda *_: definer.parameter("collective operation of partitions begins"),
+            "parameter:apart": lambda *_: definer.parameter("collective operation of partitions ends"),
         }
 
     def references(self, kind: str, rank: int, numbers: Array | None, flags: Array) -> list[int]:
@@ -106,30 +106,30 @@ class Terms:
 
     def _site(self, site: int) -> int:
         _, label, place = self._names.site(site)
-        return self._glossary.region(label, place)
+        return self._definer.region(label, place)
 
     def _routine(self, rank: int, number: int, _: int) -> int:
         name = self._text(rank, TextKind.REGION, number, f"routine {number}")
-        return self._glossary.routine(name, self._text(rank, TextKind.REGION_PLACE, number, ""))
+        return self._definer.routine(name, self._text(rank, TextKind.REGION_PLACE, number, ""))
 
     def _counter(self, rank: int, number: int, kind: int) -> int:
         name = self._text(rank, TextKind.COUNTER, number, f"counter {number}")
         unit = self._text(rank, TextKind.COUNTER_UNIT, number, "")
         value = _VALUES.get(kind, TYPE_UINT64)
-        return self._glossary.metric(("counter", name, unit, value), name, unit, value)
+        return self._definer.metric(("counter", name, unit, value), name, unit, value)
 
     def _queue(self, number: int) -> int:
         edge, sender = number & NONE, number >> 32
         name = "inbox" if edge == NONE else f"queue {self._names.tag(edge)}"
         if sender != NONE:
             name += f" from rank {sender}"
-        return self._glossary.metric(("queue", number), name, "entries")
+        return self._definer.metric(("queue", number), name, "entries")
 
     def _communicator(self, rank: int, number: int) -> int:
         own = self._communicators
         key = own.keys.get((rank, number))
         if key is None:
-            return self._glossary.communicator((rank, number), f"communicator {number}", self._world)
+            return self._definer.communicator((rank, number), f"communicator {number}", self._world)
         parent = own.parents.get(key)
         above = self._communicator(*parent) if parent in own.keys else UNDEFINED
         named = next(
@@ -140,8 +140,8 @@ class Terms:
             ),
             f"communicator {key[0]}.{key[1]}",
         )
-        group = self._glossary.group(own.members(key))
-        return self._glossary.communicator(("own", key), named, group, above, CREATE_DESTROY_EVENTS)
+        group = self._definer.group(own.members(key))
+        return self._definer.communicator(("own", key), named, group, above, CREATE_DESTROY_EVENTS)
 
 
 def _reason(number: int) -> str:

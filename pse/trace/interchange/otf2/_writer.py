@@ -26,15 +26,15 @@ from pse.trace.format._field_values import Array
 from pse.trace.interchange._output import new_directory
 from pse.trace.interchange._progress import Progress
 from pse.trace.interchange._streams import Stream, streams
-from pse.trace.interchange.otf2 import _mapping as rules
+from pse.trace.interchange.otf2 import _mapping as mapping
 from pse.trace.interchange.otf2._definition_writer import (
     ACCUMULATED_START,
     TYPE_INT64,
     TYPE_STRING,
     TYPE_UINT64,
-    Glossary,
+    DefinitionWriter,
 )
-from pse.trace.interchange.otf2._location_writer import LocationWriter, Surroundings
+from pse.trace.interchange.otf2._location_writer import AddedRecords, LocationWriter
 from pse.trace.interchange.otf2._records import (
     I64,
     POINTER,
@@ -47,7 +47,7 @@ from pse.trace.interchange.otf2._records import (
     Library,
     Otf2Error,
 )
-from pse.trace.interchange.otf2._symbols import Terms
+from pse.trace.interchange.otf2._symbols import Symbols
 from pse.trace.query._selection import Selection
 from pse.trace.query._trace import Trace
 
@@ -105,9 +105,9 @@ class _Archive:
 
     def __init__(self, library: Library, directory: Path, trace: Trace) -> None:
         self.library, self.trace = library, trace
-        self.glossary = Glossary()
-        self.terms = Terms(trace, self.glossary)
-        self.attributes = {name: self._attribute(name) for name in rules.NAMES}
+        self.definer = DefinitionWriter()
+        self.symbols = Symbols(trace, self.definer)
+        self.attributes = {name: self._attribute(name) for name in mapping.NAMES}
         self.program = trace.definitions.program if trace.definitions else trace.path.name
         self.base = _base(trace)
         self.dropped = 0
@@ -129,11 +129,11 @@ class _Archive:
         progress.begin(sum(map(len, chosen)))
         counts = []
         with self._files("Def"), self._files("Evt"):
-            for rank in range(self.terms.size):
+            for rank in range(self.symbols.size):
                 counts.append(self._write_location(rank, by_rank.get(rank), progress))
         self._define_ranks(counts)
         writer = self.library.make("Archive_GetGlobalDefWriter", self._handle)
-        self.glossary.write(self.library, self._clock(), writer)
+        self.definer.write(self.library, self._clock(), writer)
         self._own("CloseGlobalDefWriter", writer)
         self._own("Close")
         return list(self._notes())
@@ -146,14 +146,14 @@ class _Archive:
             )
 
     def _attribute(self, name: str) -> int:
-        kind = TYPE_INT64 if name in rules.SIGNED else TYPE_UINT64
-        return self.glossary.attribute(rules.PREFIX + name, kind)
+        kind = TYPE_INT64 if name in mapping.SIGNED else TYPE_UINT64
+        return self.definer.attribute(mapping.PREFIX + name, kind)
 
     def _write_location(self, rank: int, stream: Stream | None, progress: Progress) -> int:
         """Write the events of a rank; give their number."""
         events = self.library.make("Archive_GetEvtWriter", self._handle, rank, types=(U64,))
         if stream is not None and len(stream):
-            location = LocationWriter(self.library, events, self.terms, self.attributes, rank)
+            location = LocationWriter(self.library, events, self.symbols, self.attributes, rank)
             location.begin(self._surroundings(stream))
             for chunk, times in stream.chunks():
                 location.write(chunk, self.shifted(times))
@@ -193,10 +193,10 @@ class _Archive:
 
     def _define_ranks(self, counts: list[int]) -> None:
         """Define hosts, processes and locations."""
-        glossary = self.glossary
+        definer = self.definer
         known = {rank.rank: rank for rank in self.trace.definitions.ranks} if self.trace.definitions else {}
         hosts = {rank: file.host for rank, file in self.trace.files.items()}
-        machine = glossary.number("SystemTreeNode", "machine", lambda: self._node("machine", "machine"))
+        machine = definer.number("SystemTreeNode", "machine", lambda: self._node("machine", "machine"))
         self._keep_definitions(machine)
         for rank, count in enumerate(counts):
             defined = known.get(rank)
@@ -205,22 +205,20 @@ class _Archive:
             if defined:
                 where = "root" if defined.processor is None else f"p{defined.processor}"
                 name += f" ({where} {defined.thread})"
-            glossary.add(
-                "LocationGroup", rank, glossary.string(name), 1, self._host(host, machine), UNDEFINED
-            )
-            thread = glossary.string(defined.thread if defined else "Master thread")
-            glossary.add("Location", rank, thread, 1, count, rank)
+            definer.add("LocationGroup", rank, definer.string(name), 1, self._host(host, machine), UNDEFINED)
+            thread = definer.string(defined.thread if defined else "Master thread")
+            definer.add("Location", rank, thread, 1, count, rank)
 
     def _host(self, host: str, machine: int) -> int:
         """The node of a host; ``machine/node``, as imports name it, has its machine above it."""
         above, _, name = host.rpartition("/")
-        glossary = self.glossary
+        definer = self.definer
         if above:
-            machine = glossary.number("SystemTreeNode", above, lambda: self._node(above, "machine"))
-        return glossary.number("SystemTreeNode", (above, name), lambda: self._node(name, "node", machine))
+            machine = definer.number("SystemTreeNode", above, lambda: self._node(above, "machine"))
+        return definer.number("SystemTreeNode", (above, name), lambda: self._node(name, "node", machine))
 
     def _node(self, name: str, kind: str, parent: int = UNDEFINED) -> tuple[int, int, int]:
-        return self.glossary.string(name), self.glossary.string(kind), parent
+        return self.definer.string(name), self.definer.string(kind), parent
 
     def _keep_definitions(self, node: int) -> None:
         """The trace's own definitions and its program travel along: an import has them again."""
@@ -233,8 +231,8 @@ class _Archive:
     def _keep(self, node: int, name: str, text: str) -> None:
         """Add a property, in parts: a record must fit into a chunk."""
         for part, begin in enumerate(range(0, len(text), PART)):
-            numbers = self.glossary.string(f"{name}/{part}"), self.glossary.string(text[begin : begin + PART])
-            self.glossary.add("SystemTreeNodeProperty", node, numbers[0], TYPE_STRING, numbers[1])
+            numbers = self.definer.string(f"{name}/{part}"), self.definer.string(text[begin : begin + PART])
+            self.definer.add("SystemTreeNodeProperty", node, numbers[0], TYPE_STRING, numbers[1])
 
     @contextlib.contextmanager
     def _files(self, kind: str) -> Iterator[None]:
@@ -245,19 +243,19 @@ class _Archive:
     def _own(self, name: str, *arguments: Any) -> None:
         self.library.call(f"Archive_{name}", self._handle, *arguments)
 
-    def _surroundings(self, stream: Stream) -> Surroundings:
+    def _surroundings(self, stream: Stream) -> AddedRecords:
         """What every process of an MPI program has, where this rank's events don't have it."""
         routines = stream.routines()
         begin, end = self.shifted(np.array(self._ends))
         name = "engine" if self.trace.definitions else "program"
-        return Surroundings(
-            program=self.glossary.program(self.program),
-            whole=self.glossary.region(name),
-            first=None if routines & {"MPI_Init", "MPI_Init_thread"} else self.glossary.routine("MPI_Init"),
-            last=None if "MPI_Finalize" in routines else self.glossary.routine("MPI_Finalize"),
+        return AddedRecords(
+            program=self.definer.program(self.program),
+            whole=self.definer.region(name),
+            first=None if routines & {"MPI_Init", "MPI_Init_thread"} else self.definer.routine("MPI_Init"),
+            last=None if "MPI_Finalize" in routines else self.definer.routine("MPI_Finalize"),
             begin=begin,
             end=end,
-            cpu=self.glossary.metric("CPU time", "CPU time in modules", "ns", mode=ACCUMULATED_START),
+            cpu=self.definer.metric("CPU time", "CPU time in modules", "ns", mode=ACCUMULATED_START),
         )
 
 

@@ -12,8 +12,8 @@ import collections
 from collections.abc import Callable
 
 from pse.trace.format._events import EventType, TextKind, ValueKind
+from pse.trace.interchange.otf2._location_state import Location
 from pse.trace.interchange.otf2._records import UNDEFINED
-from pse.trace.interchange.otf2._state import Location
 
 PUT, GOT = "RMA: bytes put", "RMA: bytes got"
 IO = {0: "I/O: bytes read", 1: "I/O: bytes written"}

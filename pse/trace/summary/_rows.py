@@ -6,8 +6,6 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from pse.trace.summary._partition_summary import PartitionRow
-
 
 @dataclass(frozen=True)
 class CallRow:
@@ -46,6 +44,24 @@ class TrafficRow:
     received_descriptor: int
     received_copied: int
     received_remote: int
+
+
+@dataclass(frozen=True)
+class PartitionRow:
+    """What one thread's partitions sent from one call site; bytes.
+
+    Bytes went from partition to partition of one rank, to another rank of the node, or between nodes.
+    """
+
+    site: int | None
+    label: str
+    place: str
+    thread: str
+    what: str  # messages; collectives: parts of collective operations
+    messages: int
+    own: int
+    node: int
+    remote: int
 
 
 @dataclass(frozen=True)

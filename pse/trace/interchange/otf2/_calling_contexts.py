@@ -12,13 +12,13 @@ from __future__ import annotations
 import functools
 
 from pse.trace.format._events import EventType
+from pse.trace.interchange.otf2._location_state import Location
 from pse.trace.interchange.otf2._records import UNDEFINED
-from pse.trace.interchange.otf2._state import Location
 
 E = EventType
 
 
-class Contexts:
+class CallingContexts:
     """Takes over the calling contexts of one location.
 
     Parameters

@@ -14,19 +14,19 @@ from collections.abc import Callable
 from typing import Any
 
 from pse.trace.format._events import NONE, Collective, EventType, Phase, SendMode, TextKind, ValueKind
-from pse.trace.interchange.otf2 import _mapping as rules
-from pse.trace.interchange.otf2._contexts import Contexts
+from pse.trace.interchange.otf2 import _mapping as mapping
+from pse.trace.interchange.otf2._calling_contexts import CallingContexts
 from pse.trace.interchange.otf2._definition_writer import TYPE_DOUBLE, TYPE_INT64
+from pse.trace.interchange.otf2._location_state import Location
 from pse.trace.interchange.otf2._mapping import Rule
 from pse.trace.interchange.otf2._records import POINTER, U8, U32, U64, UNDEFINED, Library, items
-from pse.trace.interchange.otf2._state import Location
-from pse.trace.interchange.otf2._transfers import Transfers
+from pse.trace.interchange.otf2._rma_and_io import Transfers
 
 E = EventType
 MASK = 2**64 - 1
 NO_EXIT_CODE = -(2**63)
 CREATE_HANDLE = 17
-_COLLECTIVES = {number: kind for kind, number in reversed(rules.OPERATIONS.items())}
+_COLLECTIVES = {number: kind for kind, number in reversed(mapping.OPERATIONS.items())}
 _COLLECTIVES[CREATE_HANDLE] = Collective.CREATE_COMMUNICATOR
 _MODES = {
     **dict.fromkeys(("MPI_Ssend", "MPI_Issend", "MPI_Ssend_init"), SendMode.SYNCHRONOUS),
@@ -35,7 +35,7 @@ _MODES = {
 }
 
 
-class Events:
+class EventReader:
     """Takes over the events of one location.
 
     Parameters
@@ -49,18 +49,18 @@ class Events:
     def __init__(self, library: Library, location: Location) -> None:
         self._at, self._file, self._own = location, location.file, location.own
         self._attributes = {
-            number: location.archive.string(name).removeprefix(rules.PREFIX)
+            number: location.archive.string(name).removeprefix(mapping.PREFIX)
             for number, (name, *_rest) in location.archive.tables["Attribute"].items()
-            if location.archive.string(name).startswith(rules.PREFIX)
+            if location.archive.string(name).startswith(mapping.PREFIX)
         }
-        self._rules = {rule.record: rule for rule in reversed(rules.RULES)}
-        self._by_event = {(rule.record, int(rule.type)): rule for rule in reversed(rules.RULES)}
+        self._rules = {rule.record: rule for rule in reversed(mapping.RULES)}
+        self._by_event = {(rule.record, int(rule.type)): rule for rule in reversed(mapping.RULES)}
         self._count = library.function("AttributeList_GetNumberOfElements", POINTER, result=U32)
         self._get = library.function(
             "AttributeList_GetAttributeByIndex", POINTER, U32, POINTER, POINTER, POINTER
         )
         self._slot = (U32(), U8(), U64())
-        self._contexts = Contexts(location)
+        self._contexts = CallingContexts(location)
         self._transfers = Transfers(location, self._event).handlers()
 
     def handler(self, record: str) -> Callable[..., None]:
@@ -132,11 +132,11 @@ class Events:
 
     def _event(self, record: str, now: int, attributes: int | None, *fields: int) -> None:
         said = self._said(attributes)
-        if rules.ADDED in said:
+        if mapping.ADDED in said:
             if record in ("Enter", "Leave"):
                 self._added(record, now, fields[0])
             return
-        rule = self._by_event.get((record, said.get(rules.EVENT, -1))) or self._rules.get(record)
+        rule = self._by_event.get((record, said.get(mapping.EVENT, -1))) or self._rules.get(record)
         if rule is None:  # ParameterInt
             self.mark(now, self._at.archive.name("Parameter", fields[0]), fields[1] & MASK)
             return
@@ -156,9 +156,9 @@ class Events:
     def _decoded(self, rule: Rule, now: int, said: dict[str, int], fields: tuple[int, ...]) -> dict[str, int]:
         event = {"flags": 0, "site": NONE, "tph": 0, "a": 0, "b": 0, "c": 0}
         for source, value in rule.when.items():
-            rules.put(event, source, value)
+            mapping.put(event, source, value)
         for name, (source, default) in rule.all_attributes.items():
-            rules.put(event, source, said.get(name, default))
+            mapping.put(event, source, said.get(name, default))
         for source, value in zip(rule.values, fields, strict=False):
             self._put(event, now, rule, said, source, value)
         return event
@@ -170,9 +170,9 @@ class Events:
         if source == "region:routine":
             event["a"] = at.region(now, value)
         elif source == "communicator:own":
-            rules.put(event, "c.low", at.communicator(now, value))
+            mapping.put(event, "c.low", at.communicator(now, value))
         elif source == "communicator:named":
-            rules.put(event, "a.low", said.get("number") or at.communicators.get(value, value + 1))
+            mapping.put(event, "a.low", said.get("number") or at.communicators.get(value, value + 1))
         elif source == "parameter:marker":
             name = at.archive.name("Parameter", value)
             event["a"] = at.number(now, TextKind.MARKER, name, (TextKind.MARKER, name))
@@ -180,9 +180,9 @@ class Events:
             event["flags"] = said.get("collective", _COLLECTIVES.get(value, Collective.OTHER))
         elif source == "c.high":
             if self._own:
-                rules.put(event, source, value)
-        elif source not in rules.DEFINED and source not in rules.WORKED_OUT:
-            rules.put(event, source, value & MASK)
+                mapping.put(event, source, value)
+        elif source not in mapping.DEFINED and source not in mapping.WORKED_OUT:
+            mapping.put(event, source, value & MASK)
 
     def mark(self, now: int, name: str, value: int = 0) -> None:
         """Write a marker."""
@@ -203,16 +203,16 @@ class Events:
         """A message is sent or received, or its sending is started, or its receiving complete."""
         at, (partner, communicator) = self._at, fields[:2]
         if not self._own:
-            rules.put(event, "b.low", at.partner(communicator, partner))
+            mapping.put(event, "b.low", at.partner(communicator, partner))
         if rule.type == E.MPI_SEND and not self._own:
             event["flags"] = _MODES.get(at.routine(), SendMode.STANDARD)
         position = self._file.count
         if rule.record == "MpiIsend":
             request = at.start(fields[-1], event["c"] & NONE, position)
-            rules.put(event, "c.high", request.number)
+            mapping.put(event, "c.high", request.number)
         elif rule.record == "MpiIrecv":
             request = at.request(fields[-1])
-            rules.put(event, "c.high", request.number)
+            mapping.put(event, "c.high", request.number)
             if not self._own and request.position >= 0:
                 self._file.amend(request.position, c=event["c"])
             at.requests.pop(fields[-1], None)
@@ -225,9 +225,9 @@ class Events:
             request = at.start(number, event["c"] & NONE, self._file.count)
         else:
             request = at.request(number)
-        rules.put(event, "c.high", request.number)
+        mapping.put(event, "c.high", request.number)
         if "communicator" not in said:
-            rules.put(event, "c.low", request.communicator)
+            mapping.put(event, "c.low", request.communicator)
         self._file.append(now, rule.type, **event)
         if rule.type in (E.MPI_SEND_COMPLETE, E.MPI_REQUEST_CANCEL):
             at.requests.pop(number, None)
@@ -237,7 +237,7 @@ class Events:
     ) -> None:
         position = self._file.count
         if fields:
-            rules.put(event, "c.high", self._at.start(fields[0], event["c"] & NONE, position).number)
+            mapping.put(event, "c.high", self._at.start(fields[0], event["c"] & NONE, position).number)
         else:
             self._at.begun.append(position)
         self._file.append(now, rule.type, **event)
@@ -251,7 +251,7 @@ class Events:
         else:
             request = self._at.request(fields[-1])
             position = request.position
-            rules.put(event, "c.high", request.number)
+            mapping.put(event, "c.high", request.number)
             self._at.requests.pop(fields[-1], None)
         if not self._own and position >= 0:
             root = fields[2] if fields[2] < UNDEFINED - 2 else NONE
@@ -286,8 +286,8 @@ class Events:
         self, now: int, attributes: int | None, metric: int, count: int, kinds: int, values: int
     ) -> None:
         said = self._said(attributes)
-        rule = self._by_event.get(("Metric", said.get(rules.EVENT, -1)))
-        if rules.ADDED in said:
+        rule = self._by_event.get(("Metric", said.get(mapping.EVENT, -1)))
+        if mapping.ADDED in said:
             return
         (kinds_, values_) = items(kinds, U8, count), items(values, U64, count)
         if rule is not None and rule.type != E.COUNTER:
@@ -340,12 +340,12 @@ class Events:
 
 
 _AFTER: dict[EventType, Callable[..., None]] = {
-    **dict.fromkeys((E.REGION_ENTER, E.MODULE_ENTER, E.WAIT_BEGIN), Events._after_begin),
-    **dict.fromkeys((E.REGION_LEAVE, E.MODULE_LEAVE, E.WAIT_END), Events._after_end),
-    **dict.fromkeys((E.MPI_SEND, E.MPI_RECEIVE), Events._after_message),
-    **dict.fromkeys((E.MPI_SEND_COMPLETE, E.MPI_RECEIVE_POST), Events._after_request),
-    **dict.fromkeys((E.MPI_REQUEST_TEST, E.MPI_REQUEST_CANCEL), Events._after_request),
-    E.MPI_COLLECTIVE_BEGIN: Events._after_collective_begin,
-    E.MPI_COLLECTIVE_END: Events._after_collective_end,
-    E.MPI_COMMUNICATOR: Events._after_communicator,
+    **dict.fromkeys((E.REGION_ENTER, E.MODULE_ENTER, E.WAIT_BEGIN), EventReader._after_begin),
+    **dict.fromkeys((E.REGION_LEAVE, E.MODULE_LEAVE, E.WAIT_END), EventReader._after_end),
+    **dict.fromkeys((E.MPI_SEND, E.MPI_RECEIVE), EventReader._after_message),
+    **dict.fromkeys((E.MPI_SEND_COMPLETE, E.MPI_RECEIVE_POST), EventReader._after_request),
+    **dict.fromkeys((E.MPI_REQUEST_TEST, E.MPI_REQUEST_CANCEL), EventReader._after_request),
+    E.MPI_COLLECTIVE_BEGIN: EventReader._after_collective_begin,
+    E.MPI_COLLECTIVE_END: EventReader._after_collective_end,
+    E.MPI_COMMUNICATOR: EventReader._after_communicator,
 }
