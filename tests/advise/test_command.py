@@ -104,7 +104,7 @@ def test_a_changed_program_is_not_offered_to_be_written(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "there is no directory"),
+        (["nowhere"], "does not exist"),
         (["trace", "--link", "fast"], "expected a rate"),
         (["trace", "-p", "0"], "no number of processors"),
     ],

@@ -42,7 +42,7 @@ UNSOUND = [
     ({"edges": (trace.EdgeDefinition(0, "u", 7, ()),)}, r"edge 0 \(u\) names .* exist: \[7\]"),
     ({"edges": (trace.EdgeDefinition(0, "u", None, (1, 9)),)}, r"call sites that don't exist: \[9\]"),
     ({"edges": (trace.EdgeDefinition(3, "u", 0, ()),) * 2}, "edge 3 is defined twice"),
-    ({"loops": (trace.LoopDefinition(-1, "k", ""),)}, "loop -1: numbers are from 0"),
+    ({"loops": (trace.LoopDefinition(-1, "k", ""),)}, "loop -1: the number must be from 0"),
     (
         {"ranks": (trace.RankDefinition(1, "root", "t", None, "h"),)},
         r"ranks must be listed in order from 0, not \[1\]",

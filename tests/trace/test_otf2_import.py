@@ -440,7 +440,7 @@ def test_a_file_of_events_that_is_cut_within_its_first_chunk_is_left_out(archive
     events.write_bytes(events.read_bytes()[:500])
     (note,) = import_otf2(archive / "traces.otf2", tmp_path / "trace")
     assert note.startswith("rank 1 (location 1): ")
-    assert note.endswith("traces/1.evt: 0 of 60 events can be read: it is cut off")
+    assert note.endswith("traces/1.evt: 0 of 60 events can be read: the file is cut off")
     read = trace.open(tmp_path / "trace")
     assert (read.ranks, len(read.select(0, E.REGION_ENTER))) == ((0,), 21)
 
@@ -459,7 +459,7 @@ def test_whole_chunks_of_a_file_that_is_cut_are_there(tmp_path):
     read = trace.open(tmp_path / "trace")
     count = len(read.select(0, E.REGION_ENTER, E.REGION_LEAVE))
     assert 10_000 < count < 48_000
-    assert f"{count:,} of 48,000 events can be read: it is cut off" in note
+    assert f"{count:,} of 48,000 events can be read: the file is cut off" in note
     calls, _ = read.routine_calls()
     assert (calls["leave"] - calls["enter"] == 1).all()
     (problem,) = read.problems
@@ -482,7 +482,7 @@ def test_the_package_may_be_missing(archive, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "_otf2.Config", None)
     with pytest.raises(trace.TraceError, match="OTF2 archives need the Python package otf2") as caught:
         import_otf2(archive / "traces.otf2", tmp_path / "trace")
-    assert caught.value.help == "pip install 'pse[otf2]'"
+    assert caught.value.help == "install it with: pip install 'pse[otf2]'"
 
 
 def test_an_output_that_is_there_is_left_alone(archive, tmp_path):

@@ -76,7 +76,7 @@ def test_an_unknown_rank_is_named(small_trace):
 
 
 def test_a_missing_directory(tmp_path):
-    with pytest.raises(trace.TraceError, match=r"there is no directory .*nowhere") as caught:
+    with pytest.raises(trace.TraceError, match=r"nowhere does not exist") as caught:
         trace.open(tmp_path / "nowhere")
     assert "pse run PROGRAM -p P --trace DIR" in caught.value.help
 
@@ -165,7 +165,7 @@ def test_a_file_of_another_run_is_left_out(small_trace):
         ("{", "definitions.json: it isn't JSON"),
         ("[]", "definitions.json: it isn't a JSON object"),
         ("[" * 100_000, "definitions.json: it isn't JSON"),
-        ("{}", 'definitions.json: it isn\'t the definitions of a trace: no "format": "pse-trace"'),
+        ("{}", 'definitions.json: it isn\'t the definitions of a trace: "format": "pse-trace" is missing'),
         ('{"format": "pse-trace", "version": 2}', "its format has version 2, but this pse reads version 1"),
         ('{"format": "pse-trace", "version": 1}', "definitions: missing: edges, environment"),
         ("\x80", "definitions.json: it isn't UTF-8 text"),
