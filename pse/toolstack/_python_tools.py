@@ -85,11 +85,16 @@ class Tool:
     def attach(self) -> Self:
         """Put the tool on top of the stack of this process, and begin a stack if there is none.
 
+        Returns
+        -------
+        Tool
+            The tool itself.
+
         Raises
         ------
         UsageError
-            If a method's name is no routine of this MPI, if it doesn't take the routine's arguments, or if no
-            MPI library is loaded.
+            If this MPI has no routine of a method's name, if the method doesn't take the routine's arguments,
+            or if no MPI library is loaded.
         """
         if self._layer is None:
             self._layer = _Layer(self, _stack())
@@ -241,15 +246,20 @@ class Ring:
 
     Parameters
     ----------
-    name
+    name : str
         The ring's name.
-    dtype
+    dtype : dtype
         The type of an event, of the ring's size.
 
     Raises
     ------
     UsageError
         If no tool has made the ring, or if its events have another size.
+
+    Examples
+    --------
+    >>> sends = Ring("sends", [("count", "i4"), ("destination", "i4")])  # doctest: +SKIP
+    >>> sends.take()["count"].sum()  # doctest: +SKIP
     """
 
     def __init__(self, name: str, dtype: np.typing.DTypeLike) -> None:
@@ -273,7 +283,13 @@ class Ring:
         return int(self._ring.contents.lost)
 
     def take(self) -> np.ndarray[tuple[int], np.dtype[Any]]:
-        """Take the events that are there, the oldest first, at most as many as the ring has room for."""
+        """Take the events that are there.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Events of `dtype`, the oldest first; n is at most what the ring has room for.
+        """
         events = np.empty(self._ring.contents.count, self.dtype)
         taken = self._stack.pse_toolstack_take(self._ring, events.ctypes.data, len(events))
         return events[:taken]

@@ -14,8 +14,6 @@
 
 #include <stdbool.h>
 
-#pragma GCC visibility push(hidden)
-
 /* Link everything with a configuration (NULL: no tools); false if that was done before. */
 bool pse_toolstack_begin_once(const char *configuration);
 /* Link everything, but let the stubs lead to the library until pse_toolstack_publish; NULL, or why that can't
@@ -25,7 +23,5 @@ const char *pse_toolstack_begin_held(const char *configuration);
 void pse_toolstack_publish(void);
 /* Whether everything is linked, and whether this thread is just doing it. */
 bool pse_toolstack_is_begun(bool *by_this_thread);
-
-#pragma GCC visibility pop
 
 #endif

@@ -14,8 +14,6 @@
 
 struct call_filter;
 
-#pragma GCC visibility push(hidden)
-
 /* Put a filter before each routine that a layer's communicators and times concern; false if memory was short.
  */
 bool pse_toolstack_add_call_filters(const struct tool_spec *spec, pse_function *entry,
@@ -23,7 +21,5 @@ bool pse_toolstack_add_call_filters(const struct tool_spec *spec, pse_function *
 /* Where a call goes: called from assembly with the saved registers and what the caller has pushed. */
 pse_function pse_toolstack_filter_decide(const struct call_filter *filter, const uint64_t *registers,
                                          const uint64_t *stack);
-
-#pragma GCC visibility pop
 
 #endif

@@ -12,13 +12,9 @@
 
 #include "pse_tools.h"
 
-#pragma GCC visibility push(hidden)
-
 /* Put a shim wherever a layer knows X but not X_c; false if memory was short.  `*lasting` is set if
  * completions have to be watched for it. */
 bool pse_toolstack_add_shims(pse_function *entry, const pse_function *below, bool *lasting);
 bool pse_toolstack_watch_completions(pse_function *entry);
-
-#pragma GCC visibility pop
 
 #endif

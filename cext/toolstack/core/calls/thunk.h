@@ -14,13 +14,9 @@ struct call_thunk {
     void *data;
 };
 
-#pragma GCC visibility push(hidden)
-
 /* Make a function that jumps to `target` with all argument registers and the stack untouched, and the address
  * of its struct call_thunk in r10 (x86-64) or x17 (aarch64).  NULL if there is no memory.  It lives until the
  * process ends. */
 pse_function pse_toolstack_make_thunk(pse_function target, void *data);
-
-#pragma GCC visibility pop
 
 #endif

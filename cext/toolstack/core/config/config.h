@@ -40,12 +40,8 @@ struct stack_config {
     struct tool_spec *spec;
 };
 
-#pragma GCC visibility push(hidden)
-
 /* Read a configuration; what is wrong goes to `error` and gives false. */
 bool pse_toolstack_read_config(struct stack_config *config, const char *file, char *error, size_t size);
 const char *pse_toolstack_not_found(const struct tool_spec *spec); /* what to say where `path` is NULL */
-
-#pragma GCC visibility pop
 
 #endif

@@ -8,15 +8,11 @@
 
 #include <stdbool.h>
 
-#pragma GCC visibility push(hidden)
-
 /* End the process with code 2.  What is wrong alike on every rank is said by the first one of each node only.
  */
 _Noreturn void pse_toolstack_die(bool everywhere, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void pse_toolstack_warn(bool everywhere, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int pse_toolstack_rank(void); /* as the launcher's environment says, -1 if it doesn't */
-
-#pragma GCC visibility pop
 
 #endif

@@ -21,15 +21,11 @@ struct elf_file { /* a shared object that isn't loaded */
     size_t init_count, init_count_at; /* how many; where in the file their size is written */
 };
 
-#pragma GCC visibility push(hidden)
-
 /* Open a tool's file and look whether it can be loaded beside an MPI library of that name; NULL, or what is
  * wrong. */
 const char *pse_toolstack_open_elf_file(struct elf_file *file, const char *path, const char *soname);
 void pse_toolstack_close_elf_file(struct elf_file *file);
 const char *
 pse_toolstack_abi_of(const char *soname); /* "MPICH's", …; NULL: not a name of an MPI library that we know */
-
-#pragma GCC visibility pop
 
 #endif

@@ -17,8 +17,6 @@ struct loaded_elf { /* views into a loaded object's dynamic section */
     const unsigned *hash, *gnu_hash;
 };
 
-#pragma GCC visibility push(hidden)
-
 struct link_map *pse_toolstack_first_map(void);
 bool pse_toolstack_view_elf(struct loaded_elf *elf, struct link_map *map);
 unsigned pse_toolstack_elf_symbols(const struct loaded_elf *elf); /* number 0 is none */
@@ -30,7 +28,5 @@ bool pse_toolstack_elf_protect(const struct loaded_elf *elf, bool writable);
 /* Overwrite an object's imports: `choose` gives the function for a symbol's name, NULL to leave it alone. */
 typedef pse_function (*pse_toolstack_choice)(void *context, const char *name);
 bool pse_toolstack_elf_rebind(const struct loaded_elf *elf, pse_toolstack_choice choose, void *context);
-
-#pragma GCC visibility pop
 
 #endif

@@ -4,12 +4,8 @@
 
 #include "layers/layer.h"
 
-#pragma GCC visibility push(hidden)
-
 /* Bind a layer above `entry`, which is changed; there is room for two more tables behind it.  NULL, or why
  * not. */
 const char *pse_toolstack_bind_layer(struct tool_layer *layer, pse_function *entry);
-
-#pragma GCC visibility pop
 
 #endif

@@ -9,13 +9,9 @@
 
 #include "layers/layer.h"
 
-#pragma GCC visibility push(hidden)
-
 /* Run one of a tool's own steps.  NULL, or why the layer refuses; for an optional one also what happened to
  * the child. */
 const char *pse_toolstack_guarded(struct tool_layer *layer, const char *step,
                                   const char *(*run)(struct tool_layer *));
-
-#pragma GCC visibility pop
 
 #endif

@@ -4,13 +4,9 @@
 
 #include "layers/layer.h"
 
-#pragma GCC visibility push(hidden)
-
 /* In assembly, for a thunk whose data is the layer: asks pse_toolstack_dlsym, and goes on to the system's
  * dlsym where that gives NULL, with the registers that the caller has set. */
 void pse_toolstack_dlsym_entry(void);
 void *pse_toolstack_dlsym(void *handle, const char *name, struct tool_layer *layer);
-
-#pragma GCC visibility pop
 
 #endif

@@ -10,13 +10,9 @@
 
 #include "layers/layer.h"
 
-#pragma GCC visibility push(hidden)
-
 /* Load a layer's file; NULL, or what is wrong.  Its initialisation functions may be left for
  * pse_toolstack_initialise_layer. */
 const char *pse_toolstack_load_layer(struct tool_layer *layer);
 void pse_toolstack_initialise_layer(struct tool_layer *layer);
-
-#pragma GCC visibility pop
 
 #endif

@@ -11,8 +11,6 @@
 
 #include "layers/layer.h"
 
-#pragma GCC visibility push(hidden)
-
 /* Fill in layer->tools. */
 void pse_toolstack_offer(struct tool_layer *layer);
 /* Start a layer's tool, or leave it out. */
@@ -20,7 +18,5 @@ void pse_toolstack_start_layer(struct tool_layer *layer);
 /* Warn of arguments that the tool hasn't asked for: a misspelt one would go unnoticed. */
 void pse_toolstack_warn_of_unasked(const struct tool_layer *layer);
 void pse_toolstack_print_services(const struct tool_layer *layer, FILE *to);
-
-#pragma GCC visibility pop
 
 #endif

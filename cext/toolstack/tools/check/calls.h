@@ -10,8 +10,6 @@
 
 enum { NO_ROOT = -1, NO_OPERATION = -1 };
 
-#pragma GCC visibility push(hidden)
-
 /* The program's requests (requests.c) */
 struct check_operation *pse_check_enter_request(MPI_Comm comm, MPI_Request handle, const char *routine);
 /* MPI_Comm_idup has been called. */
@@ -63,7 +61,5 @@ void pse_check_window_made(MPI_Win handle, const char *routine);
 void pse_check_window_locked(MPI_Win handle, int change);
 void pse_check_window_freed(MPI_Win handle);
 void pse_check_report_leaks(void);
-
-#pragma GCC visibility pop
 
 #endif

@@ -24,8 +24,6 @@ struct check_receive {
     char routine[40], where[PSE_CALL_SITE_TEXT];
 };
 
-#pragma GCC visibility push(hidden)
-
 void pse_check_compare_message(const struct check_receive *receive);
 void pse_check_match_notices(struct check_communicator *comm);
 struct check_receive *pse_check_new_receive(struct check_communicator *comm, int source, int tag,
@@ -35,7 +33,5 @@ void pse_check_post_receive(struct check_receive *receive);
 void pse_check_withdraw_receive(struct check_receive *receive);
 /* MPI says whose message a receive got. */
 void pse_check_resolve_receive(struct check_receive *receive, const MPI_Status *status);
-
-#pragma GCC visibility pop
 
 #endif

@@ -15,8 +15,6 @@ struct check_report {
     size_t length;
 };
 
-#pragma GCC visibility push(hidden)
-
 /* The place where the program called MPI, packed; room for PSE_CALL_SITE_TEXT. */
 void pse_check_pack_site(char *packed);
 void pse_check_report_add(struct check_report *report, const char *format, ...)
@@ -27,7 +25,5 @@ void pse_check_report_place(struct check_report *report, int rank, const char *r
 void pse_check_report_print(struct check_report *report, const char *right);
 /* A report is told once for each pair of places. */
 bool pse_check_was_reported(const char *what, const char *a, const char *b);
-
-#pragma GCC visibility pop
 
 #endif

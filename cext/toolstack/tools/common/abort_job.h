@@ -2,12 +2,8 @@
 #ifndef PSE_TOOL_ABORT_JOB_H
 #define PSE_TOOL_ABORT_JOB_H
 
-#pragma GCC visibility push(hidden)
-
 /* Abort all processes of the job with an exit code, after what was printed has had time to reach the user:
  * mpiexec's proxies may drop what a rank prints right before it aborts. */
 _Noreturn void pse_tool_abort_job(int code);
-
-#pragma GCC visibility pop
 
 #endif

@@ -18,8 +18,6 @@ struct pse_call_site {
     char python[PSE_CALL_SITE_TEXT]; /* file:line, or "" */
 };
 
-#pragma GCC visibility push(hidden)
-
 /* Where the program called the wrapper that calls this. */
 void pse_call_site_take(struct pse_call_site *site);
 
@@ -36,7 +34,5 @@ bool pse_source_line_text(const char *object, unsigned long offset, char *text, 
 /* Take a mutex under which sites are taken: its holder may wait for Python's lock, so a thread that holds
  * that (mpi4py keeps it in calls that don't block) lets it go while it waits for the mutex. */
 void pse_call_site_lock(pthread_mutex_t *mutex);
-
-#pragma GCC visibility pop
 
 #endif

@@ -13,12 +13,8 @@ static inline uint64_t pse_tool_clock(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-#pragma GCC visibility push(hidden)
-
 /* Sleep until a time of that clock.  Timers of this thread are exact from the first time on (by default they
  * may be 50 us late). */
 void pse_tool_sleep_until(uint64_t time);
-
-#pragma GCC visibility pop
 
 #endif

@@ -78,8 +78,6 @@ static inline struct pse_decision *pse_decisions_of(const struct pse_decision_lo
     return (struct pse_decision *)(file->header + 1);
 }
 
-#pragma GCC visibility push(hidden)
-
 const char *pse_decision_call_name(unsigned call);
 
 void pse_decision_path(char *path, size_t room, const char *directory, int rank);
@@ -101,7 +99,5 @@ int pse_decision_log_close(struct pse_decision_log *file);
  * What a killed rank has left counts as aborted. */
 struct pse_decision *pse_decision_log_read(const char *path, int rank, int ranks,
                                            struct pse_decision_header *header, const char **problem);
-
-#pragma GCC visibility pop
 
 #endif

@@ -44,15 +44,11 @@ static inline void *pse_handle_find(const struct pse_handle_table *table, uintpt
     return table->size ? pse_handle_slot_of(table, key)->first : NULL;
 }
 
-#pragma GCC visibility push(hidden)
-
 /* Add an entry, which begins with its node, at the end of the key's queue; nonzero: there is no memory. */
 int pse_handle_add(struct pse_handle_table *table, uintptr_t key, void *entry);
 
 /* Remove and return the oldest entry of a key, NULL if there is none. */
 void *pse_handle_take(struct pse_handle_table *table, uintptr_t key);
-
-#pragma GCC visibility pop
 
 /* All entries of a table, in no order. */
 #define PSE_HANDLE_EACH(table, type, entry)                                                                  \

@@ -17,8 +17,6 @@ typedef int pse_packed_count;
 #define PSE_PACKED_FORM(name) name
 #endif
 
-#pragma GCC visibility push(hidden)
-
 /* Set the status of a receive from MPI_PROC_NULL: MPICH 4.0 gives a non-blocking one none. */
 void pse_tool_set_null_status(int source, MPI_Comm comm, MPI_Status *status);
 
@@ -27,7 +25,5 @@ void pse_tool_set_null_status(int source, MPI_Comm comm, MPI_Status *status);
  * `*error`, if there is none. */
 void *pse_tool_packed_copy(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
                            pse_packed_count *bytes, int *error);
-
-#pragma GCC visibility pop
 
 #endif

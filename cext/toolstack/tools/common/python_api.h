@@ -21,13 +21,9 @@ struct pse_python_api { /* objects, frames and codes of Python are void * */
     void (*keep)(void *), (*forget)(void *);
 };
 
-#pragma GCC visibility push(hidden)
-
 /* The interface if Python runs in this process, else NULL. */
 const struct pse_python_api *pse_python_api(void);
 /* Whether pse_python_api has found Python running before. */
 bool pse_python_was_running(void);
-
-#pragma GCC visibility pop
 
 #endif

@@ -31,13 +31,9 @@ struct pse_request_snapshot {
     struct pse_request_snapshot snapshot;                                                                    \
     array_of_statuses = pse_snapshot_take(&snapshot, count, array_of_requests, array_of_statuses)
 
-#pragma GCC visibility push(hidden)
-
 /* Returns the statuses to be used: those given, or own ones.  pse_snapshot_end frees what this allocates. */
 MPI_Status *pse_snapshot_take(struct pse_request_snapshot *snapshot, int count, const MPI_Request handles[],
                               MPI_Status *statuses);
 void pse_snapshot_end(struct pse_request_snapshot *snapshot);
-
-#pragma GCC visibility pop
 
 #endif

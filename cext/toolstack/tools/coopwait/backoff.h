@@ -22,11 +22,7 @@ struct backoff {
     bool cold; /* the last look came after a sleep, so its time says nothing */
 };
 
-#pragma GCC visibility push(hidden)
-
 /* After a look that found nothing. */
 void pse_coopwait_pause(struct backoff *wait);
-
-#pragma GCC visibility pop
 
 #endif

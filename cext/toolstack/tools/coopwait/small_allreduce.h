@@ -16,8 +16,6 @@ struct allreduce_twin {
     int calls, rank, size; /* size: 0 if the communicator isn't one for this */
 };
 
-#pragma GCC visibility push(hidden)
-
 /* Bytes of an element; 0 for types and operations that are left to MPI. */
 size_t pse_coopwait_element_size(MPI_Datatype type, MPI_Op op);
 /* The twin for one call, made when it is the time; NULL if the call is MPI's. */
@@ -27,7 +25,5 @@ int pse_coopwait_combine(void *data, int count, MPI_Datatype type, size_t bytes,
                          const struct allreduce_twin *twin);
 /* Before MPI_Finalize. */
 void pse_coopwait_free_world_twin(void);
-
-#pragma GCC visibility pop
 
 #endif

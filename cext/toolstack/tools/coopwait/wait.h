@@ -4,8 +4,6 @@
 
 #include <mpi.h>
 
-#pragma GCC visibility push(hidden)
-
 /* Wait for what a nonblocking call has started, if it could.  A request that is still null says that it could
  * not: a user's error handler may have made a success of it. */
 int pse_coopwait_finish(int error, MPI_Request *request, MPI_Status *status);
@@ -16,8 +14,6 @@ int pse_coopwait_barrier(MPI_Comm comm);
 void pse_coopwait_withdraw(MPI_Request *received);
 /* Wait for a receive and a send; gives the first error. */
 int pse_coopwait_finish_both(MPI_Request *received, MPI_Status *status, MPI_Request *sent);
-
-#pragma GCC visibility pop
 
 /* Code of wrappers: MPI_<name> by way of MPI_<form>, as in STARTED(Bcast, Ibcast, PARAMETERS(…),
  * ARGUMENTS(…)). FORM makes the name of a routine: with or without _c. */

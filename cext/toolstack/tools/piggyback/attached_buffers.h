@@ -14,13 +14,9 @@ struct attached_buffer {
     MPI_Count size;
 };
 
-#pragma GCC visibility push(hidden)
-
 MPI_Count pse_piggyback_larger(MPI_Count size);
 /* The buffer to be attached in the place of `buffer`, NULL to take it as it is. */
 void *pse_piggyback_attach(void *buffer, MPI_Count size, MPI_Count most);
 struct attached_buffer *pse_piggyback_detach(void *used);
-
-#pragma GCC visibility pop
 
 #endif

@@ -21,8 +21,6 @@ struct piggyback_message {
     unsigned char out[PSE_PIGGYBACK_MOST], in[PSE_PIGGYBACK_MOST];
 };
 
-#pragma GCC visibility push(hidden)
-
 /* All get off a message that has come.  (MPICH gives MPI_Isendrecv no status.) */
 void pse_piggyback_read(const struct piggyback_message *message, const MPI_Status *status);
 void pse_piggyback_begin(struct piggyback_message *message, MPI_Comm comm);
@@ -40,7 +38,5 @@ bool pse_piggyback_is_exchanged(struct piggyback_message *message, void *buffer,
 bool pse_piggyback_is_replaced(struct piggyback_message *message, void *buffer, MPI_Count count,
                                MPI_Datatype type, int to, int tag, int from, int from_tag);
 void pse_piggyback_fill(struct piggyback_message *message);
-
-#pragma GCC visibility pop
 
 #endif

@@ -19,13 +19,9 @@ struct profile_frames {
     int line[DEPTH];
 };
 
-#pragma GCC visibility push(hidden)
-
 /* The frames that called MPI, at most `depth`; `caller` is where the wrapper returns to. */
 void pse_profile_find_frames(struct profile_frames *frames, void *caller, int depth);
 /* Give the frames of a new site their names; the calling thread doesn't hold Python's lock. */
 void pse_profile_name_frames(struct profile_frames *frames);
-
-#pragma GCC visibility pop
 
 #endif

@@ -4,11 +4,7 @@
 
 #include <stdint.h>
 
-#pragma GCC visibility push(hidden)
-
 /* Gather the call sites of all ranks, and print tables on rank 0; `began` is when MPI_Init returned. */
 void pse_profile_report(uint64_t began, const char *const routine_names[]);
-
-#pragma GCC visibility pop
 
 #endif

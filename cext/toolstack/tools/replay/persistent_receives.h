@@ -6,8 +6,6 @@
 
 #include <mpi.h>
 
-#pragma GCC visibility push(hidden)
-
 void pse_replay_made(void *buffer, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                      MPI_Request handle);
 int pse_replay_start(MPI_Request *request);
@@ -17,7 +15,5 @@ void pse_replay_free(MPI_Request handle);
 /* During a call the stand-in is in the request's place. */
 MPI_Request pse_replay_swap_in(MPI_Request *request);
 void pse_replay_swap_out(MPI_Request *request, MPI_Request given);
-
-#pragma GCC visibility pop
 
 #endif

@@ -7,15 +7,11 @@
 #ifndef PSE_TRACE_CLOCKS_H
 #define PSE_TRACE_CLOCKS_H
 
-#pragma GCC visibility push(hidden)
-
 /* All ranks find the first rank of each host.  Makes a communicator if there are several hosts. */
 void pse_trace_find_hosts(int ranks);
 /* All ranks take part; does nothing before the hosts are found. */
 void pse_trace_compare_clocks(void);
 /* The last comparison. */
 void pse_trace_end_clocks(void);
-
-#pragma GCC visibility pop
 
 #endif

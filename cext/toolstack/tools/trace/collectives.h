@@ -9,8 +9,6 @@
 #include "communicators.h"
 #include "requests.h"
 
-#pragma GCC visibility push(hidden)
-
 void pse_trace_collective_begins(uint16_t operation, int root, MPI_Comm comm);
 void pse_trace_collective_ends(uint16_t operation, const struct trace_communicator *moving,
                                uint64_t sent_bytes, uint64_t bytes);
@@ -20,7 +18,5 @@ void pse_trace_collective_starts(uint16_t operation, int root, MPI_Comm comm, ui
                                  uint64_t bytes, MPI_Request handle, uint64_t time);
 /* MPI_Comm_idup: see communicators.h. */
 void pse_trace_idup_starts(MPI_Comm *newcomm, MPI_Comm comm, uint64_t time, const MPI_Request *handle);
-
-#pragma GCC visibility pop
 
 #endif

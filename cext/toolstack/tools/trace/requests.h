@@ -85,8 +85,6 @@ static inline uint32_t pse_trace_or_none(int number)
     return number < 0 ? PSE_NONE : (uint32_t)number;
 }
 
-#pragma GCC visibility push(hidden)
-
 /* Blocking calls. */
 void pse_trace_sent(struct trace_end send, uint32_t request);
 void pse_trace_received(MPI_Comm comm, const MPI_Status *status);
@@ -111,7 +109,5 @@ void pse_trace_completed(MPI_Request handle, const MPI_Status *status);
 void pse_trace_not_completed(int count, const MPI_Request handles[]);
 void pse_trace_all_completed(int count, const struct pse_request_snapshot *snapshot);
 void pse_trace_some_completed(int count, const int indices[], const struct pse_request_snapshot *snapshot);
-
-#pragma GCC visibility pop
 
 #endif
