@@ -38,13 +38,13 @@ static void ask_time(void)
     uint64_t there, best = UINT64_MAX, time = 0, offset = 0;
     PMPI_Recv(&there, 1, MPI_UINT64_T, 0, 0, clocks, MPI_STATUS_IGNORE); /* It is our turn. */
     for (int i = 0; i < ROUND_TRIPS; i++) {
-        const uint64_t pse_trace_sent = pse_clock();
+        const uint64_t sent = pse_clock();
         PMPI_Send(NULL, 0, MPI_UINT64_T, 0, 0, clocks);
         PMPI_Recv(&there, 1, MPI_UINT64_T, 0, 0, clocks, MPI_STATUS_IGNORE);
-        const uint64_t trip = pse_clock() - pse_trace_sent;
+        const uint64_t trip = pse_clock() - sent;
         if (trip < best) {
             best = trip;
-            time = pse_trace_sent + trip / 2;
+            time = sent + trip / 2;
             offset = there - time;
         }
     }

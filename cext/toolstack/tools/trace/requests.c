@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "communicators.h"
-#include "writer.h"
 
 static struct pse_handle_table requests, messages;
 static uint32_t request_count;
@@ -14,19 +13,11 @@ struct probed_message {
     MPI_Comm comm;
 };
 
-static void put_send(uint64_t time, struct trace_end send, uint32_t request)
+void pse_trace_put_send(MPI_Comm comm, uint16_t mode, int partner, int tag, uint64_t bytes)
 {
-    pse_trace_put(time, PSE_EVENT_MPI_SEND, send.mode, send.bytes,
-                  pse_pair((uint32_t)send.partner, (uint32_t)send.tag),
-                  pse_pair(pse_trace_communicator_of(send.comm)->number, request));
-}
-
-void pse_trace_sent(struct trace_end send, uint32_t request)
-{
-    if (!pse_trace_recorder || send.partner == MPI_PROC_NULL)
-        return;
     pse_trace_lock();
-    put_send(pse_clock(), send, request);
+    pse_trace_put(pse_clock(), PSE_EVENT_MPI_SEND, mode, bytes, pse_pair((uint32_t)partner, (uint32_t)tag),
+                  pse_pair(pse_trace_communicator_of(comm)->number, 0));
     pse_trace_unlock();
 }
 

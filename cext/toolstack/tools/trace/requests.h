@@ -18,6 +18,7 @@
 #include "handle_table.h"
 #include "recorder.h"
 #include "request_snapshot.h"
+#include "writer.h"
 
 enum { /* kinds of requests */ SENDS = 1, RECEIVES = 2, COLLECTS = 4, MAKES_COMMUNICATOR = 8 };
 
@@ -86,7 +87,7 @@ static inline uint32_t pse_trace_or_none(int number)
 }
 
 /* Blocking calls. */
-void pse_trace_sent(struct trace_end send, uint32_t request);
+void pse_trace_put_send(MPI_Comm comm, uint16_t mode, int partner, int tag, uint64_t bytes);
 void pse_trace_received(MPI_Comm comm, const MPI_Status *status);
 /* Probed messages remember their communicator. */
 void pse_trace_probed(MPI_Message handle, MPI_Comm comm);
@@ -109,5 +110,12 @@ void pse_trace_completed(MPI_Request handle, const MPI_Status *status);
 void pse_trace_not_completed(int count, const MPI_Request handles[]);
 void pse_trace_all_completed(int count, const struct pse_request_snapshot *snapshot);
 void pse_trace_some_completed(int count, const int indices[], const struct pse_request_snapshot *snapshot);
+
+/* A blocking send is about to be made. */
+static inline void pse_trace_sent(struct trace_end send)
+{
+    if (pse_trace_recorder && send.partner != MPI_PROC_NULL)
+        pse_trace_put_send(send.comm, send.mode, send.partner, send.tag, send.bytes);
+}
 
 #endif
