@@ -217,7 +217,7 @@ def test_an_arena_that_is_too_small_for_good_says_who_holds_what(tmp_path, flow)
         "needs shared memory, but the arena is full and no rank will ever free any"
     )
     assert f"{tmp_path}/chain.coven:8:3: module flow.join" in words
-    assert "the arena holds 4.00 MiB of 5.00 MiB" in words
+    assert "the arena holds 4.01 MiB of 5.00 MiB" in words
     for line in (6, 7):
         assert f"2.00 MiB in 1 buffer made by flow.produce at {tmp_path}/chain.coven:{line}:3" in words
     assert "-o arena=SIZE" in failure.value.help
