@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pse.language.check import For, If, Parallel, Statement, Tag, While
-from pse.language.types import Distribution, Expression, Pattern, Type, names_in, render_expression
+from pse.language.types import Expression, Name, Type, render_distribution, render_expression, substitute
 
 
 def display_name(name: str, tags: Mapping[str, Tag]) -> str:
@@ -24,10 +24,7 @@ def display_names(unique: Iterable[str], tags: Mapping[str, Tag]) -> str:
 
 def expression_text(expression: Expression, tags: Mapping[str, Tag]) -> str:
     """Spell an expression with the user's names."""
-    text = render_expression(expression)
-    for name in sorted(names_in(expression) & tags.keys(), key=len, reverse=True):
-        text = text.replace(name, display_name(name, tags))
-    return text
+    return render_expression(substitute(expression, lambda name: Name(display_name(name.id, tags))))
 
 
 def heading_text(statement: Statement, tags: Mapping[str, Tag]) -> str:
@@ -50,24 +47,7 @@ def heading_text(statement: Statement, tags: Mapping[str, Tag]) -> str:
     return ""
 
 
-def distribution_text(distribution: Distribution) -> str:
-    """Spell a distribution as in a program, ``@ block(0, 1) halo(1)``."""
-    inside = [str(axis) for axis in distribution.axes]
-    inside += [render_expression(distribution.block)] if distribution.block is not None else []
-    name = distribution.user if distribution.pattern is Pattern.USER else distribution.pattern.value
-    halo = f" halo({render_expression(distribution.halo)})" if distribution.halo is not None else ""
-    return f"@ {name}" + (f"({', '.join(inside)})" if inside else "") + halo
-
-
-def type_text(kind: Type) -> str:
-    """Spell an element type and shape, ``c128[N, N]``."""
-    element = kind.element.label if kind.element is not None else "T"
-    if kind.shape is None:
-        return f"{element}[...]"
-    return element + (f"[{', '.join(map(render_expression, kind.shape))}]" if kind.shape else "")
-
-
 def tag_text(name: str, kind: Type, tags: Mapping[str, Tag]) -> str:
     """Label a tag on an edge: its name, and for an array its distribution."""
     plain = kind.scalar and not kind.distribution.distributed
-    return display_name(name, tags) + ("" if plain else f" {distribution_text(kind.distribution)}")
+    return display_name(name, tags) + ("" if plain else f" {render_distribution(kind.distribution)}")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import networkx as nx
 
 from pse.language.check import CallSite, ResolvedProgram, Tag
-from pse.language.types import Type
-from pse.program._labels import distribution_text, heading_text, type_text
+from pse.language.types import Type, render_distribution, render_shape
+from pse.program._labels import heading_text
 from pse.program._liveness import Liveness
 from pse.program._liveness_solver import analyse_liveness
 from pse.program._placement import Placement, ThreadKey
@@ -116,8 +116,8 @@ def _add_uses(graph: nx.MultiDiGraph, liveness: Liveness, step: int, origins: Or
             target,
             tag=name,
             source_tag=tag,
-            type=type_text(kind),
-            distribution=distribution_text(kind.distribution),
+            type=f"{kind.element.label if kind.element else 'T'}{render_shape(kind)}",
+            distribution=render_distribution(kind.distribution),
             crosses=graph.nodes[source]["key"] != graph.nodes[target].get("key", graph.nodes[source]["key"]),
             inout=name in changed,
             loop=None if loop == DIRECT else loop,

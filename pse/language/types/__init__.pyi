@@ -21,4 +21,6 @@ from ._types import (
     Pattern as Pattern,
     Signature as Signature,
     Type as Type,
+    render_distribution as render_distribution,
+    render_shape as render_shape,
 )
