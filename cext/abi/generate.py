@@ -31,8 +31,6 @@ text may be several strings, as in C.
   share their place: NumPy has its first member.
 
 Numbers that are stored in files or travel between ranks are never used twice.
-
-May touch: what it writes.
 """
 
 from __future__ import annotations

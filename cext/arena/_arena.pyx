@@ -2,8 +2,6 @@
 
 A method converts, calls C without the GIL, and turns a code into an exception.  A `Block` owns one reference;
 an array made from it keeps the Block, so the memory is released when the last array is gone.
-
-Next rooms: pse/memory re-exports; the sequencer cimports `Arena.handle` and works in C from there on.
 """
 
 cimport cython

@@ -10,8 +10,6 @@
  * The library has no state outside the handle; all functions are safe to call from several ranks at once. One
  * lock (robust, process-shared) guards the free lists; counts are atomic and need no lock.
  *
- * May touch: nothing but its own mapping.  Next rooms: `channel` carries handles, `sequencer` decides when to
- * free.
  */
 #ifndef PSE_ARENA_H
 #define PSE_ARENA_H

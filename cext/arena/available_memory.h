@@ -1,7 +1,6 @@
 /* How much memory this process may still take: the system's, or the memory cgroup's where that is less.
  *
- * May touch: /proc and /sys/fs/cgroup, read-only.  Used by growth.c, and by Python for the default capacity.
- */
+ * Read from /proc and /sys/fs/cgroup. */
 #ifndef PSE_ARENA_AVAILABLE_MEMORY_H
 #define PSE_ARENA_AVAILABLE_MEMORY_H
 

@@ -1,6 +1,6 @@
 """Python's face of the bench's floors (floors.h): what the machine itself needs, with nothing of pse.
 
-A method is: convert, call, return.  Times are nanoseconds.  Next room: ``pse/bench`` compares.
+A method is: convert, call, return.  Times are nanoseconds.
 """
 
 from libc.stdint cimport uint64_t

@@ -2,7 +2,7 @@
  * between.
  *
  * Times are nanoseconds of CLOCK_MONOTONIC.  No function touches anything but its arguments, memory of its
- * own, and (the recorder's loop) the recorder that it is given.  Next room: pse/bench compares.
+ * own, and (the recorder's loop) the recorder that it is given.
  */
 #ifndef PSE_FLOORS_H
 #define PSE_FLOORS_H

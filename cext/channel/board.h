@@ -7,7 +7,7 @@
  * every rank shows how long its queues are.
  *
  * The launcher makes the board where it can, else the first rank of the node; others open it through
- * /proc/PID/fd/FD.  May touch: its own mapping.  Next rooms: `inbox.h` (messages), `doorbell.h` (sleeping).
+ * /proc/PID/fd/FD.
  */
 #ifndef PSE_BOARD_H
 #define PSE_BOARD_H

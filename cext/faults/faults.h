@@ -9,8 +9,6 @@
  * head line "failed RANK EXIT_CODE" and ends with a zero byte.  Only the first report of a node is written
  * (pse_board_claim_report).
  *
- * May touch: the board and its own memory; no Python.  Next rooms: pse/runtime/launch/_launch.py and
- * warden.py watch ranks.
  */
 #ifndef PSE_FAULTS_H
 #define PSE_FAULTS_H

@@ -1,6 +1,6 @@
 """Python's face of the level of detail (blocks.c): records in, blocks and shares of pixels out.
 
-The arrays that the kernel fills are made larger here while it works.  Next room: ``pse/views/gantt/_gantt_lod.py``.
+The arrays that the kernel fills are made larger here while it works.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer

@@ -1,6 +1,6 @@
 """Python's door to the kernels (one C file each): for tests, benchmarks and Python code that moves arrays.
 
-Works on anything that has a buffer; numpy isn't needed.  Next room: the sequencer calls the kernels from C.
+Works on anything that has a buffer; numpy isn't needed.
 """
 
 from cpython.buffer cimport PyBUF_FULL, PyBUF_FULL_RO, PyBuffer_Release, PyObject_GetBuffer

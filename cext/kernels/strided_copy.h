@@ -1,7 +1,6 @@
 /* Copy one strided array to another of the same shape and element size.
  *
- * May touch: the two arrays.  No allocation, no error: whatever the strides are, it only takes longer.
- */
+ * No allocation, no error: whatever the strides are, it only takes longer. */
 #ifndef PSE_STRIDED_COPY_H
 #define PSE_STRIDED_COPY_H
 

@@ -2,8 +2,7 @@
 # cython: show_performance_hints=False
 """Python's door to the kernels that read records (one C file each): arrays in, arrays out, no copies.
 
-All arrays are contiguous and of bytes where they hold records or rows; numpy isn't needed.  May touch: the
-arrays that it is given.  Next room: ``pse/trace/store/_rank_file.py`` and ``extraction.py``.
+All arrays are contiguous and of bytes where they hold records or rows; numpy isn't needed.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t

@@ -2,8 +2,6 @@
 
 A method is: convert, call, return; the record itself is written by recorder.h.  Faces of other rooms cimport
 ``Recorder`` and write through its ``recorder`` without the GIL.
-
-May touch: the file of its recorder.  Next room: ``pse/trace/query/_trace.py`` reads it.
 """
 
 from libc.stdint cimport uint16_t, uint32_t, uint64_t

@@ -8,7 +8,6 @@
  * Rejected: one huge sparse mapping (a full disk is a SIGBUS); write(2) of a private buffer (a killed rank
  * loses it); a thread that prepares the next window (ranks share cores).
  *
- * May touch: the file that it made.  Next room: pse/trace reads it.
  */
 #define _GNU_SOURCE
 #include "recorder.h"

@@ -6,7 +6,6 @@
  * A trace never breaks a run: if the file can't grow, recording stops, that is said once on stderr, and every
  * later record goes nowhere.  Space is reserved before it is written to, so a full disk is never a SIGBUS.
  *
- * May touch: its own file.  Next room: pse/trace reads what is written here.
  */
 #ifndef PSE_RECORDER_H
 #define PSE_RECORDER_H

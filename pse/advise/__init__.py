@@ -3,9 +3,6 @@
 `advise` takes a trace, simulates the program graph with its measured durations, CPU shares and transfer
 costs, and gives an `Advice`: what to change, why, how long a run is going to take, and the change as text.
 ``docs/advise.md`` is the manual page.
-
-May touch: reads the trace, the program and its modules' sources; `Advice.apply` writes the program.  Imports
-``modules``, ``trace``, ``graph``, ``language``.
 """
 
 import lazy_loader

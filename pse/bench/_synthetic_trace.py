@@ -3,8 +3,6 @@
 In each round the root reads a frame and hands it to `thread_B` of every processor, which computes and hands
 its result to `thread_C`, which passes it on: module calls, waits, messages, memory and queue depths, all with
 both their ends.  Blocks of rounds are made as arrays, so writing is as fast as the disk.
-
-May touch: the directory that it is given.
 """
 
 from __future__ import annotations

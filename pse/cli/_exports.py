@@ -1,7 +1,4 @@
-"""``pse trace export`` and ``pse trace import``: traces to and from other tools' formats.
-
-May touch: nothing by itself.
-"""
+"""``pse trace export`` and ``pse trace import``: traces to and from other tools' formats."""
 
 import contextlib
 from collections.abc import Callable, Iterator

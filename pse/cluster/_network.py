@@ -1,7 +1,7 @@
 """The nodes' network: namespaces on a bridge, a link for each, and what the link may carry.
 
 The bridge has a namespace of its own, so that the machine's firewall has no say in what nodes exchange; the
-machine itself hangs on it by one link that is not shaped, for mpiexec and what ranks print.  A node's link
+machine itself has one link to it that is not shaped, for mpiexec and what ranks print.  A node's link
 is a pair of virtual interfaces: `eth0` in the node, `n<i>` on the bridge, each shaped in what it sends (tbf).
 All names begin with the cluster's mark.  Rejected: HTB on the bridge alone (one queue, and it shapes half
 of what a node sends).

@@ -3,9 +3,6 @@
 `run` checks a program and runs it in a child process, so nothing here ever imports MPI; `experiment` does so
 for a whole sweep and returns a data frame; ``%load_ext pse`` brings the cell magic ``%%coven`` (`magics`).
 `pse.run` and `pse.experiment` are these functions.
-
-May touch: files that the caller names, a temporary directory for traces, child processes.  Needs pandas,
-matplotlib or IPython only for what uses them.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
 """A program as a caller names it: a path or the text itself; found, written where it has to be, and checked.
 
 The text goes into a file beside the modules that it imports, since imports are relative and ranks read it
-too. Nothing is run here. May touch: that file, the cache of built modules.
+too. Nothing is run here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What `pse.run` gives back: the report, what was printed, the trace; as text, HTML, tables and pictures.
-
-May touch: the trace's directory, which it reads.
-"""
+"""What `pse.run` gives back: the report, what was printed, the trace; as text, HTML, tables and pictures."""
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@
 Writing: `create` a directory, `write_definitions` once, one `Recorder` per rank.  Reading: `open` a
 directory, take tables from the `Trace`, or `summarize` it.  ``docs/trace.md`` says what every record means;
 the one table behind it is ``cext/abi/events.def``.
-
-May touch: the trace's directory.
 """
 
 import lazy_loader

@@ -2,8 +2,6 @@
 
 Colours, rows and blocks need NumPy alone; matplotlib (the extra ``views``) is imported when a picture is
 drawn.  Figures are made without pyplot, so no global state is touched.
-
-May touch: the file that `save` is given.
 """
 
 import lazy_loader

@@ -1,7 +1,4 @@
-"""The program that a trace is of: its text as it ran, checked, with what advice needs to know of it.
-
-May touch: reads the program and the sources of its modules.
-"""
+"""The program that a trace is of: its text as it ran, checked, with what advice needs to know of it."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 `advise` puts the room together: `measured` costs, the `model` of the run as a check of itself, a `proposal`,
 `reasons`, a `prediction`, the text from `rewriting`.  The same is ``pse advise`` on the command line.
-
-May touch: reads the trace, the program and its modules' sources; `Advice.apply` writes the program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Advice on a terminal: in colour there (rich; ``NO_COLOR`` is respected), plain text elsewhere.
-
-May touch: the stream it is given.
-"""
+"""Advice on a terminal: in colour there (rich; ``NO_COLOR`` is respected), plain text elsewhere."""
 
 from __future__ import annotations
 

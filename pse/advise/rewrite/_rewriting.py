@@ -1,7 +1,7 @@
 """Writing a proposal into a program: labels, iterations in flight, queue depth, partitions; nothing else.
 
 Edits are pieces of the text, so comments and everything else stay as they are; a program that was formatted
-is formatted again.  May touch: the program's file (`write`).
+is formatted again.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def _times(count: Expression) -> int | None:
 
 
 def _is_free(subject: Subject, partition: str) -> bool:
-    """Whether nothing but how tags are cut hangs on the number of partitions, as far as texts tell."""
+    """Whether nothing but how tags are cut depends on the number of partitions, as far as texts tell."""
     shapes = (extent for tag in subject.program.tags.values() for extent in tag.type.shape or ())
     if any(partition in names_in(extent) for extent in shapes):
         return False

@@ -207,7 +207,7 @@ def _default(context: Context, item: sx.Param, element: Element | None) -> Expre
 def _default_holds(
     context: Context, item: sx.Param, default: Expression | None, where: Expression | None
 ) -> bool:
-    """Check a constant default against a `where` that hangs on nothing else."""
+    """Check a constant default against a `where` that depends on nothing else."""
     if default is None or where is None or names_in(default) or names_in(where) - {item.name.id}:
         return True
     try:

@@ -176,7 +176,7 @@ def condition(context: Context, node: sx.SyntaxExpression) -> Expression | None:
 
 
 def replicated(context: Context, found: Scalar | None, node: sx.SyntaxExpression) -> Expression | None:
-    """Refuse a value that differs among partitions where the flow of the program hangs on it."""
+    """Refuse a value that differs among partitions where the flow of the program depends on it."""
     if found is None or found.partition is None:
         return found.expression if found else None
     message = "control flow cannot depend on a value that differs from partition to partition"

@@ -238,7 +238,7 @@ def _parallel(context: Context, node: sx.Parallel) -> list[Statement]:
     body = block(context, node.body)
     context.partition = None
     if partition is None:
-        del context.diagnostics[reported:]  # They hang on a partition that is not known.
+        del context.diagnostics[reported:]  # They depend on a partition that is not known.
     return [Parallel(partition, body, node.span)] if partition is not None else []
 
 

@@ -1,7 +1,4 @@
-"""Writing a program back: completely or not at all.
-
-May touch: the file it is given, and a draft beside it that is gone afterwards.
-"""
+"""Writing a program back: completely or not at all."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Making them takes a process 60 ms of computing, reading them 10: every rank of a run and every command parses.
 What is kept is JSON, under a name that says which grammar and which lark it is for.  Whatever goes wrong
-with it, the tables are made anew.  May touch: ``CACHE/grammar``.
+with it, the tables are made anew.
 """
 
 from __future__ import annotations

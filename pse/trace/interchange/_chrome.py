@@ -7,8 +7,6 @@ are async slices.  Times are microseconds, with nanoseconds as decimals.
 
 It is written event by event, so a trace of any size fits through.  Both ends of a flow know its name by
 themselves: a hand-over has a sequence number, and MPI's messages of one kind between two ranks are counted.
-
-May touch: a new file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Writes one rank's file of events, as the recorder does, but from another tool's trace: any host, any clock.
-
-May touch: the file that it is told to write, and the one for parts of a ns beside it.
-"""
+"""Writes one rank's file of events, as the recorder does, from another tool's trace."""
 
 from __future__ import annotations
 

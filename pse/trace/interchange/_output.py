@@ -2,8 +2,6 @@
 
 What is written goes to a hidden neighbour first and takes its place when it is complete; whatever goes wrong,
 the neighbour is removed.  What already exists is never overwritten.
-
-May touch: the output's path and its hidden neighbour.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def match_keys(sends: tuple[Array, ...], receives: tuple[Array, ...]) -> tuple[A
 
 
 def ordinals(columns: Sequence[Array], times: Array | None = None) -> Array:
-    """The how manieth of its kind each row is: by time, else in the order of the rows; int64, shape (n,)."""
+    """The position of each row among those of its kind, by time or else as they stand; int64, shape (n,)."""
     order = np.lexsort([*([] if times is None else [times]), *columns])
     is_first = np.ones(len(order), bool)
     for column in columns:

@@ -148,7 +148,7 @@ def _join(messages: Array, field: str, chosen: Array, times: Array, keys: tuple[
 
 
 def _keys(ends: Array, sender: str, receiver: str, times: Array | None = None) -> tuple[Array, ...]:
-    """What tells messages apart: the how manieth of its kind each is comes last."""
+    """What tells messages apart: its position among those of its kind comes last."""
     columns = [ends[name] for name in ("tph", "site", sender, receiver, "source", "target", "tag")]
     columns.append(ends["collective"].astype("<u4"))
     return (*columns, ordinals(columns, times))

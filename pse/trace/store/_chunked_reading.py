@@ -2,8 +2,6 @@
 
 A mapped page counts as the process's memory once it was looked at.  Whoever goes once over a trace that is
 larger than memory says so here, and what was read is given back behind the reader.
-
-May touch: the residence of mapped pages, never what they hold.
 """
 
 from __future__ import annotations

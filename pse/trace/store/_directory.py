@@ -1,8 +1,6 @@
 """The files of a trace beside its events: its definitions, and a copy of the program.
 
 The copy is there so that views and advice outlive the program's changes.
-
-May touch: these two files of the directory it is given, and (``create``) an older trace's files there.
 """
 
 from __future__ import annotations

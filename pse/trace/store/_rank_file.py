@@ -3,8 +3,6 @@
 Nothing is parsed: the records of a file *are* a NumPy array.  They are looked through once, in C, for what
 all tables need: how many there are of each type, for a rank may have been killed, its disk may have been
 full, and the file may have been cut by a copy; and whether time goes forward.
-
-May touch: the limit of open files; files are mapped for reading.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ MOST_SHARES = 14
 NAMES = SMALL + 0.5
 """Size of the bars' names, points."""
 MOST_LINES = 4000
-"""Hand-overs that are drawn as lines of their own; of more, every so manieth."""
+"""Hand-overs that are drawn as lines of their own; of more, every n-th."""
 STYLES = {
     StepKind.HANDOVER: ("hand-over", Style("#4D4D4D")),
     StepKind.WAIT: ("waits", Style("#DADDE2")),

@@ -217,7 +217,7 @@ def _powers(low: float, high: float, base: int) -> list[float]:
 
 
 def _labels(shown: Sequence[Row], step: int) -> list[tuple[float, str]]:
-    """Names of cells, as many as can be read: of all ranks, or of every so manieth."""
+    """Names of cells, as many as can be read: of all ranks, or of every n-th."""
     every = next(size for size in _steps() if len(shown) / size <= 24)
     known = shown[::every]
     short = [row.group or str(row.rank) for row in known]

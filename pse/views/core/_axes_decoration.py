@@ -45,7 +45,7 @@ def name_rows(axes: Axes, places: Sequence[float], names: Sequence[str], size: f
 
 
 def name_crowded_rows(axes: Axes, labels: Sequence[str], high: float) -> None:
-    """Write names beside rows that are `high` inches together: every so manieth, if they are many."""
+    """Write names beside rows that are `high` inches together: every n-th, if they are many."""
     step = max(1, int(np.ceil(len(labels) * 9 / (72 * high))))
     places = range(0, len(labels), step)
     size = min(BODY, max(SMALL - 1, 0.8 * 72 * high / len(labels) * step))

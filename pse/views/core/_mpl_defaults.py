@@ -1,7 +1,4 @@
-"""Names as they are, and matplotlib as it comes: what every drawing and saving happens in.
-
-May touch: matplotlib's settings, while something is drawn.
-"""
+"""Names as they are, and matplotlib as it comes: what every drawing and saving happens in."""
 
 from __future__ import annotations
 

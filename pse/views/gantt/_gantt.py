@@ -202,7 +202,7 @@ def _name_hosts(axes: Axes, shown: Sequence[Row], pitch: float) -> None:
 
 
 def _labels(shown: Sequence[Row], pitch: float) -> list[tuple[float, str]]:
-    """Labels that fit: of all rows, else of processors, else of every so manieth of them."""
+    """Labels that fit: of all rows, else of processors, else of every n-th of them."""
     if pitch >= 7.5:
         return [(float(place), row.label) for place, row in enumerate(shown)]
     groups = _groups(shown)

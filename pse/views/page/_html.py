@@ -2,8 +2,6 @@
 
 ``page/`` has the page as written by hand: ``page.html`` with marks (``@style@`` …) where the rest is put in,
 ``page.css``, and the scripts in the order of `SCRIPTS`, which share one scope.
-
-May touch: the file it is given.
 """
 
 from __future__ import annotations

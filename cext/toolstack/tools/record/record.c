@@ -7,7 +7,8 @@
  *
  * Not noted: one-sided operations, files, and which thread comes first (MPI_THREAD_MULTIPLE).
  *
- * Argument: directory.  May touch: rank-RRRRR.order in it, whose name ends in .part until the rank has ended.
+ * Argument: a directory.  The rank writes rank-RRRRR.order there, whose name ends in .part until the rank has
+ * ended.
  */
 #include <errno.h>
 #include <pthread.h>

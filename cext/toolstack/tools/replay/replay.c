@@ -5,7 +5,7 @@
  * order of messages between two ranks does the rest.  A call that isn't the one that was recorded ends the
  * job and says so.
  *
- * Argument: directory.  May touch: reads rank-RRRRR.order in it.
+ * Argument: the directory with rank-RRRRR.order.
  */
 #include <errno.h>
 #include <unistd.h>

@@ -1,7 +1,4 @@
-"""The definitions of an OTF2 archive, as they were read, and what they say of ranks, hosts and communicators.
-
-May touch: the archive's files, for reading.
-"""
+"""The definitions of an OTF2 archive, as they were read: ranks, hosts, communicators."""
 
 from __future__ import annotations
 

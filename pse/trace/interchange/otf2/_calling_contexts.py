@@ -3,8 +3,6 @@
 An event names the context of the innermost call and how far from it the stack has changed since the event
 before (the unwind distance: 1 if no call was entered).  What left the stack since is left now, what came is
 entered now: the sampler saw it no earlier.
-
-May touch: the file of events of the location's rank.
 """
 
 from __future__ import annotations

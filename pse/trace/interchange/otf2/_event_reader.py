@@ -3,8 +3,6 @@
 Archives that pse wrote say in attributes what OTF2's records leave open, and come back as they were.  In
 others' the records speak for themselves; what OTF2 tells only when something ends (communicator and root of a
 collective operation, communicator of a receive) is filled into the event of its begin.
-
-May touch: the file of events of the location's rank.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The library calls back for each event.  Before an event comes what belongs there and isn't among the events:
 communicators, comparisons of clocks, marks.
-
-May touch: the file that it is given.
 """
 
 from __future__ import annotations

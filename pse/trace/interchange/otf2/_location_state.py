@@ -1,7 +1,4 @@
-"""What the events of one location of an OTF2 archive have told so far: names, communicators, requests, calls.
-
-May touch: the file of events of the rank that it becomes.
-"""
+"""The state of one location of an OTF2 archive while its events are read."""
 
 from __future__ import annotations
 

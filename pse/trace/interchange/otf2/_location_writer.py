@@ -2,8 +2,6 @@
 
 The fields of records are taken from whole columns of events; what is left to do for each event is to keep
 calls nested, as OTF2 wants them, and to call the C library.
-
-May touch: the archive's file for this location.
 """
 
 from __future__ import annotations

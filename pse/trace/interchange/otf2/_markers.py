@@ -1,7 +1,4 @@
-"""Marks that somebody set in an OTF2 archive (``traces.marker``; Vampir and otf2-marker do that).
-
-May touch: the archive, for reading.
-"""
+"""Marks that somebody set in an OTF2 archive (``traces.marker``; Vampir and otf2-marker do that)."""
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@
 MPI's ranks keep their numbers, further threads come after them.  Times are ns, corrected by the archive's
 clock offsets; of each comparison of clocks its error bound stays.  What can't be read is said, and the rest
 is kept.
-
-May touch: the archive, for reading, and a new directory.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 The package ``otf2`` brings the C library along, wrapped twice in Python: each call costs microseconds.  Here
 its functions are called directly, with one table for what is written and read: a record's name and its fields
 are those of OTF2's C interface.  The library's own messages go into exceptions instead of to stderr.
-
-May touch: nothing by itself.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The calls themselves are regions like all others.  What they moved has no message in a trace (nobody receives
 a put), so each rank gets counters of its bytes so far.
-
-May touch: the file of events of the location's rank.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A file is a row of chunks of one size, of which the last is as long as it needs to be.  A chunk begins with
 the numbers of its first and last event, and the last ends with a mark.
-
-May touch: the files, for reading.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Laid out as Score-P does it, so that SCALASCA and Vampir take it: machine and no
 MPI's routines with the paradigm MPI and the file "MPI", MPI_Init and MPI_Finalize on every rank (added where
 they were not recorded), all of it inside one region.  Hand-overs of tags are messages of a communicator of
 their own.  Times are the run's, already corrected between hosts: ns, as in the first rank's clock.
-
-May touch: a new directory.
 """
 
 from __future__ import annotations
