@@ -257,6 +257,16 @@ class Cluster:
 def find_cluster(name: str | None = None) -> Cluster:
     """Give a cluster that is up: the one of a name, or the only one.
 
+    Parameters
+    ----------
+    name : str, optional
+        What it is called.
+
+    Returns
+    -------
+    Cluster
+        The cluster, which this process doesn't own: it stays when the process ends.
+
     Raises
     ------
     UsageError
@@ -278,7 +288,13 @@ def find_cluster(name: str | None = None) -> Cluster:
 
 
 def existing_clusters() -> list[Cluster]:
-    """Give every cluster that is up, in the order of their names."""
+    """Give every cluster that is up.
+
+    Returns
+    -------
+    list of Cluster
+        In the order of their names.
+    """
     found = []
     for record in read_all():
         if record.alive and os.path.exists(os.path.join(record.directory, "machines")):
@@ -289,7 +305,13 @@ def existing_clusters() -> list[Cluster]:
 
 
 def remove_dead_clusters() -> list[str]:
-    """Remove what is left of clusters whose maker was killed; gives their marks."""
+    """Remove what is left of clusters whose maker was killed.
+
+    Returns
+    -------
+    list of str
+        How the names of all that belonged to each of them began.
+    """
     prerequisites.check_prerequisites()
     with locked():
         return _remove_dead()

@@ -102,7 +102,23 @@ def check_name(name: str) -> None:
 
 
 def rate_text(rate: int | None) -> str:
-    """Say a link rate: ``100 Mbit/s``."""
+    """Write the rate of a link for people.
+
+    Parameters
+    ----------
+    rate : int or None
+        Bits a second; None for as fast as it goes.
+
+    Returns
+    -------
+    str
+        The rate in the unit that suits it.
+
+    Examples
+    --------
+    >>> rate_text(100_000_000), rate_text(None)
+    ('100 Mbit/s', 'unlimited rate')
+    """
     if rate is None:
         return "unlimited rate"
     unit, size = next(

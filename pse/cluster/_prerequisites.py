@@ -23,9 +23,14 @@ _PACKAGES = {
 
 
 def unmet_prerequisite() -> str | None:
-    """Say why there can be no emulated cluster here, with what to do about it; None if there can.
+    """Say why there can be no emulated cluster here.
 
     Namespaces may still be refused by a container: that is seen only when they are made.
+
+    Returns
+    -------
+    str or None
+        What is missing, and what to do about it; None if nothing is.
     """
     try:
         check_prerequisites()

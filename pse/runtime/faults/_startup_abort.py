@@ -27,7 +27,13 @@ _ABORT_SECONDS = 1.0
 
 @contextlib.contextmanager
 def ending_the_job() -> Iterator[None]:
-    """End the whole job, with this rank's name, if what is done inside fails."""
+    """End the whole job, with this rank's name, if what is done inside fails.
+
+    Examples
+    --------
+    >>> with ending_the_job():
+    ...     import pse
+    """
     try:
         yield
     except KeyboardInterrupt:

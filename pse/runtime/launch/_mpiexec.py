@@ -40,7 +40,22 @@ class Mpiexec:
 
 @dataclass(frozen=True)
 class Hosts:
-    """Where ranks are to run: a list, a file, or (neither) here or wherever the resource manager says."""
+    """Where ranks are to run: a list, a file, or (neither) here or wherever the resource manager says.
+
+    Attributes
+    ----------
+    names : str or None
+        Host names, separated by commas, each with a number of ranks if it is to have one: ``a:3,b:2``.
+    file : str or None
+        A file with one host on each line.
+
+    Examples
+    --------
+    >>> Hosts.chosen(None, None, {"PSE_HOSTS": "a,b"})
+    Hosts(names='a,b', file=None)
+    >>> Hosts().all_local({})
+    True
+    """
 
     names: str | None = None
     file: str | None = None
@@ -59,6 +74,11 @@ class Hosts:
 
 def find_mpiexec() -> Mpiexec:
     """Find the mpiexec beside this Python, else the one on PATH.
+
+    Returns
+    -------
+    Mpiexec
+        Its path, and whether it is MPICH's.
 
     Raises
     ------
@@ -167,7 +187,25 @@ def rank_arguments(request: Request) -> list[str]:
 
 
 def rank_environment(environment: Mapping[str, str], *, hydra: bool = True) -> dict[str, str]:
-    """Give the environment for ranks: the user's own, and what keeps MPI tidy where that says nothing."""
+    """Give the environment for ranks: the user's own, and what keeps MPI tidy where that says nothing.
+
+    Parameters
+    ----------
+    environment : mapping of str to str
+        The user's environment, which wins.
+    hydra : bool, default True
+        Whether mpiexec is MPICH's.
+
+    Returns
+    -------
+    dict of str to str
+        The environment with defaults for this MPI.
+
+    Examples
+    --------
+    >>> rank_environment({"HOME": "/root"})
+    {'HWLOC_XMLFILE': '/dev/null', 'HOME': '/root'}
+    """
     if hydra:
         # Hydra writes the machine's topology to a file in /tmp that a kill leaves behind; we need none.
         defaults = {"HWLOC_XMLFILE": "/dev/null"}

@@ -33,7 +33,13 @@ def describe_host() -> dict[str, Any]:
 
 
 def cpu_model() -> str:
-    """Name the processor, as far as the kernel knows."""
+    """Name the processor, as far as the kernel knows.
+
+    Returns
+    -------
+    str
+        For example ``AMD EPYC 7B13``; the architecture if nothing better is known.
+    """
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             key, _, value = line.partition(":")
@@ -43,7 +49,14 @@ def cpu_model() -> str:
 
 
 def mpi_library() -> str:
-    """First line of what the MPI library says of itself; why not, where it can't be loaded."""
+    """Name the MPI library that mpi4py loads, without starting MPI.
+
+    Returns
+    -------
+    str
+        The first line of what the library says of itself; ``none: …`` with the reason, where it can't be
+        loaded.
+    """
     import mpi4py
 
     mpi4py.rc.initialize = False  # Asking for a version must not make this process a rank.

@@ -264,5 +264,16 @@ def _every(interval: float, do: Callable[[], None]) -> Iterator[None]:
 
 
 def can_draw(stream: TextIO) -> bool:
-    """Say whether a stream is a terminal on which lines can be drawn anew."""
+    """Say whether a stream is a terminal on which lines can be drawn anew.
+
+    Parameters
+    ----------
+    stream : text file
+        Where the lines would go.
+
+    Returns
+    -------
+    bool
+        False for files, pipes and dumb terminals.
+    """
     return stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")

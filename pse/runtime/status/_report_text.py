@@ -10,7 +10,18 @@ from pse.text import count_text, share_text, size_text
 
 
 def format_report(report: Report) -> str:
-    """Write a report for people, ending with a newline."""
+    """Write a report for people.
+
+    Parameters
+    ----------
+    report : Report
+        What the run was like.
+
+    Returns
+    -------
+    str
+        A headline, a table of call sites, one of threads, and what moved; ends with a newline.
+    """
     processors, ranks = count_text(report.processors, "processor"), count_text(report.ranks, "rank")
     head = f"{report.program}: {report.wall_seconds:.2f} s on {processors} ({ranks})"
     site_rows = [_site_row(site) for site in report.sites]

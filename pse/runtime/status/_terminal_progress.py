@@ -94,6 +94,11 @@ def draw_overview(overview: Overview, height: int | None = None) -> RenderableTy
         How it stands.
     height : int, optional
         Lines that there are; call sites, threads and queues that have the least to tell are left out to fit.
+
+    Returns
+    -------
+    rich renderable
+        What a rich console or a notebook shows.
     """
     queues = _fullest(overview.queues, height // 4) if height else overview.queues
     notes = [*_memory(overview), *_hidden(overview)]
@@ -212,6 +217,24 @@ def _memory(overview: Overview) -> list[Text]:
 
 
 def share_bar(share: float, width: int) -> Text:
-    """Draw a share as a bar that can be read without colours, on dark and on light ground."""
+    """Draw a share as a bar that can be read without colours, on dark and on light ground.
+
+    Parameters
+    ----------
+    share : float
+        From 0 to 1; what is beyond counts as the nearer one.
+    width : int
+        Characters.
+
+    Returns
+    -------
+    rich.text.Text
+        The bar.
+
+    Examples
+    --------
+    >>> share_bar(0.5, 4).plain
+    '━━╌╌'
+    """
     filled = round(min(1.0, max(0.0, share)) * width)
     return Text.assemble(("━" * filled, "cyan"), ("╌" * (width - filled), "dim"))

@@ -18,7 +18,24 @@ INTERNAL_ERROR = 3
 
 
 def format_error(error: BaseException) -> str:
-    """Write an exception as the user sees it, ending with a newline."""
+    """Write an exception as the user sees it: the one form for command line, launcher and ranks.
+
+    Parameters
+    ----------
+    error : BaseException
+        What went wrong.
+
+    Returns
+    -------
+    str
+        ``error: …``, the frames of a module's own exception, and ``help: …``; ends with a newline.
+
+    Examples
+    --------
+    >>> print(format_error(RunError("the rank is gone", help="start it again")), end="")
+    error: the rank is gone
+    help: start it again
+    """
     if isinstance(error, ProgramRefused):
         return error.message
     if isinstance(error, PseError):
@@ -41,7 +58,18 @@ def print_error(error: BaseException, stream: TextIO) -> None:
 
 
 def exit_code_of(error: BaseException) -> int:
-    """Give the exit code that an exception means."""
+    """Give the exit code that an exception means.
+
+    Parameters
+    ----------
+    error : BaseException
+        What went wrong.
+
+    Returns
+    -------
+    int
+        That of a `PseError`; 3 for what nobody foresaw.
+    """
     return error.exit_code if isinstance(error, PseError) else INTERNAL_ERROR
 
 

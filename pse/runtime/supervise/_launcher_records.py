@@ -63,7 +63,13 @@ def boot_id() -> str:
 
 
 def find_launcher() -> Launcher | None:
-    """Find the launcher that the environment names; None if there is none or it is on another machine."""
+    """Find the launcher that the environment of this rank names.
+
+    Returns
+    -------
+    Launcher or None
+        None if there is none, or if it is on another machine.
+    """
     boot, _, numbers = os.environ.get(LAUNCHER_VARIABLE, "").partition(":")
     parts = numbers.split(":")
     if boot != boot_id() or len(parts) != 4 or not all(part.isdecimal() for part in parts):

@@ -95,13 +95,25 @@ def is_dead(pidfd: int, patience: float = 0.0) -> bool:
 
 
 def inside_mpi_job() -> bool:
-    """Say whether some MPI launcher started this process."""
+    """Say whether some MPI launcher started this process.
+
+    Returns
+    -------
+    bool
+        True if the environment has a rank.
+    """
     # A batch script has SLURM_PROCID as well, so it proves nothing.
     return any(name in os.environ for name in RANK_VARIABLES[:-1])
 
 
 def own_rank() -> int | None:
-    """Give the rank that the environment says, before MPI itself is asked; None if it doesn't say."""
+    """Give the rank of this process before MPI itself is asked.
+
+    Returns
+    -------
+    int or None
+        What the environment says; None if it doesn't say.
+    """
     return _rank_of({f"{name}={os.environ[name]}" for name in RANK_VARIABLES if name in os.environ})
 
 
@@ -112,7 +124,13 @@ def proxy_descriptor() -> int:
 
 
 def local_rank() -> int | None:
-    """Give this process's place among the ranks of its node, as the environment says; None if it doesn't."""
+    """Give this process's place among the ranks of its node.
+
+    Returns
+    -------
+    int or None
+        What the environment says, counted from 0; None if it doesn't say.
+    """
     values = (os.environ.get(name, "") for name in _LOCAL_RANKS)
     return next((int(value) for value in values if value.isdecimal()), None)
 

@@ -20,7 +20,13 @@ def open_closed_streams() -> None:
 
 
 def redirect_to_null(descriptor: int) -> None:
-    """Let a descriptor lead nowhere."""
+    """Let a descriptor lead nowhere.
+
+    Parameters
+    ----------
+    descriptor : int
+        Its number, which from now on stands for /dev/null.
+    """
     nowhere = os.open(os.devnull, os.O_RDWR)
     if nowhere != descriptor:
         os.dup2(nowhere, descriptor)
@@ -28,5 +34,16 @@ def redirect_to_null(descriptor: int) -> None:
 
 
 def is_stream_full(error: BaseException) -> TypeGuard[OSError]:
-    """Whether an exception says that a stream can't be written (of a file, it has the name)."""
+    """Say whether an exception means that a stream can't be written: its device is full or gone.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised; of a file, unlike of a stream, an `OSError` has the name.
+
+    Returns
+    -------
+    bool
+        Whether nothing more can be written there.
+    """
     return isinstance(error, OSError) and error.errno in _FULL and error.filename is None
