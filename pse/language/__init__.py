@@ -1,9 +1,8 @@
 """The language of ``.coven`` programs: parse, check, bind, format.
 
-A thin façade.  Inside, from the ground up: ``source``, ``expressions``, ``types``, ``diagnostics``;
-``lexer`` and ``parser`` make the tree of ``syntax``; ``checker`` makes the ``resolved`` program out of it;
-``binding`` gives parameters their values; ``formatter`` writes programs.  This room imports no other room of
-pse.
+`check_program` makes a resolved program, or diagnostics, out of a text; `bind_parameters` gives its
+parameters their values; `format_program` writes it in its canonical form.  Subpackages, from the ground up:
+`diagnostics`, `types`, `syntax`, `check`, `io`.  This room imports no other room of pse.
 """
 
 import lazy_loader

@@ -1,10 +1,9 @@
-"""The program graph: thread placement, liveness of tags, the graph itself, and its pictures.
+"""The program graph: thread placement, liveness of tags, and the graph itself.
 
-Everything here is a pure function of a `pse.language.check._ir.ResolvedProgram`; nothing is run.
-`placement` says which ranks there are, `walk` numbers the statements, `liveness` says who reads what and
-until when, `exits` what can wait until a loop ends: these are what every rank imports.  What only
-``pse graph`` needs (networkx, and matplotlib for pictures) is imported on first use.  The room below is
-``language``; ``runtime`` above projects a program onto its ranks by what is said here.
+Everything here is a pure function of a `pse.language.check.ResolvedProgram`; nothing is run.  `place_threads`
+says which ranks there are, `number_statements` numbers the statements, `analyse_liveness` says who reads what
+and until when, `analyse_run_liveness` also what can wait until a loop ends: every rank imports these.
+`build_graph` needs networkx, which is imported on first use.
 """
 
 import lazy_loader

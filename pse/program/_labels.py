@@ -12,13 +12,39 @@ from pse.language.types import Expression, Name, Type, render_distribution, rend
 
 
 def display_name(name: str, tags: Mapping[str, Tag]) -> str:
-    """Give a tag's name as the user wrote it."""
+    """Give a tag's name as the user wrote it.
+
+    Parameters
+    ----------
+    name : str
+        Its unique name.
+    tags : mapping of str to Tag
+        The program's, by unique name.
+
+    Returns
+    -------
+    str
+        The name; what is no tag is given back as it is.
+    """
     tag = tags.get(name)
     return tag.display if tag is not None and tag.display else name
 
 
 def display_names(unique: Iterable[str], tags: Mapping[str, Tag]) -> str:
-    """Join tags' names as the user wrote them, sorted."""
+    """Join tags' names as the user wrote them, sorted.
+
+    Parameters
+    ----------
+    unique : iterable of str
+        Their unique names.
+    tags : mapping of str to Tag
+        The program's, by unique name.
+
+    Returns
+    -------
+    str
+        For example ``a, b``.
+    """
     return ", ".join(sorted(display_name(name, tags) for name in unique))
 
 
@@ -28,7 +54,20 @@ def expression_text(expression: Expression, tags: Mapping[str, Tag]) -> str:
 
 
 def heading_text(statement: Statement, tags: Mapping[str, Tag]) -> str:
-    """Spell the first line of a loop, a branch or PARALLEL; empty for other statements."""
+    """Spell the first line of a loop, a branch or PARALLEL.
+
+    Parameters
+    ----------
+    statement : Statement
+        Any statement.
+    tags : mapping of str to Tag
+        The program's, by unique name.
+
+    Returns
+    -------
+    str
+        For example ``for k in 0 .. N inflight 3``; empty for other statements.
+    """
 
     def text(expression: Expression) -> str:
         return expression_text(expression, tags)
@@ -48,6 +87,21 @@ def heading_text(statement: Statement, tags: Mapping[str, Tag]) -> str:
 
 
 def tag_text(name: str, kind: Type, tags: Mapping[str, Tag]) -> str:
-    """Label a tag on an edge: its name, and for an array its distribution."""
+    """Label a tag on an edge.
+
+    Parameters
+    ----------
+    name : str
+        Its unique name.
+    kind : Type
+        Its type there.
+    tags : mapping of str to Tag
+        The program's, by unique name.
+
+    Returns
+    -------
+    str
+        Its name, and for an array its distribution: ``img @ block(0)``.
+    """
     plain = kind.scalar and not kind.distribution.distributed
     return display_name(name, tags) + ("" if plain else f" {render_distribution(kind.distribution)}")

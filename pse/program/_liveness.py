@@ -72,8 +72,20 @@ class LoopExit:
 class Liveness:
     """Where every tag is live at every thread; statements and blocks by their numbers in `walk`.
 
-    `reads` are the tags that each statement itself reads, by number; `exits` is what is handed over where
-    each loop ends, by the loop's number.
+    Attributes
+    ----------
+    walk : Walk
+        The numbered statements.
+    placement : Placement
+        The threads.
+    tags : mapping of str to Tag
+        The program's, by unique name.
+    threads : mapping of ThreadKey to ThreadLiveness
+        The solution for each thread.
+    reads : sequence of frozenset of str
+        The tags that each statement itself reads, by number.
+    exits : mapping of int to tuple of LoopExit
+        What is handed over where each loop ends, by the loop's number.
     """
 
     walk: Walk

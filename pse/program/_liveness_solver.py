@@ -33,7 +33,18 @@ from pse.program._walk import (
 
 
 def analyse_liveness(program: ResolvedProgram) -> Liveness:
-    """Solve liveness for every thread of a program, where every tag is handed over as it is defined."""
+    """Solve liveness for every thread of a program, where every tag is handed over as it is defined.
+
+    Parameters
+    ----------
+    program : ResolvedProgram
+        A checked program.
+
+    Returns
+    -------
+    Liveness
+        Which tags each thread may still read, at every point.
+    """
     return solve_liveness(number_statements(program), place_threads(program), program.tags)
 
 

@@ -29,8 +29,14 @@ def analyse_run_liveness(program: ResolvedProgram, *, together: bool = False) ->
     Parameters
     ----------
     program : ResolvedProgram
+        A checked program.
     together : bool
-        See `liveness.solve`.
+        Whether every thread follows the loops of the program itself; see `solve_liveness`.
+
+    Returns
+    -------
+    Liveness
+        With what is handed over where each loop ends in `Liveness.exits`.
     """
     pure = analyse_liveness(program)
     exits = _candidates(pure)
@@ -43,7 +49,20 @@ def analyse_run_liveness(program: ResolvedProgram, *, together: bool = False) ->
 
 
 def loop_exit_sites(walk: Walk, tags: Mapping[str, Tag]) -> dict[tuple[int, str], int]:
-    """Give what might be handed over at exits: by loop and tag, the call for which it is counted."""
+    """Give what might be handed over where loops end.
+
+    Parameters
+    ----------
+    walk : Walk
+        The program's statements.
+    tags : mapping of str to Tag
+        The program's, by unique name.
+
+    Returns
+    -------
+    dict of (int, str) to int
+        By the loop's number and the tag's name, the call for which it is counted.
+    """
     names = SwappedNames(walk)
     found: dict[tuple[int, str], int] = {}
     for step in walk.steps:
@@ -66,7 +85,13 @@ def _ends_once(walk: Walk, step: int) -> bool:
 
 
 class SwappedNames:
-    """The names that a version may come to have by swaps."""
+    """The names that a version may come to have by swaps.
+
+    Parameters
+    ----------
+    walk : Walk
+        The program's statements.
+    """
 
     def __init__(self, walk: Walk) -> None:
         self._shared: dict[str, frozenset[str]] = {}

@@ -63,6 +63,16 @@ class ProgramGraph:
 def build_graph(program: ResolvedProgram) -> ProgramGraph:
     """Make the graph of a program; nothing is run.
 
+    Parameters
+    ----------
+    program : ResolvedProgram
+        A checked program.
+
+    Returns
+    -------
+    ProgramGraph
+        Call sites joined by the tags that flow between them.
+
     Examples
     --------
     >>> import networkx as nx
@@ -80,7 +90,20 @@ def build_graph(program: ResolvedProgram) -> ProgramGraph:
 
 
 def graph_node(walked: Walk, step: int) -> int | str:
-    """Give the key in the graph of a call site's, a loop's or a branch's statement."""
+    """Give the key in the graph of a call site's, a loop's or a branch's statement.
+
+    Parameters
+    ----------
+    walked : Walk
+        The program's statements.
+    step : int
+        The statement's number.
+
+    Returns
+    -------
+    int or str
+        `CallSite.id`, or ``step N``.
+    """
     statement = walked.steps[step].statement
     return statement.id if isinstance(statement, CallSite) else f"step {step}"
 

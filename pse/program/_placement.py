@@ -20,7 +20,15 @@ DEFAULT_LABEL = "thread_A"
 
 
 class ThreadKey(NamedTuple):
-    """A thread of the program: its region (``"root"`` or ``"parallel"``) and its label."""
+    """A thread of the program.
+
+    Attributes
+    ----------
+    region : str
+        ``"root"`` or ``"parallel"``.
+    label : str
+        As written: ``thread_B``.
+    """
 
     region: str
     label: str
@@ -30,7 +38,15 @@ class ThreadKey(NamedTuple):
 
 
 class Seat(NamedTuple):
-    """What one rank is: a thread, and the processor it works on (None for a root thread)."""
+    """What one rank is.
+
+    Attributes
+    ----------
+    key : ThreadKey
+        Its thread.
+    processor : int or None
+        The processor it works on; None for a root thread.
+    """
 
     key: ThreadKey
     processor: int | None
@@ -39,6 +55,11 @@ class Seat(NamedTuple):
 @dataclass(frozen=True)
 class Placement:
     """The threads of a program in order of first use, and their ranks.
+
+    Attributes
+    ----------
+    root_threads, parallel_threads : tuple of str
+        Labels of the threads outside and inside PARALLEL.
 
     Examples
     --------
@@ -138,7 +159,18 @@ class Placement:
 
 
 def place_threads(program: ResolvedProgram) -> Placement:
-    """Collect a program's threads, region by region, in order of first use."""
+    """Collect a program's threads, region by region, in order of first use.
+
+    Parameters
+    ----------
+    program : ResolvedProgram
+        A checked program.
+
+    Returns
+    -------
+    Placement
+        The threads, and which ranks they are.
+    """
     sites = number_statements(program).sites
     return Placement(
         _labels(site for site in sites if not site.parallel),

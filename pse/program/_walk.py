@@ -29,7 +29,19 @@ class Role(enum.Enum):
 
 @dataclass(frozen=True)
 class Step:
-    """A statement with its number, the block it stands in, and the blocks it owns."""
+    """A statement with its number.
+
+    Attributes
+    ----------
+    id : int
+        The number; statements are counted from 0 from the top of the program.
+    statement : Statement
+        The statement.
+    block : int
+        The block that it is in.
+    blocks : tuple of int
+        The blocks that it owns.
+    """
 
     id: int
     statement: Statement
@@ -39,7 +51,19 @@ class Step:
 
 @dataclass(frozen=True)
 class Block:
-    """A sequence of statements; `owner` is the statement it belongs to (None for the program)."""
+    """A sequence of statements.
+
+    Attributes
+    ----------
+    id : int
+        Its number; 0 is the program's body.
+    role : Role
+        What it is to its owner.
+    owner : int or None
+        The statement that it belongs to; None for the program.
+    steps : tuple of int
+        Its statements.
+    """
 
     id: int
     role: Role
@@ -58,7 +82,15 @@ class Mark(enum.Enum):
 
 @dataclass(frozen=True)
 class Event:
-    """One event of the walk: a mark and the number of the step or block."""
+    """One event of the walk.
+
+    Attributes
+    ----------
+    mark : Mark
+        Start or end, of a statement or of a block.
+    id : int
+        The number of the statement or block.
+    """
 
     mark: Mark
     id: int
@@ -66,9 +98,16 @@ class Event:
 
 @dataclass(frozen=True)
 class Walk:
-    """A program's statements, blocks and their order; ``steps[i].id == i`` and ``blocks[i].id == i``.
+    """A program's statements, blocks and their order.
 
-    `events` brackets every statement and block as it is met reading the program from the top.
+    Attributes
+    ----------
+    steps : tuple of Step
+        The statements; ``steps[i].id == i``.
+    blocks : tuple of Block
+        The blocks; ``blocks[i].id == i``.
+    events : tuple of Event
+        Start and end of every statement and block, in the order of the text.
     """
 
     steps: tuple[Step, ...]
@@ -103,7 +142,18 @@ class Walk:
 
 
 def number_statements(program: ResolvedProgram) -> Walk:
-    """Number a program's statements and blocks."""
+    """Number a program's statements and blocks.
+
+    Parameters
+    ----------
+    program : ResolvedProgram
+        A checked program.
+
+    Returns
+    -------
+    Walk
+        Statements and blocks in the order of the text.
+    """
     return _Numbering().run(program.body)
 
 
@@ -120,7 +170,18 @@ def bodies(statement: Statement) -> tuple[tuple[Role, tuple[Statement, ...]], ..
 
 
 def defined_tags(statement: Statement) -> frozenset[str]:
-    """Tags that a simple statement gives a new version: outputs, reduced and assigned scalars, in-outs."""
+    """Give the tags to which a simple statement gives a new version.
+
+    Parameters
+    ----------
+    statement : Statement
+        Any statement.
+
+    Returns
+    -------
+    frozenset of str
+        Outputs, reduced and assigned scalars, in-outs; unique names.
+    """
     match statement:
         case CallSite():
             return outputs_of(statement) | inouts_of(statement)
@@ -132,13 +193,35 @@ def defined_tags(statement: Statement) -> frozenset[str]:
 
 
 def outputs_of(site: CallSite) -> frozenset[str]:
-    """Tags that a call defines anew: its outputs and the targets of their reductions."""
+    """Give the tags that a call defines anew: its outputs and the targets of their reductions.
+
+    Parameters
+    ----------
+    site : CallSite
+        The call.
+
+    Returns
+    -------
+    frozenset of str
+        Unique names.
+    """
     reductions = (output.reduction.target for output in site.outputs if output.reduction)
     return frozenset((*(output.tag for output in site.outputs), *reductions))
 
 
 def inouts_of(site: CallSite) -> frozenset[str]:
-    """Tags that a call changes in place."""
+    """Give the tags that a call changes in place.
+
+    Parameters
+    ----------
+    site : CallSite
+        The call.
+
+    Returns
+    -------
+    frozenset of str
+        Unique names.
+    """
     inout = (argument for argument in site.inputs if argument.parameter.direction is Direction.INOUT)
     return frozenset(argument.tag for argument in inout if argument.tag is not None)
 
@@ -146,7 +229,15 @@ def inouts_of(site: CallSite) -> frozenset[str]:
 def read_names(statement: Statement) -> frozenset[str]:
     """Names that a statement itself reads (bounds and conditions of a compound one, not its body).
 
-    Among them are parameters, partitions and ``procs``, which are no tags.
+    Parameters
+    ----------
+    statement : Statement
+        Any statement.
+
+    Returns
+    -------
+    frozenset of str
+        Unique names; among them parameters, partitions and ``procs``, which are no tags.
     """
     match statement:
         case CallSite():
@@ -162,7 +253,18 @@ def read_names(statement: Statement) -> frozenset[str]:
 
 
 def entry_names(loop: For | While) -> frozenset[str]:
-    """Names that a loop reads once, before its first iteration: bounds, ``inflight``, ``max``."""
+    """Give the names that a loop reads once, before its first iteration.
+
+    Parameters
+    ----------
+    loop : For or While
+        The loop.
+
+    Returns
+    -------
+    frozenset of str
+        The names in its bounds, ``inflight`` and ``max``.
+    """
     if isinstance(loop, While):
         return frozenset(names_in(loop.limit))
     given = (loop.lower, loop.upper) + ((loop.inflight,) if loop.inflight is not None else ())
@@ -170,7 +272,18 @@ def entry_names(loop: For | While) -> frozenset[str]:
 
 
 def condition_names(loop: For | While) -> frozenset[str]:
-    """Names that a loop reads before every iteration."""
+    """Give the names that a loop reads before every iteration.
+
+    Parameters
+    ----------
+    loop : For or While
+        The loop.
+
+    Returns
+    -------
+    frozenset of str
+        The names in the condition of a ``while``.
+    """
     return frozenset(names_in(loop.condition)) if isinstance(loop, While) else frozenset()
 
 

@@ -29,7 +29,15 @@ MAX_ELEMENTS = 2**58
 
 
 class Bound(NamedTuple):
-    """The environment, and what is wrong (then the environment is not complete)."""
+    """Values of a program's parameters and partitions, and what is wrong with them.
+
+    Attributes
+    ----------
+    environment : dict of str to Value
+        Parameters, `procs` and partitions by name; incomplete if something is wrong.
+    diagnostics : tuple of Diagnostic
+        What is wrong.
+    """
 
     environment: dict[str, Value]
     diagnostics: tuple[Diagnostic, ...]

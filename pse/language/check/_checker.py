@@ -37,7 +37,15 @@ from pse.language.types._expressions import Name
 
 @dataclass(frozen=True)
 class CheckResult:
-    """A resolved program (None if it is wrong) and all diagnostics, sorted by place."""
+    """What the checker makes of a text.
+
+    Attributes
+    ----------
+    program : ResolvedProgram or None
+        The program; None if it is wrong.
+    diagnostics : tuple of Diagnostic
+        Errors and warnings, sorted by place.
+    """
 
     program: ResolvedProgram | None
     diagnostics: tuple[Diagnostic, ...]

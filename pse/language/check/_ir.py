@@ -18,7 +18,21 @@ from pse.language.types._types import Element, Parameter, Signature, Type
 
 @dataclass(frozen=True)
 class Tag:
-    """A name that stands for a buffer or scalar."""
+    """A name that stands for a buffer or scalar.
+
+    Attributes
+    ----------
+    name : str
+        Unique in the whole program.
+    type : Type
+        As declared, or as its first definition gives it.
+    span : Span
+        Where it is declared.
+    display : str
+        What the user wrote.
+    loop_counter : bool
+        Whether it is the counter of a loop.
+    """
 
     name: str
     type: Type
@@ -29,9 +43,22 @@ class Tag:
 
 @dataclass(frozen=True)
 class ModuleReference:
-    """A module as the program found it: enough for `modules` to build and load it, never executed here.
+    """A module as the program found it: enough to build and load it; the checker never executes it.
 
-    `source` is the resolved file (None for `pse.std`), `path` the one to print.
+    Attributes
+    ----------
+    name : str
+        The module's name.
+    signature : Signature
+        What its directive says.
+    source : str or None
+        The resolved file; None for `pse.std`.
+    path : str
+        The path to print.
+    line : int
+        The line of the directive.
+    language : str
+        "c", "c++", "cython", "fortran", "python" or "std".
     """
 
     name: str
@@ -39,16 +66,28 @@ class ModuleReference:
     source: str | None
     path: str
     line: int
-    language: str  # "c", "c++", "cython", "fortran", "python", "std"
+    language: str
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One input or in-out of a call: a tag, or an expression over scalars."""
+    """One input or in-out of a call: a tag, or an expression over scalars.
+
+    Attributes
+    ----------
+    parameter : Parameter
+        The module's parameter.
+    value : Expression
+        What is passed.
+    tag : str or None
+        Unique name of the tag that is passed whole (an array, or an in-out scalar).
+    span : Span
+        Its place in the program.
+    """
 
     parameter: Parameter
     value: Expression
-    tag: str | None  # unique name when the argument is a tag passed whole (array, or inout scalar)
+    tag: str | None
     span: Span
 
 
@@ -63,7 +102,21 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Output:
-    """One output of a call: the tag that it defines (its type is the tag's at this point)."""
+    """One output of a call: the tag that it defines.
+
+    Attributes
+    ----------
+    parameter : Parameter
+        The module's parameter.
+    tag : str
+        Unique name of the tag.
+    type : Type
+        The tag's type at this point.
+    span : Span
+        Its place in the program.
+    reduction : Reduction or None
+        How a per-partition scalar is combined into one value.
+    """
 
     parameter: Parameter
     tag: str
@@ -76,11 +129,28 @@ class Output:
 class CallSite:
     """One module call of the program.
 
-    `id` counts call sites from 0 in textual order (inlined segments: in order of expansion).
-    `dimensions` gives each dimension name of the signature as an expression over program names where it is
-    known statically (a distributed axis gives the *global* extent).
-    `thread` is the label as written, None where the engine is to choose.  `parallel` says whether it stands
-    inside PARALLEL; `partition` over which partition.
+    Attributes
+    ----------
+    id : int
+        Counts call sites from 0 in textual order (inlined segments: in order of expansion).
+    module : ModuleReference
+        What is called.
+    inputs : tuple of Argument
+        Inputs and in-outs, in the order of the directive.
+    outputs : tuple of Output
+        Outputs, in the order of the directive.
+    thread : str or None
+        The label as written; None where the engine chooses.
+    parallel : bool
+        Whether the call is inside PARALLEL.
+    partition : str or None
+        Over which partition, inside PARALLEL.
+    dimensions : mapping of str to Expression
+        The directive's dimensions that are known statically (of a distributed axis the *global* extent).
+    span : Span
+        Its place in the program.
+    label : str
+        The module's name as written: `fft.rows`.
     """
 
     id: int
@@ -92,7 +162,7 @@ class CallSite:
     partition: str | None
     dimensions: Mapping[str, Expression]
     span: Span
-    label: str  # as written: `fft.rows`
+    label: str
 
 
 @dataclass(frozen=True)
@@ -100,6 +170,15 @@ class Assign:
     """`let x = …`, `var f64 x = …`, `x = …`: a scalar computed alike by every rank that needs it.
 
     `let visiting = copy(xm)` is a CallSite, not an Assign.
+
+    Attributes
+    ----------
+    tag : str
+        Unique name of the scalar.
+    value : Expression
+        Its new value.
+    span : Span
+        Its place in the program.
     """
 
     tag: str
@@ -109,7 +188,15 @@ class Assign:
 
 @dataclass(frozen=True)
 class Swap:
-    """`swap(u, v)`: exchanges what two names stand for; no data moves."""
+    """`swap(u, v)`: exchanges what two names stand for; no data moves.
+
+    Attributes
+    ----------
+    left, right : str
+        Unique names of the tags.
+    span : Span
+        Its place in the program.
+    """
 
     left: str
     right: str
@@ -118,7 +205,21 @@ class Swap:
 
 @dataclass(frozen=True)
 class For:
-    """`for k in lower .. upper [inflight n]`; the upper bound is exclusive."""
+    """`for k in lower .. upper [inflight n]`.
+
+    Attributes
+    ----------
+    counter : str
+        Unique name of the counter.
+    lower, upper : Expression
+        The bounds; the upper one is exclusive.
+    inflight : Expression or None
+        How many iterations may run at a time; None: one after the other.
+    body : tuple of Statement
+        What stands inside.
+    span : Span
+        Its place in the program.
+    """
 
     counter: str
     lower: Expression
@@ -130,7 +231,19 @@ class For:
 
 @dataclass(frozen=True)
 class While:
-    """`while condition max limit`."""
+    """`while condition max limit`.
+
+    Attributes
+    ----------
+    condition : Expression
+        Evaluated before each iteration.
+    limit : Expression
+        After how many iterations the loop gives up.
+    body : tuple of Statement
+        What stands inside.
+    span : Span
+        Its place in the program.
+    """
 
     condition: Expression
     limit: Expression
@@ -140,7 +253,17 @@ class While:
 
 @dataclass(frozen=True)
 class If:
-    """`if … { } else { }`."""
+    """`if … { } else { }`.
+
+    Attributes
+    ----------
+    condition : Expression
+        What decides.
+    then, otherwise : tuple of Statement
+        The two blocks; the second may be empty.
+    span : Span
+        Its place in the program.
+    """
 
     condition: Expression
     then: tuple[Statement, ...]
@@ -150,7 +273,17 @@ class If:
 
 @dataclass(frozen=True)
 class Parallel:
-    """`PARALLEL over P`: the body runs once for each partition."""
+    """`PARALLEL over P`: the body runs once for each piece of the partition.
+
+    Attributes
+    ----------
+    partition : str
+        The partition's name.
+    body : tuple of Statement
+        What stands inside.
+    span : Span
+        Its place in the program.
+    """
 
     partition: str
     body: tuple[Statement, ...]
@@ -162,7 +295,19 @@ Statement = CallSite | Assign | Swap | For | While | If | Parallel
 
 @dataclass(frozen=True)
 class PartitionDeclaration:
-    """`partition P = 4 * procs as grid(2 * procs, 2)`."""
+    """`partition P = 4 * procs as grid(2 * procs, 2)`.
+
+    Attributes
+    ----------
+    name : str
+        The partition's name.
+    count : Expression
+        How many pieces it has.
+    grid : tuple of Expression or None
+        The extents of its grid; None if it is not laid out as one.
+    span : Span
+        Its place in the program.
+    """
 
     name: str
     count: Expression
@@ -183,7 +328,19 @@ class ParameterDeclaration:
 
 @dataclass(frozen=True)
 class Option:
-    """One entry of `options { … }`; `thread` for a per-thread one (`queue_depth thread_C = 4`)."""
+    """One entry of `options { … }`.
+
+    Attributes
+    ----------
+    name : str
+        The option.
+    value : Value
+        What it is set to.
+    thread : str or None
+        The thread for which it is set (`queue_depth thread_C = 4`); None: the whole program.
+    span : Span
+        Its place in the program.
+    """
 
     name: str
     value: Value
@@ -195,7 +352,22 @@ class Option:
 class ResolvedProgram:
     """A program that passed every static check.
 
-    `tags` has every tag by unique name.  Options hold what the program says, not the defaults.
+    Attributes
+    ----------
+    name, path, text : str
+        The program's name, its path as the user typed it, and its text.
+    parameters : tuple of ParameterDeclaration
+        In the order of the text.
+    partitions : tuple of PartitionDeclaration
+        In the order of the text.
+    options : tuple of Option
+        What the program says, without defaults.
+    tags : mapping of str to Tag
+        Every tag by its unique name.
+    body : tuple of Statement
+        The statements, segments inlined.
+    modules : tuple of ModuleReference
+        The modules that are called.
     """
 
     name: str

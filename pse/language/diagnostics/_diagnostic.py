@@ -1,9 +1,8 @@
 """What the language says about a program: diagnostics with stable codes, as text and as JSON.
 
 Data flow: parser, checker and binding make ``Diagnostic`` values; the command line and the editor print
-them with ``render`` or ``to_json``.  Nothing here reads a file or knows a terminal: colour is a ``rich``
-concern of the caller, who gets pieces with styles from ``render_pieces``.  The list of codes is in
-``codes.py``.
+them with `render_diagnostics` or `to_json`.  Nothing here reads a file or knows a terminal: a caller that
+wants colours gets pieces with styles from `render_pieces`.  The pages of the codes are in ``codes.md``.
 """
 
 from __future__ import annotations
@@ -159,7 +158,20 @@ def _printable(text: str) -> str:
 
 
 def to_json(diagnostics: Iterable[Diagnostic]) -> dict[str, object]:
-    """Give diagnostics as JSON-ready data: ``{"diagnostics": […], "errors": n, "warnings": n}``."""
+    """Give diagnostics as data for JSON.
+
+    Parameters
+    ----------
+    diagnostics : iterable of Diagnostic
+        In this order.
+
+    Returns
+    -------
+    dict
+        ``{"diagnostics": […], "errors": n, "warnings": n}``; each diagnostic has ``code``, ``severity``,
+        ``message``, ``label``, ``help``, its place (``path``, ``line``, ``column``, ``end_line``,
+        ``end_column``) and ``notes`` with places of their own.
+    """
     listed = list(diagnostics)
     errors = sum(d.severity is Severity.ERROR for d in listed)
     return {"diagnostics": [_json(d) for d in listed], "errors": errors, "warnings": len(listed) - errors}

@@ -73,8 +73,9 @@ def find_code_page(code: str) -> CodePage:
     pages = code_pages()
     if code.upper() in pages:
         return pages[code.upper()]
-    near = [other for other in pages if other[1:] == code.upper().lstrip("EW")] or [nearest_word(code, pages)]
-    commands = [f"pse explain {other}" for other in near if other]
+    near = [other for other in pages if other[1:] == code.upper().lstrip("EW")]
+    near = near or list(filter(None, [nearest_word(code, pages)]))
+    commands = [f"pse explain {other}" for other in near]
     known = "`pse explain` lists all codes"
     raise UsageError(
         f"there is no diagnostic with the code {code}",

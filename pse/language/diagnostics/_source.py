@@ -1,7 +1,4 @@
-"""Places in source text: what spans are, and how they turn into `file:line:col`.
-
-The ground of the room: imports nothing of pse.
-"""
+"""Places in source text: what spans are, and how they turn into `file:line:col`."""
 
 from __future__ import annotations
 
@@ -10,9 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of a source file; lines and columns count from 1, the end column is exclusive.
+    """A stretch of a source file.
 
-    `path` is the path as the user typed it.
+    Attributes
+    ----------
+    path : str
+        The path as the user typed it.
+    line, column : int
+        Where it begins, counted from 1.
+    end_line, end_column : int
+        Where it ends; the end column is exclusive.
     """
 
     path: str

@@ -51,7 +51,15 @@ _VALUES = {"NAME": "_", "INT": "0", "LPAR": "(", "RPAR": ")", "LBRACE": "{", "EQ
 
 @dataclass(frozen=True)
 class ParseResult:
-    """A tree (what could be made of the text; None if nothing could) and what is wrong with the text."""
+    """What the parser makes of a text.
+
+    Attributes
+    ----------
+    tree : Program or None
+        What could be made of the text; None if nothing could.
+    diagnostics : tuple of Diagnostic
+        The syntax errors.
+    """
 
     tree: syntax.Program | None
     diagnostics: tuple[Diagnostic, ...]

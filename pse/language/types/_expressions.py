@@ -112,12 +112,36 @@ def children(expression: Expression) -> tuple[Expression, ...]:
 
 
 def names_in(expression: Expression) -> set[str]:
-    """Give every name that an expression uses."""
+    """Give every name that an expression uses.
+
+    Parameters
+    ----------
+    expression : Expression
+        Any expression.
+
+    Returns
+    -------
+    set of str
+        The names, each once.
+    """
     return {node.id for node in walk(expression) if isinstance(node, Name)}
 
 
 def substitute(expression: Expression, replace: Callable[[Name], Expression]) -> Expression:
-    """Put something in the place of every name; spans of all other nodes stay."""
+    """Put something in the place of every name; spans of all other nodes stay.
+
+    Parameters
+    ----------
+    expression : Expression
+        Any expression.
+    replace : callable
+        Gives for each `Name` the expression that takes its place.
+
+    Returns
+    -------
+    Expression
+        A new expression.
+    """
     match expression:
         case Name():
             return replace(expression)
@@ -132,7 +156,23 @@ def substitute(expression: Expression, replace: Callable[[Name], Expression]) ->
 
 
 def render_expression(expression: Expression) -> str:
-    """Write an expression as in a program, with no more parentheses than it needs."""
+    """Write an expression as in a program, with no more parentheses than it needs.
+
+    Parameters
+    ----------
+    expression : Expression
+        Any expression.
+
+    Returns
+    -------
+    str
+        Its text; parsed again it is the same expression.
+
+    Examples
+    --------
+    >>> render_expression(Binary("*", Binary("+", Name("N"), Number(1)), Number(2)))
+    '(N + 1) * 2'
+    """
     return _render(expression)[0]
 
 
