@@ -35,7 +35,7 @@ from pse.runtime.distribution._partition_placement import partition_counts, plac
 from pse.runtime.distribution._strided_copies import strides
 from pse.runtime.faults._failures import run_error
 from pse.runtime.faults._partition_errors import partition_error
-from pse.runtime.pause._migration import Decide, Rebalancing, Standing
+from pse.runtime.pause._migration import Decide, Incarnation, Rebalancing
 from pse.runtime.plan._communicators import Communicator
 from pse.runtime.plan._edges import inflight_loops
 from pse.runtime.plan._job import Job
@@ -294,28 +294,28 @@ class Rank:
             Rebalancing(rank, crew.job, peers, self._again, crew.decide()) if crew.job.balance else None
         )
         self.due = 1 if crew.job.pauses else 0
-        self._stand(self._begin(crew.job, projection))
+        self._adopt(self._begin(crew.job, projection))
 
-    def _again(self, job: Job) -> Standing:
+    def _again(self, job: Job) -> Incarnation:
         return self._begin(job, project(job, self.rank, load_once, self.crew.communicators(self.rank)))
 
-    def _begin(self, job: Job, projection: Projection) -> Standing:
+    def _begin(self, job: Job, projection: Projection) -> Incarnation:
         sequencer = Sequencer(projection.plan, self.board, self.arena, self.recorder, 0)
         self.crew.sequencers.append(sequencer)
         if self.crew.poison:
             sequencer.poison()
-        return Standing(job, projection, sequencer)
+        return Incarnation(job, projection, sequencer)
 
-    def _stand(self, standing: Standing) -> None:
-        self.standing = standing
-        self.projection, self.sequencer = standing.projection, standing.sequencer
-        self.calls = PythonCalls(self.sequencer, self.projection, standing.job)
+    def _adopt(self, incarnation: Incarnation) -> None:
+        self.incarnation = incarnation
+        self.projection, self.sequencer = incarnation.projection, incarnation.sequencer
+        self.calls = PythonCalls(self.sequencer, self.projection, incarnation.job)
         self.sequencer.set_due(self.due)
 
     def _pause(self) -> None:
         self.due = self.sequencer.rounds + 2
-        moved = self.moving.pause(self.standing, self.serve) if self.moving else None
-        self._stand(moved or self.standing)
+        moved = self.moving.pause(self.incarnation, self.serve) if self.moving else None
+        self._adopt(moved or self.incarnation)
 
     def serve(self, sequencer: Sequencer) -> None:
         """Bring messages of other nodes to this sequencer from now on."""

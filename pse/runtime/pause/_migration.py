@@ -56,8 +56,8 @@ class Peers(Protocol):
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What a rank runs: the job with its placements, its plan, and who runs it."""
+class Incarnation:
+    """What a rank runs between two migrations: the job with its placements, its plan, and its sequencer."""
 
     job: Job
     projection: Projection
@@ -84,7 +84,7 @@ class Rebalancing:
         rank: int,
         job: Job,
         peers: Peers,
-        again: Callable[[Job], Standing],
+        again: Callable[[Job], Incarnation],
         decide: Decide = balance.better,
     ) -> None:
         self.rank, self.peers, self.again, self.decide = rank, peers, again, decide
@@ -95,7 +95,7 @@ class Rebalancing:
         self._measured = [0] * sum(map(len, job.placements.values()))
         self._cost = 0
 
-    def pause(self, now: Standing, serve: Callable[[Sequencer], None]) -> Standing | None:
+    def pause(self, now: Incarnation, serve: Callable[[Sequencer], None]) -> Incarnation | None:
         """Meet with all ranks at a pause that is due; gives what is to be run from there on, if that changes.
 
         `serve` is told who gets the messages from other nodes as soon as there can be any.
@@ -128,7 +128,7 @@ class Rebalancing:
         self.moves.times += 1
         self.moves.partitions += sum(a != b for a, b in zip(owners, chosen, strict=True))
 
-    def _move(self, now: Standing, job: Job, serve: Callable[[Sequencer], None]) -> Standing:
+    def _move(self, now: Incarnation, job: Job, serve: Callable[[Sequencer], None]) -> Incarnation:
         now.sequencer.take_all()
         letters.settle(self.peers, now.sequencer)
         if not now.sequencer.mail_is_empty():
@@ -180,7 +180,7 @@ class _Parcel:
 class _Move:
     """One rank's values on their way from one plan to another."""
 
-    def __init__(self, rank: int, now: Standing, then: Standing) -> None:
+    def __init__(self, rank: int, now: Incarnation, then: Incarnation) -> None:
         self.rank, self.now, self.then = rank, now, then
         seat = now.job.liveness.placement.seat(rank)
         self.key, self.processor = seat.key, seat.processor

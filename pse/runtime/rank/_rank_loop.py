@@ -22,7 +22,7 @@ from pse.runtime import _sequencer as codes
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.distribution._load_balancer import Moves
-from pse.runtime.pause._migration import Rebalancing, Standing
+from pse.runtime.pause._migration import Incarnation, Rebalancing
 from pse.runtime.pause._pause_collectives import MpiPeers
 from pse.runtime.plan._communicators import make as make_communicators
 from pse.runtime.plan._job import Job
@@ -106,9 +106,9 @@ def execute_plan(
     communicators = make_communicators(comm, job)
     load_once = functools.cache(load_module)
 
-    def again(job: Job) -> Standing:
+    def again(job: Job) -> Incarnation:
         projection = project(job, rank, load_once, communicators)
-        return Standing(job, projection, Sequencer(projection.plan, board, arena, recorder, culprit))
+        return Incarnation(job, projection, Sequencer(projection.plan, board, arena, recorder, culprit))
 
     begin = again(job)
     transport = Transport(comm, begin.sequencer)
@@ -172,7 +172,7 @@ class _RankLoop:
 
     def __init__(
         self,
-        begin: Standing,
+        begin: Incarnation,
         peers: MpiPeers,
         arena: Arena | None,
         checkpoints: Checkpoints | None,
@@ -182,7 +182,7 @@ class _RankLoop:
         self.checkpoints, self.moving = checkpoints, moving
         self.figures: dict[str, float] = {}
         self.backoff = Backoff()
-        self._stand(begin)
+        self._adopt(begin)
         if checkpoints:
             checkpoints.begin(self.projection, self.sequencer, self.figures)
         self._wait_for_due()
@@ -212,19 +212,23 @@ class _RankLoop:
         else:
             self.backoff.lengthen()
 
-    def _stand(self, standing: Standing) -> None:
+    def _adopt(self, incarnation: Incarnation) -> None:
         """Run this from now on."""
-        self.standing = standing
-        self.job, self.projection, self.sequencer = standing.job, standing.projection, standing.sequencer
+        self.incarnation = incarnation
+        self.job, self.projection, self.sequencer = (
+            incarnation.job,
+            incarnation.projection,
+            incarnation.sequencer,
+        )
         self.calls = PythonCalls(self.sequencer, self.projection, self.job, self.figures)
 
     def _pause(self) -> None:
         """Do what all ranks do together at this point of the program."""
         if self.checkpoints:
             self.checkpoints.pause(self.projection, self.sequencer, self.peers, self.figures)
-        moved = self.moving.pause(self.standing, self._serve) if self.moving else None
+        moved = self.moving.pause(self.incarnation, self._serve) if self.moving else None
         if moved:
-            self._stand(moved)
+            self._adopt(moved)
         self._wait_for_due()
 
     def _serve(self, sequencer: Sequencer) -> None:
