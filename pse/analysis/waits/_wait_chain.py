@@ -19,7 +19,7 @@ class LastArrival:
 
 @dataclass(frozen=True)
 class Message:
-    """A message that is no tag: from a partition to another, or of MPI (without partitions).
+    """A message that is not a tag: from a partition to another, or of MPI (without partitions).
 
     Parameters
     ----------

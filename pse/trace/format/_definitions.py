@@ -42,7 +42,7 @@ class SiteDefinition:
     thread : str
         Label of the thread that it runs on.
     parallel : bool
-        Whether it stands inside PARALLEL.
+        Whether it is inside PARALLEL.
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""Extraction of tables from records: which field goes where, said once; a kernel in C does it."""
+"""Rows of tables from records: which field goes where, said once; a kernel in C does it."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pse.trace.format._field_values import Array
 
 
 class Groups:
-    """Extraction that have the same key are one group; groups are in the order of their keys.
+    """Rows that have the same key are one group; groups are in the order of their keys.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Groups:
     first, second, third : array, shape (groups,)
         The key of each group.
     count : array of int, shape (groups,)
-        Extraction in each group.
+        Rows in each group.
     """
 
     def __init__(self, first: Array, second: Array | None = None, third: Array | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Extraction of two tables that have equal keys: sends and their receives, begins and their ends."""
+"""Rows of two tables that have equal keys: sends and their receives, begins and their ends."""
 
 from __future__ import annotations
 

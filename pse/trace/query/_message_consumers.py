@@ -54,7 +54,7 @@ def message_consumers(
 
 
 def _alike(messages: Array) -> Iterator[Array]:
-    """Extraction of one sender, receiver, edge and TPH, in the order of arrival."""
+    """Rows of one sender, receiver, edge and TPH, in the order of arrival."""
     names = ("sender", "receiver", "edge", "tph")
     order = np.lexsort((messages["received"], *(messages[name] for name in names)))
     same = np.ones(max(len(order) - 1, 0), bool)

@@ -69,12 +69,30 @@ class Selection:
         begin: float | None = None,
         end: float | None = None,
     ) -> Selection:
-        """Make a selection of what the command line says: ``0-3,7``, ``root``, ``B``, names.
+        """Make a selection of what the command line says.
+
+        Parameters
+        ----------
+        processor, rank : iterable of str
+            Numbers and ranges: ``0-3,7``; a processor may be ``root``.
+        thread : iterable of str
+            Labels: ``B`` or ``thread_B``.
+        module : iterable of str
+            Names of modules or labels of call sites.
+        tph : iterable of str
+            Numbers and ranges, or values of a loop's counter: ``65536``, ``k=0-3``.
+        begin, end : float, optional
+            Seconds since the run's origin.
+
+        Returns
+        -------
+        Selection
+            What is not named is not limited.
 
         Raises
         ------
         TraceError
-            Something is no number, no range, or the window of time ends before it begins.
+            Something is not a number and not a range, or the time window ends before it begins.
         """
         return cls(
             processors=_set(
@@ -139,10 +157,27 @@ class Selection:
         return left
 
     def of(self, trace: TraceFiles, table: Array) -> Array:
-        """Extraction of one of a trace's tables that the selection leaves.
+        """Give the rows of one of a trace's tables that the selection leaves.
 
         A message is left if one of its ends is.  Blocks of time that overlap the window stay whole.  Of a
         table that has no column for something, that part of the selection leaves all rows.
+
+        Parameters
+        ----------
+        trace : Trace
+            The run.
+        table : structured array, shape (n,)
+            One of its tables, such as `Trace.waits` gives.
+
+        Returns
+        -------
+        structured array, shape (m,)
+            The rows that are left, m ≤ n.
+
+        Raises
+        ------
+        TraceError
+            The selection names what isn't in the trace.
         """
         keep = np.ones(len(table), bool)
         fields = table.dtype.names or ()
@@ -253,7 +288,7 @@ def _have_tph(trace: TraceFiles, numbers: Iterable[int]) -> bool:
 
 
 def _check_known(what: str, asked: frozenset[Any] | None, there: Iterable[Any]) -> None:
-    """Complain about what isn't there; of a range of numbers, some suffice."""
+    """Refuse what isn't there; of a range of numbers, some suffice."""
     if asked is None:
         return
     known = set(there)

@@ -205,7 +205,7 @@ def open(directory: str | os.PathLike[str]) -> Trace:
     Raises
     ------
     TraceError
-        There is no such directory, it holds no trace, or nothing in it is usable.
+        There is no such directory, it is not a trace, or nothing in it is usable.
 
     Examples
     --------

@@ -25,6 +25,11 @@ def create(directory: str | os.PathLike[str]) -> None:
     The launcher calls it once per host, before any rank opens its recorder.  The tool ``trace`` is earlier:
     where it writes to the same directory (PSE_TRACE_DIRECTORY), its files are left to it.
 
+    Parameters
+    ----------
+    directory : path
+        The directory; it is made if it isn't there.
+
     Raises
     ------
     TraceError
@@ -53,6 +58,13 @@ def _is_tools(path: Path) -> bool:
 def write_definitions(directory: str | os.PathLike[str], definitions: Definitions) -> None:
     """Write ``definitions.json`` in one step: a reader sees all of it or nothing.
 
+    Parameters
+    ----------
+    directory : path
+        The trace's directory.
+    definitions : Definitions
+        What the numbers in the events stand for.
+
     Raises
     ------
     TraceError
@@ -63,6 +75,13 @@ def write_definitions(directory: str | os.PathLike[str], definitions: Definition
 
 def write_program(directory: str | os.PathLike[str], text: str) -> None:
     """Write a copy of the program, of which `Definitions.text_sha256` is the `digest`.
+
+    Parameters
+    ----------
+    directory : path
+        The trace's directory.
+    text : str
+        The program as it runs.
 
     Raises
     ------
@@ -83,6 +102,16 @@ def _write(path: Path, text: str) -> None:
 
 def read_definitions(directory: str | os.PathLike[str]) -> Definitions:
     """Read ``definitions.json``.
+
+    Parameters
+    ----------
+    directory : path
+        The trace's directory.
+
+    Returns
+    -------
+    Definitions
+        What the numbers in the events stand for.
 
     Raises
     ------

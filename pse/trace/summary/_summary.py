@@ -42,7 +42,13 @@ def summarize(trace: Trace, selection: Selection = EVERYTHING) -> Summary:
     trace : Trace
         What to count in.
     selection : Selection, optional
-        What to count.  Shares of ranks' time are of the window of time and of all modules.
+        What to count.  Shares of ranks' time are of the time window and of all modules.
+
+    Returns
+    -------
+    Summary
+        Its fields `calls`, `waits`, `traffic`, `partitions`, `queues`, `routines`, `communicators`, `ranks`
+        are tuples of rows; times are ns, amounts bytes.
 
     Raises
     ------

@@ -64,8 +64,8 @@ def import_otf2(anchor: Path, directory: Path, progress: Progress | None = None)
     Raises
     ------
     TraceError
-        The package otf2 is missing, it is no archive, nothing in it can be read, or `directory` can't be
-        written.
+        The package otf2 is missing, the file is not an archive, nothing in it can be read, or `directory`
+        can't be written.
     """
     with Library() as library, opened(library, anchor) as archive, new_directory(directory) as out:
         return _Import(library, archive, out).run(progress or Progress())
