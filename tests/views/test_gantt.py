@@ -340,6 +340,7 @@ def test_damaged_times_don_t_end_the_drawing(write_trace, make):
         write_trace([rows], make.definitions(1)), "gantt", overlays=["queues", "memory", "events"]
     )
     figure.draw_without_rendering()
+    assert words(figure)[0][0].startswith("small")
 
 
 def test_imported_threads_have_definitions_without_call_sites(write_trace, make):

@@ -28,22 +28,9 @@ from pse.trace.store._trace_defects import merge_alike
 
 @dataclass(frozen=True)
 class TraceFiles:
-    """The files of one run's trace: definitions, the events of all ranks, and a clock for all of them.
+    """The files of one run's trace: definitions, the events of all ranks, and one clock for them.
 
-    Parameters
-    ----------
-    path : Path
-        Its directory.
-    definitions : Definitions or None
-        What the numbers stand for; None if they are missing or damaged (then a problem says so).
-    files : mapping of int to RankFile
-        The usable files by rank.
-    problems : tuple of str
-        What is missing or damaged, a sentence each.
-    clock : RunClock
-        Converts each rank's times into the run's.
-    program_text : str or None
-        The program as it ran; None if there is no copy of it.
+    `pse.trace.Trace`, which offers the tables that are made of them, says what the fields are.
     """
 
     path: Path
