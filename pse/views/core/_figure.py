@@ -79,14 +79,14 @@ def describe(trace: Trace) -> tuple[str, str]:
     where = f" on {count_text(len(hosts), 'host')}" if len(hosts) > 1 else ""
     known = trace.definitions
     if known is None:
-        return trace.path.resolve().name, f"{ranks}{where} · {time_text(trace.span)}"
+        return trace.path.resolve().name, f"{ranks}{where} · {time_text(trace.span, zeros=False)}"
     values = ", ".join(f"{name} = {_value(value)}" for name, value in known.parameters.items())
     processors = {rank.processor for rank in known.ranks} - {None}
     parts = [
         values,
         count_text(len(processors), "processor") if processors else "",
         ranks + where,
-        time_text(trace.span),
+        time_text(trace.span, zeros=False),
         start_text(known.started),
     ]
     return PurePath(known.program).stem, " · ".join(filter(None, parts))
