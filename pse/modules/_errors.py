@@ -1,8 +1,4 @@
-"""What goes wrong with modules: building them, loading them, calling them.
-
-Everything here derives from the exception root of the language, so the command line prints it as `error:` and
-`help:` and leaves with the right code.language``.
-"""
+"""What goes wrong with modules: building them, loading them, calling them."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class _Last(Reaching):
         if _ends_once(self.walk, step):
             self.at_exits[step] = dict(self.here)
         if step in self._outermost:
-            self.here = {}  # It stands in none: what is known would only grow.
+            self.here = {}  # It is inside no other loop: what is known would only grow.
 
 
 def _maker(live: Liveness, tag: str, origins: Iterable[tuple[int, str]]) -> ThreadKey | None:

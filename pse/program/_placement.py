@@ -2,7 +2,7 @@
 
 Root threads come first, in order of first use; then, processor by processor, the threads that ``PARALLEL``
 uses: ``rank = R + p * W + w`` and ``N = R + P * W``.  The same label inside and outside ``PARALLEL`` means
-two threads. Pure functions over `ResolvedProgram`; `liveness` builds on it, `runtime` launches by it.
+two threads.
 """
 
 from __future__ import annotations

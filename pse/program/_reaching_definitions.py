@@ -2,7 +2,7 @@
 
 Forwards over `Walk.events` (Aho, Lam, Sethi, Ullman, *Compilers*, section 9.2.4).  Assignments and swaps
 define nothing: a scalar that is computed from a tag carries on where the tag came from, and a swap renames.
-`network` draws edges from it, `exits` finds out who has what when a loop ends.
+`build_graph` draws edges from it, `analyse_run_liveness` finds out who has what when a loop ends.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Reaching:
         return self.found.items()
 
     def is_inside(self, site: int, loop: int) -> bool:
-        """Whether a call stands in a loop."""
+        """Tell whether a call is inside a loop."""
         return loop < self.walk.step_of_site[site] <= self.last[loop]
 
     def solve(self) -> None:

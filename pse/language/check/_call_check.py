@@ -1,8 +1,7 @@
 """One call of a module against its directive: which argument goes where, and the types of what goes in.
 
-Data flow: `statements` finds the module and makes a ``CallCheck``; inputs are checked here, results in
-``outputs``; the operations of the standard library that move data have typing rules of their own in
-``standard``.
+`_call_resolution` finds the module and makes a `CallCheck`; inputs are checked here, results in
+`_output_typing`; the operations of the standard library that move data have typing rules in `_std_typing`.
 """
 
 from __future__ import annotations

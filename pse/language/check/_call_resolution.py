@@ -1,7 +1,7 @@
 """Statements that are calls: what is called, a module, a segment, or `swap`, which exchanges two names.
 
-Data flow: `statements` meets a call; `calls` and `outputs` check one of a module, `segments` puts a segment's
-statements in its place.
+`_call_check` and `_output_typing` check the call of a module; `_inlining` puts a segment's statements in the
+place of its call.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The checker: from text to a resolved program, or to everything that is wrong with it.
 
-Data flow: ``parser`` → ``declarations`` → ``statements`` (which inlines ``segments`` and checks ``calls``) →
-``flow`` → ``ResolvedProgram``.  Modules come through the finder that is handed in; none is ever executed.
+The steps: parse, declarations, statements (segments inlined, calls checked), dataflow, `ResolvedProgram`.
+Modules come through the finder that is handed in; none is ever executed.
 """
 
 from __future__ import annotations

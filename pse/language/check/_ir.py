@@ -1,6 +1,6 @@
 """What a checked program is: names resolved, segments inlined, every call bound to a module's signature.
 
-The checker makes it; `graph` builds the program graph from it and `runtime` projects it onto ranks. Names
+The checker makes it; `pse.program` builds the graph from it and the runtime projects it onto ranks.  Names
 of tags and scalars are unique in the whole program (a tag inside a segment's second use is
 `ring#2.visiting`; `display` is what the user wrote).  Expressions in it name parameters, `procs`,
 partitions, loop counters and scalar tags by these unique names.
@@ -216,7 +216,7 @@ class For:
     inflight : Expression or None
         How many iterations may run at a time; None: one after the other.
     body : tuple of Statement
-        What stands inside.
+        The statements inside.
     span : Span
         Its place in the program.
     """
@@ -240,7 +240,7 @@ class While:
     limit : Expression
         After how many iterations the loop gives up.
     body : tuple of Statement
-        What stands inside.
+        The statements inside.
     span : Span
         Its place in the program.
     """
@@ -280,7 +280,7 @@ class Parallel:
     partition : str
         The partition's name.
     body : tuple of Statement
-        What stands inside.
+        The statements inside.
     span : Span
         Its place in the program.
     """

@@ -1,7 +1,7 @@
 """Typing rules of the standard operations that move data: keyed by name, because no directive can say them.
 
 `scatter` makes a root array distributed, `transpose` swaps the last two axes, `zero` takes its type from the
-declared tag, and so on.  Where an operation may stand (outside or inside PARALLEL) is part of its rule.
+declared tag, and so on.  Where an operation is allowed (outside or inside PARALLEL) is part of its rule.
 The signatures come from the module finder; only their parameters' names and directions are used here.
 """
 

@@ -1,4 +1,4 @@
-"""What stands behind `->` in a call: which tags it writes, new ones and those that are there."""
+"""The outputs of a call, written after `->`: which tags it writes, new ones and those that exist already."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Tokens of a program or a directive: lark's lexer, then keywords, comments and the limits on size and depth.
 
-Data flow: text → ``scan`` → ``Scanned`` → ``parser`` (and ``formatter``, which wants the comments too).  The
-limits live here because they must hold before anything recurses into a tree.  The grammar
-comes from ``tables``.
+`scan` makes tokens for the parser, and for the formatter, which needs the comments too.  The limits are here
+because they must hold before anything recurses into a tree.  The grammar comes from `_grammar_cache`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From text to syntax tree, with recovery: several mistakes in one pass, each reported once.
 
-Data flow: ``lexer.scan`` → tokens → lark's LALR tables, fed one token at a time → ``tree.TreeBuilder``.  At
-a token that does not fit, a repair by one token (insert, drop, replace) is tried first; if the text does
+Tokens of `scan` are fed to lark's LALR tables one at a time; `TreeBuilder` makes the tree.  At a token that
+does not fit, a repair by one token (insert, drop, replace) is tried first; if the text does
 not go on well after any of them, the open statement is dropped and parsing goes on at the next statement
 (panic mode). Newlines mean nothing to the grammar, but recovery trusts them: a name at the start of a line
 begins a statement.

@@ -1,6 +1,6 @@
 """What to say about syntax errors: from a token that does not fit, and what would, to a diagnostic.
 
-Pure functions for ``parser``; no parsing here.
+Pure functions that the parser calls.
 """
 
 from __future__ import annotations

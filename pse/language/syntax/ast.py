@@ -1,7 +1,7 @@
 """The syntax tree of a ``.coven`` program: frozen, with the span of every node, nothing resolved.
 
-Made by ``parser``, read by ``checker`` and by the editor.  Expressions are those of ``expressions.py``; what
-only a program's text can hold (a call of a module inside an expression, say) is here.
+The parser makes it, the checker and the formatter read it.  Expressions are those of `pse.language.types`;
+what only a program's text can hold (a call of a module inside an expression, say) is here.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A shape in a program is global.  What a module inside PARALLEL sees along a cut axis is a ``Piece`` of it:
 equal to the piece of any other axis that is cut in the same way, and different from everything else.  What
-is no polynomial (`N / procs`, `min(a, b)`) becomes one opaque atom, compared by its normalised
+is not a polynomial (`N / procs`, `min(a, b)`) becomes one opaque atom, compared by its normalised
 parts.  Everything is bounded: a product that would grow too large stays an opaque atom, and a large
 expression is taken whole, as it is written.
 """
