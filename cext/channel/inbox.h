@@ -26,16 +26,16 @@ enum pse_message_kind {
     PSE_CARRIES_POINTER =
         3, /* `pointer` names a block that the receiver can read as it is (never crosses ranks). */
 
-    /* Messages among partitions (room `partitions`): `edge` is the partition that sends, `index` the one that
+    /* Messages among partitions (room `messaging`): `edge` is the partition that sends, `index` the one that
      * receives, `sequence` tells messages of one pair apart, `flags` and `extra` say which collective it
      * belongs to. */
-    PSE_CARRIES_MAIL_SCALAR = 6,    /* `scalar` holds `dtype >> 8` bytes. */
-    PSE_CARRIES_MAIL = 7,           /* `handle`, as above. */
-    PSE_CARRIES_MAIL_POINTER = 8,   /* `pointer`, as above. */
-    PSE_CARRIES_MAIL_REFERENCE = 9, /* `reference`: the sender's own array; it is to be told. */
-    PSE_CARRIES_MAIL_COPY = 10,     /* Of this rank's own; never in an inbox. */
-    PSE_CARRIES_MAIL_TAKEN = 11,    /* Answers REFERENCE: the array was copied. */
-    PSE_CARRIES_QUESTION = 12,      /* Whether a rank has anything left to do (sequencer, quiet.c). */
+    PSE_CARRIES_PARTITION_SCALAR = 6,    /* `scalar` holds `dtype >> 8` bytes. */
+    PSE_CARRIES_PARTITION_HANDLE = 7,    /* `handle`, as above. */
+    PSE_CARRIES_PARTITION_POINTER = 8,   /* `pointer`, as above. */
+    PSE_CARRIES_PARTITION_REFERENCE = 9, /* `reference`: the sender's own array; it is to be told. */
+    PSE_CARRIES_PARTITION_COPY = 10,     /* Of this rank's own; never in an inbox. */
+    PSE_CARRIES_PARTITION_TAKEN = 11,    /* Answers REFERENCE: the array was copied. */
+    PSE_CARRIES_QUESTION = 12, /* Whether a rank has anything left to do (engine, deadlock_detection.c). */
     PSE_CARRIES_ANSWER = 13,
 };
 

@@ -16,7 +16,8 @@ from pse._abi.elements import FORMATS
 include "face/declarations.pxi"
 include "face/results.pxi"
 
-def mail_services():
+
+def messaging_services():
     """Give the address of what modules find behind coven.h."""
     return <uintptr_t>pse_messaging_services()
 

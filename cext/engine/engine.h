@@ -42,7 +42,7 @@ enum pse_run_result {
     PSE_RUN_NO_SPACE,      /* The arena is full and nobody can ever free. */
     PSE_RUN_MEMORY,        /* The system has no memory left. */
     PSE_RUN_BROKEN,        /* The plan reads a slot that holds nothing: a fault of ours. */
-    PSE_RUN_MAIL,          /* Messages among partitions went wrong: pse_engine_mail_fault. */
+    PSE_RUN_MESSAGING,     /* Messages among partitions went wrong: pse_engine_messaging_fault. */
     PSE_RUN_DEADLOCK,      /* Nothing will ever move again: pse_engine_waits. */
     PSE_RUN_SHAPE,         /* An array has another shape than the call expects: see pse_engine_misfit. */
     PSE_RUN_PAUSE,         /* A pause is due and everything expected has come: see pause.c, then run again. */
@@ -141,10 +141,11 @@ void pse_engine_set_piece(pse_engine *engine, int32_t slot, uint32_t index, pse_
 void pse_engine_skip(pse_engine *engine, uint32_t loop, uint64_t iterations);
 
 /* Messages among partitions (calls/partition_wait.c, deadlock_detection.c). */
-const pse_messaging_fault *pse_engine_mail_fault(const pse_engine *engine);
-bool pse_engine_mail_is_empty(pse_engine *engine); /* At the end or a pause: false is a fault. */
-size_t pse_engine_kept(const pse_engine *engine, pse_messaging_saved *rows, size_t limit); /* At a pause. */
-bool pse_engine_put_kept(pse_engine *engine, const pse_messaging_saved *row);
+const pse_messaging_fault *pse_engine_messaging_fault(const pse_engine *engine);
+bool pse_engine_messaging_is_empty(pse_engine *engine); /* At the end or a pause: false is a fault. */
+size_t pse_engine_save_mailboxes(const pse_engine *engine, pse_messaging_saved *rows,
+                                 size_t limit); /* At a pause. */
+bool pse_engine_restore_mailbox(pse_engine *engine, const pse_messaging_saved *row);
 /* Messages that this rank has posted, and that were delivered to it. */
 void pse_engine_traffic(const pse_engine *engine, uint64_t *posted, uint64_t *delivered);
 const pse_messaging_wait *pse_engine_waits(const pse_engine *engine, size_t *count); /* Of all ranks. */

@@ -26,7 +26,7 @@ void pse_engine_inherit(pse_engine *s, int32_t slot, pse_engine *before, int32_t
     old->count = 0;
 }
 
-/* Drop what is left; messages among partitions have been copied (pse_engine_kept). */
+/* Drop what is left; messages among partitions have been copied (pse_engine_save_mailboxes). */
 void pse_engine_abandon(pse_engine *s)
 {
     pse_messaging_forget(s->messaging, s->pending.context->tph);

@@ -163,12 +163,12 @@ typedef struct pse_call {
     int32_t first_release, releases; /* slots given up after the call */
     int32_t source, target;          /* slots of engine operations */
     int32_t first_part, parts;       /* ASSEMBLE: where each piece goes in the target */
-    int32_t combination; /* COMBINE: a coven_op */
-    uint8_t alias;   /* PUBLISH, ASSEMBLE: nobody else reads the source, so views will do */
-    uint8_t silent;  /* a first half of a call site: the second half keeps the books */
-    uint8_t ordered; /* has a communicator of several ranks: order.c */
-    uint8_t region;  /* set of partitions that it works in, from 1; 0: outside PARALLEL */
-    uint8_t clear;   /* ASSEMBLE: the pieces leave cells out (a halo), which are zero */
+    int32_t combination;             /* COMBINE: a coven_op */
+    uint8_t alias;                   /* PUBLISH, ASSEMBLE: nobody else reads the source, so views will do */
+    uint8_t silent;                  /* a first half of a call site: the second half accounts for both */
+    uint8_t ordered;                 /* has a communicator of several ranks: order.c */
+    uint8_t region;                  /* set of partitions that it works in, from 1; 0: outside PARALLEL */
+    uint8_t clear;                   /* ASSEMBLE: the pieces leave cells out (a halo), which are zero */
     uint8_t lend; /* PUBLISH: two tags stand for the buffer from now on; whoever changes one takes a copy */
     pse_native function;
     const char *text; /* "module fft.rows, fft2d.coven:15:7": for the fault handler */

@@ -175,7 +175,7 @@ int pse_engine_run(pse_engine *s, uint64_t patience)
         if (pse_engine_forward_retry(s))
             s->waiting.wants |= PSE_WANT_SPACE;
         if (pse_engine_messaging_step(s))
-            return PSE_RUN_MAIL;
+            return PSE_RUN_MESSAGING;
         if (s->out_of_memory) {
             pse_engine_fail(s, s->contexts.oldest, NULL, PSE_RUN_MEMORY, &result);
             return result;

@@ -29,7 +29,7 @@ cdef extern from "faults.h" nogil:
     void pse_faults_leave_slowly(const pse_faults_reporter *reporter, int code)
     int pse_faults_exit_status(int pidfd, int pid)
     void pse_faults_describe_death(pse_faults_text *words, const char *who, int status, const pse_slot *slot,
-                            const char *site)
+                                   const char *site)
 
 
 cdef extern from "Python.h" nogil:
@@ -94,5 +94,6 @@ def describe_death(Board board, uint32_t rank, str who, status, str site):
     cdef const pse_slot *slot = NULL
     if board is not None:
         slot = pse_board_slot(board.open_board(), rank)
-    pse_faults_describe_death(&words, name, PSE_STATUS_UNKNOWN if status is None else <int>status, slot, where)
+    cdef int code = PSE_STATUS_UNKNOWN if status is None else <int>status
+    pse_faults_describe_death(&words, name, code, slot, where)
     return (<bytes>words.text[:words.length]).decode(errors="replace")

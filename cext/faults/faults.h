@@ -1,9 +1,9 @@
 /* Faults: what a rank says when a module crashes it, and what is to be said of a rank that is gone.
  *
- * `fault.c` handles the signals of a crash (segmentation fault and its kind): it names the module and the
- * program line that `pse_faults_current_call` points to, marks the rank's slot as failed, and ends the rank.
- * `status.c` and `report.c` are for those who watch ranks: how did a process end that is not theirs, and the
- * words for it.
+ * `crash_handler.c` handles the signals of a crash (segmentation fault and its kind): it names the module and
+ * the program line that `pse_faults_current_call` points to, marks the rank's slot as failed, and ends the
+ * rank. `process_status.c` and `report.c` are for those who watch ranks: how did a process end that is not
+ * theirs, and the words for it.
  *
  * A report goes to standard error, or to the launcher's record file where there is a launcher; there it has a
  * head line "failed RANK EXIT_CODE" and ends with a zero byte.  Only the first report of a node is written

@@ -104,8 +104,10 @@ cdef class Collector:
             free(self.found)
 
     cdef int make_room(self) except -1:
-        grow(<void **>&self.found.blocks, &self.found.block_room, self.found.block_count, sizeof(pse_kernels_block))
-        grow(<void **>&self.found.shares, &self.found.share_room, self.found.share_count, sizeof(pse_kernels_share))
+        grow(<void **>&self.found.blocks, &self.found.block_room, self.found.block_count,
+             sizeof(pse_kernels_block))
+        grow(<void **>&self.found.shares, &self.found.share_room, self.found.share_count,
+             sizeof(pse_kernels_share))
         grow(<void **>&self.found.picked, &self.found.picked_room, self.found.picked_count,
              sizeof(pse_event))
         return 0

@@ -10,15 +10,15 @@ static pse_messaging_array array_of(const pse_messaging *messaging, const pse_me
     pse_messaging_array came = {.type = (uint8_t)message->dtype};
     pse_block *block = NULL;
     switch (message->kind) {
-    case PSE_CARRIES_MAIL_SCALAR:
+    case PSE_CARRIES_PARTITION_SCALAR:
         came.bytes = message->dtype >> 8;
         came.data = (void *)(uintptr_t)&message->value;
         return came;
-    case PSE_CARRIES_MAIL_REFERENCE:
+    case PSE_CARRIES_PARTITION_REFERENCE:
         came.bytes = message->value.reference.bytes;
         came.data = messaging->hooks.arena_base + message->value.reference.at;
         return came;
-    case PSE_CARRIES_MAIL:
+    case PSE_CARRIES_PARTITION_HANDLE:
         block = (pse_block *)(messaging->hooks.arena_base + message->value.handle);
         break;
     default:
@@ -37,7 +37,7 @@ static void acknowledged(pse_mailbox *mailbox, const pse_message *message)
     while (item != NULL && !(item->peer == message->edge && item->key == message->sequence))
         item = item->next;
     if (item != NULL)
-        pse_messaging_send_acknowledged(item, PSE_CARRIES_MAIL_REFERENCE);
+        pse_messaging_send_acknowledged(item, PSE_CARRIES_PARTITION_REFERENCE);
 }
 
 static void receive(pse_messaging *messaging, pse_mailbox *mailbox, const pse_message *message)
@@ -61,7 +61,7 @@ void pse_messaging_deliver(pse_messaging *messaging, const pse_message *message)
         pse_messaging_begin_fault(messaging, NULL, PSE_MESSAGING_MEMORY)->here.partition = message->index;
         return;
     }
-    if (message->kind == PSE_CARRIES_MAIL_TAKEN)
+    if (message->kind == PSE_CARRIES_PARTITION_TAKEN)
         acknowledged(mailbox, message);
     else
         receive(messaging, mailbox, message);
@@ -70,7 +70,7 @@ void pse_messaging_deliver(pse_messaging *messaging, const pse_message *message)
 
 void pse_messaging_sent(pse_messaging *messaging, void *token)
 {
-    pse_messaging_send_acknowledged(token, PSE_CARRIES_MAIL_POINTER);
+    pse_messaging_send_acknowledged(token, PSE_CARRIES_PARTITION_POINTER);
     pse_messaging_advance_schedules(messaging);
 }
 

@@ -73,7 +73,7 @@ bool pse_messaging_restore(pse_messaging *messaging, uint64_t tph, const pse_mes
                            .edge = row->from,
                            .source = messaging->hooks.rank,
                            .index = row->partition,
-                           .kind = PSE_CARRIES_MAIL_COPY,
+                           .kind = PSE_CARRIES_PARTITION_COPY,
                            .flags = (uint8_t)row->collective,
                            .dtype = (uint16_t)row->type,
                            .sequence = (uint64_t)row->scope << 32 | row->number,

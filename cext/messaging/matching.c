@@ -9,9 +9,9 @@
 void pse_messaging_release_block(pse_messaging *messaging, const pse_message *message)
 {
     const pse_messaging_hooks *hooks = &messaging->hooks;
-    if (message->kind == PSE_CARRIES_MAIL)
+    if (message->kind == PSE_CARRIES_PARTITION_HANDLE)
         hooks->release(hooks->engine, (pse_block *)(hooks->arena_base + message->value.handle));
-    else if (message->kind == PSE_CARRIES_MAIL_POINTER)
+    else if (message->kind == PSE_CARRIES_PARTITION_POINTER)
         hooks->release(hooks->engine, message->value.pointer);
 }
 
@@ -60,7 +60,7 @@ static void acknowledge(pse_messaging *messaging, const pse_message *message, ui
 {
     pse_messaging_trace_taken(messaging, message, bytes);
     pse_message answer = *message;
-    answer.kind = PSE_CARRIES_MAIL_TAKEN;
+    answer.kind = PSE_CARRIES_PARTITION_TAKEN;
     answer.source = messaging->hooks.rank;
     answer.edge = message->index;
     answer.index = message->edge;
@@ -73,7 +73,7 @@ static void let_go(pse_messaging *messaging, const pse_message *message, uint64_
 {
     if (sender != NULL)
         pse_messaging_send_complete(sender);
-    else if (message->kind == PSE_CARRIES_MAIL_REFERENCE)
+    else if (message->kind == PSE_CARRIES_PARTITION_REFERENCE)
         acknowledge(messaging, message, bytes);
 }
 
@@ -98,7 +98,7 @@ bool pse_messaging_detach(pse_messaging *messaging, pse_messaging_unexpected *it
     item->detached = item->array.data = copy;
     item->is_reference = false;
     item->sender = NULL;
-    item->message.kind = PSE_CARRIES_MAIL_COPY;
+    item->message.kind = PSE_CARRIES_PARTITION_COPY;
     messaging->references--;
     return true;
 }
@@ -157,13 +157,13 @@ bool pse_messaging_add_unexpected(pse_mailbox *mailbox, const pse_message *messa
         .message = *message,
         .sender = sender,
         .array = *came,
-        .is_reference = !copied && (sender != NULL || message->kind == PSE_CARRIES_MAIL_REFERENCE),
+        .is_reference = !copied && (sender != NULL || message->kind == PSE_CARRIES_PARTITION_REFERENCE),
     };
     if (copied) {
         if (came->bytes > 0)
             memcpy(item->copy, came->data, came->bytes);
         item->array.data = item->copy;
-    } else if (message->kind == PSE_CARRIES_MAIL_SCALAR) {
+    } else if (message->kind == PSE_CARRIES_PARTITION_SCALAR) {
         item->array.data = &item->message.value;
     }
     mailbox->messaging->references += item->is_reference;

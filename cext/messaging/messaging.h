@@ -174,7 +174,7 @@ const coven_services *pse_messaging_services(void);
 
 static inline bool pse_messaging_owns(uint8_t kind)
 {
-    return kind >= PSE_CARRIES_MAIL_SCALAR && kind <= PSE_CARRIES_MAIL_TAKEN;
+    return kind >= PSE_CARRIES_PARTITION_SCALAR && kind <= PSE_CARRIES_PARTITION_TAKEN;
 }
 
 #ifdef __cplusplus

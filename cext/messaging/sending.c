@@ -26,7 +26,7 @@ static bool send_here(pse_messaging *messaging, pse_messaging_request *item, pse
         return false;
     pse_messaging_request *wanted = pse_messaging_take_receive(mailbox, message->edge, message->sequence);
     bool copied = item->array.bytes <= EAGER_BYTES;
-    message->kind = copied ? PSE_CARRIES_MAIL_COPY : PSE_CARRIES_MAIL_REFERENCE;
+    message->kind = copied ? PSE_CARRIES_PARTITION_COPY : PSE_CARRIES_PARTITION_REFERENCE;
     pse_messaging_trace_passing(messaging, message, item->array.bytes);
     if (wanted != NULL) {
         pse_messaging_array came = item->array;
@@ -57,7 +57,7 @@ static bool send_far(pse_messaging *messaging, pse_messaging_request *item, pse_
                      uint32_t rank)
 {
     pse_layout layout = layout_of(&item->array);
-    message->kind = PSE_CARRIES_MAIL_POINTER;
+    message->kind = PSE_CARRIES_PARTITION_POINTER;
     pse_messaging_trace_leaving(messaging, message, rank, item->array.bytes);
     if (!messaging->hooks.post_array(messaging->hooks.engine, rank, message, item->array.data, &layout, item))
         return false;
@@ -75,7 +75,7 @@ static bool in_arena(const pse_messaging *messaging, const pse_messaging_array *
 static void send_reference(pse_messaging *messaging, pse_messaging_request *item, pse_message *message,
                            uint32_t rank)
 {
-    message->kind = PSE_CARRIES_MAIL_REFERENCE;
+    message->kind = PSE_CARRIES_PARTITION_REFERENCE;
     message->value.reference.at = (uint64_t)((char *)item->array.data - messaging->hooks.arena_base);
     message->value.reference.bytes = item->array.bytes;
     pse_messaging_trace_leaving(messaging, message, rank, item->array.bytes);
@@ -95,7 +95,7 @@ static bool send_near(pse_messaging *messaging, pse_messaging_request *item, pse
     pse_block *block = messaging->hooks.pack(messaging->hooks.engine, message, item->array.data, &layout);
     if (block == NULL)
         return false;
-    message->kind = PSE_CARRIES_MAIL;
+    message->kind = PSE_CARRIES_PARTITION_HANDLE;
     message->value.handle = (uint64_t)((char *)block - messaging->hooks.arena_base);
     pse_messaging_trace_leaving(messaging, message, rank, item->array.bytes);
     messaging->hooks.post(messaging->hooks.engine, rank, message);
@@ -119,7 +119,7 @@ static bool postpone(pse_messaging *messaging, pse_messaging_request *item, cons
 static void send_inline(pse_messaging *messaging, pse_messaging_request *item, pse_message *message,
                         uint32_t rank)
 {
-    message->kind = PSE_CARRIES_MAIL_SCALAR;
+    message->kind = PSE_CARRIES_PARTITION_SCALAR;
     message->dtype = (uint16_t)(item->array.type | item->array.bytes << 8);
     if (item->array.bytes > 0)
         memcpy(&message->value, item->array.data, item->array.bytes);

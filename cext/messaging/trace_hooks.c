@@ -7,10 +7,10 @@ static uint16_t flags_of(const pse_messaging *messaging, const pse_message *mess
     uint16_t flags = message->flags != 0 ? PSE_MESSAGE_COLLECTIVE : 0;
     if (messaging->hooks.is_remote(messaging->hooks.engine, rank))
         flags |= PSE_MESSAGE_REMOTE;
-    if (message->kind == PSE_CARRIES_MAIL_SCALAR)
+    if (message->kind == PSE_CARRIES_PARTITION_SCALAR)
         return flags | PSE_MESSAGE_SCALAR;
     if (rank != messaging->hooks.rank &&
-        (message->kind == PSE_CARRIES_MAIL_REFERENCE || message->kind == PSE_CARRIES_MAIL_POINTER))
+        (message->kind == PSE_CARRIES_PARTITION_REFERENCE || message->kind == PSE_CARRIES_PARTITION_POINTER))
         flags |= PSE_MESSAGE_RENDEZVOUS;
     return flags | PSE_MESSAGE_COPIED;
 }

@@ -41,7 +41,8 @@ cdef extern from "match_ends.h" nogil:
         const uint64_t *way
         const uint64_t *number
         uint64_t count
-    uint64_t pse_recorder_match_ends(const pse_recorder_ends *a, const pse_recorder_ends *b, int64_t *left, int64_t *right)
+    uint64_t pse_recorder_match_ends(const pse_recorder_ends *a, const pse_recorder_ends *b,
+                                     int64_t *left, int64_t *right)
 
 cdef extern from "merge_events.h" nogil:
     void pse_recorder_merge_events(
@@ -111,7 +112,8 @@ def extract(
     if count == 0 or room == 0:
         return 0
     rows.row, rows.row_size = &row[0], row.shape[0]
-    rows.moves, rows.move_count = <const pse_recorder_column *>(&moves[0, 0] if moves.shape[0] else NULL), moves.shape[0]
+    rows.moves = <const pse_recorder_column *>(&moves[0, 0] if moves.shape[0] else NULL)
+    rows.move_count = moves.shape[0]
     rows.shift = shift
     with nogil:
         made = pse_recorder_extract_events(

@@ -332,7 +332,7 @@ class Rank:
             else:
                 raise run_error(result, self.sequencer, self.projection, self.arena)
         self._finish_together()
-        if not self.sequencer.mail_is_empty():
+        if not self.sequencer.messaging_is_empty():
             raise partition_error(self.sequencer, self.projection)
 
     def _finish_together(self) -> None:

@@ -22,7 +22,7 @@ def words(kind, here=None, there=None, tag=5, peer=9):
     """The message and the help for a fault."""
     fault = {"kind": kind, "tag": tag, "peer": peer, "partitions": 4, "index": 4}
     fault |= {"here": here or side(), "there": there or side(partition=1)}
-    sequencer = SimpleNamespace(mail_fault=lambda: fault)
+    sequencer = SimpleNamespace(messaging_fault=lambda: fault)
     error = partition_error(sequencer, SimpleNamespace(sites=SITES))
     return error.message, error.help
 

@@ -161,7 +161,7 @@ int pse_engine_run_compiled(pse_engine *s, pse_context *context, const pse_call 
     s->pending.module_code = call->function(pointers);
     pse_engine_module_leave(s, context, call, 0);
     if (pse_messaging_get_fault(s->messaging)->kind != PSE_MESSAGING_FINE)
-        return pse_engine_fail(s, context, call, PSE_RUN_MAIL, result);
+        return pse_engine_fail(s, context, call, PSE_RUN_MESSAGING, result);
     if (s->pending.module_code != 0)
         return pse_engine_fail(s, context, call, PSE_RUN_MODULE_FAILED, result);
     return pse_engine_call_parks(s, context, call) ? PROGRESS_PARKED

@@ -88,7 +88,6 @@ void pse_engine_borrowed_sent(pse_engine *s, pse_block *block)
     pse_engine_ring_all(s);
 }
 
-/* The mail's part of a round of the loop: true if the run can't go on. */
 bool pse_engine_messaging_step(pse_engine *s)
 {
     if (pse_messaging_retry(s->messaging))
@@ -194,25 +193,25 @@ void pse_engine_call_unpark(pse_engine *s, pse_context *context)
     context->parked = NULL;
 }
 
-const pse_messaging_fault *pse_engine_mail_fault(const pse_engine *s)
+const pse_messaging_fault *pse_engine_messaging_fault(const pse_engine *s)
 {
     return pse_messaging_get_fault(s->messaging);
 }
 
 /* At the end of the run, or at a pause, where the program's own TPH goes on: false if messages are left that
  * nobody will receive. */
-bool pse_engine_mail_is_empty(pse_engine *s)
+bool pse_engine_messaging_is_empty(pse_engine *s)
 {
     pse_messaging_check_empty(s->messaging, s->contexts.oldest != NULL ? s->contexts.oldest->tph : 0);
     return pse_messaging_get_fault(s->messaging)->kind == PSE_MESSAGING_FINE;
 }
 
-size_t pse_engine_kept(const pse_engine *s, pse_messaging_saved *rows, size_t limit)
+size_t pse_engine_save_mailboxes(const pse_engine *s, pse_messaging_saved *rows, size_t limit)
 {
     return pse_messaging_save(s->messaging, s->pending.context->tph, rows, limit);
 }
 
-bool pse_engine_put_kept(pse_engine *s, const pse_messaging_saved *row)
+bool pse_engine_restore_mailbox(pse_engine *s, const pse_messaging_saved *row)
 {
     return pse_messaging_restore(s->messaging, s->pending.context->tph, row);
 }

@@ -93,7 +93,7 @@ cdef extern from "engine.h" nogil:
         uint32_t moves_count
     int PSE_RUN_DONE, PSE_RUN_PYTHON, PSE_RUN_POLL, PSE_RUN_SIGNAL, PSE_RUN_MODULE_FAILED
     int PSE_RUN_ARITHMETIC, PSE_RUN_TOO_LARGE, PSE_RUN_NO_SPACE, PSE_RUN_MEMORY, PSE_RUN_BROKEN, PSE_RUN_PAUSE
-    int PSE_RUN_MAIL, PSE_RUN_DEADLOCK
+    int PSE_RUN_MESSAGING, PSE_RUN_DEADLOCK
     int PSE_RUN_SHAPE
     ctypedef struct pse_engine
     int pse_engine_create(pse_engine **out, const pse_plan *plan, pse_board *board, pse_arena *arena,
@@ -138,14 +138,14 @@ cdef extern from "engine.h" nogil:
         pse_messaging_side here, there
     ctypedef struct pse_messaging_wait:
         pass
-    const pse_messaging_fault *pse_engine_mail_fault(const pse_engine *sequencer)
-    bint pse_engine_mail_is_empty(pse_engine *sequencer)
+    const pse_messaging_fault *pse_engine_messaging_fault(const pse_engine *sequencer)
+    bint pse_engine_messaging_is_empty(pse_engine *sequencer)
     ctypedef struct pse_messaging_saved:
         uint32_t scope, partition, is_message, sender "from", number, site, collective, extra, type
         uint64_t bytes
         const void *data
-    size_t pse_engine_kept(const pse_engine *sequencer, pse_messaging_saved *rows, size_t limit)
-    bint pse_engine_put_kept(pse_engine *sequencer, const pse_messaging_saved *row)
+    size_t pse_engine_save_mailboxes(const pse_engine *sequencer, pse_messaging_saved *rows, size_t limit)
+    bint pse_engine_restore_mailbox(pse_engine *sequencer, const pse_messaging_saved *row)
     void pse_engine_traffic(const pse_engine *sequencer, uint64_t *posted, uint64_t *delivered)
     const pse_messaging_wait *pse_engine_waits(const pse_engine *sequencer, size_t *count)
     bint pse_engine_serve(pse_engine *sequencer)

@@ -4,17 +4,17 @@
 cdef class Messages(Calls):
     """Messages among partitions."""
 
-    def mail_fault(self):
+    def messaging_fault(self):
         """Say what went wrong among partitions: kind, numbers, and the two sides as tuples."""
-        cdef const pse_messaging_fault *fault = pse_engine_mail_fault(self.sequencer)
+        cdef const pse_messaging_fault *fault = pse_engine_messaging_fault(self.sequencer)
         return {
             "kind": fault.kind, "tag": fault.tag, "partitions": fault.partitions, "peer": fault.peer,
             "index": fault.index, "tph": fault.tph, "here": _side(&fault.here), "there": _side(&fault.there),
         }
 
-    def mail_is_empty(self):
-        """Whether every message among partitions was received, or will be; if not, mail_fault names one."""
-        return bool(pse_engine_mail_is_empty(self.sequencer))
+    def messaging_is_empty(self):
+        """Whether every message among partitions was received, or will be; if not, messaging_fault names one."""
+        return bool(pse_engine_messaging_is_empty(self.sequencer))
 
     @property
     def traffic(self):
@@ -23,14 +23,14 @@ cdef class Messages(Calls):
         pse_engine_traffic(self.sequencer, &posted, &delivered)
         return posted, delivered
 
-    def kept(self):
-        """Give what boxes of partitions hold at a pause: the fields of pse_messaging_saved, the data as bytes."""
-        cdef size_t count = pse_engine_kept(self.sequencer, NULL, 0), i
+    def saved_mailboxes(self):
+        """Give what mailboxes of partitions hold at a pause: the fields of pse_messaging_saved, the data as bytes."""
+        cdef size_t count = pse_engine_save_mailboxes(self.sequencer, NULL, 0), i
         cdef pse_messaging_saved *rows = <pse_messaging_saved *>malloc(count * sizeof(pse_messaging_saved))
         cdef list found = []
         if rows is NULL and count > 0:
             raise MemoryError("no memory left for messages among partitions")
-        pse_engine_kept(self.sequencer, rows, count)
+        pse_engine_save_mailboxes(self.sequencer, rows, count)
         try:
             for i in range(count):
                 found.append((rows[i].scope, rows[i].partition, rows[i].is_message, rows[i].sender,
@@ -40,14 +40,14 @@ cdef class Messages(Calls):
             free(rows)
         return found
 
-    def put_kept(self, row):
-        """Put what `kept` gave into a box."""
+    def restore_mailbox(self, row):
+        """Put a row of `saved_mailboxes` into its mailbox."""
         cdef pse_messaging_saved kept
         cdef bytes data
         (kept.scope, kept.partition, kept.is_message, kept.sender, kept.number, kept.site, kept.collective,
          kept.extra, kept.type, data) = row
         kept.bytes, kept.data = len(data), <const char *>data
-        if not pse_engine_put_kept(self.sequencer, &kept):
+        if not pse_engine_restore_mailbox(self.sequencer, &kept):
             raise MemoryError("no memory left for messages among partitions")
 
     def waits(self):

@@ -32,7 +32,7 @@ def run_error(result: int, sequencer: Sequencer, projection: Projection, arena: 
             return misfit(sequencer, projection)
         case codes.RUN_MEMORY:
             return no_memory(sequencer, projection)
-        case codes.RUN_MAIL:
+        case codes.RUN_MESSAGING:
             return partition_error(sequencer, projection)
         case codes.RUN_DEADLOCK:
             return deadlock_error(sequencer.waits(), projection.sites)

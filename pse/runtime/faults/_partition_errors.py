@@ -74,7 +74,7 @@ class _Fault:
 
 def partition_error(sequencer: Sequencer, projection: Projection) -> RunError:
     """Name what went wrong among partitions."""
-    fault = sequencer.mail_fault()
+    fault = sequencer.messaging_fault()
     kind = _KINDS[fault["kind"]]
     return kind(_Fault(fault, projection.sites))
 

@@ -184,7 +184,7 @@ class Checkpoints:
     def _boxes(self, projection: Projection, sequencer: Sequencer, peers: MpiPeers) -> list[letters.Kept]:
         """Take down messages that no partition has received yet, before any rank goes on and sends more."""
         letters.settle(peers, sequencer)
-        if not sequencer.mail_is_empty():
+        if not sequencer.messaging_is_empty():
             from pse.runtime.faults._partition_errors import partition_error
 
             raise partition_error(sequencer, projection)

@@ -131,7 +131,7 @@ class Rebalancing:
     def _move(self, now: Incarnation, job: Job, serve: Callable[[Sequencer], None]) -> Incarnation:
         now.sequencer.take_all()
         letters.settle(self.peers, now.sequencer)
-        if not now.sequencer.mail_is_empty():
+        if not now.sequencer.messaging_is_empty():
             from pse.runtime.faults._partition_errors import partition_error
 
             raise partition_error(now.sequencer, now.projection)
@@ -208,7 +208,7 @@ class _Move:
         """Pass on what a partition's box holds: into the new one here, or with the partition."""
         owner = self.then.job.owners(self.then.job.sets[row.scope - 1])[row.partition] if row.scope else None
         if owner in (None, self.processor):
-            self.then.sequencer.put_kept(row)
+            self.then.sequencer.restore_mailbox(row)
             return
         parcel = parcels[self.then.job.liveness.placement.rank_of(self.key, owner)]
         parcel.letters.append(([*row[:-1]], len(row.data)))

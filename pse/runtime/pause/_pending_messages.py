@@ -61,12 +61,12 @@ def settle(peers: Summing, sequencer: Sequencer) -> None:
 
 def kept(sequencer: Sequencer) -> list[Kept]:
     """Give what this rank's boxes hold, letters of one sender in their order."""
-    return [Kept(*row) for row in sequencer.kept()]
+    return [Kept(*row) for row in sequencer.saved_mailboxes()]
 
 
 def put(sequencer: Sequencer, head: Sequence[int], data: bytes) -> None:
     """Put what `kept` gave into a box: the fields of a `Kept`, the data apart."""
-    sequencer.put_kept(Kept._make([*head, data]))
+    sequencer.restore_mailbox(Kept._make([*head, data]))
 
 
 def saved(job: Job, rank: int, rows: Iterable[Kept]) -> Iterator[Saved]:

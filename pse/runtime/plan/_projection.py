@@ -19,7 +19,7 @@ from pse.language.check import Assign, CallSite, For, If, ModuleReference, Paral
 from pse.language.diagnostics import Span
 from pse.language.types import Apply, Binary, Element, Expression, Name, Number
 from pse.modules import LoadedModule, ModuleError, set_services
-from pse.runtime._sequencer import Plan, mail_services
+from pse.runtime._sequencer import Plan, messaging_services
 from pse.runtime.plan._call_lowering import CallLowering
 from pse.runtime.plan._communicators import Communicator
 from pse.runtime.plan._edges import Edge, Role, edge_of, inflight_loops, is_entry, is_own
@@ -70,7 +70,7 @@ def project(
     ProgramError
         If the program uses what this version doesn't run: it says what, where, and what to do.
     """
-    set_services(mail_services())
+    set_services(messaging_services())
     return _Projector(job, rank, load, communicators or {}).run()
 
 

@@ -100,7 +100,7 @@ class PythonCalls:
             from pse.runtime.faults._failures import pending_place
             from pse.runtime.faults._partition_errors import NO_MEMORY, partition_error
 
-            if self.sequencer.mail_fault()["kind"] == NO_MEMORY:  # What it raised follows from that.
+            if self.sequencer.messaging_fault()["kind"] == NO_MEMORY:  # What it raised follows from that.
                 raise partition_error(self.sequencer, self.projection) from error
             error.message = f"{site.span}: {error.message} {pending_place(self.sequencer, self.projection)}"
             raise

@@ -120,7 +120,7 @@ def execute_plan(
         _record_ready(comm, job, recorder)
     loop.run()
     _finish_together(MpiPeers(comm, board, transport, LONGEST_LAST_SLEEP))
-    if not loop.sequencer.mail_is_empty():
+    if not loop.sequencer.messaging_is_empty():
         from pse.runtime.faults._partition_errors import partition_error
 
         raise partition_error(loop.sequencer, loop.projection)
