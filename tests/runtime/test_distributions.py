@@ -13,7 +13,7 @@ from pse.language.types._expressions import Name, Number
 from pse.language.types._types import Distribution, Pattern
 from pse.runtime.distribution import (
     _distributions as distributions,
-    _index_sets as patterns,
+    _index_sets as index_sets,
     _strided_copies as moves,
 )
 
@@ -54,7 +54,7 @@ def pieces(shape, dealt):
 
 def cells(piece):
     """The places of an array that a piece holds, for indexing."""
-    return np.ix_(*(patterns.indices(axis.combs) for axis in piece))
+    return np.ix_(*(index_sets.indices(axis.index_set) for axis in piece))
 
 
 def inner(piece):
@@ -79,7 +79,7 @@ def carry_out(found, source, target):
 @quick
 @given(st.integers(0, 200), st.integers(1, 20))
 def test_blocks_are_what_numpy_cuts(extent, parts):
-    ours = [patterns.indices(patterns.block(extent, parts, index)).tolist() for index in range(parts)]
+    ours = [index_sets.indices(index_sets.block(extent, parts, index)).tolist() for index in range(parts)]
     assert ours == [part.tolist() for part in np.array_split(np.arange(extent), parts)]
 
 
@@ -88,19 +88,19 @@ def test_blocks_are_what_numpy_cuts(extent, parts):
 def test_block_cyclic_deals_stretches_in_turn(extent, parts, size):
     owner = np.arange(extent) // size % parts
     for part in range(parts):
-        ours = patterns.indices(patterns.block_cyclic(extent, parts, part, size))
+        ours = index_sets.indices(index_sets.block_cyclic(extent, parts, part, size))
         assert ours.tolist() == np.flatnonzero(owner == part).tolist()
 
 
 @quick
 @given(st.lists(st.integers(0, 300), unique=True).map(sorted))
 def test_any_ascending_indices_become_combs_and_back(indices):
-    combs = patterns.listed(np.array(indices, dtype=np.int64))
-    assert patterns.indices(combs).tolist() == indices
+    index_set = index_sets.listed(np.array(indices, dtype=np.int64))
+    assert index_sets.indices(index_set).tolist() == indices
 
 
 def test_evenly_spaced_indices_are_one_comb():
-    assert patterns.listed(np.arange(3, 1000, 7)) == (patterns.Comb(3, 1, 7, 143),)
+    assert index_sets.listed(np.arange(3, 1000, 7)) == (index_sets.StridedRuns(3, 1, 7, 143),)
 
 
 @quick
@@ -118,7 +118,7 @@ def test_pieces_tile_the_array_exactly(drawn):
 def test_moves_from_any_pieces_make_any_pieces(drawn, one_by_one):
     array, (before, after) = drawn
     few, moves._FEW = moves._FEW, 0 if one_by_one else moves._FEW
-    moves.stretches.cache_clear()
+    moves.overlaps.cache_clear()
     try:
         for target in pieces(array.shape, after):
             made = np.full(moves.extents(target), -1, array.dtype)
@@ -132,7 +132,7 @@ def test_moves_from_any_pieces_make_any_pieces(drawn, one_by_one):
             assert moved == made.size
     finally:
         moves._FEW = few
-        moves.stretches.cache_clear()
+        moves.overlaps.cache_clear()
 
 
 @quick
@@ -176,7 +176,7 @@ def test_a_halo_shows_the_neighbours_cells_and_leaves_the_edge_alone(drawn):
         for other in held:
             if other is not piece:
                 carry_out(moves.between(other, padded, array.itemsize), local(array, other, -9), mine)
-        starts = [axis.combs[0].start for axis in piece]
+        starts = [axis.index_set[0].start for axis in piece]
         seen = tuple(slice(start, start + axis.extent) for start, axis in zip(starts, piece, strict=True))
         np.testing.assert_array_equal(mine, around[seen])
 
@@ -205,7 +205,7 @@ def test_fewer_rows_than_partitions_leave_empty_pieces():
 def test_partitions_of_a_grid_are_counted_row_by_row():
     grid = Distribution(Pattern.BLOCK, (0, 1))
     found = [distributions.piece(grid, (4, 6), 6, (2, 3), index) for index in range(4)]
-    starts = [[axis.combs[0].start for axis in piece] for piece in found]
+    starts = [[axis.index_set[0].start for axis in piece] for piece in found]
     assert starts == [[0, 0], [0, 2], [0, 4], [2, 0]]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from pse.errors import ProgramError
 from pse.modules import ModuleError
-from pse.runtime.distribution import _index_sets as patterns, _user_distributions as userpatterns
+from pse.runtime.distribution import _index_sets as index_sets, _user_distributions as user_distributions
 
 PATTERNS = """
 import itertools
@@ -56,8 +56,8 @@ def dealt(tmp_path):
     (tmp_path / "deal.py").write_text(PATTERNS)
 
     def ask(name, extent=6, parts=3):
-        pieces = userpatterns.pieces(f"{tmp_path}/deal.py:{name}", extent, parts)
-        return [patterns.indices(combs).tolist() for combs in pieces]
+        pieces = user_distributions.pieces(f"{tmp_path}/deal.py:{name}", extent, parts)
+        return [index_sets.indices(index_set).tolist() for index_set in pieces]
 
     return ask
 
@@ -110,14 +110,14 @@ def test_a_function_that_fails_is_named_with_its_own_frames(dealt, name, words):
 
 def test_no_such_file():
     with pytest.raises(ProgramError, match=r"pattern nowhere.py:deal: there is no file nowhere.py"):
-        userpatterns.pieces("nowhere.py:deal", 4, 2)
+        user_distributions.pieces("nowhere.py:deal", 4, 2)
 
 
 def test_large_regular_patterns_stay_few_combs(tmp_path):
     (tmp_path / "deal.py").write_text(PATTERNS)
-    pieces = userpatterns.pieces(f"{tmp_path}/deal.py:owners", 100_000, 7)
-    assert [len(combs) for combs in pieces] == [1] * 7
-    assert np.sum([comb.size for combs in pieces for comb in combs]) == 100_000
+    pieces = user_distributions.pieces(f"{tmp_path}/deal.py:owners", 100_000, 7)
+    assert [len(index_set) for index_set in pieces] == [1] * 7
+    assert np.sum([strided.size for index_set in pieces for strided in index_set]) == 100_000
 
 
 def test_a_run_ends_before_it_begins(pse, tmp_path):

@@ -21,7 +21,7 @@ from pse.program import ThreadKey
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.checkpoint._manifest import Array, Saved, member_name
 from pse.runtime.checkpoint._reader import Reader
-from pse.runtime.distribution import _index_sets as patterns
+from pse.runtime.distribution import _index_sets as index_sets
 from pse.runtime.distribution._strided_copies import Axis, Piece, extents
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import Projection
@@ -138,7 +138,7 @@ class Restoring:
 _NOWHERE = -(1 << 60)
 """Stands for the place of a halo around nothing."""
 
-Cells = tuple[patterns.Indices, slice]
+Cells = tuple[index_sets.Indices, slice]
 """Index in the whole array of every cell of a local axis, and which of them are not a halo's."""
 
 
@@ -172,7 +172,7 @@ def _common(source: Cells, target: Cells) -> tuple[Any, Any, Any]:
 
 def cells_of(axis: Axis) -> Cells:
     """Say which cells of the whole array a local axis has."""
-    own = patterns.indices(axis.combs)
+    own = index_sets.indices(axis.index_set)
     first, last = (own[0], own[-1]) if own.size else (_NOWHERE, _NOWHERE - 1)
     before = np.arange(first - axis.before, first)
     after = np.arange(last + 1, last + 1 + axis.after)

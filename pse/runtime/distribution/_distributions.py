@@ -1,8 +1,7 @@
 """Where the pieces of distributed arrays lie: what each partition holds, and what its halo shows.
 
-Pure functions on integers; nothing here knows of ranks or memory. A piece is an index list for each axis
-(`patterns`), perhaps with a frame of ghost cells; `moves` tells how one piece gets into another, and
-`exchanges` turns that into hand-overs.
+Pure functions on integers; nothing here knows of ranks or memory. A piece is an index set for each axis,
+perhaps with a frame of ghost cells.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from dataclasses import replace
 
 from pse.errors import ProgramError
 from pse.language.types import Distribution, Expression, Pattern, Value, evaluate, render_expression
-from pse.runtime.distribution import _index_sets as patterns, _user_distributions as userpatterns
-from pse.runtime.distribution._index_sets import Comb, Combs
+from pse.runtime.distribution import _index_sets as index_sets, _user_distributions as user_distributions
+from pse.runtime.distribution._index_sets import IndexSet, StridedRuns
 from pse.runtime.distribution._strided_copies import Axis, Piece, extents
 
 __all__ = ["extents", "padded", "piece", "whole"]
@@ -21,7 +20,7 @@ __all__ = ["extents", "padded", "piece", "whole"]
 
 def whole(shape: Sequence[int]) -> Piece:
     """Give the piece that is the whole array."""
-    return tuple(Axis(patterns.whole(extent)) for extent in shape)
+    return tuple(Axis(index_sets.whole(extent)) for extent in shape)
 
 
 def piece(
@@ -61,9 +60,9 @@ def piece(
     counts = grid_of(distribution, parts, grid)
     halo = _integer(distribution.halo, environment, least=0)
     for axis, count, place in zip(distribution.axes, counts, _coordinates(index, counts), strict=True):
-        combs = _combs(distribution, shape[axis], count, place, environment)
+        index_set = _index_set(distribution, shape[axis], count, place, environment)
         _check_halo(halo, shape[axis], count, axis)
-        axes[axis] = Axis(combs, halo, halo)
+        axes[axis] = Axis(index_set, halo, halo)
     return tuple(axes)
 
 
@@ -73,12 +72,14 @@ def padded(held: Piece, shape: Sequence[int]) -> Piece:
 
 
 def _padded(axis: Axis, extent: int) -> Axis:
-    if axis.before == 0 or not axis.combs:
+    if axis.before == 0 or not axis.index_set:
         return axis
-    low, high = axis.combs[0].start, axis.combs[-1].stop
+    low, high = axis.index_set[0].start, axis.index_set[-1].stop
     first, last = max(low - axis.before, 0), min(high + axis.after, extent)
-    shown = (Comb(first, last - first),)
-    return replace(axis, combs=shown, before=axis.before - (low - first), after=axis.after - (last - high))
+    shown = (StridedRuns(first, last - first),)
+    return replace(
+        axis, index_set=shown, before=axis.before - (low - first), after=axis.after - (last - high)
+    )
 
 
 def grid_of(distribution: Distribution, parts: int, grid: Sequence[int] | None) -> tuple[int, ...]:
@@ -102,18 +103,18 @@ def _coordinates(index: int, counts: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(out))
 
 
-def _combs(
+def _index_set(
     distribution: Distribution, extent: int, count: int, place: int, environment: Mapping[str, Value] | None
-) -> Combs:
+) -> IndexSet:
     """Give the indices of one axis that the partition at a place of the grid holds."""
     if distribution.pattern is Pattern.BLOCK:
-        return patterns.block(extent, count, place)
+        return index_sets.block(extent, count, place)
     if distribution.pattern is Pattern.CYCLIC:
-        return patterns.block_cyclic(extent, count, place, 1)
+        return index_sets.block_cyclic(extent, count, place, 1)
     if distribution.pattern is Pattern.USER:
         assert distribution.user is not None, "the checker found it"
-        return userpatterns.pieces(distribution.user, extent, count)[place]
-    return patterns.block_cyclic(extent, count, place, _integer(distribution.block, environment, least=1))
+        return user_distributions.pieces(distribution.user, extent, count)[place]
+    return index_sets.block_cyclic(extent, count, place, _integer(distribution.block, environment, least=1))
 
 
 def _integer(tree: Expression | None, environment: Mapping[str, Value] | None, least: int) -> int:

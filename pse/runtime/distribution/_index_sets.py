@@ -1,8 +1,8 @@
-"""Index lists: which indices of one axis each of several partitions holds.
+"""Index sets: which indices of one axis each of several partitions holds.
 
-A list is a few *combs*, equal runs of neighbours at equal distances, in ascending order: `block` is one run,
-`cyclic` and `block_cyclic` are one comb (and a shorter last run), and a user's pattern is whatever its runs
-make. Pure functions on integers; `owners` asks users' functions, `moves` tells how one list meets another.
+A set is a few `StridedRuns` in ascending order: one run for `block`, equal runs at equal distances (and a
+shorter last one) for `cyclic` and `block_cyclic`, and whatever a user's function gives. Pure functions on
+integers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Comb:
+class StridedRuns:
     """Equal runs at equal distances.
 
     Attributes
@@ -48,16 +48,16 @@ class Comb:
         return self.length * self.count
 
 
-Combs = tuple[Comb, ...]
+IndexSet = tuple[StridedRuns, ...]
 
 
-def whole(extent: int) -> Combs:
+def whole(extent: int) -> IndexSet:
     """Give every index of an axis."""
     return _run(0, extent)
 
 
-def block(extent: int, parts: int, index: int) -> Combs:
-    """Give stretch `index` of `parts`; where they can't be equal, the first ones have one index more.
+def block(extent: int, parts: int, index: int) -> IndexSet:
+    """Give block `index` of `parts`; where they can't be equal, the first ones have one index more.
 
     Examples
     --------
@@ -68,23 +68,23 @@ def block(extent: int, parts: int, index: int) -> Combs:
     return _run(index * size + min(index, larger), size + (index < larger))
 
 
-def block_cyclic(extent: int, parts: int, index: int, size: int) -> Combs:
-    """Give what a partition gets where stretches of `size` indices are dealt out in turn."""
+def block_cyclic(extent: int, parts: int, index: int, size: int) -> IndexSet:
+    """Give what a partition gets where blocks of `size` indices are dealt out in turn."""
     full, rest = divmod(max(extent - index * size, 0), parts * size)
     count = full + (rest >= size)
     last = _run(index * size + full * parts * size, rest) if 0 < rest < size else ()
-    return (*((Comb(index * size, size, parts * size, count),) if count else ()), *last)
+    return (*((StridedRuns(index * size, size, parts * size, count),) if count else ()), *last)
 
 
-def listed(indices: Indices) -> Combs:
-    """Give ascending indices as combs."""
+def listed(indices: Indices) -> IndexSet:
+    """Give ascending indices as a set."""
     if not indices.size:
         return ()
     breaks = np.flatnonzero(np.diff(indices) != 1) + 1
     starts = indices[np.concatenate([[0], breaks])]
     lengths = np.diff(np.concatenate([[0], breaks, [indices.size]]))
     return tuple(
-        Comb(int(starts[i]), int(lengths[i]), step or 1, n)
+        StridedRuns(int(starts[i]), int(lengths[i]), step or 1, n)
         for i, n, (step,) in progressions((starts,), lengths)
     )
 
@@ -114,14 +114,14 @@ def _grows(steps: Sequence[Indices], at: int, step: Sequence[int]) -> bool:
     return all(grown[at] == by for grown, by in zip(steps, step, strict=True))
 
 
-def indices(combs: Combs) -> Indices:
-    """Write the indices of combs one by one."""
+def indices(index_set: IndexSet) -> Indices:
+    """Write the indices of a set one by one."""
     parts = [
-        (comb.start + comb.stride * np.arange(comb.count)[:, None] + np.arange(comb.length)).ravel()
-        for comb in combs
+        (runs.start + runs.stride * np.arange(runs.count)[:, None] + np.arange(runs.length)).ravel()
+        for runs in index_set
     ]
     return np.concatenate(parts).astype(np.int64) if parts else np.empty(0, np.int64)
 
 
-def _run(start: int, length: int) -> Combs:
-    return (Comb(start, length),) if length > 0 else ()
+def _run(start: int, length: int) -> IndexSet:
+    return (StridedRuns(start, length),) if length > 0 else ()

@@ -1,7 +1,7 @@
-"""Moves: the strided copies by which one piece of a distributed array gives another what they share.
+"""Strided copies by which one piece of a distributed array gives another what they share.
 
-Along each axis two index lists have *stretches* in common; the moves are the products of these over the
-axes. Combs meet in closed form, so moving between `block`, `cyclic` and `block_cyclic` takes a few moves
+Along each axis two index sets have *overlaps*; the copies are the products of these over the axes.
+Strided runs meet in closed form, so moving between `block`, `cyclic` and `block_cyclic` takes a few moves
 however long the axis is; irregular lists are compared index by index, and evenly spaced runs joined.
 """
 
@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pse.runtime.distribution import _index_sets as patterns
-from pse.runtime.distribution._index_sets import Comb, Combs
+from pse.runtime.distribution import _index_sets as index_sets
+from pse.runtime.distribution._index_sets import IndexSet, StridedRuns
 
 MAX_DIMS = 8
-_FEW = 64  # combs times combs that are compared in closed form
+_FEW = 64  # strided runs times strided runs that are compared in closed form
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,20 @@ class Axis:
 
     Attributes
     ----------
-    combs : tuple of Comb
+    index_set : tuple of StridedRuns
         The indices, ascending.
     before, after : int
         Cells of the local array before and after these (a halo).
     """
 
-    combs: Combs
+    index_set: IndexSet
     before: int = 0
     after: int = 0
 
     @property
     def extent(self) -> int:
         """Length of the local array along the axis."""
-        return self.before + sum(comb.size for comb in self.combs) + self.after
+        return self.before + sum(strided.size for strided in self.index_set) + self.after
 
 
 Piece = tuple[Axis, ...]
@@ -49,7 +49,7 @@ Piece = tuple[Axis, ...]
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Overlap:
     """What two local axes have in common: `count` runs of `length` cells, at places that grow evenly."""
 
     source: int
@@ -104,7 +104,7 @@ def between(source: Piece, target: Piece, itemsize: int, axes: Sequence[int] | N
     """
     order = range(len(source)) if axes is None else axes
     from_strides, to_strides = strides(extents(source), itemsize), strides(extents(target), itemsize)
-    shared = [stretches(axis, target[order[i]]) for i, axis in enumerate(source)]
+    shared = [overlaps(axis, target[order[i]]) for i, axis in enumerate(source)]
     found: list[Move] = []
     for together in itertools.product(*shared):
         dims = [d for i, s in enumerate(together) for d in _dims(s, from_strides[i], to_strides[order[i]])]
@@ -117,7 +117,7 @@ def between(source: Piece, target: Piece, itemsize: int, axes: Sequence[int] | N
 def shares(source: Piece, target: Piece, axes: Sequence[int] | None = None) -> bool:
     """Whether two pieces of one array have anything in common."""
     order = range(len(source)) if axes is None else axes
-    return all(stretches(axis, target[order[i]]) for i, axis in enumerate(source))
+    return all(overlaps(axis, target[order[i]]) for i, axis in enumerate(source))
 
 
 def packing(moves: Sequence[Move], itemsize: int) -> list[Move]:
@@ -141,7 +141,7 @@ def unpacking(moves: Sequence[Move], itemsize: int) -> list[Move]:
 _Dim = tuple[int, int, int]  # extent, stride in the source, stride in the target
 
 
-def _dims(s: Stretch, source: int, target: int) -> list[_Dim]:
+def _dims(s: Overlap, source: int, target: int) -> list[_Dim]:
     dims = [(s.count, s.source_step * source, s.target_step * target), (s.length, source, target)]
     return [dim for dim in dims if dim[0] > 1]
 
@@ -171,23 +171,23 @@ def _limited(source: int, target: int, dims: list[_Dim]) -> Iterator[Move]:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def stretches(source: Axis, target: Axis) -> tuple[Stretch, ...]:
+def overlaps(source: Axis, target: Axis) -> tuple[Overlap, ...]:
     """List what two local axes have in common, in ascending order of places."""
-    if len(source.combs) * len(target.combs) > _FEW:
+    if len(source.index_set) * len(target.index_set) > _FEW:
         return tuple(_listed(source, target))
     found, at = [], source.before
-    for one in source.combs:
+    for one in source.index_set:
         to = target.before
-        for other in target.combs:
+        for other in target.index_set:
             found += [replace(s, source=s.source + at, target=s.target + to) for s in _common(one, other)]
             to += other.size
         at += one.size
     return tuple(sorted(found, key=lambda s: s.source))
 
 
-def _listed(source: Axis, target: Axis) -> list[Stretch]:
+def _listed(source: Axis, target: Axis) -> list[Overlap]:
     """Compare index by index."""
-    one, other = patterns.indices(source.combs), patterns.indices(target.combs)
+    one, other = index_sets.indices(source.index_set), index_sets.indices(target.index_set)
     _, here, there = np.intersect1d(one, other, assume_unique=True, return_indices=True)
     if not here.size:
         return []
@@ -196,13 +196,13 @@ def _listed(source: Axis, target: Axis) -> list[Stretch]:
     first, ends = np.concatenate([[0], breaks]), np.concatenate([breaks, [here.size]])
     runs = (here[first], there[first])
     return [
-        Stretch(int(runs[0][i]), int(runs[1][i]), int(ends[i] - first[i]), count, *steps)
-        for i, count, steps in patterns.progressions(runs, ends - first)
+        Overlap(int(runs[0][i]), int(runs[1][i]), int(ends[i] - first[i]), count, *steps)
+        for i, count, steps in index_sets.progressions(runs, ends - first)
     ]
 
 
-def _common(one: Comb, other: Comb) -> list[Stretch]:
-    """List what two combs share; places count from each comb's first index."""
+def _common(one: StridedRuns, other: StridedRuns) -> list[Overlap]:
+    """List what two strided runs share; places count from the first index of each."""
     if one.count == 1:
         return [_swapped(s) for s in _within(other, one)]
     if other.count == 1:
@@ -221,21 +221,21 @@ def _common(one: Comb, other: Comb) -> list[Stretch]:
     return found + _runs(one, other, low + rounds * period, high)
 
 
-def _within(comb: Comb, run: Comb) -> list[Stretch]:
-    """List what a comb has inside one run: perhaps a part of a run, then whole ones, perhaps a part again."""
-    first = max(-(-(run.start - comb.start) // comb.stride), 0)
-    last = min((run.stop - comb.length - comb.start) // comb.stride, comb.count - 1)
+def _within(strided: StridedRuns, run: StridedRuns) -> list[Overlap]:
+    """List what strided runs have inside one run: a part of a run, then whole ones, then a part again."""
+    first = max(-(-(run.start - strided.start) // strided.stride), 0)
+    last = min((run.stop - strided.length - strided.start) // strided.stride, strided.count - 1)
     if last < first:
-        return _runs(comb, run, run.start, run.stop)
-    at, end = comb.start + first * comb.stride, comb.start + last * comb.stride + comb.length
-    inner = Stretch(first * comb.length, at - run.start, comb.length, last - first + 1)
+        return _runs(strided, run, run.start, run.stop)
+    at, end = strided.start + first * strided.stride, strided.start + last * strided.stride + strided.length
+    inner = Overlap(first * strided.length, at - run.start, strided.length, last - first + 1)
     if inner.count > 1:
-        inner = replace(inner, source_step=comb.length, target_step=comb.stride)
-    return [*_runs(comb, run, run.start, at), inner, *_runs(comb, run, end, run.stop)]
+        inner = replace(inner, source_step=strided.length, target_step=strided.stride)
+    return [*_runs(strided, run, run.start, at), inner, *_runs(strided, run, end, run.stop)]
 
 
-def _runs(one: Comb, other: Comb, low: int, high: int) -> list[Stretch]:
-    """List what two combs share between two bounds, run by run."""
+def _runs(one: StridedRuns, other: StridedRuns, low: int, high: int) -> list[Overlap]:
+    """List what two strided runs share between two bounds, run by run."""
     found, at = [], low
     while at < high:
         a, b = _run_at(one, at), _run_at(other, at)
@@ -243,19 +243,19 @@ def _runs(one: Comb, other: Comb, low: int, high: int) -> list[Stretch]:
             break
         begin, end = max(a[0], b[0], at), min(a[1], b[1], high)
         if begin < end:
-            found.append(Stretch(a[2] + begin - a[0], b[2] + begin - b[0], end - begin))
+            found.append(Overlap(a[2] + begin - a[0], b[2] + begin - b[0], end - begin))
         at = max(min(a[1], b[1]), begin)
     return found
 
 
-def _run_at(comb: Comb, index: int) -> tuple[int, int, int] | None:
-    """Give the first run of a comb that ends after an index: first index, end, and its place in the comb."""
-    run = max((index - comb.start - comb.length) // comb.stride + 1, 0)
-    if run >= comb.count:
+def _run_at(strided: StridedRuns, index: int) -> tuple[int, int, int] | None:
+    """Give the first run that ends after an index: its first index, its end, and its place."""
+    run = max((index - strided.start - strided.length) // strided.stride + 1, 0)
+    if run >= strided.count:
         return None
-    start = comb.start + run * comb.stride
-    return start, start + comb.length, run * comb.length
+    start = strided.start + run * strided.stride
+    return start, start + strided.length, run * strided.length
 
 
-def _swapped(s: Stretch) -> Stretch:
-    return Stretch(s.target, s.source, s.length, s.count, s.target_step, s.source_step)
+def _swapped(s: Overlap) -> Overlap:
+    return Overlap(s.target, s.source, s.length, s.count, s.target_step, s.source_step)

@@ -17,11 +17,11 @@ import numpy as np
 from pse.errors import ProgramError
 from pse.modules import ModuleError
 from pse.modules.load import import_python, own_traceback
-from pse.runtime.distribution._index_sets import Combs, Indices, listed
+from pse.runtime.distribution._index_sets import IndexSet, Indices, listed
 
 
 @functools.lru_cache(maxsize=256)
-def pieces(pattern: str, extent: int, parts: int) -> tuple[Combs, ...]:
+def pieces(pattern: str, extent: int, parts: int) -> tuple[IndexSet, ...]:
     """Give every partition's indices of an axis, as a user's pattern deals them out.
 
     Parameters
