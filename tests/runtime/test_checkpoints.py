@@ -22,7 +22,8 @@ from pse.runtime.checkpoint._manifest import MANIFEST, CheckpointRefused, FileNo
 from pse.runtime.checkpoint._reader import read_manifest, verify
 from pse.runtime.launch._launch import launch_job
 from pse.runtime.launch._mpiexec import Hosts
-from pse.runtime.request._request import Request, prepare
+from pse.runtime.request._prepared import Request
+from pse.runtime.request._request import prepare
 from pse.runtime.request._resume import check_processors
 from pse.trace import open as open_trace
 

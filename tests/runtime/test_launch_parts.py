@@ -22,7 +22,8 @@ from pse.language.diagnostics._source import Span
 from pse.runtime import _faults
 from pse.runtime._channel import Board
 from pse.runtime.request._options import Options, resolve
-from pse.runtime.request._request import Request, parse_defines, prepare
+from pse.runtime.request._prepared import Request
+from pse.runtime.request._request import parse_defines, prepare
 from pse.runtime.status import _report as report, _report_text as report_text
 from pse.runtime.status._overview import Observer
 from pse.runtime.status._progress import Progress

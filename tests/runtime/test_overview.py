@@ -18,7 +18,8 @@ from rich.console import Console
 
 from pse._abi.waiting import RankState
 from pse.runtime._channel import Board
-from pse.runtime.request._request import Request, prepare
+from pse.runtime.request._prepared import Request
+from pse.runtime.request._request import prepare
 from pse.runtime.status import _overview as overview_module, _progress as plain
 from pse.runtime.status._node_discovery import NodeDiscovery
 from pse.runtime.status._overview import Line, LoopLine, MemoryLine, Observer, Overview, QueueLine, ThreadLine

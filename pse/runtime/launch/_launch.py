@@ -39,7 +39,8 @@ from pse.runtime.launch._mpiexec import (
 )
 from pse.runtime.plan._communicators import takes_one
 from pse.runtime.request._dry_run import rehearse
-from pse.runtime.request._request import Prepared, Request, prepare
+from pse.runtime.request._prepared import Prepared, Request
+from pse.runtime.request._request import prepare
 from pse.runtime.request._resume import verify_files, way_on
 from pse.runtime.status._progress import announce_preparation
 from pse.runtime.status._progress_choice import choose_progress

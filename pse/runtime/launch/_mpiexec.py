@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pse.errors import RunError, UsageError
 from pse.program import Placement
-from pse.runtime.request._request import Request
+from pse.runtime.request._prepared import Request
 
 _ALLOCATIONS = (
     "SLURM_JOB_ID",

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from pse.errors import UsageError
 from pse.program import Placement
 from pse.runtime import _channel
-from pse.runtime.request._request import Prepared
+from pse.runtime.request._prepared import Prepared
 from pse.text import ranges_text
 
 OFF, COMPACT, SPREAD = "off", "compact", "spread"

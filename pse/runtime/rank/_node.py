@@ -19,7 +19,7 @@ from pse._abi.waiting import RankState
 from pse.errors import RunError
 from pse.runtime import _faults
 from pse.runtime._channel import Board
-from pse.runtime.request._request import Prepared
+from pse.runtime.request._prepared import Prepared
 from pse.runtime.supervise._error_format import exit_code_of, format_error
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
 from pse.runtime.supervise._monitor_handle import MonitoredJob, MonitorHandle

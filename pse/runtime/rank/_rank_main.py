@@ -29,7 +29,8 @@ from pse.runtime.rank._node import Node
 from pse.runtime.rank._rank_loop import Outcome, execute_plan
 from pse.runtime.rank._recording import describe_run, prepare_trace, write_definitions
 from pse.runtime.request._dry_run import agreed
-from pse.runtime.request._request import Prepared, Request, prepare
+from pse.runtime.request._prepared import Prepared, Request
+from pse.runtime.request._request import prepare
 from pse.runtime.request._resume import description, job_before, verify_files
 from pse.runtime.status import _report as report
 from pse.runtime.supervise._cleanup import unlink_mpi_files

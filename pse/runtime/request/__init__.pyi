@@ -1,1 +1,2 @@
-from ._request import Request as Request, parse_defines as parse_defines, prepare as prepare
+from ._prepared import Request as Request
+from ._request import parse_defines as parse_defines, prepare as prepare

@@ -15,7 +15,7 @@ from pse.program import analyse_run_liveness
 from pse.runtime.distribution._partition_placement import Owners, is_users, partition_counts, place_partitions
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import project
-from pse.runtime.request._request import Prepared
+from pse.runtime.request._prepared import Prepared
 
 
 def rehearse(prepared: Prepared) -> None:

@@ -7,133 +7,19 @@ nothing is run and nothing built.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TextIO
+from collections.abc import Sequence
+from dataclasses import replace
 
 from pse.errors import UsageError
 from pse.language import bind_parameters
-from pse.language.check import CallSite, ResolvedProgram
-from pse.language.diagnostics import ProgramRefused, has_errors, print_diagnostics
+from pse.language.diagnostics import ProgramRefused, has_errors
 from pse.language.io import ProgramFile, check_file
-from pse.language.types import Value
 from pse.modules import Finder
-from pse.program import Placement, Walk, number_statements, place_threads
-from pse.runtime.checkpoint._manifest import Manifest
-from pse.runtime.plan._edges import inflight_loops, number_edges
-from pse.runtime.request._options import Options, resolve
+from pse.program import Placement, place_threads
+from pse.runtime.request._options import resolve
+from pse.runtime.request._prepared import Prepared, Request
 from pse.runtime.request._resume import check_processors, continued, remarks, room_for
-from pse.runtime.supervise._processes import name_rank
 from pse.text import count_text, list_text
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a command line asks for.
-
-    Attributes
-    ----------
-    program : str
-        Path of the program, as typed.
-    defines : mapping of str to str
-        Values of parameters.
-    options : sequence of str
-        ``name=value`` overrides of the program's options.
-    trace : str or None
-        Directory for the trace.
-    report : str
-        "text" or "json".
-    processors : int or None
-        None where the number of ranks decides.
-    checkpoint : str or None
-        Directory for checkpoints.
-    every : str or None
-        How often they are written: ``10`` rounds, or ``30s``.
-    resume : bool
-        Whether to go on from the checkpoint there; then the program is the one that it names.
-    coopwait : bool
-        Whether modules wait in MPI by the tool `coopwait`; what the launcher says to ranks.
-    """
-
-    program: str
-    defines: Mapping[str, str]
-    options: Sequence[str] = ()
-    trace: str | None = None
-    report: str = "text"
-    processors: int | None = None
-    checkpoint: str | None = None
-    every: str | None = None
-    resume: bool = False
-    coopwait: bool = False
-
-    @property
-    def asked(self) -> str:
-        """What to run, as it stands on the command line."""
-        return f"resume {self.checkpoint}" if self.resume else self.program
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A checked program with everything that a run of it needs to know.
-
-    `file` is the program's, with the checker's warnings; `remarks` are lines about what was asked for;
-    `resumed` is the checkpoint that the run goes on from, its files not yet verified.
-    """
-
-    request: Request
-    program: ResolvedProgram
-    placement: Placement
-    processors: int
-    environment: Mapping[str, Value]
-    options: Options
-    file: ProgramFile
-    remarks: str
-    resumed: Manifest | None = None
-
-    def print_warnings(self, stream: TextIO) -> None:
-        """Print the checker's warnings about the program, and remarks on what was asked for."""
-        print_diagnostics(self.file.diagnostics, self.file.sources, stream)
-        stream.write(self.remarks)
-
-    @property
-    def pauses(self) -> bool:
-        """Whether ranks have to stop at loops of the program for what all do together."""
-        return self.request.checkpoint is not None or self.options.balance > 0
-
-    @property
-    def ranks(self) -> int:
-        """Count the ranks."""
-        return self.placement.ranks(self.processors)
-
-    @cached_property
-    def walk(self) -> Walk:
-        """The program's statements, numbered."""
-        return number_statements(self.program)
-
-    @property
-    def sites(self) -> tuple[CallSite, ...]:
-        """The program's call sites; the place of each is its `id`."""
-        return self.walk.sites
-
-    @property
-    def board_size(self) -> tuple[int, int, int, int]:
-        """Count what a board has room for: ranks, call sites, edges, loops in flight."""
-        edges = number_edges(self.walk, self.program.tags, self.environment)
-        return self.ranks, len(self.sites), edges.size, len(inflight_loops(self.walk))
-
-    def site_text(self, site: CallSite) -> str:
-        """Name a call site in messages: ``module fft.rows, fft2d.coven:15:7``."""
-        return f"module {site.label}, {site.span}"
-
-    @property
-    def site_texts(self) -> list[str]:
-        """Name every call site."""
-        return [self.site_text(site) for site in self.sites]
-
-    def who(self, rank: int, host: str, pid: int) -> str:
-        """Name a rank in messages."""
-        return name_rank(rank, host, pid, self.placement.describe(rank))
 
 
 def parse_defines(texts: Sequence[str]) -> dict[str, str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pse.errors import UsageError
 from pse.language import bind_parameters
@@ -23,9 +22,7 @@ from pse.runtime.checkpoint._reader import read_manifest, verify
 from pse.runtime.checkpoint._schedule import DEFAULT, Every
 from pse.runtime.distribution._partition_placement import partition_counts, place_partitions
 from pse.runtime.plan._job import Job
-
-if TYPE_CHECKING:
-    from pse.runtime.request._request import Prepared, Request
+from pse.runtime.request._prepared import Prepared, Request
 
 
 def continued(request: Request) -> tuple[Request, Manifest]:

@@ -21,7 +21,7 @@ from pse.runtime.plan._edges import inflight_loops, is_own
 
 if TYPE_CHECKING:
     from pse.runtime._channel import Board, SiteStatistics
-    from pse.runtime.request._request import Prepared
+    from pse.runtime.request._prepared import Prepared
 
 
 @dataclass(frozen=True)

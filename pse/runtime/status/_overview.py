@@ -16,7 +16,7 @@ from pse._abi.waiting import RANK_TEXTS, RankState
 from pse.program import ThreadKey
 from pse.runtime._channel import Board
 from pse.runtime.plan._edges import Edge, Role, number_edges
-from pse.runtime.request._request import Prepared
+from pse.runtime.request._prepared import Prepared
 from pse.runtime.status._loop_progress import LoopCounts
 from pse.runtime.status._node_discovery import NodeDiscovery, cpu_seconds
 from pse.text import share_text

@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 from pse.runtime._channel import Board
 from pse.runtime.distribution._partition_placement import partition_counts
-from pse.runtime.request._request import Prepared
+from pse.runtime.request._prepared import Prepared
 from pse.runtime.status._overview import Line, LoopLine, Observer, Overview
 from pse.text import count_text, share_text, size_text
 

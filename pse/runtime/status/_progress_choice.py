@@ -6,7 +6,7 @@ import os
 import sys
 
 from pse.runtime._channel import Board
-from pse.runtime.request._request import Prepared
+from pse.runtime.request._prepared import Prepared
 from pse.runtime.status._progress import WATCHER_VARIABLE, Progress, ProgressStream, can_draw
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from pse.runtime._channel import Board
 from pse.runtime.distribution._load_balancer import Moves
-from pse.runtime.request._request import Prepared
+from pse.runtime.request._prepared import Prepared
 
 if TYPE_CHECKING:
     from mpi4py import MPI

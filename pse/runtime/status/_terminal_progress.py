@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pse.runtime._channel import Board
-from pse.runtime.request._request import Prepared
+from pse.runtime.request._prepared import Prepared
 from pse.runtime.status._overview import Line, LoopLine, Overview, QueueLine, ThreadLine
 from pse.runtime.status._progress import Progress, busiest, hidden_text, loop_text
 from pse.text import count_text, share_text, size_text

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from pse.runtime.launch._mpiexec import rank_arguments
-from pse.runtime.request._request import Request
+from pse.runtime.request._prepared import Request
 
 MODULES = """
 import resource, socket, sys, time
