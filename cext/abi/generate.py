@@ -18,7 +18,8 @@ text may be several strings, as in C.
 - A new *element type* is a row ``ELEMENT(name, number, NumPy, buffer format, C, C++, Cython, meaning)`` of
   elements.def.
 - A new *field of a row* is ``FIELD(type, name, meaning)`` or ``ARRAY(type, name, length, meaning)`` below its
-  ``STRUCT(name in C, name in Python, meaning)``; a new kind of row is one more ``STRUCT``.
+  ``STRUCT(name in C, dtype in Python, meaning)``; a new kind of row is one more ``STRUCT``, and ``ROW(class,
+  table)`` below it gives it a tuple that Python fills in (a last column of ``FIELD`` is a default there).
 - A new *reason to wait* is a row ``REASON(name, number, text for users, meaning)`` of waiting.def; it gives
   the reason in traces and the state of a rank that waits for it.
 - A new *code* is ``CODE(name, number, meaning)`` below its ``ENUM(name in C, prefix in C, name in Python,

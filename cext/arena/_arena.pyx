@@ -18,6 +18,8 @@ from libc.errno cimport errno
 from libc.stdint cimport UINT64_MAX
 from posix.unistd cimport getpid
 
+from pse._abi.memory cimport PSE_MAX_DIMS
+
 from operator import index
 
 import numpy

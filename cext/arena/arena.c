@@ -164,7 +164,7 @@ const char *pse_arena_error_text(int code)
 #define X(name, number, text)                                                                                \
     case name:                                                                                               \
         return text;
-        PSE_ARENA_ERRORS(X)
+        PSE_ARENA_TEXTS(X)
 #undef X
     }
     return "no error";

@@ -21,40 +21,14 @@
 #include <sys/types.h>
 
 #include "abi_elements.h"
+#include "abi_memory.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define PSE_MAX_DIMS 8
-
-/* Codes returned by the library: 0 or one of these.  One table gives their texts (pse_arena_error_text). */
-#define PSE_ARENA_ERRORS(X)                                                                                  \
-    X(PSE_ARENA_FULL, -1, "the arena is full")                                                               \
-    X(PSE_ARENA_NO_MEMORY, -2, "the system has no memory left for the arena")                                \
-    X(PSE_ARENA_TOO_LARGE, -3, "the request is larger than the arena can ever hold")                         \
-    X(PSE_ARENA_SYSTEM, -4, "a system call failed")                                                          \
-    X(PSE_ARENA_FOREIGN, -5, "this is not an arena of this job")                                             \
-    X(PSE_ARENA_MISMATCH, -6, "one shared block was asked for with different sizes or numbers of partitions")
-
-enum {
-#define X(name, code, text) name = code,
-    PSE_ARENA_ERRORS(X)
-#undef X
-};
-
 typedef struct pse_arena pse_arena; /* Process-local handle. */
 typedef uint64_t pse_handle;        /* Offset of a block's header in the arena; 0 means none. */
-
-/* What the bytes of a block are.  Strides are in bytes. */
-typedef struct pse_layout {
-    uint8_t dtype; /* Code of the element type (see pse_dtype). */
-    uint8_t ndim;
-    uint16_t reserved;
-    uint32_t itemsize;
-    int64_t shape[PSE_MAX_DIMS];
-    int64_t strides[PSE_MAX_DIMS];
-} pse_layout;
 
 /* Head of a block.  Only the fields named "public" may be read or written outside the library. */
 typedef struct pse_block {
@@ -72,17 +46,6 @@ typedef struct pse_block {
     pse_layout layout;           /* Public: written by the allocating rank before the handle is passed on. */
     uint64_t internal[6];        /* The library's own: size class, list links. */
 } pse_block;
-
-typedef struct pse_arena_statistics {
-    uint64_t capacity;    /* Bytes that the arena may hold at most. */
-    uint64_t grown;       /* Bytes that have ever been handed out (high-water mark of touched memory). */
-    uint64_t in_use;      /* Bytes of live blocks. */
-    uint64_t peak;        /* Largest in_use so far. */
-    uint64_t allocations; /* Number of allocations so far. */
-    uint64_t recycled;    /* How many of these were served from warm memory. */
-    uint64_t live_blocks;
-    uint64_t recoveries; /* How often a dead rank's lock was taken over. */
-} pse_arena_statistics;
 
 /* Make an arena of at most `capacity` bytes and map it.  Nothing is reserved: memory is taken as blocks grow
  * into it. On error *out is NULL and errno tells why. */

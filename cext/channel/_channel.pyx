@@ -5,6 +5,8 @@ import os
 
 from libc.stdint cimport uint32_t, uint64_t
 
+from pse._abi.channel cimport PSE_NO_SITE
+
 cdef extern from *:
     """
     #include "board.h"
@@ -30,7 +32,6 @@ cdef extern from "scheduler_hints.h":
     int pse_channel_wake_soon() nogil
     int pse_channel_sleep_exactly() nogil
 
-NO_SITE = 0xFFFFFFFF
 
 
 def wake_soon():
@@ -111,7 +112,7 @@ cdef class Board:
         return {
             "pid": slot.pid,
             "state": slot.state,
-            "site": None if slot.site == NO_SITE else slot.site,
+            "site": None if slot.site == PSE_NO_SITE else slot.site,
             "tph": slot.tph,
             "loop_index": slot.loop_index,
             "since": slot.since,

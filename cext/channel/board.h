@@ -16,43 +16,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi_channel.h"
 #include "abi_waiting.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define PSE_NO_SITE 0xffffffffu
-
-/* One rank's slot.  Written by its rank, but for `bell`, which everybody rings. */
-typedef struct pse_slot {
-    _Atomic int32_t pid;
-    _Atomic uint32_t state;
-    _Atomic uint32_t site;        /* Call site that runs now, or PSE_NO_SITE. */
-    _Atomic uint32_t cpu;         /* Core it was last seen on. */
-    _Atomic uint64_t tph;         /* TPH that the call works on. */
-    _Atomic uint64_t since;       /* When `state` or `site` last changed (CLOCK_MONOTONIC ns). */
-    _Atomic uint64_t affinity;    /* Cores it may use, as a mask of the first 64. */
-    _Atomic int64_t loop_index;   /* Loop counter of the TPH, for people. */
-    _Atomic uint64_t yield_after; /* Until then, waiting for a shared core is done asleep (doorbell.c). */
-    /* A cache line of its own for what others touch on every hand-over. */
-    _Alignas(64) _Atomic uint32_t bell;
-    _Atomic uint32_t sleeping;
-    _Atomic uint32_t
-        wants; /* PSE_WANT_*: what this rank's blocked TPHs wait for, so that others ring when it comes. */
-} pse_slot;
-
-/* What one rank did at one call site so far. */
-typedef struct pse_site_statistics {
-    _Atomic uint64_t calls;
-    _Atomic uint64_t wall;      /* ns inside the module. */
-    _Atomic uint64_t cpu;       /* ns of CPU time inside the module. */
-    _Atomic uint64_t described; /* Bytes handed over by descriptor. */
-    _Atomic uint64_t copied;    /* Bytes copied on the node by the engine. */
-    _Atomic uint64_t remote;    /* Bytes sent through MPI. */
-    _Atomic uint64_t waited;    /* ns that the rank slept before it could run this call site. */
-    uint64_t padding;
-} pse_site_statistics;
 
 typedef struct pse_board pse_board; /* Process-local handle. */
 

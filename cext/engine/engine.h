@@ -21,7 +21,7 @@
 #include "board.h"
 #include "inbox.h"
 #include "messaging.h"
-#include "plan.h"
+#include "abi_plan.h"
 #include "recorder.h"
 
 #ifdef __cplusplus
@@ -30,23 +30,6 @@ extern "C" {
 
 typedef struct pse_engine pse_engine;
 typedef struct pse_context pse_context;
-
-enum pse_run_result {
-    PSE_RUN_DONE = 0,
-    PSE_RUN_PYTHON,        /* Call the Python module of `pse_engine_pending`, then pse_engine_complete. */
-    PSE_RUN_POLL,          /* Look after MPI (outbox, arrivals), then run again. */
-    PSE_RUN_SIGNAL,        /* A signal came while asleep: let Python see it, then run again. */
-    PSE_RUN_MODULE_FAILED, /* A compiled module returned a code other than 0. */
-    PSE_RUN_ARITHMETIC,    /* An expression divides by zero or leaves its domain. */
-    PSE_RUN_TOO_LARGE,     /* An output is larger than the whole arena. */
-    PSE_RUN_NO_SPACE,      /* The arena is full and nobody can ever free. */
-    PSE_RUN_MEMORY,        /* The system has no memory left. */
-    PSE_RUN_BROKEN,        /* The plan reads a slot that holds nothing: a fault of ours. */
-    PSE_RUN_MESSAGING,     /* Messages among partitions went wrong: pse_engine_messaging_fault. */
-    PSE_RUN_DEADLOCK,      /* Nothing will ever move again: pse_engine_waits. */
-    PSE_RUN_SHAPE,         /* An array has another shape than the call expects: see pse_engine_misfit. */
-    PSE_RUN_PAUSE,         /* A pause is due and everything expected has come: see pause.c, then run again. */
-};
 
 /* A buffer that goes to another node.  The engine holds a reference until pse_engine_sent. */
 typedef struct pse_outgoing {

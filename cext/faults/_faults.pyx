@@ -6,7 +6,8 @@ from libc.string cimport strdup
 
 import os
 
-from pse.runtime._channel cimport Board, pse_board, pse_slot, pse_board_slot
+from pse._abi.channel cimport pse_slot
+from pse.runtime._channel cimport Board, pse_board, pse_board_slot
 
 cdef extern from "signal_safe_text.h" nogil:
     ctypedef struct pse_faults_text:

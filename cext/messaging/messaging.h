@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "abi_messaging.h"
 #include "arena.h"
 #include "coven.h"
 #include "inbox.h"
@@ -57,53 +58,6 @@ typedef struct pse_messaging_region {
     uint32_t scope;         /* tells regions of one TPH apart; the same for all partitions of one */
     const uint32_t *owners; /* rank of every partition */
 } pse_messaging_region;
-
-/* What went wrong, for people; `kind` 0 means nothing did. */
-enum pse_messaging_fault_kind {
-    PSE_MESSAGING_FINE,
-    PSE_MESSAGING_NO_PARTITION, /* `peer` does not exist */
-    PSE_MESSAGING_TAG,          /* a negative tag */
-    PSE_MESSAGING_TYPE,         /* no element type, or not one for this operation */
-    PSE_MESSAGING_SIZE,         /* too large to count */
-    PSE_MESSAGING_MISMATCH,     /* what came is not what was expected */
-    PSE_MESSAGING_CONFUSED, /* two partitions call different collectives, or one with other roots or sums */
-    PSE_MESSAGING_LEFT,     /* a message that nobody received */
-    PSE_MESSAGING_MEMORY,
-};
-
-typedef struct pse_messaging_side {
-    uint32_t partition, site, kind, extra; /* collective's kind, 0: a message; its root and operation */
-    uint32_t type;
-    uint64_t bytes;
-} pse_messaging_side;
-
-typedef struct pse_messaging_fault {
-    int32_t kind;
-    int32_t tag;
-    uint32_t partitions;
-    int64_t peer; /* NO_PARTITION: the number that was asked for */
-    int64_t index;
-    uint64_t tph;
-    pse_messaging_side here, there; /* receiver (or who posted), sender */
-} pse_messaging_fault;
-
-/* What a mailbox waits for, or has reached; for the report of a deadlock.  A row of a NumPy table. */
-enum pse_messaging_wait_kind {
-    PSE_MESSAGING_WAITS_RECEIVE = 1,
-    PSE_MESSAGING_WAITS_SEND = 2,
-    PSE_MESSAGING_WAITS_COLLECTIVE = 3,
-    PSE_MESSAGING_REACHED = 4
-};
-
-typedef struct pse_messaging_wait {
-    uint64_t tph;
-    int64_t index; /* loop counter of the TPH, or -1 */
-    uint32_t kind, scope, partition, partitions, site, peer;
-    int32_t tag;
-    uint32_t collective; /* its kind */
-    uint32_t sequence;   /* which of the region's collectives; REACHED: how many it has come to */
-    uint32_t rank;
-} pse_messaging_wait;
 
 int pse_messaging_create(pse_messaging **out, const pse_messaging_hooks *hooks);
 void pse_messaging_destroy(pse_messaging *messaging);
@@ -152,18 +106,6 @@ bool pse_messaging_keeps_senders(const pse_messaging *messaging);
 /* Copy the arrays of such messages, so that their senders can go on; what there is no memory for is left as
  * it is. */
 void pse_messaging_buffer(pse_messaging *messaging);
-
-/* What a mailbox holds at a pause (mailbox_checkpoint.c): a message that nobody has received yet, or how many
- * collectives its partition has come to. */
-typedef struct pse_messaging_saved {
-    uint32_t scope, partition; /* whose mailbox it is */
-    uint32_t is_message;
-    uint32_t from;   /* of a message: the partition that sent it */
-    uint32_t number; /* of a message: its tag, or which collective, as in keys; else how many collectives */
-    uint32_t site, collective, extra, type;
-    uint64_t bytes;
-    const void *data; /* as long as its mailbox is left alone */
-} pse_messaging_saved;
 
 size_t pse_messaging_save(const pse_messaging *messaging, uint64_t tph, pse_messaging_saved *rows,
                           size_t limit);

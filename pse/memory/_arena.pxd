@@ -3,27 +3,12 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from posix.types cimport pid_t
 
+from pse._abi.memory cimport pse_arena_statistics, pse_layout
+
 
 cdef extern from "arena.h" nogil:
-    int PSE_MAX_DIMS
-
-    int PSE_ARENA_FULL
-    int PSE_ARENA_NO_MEMORY
-    int PSE_ARENA_TOO_LARGE
-    int PSE_ARENA_SYSTEM
-    int PSE_ARENA_FOREIGN
-    int PSE_ARENA_MISMATCH
-
     ctypedef struct pse_arena
     ctypedef uint64_t pse_handle
-
-    ctypedef struct pse_layout:
-        uint8_t dtype
-        uint8_t ndim
-        uint16_t reserved
-        uint32_t itemsize
-        int64_t shape[8]
-        int64_t strides[8]
 
     ctypedef struct pse_block:
         int32_t waiter
@@ -34,16 +19,6 @@ cdef extern from "arena.h" nogil:
         uint64_t bytes
         pse_handle parent
         pse_layout layout
-
-    ctypedef struct pse_arena_statistics:
-        uint64_t capacity
-        uint64_t grown
-        uint64_t in_use
-        uint64_t peak
-        uint64_t allocations
-        uint64_t recycled
-        uint64_t live_blocks
-        uint64_t recoveries
 
     int pse_arena_create(pse_arena **out, uint64_t capacity)
     int pse_arena_attach(pse_arena **out, pid_t pid, int fd)

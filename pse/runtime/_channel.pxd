@@ -1,29 +1,10 @@
 """C-level declarations of the node's board: what the sequencer's face cimports."""
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
+
+from pse._abi.channel cimport pse_site_statistics, pse_slot
 
 cdef extern from "board.h" nogil:
-    ctypedef struct pse_slot:
-        int32_t pid
-        uint32_t state
-        uint32_t site
-        uint32_t cpu
-        uint64_t tph
-        uint64_t since
-        int64_t loop_index
-        uint32_t bell
-        uint32_t sleeping
-        uint32_t wants
-
-    ctypedef struct pse_site_statistics:
-        uint64_t calls
-        uint64_t wall
-        uint64_t cpu
-        uint64_t described
-        uint64_t copied
-        uint64_t remote
-        uint64_t waited
-
     ctypedef struct pse_board
     ctypedef struct pse_board_size:
         uint32_t ranks

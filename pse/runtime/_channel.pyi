@@ -1,7 +1,5 @@
 from typing import TypedDict
 
-NO_SITE: int
-
 class Slot(TypedDict):
     pid: int
     state: int

@@ -1,29 +1,15 @@
 from typing import Any
 
+import numpy as np
+
 from pse.memory._arena import Arena
 from pse.runtime._channel import Board
 from pse.trace._recorder import Recorder
 
-RUN_DONE: int
-RUN_PYTHON: int
-RUN_POLL: int
-RUN_SIGNAL: int
-RUN_MODULE_FAILED: int
-RUN_ARITHMETIC: int
-RUN_TOO_LARGE: int
-RUN_NO_SPACE: int
-RUN_MEMORY: int
-RUN_BROKEN: int
-RUN_MESSAGING: int
-RUN_DEADLOCK: int
-RUN_PAUSE: int
-RUN_SHAPE: int
-
-def table_sizes() -> dict[str, int]: ...
 def messaging_services() -> int: ...
 
 class Plan:
-    def __init__(self, numbers: dict[str, int], tables: dict[str, Any], kept: object) -> None: ...
+    def __init__(self, record: np.ndarray[Any, Any], kept: object) -> None: ...
 
 class Buffer:
     @property

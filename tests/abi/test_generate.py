@@ -27,7 +27,9 @@ def test_every_entry_of_a_table_is_read(table):
     rows = len(re.findall(r"^[A-Z]+\(", text, flags=re.MULTILINE)) + 2 * text.count("\nREASON(")
     members = [entry.codes if isinstance(entry, Enum) else entry.fields
                for entry in table.entries if isinstance(entry, Enum | Struct)]  # fmt: skip
-    assert rows == len(table.entries) + sum(map(len, members)) + bool(table.title)
+    assert rows == len(table.entries) + sum(map(len, members)) + bool(table.title) + sum(
+        bool(struct.row) for struct in table.structs
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,16 @@ def test_a_dtype_lies_in_memory_as_the_struct_does(table, struct):
         name: place.offset for name, place in places.items()
     }
     assert [dtype.fields[name][0].itemsize for name in places] == [place.size for place in places.values()]
+
+
+@pytest.mark.parametrize(
+    ("table", "struct"),
+    [(table, struct) for table in TABLES for struct in table.structs if struct.row],
+    ids=lambda what: what.name,
+)
+def test_a_row_has_the_fields_of_its_dtype_in_order(table, struct):
+    module = importlib.import_module(table.module)
+    assert getattr(module, struct.row[0])._fields == getattr(module, struct.python).names
 
 
 def made(text):
@@ -84,7 +96,7 @@ def test_a_change_of_a_table_changes_what_is_made():
         ('CODE(BLUE, 1, "again")', "pse_colour has BLUE or 1 already"),
         ('CODE(RED, 2, "again")', "pse_colour has RED or 2 already"),
         ("CODE(BLUE, 2)", r"numbers.def: CODE\(BLUE, 2\): "),
-        ('ROW(BLUE, 2, "")', r"numbers.def: ROW\(BLUE, 2, \): 'ROW'"),
+        ('LINE(BLUE, 2, "")', r"numbers.def: LINE\(BLUE, 2, \): 'LINE'"),
         ('CODE(BLUE, 2, "', "an entry doesn't end"),
         ('ENUM(pse_bits, PSE, Bits, IntFlag, "")\nCODE(BOTH, 3, "")', "a flag is a single bit"),
         ('FIELD(long, side, "")', "no type of a field: long"),

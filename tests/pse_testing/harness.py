@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from pse._abi.elements import ELEMENT_CODES
+from pse._abi.plan import RunResult
 from pse._abi.waiting import RANK_TEXTS, RankState
 from pse.language import bind_parameters, check_program, render_diagnostics
 from pse.language.check._ir import ResolvedProgram
 from pse.memory import Arena, ArenaStatistics
 from pse.modules import Finder, load_module
 from pse.program import analyse_run_liveness
-from pse.runtime import _sequencer as codes
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.distribution._load_balancer import better
@@ -322,12 +322,12 @@ class Rank:
         self.sequencer = sequencer
 
     def run(self) -> None:
-        while (result := self.sequencer.run(self._patience())) != codes.RUN_DONE:
-            if result == codes.RUN_PYTHON:
+        while (result := self.sequencer.run(self._patience())) != RunResult.DONE:
+            if result == RunResult.PYTHON:
                 self.calls.call()
-            elif result in (codes.RUN_POLL, codes.RUN_SIGNAL):
+            elif result in (RunResult.POLL, RunResult.SIGNAL):
                 self.look_around()
-            elif result == codes.RUN_PAUSE:
+            elif result == RunResult.PAUSE:
                 self._pause()
             else:
                 raise run_error(result, self.sequencer, self.projection, self.arena)

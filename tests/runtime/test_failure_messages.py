@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pse._abi.coven import CollectiveKind, Reduction
-from pse.runtime.faults._deadlock import RECEIVE, SEND, WAIT, deadlock_error
+from pse._abi.messaging import WAIT_DTYPE, WaitKind
+from pse.runtime.faults._deadlock import deadlock_error
 from pse.runtime.faults._partition_errors import partition_error
 
 SITES = {7: SimpleNamespace(span="p.coven:3:5", label="c.talk")}
@@ -15,7 +16,7 @@ ALLREDUCE, BCAST = CollectiveKind.ALLREDUCE.value, CollectiveKind.BCAST.value
 
 
 def side(partition=2, kind=0, extra=0, type=4, bytes=24):
-    return (partition, 7, kind, extra, type, bytes)
+    return {"partition": partition, "site": 7, "kind": kind, "extra": extra, "type": type, "bytes": bytes}
 
 
 def words(kind, here=None, there=None, tag=5, peer=9):
@@ -72,13 +73,16 @@ def test_a_fault_among_partitions_is_said_in_plain_words(fault, message, help):
 @pytest.mark.parametrize(
     ("kinds", "head"),
     [
-        ((RECEIVE,), "deadlock: partitions wait for messages that nobody will ever send\n"),
-        ((SEND,), "deadlock: partitions have sent messages that nobody will ever receive\n"),
-        ((RECEIVE, SEND), "deadlock: partitions wait for messages that nobody will ever send or receive\n"),
+        ((WaitKind.WAITS_RECEIVE,), "deadlock: partitions wait for messages that nobody will ever send\n"),
+        ((WaitKind.WAITS_SEND,), "deadlock: partitions have sent messages that nobody will ever receive\n"),
+        (
+            (WaitKind.WAITS_RECEIVE, WaitKind.WAITS_SEND),
+            "deadlock: partitions wait for messages that nobody will ever send or receive\n",
+        ),
     ],
 )
 def test_a_deadlock_says_what_will_never_happen(kinds, head):
-    rows = np.zeros(len(kinds), WAIT)
+    rows = np.zeros(len(kinds), WAIT_DTYPE)
     for number, (row, kind) in enumerate(zip(rows, kinds, strict=True)):
         row["kind"], row["partition"], row["peer"], row["site"], row["tag"] = kind, number, 3, 7, 5
         row["index"] = -1
@@ -86,7 +90,7 @@ def test_a_deadlock_says_what_will_never_happen(kinds, head):
     assert message.startswith(head)
     where = "partition 0 (module c.talk, p.coven:3:5) waits for "
     line = {
-        RECEIVE: "a message with tag 5 from partition 3, which will never send it",
-        SEND: "partition 3, which will never receive its message with tag 5",
+        WaitKind.WAITS_RECEIVE: "a message with tag 5 from partition 3, which will never send it",
+        WaitKind.WAITS_SEND: "partition 3, which will never receive its message with tag 5",
     }[kinds[0]]
     assert f"  {where}{line}" in message

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from pse_testing.harness import compile_program, load_once, make_job
 
+from pse._abi.plan import TABLES, CallKind, Operation
 from pse.errors import ProgramError
 from pse.runtime.plan import _plan_builder as plan_builder
 from pse.runtime.plan._projection import project
-from pse.runtime.plan._rows import TABLES
-from pse.runtime.plan._tables import CallKind, Operation, Tables
+from pse.runtime.plan._tables import Tables
 
 PROGRAMS = Path(__file__).parent / "programs"
 HEAD = """coven 1

@@ -10,13 +10,13 @@ from hypothesis import given, strategies as st
 from pse_testing.harness import compile_program, load_once, make_job, run
 from pse_testing.oracle import in_tree
 
+from pse._abi.plan import CallKind, CallRow
 from pse.modules.load._imports import import_python
 from pse.runtime.distribution import _trees as trees
 from pse.runtime.plan import _plan_builder as plan_builder
 from pse.runtime.plan._iteration_completion import counting
 from pse.runtime.plan._projection import project
-from pse.runtime.plan._rows import CallRow
-from pse.runtime.plan._tables import CallKind, Tables
+from pse.runtime.plan._tables import Tables
 
 MODULES = """
 import numpy as np

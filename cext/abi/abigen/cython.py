@@ -12,7 +12,7 @@ def declarations(table: Table, layouts: Layouts) -> str:
     """Give the text of NAME.pxd."""
     body = [line for entry in table.entries if isinstance(entry, Text) for line in _pointer(entry)]
     for struct in table.structs:
-        body += _struct(struct)
+        body += _struct(struct, layouts)
     names = [row.name for row in table.constants if row.name != "-"]
     names += [
         f"{enum.prefix}_{code.name}"
@@ -46,15 +46,15 @@ def _pointer(entry: Text) -> list[str]:
     return [f"    ctypedef {entry.text.removeprefix('typedef ')}", ""] if entry.kind == "pointer" else []
 
 
-def _struct(struct: Struct) -> list[str]:
-    rows = [f"        {_declaration(field)}" for field in struct.fields]
+def _struct(struct: Struct, layouts: Layouts) -> list[str]:
+    rows = [f"        {_declaration(field, layouts)}" for field in struct.fields]
     return [f"    ctypedef {struct.kind} {struct.name}:", *rows, ""]
 
 
-def _declaration(field: Field) -> str:
+def _declaration(field: Field, layouts: Layouts) -> str:
     """A field; where its name is a word of Python's, Cython gets another one for it."""
     space = "" if field.bare.endswith("*") else " "
-    length = f"[{field.length}]" if field.length else ""
+    length = f"[{layouts.length(field)}]" if field.length else ""
     if iskeyword(field.name):
         return f'{field.bare}{space}{field.name}_ "{field.name}"{length}'
     return f"{field.bare}{space}{field.name}{length}"

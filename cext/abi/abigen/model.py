@@ -62,6 +62,7 @@ class Field:
     name: str
     length: str
     meaning: str
+    default: str = ""
 
     @property
     def inner(self) -> str:
@@ -82,13 +83,17 @@ class Field:
 
 @dataclass(frozen=True)
 class Struct:
-    """A row: a struct or union in C and a dtype in Python, if `python` names one."""
+    """A struct or union in C and a dtype in Python, if `python` names one.
+
+    Rows that Python writes have a tuple of that name too: `row`, and the name of their table.
+    """
 
     kind: str
     name: str
     python: str
     meaning: str
     fields: list[Field] = field(default_factory=list)
+    row: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -221,7 +226,15 @@ def _event(
     )
 
 
-def _field(table: Table, ctype: str, name: str, meaning: str, length: str = "") -> None:
+def _row(table: Table, name: str, of: str) -> None:
+    table.structs[-1].row.extend([name, of])
+
+
+def _field(table: Table, ctype: str, name: str, meaning: str, default: str = "") -> None:
+    table.structs[-1].fields.append(Field(ctype, name, "", meaning, default))
+
+
+def _array(table: Table, ctype: str, name: str, length: str, meaning: str) -> None:
     table.structs[-1].fields.append(Field(ctype, name, length, meaning))
 
 
@@ -244,5 +257,6 @@ _ENTRIES: Mapping[str, Callable[..., None]] = {
     "STRUCT": lambda table, *row: table.entries.append(Struct("struct", *row)),
     "UNION": lambda table, *row: table.entries.append(Struct("union", *row)),
     "FIELD": _field,
-    "ARRAY": lambda table, ctype, name, length, meaning: _field(table, ctype, name, meaning, length),
+    "ARRAY": _array,
+    "ROW": _row,
 }

@@ -24,20 +24,28 @@ def module(table: Table, layouts: Layouts) -> str:
     parts += [_dtype(struct, layouts) for struct in structs]
     text = "\n".join(parts)
     classes = [_element(enum) if enum.base == "Element" else _enum(enum) for enum in enums]
+    classes += [_row(struct, layouts) for struct in structs if struct.row]
+    tables = [struct for struct in structs if struct.row and struct.row[1] != "-"]
+    classes += [_tables(tables)] if tables else []
     return "\n\n".join([text, *classes]) if classes else text
 
 
 def _imports(table: Table, structs: list[Struct], enums: list[Enum], layouts: Layouts) -> str:
     bases = sorted({_BASES.get(enum.base, enum.base) for enum in enums})
-    lines = [f"from enum import {', '.join(bases)}\n"] if bases else []
+    standard = f"from enum import {', '.join(bases)}\n" if bases else ""
+    rows = {struct.row[1] != "-" for struct in structs if struct.row}
+    standard += f"from typing import {'Any, ' * (True in rows)}NamedTuple\n" if rows else ""
+    lines = [standard] if standard else []
     lines += ["import numpy as np\n"] if structs else []
-    inner = {(layouts.home(name), layouts.struct(name)) for name in _inner(structs, layouts)}
-    others = {f"from {home.module} import {struct.python}\n" for home, struct in inner if home is not table}
+    others = set()
+    for name in _inner(structs, layouts):
+        home, struct = layouts.home(name), layouts.struct(name)
+        if home is not table and struct is not None and struct.kind == "struct":
+            others.add(f"from {home.module} import {', '.join([struct.python, *struct.row[:1]])}\n")
     for entry in table.entries:
         if isinstance(entry, Text) and entry.kind == "import":
-            others |= {
-                f"from pse._abi.{entry.text} import {name} as {name}\n" for name in entry.name.split(", ")
-            }
+            names = filter(None, entry.name.split(", "))
+            others |= {f"from pse._abi.{entry.text} import {name} as {name}\n" for name in names}
     return "\n".join([*lines, *["".join(sorted(others))] * bool(others)])
 
 
@@ -57,6 +65,40 @@ def _dtype(struct: Struct, layouts: Layouts) -> str:
     comment = "".join(f"# {line}\n" for line in wrap(struct.meaning, WIDTH - 2))
     aligned = "    align=True,\n" if padded else ""
     return f"{comment}{struct.python} = np.dtype(\n    [\n{rows}    ]{',' if aligned else ''}\n{aligned})\n"
+
+
+def _row(struct: Struct, layouts: Layouts) -> str:
+    """Write the tuple of a struct that Python fills in."""
+    lines = []
+    for field in struct.fields:
+        inner = layouts.struct(field.bare)
+        kind = inner.row[0] if inner is not None and inner.row else "int"
+        kind = "tuple[int, ...]" if field.length else kind
+        hides = "  # type: ignore[assignment]" if field.name in dir(tuple) else ""
+        lines.append(f"    {field.name}: {kind}{f' = {field.default}' if field.default else ''}{hides}")
+    members = "\n".join(lines)
+    return f"class {struct.row[0]}(NamedTuple):\n{_docstring(struct.meaning)}\n{members}\n"
+
+
+def _docstring(text: str) -> str:
+    """Write what a class is for; what does not fit a line follows its first sentence."""
+    if len(text) <= WIDTH - 10:
+        return f'    """{text}"""\n'
+    summary, _, rest = text.partition(". ")
+    more = "".join(f"    {line}\n" for line in wrap(rest, WIDTH - 4))
+    return f'    """{summary}.\n\n{more}    """\n'
+
+
+def _tables(structs: list[Struct]) -> str:
+    """Write which rows are in which table."""
+    names = "".join(f'    {struct.row[0]}: "{struct.row[1]}",\n' for struct in structs)
+    dtypes = "".join(f'    "{struct.row[1]}": {struct.python},\n' for struct in structs)
+    union = "".join(f"    {'| ' if index else ''}{struct.row[0]}\n" for index, struct in enumerate(structs))
+    return (
+        f"Row = (\n{union})\n\n"
+        f'TABLES: dict[type, str] = {{\n{names}}}\n"""The table of each kind of row."""\n\n'
+        f'DTYPES: dict[str, np.dtype[Any]] = {{\n{dtypes}}}\n"""The rows of each table."""\n'
+    )
 
 
 def _field(struct: Struct, index: int, layouts: Layouts) -> str:

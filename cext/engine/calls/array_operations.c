@@ -17,9 +17,9 @@ static bool lies_there(const pse_engine *s, const pse_part *part, uint64_t ahead
         return part->moves == 0;
     const pse_move *move = &s->plan->moves[part->first_move];
     for (uint32_t axis = 0; axis < move->ndim; axis++)
-        if (move->shape[axis] > 1 && move->from_strides[axis] != move->to_strides[axis])
+        if (move->shape[axis] > 1 && move->source_strides[axis] != move->target_strides[axis])
             return false;
-    return move->from + ahead == move->to;
+    return move->source + ahead == move->target;
 }
 
 /* Whether another tag stands for the same buffer: whoever has it may change it once we let go of ours. */

@@ -16,8 +16,8 @@ cdef tuple moved(const pse_move *moves, uint32_t count):
     """What of a buffer goes to another node: (offset, shape, strides) in bytes for each move."""
     cdef uint32_t i, axis
     return tuple([
-        (moves[i].start, tuple([moves[i].shape[axis] for axis in range(moves[i].ndim)]),
-         tuple([moves[i].from_strides[axis] for axis in range(moves[i].ndim)]))
+        (moves[i].source, tuple([moves[i].shape[axis] for axis in range(moves[i].ndim)]),
+         tuple([moves[i].source_strides[axis] for axis in range(moves[i].ndim)]))
         for i in range(count)
     ])
 

@@ -7,82 +7,6 @@ from libc.string cimport memcpy
 from cpython.buffer cimport PyBUF_FORMAT
 
 cdef extern from "engine.h" nogil:
-    ctypedef struct pse_instruction:
-        pass
-    ctypedef struct pse_term:
-        pass
-    ctypedef struct pse_expression:
-        pass
-    ctypedef struct pse_argument:
-        pass
-    ctypedef struct pse_part:
-        pass
-    ctypedef struct pse_move:
-        uint64_t start "from"
-        uint32_t ndim
-        int64_t *shape
-        int64_t *from_strides
-    ctypedef struct pse_push:
-        pass
-    ctypedef struct pse_call:
-        int32_t kind
-        uint32_t site
-        int32_t first_argument
-        int32_t arguments
-        const char *text
-    ctypedef struct pse_loop:
-        pass
-    ctypedef struct pse_counting:
-        pass
-    ctypedef struct pse_fiber:
-        pass
-    ctypedef struct pse_region_row:
-        pass
-    ctypedef struct pse_plan:
-        uint32_t rank, ranks, partition, slots, edges, loops_count, pushes_count
-        uint32_t instructions_count, loads_count
-        const pse_instruction *instructions
-        const pse_term *terms
-        const pse_expression *expressions
-        const pse_argument *arguments
-        const pse_part *parts
-        const pse_move *moves
-        const pse_push *pushes
-        const int32_t *releases
-        const pse_call *calls
-        const pse_loop *loops
-        const pse_fiber *fibers
-        const pse_region_row *regions
-        const uint32_t *owners
-        const pse_counting *countings
-        const uint32_t *participants
-        const uint32_t *edge_sites
-        const uint32_t *forward_first
-        const uint32_t *forwards
-        const uint32_t *credit_first
-        const uint32_t *credits
-        const uint32_t *edge_depths
-        const uint8_t *remote
-        const uint32_t *ensemble
-        uint32_t ensemble_count, place
-        uint64_t local_limit
-        uint8_t shared
-        uint8_t has_remote
-    union pse_message_value "__typeof__(((pse_message *)0)->value)":
-        uint64_t handle
-        void *pointer
-        double scalar[2]
-        int64_t integer
-    ctypedef struct pse_message:
-        uint64_t tph
-        uint32_t edge
-        uint32_t source
-        uint32_t index
-        uint8_t kind
-        uint8_t flags
-        uint16_t dtype
-        uint64_t sequence
-        pse_message_value value
     ctypedef struct pse_outgoing:
         uint32_t rank
         pse_message message
@@ -91,10 +15,6 @@ cdef extern from "engine.h" nogil:
         pse_layout layout
         const pse_move *moves
         uint32_t moves_count
-    int PSE_RUN_DONE, PSE_RUN_PYTHON, PSE_RUN_POLL, PSE_RUN_SIGNAL, PSE_RUN_MODULE_FAILED
-    int PSE_RUN_ARITHMETIC, PSE_RUN_TOO_LARGE, PSE_RUN_NO_SPACE, PSE_RUN_MEMORY, PSE_RUN_BROKEN, PSE_RUN_PAUSE
-    int PSE_RUN_MESSAGING, PSE_RUN_DEADLOCK
-    int PSE_RUN_SHAPE
     ctypedef struct pse_engine
     int pse_engine_create(pse_engine **out, const pse_plan *plan, pse_board *board, pse_arena *arena,
                              pse_recorder *recorder)
@@ -127,23 +47,8 @@ cdef extern from "engine.h" nogil:
     bint pse_engine_pending_is_parked(const pse_engine *sequencer)
     uint64_t pse_engine_pending_key(const pse_engine *sequencer)
     void pse_engine_abandon_module(pse_engine *sequencer)
-    ctypedef struct pse_messaging_side:
-        uint32_t partition, site, kind, extra, type
-        uint64_t bytes
-    ctypedef struct pse_messaging_fault:
-        int32_t kind, tag
-        uint32_t partitions
-        int64_t peer, index
-        uint64_t tph
-        pse_messaging_side here, there
-    ctypedef struct pse_messaging_wait:
-        pass
     const pse_messaging_fault *pse_engine_messaging_fault(const pse_engine *sequencer)
     bint pse_engine_messaging_is_empty(pse_engine *sequencer)
-    ctypedef struct pse_messaging_saved:
-        uint32_t scope, partition, is_message, sender "from", number, site, collective, extra, type
-        uint64_t bytes
-        const void *data
     size_t pse_engine_save_mailboxes(const pse_engine *sequencer, pse_messaging_saved *rows, size_t limit)
     bint pse_engine_restore_mailbox(pse_engine *sequencer, const pse_messaging_saved *row)
     void pse_engine_traffic(const pse_engine *sequencer, uint64_t *posted, uint64_t *delivered)

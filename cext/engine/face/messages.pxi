@@ -5,12 +5,9 @@ cdef class Messages(Calls):
     """Messages among partitions."""
 
     def messaging_fault(self):
-        """Say what went wrong among partitions: kind, numbers, and the two sides as tuples."""
-        cdef const pse_messaging_fault *fault = pse_engine_messaging_fault(self.sequencer)
-        return {
-            "kind": fault.kind, "tag": fault.tag, "partitions": fault.partitions, "peer": fault.peer,
-            "index": fault.index, "tph": fault.tph, "here": _side(&fault.here), "there": _side(&fault.there),
-        }
+        """Say what went wrong among partitions: the fields of pse_messaging_fault."""
+        cdef pse_messaging_fault fault = pse_engine_messaging_fault(self.sequencer)[0]
+        return fault
 
     def messaging_is_empty(self):
         """Whether every message among partitions was received, or will be; if not, messaging_fault names one."""
@@ -33,7 +30,7 @@ cdef class Messages(Calls):
         pse_engine_save_mailboxes(self.sequencer, rows, count)
         try:
             for i in range(count):
-                found.append((rows[i].scope, rows[i].partition, rows[i].is_message, rows[i].sender,
+                found.append((rows[i].scope, rows[i].partition, rows[i].is_message, rows[i].from_,
                               rows[i].number, rows[i].site, rows[i].collective, rows[i].extra, rows[i].type,
                               (<const char *>rows[i].data)[:rows[i].bytes] if rows[i].bytes else b""))
         finally:
@@ -44,7 +41,7 @@ cdef class Messages(Calls):
         """Put a row of `saved_mailboxes` into its mailbox."""
         cdef pse_messaging_saved kept
         cdef bytes data
-        (kept.scope, kept.partition, kept.is_message, kept.sender, kept.number, kept.site, kept.collective,
+        (kept.scope, kept.partition, kept.is_message, kept.from_, kept.number, kept.site, kept.collective,
          kept.extra, kept.type, data) = row
         kept.bytes, kept.data = len(data), <const char *>data
         if not pse_engine_restore_mailbox(self.sequencer, &kept):

@@ -241,7 +241,7 @@ uint64_t pse_engine_buffer_move(const pse_engine *s, const pse_part *part, char 
 {
     for (int32_t i = part->first_move; i < part->first_move + part->moves; i++) {
         const pse_move *move = &s->plan->moves[i];
-        pse_kernels_strided_copy(to + move->to, move->to_strides, from + move->from, move->from_strides,
+        pse_kernels_strided_copy(to + move->target, move->target_strides, from + move->source, move->source_strides,
                                  move->shape, (int)move->ndim, move->itemsize);
     }
     return part->bytes;

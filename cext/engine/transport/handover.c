@@ -17,11 +17,11 @@ static bool is_stretch(const pse_engine *s, const pse_part *part, uint64_t *offs
     if (part->bytes != pse_engine_layout_bytes(&part->layout) || part->moves > 1)
         return false;
     for (int axis = part->moves ? (int)move->ndim - 1 : -1; axis >= 0; axis--) {
-        if (move->from_strides[axis] != stride)
+        if (move->source_strides[axis] != stride)
             return false;
         stride *= move->shape[axis];
     }
-    *offset = part->moves ? move->from : 0;
+    *offset = part->moves ? move->source : 0;
     return true;
 }
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pse._abi.memory import MAX_DIMS
 from pse.runtime.distribution import _index_sets as index_sets
 from pse.runtime.distribution._index_sets import IndexSet, StridedRuns
 
-MAX_DIMS = 8
 _FEW = 64  # strided runs times strided runs that are compared in closed form
 
 

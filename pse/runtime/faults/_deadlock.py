@@ -12,17 +12,12 @@ from typing import Any
 import numpy as np
 
 from pse._abi.coven import CollectiveKind
+from pse._abi.messaging import WAIT_DTYPE, WaitKind
 from pse.errors import RunError
 from pse.language.check import CallSite
 from pse.text import ranges_text
 
-WAIT = np.dtype(
-    [("tph", "u8"), ("index", "i8"), ("kind", "u4"), ("scope", "u4"), ("partition", "u4"),
-     ("partitions", "u4"), ("site", "u4"), ("peer", "u4"), ("tag", "i4"), ("collective", "u4"),
-     ("sequence", "u4"), ("rank", "u4")]
-)  # fmt: skip
-"""Rows of ``pse_messaging_wait``."""
-RECEIVE, SEND, COLLECTIVE, REACHED = 1, 2, 3, 4
+_MESSAGES = (WaitKind.WAITS_RECEIVE, WaitKind.WAITS_SEND)
 _MOST = 12  # lines of a list; the rest is counted
 
 Row = Any
@@ -34,19 +29,21 @@ def deadlock_error(table: bytes, sites: Mapping[int, CallSite]) -> RunError:
     Parameters
     ----------
     table : bytes
-        Rows of `WAIT` of all ranks.
+        Rows of `WAIT_DTYPE` of all ranks.
     sites : mapping
         The program's call sites.
     """
-    return _Report(np.frombuffer(table, WAIT), sites).error()
+    return _Report(np.frombuffer(table, WAIT_DTYPE), sites).error()
 
 
 class _Report:
     def __init__(self, rows: np.ndarray[Any, Any], sites: Mapping[int, CallSite]) -> None:
         self.sites = sites
         self.rows = sorted(rows, key=lambda row: (row["tph"], row["scope"], row["partition"], row["kind"]))
-        self.waits = [row for row in self.rows if row["kind"] in (RECEIVE, SEND)]
-        self.collectives = [row for row in self.rows if row["kind"] == COLLECTIVE]
+        self.waits = [
+            row for row in self.rows if row["kind"] in (WaitKind.WAITS_RECEIVE, WaitKind.WAITS_SEND)
+        ]
+        self.collectives = [row for row in self.rows if row["kind"] == WaitKind.WAITS_COLLECTIVE]
 
     def error(self) -> RunError:
         cycle = self._cycle()
@@ -76,9 +73,9 @@ class _Report:
         """The first collective that somebody waits in, and who has not come to it."""
         row = min(self.collectives, key=lambda row: (row["tph"], row["scope"], row["sequence"]))
         same = [r for r in self.rows if (r["tph"], r["scope"]) == (row["tph"], row["scope"])]
-        reached = {int(r["partition"]): int(r["sequence"]) for r in same if r["kind"] == REACHED}
+        reached = {int(r["partition"]): int(r["sequence"]) for r in same if r["kind"] == WaitKind.REACHED}
         for r in same:
-            if r["kind"] == REACHED:
+            if r["kind"] == WaitKind.REACHED:
                 partition = int(r["partition"])
                 reached[partition] = max(reached[partition], int(r["sequence"]))
         there = [p for p, number in sorted(reached.items()) if number >= row["sequence"]]
@@ -106,15 +103,15 @@ class _Report:
 
     def _awaited(self) -> str:
         kinds = {int(row["kind"]) for row in self.waits}
-        if kinds == {SEND}:
+        if kinds == {WaitKind.WAITS_SEND}:
             return "partitions have sent messages that nobody will ever receive"
-        missing = "send or receive" if SEND in kinds else "send"
+        missing = "send or receive" if WaitKind.WAITS_SEND in kinds else "send"
         return f"partitions wait for messages that nobody will ever {missing}"
 
     def _line(self, row: Row, *, gone: bool = False) -> str:
         """Say what a partition waits for; `gone`: of one that has nothing left to do."""
         peer, tagged = f"partition {row['peer']}", f"message with tag {row['tag']}"
-        if row["kind"] == SEND:
+        if row["kind"] == WaitKind.WAITS_SEND:
             what = f"{peer}{', which will never' if gone else ' to'} receive its {tagged}"
         else:
             what = f"a {tagged} from {peer}{', which will never send it' if gone else ''}"

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 
+from pse._abi.plan import ArgumentKind, RunResult
 from pse.errors import RunError
 from pse.language.check import CallSite
 from pse.memory import Arena
 from pse.modules.build import EXCEPTION_CODE
-from pse.runtime import _sequencer as codes
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.faults._deadlock import deadlock_error
 from pse.runtime.faults._partition_errors import partition_error
 from pse.runtime.plan._projection import Projection
-from pse.runtime.plan._tables import ArgumentKind
 from pse.text import count_text, list_text, size_text
 
 
 def run_error(result: int, sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
     """Say what a sequencer that is not done ended with; `result` is what its `run` gave."""
     match result:
-        case codes.RUN_MODULE_FAILED:
+        case RunResult.MODULE_FAILED:
             return module_returned(sequencer, projection)
-        case codes.RUN_TOO_LARGE:
+        case RunResult.TOO_LARGE:
             return too_large(sequencer, projection, arena)
-        case codes.RUN_NO_SPACE:
+        case RunResult.NO_SPACE:
             return arena_full(sequencer, projection, arena)
-        case codes.RUN_ARITHMETIC:
+        case RunResult.ARITHMETIC:
             return arithmetic(sequencer, projection)
-        case codes.RUN_SHAPE:
+        case RunResult.SHAPE:
             return misfit(sequencer, projection)
-        case codes.RUN_MEMORY:
+        case RunResult.MEMORY:
             return no_memory(sequencer, projection)
-        case codes.RUN_MESSAGING:
+        case RunResult.MESSAGING:
             return partition_error(sequencer, projection)
-        case codes.RUN_DEADLOCK:
+        case RunResult.DEADLOCK:
             return deadlock_error(sequencer.waits(), projection.sites)
     return broken_plan(sequencer, projection)
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pse._abi.coven import ROOTED, CollectiveKind, Reduction
 from pse._abi.elements import ELEMENT_CODES
+from pse._abi.messaging import FaultKind
 from pse.errors import RunError
 from pse.language.check import CallSite
 from pse.runtime._sequencer import Sequencer
@@ -16,8 +17,6 @@ from pse.runtime.plan._tables import itemsize
 _ELEMENTS = {code: element for element, code in ELEMENT_CODES.items()}
 _COLLECTIVES = {kind.value: kind.name.lower() for kind in CollectiveKind}
 _OPERATIONS = {op.value: op.name.lower() for op in Reduction}
-NO_MEMORY = 8
-"""Kind of the fault that a message finds no memory."""
 
 
 class _Side(NamedTuple):
@@ -37,7 +36,7 @@ class _Fault:
     def __init__(self, fault: Mapping[str, Any], sites: Mapping[int, CallSite]) -> None:
         self.tag, self.peer, self.partitions = fault["tag"], fault["peer"], fault["partitions"]
         self.index = fault["index"]
-        self.here, self.there = _Side(*fault["here"]), _Side(*fault["there"])
+        self.here, self.there = _Side(**fault["here"]), _Side(**fault["there"])
         self.sites = sites
 
     def span(self, side: _Side) -> str:
@@ -150,5 +149,12 @@ def _memory(f: _Fault) -> RunError:
 
 
 _KINDS: Mapping[int, Callable[[_Fault], RunError]] = {
-    1: _no_partition, 2: _tag, 3: _type, 4: _size, 5: _mismatch, 6: _confused, 7: _left, NO_MEMORY: _memory,
-}  # fmt: skip
+    FaultKind.NO_PARTITION: _no_partition,
+    FaultKind.TAG: _tag,
+    FaultKind.TYPE: _type,
+    FaultKind.SIZE: _size,
+    FaultKind.MISMATCH: _mismatch,
+    FaultKind.CONFUSED: _confused,
+    FaultKind.LEFT: _left,
+    FaultKind.MEMORY: _memory,
+}

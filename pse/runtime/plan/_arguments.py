@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from pse._abi.plan import ArgumentKind
 from pse.language.check import Argument as Given, CallSite, Output
 from pse.language.types import Direction, Element, Expression, Parameter, Text, Type, evaluate
 from pse.runtime.distribution._strided_copies import Move, between, extents
@@ -12,7 +13,7 @@ from pse.runtime.plan._communicators import Communicator, members
 from pse.runtime.plan._lowered import Argument, SharedBlock
 from pse.runtime.plan._position import Position
 from pse.runtime.plan._shapes import Shapes, element_of
-from pse.runtime.plan._tables import ArgumentKind, itemsize
+from pse.runtime.plan._tables import itemsize
 
 
 def bindings(site: CallSite) -> list[tuple[Parameter, Given | Output | None]]:

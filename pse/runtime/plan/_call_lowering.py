@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from pse._abi.plan import CallKind
 from pse.errors import ProgramError
 from pse.language.check import CallSite, ModuleReference
 from pse.language.types import Type
@@ -18,7 +19,6 @@ from pse.runtime.plan._lowering_context import LoweringContext
 from pse.runtime.plan._position import Position
 from pse.runtime.plan._redistribution_lowering import lower_gather, lower_redistribution, lower_scatter
 from pse.runtime.plan._reduction_lowering import contributions, expect_reduced, lower_reduction
-from pse.runtime.plan._tables import CallKind
 
 
 class CallLowering:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pse._abi.plan import CallKind
 from pse.errors import ProgramError
 from pse.language.check import CallSite, Parallel
 from pse.language.types import Element
-from pse.runtime.plan._tables import CallKind
 
 if TYPE_CHECKING:
     from mpi4py import MPI  # Importing it starts MPI: not in the launcher.

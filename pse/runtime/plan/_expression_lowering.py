@@ -7,20 +7,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pse._abi.plan import TermKind, TermRow
 from pse.language.types import Apply, Binary, Expression, Name, Number, Unary
-from pse.runtime.plan._rows import TermRow
 
-_INTEGER, _REAL, _SLOT, _EXTENT = range(4)
-_UNARY = {"-": 4, "not": 5}
+_UNARY = {"-": TermKind.NEGATE, "not": TermKind.NOT}
 _BINARY = {
-    "+": 6, "-": 7, "*": 8, "/": 9, "%": 10, "**": 11, "<": 12, "<=": 13, ">": 14, ">=": 15, "==": 16,
-    "!=": 17,
-    "and": 18, "or": 19,
+    "+": TermKind.ADD, "-": TermKind.SUBTRACT, "*": TermKind.MULTIPLY, "/": TermKind.DIVIDE,
+    "%": TermKind.MODULO, "**": TermKind.POWER, "<": TermKind.LESS, "<=": TermKind.LESS_EQUAL,
+    ">": TermKind.GREATER, ">=": TermKind.GREATER_EQUAL, "==": TermKind.EQUAL, "!=": TermKind.NOT_EQUAL,
+    "and": TermKind.AND, "or": TermKind.OR,
 }  # fmt: skip
 _FUNCTIONS = {
-    "min": 20, "max": 21, "abs": 22, "sqrt": 23, "floor": 24, "ceil": 25, "log2": 26, "i64": 27, "f64": 28,
+    "min": TermKind.MINIMUM, "max": TermKind.MAXIMUM, "abs": TermKind.ABSOLUTE, "sqrt": TermKind.SQUARE_ROOT,
+    "floor": TermKind.FLOOR, "ceil": TermKind.CEILING, "log2": TermKind.LOG2, "i64": TermKind.TO_INTEGER,
+    "f64": TermKind.TO_REAL,
 }  # fmt: skip
-_SKIPS = {"and": 29, "or": 30}
+_SKIPS = {"and": TermKind.SKIP_UNLESS, "or": TermKind.SKIP_WHEN}
 
 
 class Constant(NamedTuple):
@@ -74,15 +76,15 @@ def _name(found: Operand) -> TermRow:
         case Constant(value):
             return _number(value)
         case Slot(slot):
-            return TermRow(_SLOT, slot)
+            return TermRow(TermKind.SLOT, slot)
         case Extent(slot, axis):
-            return TermRow(_EXTENT, slot, axis)
+            return TermRow(TermKind.EXTENT, slot, axis)
 
 
 def _number(value: int | float) -> TermRow:
     if isinstance(value, float):
-        return TermRow(_REAL, bits=int(np.float64(value).view(np.int64)))
-    return TermRow(_INTEGER, bits=int(value))
+        return TermRow(TermKind.REAL, value=int(np.float64(value).view(np.int64)))
+    return TermRow(TermKind.INTEGER, value=int(value))
 
 
 def _binary(tree: Binary, operand: Callable[[str], Operand]) -> list[TermRow]:

@@ -7,6 +7,7 @@ on two tags stand for one buffer, and who changes one of them goes on with a cop
 
 from __future__ import annotations
 
+from pse._abi.plan import CallKind
 from pse.errors import ProgramError
 from pse.language.check import CallSite
 from pse.language.types import Type, evaluate, names_in
@@ -17,7 +18,7 @@ from pse.runtime.plan._lowering_context import LoweringContext
 from pse.runtime.plan._position import Position
 from pse.runtime.plan._redistribution_lowering import copies_between, part_of, rank_with, source_of
 from pse.runtime.plan._shapes import element_of
-from pse.runtime.plan._tables import CallKind, itemsize
+from pse.runtime.plan._tables import itemsize
 
 
 def lower_exchange(context: LoweringContext, site: CallSite, position: Position) -> list[Lowered]:

@@ -1,4 +1,4 @@
-"""How ranks know how many iterations in flight are complete everywhere (``pse_counting`` in plan.h).
+"""How ranks know how many iterations in flight are complete everywhere (``pse_counting`` in plan.def).
 
 On a node they see each other's counts on the board. Of other nodes they need the least only: a node tells it
 whenever it grows, to all others as long as there are few; else up a tree, whose top sends what is complete
@@ -15,7 +15,7 @@ from pse.runtime.distribution import _trees as trees
 
 @dataclass(frozen=True)
 class IterationCompletion:
-    """What one rank needs for it: ranks whose counts it watches, ..., as in plan.h."""
+    """What one rank needs for it: ranks whose counts it watches, ..., as in plan.def."""
 
     watched: Sequence[int] = ()
     counted: Sequence[int] = ()

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pse._abi.plan import ArgumentKind, CallKind
 from pse.language.check import CallSite
 from pse.language.types import Element, Expression
 from pse.runtime.distribution._strided_copies import Move
 from pse.runtime.plan._edges import Edge
 from pse.runtime.plan._position import Position
-from pse.runtime.plan._tables import ArgumentKind, CallKind
 
 
 class Part(NamedTuple):

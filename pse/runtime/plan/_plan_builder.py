@@ -5,6 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pse._abi.elements import ELEMENT_CODES
+from pse._abi.memory import LayoutRow
+from pse._abi.plan import (
+    ArgumentKind,
+    ArgumentRow,
+    CallKind,
+    CallRow,
+    ExpressionRow,
+    InstructionRow,
+    MoveRow,
+    Operation,
+    PartRow,
+    PushRow,
+    RegionRow,
+    TermRow,
+)
 from pse.language.diagnostics import Span
 from pse.language.types import Expression, Number, evaluate, names_in
 from pse.runtime.distribution._strided_copies import Move, strides
@@ -12,27 +27,8 @@ from pse.runtime.plan._communicators import waits_for_turn
 from pse.runtime.plan._expression_lowering import expression_terms
 from pse.runtime.plan._lowered import Argument, Assignment, Call, Drop, Exchange, Expect, Lowered, Part, Push
 from pse.runtime.plan._position import Position
-from pse.runtime.plan._rows import (
-    ArgumentRow,
-    CallRow,
-    ExpressionRow,
-    InstructionRow,
-    LayoutRow,
-    MoveRow,
-    PartRow,
-    PushRow,
-    RegionRow,
-    TermRow,
-)
 from pse.runtime.plan._slots import Slots
-from pse.runtime.plan._tables import (
-    ArgumentKind,
-    CallKind,
-    Operation,
-    Tables,
-    itemsize,
-    padded,
-)
+from pse.runtime.plan._tables import Tables, itemsize, padded
 
 _ASSEMBLING = (CallKind.ASSEMBLE, CallKind.FILL)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from pse._abi.plan import NO_LOAD, ArgumentRow, CountingRow, FiberRow, InstructionRow, LoopRow, Operation
 from pse.errors import ProgramError
 from pse.language.check import Assign, CallSite, For, If, ModuleReference, Parallel, Swap, While
 from pse.language.diagnostics import Span
@@ -36,8 +37,6 @@ from pse.runtime.plan._job import Job
 from pse.runtime.plan._lowered import Assignment, Drop, Exchange
 from pse.runtime.plan._plan_builder import PlanBuilder
 from pse.runtime.plan._position import Position
-from pse.runtime.plan._rows import ArgumentRow, CountingRow, FiberRow, InstructionRow, LoopRow
-from pse.runtime.plan._tables import NO_LOAD, Operation
 
 
 @dataclass(frozen=True)
@@ -123,8 +122,8 @@ class _Projector:
             "ranks": len(self.job.nodes),
             "partition": 0xFFFFFFFF if self.processor is None else self.processor,
             "slots": len(self.slots.numbers),
-            "loops": len(self.loops),
-            "loads": sum(map(len, self.job.placements.values())) if self.job.balance else 0,
+            "loops_count": len(self.loops),
+            "loads_count": sum(map(len, self.job.placements.values())) if self.job.balance else 0,
             "local_limit": self.job.local_limit,
             "shared": self.job.shared_memory,
             "has_remote": any(remote),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pse._abi.plan import CallKind
 from pse.language.check import CallSite
 from pse.language.types import Type
 from pse.runtime.distribution._strided_copies import Move, Piece, between, extents, unpacking
@@ -17,7 +18,7 @@ from pse.runtime.plan._lowered import Call, EngineOperation, Expect, Lowered, Pa
 from pse.runtime.plan._lowering_context import LoweringContext
 from pse.runtime.plan._position import Position
 from pse.runtime.plan._shapes import element_of
-from pse.runtime.plan._tables import CallKind, itemsize
+from pse.runtime.plan._tables import itemsize
 
 
 def lower_scatter(context: LoweringContext, site: CallSite, position: Position) -> list[Lowered]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pse._abi.coven import Reduction
+from pse._abi.plan import CallKind
 from pse.language.check import CallSite, Output
 from pse.runtime.distribution import _trees as trees
 from pse.runtime.plan._edges import Edge, Role
 from pse.runtime.plan._lowered import Call, EngineOperation, Expect, Lowered, Push
 from pse.runtime.plan._lowering_context import LoweringContext
 from pse.runtime.plan._position import Position
-from pse.runtime.plan._tables import CallKind
 
 
 def contributions(context: LoweringContext, site: CallSite, position: Position) -> list[Push]:

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from pse._abi.messaging import FaultKind
+from pse._abi.plan import ArgumentKind
 from pse.errors import RunError
 from pse.language.check import Argument, CallSite, Output
 from pse.language.types import Direction, Element, Parameter, Text, evaluate
@@ -23,7 +25,6 @@ from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.plan._arguments import bindings
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import Projection
-from pse.runtime.plan._tables import ArgumentKind
 from pse.runtime.rank import _objects as objects
 
 
@@ -98,9 +99,11 @@ class PythonCalls:
             held, copied = unfinished.held, self._finish(unfinished)
         except ModuleError as error:
             from pse.runtime.faults._failures import pending_place
-            from pse.runtime.faults._partition_errors import NO_MEMORY, partition_error
+            from pse.runtime.faults._partition_errors import partition_error
 
-            if self.sequencer.messaging_fault()["kind"] == NO_MEMORY:  # What it raised follows from that.
+            if (
+                self.sequencer.messaging_fault()["kind"] == FaultKind.MEMORY
+            ):  # What it raised follows from that.
                 raise partition_error(self.sequencer, self.projection) from error
             error.message = f"{site.span}: {error.message} {pending_place(self.sequencer, self.projection)}"
             raise

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from mpi4py import MPI
 
+from pse._abi.plan import RunResult
 from pse._abi.waiting import RankState
 from pse.memory import Arena, ArenaStatistics
 from pse.modules import load_module
-from pse.runtime import _sequencer as codes
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.distribution._load_balancer import Moves
@@ -190,15 +190,15 @@ class _RankLoop:
     def run(self) -> None:
         while True:
             result = self.sequencer.run(round(1e9 * self.backoff.seconds) if self.projection.remote else 0)
-            if result == codes.RUN_DONE:
+            if result == RunResult.DONE:
                 return
-            if result == codes.RUN_PYTHON:
+            if result == RunResult.PYTHON:
                 self.calls.call()
-            elif result == codes.RUN_POLL:
+            elif result == RunResult.POLL:
                 self._look()
-            elif result == codes.RUN_PAUSE:
+            elif result == RunResult.PAUSE:
                 self._pause()
-            elif result != codes.RUN_SIGNAL:
+            elif result != RunResult.SIGNAL:
                 from pse.runtime.faults._failures import run_error
 
                 raise run_error(result, self.sequencer, self.projection, self.arena)

@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from pse.runtime._sequencer import Buffer, Sequencer, table_sizes
+from pse._abi.channel import MESSAGE_DTYPE
+from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.distribution._strided_copies import strides
 
 HEAD_TAG, ARRAY_TAG = 1, 2
 _LAYOUT = struct.Struct("<BBxxI8q")
-_MESSAGE_BYTES = table_sizes()["message"]
+_MESSAGE_BYTES = MESSAGE_DTYPE.itemsize
 _TYPES: Mapping[int, MPI.Datatype] = {
     0: MPI.BYTE, 1: MPI.INT32_T, 2: MPI.INT64_T, 3: MPI.FLOAT, 4: MPI.DOUBLE, 5: MPI.C_FLOAT_COMPLEX,
     6: MPI.C_DOUBLE_COMPLEX, 7: MPI.UINT8_T, 8: MPI.UINT16_T, 9: MPI.C_BOOL, 10: MPI.BYTE,
