@@ -147,7 +147,7 @@ def test_a_missing_file_is_named(checkpoint):
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "something else"}', "[" * 100_000, "\0"])
 def test_a_foreign_manifest_is_refused(tmp_path, text):
     (tmp_path / MANIFEST).write_text(text)
-    with pytest.raises(CheckpointRefused, match=r"checkpoint\.json is no manifest of pse"):
+    with pytest.raises(CheckpointRefused, match=r"checkpoint\.json is not a checkpoint manifest of pse"):
         read_manifest(str(tmp_path))
 
 
@@ -261,6 +261,6 @@ def test_a_manifest_that_names_files_elsewhere_is_refused(tmp_path):
     manifest = read_manifest(str(tmp_path))
     note = replace(manifest.files[0], name="../../etc/passwd")
     Directory(str(tmp_path)).commit(replace(manifest, files=(note,)))
-    with pytest.raises(CheckpointRefused, match="is no manifest of this version's form"):
+    with pytest.raises(CheckpointRefused, match="does not have the form of a manifest of this version"):
         read_manifest(str(tmp_path))
     assert json.loads((tmp_path / MANIFEST).read_text())["files"][0]["name"] == "../../etc/passwd"

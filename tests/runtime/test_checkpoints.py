@@ -246,7 +246,7 @@ def test_the_same_run_begins_anew_in_its_directory_and_says_so(left):
 
 def test_a_directory_with_something_else_in_it_is_left_alone(left):
     (left / "kept" / MANIFEST).write_text("mine")
-    assert "kept/checkpoint.json is no manifest of pse, or damaged" in refused(RUN)
+    assert "kept/checkpoint.json is not a checkpoint manifest of pse, or it is damaged" in refused(RUN)
     assert (left / "kept" / MANIFEST).read_text() == "mine"
 
 

@@ -25,7 +25,7 @@ VERSION = 1
 LOST = "this checkpoint can't be used: put the file back, or start the program anew"
 DATA = re.compile(r"\d{6,}-rank-\d+\.npz")
 """Names of ranks' files."""
-_LETTER = re.compile(r"%letter\d+\.\w+\.(\w+)@\d+")
+_PENDING = re.compile(r"%letter\d+\.\w+\.(\w+)@\d+")
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -123,20 +123,20 @@ def member_name(name: str, partition: int | None) -> str:
     return name if partition is None else f"{name}@{partition}"
 
 
-def letter_name(number: int, place: str) -> str:
+def pending_name(number: int, place: str) -> str:
     """Name a message that a partition has not received yet; `place`: a thread, and a set of partitions."""
     return f"%letter{number}.{place}"
 
 
-def set_of_letter(member: str) -> str | None:
-    """Give the set of partitions to whose messages a value of a checkpoint belongs; None if it is no letter.
+def set_of_pending(member: str) -> str | None:
+    """Give the set of partitions whose message a value of a checkpoint is; None if it is not a message.
 
     Examples
     --------
-    >>> set_of_letter("%letter0.thread_B.P@3"), set_of_letter("%mail.thread_B.P@3"), set_of_letter("u@3")
+    >>> set_of_pending("%letter0.thread_B.P@3"), set_of_pending("%mail.thread_B.P@3"), set_of_pending("u@3")
     ('P', None, None)
     """
-    found = _LETTER.fullmatch(member)
+    found = _PENDING.fullmatch(member)
     return found[1] if found else None
 
 
@@ -178,10 +178,10 @@ def from_text(data: bytes, path: str) -> Manifest:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
-        raise CheckpointRefused(f"{path} is no manifest of pse, or damaged", help=LOST)
+        raise CheckpointRefused(f"{path} is not a checkpoint manifest of pse, or it is damaged", help=LOST)
     body.pop("checksum", None)
     if _summed(body).encode() != data:
-        raise CheckpointRefused(f"{path} was altered: its checksum doesn't fit", help=LOST)
+        raise CheckpointRefused(f"{path} was altered: its checksum does not match its content", help=LOST)
     if body["version"] != VERSION:
         raise CheckpointRefused(
             f"{path} has version {body['version']} of the format; this pse reads version {VERSION}",
@@ -190,7 +190,9 @@ def from_text(data: bytes, path: str) -> Manifest:
     try:
         return _manifest(body)
     except (KeyError, TypeError, ValueError):
-        raise CheckpointRefused(f"{path} is no manifest of this version's form", help=LOST) from None
+        raise CheckpointRefused(
+            f"{path} does not have the form of a manifest of this version", help=LOST
+        ) from None
 
 
 def _manifest(body: dict[str, Any]) -> Manifest:

@@ -1,6 +1,6 @@
 """Trees along which scalars go up into reductions, and values and counts from node to node.
 
-Places are numbered as in a heap of which each has up to eight below it: its shape hangs on nothing but how
+Places are numbered as in a heap of which each has up to eight below it: its shape depends on nothing but how
 many places there are, so what is combined along it has the same bits wherever partitions live. Up to eight
 places below the top, it is what one would do without a tree.
 """
@@ -31,7 +31,7 @@ def below(place: int, places: int, arity: int = ARITY) -> range:
 
 
 def above(place: int) -> tuple[int, int]:
-    """Give the place above one, and the how-manieth it is there, from 1.
+    """Give the place above one, and its number among those below that, from 1.
 
     Examples
     --------

@@ -32,7 +32,7 @@ from pse.runtime.checkpoint._manifest import FileNote, Manifest
 from pse.runtime.checkpoint._reader import Reader
 from pse.runtime.checkpoint._schedule import Every, Schedule
 from pse.runtime.checkpoint._values import Restoring, capture
-from pse.runtime.pause import _pending_messages as letters
+from pse.runtime.pause import _pending_messages as pending_messages
 from pse.runtime.pause._pause_collectives import MpiPeers
 from pse.runtime.plan._edges import inflight_loops, is_entry, leads_to_entry
 from pse.runtime.plan._job import Job
@@ -100,7 +100,7 @@ class Checkpoints:
             raise AssertionError(f"there is no pause {kept.point}")
         reader = Reader(self.directory.path, kept)
         Restoring(self.job, self.resumed.before, reader).fill(self.rank, projection, sequencer, kept.point)
-        letters.restore(self.job, self.resumed.before, self.rank, sequencer, reader)
+        pending_messages.restore(self.job, self.resumed.before, self.rank, sequencer, reader)
         reader.close()
         if kept.point in inflight_loops(self.job.liveness.walk):
             sequencer.skip(inflight_loops(self.job.liveness.walk)[kept.point], kept.iterations)
@@ -181,23 +181,25 @@ class Checkpoints:
             files=tuple(_note(note["file"]) for note in notes),
         )
 
-    def _boxes(self, projection: Projection, sequencer: Sequencer, peers: MpiPeers) -> list[letters.Kept]:
+    def _boxes(
+        self, projection: Projection, sequencer: Sequencer, peers: MpiPeers
+    ) -> list[pending_messages.Kept]:
         """Take down messages that no partition has received yet, before any rank goes on and sends more."""
-        letters.settle(peers, sequencer)
+        pending_messages.settle(peers, sequencer)
         if not sequencer.messaging_is_empty():
             from pse.runtime.faults._partition_errors import partition_error
 
             raise partition_error(sequencer, projection)
-        boxes = letters.kept(sequencer)
+        boxes = pending_messages.kept(sequencer)
         peers.meet()
         return boxes
 
     def _written(
-        self, projection: Projection, sequencer: Sequencer, boxes: list[letters.Kept]
+        self, projection: Projection, sequencer: Sequencer, boxes: list[pending_messages.Kept]
     ) -> dict[str, Any]:
         """Write this rank's file; gives what is to be said of it."""
         values = capture(self.job, self.rank, projection, sequencer, sequencer.point)
-        posted = letters.saved(self.job, self.rank, boxes)
+        posted = pending_messages.saved(self.job, self.rank, boxes)
         try:
             return {"file": asdict(self.directory.write(self._serial, self.rank, chain(values, posted)))}
         except OSError as error:

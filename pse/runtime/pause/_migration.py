@@ -1,6 +1,6 @@
 """Rebalance: partitions move to other processors while the program runs.
 
-At every so-manieth pause all ranks bring together what each partition's calls cost (`balance` says what
+At every n-th pause all ranks bring together what each partition's calls cost (`balance` says what
 should move), and if it is worth it each rank writes its plan anew, for the new placements. A new sequencer
 takes over from the old one at the same point of the program: slots that stay pass to it as they are, those of
 partitions that move go to their new ranks, by handle on a node and through MPI between nodes. So do messages
@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.distribution import _load_balancer as balance
-from pse.runtime.pause import _pending_messages as letters
+from pse.runtime.pause import _pending_messages as pending_messages
 from pse.runtime.plan._communicators import bound
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import Projection
@@ -130,7 +130,7 @@ class Rebalancing:
 
     def _move(self, now: Incarnation, job: Job, serve: Callable[[Sequencer], None]) -> Incarnation:
         now.sequencer.take_all()
-        letters.settle(self.peers, now.sequencer)
+        pending_messages.settle(self.peers, now.sequencer)
         if not now.sequencer.messaging_is_empty():
             from pse.runtime.faults._partition_errors import partition_error
 
@@ -168,13 +168,13 @@ class _Parcel:
     """Values on their way to another rank: their names and numbers, and the bytes of arrays."""
 
     values: list[tuple[str, int, Any]] = field(default_factory=list)
-    letters: list[tuple[list[int], int]] = field(
+    messages: list[tuple[list[int], int]] = field(
         default_factory=list
     )  # fields of a `Kept`, bytes of its data
     arrays: list[Bytes] = field(default_factory=list)
 
     def head(self) -> bytes:
-        return json.dumps([self.values, self.letters]).encode()
+        return json.dumps([self.values, self.messages]).encode()
 
 
 class _Move:
@@ -184,7 +184,7 @@ class _Move:
         self.rank, self.now, self.then = rank, now, then
         seat = now.job.liveness.placement.seat(rank)
         self.key, self.processor = seat.key, seat.processor
-        self.came: list[tuple[list[int], Bytes]] = []  # letters of other ranks
+        self.came: list[tuple[list[int], Bytes]] = []  # messages that other ranks sent
 
     def outgoing(self) -> dict[int, _Parcel]:
         """Put together what leaves this rank, by receiver."""
@@ -200,18 +200,18 @@ class _Move:
                 parcel.values.append((tag, partition, self._packed(value, target, parcel)))
         for target in self._partners(self.now.job, self.then.job):
             parcels.setdefault(target, _Parcel())
-        for row in letters.kept(self.now.sequencer):
+        for row in pending_messages.kept(self.now.sequencer):
             self._forward(row, parcels)
         return parcels
 
-    def _forward(self, row: letters.Kept, parcels: Mapping[int, _Parcel]) -> None:
+    def _forward(self, row: pending_messages.Kept, parcels: Mapping[int, _Parcel]) -> None:
         """Pass on what a partition's box holds: into the new one here, or with the partition."""
         owner = self.then.job.owners(self.then.job.sets[row.scope - 1])[row.partition] if row.scope else None
         if owner in (None, self.processor):
             self.then.sequencer.restore_mailbox(row)
             return
         parcel = parcels[self.then.job.liveness.placement.rank_of(self.key, owner)]
-        parcel.letters.append(([*row[:-1]], len(row.data)))
+        parcel.messages.append(([*row[:-1]], len(row.data)))
         parcel.arrays.append(np.frombuffer(row.data, np.uint8))
 
     def sources(self) -> list[int]:
@@ -238,9 +238,9 @@ class _Move:
         return room + [data for _, data in self.came]
 
     def deliver(self) -> None:
-        """Put the letters of the parcel that has come into their boxes."""
+        """Put the messages of the parcel that has arrived into their mailboxes."""
         for row, data in self.came:
-            letters.put(self.then.sequencer, row, data.tobytes())
+            pending_messages.put(self.then.sequencer, row, data.tobytes())
         self.came = []
 
     def _owner(self, job: Job, tag: str, partition: int | None) -> int | None:

@@ -1,9 +1,10 @@
 """Messages among partitions that wait at a pause: posted before it, received after it.
 
-When every message has come (`settle`), boxes hold all that is left: letters that nobody has received, and how
-many collectives each partition has come to. A checkpoint keeps that by partition, so any number of processors
-can go on with it; a rebalance takes it along. Whoever is late for a collective has a letter of one who was
-there: where nobody has any, counts are the same everywhere, and another number of partitions may begin anew.
+When every message has arrived (`settle`), mailboxes hold all that is left: messages that nobody has
+received, and how many collectives each partition has come to. A checkpoint keeps that by partition, so any
+number of processors can go on with it; a migration takes it along. Whoever is late for a collective has a
+message of one who was there: where nobody has any, counts are the same everywhere, and another number of
+partitions may begin anew.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from pse._abi.elements import TYPE_CODES
 from pse.runtime._sequencer import Sequencer
-from pse.runtime.checkpoint._manifest import Saved, letter_name, member_name
+from pse.runtime.checkpoint._manifest import Saved, member_name, pending_name
 from pse.runtime.checkpoint._reader import Reader
 from pse.runtime.plan._job import Job
 from pse.runtime.transport._termination import await_termination
@@ -29,7 +30,7 @@ _BYTES = np.dtype(np.uint8)
 class Kept(NamedTuple):
     """What a mailbox holds (``pse_messaging_saved``): a message, or the number of collectives so far.
 
-    `scope` is the number of a set of partitions, `type` the code of the letter's elements.
+    `scope` is the number of a set of partitions, `type` the code of the message's elements.
     """
 
     scope: int
@@ -60,7 +61,7 @@ def settle(peers: Summing, sequencer: Sequencer) -> None:
 
 
 def kept(sequencer: Sequencer) -> list[Kept]:
-    """Give what this rank's boxes hold, letters of one sender in their order."""
+    """Give what this rank's boxes hold, messages of one sender in their order."""
     return [Kept(*row) for row in sequencer.saved_mailboxes()]
 
 
@@ -70,7 +71,7 @@ def put(sequencer: Sequencer, head: Sequence[int], data: bytes) -> None:
 
 
 def saved(job: Job, rank: int, rows: Iterable[Kept]) -> Iterator[Saved]:
-    """Give what a checkpoint keeps of this rank's boxes: for each a table, and its letters as arrays."""
+    """Give what a checkpoint keeps of this rank's boxes: for each a table, and its messages as arrays."""
     label = job.liveness.placement.seat(rank).key.label
     in_boxes = sorted(rows, key=_BOX)  # Letters keep their order.
     for (scope, partition), box in groupby(in_boxes, key=_BOX):
@@ -79,7 +80,7 @@ def saved(job: Job, rank: int, rows: Iterable[Kept]) -> Iterator[Saved]:
             heads.append(row[2:-1])
             if row.is_letter:
                 data = np.frombuffer(row.data, _TYPES.get(row.type, _BYTES))
-                yield Saved(letter_name(number, name), partition, data)
+                yield Saved(pending_name(number, name), partition, data)
         yield Saved(f"%mail.{name}", partition, np.array(heads, np.int64))
 
 
@@ -91,8 +92,8 @@ def restore(job: Job, before: Job, rank: int, sequencer: Sequencer, reader: Read
         member = member_name(f"%mail.{name}", partition)
         heads: Iterable[list[int]] = reader.read(member).tolist() if member in reader else ()
         for number, head in enumerate(heads):
-            letter = member_name(letter_name(number, name), partition)
-            data = reader.read(letter).tobytes() if letter in reader else b""
+            message = member_name(pending_name(number, name), partition)
+            data = reader.read(message).tobytes() if message in reader else b""
             put(sequencer, [scope, partition, *head], data)
 
 

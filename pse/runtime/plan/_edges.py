@@ -116,7 +116,7 @@ def is_own(walk: Walk, step: int) -> bool:
 
 
 def is_entry(walk: Walk, step: int) -> bool:
-    """Whether it is an inflight loop of the program's own that runs once: it stands in no other loop."""
+    """Whether it is an inflight loop of the program's own that runs once: it is in no other loop."""
     around = (walk.steps[s].statement for s in walk.ancestors(step))
     return step in inflight_loops(walk) and not any(isinstance(s, For | While | Parallel) for s in around)
 

@@ -1,4 +1,4 @@
-"""Going on from a checkpoint: the request that its manifest stands for, and what stands in the way.
+"""Resuming from a checkpoint: the request that its manifest keeps, and what prevents going on.
 
 Everything that can be wrong is found before a rank starts: files are verified, and where the number of
 processors is another, what the program has computed from it already must not be needed any more. Runs
@@ -17,7 +17,13 @@ from pse.language.check import Assign, For, ResolvedProgram, Tag, While
 from pse.language.types import Value, evaluate, names_in
 from pse.program import Liveness, analyse_run_liveness, entry_names
 from pse.runtime.checkpoint._files import Directory
-from pse.runtime.checkpoint._manifest import MANIFEST, CheckpointRefused, Manifest, checksum_of, set_of_letter
+from pse.runtime.checkpoint._manifest import (
+    MANIFEST,
+    CheckpointRefused,
+    Manifest,
+    checksum_of,
+    set_of_pending,
+)
 from pse.runtime.checkpoint._reader import read_manifest, verify
 from pse.runtime.checkpoint._schedule import DEFAULT, Every
 from pse.runtime.distribution._partition_placement import partition_counts, place_partitions
@@ -207,7 +213,7 @@ def check_processors(program: ResolvedProgram, environment: Mapping[str, Value],
     live = analyse_run_liveness(program, together=True)
     changed |= _computed(live, changed)
     obstacles = _obstacles(live, manifest.point, before, environment, changed)
-    for reason in (*_letters(manifest, before, environment), *obstacles):
+    for reason in (*_pending(manifest, before, environment), *obstacles):
         raise UsageError(
             f"on {environment['procs']} processors this run can't go on: {reason}",
             help=f"resume it on {manifest.processors}: -p {manifest.processors}",
@@ -240,9 +246,9 @@ def _obstacles(
             yield f"{live.tags[name].display or name} ({live.tags[name].span}) {reason}"
 
 
-def _letters(manifest: Manifest, before: Mapping[str, Value], now: Mapping[str, Value]) -> Iterator[str]:
+def _pending(manifest: Manifest, before: Mapping[str, Value], now: Mapping[str, Value]) -> Iterator[str]:
     members = (member for note in manifest.files for member in note.members)
-    for name in sorted({found for member in members if (found := set_of_letter(member))}):
+    for name in sorted({found for member in members if (found := set_of_pending(member))}):
         if before[name] != now[name]:
             yield (
                 f"messages among the {before[name]} partitions of {name} have been sent and not received; "

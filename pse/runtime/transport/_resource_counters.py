@@ -1,4 +1,4 @@
-"""What a rank stands on, for readers of its trace: which cores, what share of them, and the CPU time it took.
+"""Resources of a rank, for readers of its trace: its cores, its share of them, and the CPU time it took.
 
 Modules' CPU time is in their calls; what engine and transfers take is the difference to the process's.  The
 records are samples of counters.
