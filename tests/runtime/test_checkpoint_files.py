@@ -242,7 +242,7 @@ def test_a_manifest_that_finds_no_room_leaves_the_one_before(tmp_path):
 
 def test_one_run_at_a_time_writes_to_a_directory(tmp_path):
     first = Directory(str(tmp_path)).lock()
-    with pytest.raises(UsageError, match="another run writes its checkpoints there"):
+    with pytest.raises(UsageError, match="another run is writing its checkpoints there"):
         Directory(str(tmp_path)).lock(patience=0.0)
     os.close(first)
     os.close(Directory(str(tmp_path)).lock())

@@ -192,7 +192,7 @@ def test_under_a_bare_mpiexec_a_run_is_resumed_too(left, undisturbed):
         r"resuming checkpointed\.coven -D milliseconds=1 at checkpointed\.coven:13:3, k = 3\n", ran.err
     )
     assert "settled" in ran.out  # what it had reported is in the report
-    assert "come to its end: nothing to resume" in refused(RESUME)
+    assert "is complete: there is nothing to resume" in refused(RESUME)
     ran = Job(command, directory=left)
     assert ran.wait() == 2
     assert ran.err.count("error: ") == 1
@@ -222,25 +222,25 @@ def test_ranks_find_a_damaged_file_where_no_launcher_does(left):
 
 
 def test_what_contradicts_the_run_is_refused(left):
-    assert "-D N=7: the run in kept was begun with no value for N" in refused(
+    assert "-D N=7: the run in kept was started with no value for N" in refused(
         replace(RESUME, defines={"N": "7"})
     )
     other = {"milliseconds": "2"}
-    assert "milliseconds=2: the run in kept was begun with milliseconds=1" in refused(
+    assert "milliseconds=2: the run in kept was started with milliseconds=1" in refused(
         replace(RESUME, defines=other)
     )
-    assert "kept: another run has its checkpoint there: checkpointed.coven -D milliseconds=1" in refused(
+    assert "kept holds the checkpoint of another run: checkpointed.coven -D milliseconds=1" in refused(
         replace(RUN, defines=other)
     )
     assert "holds no checkpoint" in refused(replace(RESUME, checkpoint="elsewhere"))
-    assert "--every says how often" in refused(replace(RUN, checkpoint=None, every="3"))
+    assert "--every 3: the run writes no checkpoints" in refused(replace(RUN, checkpoint=None, every="3"))
     assert "--every 3m: expected a number of rounds or of seconds" in refused(replace(RUN, every="3m"))
 
 
 def test_the_same_run_begins_anew_in_its_directory_and_says_so(left):
     warnings = prepare(RUN).remarks
     assert "warning: kept holds a checkpoint of this program at checkpointed.coven:13:3, k = 3; " in warnings
-    assert "`pse resume kept` would go on" in warnings
+    assert "`pse resume kept` continues from it" in warnings
     whole(left)
 
 
@@ -258,8 +258,10 @@ def test_what_has_changed_since_is_said(left):
         file.write("coven 1\nprogram other { }\n")
     prepared = prepare(RESUME)
     assert prepared.program.name == "checkpointed"
-    assert re.search(r"warning: \S+checkpointed\.py has changed since the run was begun", prepared.remarks)
-    assert re.search(r"warning: \S+checkpointed\.coven has changed .* the checkpoint keeps", prepared.remarks)
+    assert re.search(r"warning: \S+checkpointed\.py has changed since the run was started", prepared.remarks)
+    assert re.search(
+        r"warning: \S+checkpointed\.coven has changed .* part of the checkpoint", prepared.remarks
+    )
 
 
 def test_a_checkpoint_that_cannot_be_written_costs_a_warning(tmp_path, undisturbed):
@@ -270,7 +272,7 @@ def test_a_checkpoint_that_cannot_be_written_costs_a_warning(tmp_path, undisturb
     said = run(directory, "run", "checkpointed.coven", "--checkpoint", "kept", "--every", "1")
     assert [line for line in said.splitlines() if line.startswith("warning")] == [
         "warning: a checkpoint can't be written: kept/000001-rank-1.npz: No space left on device; "
-        "the run goes on, there is none yet"
+        "the run continues; it has none yet"
     ]
     assert files(directory) == undisturbed
 
@@ -278,7 +280,7 @@ def test_a_checkpoint_that_cannot_be_written_costs_a_warning(tmp_path, undisturb
 def test_a_second_run_is_kept_out_of_a_directory_in_use(left):
     taken = Directory("kept").lock()
     said = run(left, "resume", "kept", code=2)
-    assert "error: kept: another run writes its checkpoints there\n" in said
+    assert "error: kept: another run is writing its checkpoints there\n" in said
     os.close(taken)
 
 
@@ -311,7 +313,7 @@ def test_messages_under_way_are_kept(tmp_path, received, place, again):
         code=3,
         **place,
     )
-    assert re.search(r"`pse resume kept` goes on at letters\.coven:10:3, k = [67]\n", said)
+    assert re.search(r"`pse resume kept` continues at letters\.coven:10:3, k = [67]\n", said)
     run(directory, "resume", "kept", "-p", again)
     assert files(directory) == received
 
@@ -363,7 +365,11 @@ program counted {{
 OBSTACLES = [
     ("9", "thread_A print(twice)", r"twice \(.*:8:7\) was computed from the number of processors"),
     ("share", "thread_A print(k)", r"the bounds of the loop at .*:13:3 were computed from the number of"),
-    ("9", 'PARALLEL over P { thread_B report("x", mine) }', r"mine .* each of 2 partitions; now there are 3"),
+    (
+        "9",
+        'PARALLEL over P { thread_B report("x", mine) }',
+        r"mine .* each of 2 partitions; there would now be 3",
+    ),
     ("9", "thread_A c.frame(k, long, 1.0, 1, 0)", r"long .* has the shape \[12\] .*; now it would be \[18\]"),
     ("9", "thread_A print(k)", None),
     ("9", "PARALLEL over P { thread_B c.shrink(u) -> _x }", None),
@@ -383,6 +389,6 @@ def test_what_depends_on_the_number_of_processors_is_named(upper, body, reason):
     if reason is None:
         check_processors(result.program, now, kept)
         return
-    with pytest.raises(UsageError, match=rf"on 3 processors this run can't go on: {reason}") as refused:
+    with pytest.raises(UsageError, match=rf"the run can't be resumed on 3 processors: {reason}") as refused:
         check_processors(result.program, now, kept)
     assert refused.value.help == "resume it on 2: -p 2"

@@ -184,7 +184,7 @@ WRONG = {
         ["faulty.coven", "-o", "queue_depth.thread_Z=1"],
         "the program has no thread thread_Z",
     ),
-    "not per thread": (["faulty.coven", "-o", "arena.thread_A=1GiB"], "arena holds for all threads"),
+    "not per thread": (["faulty.coven", "-o", "arena.thread_A=1GiB"], "arena applies to the whole run"),
     "trace is a file": (["faulty.coven", "--trace", "faulty.c"], "--trace faulty.c: it is a file"),
     "trace cannot be made": (["faulty.coven", "--trace", "/proc/here"], "error: --trace '/proc/here': "),
     "no hostfile": (["faulty.coven", "-f", "none"], "error: hostfile 'none': No such file or directory\n"),

@@ -70,11 +70,11 @@ def test_the_command_line_wins_over_the_program_and_threads_over_all():
         ("queue_depth.thread_A.x=3", "expected name=value"),
         ("depth=3", "there is no option depth"),
         ("queue_depth=0", "queue_depth must be an integer from 1, not 0"),
-        ("queue_depth=", "queue_depth must be an integer from 1, not nothing"),
+        ("queue_depth=", "queue_depth must be an integer from 1, not empty"),
         ("shared_memory=maybe", "shared_memory must be on or off, not maybe"),
         ("arena=big", "arena must be auto, or a size from 256KiB, such as 4GiB, not big"),
         ("local_limit=-1", "local_limit must be a size such as 64KiB, not -1"),
-        ("arena.thread_A=1GiB", "arena holds for all threads and can't be set for one"),
+        ("arena.thread_A=1GiB", "arena applies to the whole run and can't be set for one thread"),
         ("queue_depth.thread_Z=1", "the program has no thread thread_Z; it has thread_A, thread_B"),
     ],
 )

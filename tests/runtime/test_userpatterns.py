@@ -79,19 +79,19 @@ def test_hardly_anything_to_deal_out(dealt, name, extent):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("short", r"short\(6, 3\) loses index 4: it gave partitions for 4 indices only"),
-        ("long", r"long\(6, 3\) gave partitions for 7 indices; expected 6"),
-        ("outside", r"outside\(6, 3\) loses index 3: it gave partition 3, and there are 0 to 2"),
-        ("negative", r"negative\(6, 3\) loses index 2: it gave partition -1"),
-        ("lost", r"lost\(6, 3\) loses index 2: none of 3 partitions gets it"),
-        ("doubled", r"doubled\(6, 3\) doubles index 2: partitions 0 and 1 both get it"),
-        ("twice", r"twice\(6, 3\) doubles index 1: partition 0 gets it twice"),
-        ("beyond", r"beyond\(6, 3\) gave index 9 to partition 0; indices go from 0 to 5"),
-        ("few", r"few\(6, 3\) gave 1 lists of indices; expected one for each partition, 3"),
-        ("none", r"none\(6, 3\) gave no integers"),
-        ("real", r"real\(6, 3\) gave no integers"),
-        ("words", r"words\(6, 3\) gave no integers"),
-        ("moody", r"moody\(6, 3\) doesn't give the same every time"),
+        ("short", r"short\(6, 3\) returned partitions for 4 indices; expected 6"),
+        ("long", r"long\(6, 3\) returned partitions for 7 indices; expected 6"),
+        ("outside", r"outside\(6, 3\) assigned index 3 to partition 3; partitions go from 0 to 2"),
+        ("negative", r"negative\(6, 3\) assigned index 2 to partition -1"),
+        ("lost", r"lost\(6, 3\) assigned index 2 to none of 3 partitions"),
+        ("doubled", r"doubled\(6, 3\) assigned index 2 twice: to partitions 0 and 1"),
+        ("twice", r"twice\(6, 3\) assigned index 1 twice: to partition 0"),
+        ("beyond", r"beyond\(6, 3\) assigned index 9 to partition 0; indices go from 0 to 5"),
+        ("few", r"few\(6, 3\) returned 1 list of indices; expected one for each of 3 partitions"),
+        ("none", r"none\(6, 3\) returned .*; expected integers"),
+        ("real", r"real\(6, 3\) returned .*; expected integers"),
+        ("words", r"words\(6, 3\) returned .*; expected integers"),
+        ("moody", r"moody\(6, 3\) returns something else when called again"),
         ("value", r"deal.py has no function value"),
         ("nowhere", r"deal.py has no function nowhere"),
     ],
@@ -136,7 +136,7 @@ program bad {
     )
     ended = pse("run", "bad.coven", "-p", "1", cwd=tmp_path)
     assert ended.code == 1
-    assert "bad.coven:7:3: pattern deal.py:doubled: doubled(6, 2) doubles index 2" in ended.err
+    assert "bad.coven:7:3: pattern deal.py:doubled: doubled(6, 2) assigned index 2 twice" in ended.err
     assert "never" not in ended.out
     checked = pse("check", "bad.coven", cwd=tmp_path)
     assert (checked.code, "no errors" in checked.out) == (0, True), "checking executes nothing"

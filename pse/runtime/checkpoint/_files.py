@@ -64,8 +64,8 @@ class Directory:
             return descriptor
         os.close(descriptor)
         raise UsageError(
-            f"{self.path}: another run writes its checkpoints there",
-            help="wait for its end, or give this one a directory of its own",
+            f"{self.path}: another run is writing its checkpoints there",
+            help="wait until it has ended, or name another directory",
         )
 
     def write(self, serial: int, rank: int, values: Iterable[Saved]) -> FileNote:

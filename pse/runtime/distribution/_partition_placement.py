@@ -1,8 +1,8 @@
-"""Owners: on which processor every partition lives.
+"""On which processor every partition lives: its owner.
 
-`placement = block` cuts the partitions into runs, `cyclic` deals them out in turn, and `"file.py:function"`
-asks a function of the user's. All ranks must have the same answer, so the function is asked on one rank
-only and the others are told.
+`placement = block` cuts the partitions into runs, `cyclic` assigns them in turn, and `"file.py:function"`
+calls a function of the user's. All ranks need the same result, so one rank calls it and broadcasts what it
+returned.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pse.language.check import ResolvedProgram
 from pse.language.types import Value
 from pse.modules import ModuleError
 from pse.modules.load import import_python, own_traceback
+from pse.text import count_text
 
 if TYPE_CHECKING:
     from mpi4py import MPI  # Importing it starts MPI: not in the launcher.
@@ -43,7 +44,7 @@ def block(partitions: int, processors: int) -> Owners:
 
 
 def cyclic(partitions: int, processors: int) -> Owners:
-    """Deal partitions out to processors in turn.
+    """Assign partitions to processors in turn.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def place_partitions(placement: str, counts: Mapping[str, int], processors: int)
 def agree(
     comm: MPI.Intracomm, placement: str, counts: Mapping[str, int], processors: int
 ) -> dict[str, Owners]:
-    """Give the processor of every partition, the same on all ranks: the first asks a user's function.
+    """Give the processor of every partition, the same on all ranks: the first calls a user's function.
 
     Raises
     ------
@@ -126,7 +127,7 @@ def partition_counts(program: ResolvedProgram, environment: Mapping[str, Value])
 
 
 def _ask(placement: str, name: str, partitions: int, processors: int) -> Owners:
-    """Ask a user's function, and take nothing from it that isn't a placement."""
+    """Call a user's function and check that it returns a placement."""
     file, _, function = placement.rpartition(":")
     place = getattr(_imported(placement, file), function, None)
     if not callable(place):
@@ -150,18 +151,20 @@ def _imported(placement: str, file: str) -> object:
     if not os.path.isfile(file):
         raise ProgramError(
             f"placement {placement}: there is no file {file}",
-            help="a path in a program is relative to the program, one on the command line to where you are",
+            help="a path in a program is relative to it, one on the command line to the current directory",
         )
     return import_python(file, file)
 
 
 def _check(call: str, owners: object, partitions: int, processors: int) -> None:
-    expected = f"expected a processor from 0 to {processors - 1} for each of {partitions} partitions"
+    expected = (
+        f"expected a processor from 0 to {processors - 1} for each of {count_text(partitions, 'partition')}"
+    )
     if not isinstance(owners, list):
-        raise RunError(f"{call} gave a {type(owners).__name__}: {expected}", help="return a list of integers")
+        raise RunError(f"{call} returned {owners!r:.40}; {expected}", help="return a list of integers")
     if len(owners) != partitions:
-        raise RunError(f"{call} gave {len(owners)} processors: {expected}")
+        raise RunError(f"{call} returned {count_text(len(owners), 'processor')}; {expected}")
     for partition, owner in enumerate(owners):
         number = isinstance(owner, int | np.integer) and not isinstance(owner, bool)
         if not number or not 0 <= owner < processors:
-            raise RunError(f"{call} gave {owner!r:.40} for partition {partition}: {expected}")
+            raise RunError(f"{call} returned {owner!r:.40} for partition {partition}; {expected}")

@@ -1,8 +1,8 @@
 """Patterns that users write in Python: a function that says which partition gets which indices of an axis.
 
 `def zigzag(extent, partitions)` returns the partition of every index, or for every partition a list of its
-indices. It is asked when a run starts, before any module is, and nothing but a true partition of the axis is
-taken from it. Every rank asks for itself, so it must always say the same.
+indices. It is called when a run starts, before any module, and must assign every index to exactly one
+partition. Every rank calls it for itself, so it must always return the same.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from pse.errors import ProgramError
 from pse.modules import ModuleError
 from pse.modules.load import import_python, own_traceback
 from pse.runtime.distribution._index_sets import IndexSet, Indices, listed
+from pse.text import count_text
 
 
 @functools.lru_cache(maxsize=256)
 def pieces(pattern: str, extent: int, parts: int) -> tuple[IndexSet, ...]:
-    """Give every partition's indices of an axis, as a user's pattern deals them out.
+    """Give every partition's indices of an axis, as a user's pattern assigns them.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ def pieces(pattern: str, extent: int, parts: int) -> tuple[IndexSet, ...]:
     Raises
     ------
     ProgramError
-        If there is no such function, or it loses or doubles an index.
+        If there is no such function, or it doesn't assign every index to exactly one partition.
     ModuleError
         If the file can't be imported, or the function raises.
     """
@@ -43,7 +44,9 @@ def pieces(pattern: str, extent: int, parts: int) -> tuple[IndexSet, ...]:
     function = _function(pattern)
     dealt = [_dealt(where, _ask(where, pattern, function, extent, parts), extent, parts) for _ in range(2)]
     if any(not np.array_equal(one, other) for one, other in zip(*dealt, strict=True)):
-        raise ProgramError(f"{where} doesn't give the same every time", help="seed what it draws at random")
+        raise ProgramError(
+            f"{where} returns something else when called again", help="seed its random numbers"
+        )
     return tuple(listed(part) for part in dealt[0])
 
 
@@ -82,7 +85,7 @@ def _dealt(where: str, given: Any, extent: int, parts: int) -> list[Indices]:
         return _by_list(where, [_integers(item) for item in given], extent, parts)
     except (TypeError, ValueError):
         raise ProgramError(
-            f"{where} gave no integers",
+            f"{where} returned {given!r:.40}; expected integers",
             help="return the partition of every index, or a list of indices for every partition",
         ) from None
 
@@ -95,15 +98,15 @@ def _integers(values: Any) -> Indices:
 
 
 def _by_owner(where: str, owners: Indices, extent: int, parts: int) -> list[Indices]:
-    if len(owners) < extent:
+    if len(owners) != extent:
         raise ProgramError(
-            f"{where} loses index {len(owners)}: it gave partitions for {len(owners)} indices only"
+            f"{where} returned partitions for {count_text(len(owners), 'index', 'indices')}; "
+            f"expected {extent}"
         )
-    if len(owners) > extent:
-        raise ProgramError(f"{where} gave partitions for {len(owners)} indices; expected {extent}")
     for index in np.flatnonzero((owners < 0) | (owners >= parts))[:1]:
         raise ProgramError(
-            f"{where} loses index {index}: it gave partition {owners[index]}, and there are 0 to {parts - 1}"
+            f"{where} assigned index {index} to partition {owners[index]}; "
+            f"partitions go from 0 to {parts - 1}"
         )
     order = np.argsort(owners, kind="stable")
     return np.split(order, np.searchsorted(owners[order], np.arange(1, parts)))
@@ -112,22 +115,23 @@ def _by_owner(where: str, owners: Indices, extent: int, parts: int) -> list[Indi
 def _by_list(where: str, lists: Sequence[Indices], extent: int, parts: int) -> list[Indices]:
     if len(lists) != parts:
         raise ProgramError(
-            f"{where} gave {len(lists)} lists of indices; expected one for each partition, {parts}"
+            f"{where} returned {count_text(len(lists), 'list')} of indices; expected one for each of "
+            f"{count_text(parts, 'partition')}"
         )
     owner = np.full(extent, -1, np.int64)
     for part, indices in enumerate(lists):
         for index in indices[(indices < 0) | (indices >= extent)][:1]:
             raise ProgramError(
-                f"{where} gave index {index} to partition {part}; indices go from 0 to {extent - 1}"
+                f"{where} assigned index {index} to partition {part}; indices go from 0 to {extent - 1}"
             )
         for index in indices[owner[indices] >= 0][:1]:
             raise ProgramError(
-                f"{where} doubles index {index}: partitions {owner[index]} and {part} both get it"
+                f"{where} assigned index {index} twice: to partitions {owner[index]} and {part}"
             )
         owner[indices] = part
         again = np.flatnonzero(np.bincount(indices, minlength=extent) > 1) if indices.size else indices
         for index in again[:1]:
-            raise ProgramError(f"{where} doubles index {index}: partition {part} gets it twice")
+            raise ProgramError(f"{where} assigned index {index} twice: to partition {part}")
     for index in np.flatnonzero(owner < 0)[:1]:
-        raise ProgramError(f"{where} loses index {index}: none of {parts} partitions gets it")
+        raise ProgramError(f"{where} assigned index {index} to none of {count_text(parts, 'partition')}")
     return [np.sort(indices) for indices in lists]

@@ -227,8 +227,8 @@ class Checkpoints:
         return True
 
     def _warn(self, reason: str) -> None:
-        kept = f"the one before ({self.manifest.place}) stays" if self.manifest.files else "there is none yet"
-        sys.stderr.write(f"warning: a checkpoint can't be written: {reason}; the run goes on, {kept}\n")
+        last = f"the last one is at {self.manifest.place}" if self.manifest.files else "it has none yet"
+        sys.stderr.write(f"warning: a checkpoint can't be written: {reason}; the run continues; {last}\n")
         sys.stderr.flush()
 
     def _count_iterations(self, base: int) -> None:

@@ -1,7 +1,7 @@
-"""Before any rank starts: lower the program as every thread's rank would, and build its modules.
+"""Before any rank starts, lower the program as every thread's rank would, and build its modules.
 
-What this version doesn't run, and what can't be built, is said once, by the launcher.  Ranks do it again for
-themselves (their nodes may differ); `request` has checked the program before.
+The launcher reports once what this version doesn't run and what can't be built.  Ranks lower the program
+again for themselves (their nodes may differ); `prepare` has checked it before.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def rehearse(prepared: Prepared) -> None:
     if prepared.ranks == 0:
         raise ProgramError(
             f"{prepared.program.path}: the program calls no module: there is nothing to run",
-            help="call one: thread_A print(1)",
+            help="add a call, for example: thread_A print(1)",
         )
     # A user's function for the placement is asked when the run begins, and once: the first rank does it.
     placement = "block" if is_users(prepared.options.placement) else prepared.options.placement

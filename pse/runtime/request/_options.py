@@ -1,6 +1,6 @@
-"""Options of a run: defaults, the program's ``options { … }``, and what the command line says over them.
+"""Options of a run: defaults, the program's ``options { … }``, and what overrides on the command line.
 
-Which options there are and how values are read is said in `pse.language`, for both places.
+`pse.language` defines the options and reads their values, for both places.
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ def _read(name: str, text: str) -> Value:
         raise ValueError(f"there is no option {name}")
     value = OPTIONS[name].read(text)
     if value is None:
-        raise ValueError(f"{name} must be {OPTIONS[name].expected}, not {text or 'nothing'}")
+        raise ValueError(f"{name} must be {OPTIONS[name].expected}, not {text or 'empty'}")
     if name == "placement" and is_users(text) and not os.path.isfile(file := text.rpartition(":")[0]):
-        raise ValueError(f"there is no file {file} here")
+        raise ValueError(f"there is no file {os.path.abspath(file)}")
     return value
 
 
@@ -119,7 +119,7 @@ def _set(options: Options, name: str, thread: str | None, value: Value, labels: 
     if thread is None:
         return replace(options, **{name: value})  # type: ignore[arg-type]  # its reader made the type
     if not OPTIONS[name].per_thread:
-        raise ValueError(f"{name} holds for all threads and can't be set for one")
+        raise ValueError(f"{name} applies to the whole run and can't be set for one thread")
     if thread not in labels:
         raise ValueError(f"the program has no thread {thread}; it has {', '.join(labels)}")
     return replace(options, queue_depths={**options.queue_depths, thread: int(str(value))})
@@ -130,4 +130,4 @@ def _help(name: str) -> str | None:
         return None
     near = difflib.get_close_matches(name, OPTIONS, 1)
     *names, last = OPTIONS
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(names)} and {last}"
+    return f"did you mean {near[0]}?" if near else f"the options are {', '.join(names)} and {last}"

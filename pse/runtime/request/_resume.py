@@ -1,8 +1,7 @@
-"""Resuming from a checkpoint: the request that its manifest keeps, and what prevents going on.
+"""Resuming from a checkpoint: the request that its manifest keeps, and what prevents resuming.
 
-Everything that can be wrong is found before a rank starts: files are verified, and where the number of
-processors is another, what the program has computed from it already must not be needed any more. Runs
-nothing.
+Everything that can be wrong is found before a rank starts: files are verified, and if the number of
+processors has changed, the rest of the run must not need what the program computed from the old number.
 """
 
 from __future__ import annotations
@@ -29,31 +28,32 @@ from pse.runtime.checkpoint._schedule import DEFAULT, Every
 from pse.runtime.distribution._partition_placement import partition_counts, place_partitions
 from pse.runtime.plan._job import Job
 from pse.runtime.request._prepared import Prepared, Request
+from pse.text import count_text
 
 
 def continued(request: Request) -> tuple[Request, Manifest]:
-    """Complete the request to go on from the checkpoint in its directory.
+    """Complete the request to resume from the checkpoint in its directory.
 
     Raises
     ------
     CheckpointRefused
         If there is no checkpoint that can be read.
     UsageError
-        If the run has come to its end, or the request contradicts it.
+        If the run is complete, or the request contradicts it.
     """
     assert request.checkpoint is not None
     kept = read_manifest(request.checkpoint)
     if kept.finished:
         raise UsageError(
-            f"{request.checkpoint}: this run of {kept.program} has come to its end: nothing to resume",
-            help=f"run it anew: pse run {kept.program}",
+            f"{request.checkpoint}: the run of {kept.program} is complete: there is nothing to resume",
+            help=f"to run it again: pse run {kept.program}",
         )
     for name, value in request.defines.items():
         if kept.defines.get(name) != value:
             was = f"{name}={kept.defines[name]}" if name in kept.defines else f"no value for {name}"
             raise UsageError(
-                f"-D {name}={value}: the run in {request.checkpoint} was begun with {was}",
-                help="leave out -D: a resumed run has the values that it was begun with",
+                f"-D {name}={value}: the run in {request.checkpoint} was started with {was}",
+                help=f"leave out -D {name}: a resumed run keeps the values that it was started with",
             )
     typed = kept.program if os.path.abspath(kept.program) == kept.path else kept.path
     every = request.every or kept.every
@@ -89,7 +89,9 @@ def room_for(request: Request, program: ResolvedProgram) -> str:
     """
     if request.checkpoint is None:
         if request.every is not None:
-            raise UsageError("--every says how often checkpoints are written", help="add --checkpoint DIR")
+            raise UsageError(
+                f"--every {request.every}: the run writes no checkpoints", help="add --checkpoint DIR"
+            )
         return ""
     Every.parse(request.every or DEFAULT)
     Directory(request.checkpoint)
@@ -100,23 +102,24 @@ def room_for(request: Request, program: ResolvedProgram) -> str:
     except CheckpointRefused as refused:
         raise UsageError(
             f"--checkpoint {request.checkpoint}: {refused.message}",
-            help="name another directory, or remove it",
+            help="name another directory, or remove this one",
         ) from None
     if found.finished:
         return ""
     if (found.text, dict(found.defines)) != (program.text, dict(request.defines)):
         raise UsageError(
-            f"--checkpoint {request.checkpoint}: another run has its checkpoint there: {_run(found)}",
-            help=f"name another directory, go on with `pse resume {request.checkpoint}`, or remove it",
+            f"--checkpoint {request.checkpoint} holds the checkpoint of another run: {_run(found)}",
+            help=f"name another directory, continue it (`pse resume {request.checkpoint}`), or remove it",
         )
     return (
-        f"warning: {request.checkpoint} holds a checkpoint of this program at {found.place}; the program is "
-        f"begun anew, and its first checkpoint replaces it (`pse resume {request.checkpoint}` would go on)\n"
+        f"warning: {request.checkpoint} holds a checkpoint of this program at {found.place}; this run "
+        "starts from the beginning, and its first checkpoint replaces that one "
+        f"(`pse resume {request.checkpoint}` continues from it)\n"
     )
 
 
 def way_on(request: Request) -> str:
-    """Say how to go on after a run has failed or was stopped; "" where it left no checkpoint."""
+    """Say how to resume a run that has failed or was stopped; "" if it left no checkpoint."""
     if request.checkpoint is None:
         return ""
     try:
@@ -124,7 +127,7 @@ def way_on(request: Request) -> str:
     except CheckpointRefused:
         return ""
     done = f", {left.iterations} iterations complete" if left.iterations else ""
-    return "" if left.finished else f"`pse resume {request.checkpoint}` goes on at {left.place}{done}\n"
+    return "" if left.finished else f"`pse resume {request.checkpoint}` continues at {left.place}{done}\n"
 
 
 def _run(manifest: Manifest) -> str:
@@ -133,7 +136,7 @@ def _run(manifest: Manifest) -> str:
 
 
 def description(prepared: Prepared) -> Manifest:
-    """Say what all checkpoints of a run have in common; the numbers of a resumed run go on."""
+    """Give what all checkpoints of a run have in common; a resumed run continues their numbers."""
     request, program = prepared.request, prepared.program
     kept = prepared.resumed
     common = Manifest(
@@ -158,17 +161,17 @@ def _modules(program: ResolvedProgram) -> dict[str, str]:
 
 
 def remarks(request: Request, manifest: Manifest, program: ResolvedProgram) -> str:
-    """Say where a resumed run goes on, and what has changed since it was begun."""
+    """Say where a resumed run continues, and what has changed since it was started."""
     now = _modules(program)
     changed = [path for path, checksum in manifest.modules.items() if now.get(path, checksum) != checksum]
     lines = [
-        f"warning: {path} has changed since the run was begun; it goes on with it as it is now"
+        f"warning: {path} has changed since the run was started; the resumed run uses it as it is now"
         for path in changed
     ]
     if _text_of(manifest.path) != manifest.text:
         lines.append(
-            f"warning: {manifest.path} has changed since the run was begun; it goes on with the program as "
-            "it was, which the checkpoint keeps"
+            f"warning: {manifest.path} has changed since the run was started; the resumed run uses "
+            "the program as it was, which is part of the checkpoint"
         )
     done = f", {manifest.iterations} iterations complete" if manifest.iterations else ""
     lines.append(f"resuming {_run(manifest)} at {manifest.place}{done}")
@@ -183,7 +186,7 @@ def _text_of(path: str) -> str | None:
         return None
 
 
-# Another number of processors
+# Resuming on another number of processors
 
 
 def environment_before(program: ResolvedProgram, manifest: Manifest) -> dict[str, Value]:
@@ -213,9 +216,10 @@ def check_processors(program: ResolvedProgram, environment: Mapping[str, Value],
     live = analyse_run_liveness(program, together=True)
     changed |= _computed(live, changed)
     obstacles = _obstacles(live, manifest.point, before, environment, changed)
+    now = count_text(int(str(environment["procs"])), "processor")
     for reason in (*_pending(manifest, before, environment), *obstacles):
         raise UsageError(
-            f"on {environment['procs']} processors this run can't go on: {reason}",
+            f"the run can't be resumed on {now}: {reason}",
             help=f"resume it on {manifest.processors}: -p {manifest.processors}",
         )
 
@@ -252,7 +256,7 @@ def _pending(manifest: Manifest, before: Mapping[str, Value], now: Mapping[str, 
         if before[name] != now[name]:
             yield (
                 f"messages among the {before[name]} partitions of {name} have been sent and not received; "
-                f"now there are {now[name]} partitions"
+                f"{name} would now have {now[name]} partitions"
             )
 
 
@@ -265,12 +269,14 @@ def _live_anywhere(live: Liveness, point: int) -> frozenset[str]:
 def _difference(
     tag: Tag, before: Mapping[str, Value], now: Mapping[str, Value], changed: set[str]
 ) -> str | None:
-    """Say why the value that a tag had will not do now."""
+    """Say why the value of a tag in the checkpoint can't be used; None if it can."""
     if tag.name in changed:
         return "was computed from the number of processors"
     partitions = tag.type.distribution.partition or "procs"
     if tag.type.distribution.distributed and tag.type.scalar and before[partitions] != now[partitions]:
-        return f"has a value for each of {before[partitions]} partitions; now there are {now[partitions]}"
+        return (
+            f"has a value for each of {before[partitions]} partitions; there would now be {now[partitions]}"
+        )
     if any(names_in(extent) & changed for extent in tag.type.shape or ()):
         shapes = [[evaluate(extent, values) for extent in tag.type.shape or ()] for values in (before, now)]
         if shapes[0] != shapes[1]:
