@@ -90,4 +90,4 @@ def nodes(number: int, rate: str, *, emulated: bool = True) -> Iterator[Place]:
             words = f"{number} processors of this machine as it is, shared memory off (no cluster: {reason})"
             yield Place(number, share, words)
         else:
-            yield Place(number, share, cluster.plan.words, cluster)
+            yield Place(number, share, cluster.plan.description, cluster)

@@ -49,12 +49,12 @@ def checked(program: str | os.PathLike[str]) -> Checked:
     path = located(program)
     with translated():
         file = check_file(path, Finder())
-        program = file.required()
-        unbuildable = find_unbuildable(program.modules)
+        checked = file.required()
+        unbuildable = find_unbuildable(checked.modules)
         if unbuildable:
             found = [*file.diagnostics, *unbuildable]
             raise ProgramRefused(found, quoted_sources(found, {path: file.text}))
-    return Checked(file, program, Diagnostics(file.diagnostics, file.sources))
+    return Checked(file, checked, Diagnostics(file.diagnostics, file.sources))
 
 
 def located(program: str | os.PathLike[str]) -> str:

@@ -135,7 +135,7 @@ def fingerprint(job: Job, names: Sequence[str]) -> dict[str, Any]:
 
 def _place(job: Job) -> str:
     """Say on what runs are: machines by their names, else this one, by what its times depend on."""
-    nodes = job.cluster.plan.words if job.cluster else os.environ.get(HOSTS_VARIABLE, "")
+    nodes = job.cluster.plan.description if job.cluster else os.environ.get(HOSTS_VARIABLE, "")
     here = f"{cpu_model()}, {len(os.sched_getaffinity(0))} cores"
     return f"{nodes} on {here}" if nodes else here
 

@@ -78,9 +78,8 @@ class CallCheck(CallContext):
                 return False
             return True
         if argument.name.id not in known:
-            help = did_you_mean(argument.name.id, known)
             message = f"`{self.node.callee.text}` has no input `{argument.name.id}`"
-            self.fail("E0307", message, argument.name.span, help=help)
+            self.fail("E0307", message, argument.name.span, help=did_you_mean(argument.name.id, known))
             return False
         if argument.name.id in found:
             self.fail("E0307", f"input `{argument.name.id}` is given twice", argument.span)
@@ -238,6 +237,7 @@ class CallCheck(CallContext):
                 "input": "an input of the segment",
             }
             message = f"`{entity.display}` is {what[entity.kind]}, and cannot be changed by a call"
+            assert type.element is not None  # Of scalars it is known.
             help = f"copy it into a variable first:  var {type.element.label} mine = {entity.display}"
             self.fail("E0204", message, argument.span, notes=notes, help=help)
             return False

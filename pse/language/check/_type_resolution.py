@@ -114,8 +114,9 @@ def _axes(
             )
         )
         return None
-    axes = [argument.value for argument in arguments if isinstance(argument, Number)]
-    ascending = all(type(axis) is int for axis in axes) and axes == sorted(set(axes))
+    numbers = [argument.value for argument in arguments if isinstance(argument, Number)]
+    axes = [axis for axis in numbers if isinstance(axis, int)]
+    ascending = len(axes) == len(numbers) and axes == sorted(set(axes))
     if not axes or len(axes) < len(arguments) or not ascending:
         message = f"`{word}` needs the axes that it distributes, as ascending integers"
         report(error_at("E0306", message, node.span, help=f"for example: @ {word}(0)"))
@@ -124,7 +125,7 @@ def _axes(
         message = no_such_axis(axes[-1], rank)
         report(error_at("E0306", message, node.span))
         return None
-    return tuple(int(axis) for axis in axes)
+    return tuple(axes)
 
 
 def partition_over(context: Context, written: sx.Identifier | None, place: Span) -> str | None:

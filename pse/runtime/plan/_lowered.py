@@ -34,7 +34,7 @@ class Push(NamedTuple):
     tag: str
     edge: Edge
     rank: int
-    index: int = 0
+    index: int = 0  # type: ignore[assignment]  # Hides tuple.index, which nobody calls.
     lane: int | None = None
     part: int = -1
     contiguous: bool = False
@@ -100,7 +100,7 @@ class Expect(NamedTuple):
     partition: int | None
     edge: Edge
     lane: int | None = None
-    count: int = 0
+    count: int = 0  # type: ignore[assignment]  # Hides tuple.count.
 
 
 class Assignment(NamedTuple):

@@ -306,10 +306,10 @@ class _Projector:
         """Lower an `inflight` loop: its body is code of its own, run by a context for each iteration."""
         assert loop.inflight is not None
         trees = (loop.lower, loop.upper, loop.inflight)
-        bounds = [self.builder.expression(tree, position.partition) for tree in trees]
+        lower, upper, inflight = (self.builder.expression(tree, position.partition) for tree in trees)
         self._pause(step)
         counter, body = self.slots.of(loop.counter, position.partition), len(self.builder.code) + 2
-        row = LoopRow(self.loops[step], counter, *bounds, body, self._is_nested(step))
+        row = LoopRow(self.loops[step], counter, lower, upper, inflight, body, self._is_nested(step))
         self.builder.emit(Operation.FORK, self.tables.add(row))
         skip = self.builder.emit(Operation.JUMP)
         self._block(self.walk.steps[step].blocks[0], position)
@@ -326,7 +326,8 @@ class _Projector:
         lists = (found.watched, found.counted, found.told, found.relayed)
         first = len(self.tables.participants)
         self.tables.participants.extend(chain(*lists))
-        self.tables.add(CountingRow(first, *map(len, lists), found.speaker, found.top))
+        watched, counted, told, relayed = map(len, lists)
+        self.tables.add(CountingRow(first, watched, counted, told, relayed, found.speaker, found.top))
 
     def _is_nested(self, step: int) -> bool:
         return any(around in self.loops for around in self.walk.ancestors(step))
