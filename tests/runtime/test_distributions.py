@@ -14,7 +14,7 @@ from pse.language.types._types import Distribution, Pattern
 from pse.runtime.distribution import (
     _distributions as distributions,
     _index_sets as index_sets,
-    _strided_copies as moves,
+    _strided_copies as copies,
 )
 
 EXTENTS = {1: 60, 2: 20, 3: 7, 4: 5}
@@ -64,7 +64,7 @@ def inner(piece):
 
 def local(array, piece, outside=-1):
     """What a partition holds: its part of the array, in a frame."""
-    held = np.full(moves.extents(piece), outside, array.dtype)
+    held = np.full(copies.extents(piece), outside, array.dtype)
     held[inner(piece)] = array[cells(piece)]
     return held
 
@@ -117,22 +117,22 @@ def test_pieces_tile_the_array_exactly(drawn):
 @given(arrays(count=2), st.booleans())
 def test_moves_from_any_pieces_make_any_pieces(drawn, one_by_one):
     array, (before, after) = drawn
-    few, moves._FEW = moves._FEW, 0 if one_by_one else moves._FEW
-    moves.overlaps.cache_clear()
+    few, copies._FEW = copies._FEW, 0 if one_by_one else copies._FEW
+    copies.overlaps.cache_clear()
     try:
         for target in pieces(array.shape, after):
-            made = np.full(moves.extents(target), -1, array.dtype)
+            made = np.full(copies.extents(target), -1, array.dtype)
             moved = 0
             for source in pieces(array.shape, before):
-                found = moves.between(source, target, array.itemsize)
-                assert bool(found) == moves.shares(source, target)
+                found = copies.strided_copies(source, target, array.itemsize)
+                assert bool(found) == copies.shares(source, target)
                 carry_out(found, local(array, source), made)
                 moved += sum(move.elements for move in found)
             np.testing.assert_array_equal(made, local(array, target))
             assert moved == made.size
     finally:
-        moves._FEW = few
-        moves.overlaps.cache_clear()
+        copies._FEW = few
+        copies.overlaps.cache_clear()
 
 
 @quick
@@ -142,9 +142,9 @@ def test_moves_may_reorder_axes(data, drawn):
     axes = data.draw(st.permutations(range(array.ndim)))
     turned = np.ascontiguousarray(array.transpose(np.argsort(axes)))  # Axis axes[i] was axis i.
     for target in pieces(turned.shape, after):
-        made = np.full(moves.extents(target), -1, array.dtype)
+        made = np.full(copies.extents(target), -1, array.dtype)
         for source in pieces(array.shape, before):
-            carry_out(moves.between(source, target, array.itemsize, axes), local(array, source), made)
+            carry_out(copies.strided_copies(source, target, array.itemsize, axes), local(array, source), made)
         np.testing.assert_array_equal(made, local(turned, target))
 
 
@@ -153,12 +153,12 @@ def test_moves_may_reorder_axes(data, drawn):
 def test_moves_by_way_of_a_packed_buffer(drawn):
     array, (before, after) = drawn
     for target in pieces(array.shape, after):
-        made = np.full(moves.extents(target), -1, array.dtype)
+        made = np.full(copies.extents(target), -1, array.dtype)
         for source in pieces(array.shape, before):
-            found = moves.between(source, target, array.itemsize)
+            found = copies.strided_copies(source, target, array.itemsize)
             packed = np.full(sum(move.elements for move in found), -1, array.dtype)
-            carry_out(moves.packing(found, array.itemsize), local(array, source), packed)
-            carry_out(moves.unpacking(found, array.itemsize), packed, made)
+            carry_out(copies.packing(found, array.itemsize), local(array, source), packed)
+            carry_out(copies.unpacking(found, array.itemsize), packed, made)
         np.testing.assert_array_equal(made, local(array, target))
 
 
@@ -175,7 +175,7 @@ def test_a_halo_shows_the_neighbours_cells_and_leaves_the_edge_alone(drawn):
         mine, padded = local(array, piece), distributions.padded(piece, array.shape)
         for other in held:
             if other is not piece:
-                carry_out(moves.between(other, padded, array.itemsize), local(array, other, -9), mine)
+                carry_out(copies.strided_copies(other, padded, array.itemsize), local(array, other, -9), mine)
         starts = [axis.index_set[0].start for axis in piece]
         seen = tuple(slice(start, start + axis.extent) for start, axis in zip(starts, piece, strict=True))
         np.testing.assert_array_equal(mine, around[seen])
@@ -193,12 +193,12 @@ def test_a_halo_shows_the_neighbours_cells_and_leaves_the_edge_alone(drawn):
 def test_regular_moves_stay_few_however_long_the_axis(before, after, most):
     source = distributions.piece(before, (10**9,), 7, None, 2)
     target = distributions.piece(after, (10**9,), 7, None, 3)
-    assert len(moves.between(source, target, 8)) <= most
+    assert len(copies.strided_copies(source, target, 8)) <= most
 
 
 def test_fewer_rows_than_partitions_leave_empty_pieces():
     rows = Distribution(Pattern.BLOCK, (0,))
-    found = [moves.extents(distributions.piece(rows, (2, 5), 4, None, index)) for index in range(4)]
+    found = [copies.extents(distributions.piece(rows, (2, 5), 4, None, index)) for index in range(4)]
     assert found == [(1, 5), (1, 5), (0, 5), (0, 5)]
 
 
@@ -218,7 +218,7 @@ def test_a_halo_frames_the_cut_axes_only():
     held = distributions.piece(
         Distribution(Pattern.BLOCK, (1,), halo=Name("h")), (4, 6), 2, None, 1, {"h": 2}
     )
-    assert moves.extents(held) == (4, 7)
+    assert copies.extents(held) == (4, 7)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-"""Balance: which partitions should live elsewhere, by what their calls cost. Pure functions of whole numbers.
+"""Load balancing: which partitions should move to another processor, by what their calls cost.
 
-Every rank works this out for itself from the same figures and comes to the same result. Partitions move
-from the busiest processor, one at a time, or change places with one of another processor's, as long as that
-makes the busiest less busy; so few move, where dealing all out anew (longest first) would move nearly all.
+Every rank computes this from the same figures and gets the same result. Partitions move from the busiest
+processor, one at a time, or are exchanged with one of another processor's, as long as that lowers the load of
+the busiest; so few move, where assigning all of them anew (longest first) would move nearly all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Counts = npt.NDArray[np.int64]
 
 @dataclass
 class Moves:
-    """What became of a run's partitions.
+    """How often partitions of a run moved, and the imbalance before and after.
 
     Attributes
     ----------

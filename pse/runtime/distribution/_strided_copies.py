@@ -1,8 +1,9 @@
 """Strided copies by which one piece of a distributed array gives another what they share.
 
 Along each axis two index sets have *overlaps*; the copies are the products of these over the axes.
-Strided runs meet in closed form, so moving between `block`, `cyclic` and `block_cyclic` takes a few moves
-however long the axis is; irregular lists are compared index by index, and evenly spaced runs joined.
+Overlaps of strided runs are found in closed form, so redistributing between `block`, `cyclic` and
+`block_cyclic` takes few copies however long the axis is; irregular lists are compared index by index, and
+evenly spaced runs joined.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Overlap:
 
 
 @dataclass(frozen=True)
-class Move:
+class StridedCopy:
     """A strided copy from one buffer to another, in bytes."""
 
     source: int
@@ -90,8 +91,10 @@ def strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     return tuple(reversed(out))
 
 
-def between(source: Piece, target: Piece, itemsize: int, axes: Sequence[int] | None = None) -> list[Move]:
-    """List the moves from one local array to another; none where they share nothing.
+def strided_copies(
+    source: Piece, target: Piece, itemsize: int, axes: Sequence[int] | None = None
+) -> list[StridedCopy]:
+    """List the copies from one local array to another; none where they share nothing.
 
     Parameters
     ----------
@@ -101,11 +104,16 @@ def between(source: Piece, target: Piece, itemsize: int, axes: Sequence[int] | N
         Bytes of an element.
     axes : sequence of int, optional
         Axis of the target for every axis of the source, where the target is a transposed array.
+
+    Returns
+    -------
+    list of StridedCopy
+        Copies that together write every shared element once.
     """
     order = range(len(source)) if axes is None else axes
     from_strides, to_strides = strides(extents(source), itemsize), strides(extents(target), itemsize)
     shared = [overlaps(axis, target[order[i]]) for i, axis in enumerate(source)]
-    found: list[Move] = []
+    found: list[StridedCopy] = []
     for together in itertools.product(*shared):
         dims = [d for i, s in enumerate(together) for d in _dims(s, from_strides[i], to_strides[order[i]])]
         start = sum(s.source * from_strides[i] for i, s in enumerate(together))
@@ -120,21 +128,21 @@ def shares(source: Piece, target: Piece, axes: Sequence[int] | None = None) -> b
     return all(overlaps(axis, target[order[i]]) for i, axis in enumerate(source))
 
 
-def packing(moves: Sequence[Move], itemsize: int) -> list[Move]:
-    """Give the same moves into a buffer that takes them one after the other."""
+def packing(copies: Sequence[StridedCopy], itemsize: int) -> list[StridedCopy]:
+    """Give the same copies into a buffer that takes them one after the other."""
     out, start = [], 0
-    for move in moves:
-        out.append(replace(move, target=start, target_strides=strides(move.shape, itemsize)))
-        start += move.elements * itemsize
+    for copy in copies:
+        out.append(replace(copy, target=start, target_strides=strides(copy.shape, itemsize)))
+        start += copy.elements * itemsize
     return out
 
 
-def unpacking(moves: Sequence[Move], itemsize: int) -> list[Move]:
-    """Give the same moves from a buffer into which they were packed one after the other."""
+def unpacking(copies: Sequence[StridedCopy], itemsize: int) -> list[StridedCopy]:
+    """Give the same copies from a buffer into which they were packed one after the other."""
     out, start = [], 0
-    for move in moves:
-        out.append(replace(move, source=start, source_strides=strides(move.shape, itemsize)))
-        start += move.elements * itemsize
+    for copy in copies:
+        out.append(replace(copy, source=start, source_strides=strides(copy.shape, itemsize)))
+        start += copy.elements * itemsize
     return out
 
 
@@ -158,7 +166,7 @@ def _merged(dims: list[_Dim]) -> list[_Dim]:
     return out
 
 
-def _limited(source: int, target: int, dims: list[_Dim]) -> Iterator[Move]:
+def _limited(source: int, target: int, dims: list[_Dim]) -> Iterator[StridedCopy]:
     """Unroll the shortest axes of what has more than a copy can have."""
     if len(dims) > MAX_DIMS:
         shortest = min(range(len(dims)), key=lambda i: dims[i][0])
@@ -167,7 +175,7 @@ def _limited(source: int, target: int, dims: list[_Dim]) -> Iterator[Move]:
             yield from _limited(source + i * by, target + i * to, rest)
         return
     columns = list(zip(*dims, strict=True)) or [(), (), ()]
-    yield Move(source, target, columns[0], columns[1], columns[2])
+    yield StridedCopy(source, target, columns[0], columns[1], columns[2])
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -47,8 +47,8 @@ class NodeTree:
 
     Examples
     --------
-    >>> web = NodeTree.over([0, 1, 2, 5, 3, 4], nodes=[0, 0, 1, 2, 2, 1])
-    >>> web.nodes, web.below(0), web.below(2), web.below(5)
+    >>> tree = NodeTree.over([0, 1, 2, 5, 3, 4], nodes=[0, 0, 1, 2, 2, 1])
+    >>> tree.nodes, tree.below(0), tree.below(2), tree.below(5)
     (((0, 1), (2, 5), (3, 4)), [1, 2, 3], [5], [])
     """
 

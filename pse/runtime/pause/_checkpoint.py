@@ -183,19 +183,19 @@ class Checkpoints:
 
     def _boxes(
         self, projection: Projection, sequencer: Sequencer, peers: MpiPeers
-    ) -> list[pending_messages.Kept]:
+    ) -> list[pending_messages.MailboxRow]:
         """Take down messages that no partition has received yet, before any rank goes on and sends more."""
         pending_messages.settle(peers, sequencer)
         if not sequencer.messaging_is_empty():
             from pse.runtime.faults._partition_errors import partition_error
 
             raise partition_error(sequencer, projection)
-        boxes = pending_messages.kept(sequencer)
+        boxes = pending_messages.mailbox_rows(sequencer)
         peers.meet()
         return boxes
 
     def _written(
-        self, projection: Projection, sequencer: Sequencer, boxes: list[pending_messages.Kept]
+        self, projection: Projection, sequencer: Sequencer, boxes: list[pending_messages.MailboxRow]
     ) -> dict[str, Any]:
         """Write this rank's file; gives what is to be said of it."""
         values = capture(self.job, self.rank, projection, sequencer, sequencer.point)

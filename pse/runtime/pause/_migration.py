@@ -46,13 +46,13 @@ class Peers(Protocol):
         """Return when all ranks are here."""
 
     def send(self, rank: int, head: bytes, arrays: Sequence[Bytes]) -> None:
-        """Begin to send a parcel."""
+        """Begin to send a transfer: its head, then its arrays."""
 
     def receive(self, rank: int, room: Callable[[bytes], Sequence[Bytes]]) -> None:
-        """Receive a parcel of a rank; `room` makes room for its arrays when its head has come."""
+        """Receive a transfer from a rank; `room` allocates its arrays once its head has arrived."""
 
     def sent(self) -> None:
-        """Return when every parcel has left."""
+        """Return when every transfer has left."""
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,9 @@ class Rebalancing:
             raise partition_error(now.sequencer, now.projection)
         then = self.again(job)
         then.sequencer.start_at(now.sequencer.point, now.sequencer.rounds)
-        move = _Move(self.rank, now, then)
-        for rank, parcel in move.outgoing().items():
-            self.peers.send(rank, parcel.head(), parcel.arrays)
+        move = _RankMigration(self.rank, now, then)
+        for rank, transfer in move.outgoing().items():
+            self.peers.send(rank, transfer.head(), transfer.arrays)
         for rank in move.sources():
             self.peers.receive(rank, move.unpack)
             move.deliver()
@@ -164,20 +164,20 @@ class Rebalancing:
 
 
 @dataclass
-class _Parcel:
+class _Transfer:
     """Values on their way to another rank: their names and numbers, and the bytes of arrays."""
 
     values: list[tuple[str, int, Any]] = field(default_factory=list)
     messages: list[tuple[list[int], int]] = field(
         default_factory=list
-    )  # fields of a `Kept`, bytes of its data
+    )  # fields of a `MailboxRow`, bytes of its data
     arrays: list[Bytes] = field(default_factory=list)
 
     def head(self) -> bytes:
         return json.dumps([self.values, self.messages]).encode()
 
 
-class _Move:
+class _RankMigration:
     """One rank's values on their way from one plan to another."""
 
     def __init__(self, rank: int, now: Incarnation, then: Incarnation) -> None:
@@ -186,9 +186,9 @@ class _Move:
         self.key, self.processor = seat.key, seat.processor
         self.came: list[tuple[list[int], Bytes]] = []  # messages that other ranks sent
 
-    def outgoing(self) -> dict[int, _Parcel]:
+    def outgoing(self) -> dict[int, _Transfer]:
         """Put together what leaves this rank, by receiver."""
-        parcels: dict[int, _Parcel] = {}
+        transfers: dict[int, _Transfer] = {}
         for (tag, partition), slot in self.now.projection.slots.items():
             owner = self._owner(self.then.job, tag, partition)
             if partition is None or owner in (None, self.processor):
@@ -196,23 +196,23 @@ class _Move:
             target = self.then.job.liveness.placement.rank_of(self.key, owner)
             value = self.now.sequencer.slot_value(slot)
             if value is not None:
-                parcel = parcels.setdefault(target, _Parcel())
-                parcel.values.append((tag, partition, self._packed(value, target, parcel)))
+                transfer = transfers.setdefault(target, _Transfer())
+                transfer.values.append((tag, partition, self._packed(value, target, transfer)))
         for target in self._partners(self.now.job, self.then.job):
-            parcels.setdefault(target, _Parcel())
-        for row in pending_messages.kept(self.now.sequencer):
-            self._forward(row, parcels)
-        return parcels
+            transfers.setdefault(target, _Transfer())
+        for row in pending_messages.mailbox_rows(self.now.sequencer):
+            self._forward(row, transfers)
+        return transfers
 
-    def _forward(self, row: pending_messages.Kept, parcels: Mapping[int, _Parcel]) -> None:
+    def _forward(self, row: pending_messages.MailboxRow, transfers: Mapping[int, _Transfer]) -> None:
         """Pass on what a partition's box holds: into the new one here, or with the partition."""
         owner = self.then.job.owners(self.then.job.sets[row.scope - 1])[row.partition] if row.scope else None
         if owner in (None, self.processor):
             self.then.sequencer.restore_mailbox(row)
             return
-        parcel = parcels[self.then.job.liveness.placement.rank_of(self.key, owner)]
-        parcel.messages.append(([*row[:-1]], len(row.data)))
-        parcel.arrays.append(np.frombuffer(row.data, np.uint8))
+        transfer = transfers[self.then.job.liveness.placement.rank_of(self.key, owner)]
+        transfer.messages.append(([*row[:-1]], len(row.data)))
+        transfer.arrays.append(np.frombuffer(row.data, np.uint8))
 
     def sources(self) -> list[int]:
         """List the ranks that send something here."""
@@ -226,7 +226,7 @@ class _Move:
                 self.then.sequencer.inherit(slot, self.now.sequencer, old[name])
 
     def unpack(self, head: bytes) -> list[Bytes]:
-        """Put the values of a parcel into their slots; gives where the bytes of its arrays are to go."""
+        """Put the values of a transfer into their slots; gives where the bytes of its arrays are to go."""
         room: list[Bytes] = []
         values, rows = json.loads(head)
         for tag, partition, packed in values:
@@ -238,9 +238,9 @@ class _Move:
         return room + [data for _, data in self.came]
 
     def deliver(self) -> None:
-        """Put the messages of the parcel that has arrived into their mailboxes."""
+        """Put the messages of the transfer that has arrived into their mailboxes."""
         for row, data in self.came:
-            pending_messages.put(self.then.sequencer, row, data.tobytes())
+            pending_messages.restore_row(self.then.sequencer, row, data.tobytes())
         self.came = []
 
     def _owner(self, job: Job, tag: str, partition: int | None) -> int | None:
@@ -261,16 +261,16 @@ class _Move:
         }
         return [mine.liveness.placement.rank_of(self.key, processor) for processor in sorted(found)]
 
-    def _packed(self, value: Any, target: int, parcel: _Parcel) -> Any:
+    def _packed(self, value: Any, target: int, transfer: _Transfer) -> Any:
         if isinstance(value, list):
-            return [self._packed(piece, target, parcel) for piece in value]
+            return [self._packed(piece, target, transfer) for piece in value]
         if not isinstance(value, Buffer):
             return _written(value)
         near = not self.now.job.is_remote(self.rank, target)
         handle = self.now.sequencer.lend(value) if near else 0
         if handle:
             return {"handle": handle}
-        parcel.arrays.append(_bytes(value))
+        transfer.arrays.append(_bytes(value))
         dtype, itemsize, shape = value.description
         return {"array": [dtype, itemsize, *shape]}
 

@@ -1,6 +1,6 @@
-"""The other ranks, as a pause needs them: sums, parcels and meetings over MPI, asleep while they wait.
+"""The other ranks, as a pause needs them: sums, transfers and meetings over MPI, asleep while they wait.
 
-Messages of the run itself (`transport`) are served meanwhile; parcels have tags of their own.
+Messages of the run itself (`transport`) are served meanwhile; transfers have tags of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pse.runtime._channel import Board
 from pse.runtime.supervise._backoff import LONGEST, Backoff
 from pse.runtime.transport._transport import Transport
 
-PARCEL_TAG, CONTENT_TAG = 3, 4
+HEAD_TAG, ARRAY_TAG = 3, 4
 _Bytes = npt.NDArray[np.uint8]
 
 
@@ -40,18 +40,18 @@ class MpiPeers:
         self.wait(self.comm.Ibarrier().Test)
 
     def send(self, rank: int, head: bytes, arrays: Sequence[_Bytes]) -> None:
-        """Begin to send a parcel."""
-        self._leaving.append((self.comm.Isend([head, MPI.BYTE], rank, PARCEL_TAG), head))
+        """Begin to send a transfer: its head, then its arrays."""
+        self._leaving.append((self.comm.Isend([head, MPI.BYTE], rank, HEAD_TAG), head))
         for array in arrays:
-            self._leaving.append((self.comm.Isend([array, MPI.BYTE], rank, CONTENT_TAG), array))
+            self._leaving.append((self.comm.Isend([array, MPI.BYTE], rank, ARRAY_TAG), array))
 
     def receive(self, rank: int, room: Callable[[bytes], Sequence[_Bytes]]) -> None:
-        """Receive a parcel of a rank; `room` makes room for its arrays when its head has come."""
-        requests = [self.comm.Irecv([array, MPI.BYTE], rank, CONTENT_TAG) for array in room(self._head(rank))]
+        """Receive a transfer from a rank; `room` allocates its arrays once its head has arrived."""
+        requests = [self.comm.Irecv([array, MPI.BYTE], rank, ARRAY_TAG) for array in room(self._head(rank))]
         self.wait(lambda: MPI.Request.Testall(requests))
 
     def sent(self) -> None:
-        """Return when every parcel has left."""
+        """Return when every transfer has left."""
         requests = [request for request, _ in self._leaving]
         self.wait(lambda: MPI.Request.Testall(requests))
         self._leaving.clear()
@@ -61,7 +61,7 @@ class MpiPeers:
         found: list[MPI.Message] = []
 
         def look() -> bool:
-            message = self.comm.Improbe(rank, PARCEL_TAG, status)
+            message = self.comm.Improbe(rank, HEAD_TAG, status)
             found.extend([message] if message is not None else [])
             return bool(found)
 

@@ -27,7 +27,7 @@ _TYPES = {code: np.dtype(name) for name, code in TYPE_CODES.items()}
 _BYTES = np.dtype(np.uint8)
 
 
-class Kept(NamedTuple):
+class MailboxRow(NamedTuple):
     """What a mailbox holds (``pse_messaging_saved``): a message, or the number of collectives so far.
 
     `scope` is the number of a set of partitions, `type` the code of the message's elements.
@@ -35,7 +35,7 @@ class Kept(NamedTuple):
 
     scope: int
     partition: int
-    is_letter: int
+    is_message: int
     source: int
     number: int
     site: int
@@ -60,25 +60,25 @@ def settle(peers: Summing, sequencer: Sequencer) -> None:
     await_termination(peers.add, lambda: sequencer.traffic)
 
 
-def kept(sequencer: Sequencer) -> list[Kept]:
-    """Give what this rank's boxes hold, messages of one sender in their order."""
-    return [Kept(*row) for row in sequencer.saved_mailboxes()]
+def mailbox_rows(sequencer: Sequencer) -> list[MailboxRow]:
+    """Give what this rank's mailboxes hold, messages of one sender in their order."""
+    return [MailboxRow(*row) for row in sequencer.saved_mailboxes()]
 
 
-def put(sequencer: Sequencer, head: Sequence[int], data: bytes) -> None:
-    """Put what `kept` gave into a box: the fields of a `Kept`, the data apart."""
-    sequencer.restore_mailbox(Kept._make([*head, data]))
+def restore_row(sequencer: Sequencer, head: Sequence[int], data: bytes) -> None:
+    """Put a row into its mailbox: the fields of a `MailboxRow`, the data apart."""
+    sequencer.restore_mailbox(MailboxRow._make([*head, data]))
 
 
-def saved(job: Job, rank: int, rows: Iterable[Kept]) -> Iterator[Saved]:
-    """Give what a checkpoint keeps of this rank's boxes: for each a table, and its messages as arrays."""
+def saved(job: Job, rank: int, rows: Iterable[MailboxRow]) -> Iterator[Saved]:
+    """Give what a checkpoint keeps of this rank's mailboxes: for each a table, and its messages as arrays."""
     label = job.liveness.placement.seat(rank).key.label
-    in_boxes = sorted(rows, key=_BOX)  # Letters keep their order.
+    in_boxes = sorted(rows, key=_BOX)  # Messages of a mailbox keep their order.
     for (scope, partition), box in groupby(in_boxes, key=_BOX):
         name, heads = _place(job, label, scope), []
         for number, row in enumerate(box):
             heads.append(row[2:-1])
-            if row.is_letter:
+            if row.is_message:
                 data = np.frombuffer(row.data, _TYPES.get(row.type, _BYTES))
                 yield Saved(pending_name(number, name), partition, data)
         yield Saved(f"%mail.{name}", partition, np.array(heads, np.int64))
@@ -94,7 +94,7 @@ def restore(job: Job, before: Job, rank: int, sequencer: Sequencer, reader: Read
         for number, head in enumerate(heads):
             message = member_name(pending_name(number, name), partition)
             data = reader.read(message).tobytes() if message in reader else b""
-            put(sequencer, [scope, partition, *head], data)
+            restore_row(sequencer, [scope, partition, *head], data)
 
 
 def _place(job: Job, label: str, scope: int) -> str:

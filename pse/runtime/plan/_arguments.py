@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pse._abi.plan import ArgumentKind
 from pse.language.check import Argument as Given, CallSite, Output
 from pse.language.types import Direction, Element, Expression, Parameter, Text, Type, evaluate
-from pse.runtime.distribution._strided_copies import Move, between, extents
+from pse.runtime.distribution._strided_copies import StridedCopy, extents, strided_copies
 from pse.runtime.plan._communicators import Communicator, members
 from pse.runtime.plan._lowered import Argument, SharedBlock
 from pse.runtime.plan._position import Position
@@ -137,12 +137,12 @@ class ArgumentLowering:
         """Give the place of each piece in the whole array; none if some piece is not contiguous there."""
         size, whole = itemsize(element_of(array)), self.shapes.whole(array)
         pieces = self.shapes.pieces(array)
-        found = [between(piece, whole, size) for piece in pieces]
+        found = [strided_copies(piece, whole, size) for piece in pieces]
         sizes = [size * math.prod(extents(piece)) for piece in pieces]
-        apart = any(not _is_contiguous(moves, total, size) for moves, total in zip(found, sizes, strict=True))
+        apart = any(not _is_contiguous(block, total, size) for block, total in zip(found, sizes, strict=True))
         if apart or min(sizes) < max(1, self.job.local_limit):
             return []
-        return [SharedBlock(len(pieces), sum(sizes), moves[0].target) for moves in found]
+        return [SharedBlock(len(pieces), sum(sizes), copies[0].target) for copies in found]
 
 
 def _array(kind: ArgumentKind, tag: str, array: Type, due: Sequence[Expression] | None) -> Argument:
@@ -151,8 +151,8 @@ def _array(kind: ArgumentKind, tag: str, array: Type, due: Sequence[Expression] 
     return Argument(kind, element_of(array), tag, ndim=ndim, shape=due or (), checked=due is not None)
 
 
-def _is_contiguous(moves: Sequence[Move], size: int, itemsize: int) -> bool:
+def _is_contiguous(copies: Sequence[StridedCopy], size: int, itemsize: int) -> bool:
     """Whether a piece of so many bytes is one run of bytes of the whole array."""
-    if len(moves) != 1 or moves[0].elements * itemsize != size:
+    if len(copies) != 1 or copies[0].elements * itemsize != size:
         return False
-    return moves[0].target_strides in ((itemsize,), ())
+    return copies[0].target_strides in ((itemsize,), ())

@@ -37,12 +37,12 @@ def counting(ranks: Sequence[int], nodes: Sequence[int] | None, rank: int) -> It
     rank : int
         One of `ranks`.
     """
-    web = trees.NodeTree.over(ranks, range(max(ranks) + 1) if nodes is None else nodes)
-    home, top = web.home(rank), web.nodes[0][0]
-    mine, speaker = web.nodes[home], web.nodes[home][0]
-    if nodes is None or len(web.nodes) <= trees.NODES + 1:
-        others = [node[0] for node in web.nodes if node is not mine]
+    tree = trees.NodeTree.over(ranks, range(max(ranks) + 1) if nodes is None else nodes)
+    home, top = tree.home(rank), tree.nodes[0][0]
+    mine, speaker = tree.nodes[home], tree.nodes[home][0]
+    if nodes is None or len(tree.nodes) <= trees.NODES + 1:
+        others = [node[0] for node in tree.nodes if node is not mine]
         return IterationCompletion([*mine, *others], mine, others, (), speaker, speaker)
     if home == 0:
-        return IterationCompletion(web.near(0), web.near(0), web.speakers(0), (), speaker, speaker)
-    return IterationCompletion([top], web.near(home), [web.above(home)], web.speakers(home), speaker, top)
+        return IterationCompletion(tree.near(0), tree.near(0), tree.speakers(0), (), speaker, speaker)
+    return IterationCompletion([top], tree.near(home), [tree.above(home)], tree.speakers(home), speaker, top)

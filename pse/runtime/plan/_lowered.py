@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pse._abi.plan import ArgumentKind, CallKind
 from pse.language.check import CallSite
 from pse.language.types import Element, Expression
-from pse.runtime.distribution._strided_copies import Move
+from pse.runtime.distribution._strided_copies import StridedCopy
 from pse.runtime.plan._edges import Edge
 from pse.runtime.plan._position import Position
 
@@ -19,7 +19,7 @@ from pse.runtime.plan._position import Position
 class Part(NamedTuple):
     """What one buffer gives to another: strided copies, and the shape of the array that travels."""
 
-    copies: Sequence[Move]
+    copies: Sequence[StridedCopy]
     element: Element
     shape: Sequence[int]
 

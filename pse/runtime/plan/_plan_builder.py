@@ -22,7 +22,7 @@ from pse._abi.plan import (
 )
 from pse.language.diagnostics import Span
 from pse.language.types import Expression, Number, evaluate, names_in
-from pse.runtime.distribution._strided_copies import Move, strides
+from pse.runtime.distribution._strided_copies import StridedCopy, strides
 from pse.runtime.plan._communicators import waits_for_turn
 from pse.runtime.plan._expression_lowering import expression_terms
 from pse.runtime.plan._lowered import Argument, Assignment, Call, Drop, Exchange, Expect, Lowered, Part, Push
@@ -195,7 +195,7 @@ class PlanBuilder:
         return self._regions[call.site.partition]
 
 
-def _move(copy: Move, size: int) -> MoveRow:
+def _move(copy: StridedCopy, size: int) -> MoveRow:
     dimensions = map(padded, (copy.shape, copy.source_strides, copy.target_strides))
     return MoveRow(copy.source, copy.target, len(copy.shape), size, *dimensions)
 

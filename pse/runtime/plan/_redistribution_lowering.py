@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pse._abi.plan import CallKind
 from pse.language.check import CallSite
 from pse.language.types import Type
-from pse.runtime.distribution._strided_copies import Move, Piece, between, extents, unpacking
+from pse.runtime.distribution._strided_copies import Piece, StridedCopy, extents, strided_copies, unpacking
 from pse.runtime.plan._edges import Edge, Role
 from pse.runtime.plan._lowered import Call, EngineOperation, Expect, Lowered, Part, Push
 from pse.runtime.plan._lowering_context import LoweringContext
@@ -91,12 +91,12 @@ def rank_with(context: LoweringContext, array: Type, partition: int) -> int:
 
 def copies_between(
     array: Type, source: Piece, target: Piece, axes: Sequence[int] | None = None
-) -> list[Move]:
+) -> list[StridedCopy]:
     """List the strided copies from one piece of an array to another."""
-    return between(source, target, itemsize(element_of(array)), axes)
+    return strided_copies(source, target, itemsize(element_of(array)), axes)
 
 
-def part_of(array: Type, copies: Sequence[Move], shape: Sequence[int] | None = None) -> Part:
+def part_of(array: Type, copies: Sequence[StridedCopy], shape: Sequence[int] | None = None) -> Part:
     """Give a part of an array that travels in a shape, or packed (None)."""
     packed = (sum(copy.elements for copy in copies),)
     return Part(copies, element_of(array), packed if shape is None else shape)

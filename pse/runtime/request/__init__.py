@@ -1,4 +1,4 @@
-"""From a command line to a run that all ranks agree on."""
+"""Requests: what a command line asks for, checked the same way by the launcher and all ranks."""
 
 import lazy_loader
 

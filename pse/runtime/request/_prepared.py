@@ -35,15 +35,15 @@ class Request:
     report : str
         "text" or "json".
     processors : int or None
-        None where the number of ranks decides.
+        How many processors; None if they follow from the number of ranks.
     checkpoint : str or None
         Directory for checkpoints.
     every : str or None
-        How often they are written: ``10`` rounds, or ``30s``.
+        How often checkpoints are written: ``10`` (rounds), or ``30s``.
     resume : bool
-        Whether to go on from the checkpoint there; then the program is the one that it names.
+        Whether to resume from the checkpoint there; then the program is the one that it names.
     coopwait : bool
-        Whether modules wait in MPI by the tool `coopwait`; what the launcher says to ranks.
+        Whether modules wait in MPI by the tool `coopwait`; the launcher decides and tells the ranks.
     """
 
     program: str
@@ -68,7 +68,7 @@ class Prepared:
     """A checked program with everything that a run of it needs to know.
 
     `file` is the program's, with the checker's warnings; `remarks` are lines about what was asked for;
-    `resumed` is the checkpoint that the run goes on from, its files not yet verified.
+    `resumed` is the checkpoint that the run resumes from, its files not yet verified.
     """
 
     request: Request
@@ -88,7 +88,7 @@ class Prepared:
 
     @property
     def pauses(self) -> bool:
-        """Whether ranks have to stop at loops of the program for what all do together."""
+        """Whether ranks pause together at loops, to write checkpoints or to move partitions."""
         return self.request.checkpoint is not None or self.options.balance > 0
 
     @property

@@ -1,7 +1,7 @@
-"""From a command line to a run that all agree on: check the program, place its threads, bind its parameters.
+"""Check a request: check the program, place its threads, bind its parameters.
 
-The launcher and every rank come through here with the same request and must come to the same result;
-nothing is run and nothing built.
+The launcher and every rank do this with the same request and must get the same result; nothing is run and
+nothing built.
 """
 
 from __future__ import annotations
@@ -25,10 +25,25 @@ from pse.text import count_text, list_text
 def parse_defines(texts: Sequence[str]) -> dict[str, str]:
     """Read ``name=value`` pairs of ``-D``.
 
+    Parameters
+    ----------
+    texts : sequence of str
+        The pairs, as on the command line.
+
+    Returns
+    -------
+    dict of str to str
+        The value of each name, as text.
+
     Raises
     ------
     UsageError
         If one isn't such a pair, or a name comes twice.
+
+    Examples
+    --------
+    >>> parse_defines(["N=2048", "eps = 1e-3"])
+    {'N': '2048', 'eps': '1e-3'}
     """
     defines: dict[str, str] = {}
     for text in texts:
@@ -42,7 +57,7 @@ def parse_defines(texts: Sequence[str]) -> dict[str, str]:
 
 
 def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None = None) -> Prepared:
-    """Check a request.
+    """Check a request: the program, its parameters, options and where its threads run.
 
     Parameters
     ----------
@@ -53,12 +68,19 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
     file : ProgramFile, optional
         The program, if it has been checked already.
 
+    Returns
+    -------
+    Prepared
+        The checked program with everything that a run of it needs; the same on all ranks.
+
     Raises
     ------
     ProgramRefused
         If the program, or a value for a parameter, is wrong.
     UsageError
         If something else on the command line is wrong.
+    CheckpointRefused
+        If the request resumes a run whose checkpoint can't be read.
     """
     kept = None
     if request.resume:
@@ -105,7 +127,7 @@ def check_trace(directory: str | None) -> None:
 
 def _processors(request: Request, placement: Placement, ranks: int | None) -> int:
     if ranks is None or (not placement.parallel_threads and ranks == placement.ranks(1)):
-        return request.processors or 1  # Without PARALLEL the number of ranks doesn't tell.
+        return request.processors or 1  # Without PARALLEL the number of ranks doesn't depend on it.
     inferred = placement.processors_for(ranks)
     if inferred is None:
         raise UsageError(_misfit(request, placement, ranks), help=_fitting(placement, ranks))

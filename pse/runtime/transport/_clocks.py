@@ -38,8 +38,8 @@ def record_clock(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) 
     recorder : Recorder
         Gets a CLOCK_SYNC on the first rank of each node but the first.
     """
-    web = NodeTree.over(range(comm.Get_size()), nodes)
-    web.ask_upwards(comm.Get_rank(), partial(_ask, comm, recorder), partial(_answer, comm))
+    tree = NodeTree.over(range(comm.Get_size()), nodes)
+    tree.ask_upwards(comm.Get_rank(), partial(_ask, comm, recorder), partial(_answer, comm))
 
 
 def _ask(comm: MPI.Intracomm, recorder: Recorder, above: int) -> None:

@@ -39,8 +39,8 @@ def record_links(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) 
     recorder : Recorder
         Gets a sample of the counter `LINK_RATE`, bytes a second, on the first rank of each node but one.
     """
-    web = NodeTree.over(range(comm.Get_size()), nodes)
-    web.ask_upwards(comm.Get_rank(), partial(_measure, comm, recorder), partial(_give, comm))
+    tree = NodeTree.over(range(comm.Get_size()), nodes)
+    tree.ask_upwards(comm.Get_rank(), partial(_measure, comm, recorder), partial(_give, comm))
 
 
 def _measure(comm: MPI.Intracomm, recorder: Recorder, above: int) -> None:
