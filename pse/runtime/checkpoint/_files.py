@@ -5,7 +5,7 @@ A rank's file is NumPy's own ``.npz`` (a zip of ``.npy``, nothing compressed, no
 and the files of the checkpoint before it go after that: whenever the run is killed, the directory holds one
 complete checkpoint.
 
-Knows nothing of ranks that run: `checkpoint` saves through it. May touch: only the directory.
+Touches the directory only, and knows nothing of ranks: `pause` writes checkpoints through it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The manifest, ``checkpoint.json``, names the files with their sizes and checksums and has one of its own, so
 any change is found.
 
-May touch: nothing; `checksum_of` reads a file.
+Only `checksum_of` reads a file.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class FileNote:
-    """What the manifest says of one rank's file: size in bytes, checksum, and what is in it."""
+    """The manifest's entry for one rank's file: size in bytes, checksum, and what is in it."""
 
     name: str
     size: int
@@ -69,7 +69,7 @@ class Manifest:
     modules : mapping of str to str
         Checksums of the modules' files, by path.
     defines, options : mapping and tuple of str
-        What the command line said: `-D` and `-o`.
+        From the command line: `-D` and `-o`.
     every : str
         How often the run writes checkpoints.
     processors : int
@@ -87,7 +87,7 @@ class Manifest:
         What the program has reported so far; numbers as `float.hex` writes them.
     files : tuple of FileNote
     finished : bool
-        The run has come to its end; there are no files.
+        The run is complete; there are no files.
     """
 
     program: str
@@ -199,5 +199,5 @@ def _manifest(body: dict[str, Any]) -> Manifest:
     given = {entry.name: body[entry.name] for entry in fields(Manifest)}
     notes = tuple(FileNote(**{**note, "members": tuple(note["members"])}) for note in given["files"])
     if not all(DATA.fullmatch(note.name) for note in notes):
-        raise ValueError("a file's name is none of ours")
+        raise ValueError("a name is not that of a checkpoint's file")
     return Manifest(**{**given, "options": tuple(given["options"]), "files": notes})

@@ -1,6 +1,6 @@
 """Reading checkpoints: the manifest, whether the files are those that were written, and the values in them.
 
-May touch: reads the directory it is given.
+Only reads, and only the directory that it is given.
 """
 
 from __future__ import annotations

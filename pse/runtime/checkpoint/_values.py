@@ -81,7 +81,7 @@ class Restoring:
         self._now, self._then = Shapes(job), Shapes(before)
 
     def fill(self, rank: int, projection: Projection, sequencer: Sequencer, point: int) -> None:
-        """Fill the slots of a rank that is to go on after a pause."""
+        """Fill the slots of a rank that resumes after a pause."""
         key = self.job.liveness.placement.seat(rank).key
         wanted = live_at(self.job, key, point)
         for (name, partition), slot in projection.slots.items():

@@ -69,7 +69,7 @@ def block(extent: int, parts: int, index: int) -> IndexSet:
 
 
 def block_cyclic(extent: int, parts: int, index: int, size: int) -> IndexSet:
-    """Give what a partition gets where blocks of `size` indices are dealt out in turn."""
+    """Give what a partition gets where blocks of `size` indices are assigned in turn."""
     full, rest = divmod(max(extent - index * size, 0), parts * size)
     count = full + (rest >= size)
     last = _run(index * size + full * parts * size, rest) if 0 < rest < size else ()

@@ -4,9 +4,7 @@ The first rank decides at which pauses (`checkpoint_schedule`), tells the others
 writes the manifest once every rank's file is complete. Nobody waits by spinning, and messages of other nodes
 are served meanwhile. While an `inflight` loop runs that began at a checkpoint, a thread of the first rank
 reads from the board how many of its iterations are complete everywhere and keeps the manifest up to date.
-A checkpoint that can't be written costs a warning: the run goes on, and the one before stays.
-
-May touch: the slots of its rank's sequencer at a pause, the directory, standard error.
+A checkpoint that can't be written costs a warning: the run continues, and the last one stays.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ _LOOK = 0.05
 
 @dataclass(frozen=True)
 class Resumed:
-    """The run that is gone on with: the job as it was, and what was kept of it."""
+    """The run that is resumed: the job as it was, and the manifest of its checkpoint."""
 
     before: Job
     manifest: Manifest
@@ -184,7 +182,7 @@ class Checkpoints:
     def _boxes(
         self, projection: Projection, sequencer: Sequencer, peers: MpiPeers
     ) -> list[pending_messages.MailboxRow]:
-        """Take down messages that no partition has received yet, before any rank goes on and sends more."""
+        """Take down messages that no partition has received yet, before any rank continues and sends more."""
         pending_messages.settle(peers, sequencer)
         if not sequencer.messaging_is_empty():
             from pse.runtime.faults._partition_errors import partition_error
@@ -197,7 +195,7 @@ class Checkpoints:
     def _written(
         self, projection: Projection, sequencer: Sequencer, boxes: list[pending_messages.MailboxRow]
     ) -> dict[str, Any]:
-        """Write this rank's file; gives what is to be said of it."""
+        """Write this rank's file; gives its entry in the manifest, or the error."""
         values = capture(self.job, self.rank, projection, sequencer, sequencer.point)
         posted = pending_messages.saved(self.job, self.rank, boxes)
         try:
@@ -206,7 +204,7 @@ class Checkpoints:
             return {"error": _reason(error)}
 
     def _gather(self, mine: Mapping[str, Any], peers: MpiPeers) -> list[Any]:
-        """Bring what every rank has to say to the first one; the others get an empty list."""
+        """Gather every rank's entry on the first one; the others get an empty list."""
         text = np.frombuffer(json.dumps(mine).encode(), np.uint8)
         sizes = np.zeros(self.comm.Get_size(), np.int64)
         peers.wait(self.comm.Igather(np.array([text.size], np.int64), sizes).Test)

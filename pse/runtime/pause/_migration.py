@@ -1,15 +1,13 @@
-"""Rebalance: partitions move to other processors while the program runs.
+"""Migration: partitions move to other processors while the program runs.
 
-At every n-th pause all ranks bring together what each partition's calls cost (`balance` says what
-should move), and if it is worth it each rank writes its plan anew, for the new placements. A new sequencer
-takes over from the old one at the same point of the program: slots that stay pass to it as they are, those of
-partitions that move go to their new ranks, by handle on a node and through MPI between nodes. So do messages
-among partitions that nobody has received yet. Results don't depend on it, as they don't depend on where
-partitions live.
+At every n-th pause all ranks sum up what each partition's calls cost (`_load_balancer` decides what should
+move), and if it is worth it each rank builds its plan again, for the new placements. A new sequencer takes
+over from the old one at the same point of the program: slots that stay pass to it as they are, those of
+partitions that move go to their new ranks, by handle on a node and through MPI between nodes. So do pending
+messages among partitions. Results don't depend on it, as they don't depend on where partitions live.
 
 Nobody waits by spinning; other nodes' messages are served meanwhile. Queues are empty at a pause, so what
 was taken from them is counted anew (`Board.forget_taken`), once nothing of the old counts is under way.
-May touch: slots, the board's counts, MPI.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 When every message has arrived (`settle`), mailboxes hold all that is left: messages that nobody has
 received, and how many collectives each partition has come to. A checkpoint keeps that by partition, so any
-number of processors can go on with it; a migration takes it along. Whoever is late for a collective has a
-message of one who was there: where nobody has any, counts are the same everywhere, and another number of
-partitions may begin anew.
+number of processors can resume from it; a migration takes it along. A partition that is late for a collective
+has a message from one that was there: where nobody has any, counts are the same everywhere, and another
+number of partitions may start from zero.
 """
 
 from __future__ import annotations

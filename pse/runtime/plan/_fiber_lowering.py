@@ -1,7 +1,7 @@
 """Lowering of PARALLEL over virtual partitions: any number of them on this processor, none included.
 
 Runs of call sites become *fibers*, one for each partition of this rank, each with slots of its own: while one
-waits, the others go on.  What the partitions of a rank have in common stays outside the fibers: control flow
+waits, others continue.  What the partitions of a rank have in common stays outside the fibers: control flow
 (it is the same for all), replicated tags that the run defines by reduction, and the release of what they
 share.
 """

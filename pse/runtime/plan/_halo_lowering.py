@@ -2,7 +2,7 @@
 
 `exchange` packs what neighbours show each other into strips: they are small, and whoever writes the array in
 place next must not wait until all neighbours have looked at it. `shift` hands the piece itself on; from then
-on two tags stand for one buffer, and who changes one of them goes on with a copy.
+on two tags stand for one buffer, and whoever changes one of them gets a copy.
 """
 
 from __future__ import annotations

@@ -284,7 +284,7 @@ class _Projector:
     def _repeat(
         self, step: int, condition: Expression, count: str, position: Position, counter: str | None = None
     ) -> None:
-        """Lower a loop that goes on while the condition holds; the body sees its count as `counter`."""
+        """Lower a loop that runs while the condition holds; the body sees its count as `counter`."""
         self._drop(self.live.drops_at_header(step, self.key), position)
         head = len(self.builder.code)
         self._pause(step)

@@ -56,7 +56,7 @@ class Options:
 
 
 def resolve(program: Iterable[Option], overrides: Iterable[str], threads: Iterable[str]) -> Options:
-    """Put together defaults, what the program says, and what the command line says.
+    """Combine defaults, the program's options, and those of the command line; later ones take precedence.
 
     Parameters
     ----------
@@ -66,6 +66,11 @@ def resolve(program: Iterable[Option], overrides: Iterable[str], threads: Iterab
         ``name=value``, ``name.thread=value`` or ``name thread=value`` from the command line.
     threads : iterable of str
         Labels that the program uses.
+
+    Returns
+    -------
+    Options
+        What the run uses.
 
     Raises
     ------
