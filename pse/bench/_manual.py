@@ -52,8 +52,8 @@ def _replaced(text: str, bench: str, table: str, page: Path) -> str:
     _, closed, after = rest.partition(end)
     if not opened or not closed:
         raise UsageError(
-            f"--update {page}: there is no place for the figures of {bench}",
-            help=f"put the two lines {begin} and {end} where they should stand",
+            f"--update {page}: the page has no place for the figures of bench {bench}",
+            help=f"add the two lines {begin} and {end} to the page, where the figures belong",
         )
     return f"{before}{begin}\n{table}\n{end}{after}"
 

@@ -57,7 +57,7 @@ def find_subject(name: str, subjects: Sequence[Subject] = SUBJECTS) -> Subject:
         if subject.name == name:
             return subject
     names = ", ".join(subject.name for subject in subjects)
-    raise UsageError(f"there is no bench {name!r}", help=f"there are {names}")
+    raise UsageError(f"there is no bench {name!r}", help=f"the benches are {names}")
 
 
 def measure_subject(

@@ -192,7 +192,7 @@ def finish(what: str, process: subprocess.Popen[str]) -> str:
     try:
         out, err = process.communicate(timeout=TIME_LIMIT)
     except subprocess.TimeoutExpired:
-        raise RunError(f"{what} was not done after {TIME_LIMIT:.0f} s") from None
+        raise RunError(f"{what} did not finish within {TIME_LIMIT:.0f} s") from None
     if process.returncode != 0:
         raise RunError(f"{what} failed with exit code {process.returncode}:\n{_tail(out + err)}")
     return out

@@ -73,9 +73,13 @@ def bench_command(subjects: Sequence[Subject]) -> click.Command:
 def _chosen(subjects: Sequence[Subject], names: tuple[str, ...], everything: bool) -> list[Subject]:
     found = [find_subject(name, subjects) for name in names]
     if everything == bool(names):
-        what = "name a bench, or say --all" if not names else "--all and a name exclude each other"
+        what = (
+            "no bench is named: name at least one, or use --all"
+            if not names
+            else "--all can't be combined with the name of a bench"
+        )
         known = ", ".join(subject.name for subject in subjects)
-        raise UsageError(what, help=f"there are {known}; `pse bench --list` says what they measure")
+        raise UsageError(what, help=f"the benches are {known}; `pse bench --list` says what they measure")
     return list(subjects) if everything else found
 
 

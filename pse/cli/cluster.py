@@ -62,7 +62,7 @@ def run(ctx: click.Context, name: str | None, ranks: int | None) -> None:
     line = ctx.meta[_COMMAND]
     if not line:
         raise UsageError(
-            "there is nothing to run",
+            "no command to run is given",
             help="write it after --, as in: pse cluster run -- pse run PROGRAM -p 2",
         )
     find_cluster(name).replace_process(line, ranks=ranks)

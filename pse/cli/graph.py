@@ -29,7 +29,8 @@ def command(program: str, output: str | None, form: str | None) -> None:
         check_writable(output)
     form = choose_graph_format(output, form)
     if output is None and form in PICTURES and sys.stdout.isatty():
-        raise UsageError(f"a picture needs a file, not the terminal: -o {Path(program).stem}.{form}")
+        message = f"a picture of format {form} can't be written to the terminal"
+        raise UsageError(message, help=f"name a file: -o {Path(program).stem}.{form}")
     file = check_file(program, Finder())
     checked = file.required()
     print_diagnostics(file.diagnostics, file.sources, sys.stderr)

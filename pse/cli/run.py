@@ -22,7 +22,7 @@ class Processors(click.ParamType[int]):
         """Read a whole number from 1."""
         if re.fullmatch(r"0*[1-9][0-9]{0,8}", value):
             return int(value)
-        self.fail(f"{value} is no number of processors; expected a whole number from 1", param, ctx)
+        self.fail(f"{value} is not a number of processors; expected a whole number of at least 1", param, ctx)
 
 
 _OPTIONS = (

@@ -58,10 +58,11 @@ def command(
     for name in chosen:
         find_view(name)
     if form == "html" and (names or overlays or no_lines or width or height):
-        message = "a .html page has views and a size of its own: leave such options out"
-        raise UsageError(message, help="or write a .png, .svg or .pdf")
+        message = "the options for views, overlays and sizes don't apply to a .html page, which has its own"
+        raise UsageError(message, help="leave them out, or write a .png, .svg or .pdf file")
     if "gantt" not in chosen and (overlays or no_lines):
-        raise UsageError("overlays and lines belong to the view gantt, which isn't asked for")
+        message = "overlays and lines exist only in the view gantt, which is not among the chosen views"
+        raise UsageError(message, help="add the view gantt, or leave these options out")
     opened = trace.open(directory)
     for problem in opened.problems:
         click.echo(f"warning: {problem}", err=True)

@@ -114,7 +114,9 @@ def experiment(
     _check_possible(job, sweep)
     kept = f"{Path(found.path).stem}.experiment" if directory is None else os.fspath(directory)
     if not kept:
-        raise NotebookError("the directory has no name", help="without directory=… it is NAME.experiment")
+        raise NotebookError(
+            "directory is empty: expected a path", help="without directory=… it is NAME.experiment"
+        )
     with Notes(Path(kept), sweep.names, fingerprint(job, sweep.names)) as notes:
         _Runs(job, sweep, notes).do_all(screen(progress))
         points = set(sweep.points)
@@ -128,7 +130,7 @@ def _seconds(timeout: Any) -> float | None:
     seconds = float(timeout) if isinstance(timeout, Real) and timeout is not True else 0.0
     if seconds > 0:
         return seconds
-    raise NotebookError(f"timeout must be a number of seconds, not {timeout!r}")
+    raise NotebookError(f"timeout must be a positive number of seconds, not {timeout!r}")
 
 
 def _together(params: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,7 +180,7 @@ class _Runs:
         except KeyboardInterrupt:
             shown.close()
             count = f"{self._before + done} of {self._before + len(self._left)} runs"
-            raise Interrupted(f"stopped: {count} are written down; the same call goes on") from None
+            raise Interrupted(f"stopped: {count} are saved; the same call continues the experiment") from None
         except BaseException:
             shown.close()
             raise
@@ -195,7 +197,7 @@ class _Runs:
         if self._failed == len(self.sweep.points) and not self._done:
             one = len(self.sweep.points) == 1
             help_text = f"the errors are in {self.notes.directory / RUNS}; the same call tries again"
-            what = "the run has failed:" if one else "every point has failed, the last with:"
+            what = "the run failed:" if one else "the runs of all points failed, the last with:"
             raise NotebookError(f"{what} {run.error}", help=help_text)
         if run.error is None:
             self._done.add(run.key)

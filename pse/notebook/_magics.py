@@ -44,11 +44,11 @@ def _parsed(line: str) -> Any:
     try:
         given = _parser().parse_args(shlex.split(line))
     except (UsageError, ValueError) as error:
-        raise NotebookError(f"%%coven {line}: {error}", help="%%coven? says what it takes") from None
+        raise NotebookError(f"%%coven {line}: {error}", help="%%coven? lists its options") from None
     if not given.name.isidentifier():
-        raise NotebookError(f"--name {given.name}: that can't be a variable")
+        raise NotebookError(f"--name {given.name}: this is not a valid name for a variable")
     if str(given.trace or "").endswith(".coven"):
-        message = f"--trace {given.trace}: that would be the directory of the trace"
+        message = f"--trace {given.trace}: this is taken as the directory of the trace, not as the program"
         raise NotebookError(message, help="name the program's file first: %%coven FILE --trace")
     return given
 

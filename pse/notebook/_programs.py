@@ -65,7 +65,9 @@ def located(program: str | os.PathLike[str]) -> str:
         path = os.fspath(program)
     except TypeError:
         what = type(program).__name__
-        raise NotebookError(f"a program is the path of a .coven file, or its text, not {what}") from None
+        raise NotebookError(
+            f"program must be the path of a .coven file or the text of a program, not {what}"
+        ) from None
     if not path.strip():
         raise NotebookError("the program's path is empty", help="give the path of a .coven file, or its text")
     return path
@@ -92,7 +94,7 @@ def written(text: str, path: str) -> str:
     except OSError as error:
         where = f"{path} in {os.getcwd()}" if not file.is_absolute() else path
         message = f"the program can't be written to {where}: {error.strerror}"
-        help_text = "go to a directory of your own (%cd), or name a file there"
+        help_text = "change to a directory that you can write to (%cd), or name a file in one"
         if not file.parent.exists():
             help_text = f"make the directory first: %mkdir {file.parent}"
         raise NotebookError(message, help=help_text) from None

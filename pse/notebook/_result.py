@@ -79,7 +79,9 @@ class Result:
             If the run was not recorded, or the trace can't be read.
         """
         if self.trace_directory is None:
-            raise NotebookError("this run was not recorded", help="run it with trace=True (%%coven --trace)")
+            raise NotebookError(
+                "this run has no trace: it was not recorded", help="run it with trace=True (%%coven --trace)"
+            )
         with translated():
             return open_trace(str(self.trace_directory))
 

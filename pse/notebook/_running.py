@@ -46,7 +46,7 @@ def run(
         The path of a ``.coven`` file, or a program's text (it has more than one line), which is written to
         ``cell-NAME.coven`` in the current directory.
     processors, procs : int, optional
-        How many processors (1 if neither is given; they are two names of one thing).
+        How many processors (1 if neither is given; they mean the same: give only one of them).
     params : mapping of str to value, optional
         Values of the program's parameters.
     options : mapping of str to value, optional
@@ -136,12 +136,14 @@ def mapping(name: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
 def chosen_processors(processors: int | None, procs: int | None) -> int:
     """Give the number of processors, which has two names."""
     if processors is not None and procs is not None and processors != procs:
-        raise NotebookError(f"processors={processors!r} and procs={procs!r} are two names of one thing")
+        raise NotebookError(
+            f"processors={processors!r} and procs={procs!r} mean the same: give only one of them"
+        )
     count = processors if processors is not None else procs
     if count is None:
         return 1
     if isinstance(count, bool) or not hasattr(count, "__index__") or count.__index__() < 1:
-        raise NotebookError(f"processors must be a whole number from 1, not {count!r}")
+        raise NotebookError(f"processors must be a whole number of at least 1, not {count!r}")
     return count.__index__()
 
 
@@ -154,7 +156,7 @@ def chosen_cluster(cluster: Cluster | str | None) -> Cluster | None:
     if isinstance(cluster, Cluster):
         return cluster
     if not isinstance(cluster, str):
-        raise NotebookError(f"a cluster is a pse.cluster.Cluster, or the name of one, not {cluster!r}")
+        raise NotebookError(f"cluster must be a pse.cluster.Cluster or the name of one, not {cluster!r}")
     with translated():
         return find_cluster(cluster)
 
@@ -165,7 +167,10 @@ def trace_directory(trace: bool | str | os.PathLike[str] | None) -> str | None:
         return None
     if trace is not True:
         if not os.fspath(trace):
-            raise NotebookError("the trace's directory has no name", help="trace=True takes a temporary one")
+            raise NotebookError(
+                "trace is empty: expected the path of a directory",
+                help="trace=True uses a temporary directory",
+            )
         return os.path.abspath(os.fspath(trace))
     directory = tempfile.mkdtemp(prefix="pse-trace-")
     atexit.register(shutil.rmtree, directory, ignore_errors=True)

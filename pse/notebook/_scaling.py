@@ -43,13 +43,13 @@ def draw_scaling(frame: Any, what: str) -> Figure:
     needs = {"procs", "median", "runs", "confidence", what, f"{what}_low", f"{what}_high"}
     if frame.names is None or not needs.union(frame.names) <= set(frame.columns):
         raise NotebookError(
-            "this is not a whole experiment's frame any more",
-            help="draw what pse.experiment gave, or rows of it",
+            "the frame lacks columns of an experiment's result",
+            help="draw the frame that pse.experiment returned, or a selection of its rows",
         )
     done = frame[frame["median"].notna()].sort_values("procs")
     if done.empty:
         raise NotebookError(
-            "no run went well: there is nothing to draw", help="the frame's .raw has the errors"
+            "there is nothing to draw: all runs failed", help="the errors are in the frame's .raw"
         )
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.add_subplot()

@@ -92,7 +92,7 @@ def make_sweep(procs: Any, parameters: Mapping[str, Any], repeats: int, known: S
         If a list is empty, a value comes twice, or the program has no such parameter.
     """
     if isinstance(repeats, bool) or not hasattr(repeats, "__index__") or repeats.__index__() < 1:
-        raise NotebookError(f"repeats must be a whole number from 1, not {repeats!r}")
+        raise NotebookError(f"repeats must be a whole number of at least 1, not {repeats!r}")
     for name in parameters:
         if name not in known:
             help_text = f"its parameters: {', '.join(known)}" if known else "it has none"
@@ -110,10 +110,14 @@ def _listed(name: str, given: Any) -> list[Any]:
     if not values:
         raise NotebookError(f"{name} has no values", help=f"give a list: {name}=[…]")
     if len({spelled(value) for value in values}) < len(values):
-        raise NotebookError(f"{name}={values} has a value twice", help="repeats=… says how often each is run")
+        raise NotebookError(
+            f"{name}={values} contains a value twice", help="to run each value several times, use repeats=…"
+        )
     for value in values:
         if not isinstance(value, bool | int | float | str) or value != value:
-            raise NotebookError(f"{name} has a value that no parameter can have: {value!r}")
+            raise NotebookError(
+                f"{name}: {value!r} can't be the value of a parameter; expected a number, a string or a bool"
+            )
     return values
 
 
@@ -189,7 +193,7 @@ class Notes:
                 self._file.close()
                 raise
         except OSError as error:
-            message = f"runs can't be written down in {self.directory}: {error.strerror}"
+            message = f"runs can't be saved in {self.directory}: {error.strerror}"
             raise NotebookError(message, help="name another directory=…") from None
         return self
 
@@ -233,11 +237,13 @@ class Notes:
         try:
             before = dict(json.loads(file.read_text(encoding="utf-8")))
         except (ValueError, TypeError):
-            raise NotebookError(f"{file} is damaged, or no sweep's", help=self._way_out) from None
+            raise NotebookError(
+                f"{file} is damaged, or was not written by pse.experiment", help=self._way_out
+            ) from None
         return [words for name, words in _CHANGES.items() if before.get(name) != described[name]]
 
     def _refusal(self, changed: Sequence[str]) -> NotebookError:
-        message = f"the runs in {self.directory} can't be gone on with: {'; '.join(changed)}"
+        message = f"the runs in {self.directory} can't be continued: {'; '.join(changed)}"
         return NotebookError(message, help=self._way_out)
 
     @property
@@ -257,7 +263,9 @@ class Notes:
                 values = dict(data["point"])
                 run = Run(**(data | {"point": tuple((name, values[name]) for name in self._names)}))
             except (ValueError, TypeError, KeyError):
-                raise NotebookError(f"{file}:{number} is no run", help="remove that line") from None
+                raise NotebookError(
+                    f"{file}:{number}: the line does not describe a run", help="remove that line"
+                ) from None
             found[run.key] = run
         return list(found.values())
 
@@ -269,8 +277,10 @@ class Notes:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self._file.fileno())
         except OSError as error:
-            message = f"the run can't be written down in {self.directory}: {error.strerror}"
-            raise NotebookError(message, help="runs before it are kept; call it again to go on") from None
+            message = f"the run can't be saved in {self.directory}: {error.strerror}"
+            raise NotebookError(
+                message, help="the runs before it are saved; make the same call again to continue"
+            ) from None
 
 
 def _mend(file: Path) -> None:

@@ -124,7 +124,7 @@ def find_view(name: str) -> View:
     if name not in VIEWS:
         near = difflib.get_close_matches(name, VIEWS, n=1)
         meant = f", perhaps {near[0]!r} is meant" if near else ""
-        raise UsageError(f"there is no view {name!r}{meant}", help=f"there are {', '.join(VIEWS)}")
+        raise UsageError(f"there is no view {name!r}{meant}", help=f"the views are {', '.join(VIEWS)}")
     return VIEWS[name]
 
 

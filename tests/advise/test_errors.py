@@ -16,7 +16,7 @@ CALLS = [(0, 0.25, 0.0), (1, 0.0, 0.25)] * 8
 
 def test_a_trace_without_definitions(pipeline: Path) -> None:
     (pipeline / "definitions.json").unlink()
-    with pytest.raises(AdviceError, match=r"no definitions.*nothing to advise on"):
+    with pytest.raises(AdviceError, match=r"no definitions.*no call sites to give advice on"):
         advise(pipeline)
 
 
@@ -39,12 +39,14 @@ def test_a_run_that_went_on_from_a_checkpoint(recorded: Record) -> None:
         "-> y", "-> y  thread_A print(y)"
     )
     directory = recorded(text, [(1, 0.25, 0.0), (2, 0.0, 0.25), (3, 0.0, 0.1)] * 8)
-    with pytest.raises(AdviceError, match=r"never came to compute \(line 5\): it went on from a checkpoint"):
+    with pytest.raises(
+        AdviceError, match=r"never executed compute \(line 5\): it was resumed from a checkpoint"
+    ):
         advise(directory)
 
 
 def test_no_calls_at_all(recorded: Record) -> None:
-    with pytest.raises(AdviceError, match="no calls of modules"):
+    with pytest.raises(AdviceError, match="no module calls"):
         advise(recorded(PIPELINE, []))
 
 
@@ -52,7 +54,7 @@ def test_one_call_site_only(recorded: Record) -> None:
     text = 'coven 1\nimport "stages.py" { compute }\nprogram p {\n  for k in 0 .. 4 { compute(k) -> x }\n}\n'
     advice = advise(recorded(text, [(0, 0.25, 0.25)] * 4))
     assert not advice.proposal
-    assert "compute is all that it does" in advice.reasons[0]
+    assert "all of its work (compute) has to stay on one thread" in advice.reasons[0]
 
 
 def test_a_program_that_is_gone(pipeline: Path, tmp_path: Path) -> None:
@@ -60,7 +62,7 @@ def test_a_program_that_is_gone(pipeline: Path, tmp_path: Path) -> None:
     moved.mkdir()
     shutil.copy(tmp_path / "stages.py", moved)
     (tmp_path / "program.coven").rename(moved / "renamed.coven")
-    with pytest.raises(AdviceError, match="isn't there") as caught:
+    with pytest.raises(AdviceError, match=r"program .* can't be read") as caught:
         advise(pipeline)
     assert "--program" in str(caught.value.help)
     assert advise(pipeline, program=str(moved / "renamed.coven")).proposal
@@ -82,13 +84,13 @@ def test_modules_that_are_gone(pipeline: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"link": "fast"}, "--link fast: expected a rate as 100Mbit"),
+        ({"link": "fast"}, "--link fast: expected a rate such as 100Mbit"),
         ({"link": "0x"}, "--link 0x"),
         ({"speeds": ["compute"]}, "expected MODULE=2x"),
         ({"speeds": ["compute=quick"]}, "how many times as fast"),
-        ({"threads": ["compute=7"]}, "no label of a thread"),
+        ({"threads": ["compute=7"]}, "not a thread label"),
         ({"options": ["queue_depth=0"]}, "an integer from 1"),
-        ({"options": ["arena=4GiB"]}, "what-if knows queue_depth"),
+        ({"options": ["arena=4GiB"]}, "advice knows only queue_depth"),
     ],
 )
 def test_what_if_words_that_make_no_sense(words: dict[str, object], message: str) -> None:

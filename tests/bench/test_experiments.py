@@ -97,5 +97,5 @@ def test_a_transform_that_is_not_there_is_named(monkeypatch):
     from pse.bench.subjects import fft3
 
     monkeypatch.setenv("PSE_FFTW_MPI", "/nowhere/libfftw3_mpi.so")
-    with pytest.raises(RunError, match=r"PSE_FFTW_MPI names /nowhere/libfftw3_mpi\.so, which is not there"):
+    with pytest.raises(RunError, match=r"PSE_FFTW_MPI names /nowhere/libfftw3_mpi\.so, which does not exist"):
         fft3.library()

@@ -61,7 +61,7 @@ def test_updating_again_replaces_the_table(tmp_path):
 def test_a_page_without_a_place_is_refused_and_left_alone(tmp_path):
     path = page(tmp_path, "idle")
     before = path.read_text()
-    with pytest.raises(UsageError, match="there is no place for the figures of hop") as refused:
+    with pytest.raises(UsageError, match="the page has no place for the figures of bench hop") as refused:
         update_page(path, [result("idle"), result("hop")])
     assert "<!-- figures: hop -->" in refused.value.help
     assert path.read_text() == before

@@ -147,9 +147,9 @@ def test_list_names_all(pse):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nope"], "error: there is no bench 'nope'\nhelp: there are hop, handover, overhead"),
-        ([], "error: name a bench, or say --all"),
-        (["hop", "--all"], "error: --all and a name exclude each other"),
+        (["nope"], "error: there is no bench 'nope'\nhelp: the benches are hop, handover, overhead"),
+        ([], "error: no bench is named: name at least one, or use --all"),
+        (["hop", "--all"], "error: --all can't be combined with the name of a bench"),
         (["hop", "--repeats", "0"], "Invalid value for '--repeats'"),
     ],
 )

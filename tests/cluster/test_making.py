@@ -66,8 +66,8 @@ Cluster("killed", nodes=2).up()
         (["up", "--cpu", "0"], "--cpu 0: expected a share of one core from 0.01, or pin"),
         (["up", "--cpu", "nan"], "--cpu nan: expected a share of one core"),
         (["up", "--cpu", "all"], "--cpu all: expected a share of one core"),
-        (["run", "a"], "there is nothing to run"),
-        (["run", "a", "--"], "there is nothing to run"),
+        (["run", "a"], "no command to run is given"),
+        (["run", "a", "--"], "no command to run is given"),
         (["run", "-n", "0", "--", "true"], "0 is not in the range"),
     ],
 )

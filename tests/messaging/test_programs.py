@@ -86,7 +86,7 @@ def test_a_module_loads_outside_the_engine_and_is_alone_there():
     x, left = (ctypes.c_double * 2)(1, 2), (ctypes.c_double * 2)()
     assert library.ring(x, left, ctypes.c_int64(2)) == -1  # COVEN_OUTSIDE
     assert (partition.index, partition.count) == (0, 1)
-    with pytest.raises(RuntimeError, match="partitions exist only while a module runs that the engine calls"):
+    with pytest.raises(RuntimeError, match="partitions exist only inside a module that the engine"):
         partition.send(0, np.zeros(1))
     with pytest.raises(AttributeError, match=r"module 'pse\.partition' has no attribute 'rank'"):
         partition.rank  # noqa: B018

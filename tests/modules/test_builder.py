@@ -265,7 +265,7 @@ def test_a_wrong_cc_is_named(write, monkeypatch):
 
 def test_a_compiler_that_says_nothing(write, monkeypatch):
     monkeypatch.setenv("CC", "false")
-    assert "the compiler said nothing, and left with 1" in failure(write, "twice.c", DOUBLE).message
+    assert "compiler printed nothing and ended with exit code 1" in failure(write, "twice.c", DOUBLE).message
 
 
 def test_a_compiler_that_is_killed(write, monkeypatch, tmp_path):
@@ -277,7 +277,7 @@ def test_a_compiler_that_is_killed(write, monkeypatch, tmp_path):
 
 def test_wrong_directives_stop_a_build(write):
     error = failure(write, "f.c", "//@ coven module f(in f65 k)\nint f(void);\n")
-    assert "the directives of f.c are wrong" in error.message
+    assert "f.c has invalid directives" in error.message
     assert "unknown type `f65`" in error.message
 
 

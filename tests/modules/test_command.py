@@ -40,8 +40,8 @@ def test_a_new_module_works_as_it_is(run, load_module, call, language):
         (("2nd",), "`2nd` can't be the name of a module"),
         (("absent/new",), "absent/new.c can't be written: No such file or directory"),
         (("new", "-l", "cobol"), "'cobol' is not one of"),
-        (("inout",), "`inout` is a word of the language of programs"),
-        (("class", "-l", "python"), "`class` is a word of Python"),
+        (("inout",), "`inout` is a reserved word of the language of programs"),
+        (("class", "-l", "python"), "`class` is a reserved word of Python"),
     ],
 )
 def test_new_modules_that_cannot_be(run, tmp_path, arguments, message):

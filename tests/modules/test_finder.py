@@ -100,7 +100,7 @@ def test_a_changed_file_is_read_again(write):
         ("step.xyz", b"", "its name ends in `.xyz`"),
         ("step", b"", "its name has no ending"),
         ("step.c", b"\x7fELF\x00\x01", "step.c is binary, not source text"),
-        ("step.c", "// é\n".encode("latin-1"), "step.c:1: not text in UTF-8"),
+        ("step.c", "// é\n".encode("latin-1"), "step.c:1: the file is not UTF-8 text"),
         ("step.c", b"//" + b"x" * finder.LARGEST, "too large for a module's source"),
     ],
 )

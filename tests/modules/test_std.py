@@ -73,7 +73,7 @@ def test_a_file_is_replaced_whole_with_ordinary_permissions(std, tmp_path):
     ("file", "message"),
     [
         ("folder", "save: folder is a directory"),
-        ("a.csv", "the format of a.csv is unknown: `.csv` is no known ending"),
+        ("a.csv", "the format of a.csv is unknown: `.csv` is not a known ending"),
         ("a", "the name has no ending"),
         ("absent/a.npy", "absent/a.npy can't be saved: there is no folder absent"),
         ("full.npy", "full.npy can't be saved: No space left on device"),

@@ -133,7 +133,7 @@ def test_exceptions_show_no_insides(shown):
     ("cell", "words"),
     [
         (8, "-p"),
-        (9, "3x: that can't be a variable"),
+        (9, "3x: this is not a valid name for a variable"),
         (10, "-D n: expected"),
         (11, "FILE --trace"),
         (12, "quotation"),

@@ -60,7 +60,7 @@ def test_three_processors_and_the_other_name_of_processors(folder):
     text = "coven 1\npartition P = procs\nprogram three {\n  PARALLEL over P { thread_B print(1) }\n}\n"
     result = pse.run(text, procs=3, progress=False)
     assert (result.processors, result.output.split()) == (3, ["1", "1", "1"])
-    with pytest.raises(NotebookError, match="this run was not recorded"):
+    with pytest.raises(NotebookError, match="this run has no trace"):
         _ = result.trace
 
 
@@ -126,18 +126,18 @@ def test_a_wrong_program_is_rejected_with_its_diagnostics(folder):
         ({"program": "nothing.coven"}, "nothing.coven cannot be read: No such file"),
         ({"program": ""}, "the program's path is empty"),
         ({"program": "coven 1 program one { thread_A prnt(1) }"}, "did you mean `print`?"),
-        ({"program": 3}, "a program is the path of a .coven file, or its text, not int"),
-        ({"procs": 0}, "processors must be a whole number from 1, not 0"),
-        ({"procs": 2, "processors": 1}, "two names of one thing"),
-        ({"processors": "two"}, "processors must be a whole number from 1, not 'two'"),
+        ({"program": 3}, "program must be the path of a .coven file or the text of a program, not int"),
+        ({"procs": 0}, "processors must be a whole number of at least 1, not 0"),
+        ({"procs": 2, "processors": 1}, "mean the same: give only one of them"),
+        ({"processors": "two"}, "processors must be a whole number of at least 1, not 'two'"),
         ({"params": [("n", 1)]}, "params must be a dictionary, not [('n', 1)]"),
         ({"options": "queue_depth=1"}, "options must be a dictionary, not 'queue_depth=1'"),
-        ({"cluster": 2}, "a cluster is a pse.cluster.Cluster, or the name of one, not 2"),
+        ({"cluster": 2}, "cluster must be a pse.cluster.Cluster or the name of one, not 2"),
         ({"params": {"m": 1}}, "the program has no parameter `m`"),
         ({"params": {"n": "many"}}, "many"),
         ({"options": {"queue_dept": 1}}, "did you mean queue_depth"),
         ({"trace": "squares.py"}, "it is a file; expected a directory"),
-        ({"trace": ""}, "the trace's directory has no name"),
+        ({"trace": ""}, "trace is empty: expected the path of a directory"),
     ],
 )
 def test_what_is_asked_for_wrongly_is_refused_before_anything_starts(folder, arguments, words):

@@ -139,8 +139,8 @@ def test_format_by_name_or_by_option(output, asked, expected):
 @pytest.mark.parametrize(
     ("output", "asked", "message"),
     [
-        ("a.pdf", None, "cannot tell the format from the name 'a.pdf'"),
-        ("graph", None, "cannot tell the format from the name 'graph'"),
+        ("a.pdf", None, "the format can't be told from the file's name 'a.pdf'"),
+        ("graph", None, "the format can't be told from the file's name 'graph'"),
         ("a.png", "svg", "'a.png' is the name of a file in format png, but --format says svg"),
     ],
 )
@@ -161,7 +161,7 @@ def test_outputs_that_cannot_be_written_are_refused(tmp_path):
 
 def test_a_program_too_large_for_a_picture_still_has_its_text(random_program):
     graph = build_graph(random_program(401, 1))
-    with pytest.raises(UsageError, match="too large for a picture: 401 calls, at most 400 fit"):
+    with pytest.raises(UsageError, match="too large for a picture: it has 401 calls, at most 400 fit"):
         export_graph(graph, "svg")
     assert export_graph(graph, "dot").count(b"work_") == 401
 

@@ -164,9 +164,9 @@ WRONG = {
     "directory": (["."], "error: . is a directory, not a program\n"),
     "no processors": (
         ["faulty.coven", "-p", "0"],
-        "0 is no number of processors; expected a whole number from 1",
+        "0 is not a number of processors; expected a whole number of at least 1",
     ),
-    "half processors": (["faulty.coven", "-p", "2.5"], "2.5 is no number of processors"),
+    "half processors": (["faulty.coven", "-p", "2.5"], "2.5 is not a number of processors"),
     "too many processors": (["faulty.coven", "-p", "40000", "-D", "N=40000"], "takes at most"),
     "unknown parameter": (["faulty.coven", "-D", "M=3"], "the program has no parameter `M`"),
     "no value": (["faulty.coven", "-D", "N"], "error: -D N: expected name=value\n"),

@@ -154,7 +154,7 @@ def test_calls_that_are_not_selected_are_there_as_others(small_trace):
 
 
 def test_selection_without_calls_is_an_error(small_trace):
-    with pytest.raises(TraceError, match="no module call is left"):
+    with pytest.raises(TraceError, match="leaves no module call"):
         blocks(small_trace, Selection(modules=frozenset({"rows"}), ranks=frozenset({0})))
 
 

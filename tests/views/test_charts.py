@@ -324,7 +324,7 @@ def test_the_critical_path_is_drawn_in_modules_colours(small_trace):
     colours = views.module_colours(small_trace)
     assert to_hex(blocks["rows"].get_facecolor()[0]).upper() == colours["rows"].upper()
     assert sum(totals(figure, 1).values()) == small_trace.span
-    with pytest.raises(trace.TraceError, match="doesn't come through"):
+    with pytest.raises(trace.TraceError, match="does not pass through"):
         views.draw(small_trace, "critical-path", Selection(ranks=frozenset({2})))
 
 

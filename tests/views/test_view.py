@@ -101,7 +101,7 @@ def test_help_lists_views():
         (["--tph", "99", "-o", "run.png"], "the trace has no TPH 99"),
         (["--module", "nix", "-o", "run.png"], "the trace has no module nix"),
         (["--from", "5", "-o", "run.png"], "the time window lies outside of the run, which lasts from 0 to"),
-        (["--module", "save", "--thread", "B", "-o", "run.png"], "no module call is left by this selection"),
+        (["--module", "save", "--thread", "B", "-o", "run.png"], "the selection leaves no module call"),
         (["--view", "gantt", "-o", "run.html"], "a .html page has views and a size of its own"),
         (["--no-lines", "-o", "run.html"], "a .html page has views and a size of its own"),
         (["--view", "load", "--overlay", "queues", "-o", "run.png"], "belong to the view gantt"),

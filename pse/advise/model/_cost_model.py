@@ -79,16 +79,16 @@ class MeasuredCosts:
     def __init__(self, trace: Trace) -> None:
         if trace.definitions is None:
             raise AdviceError(
-                f"{trace.path} has no definitions: it says nothing of a program's call sites, as a trace of"
-                " MPI alone or one that was imported; there is nothing to advise on",
+                f"{trace.path} has no definitions of a program (it was recorded from MPI alone, or imported):"
+                " there are no call sites to give advice on",
                 help="record a Coven program: pse run PROGRAM -p P --trace DIR",
             )
         self.trace, self.definitions = trace, trace.definitions
         self.calls = trace.module_calls()
         if not len(self.calls):
             raise AdviceError(
-                f"{trace.path} has no calls of modules: there is nothing to advise on",
-                help="record a run that gets as far as calling some",
+                f"{trace.path} has no module calls: there is nothing to give advice on",
+                help="record a run that calls at least one module",
             )
         self.begins, self.ends = self._check_complete()
 
@@ -100,13 +100,14 @@ class MeasuredCosts:
             if Phase.READY not in phases or Phase.DONE not in phases:
                 who = f"{rank.thread}, {_where(rank.processor)}, host {rank.host}"
                 raise AdviceError(
-                    f"the trace is not complete: rank {rank.rank} ({who}) was not done with the program when"
-                    " its file ends",
-                    help="advice needs a run from its beginning to its end: record one that isn't stopped",
+                    f"the trace is not complete: rank {rank.rank} ({who}) has no record of the program's end",
+                    help="advice needs a whole run: record one that is not stopped",
                 )
             begins[rank.rank], ends[rank.rank] = phases[Phase.READY], phases[Phase.DONE]
         if not (self.calls["complete"] & ~self.calls["failed"]).all():
-            raise AdviceError("a module failed in this run", help="record a run that succeeds")
+            raise AdviceError(
+                f"{self.trace.path}: a module failed in this run", help="record a run that succeeds"
+            )
         return begins, ends
 
     def _phases(self, rank: int) -> dict[int, int]:

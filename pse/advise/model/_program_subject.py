@@ -137,8 +137,8 @@ def read_subject(trace: Trace, definitions: Definitions, path: str | None = None
         text, wrong = read_program(where)
     except UsageError as error:
         raise AdviceError(
-            f"the trace is of {definitions.program}, which isn't there: {error.message}",
-            help="say where it is: --program PATH",
+            f"the traced program {definitions.program} can't be read: {error.message}",
+            help="name the program that was traced: --program PATH",
         ) from None
     changed = bool(wrong) or hashlib.sha256(text.encode()).hexdigest() != definitions.text_sha256
     if changed and trace.program_text is None:

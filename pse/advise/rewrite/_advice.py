@@ -180,4 +180,4 @@ def _notes(model: Model) -> Iterator[str]:
             f" {measured.run_time:.3g} s: the model misses something, the interval is wide for that"
         )
     if model.whatif.link and not len(measured.remote):
-        yield "nothing went from node to node in this run: links make no difference that it could tell"
+        yield "no message went from node to node in this run: the effect of a link can't be predicted from it"

@@ -108,7 +108,7 @@ def _obstacles(told: AdviceBasis, now: Candidate) -> Iterator[str]:
     busy, link = _cpu(told), _link(told)
     if len(movable) == 1:
         names = list_text(list(movable[0].names))
-        yield f"{names} is all that it does, or has to stay together: there is nothing to part"
+        yield f"all of its work ({names}) has to stay on one thread: there is nothing to divide"
     if busy >= BUSY:
         yield f"the cores are busy {share_text(min(busy, 1))} of the time; threads would only take turns"
     if link >= BUSY:

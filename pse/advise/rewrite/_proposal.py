@@ -72,7 +72,10 @@ class _Proposing:
         threads = {**now.assignment.threads, **chosen_threads(self.subject, self.model.whatif)}
         assignment = dataclasses.replace(now.assignment, threads=threads)
         if not self._is_legal(assignment):
-            raise AdviceError("the program does not pass `pse check` with these threads")
+            raise AdviceError(
+                "--threads: the program does not pass `pse check` with these threads",
+                help="choose other threads; `pse check` explains the rules that a program must obey",
+            )
         return Proposal(self.study.candidate(assignment), self._change(assignment), self.study)
 
     def found(self, now: Candidate, units: list[MovableGroup]) -> Proposal:

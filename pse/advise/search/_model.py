@@ -99,7 +99,7 @@ class Model:
         found = list(self._fits())
         if not found or min(seconds for seconds, _ in found) <= 0:
             raise AdviceError(
-                "this run can't be followed: its calls don't fit the program's text",
+                "the trace doesn't match the program: its calls are not those that the program's text makes",
                 help="record a run of the program as it is now",
             )
         misses = [abs(seconds / self.measured.run_time - 1) for seconds, _ in found]
@@ -128,7 +128,7 @@ def _check_whole(unrolled: Unrolled, measured: MeasuredCosts) -> None:
     if missing:
         site = Names(measured.trace).spoken_site(min(missing))
         raise AdviceError(
-            f"this run never came to {site}: it went on from a checkpoint",
+            f"this run never executed {site}: it was resumed from a checkpoint",
             help="record a run from the program's beginning",
         )
 

@@ -114,13 +114,15 @@ def _factor(text: str) -> float | None:
 def _speed(text: str, value: str) -> float:
     factor = _factor(value)
     if factor is None:
-        raise AdviceError(f"--speed {text}: expected how many times as fast, as in fft.rows=2x")
+        raise AdviceError(
+            f"--speed {text}: expected MODULE=FACTOR, how many times as fast, as in fft.rows=2x"
+        )
     return factor
 
 
 def _label(text: str, value: str) -> str:
     if not value.isidentifier():
-        raise AdviceError(f"--threads {text}: {value} is no label of a thread; expected one as thread_C")
+        raise AdviceError(f"--threads {text}: {value} is not a thread label; expected one such as thread_C")
     return value
 
 
@@ -128,7 +130,10 @@ def _depth(options: Sequence[str]) -> int | None:
     depth = None
     for text, name, value in _pairs("-o", options, "queue_depth=N"):
         if name != "queue_depth":
-            raise AdviceError(f"-o {text}: what-if knows queue_depth", help="for example -o queue_depth=4")
+            raise AdviceError(
+                f"-o {text}: unknown option; advice knows only queue_depth",
+                help="for example, -o queue_depth=4",
+            )
         read = OPTIONS["queue_depth"].read(value)
         if not isinstance(read, int):
             raise AdviceError(f"-o {text}: queue_depth must be {OPTIONS['queue_depth'].expected}")
@@ -143,7 +148,7 @@ def _link_factor(text: str, rate: float) -> float:
         return float(found[1]) * _UNITS[(found[2] or "").lower()] / 8 * _HEADERS
     factor = _factor(text.strip())
     if factor is None:
-        raise AdviceError(f"--link {text}: expected a rate as 100Mbit, or a factor as 2x")
+        raise AdviceError(f"--link {text}: expected a rate such as 100Mbit, or a factor such as 2x")
     return rate * factor
 
 
@@ -200,7 +205,7 @@ def chosen_threads(subject: Subject, whatif: WhatIf) -> dict[int, str]:
             span = subject.walk.sites[site].span
             if (span.line, span.column) not in subject.calls:
                 raise AdviceError(
-                    f"--threads {name}={label}: the call in line {span.line} can't have a label"
+                    f"--threads {name}={label}: the call in line {span.line} can't have a thread label"
                 )
             found[site] = label
     return found
@@ -215,5 +220,5 @@ def _named(subject: Subject, name: str, option: str) -> list[int]:
     ]
     if not sites:
         labels = ", ".join(dict.fromkeys(site.label for site in subject.walk.sites))
-        raise AdviceError(f"{option} {name}: the program has no such call", help=f"it calls {labels}")
+        raise AdviceError(f"{option} {name}: the program has no such call", help=f"its calls are: {labels}")
     return sites

@@ -79,7 +79,7 @@ def library() -> str:
     """
     path = os.environ.get(LIBRARY_VARIABLE, "-")
     if path != "-" and not os.path.isfile(path):
-        raise RunError(f"{LIBRARY_VARIABLE} names {path}, which is not there")
+        raise RunError(f"{LIBRARY_VARIABLE} names {path}, which does not exist")
     return path
 
 

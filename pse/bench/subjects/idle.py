@@ -85,13 +85,13 @@ def _ranks_when(what: str, process: subprocess.Popen[str], begun: Path) -> dict[
     while not begun.exists():
         if process.poll() is not None:
             finish(what, process)
-            raise RunError(f"{what} ended without having computed")
+            raise RunError(f"{what} ended before it began to compute")
         if time.monotonic() > until:
             raise RunError(f"{what} did not begin to compute within {TIME_LIMIT:.0f} s")
         time.sleep(0.02)
     ranks = find_ranks(process.pid)
     if sorted(ranks) != list(range(RANKS)):
-        raise RunError(f"expected ranks 0 to {RANKS - 1} among the processes started, found {sorted(ranks)}")
+        raise RunError(f"the processes started should be ranks 0 to {RANKS - 1}, but are {sorted(ranks)}")
     return ranks
 
 

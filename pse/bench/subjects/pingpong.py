@@ -62,4 +62,4 @@ def _check(kept: Arrays, sizes: Sizes) -> None:
     """Make sure that every visit found the array as the other thread left it."""
     marks = np.sort(np.concatenate([kept["a"][:, 2], kept["b"][:, 2]]))
     if not np.array_equal(marks, sizes.passes * np.arange(2 * sizes.rounds + 1)):
-        raise RunError(f"the array lost count on its way: {marks}")
+        raise RunError(f"the array was changed on its way: its marks are {marks}")

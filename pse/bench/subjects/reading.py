@@ -67,8 +67,8 @@ def _made(directory: str, events: int) -> int:
         return write_trace(directory, events)
     except OSError as error:
         size = events * trace.EVENT_DTYPE.itemsize / 1e9
-        message = f"no trace of {size:.1f} GB can be written to {directory}: {error.strerror}"
-        raise RunError(message, help="TMPDIR says where there is room") from error
+        message = f"a trace of {size:.1f} GB can't be written to {directory}: {error.strerror}"
+        raise RunError(message, help="set TMPDIR to a directory with enough free space") from error
 
 
 def _apart(what: str, directory: str) -> dict[str, float]:

@@ -102,7 +102,7 @@ class _Bed:
         launcher = [find_mpiexec().path, "-n", str(RANKS)]
         time, result = self._run(launcher, name, _STACKS[stack], self.sizes.batches, steps, side)
         if self.results.setdefault(name, result) != result:
-            raise RunError(f"{name} computes {result} under {stack}, and {self.results[name]} at first")
+            raise RunError(f"{name} gave {result} with tools {stack}, but {self.results[name]} before")
         return {f"{name} {stack}": float(time) / 1000}
 
     def _run(self, launcher: Sequence[str], program: str, tools: Sequence[str], *sizes: int) -> list[str]:

@@ -64,7 +64,10 @@ def failed_build(source: Source, rule: BuildRule, step: Step, output: str, code:
         mpi = source.language == "fortran" and all(name.startswith("mpi_") for name in undefined)
         advice = _FORTRANS_MPI if mpi else "name the library that has it in a directive: coven link LIBRARY"
         return BuildError(f"{source.shown} can't be linked: nothing defines {names}\n{lines}", help=advice)
-    words = translate_output(source, rule, output) or f"the compiler said nothing, and left with {code}"
+    words = (
+        translate_output(source, rule, output)
+        or f"the compiler printed nothing and ended with exit code {code}"
+    )
     help = _FORTRANS_MPI if _MPI_MODULE.search(output) else None
     return BuildError(f"{source.shown} doesn't compile\n{lines}\n{words}", help=help)
 

@@ -219,7 +219,7 @@ def create_module_file(path: str, language: str) -> Path:
         )
     if name in RESERVED or keyword.iskeyword(name):
         owner = "Python" if name not in RESERVED else "the language of programs"
-        raise UsageError(f"`{name}` is a word of {owner}", help="choose another name for the module")
+        raise UsageError(f"`{name}` is a reserved word of {owner}", help="choose another name for the module")
     try:
         with target.open("x", encoding="utf-8") as file:
             file.write(text(name, language))

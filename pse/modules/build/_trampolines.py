@@ -121,7 +121,7 @@ def _function_c(writer: _Writer, signature: Signature, language: str) -> None:
     writer.add("  return *pse_result;")
     if cpp:
         writer.add("  } catch (const std::exception &pse_error) { pse_exception_text = pse_error.what(); }")
-        writer.add('  catch (...) { pse_exception_text = "an exception that is no std::exception"; }')
+        writer.add('  catch (...) { pse_exception_text = "an exception that is not a std::exception"; }')
         writer.add("  return INT32_MIN;")
     writer.add("}")
 

@@ -118,7 +118,9 @@ def _decoded(data: bytes, shown: str) -> str:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as failure:
         line = data.count(b"\n", 0, failure.start) + 1
-        raise ModuleNotFound(f"{shown}:{line}: not text in UTF-8", help="save the file in UTF-8") from None
+        raise ModuleNotFound(
+            f"{shown}:{line}: the file is not UTF-8 text", help="save the file in UTF-8"
+        ) from None
 
 
 def _similar(shown: str, import_path: str) -> str | None:

@@ -216,14 +216,12 @@ def _split(module: LoadedModule, expected: list[Parameter], returned: Any) -> Se
     listed = ", ".join(declared(parameter) for parameter in expected)
     if not expected:
         if returned is not None:
-            message = (
-                f"{_who(module)} returned {_describe(returned)}, but its directive has nothing to return"
-            )
-            raise ModuleError(message, help="declare it in the directive (out …), or return nothing")
+            message = f"{_who(module)} returned {_describe(returned)}, but its directive declares no output"
+            raise ModuleError(message, help="declare an output in the directive (out …), or return nothing")
         return ()
     if len(expected) == 1:
         if returned is None:
-            raise ModuleError(f"{_who(module)} returned nothing; its directive says: {listed}")
+            raise ModuleError(f"{_who(module)} returned nothing; its directive declares: {listed}")
         return (returned,)
     if not isinstance(returned, tuple | list) or len(returned) != len(expected):
         message = (

@@ -182,7 +182,7 @@ def _open(path: Path, reference: ModuleReference) -> ctypes.CDLL:
             _libraries[path] = ctypes.CDLL(str(path))
         except OSError as failure:
             message = f"{reference.path} can't be loaded: {str(failure).replace(str(path), reference.path)}"
-            help = "a library that it was linked with may have gone; pse module build FILE builds it anew"
+            help = "a library that it was linked with may be missing; build it again: pse module build FILE"
             raise ModuleError(message, help=help) from None
         _connect(_libraries[path])
     return _libraries[path]

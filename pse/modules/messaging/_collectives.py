@@ -234,7 +234,7 @@ def _check_root(kind: str, root: int) -> None:
     check_integer(root, f"{kind} with root")
     if not 0 <= root < partition_count():
         raise ValueError(
-            f"{kind}: there is no partition {root} to be the root, only 0 to {partition_count() - 1}"
+            f"{kind}: root {root}: there is no such partition; expected 0 to {partition_count() - 1}"
         )
 
 

@@ -137,7 +137,7 @@ def wait_for(requests: Sequence[Request]) -> None:
 def services() -> Services:
     """Give the engine's functions; raises RuntimeError while no module runs."""
     if _module.posted is None or not loader.services():
-        raise RuntimeError("partitions exist only while a module runs that the engine calls")
+        raise RuntimeError("partitions exist only inside a module that the engine is running")
     return Services.from_address(loader.services())
 
 
@@ -162,7 +162,7 @@ def type_code(dtype: np.dtype[Any]) -> int:
 def keep_posted(request: Request) -> Request:
     """Note a request as posted by the running module."""
     if request.ticket < 0:  # The engine has noted why, and ends the run.
-        raise RuntimeError("the engine refuses what was asked of it")
+        raise RuntimeError("the engine refused this message or collective")
     assert _module.posted is not None
     _module.posted.append(request)
     return request

@@ -85,7 +85,7 @@ def _ending(file: str, verb: str) -> str:
         )
     ending = os.path.splitext(file)[1].lower()
     if ending not in _NPY | _HDF5:
-        what = f"`{ending}` is no known ending" if ending else "the name has no ending"
+        what = f"`{ending}` is not a known ending" if ending else "the name has no ending"
         raise ModuleError(f"{verb}: the format of {file} is unknown: {what}", help="use .npy or .h5")
     return ending
 

@@ -52,7 +52,7 @@ def read(where: str, k: int, n: int) -> np.ndarray:
         If the directory or its file can't be used.
     """
     if n < 1:
-        raise ModuleError(f"source: an image of {n} × {n} points was asked for")
+        raise ModuleError(f"source: the size of the image is {n} × {n} points; expected at least 1 × 1")
     found = listing(where)
     return resample(grey(found[k % len(found)]), n)
 
@@ -93,7 +93,7 @@ def _samples() -> list[Path]:
     folder = Path(spec.origin).parent / "mpl-data" / "sample_data" if spec and spec.origin else Path()
     found = [folder / name for name in _SAMPLE_NAMES if (folder / name).is_file()]
     if not found:
-        message = "source: the samples come with matplotlib, and they are not installed"
+        message = "source: the sample images, which come with matplotlib, are not installed"
         raise ModuleError(message, help="pip install 'pse[views]', or name a directory of images")
     return found
 

@@ -87,8 +87,8 @@ def draw_critical_path(
     steps = _selected(trace, selection, path.steps)
     if not len(steps):
         raise TraceError(
-            "nothing to show: the critical path doesn't come through what is selected",
-            help="without a selection all of it is drawn",
+            "nothing to show: the critical path does not pass through the selection",
+            help="without a selection, the whole path is drawn",
         )
     width = width or WIDTH
     touched = set(np.unique(steps["rank"]).tolist())

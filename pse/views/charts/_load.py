@@ -102,8 +102,8 @@ def draw_load(
     shown = loads(trace, selection)
     if not shown:
         raise TraceError(
-            "nothing to show: the selection has no module call that ended",
-            help="CPU load is that of module calls; a trace of MPI alone has none",
+            "nothing to show: no module call ended within the selection",
+            help="the CPU load is measured in module calls; a trace of MPI alone has none",
         )
     left_out = len(shown) - MOST_ROWS
     shown = shown[:MOST_ROWS]

@@ -41,7 +41,7 @@ def _bars(trace: Trace, selection: Selection) -> Bars:
     bars = module_bars(trace, selection)
     if not bars.shown():
         raise TraceError(
-            "the trace shows no time in modules here: it has MPI's events only, or the selection leaves none",
-            help="event-time and event-total show the time in MPI",
+            "nothing to show: the trace has no module calls within the selection",
+            help="the views event-time and event-total show the time in MPI",
         )
     return bars

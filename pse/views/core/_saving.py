@@ -39,7 +39,8 @@ def choose_format(output: str | os.PathLike[str], more: Sequence[str] = ()) -> s
     known = [*FORMATS, *(f".{form}" for form in more)]
     if suffix not in known:
         raise UsageError(
-            f"cannot tell the format from the name {str(output)!r}; known suffixes are {', '.join(known)}",
+            f"the format can't be told from the file's name {str(output)!r};"
+            f" known suffixes are {', '.join(known)}",
             help=f"for example, name the picture {path.stem or 'picture'}{known[0]}",
         )
     check_writable(output)

@@ -84,26 +84,39 @@ def draw_gantt(
 
     Parameters
     ----------
+    trace : Trace
+        From `pse.trace.open`.
+    selection : Selection
+        Rows, window of time, modules and TPHs.
+    width, height : float, optional
+        Of the figure, inches; as needed if not given.
     overlays : iterable of str
         Of `OVERLAYS`: what else to draw over the rows.
     lines : bool
         Whether to draw the lines that follow TPHs.
 
+    Returns
+    -------
+    Figure
+        The picture.
+
     Raises
     ------
     UsageError
         There is no such overlay.
+    TraceError
+        The selection leaves nothing.
     """
     chosen = [_overlay(name) for name in dict.fromkeys(overlays)]
     width = width or WIDTH
     shown = rows(trace, selection)
     left, right = _label_room(shown, width), MARGIN + 0.1 + _host_room(shown)
     pixels = max(100, min(int((width - left - right) * DPI), MOST_PIXELS // len(shown)))
-    found = blocks(trace, selection, pixels=pixels)
+    found = blocks(trace, selection, shown=shown, pixels=pixels)
     calls = Calls(trace, found)
     parts: list[Part] = [calls]
-    parts += [MessageLines(trace, found, selection)] if lines else []
-    parts += [Markers(found), *(overlay(trace, found, selection) for overlay in chosen)]
+    parts += [MessageLines(trace, found, selection.tphs is not None)] if lines else []
+    parts += [Markers(found), *(overlay(trace, found) for overlay in chosen)]
     high = _rows_height(len(shown), 1 + 0.25 * max(0, calls.depths - 2 + calls.has_calls))
     is_program = calls.has_calls or (trace.definitions is not None and trace.definitions.sites)
     title = "TPH lifetime" if is_program else "routines"
@@ -113,7 +126,7 @@ def draw_gantt(
 
 def _overlay(name: str) -> Any:
     if name not in OVERLAYS:
-        raise UsageError(f"there is no overlay {name!r}", help=f"there are {', '.join(OVERLAYS)}")
+        raise UsageError(f"there is no overlay {name!r}", help=f"the overlays are {', '.join(OVERLAYS)}")
     return MADE_BY[name]
 
 

@@ -55,7 +55,13 @@ LONGEST = 1 << 60
 """Longest window of time, ns: 36 years; only damaged clocks say more."""
 
 
-def blocks(trace: Trace, selection: Selection | None = None, *, pixels: int = 1500) -> Blocks:
+def blocks(
+    trace: Trace,
+    selection: Selection | None = None,
+    *,
+    shown: Sequence[Row] | None = None,
+    pixels: int = 1500,
+) -> Blocks:
     """Give the blocks of a trace at a level of detail.
 
     Parameters
@@ -64,23 +70,31 @@ def blocks(trace: Trace, selection: Selection | None = None, *, pixels: int = 15
         From `pse.trace.open`.
     selection : Selection, optional
         Rows and window of time; calls of other modules and TPHs are there as category ``other``.
+    shown : sequence of Row, optional
+        The rows that the selection leaves, if the caller has them already.
     pixels : int
         How many the window of time has.
+
+    Returns
+    -------
+    Blocks
+        Blocks, shares of pixels, messages and markers of each row; times are ns since the run's begin.
 
     Raises
     ------
     TraceError
         The selection leaves nothing.
     """
-    return _BlockCollection(trace, selection or Selection(), pixels).run()
+    chosen = selection or Selection()
+    return _BlockCollection(trace, chosen, rows(trace, chosen) if shown is None else shown, pixels).run()
 
 
 class _BlockCollection:
     """Blocks under construction."""
 
-    def __init__(self, trace: Trace, selection: Selection, pixels: int) -> None:
+    def __init__(self, trace: Trace, selection: Selection, shown: Sequence[Row], pixels: int) -> None:
         self.trace, self.selection = trace, selection
-        self.rows = rows(trace, selection)
+        self.rows = shown
         self.begin, self.end = window(trace, selection)
         self.edges = _edges(self.begin, self.end, pixels)
         self.categories = [Category("other", "not selected", Style(lighter(OTHER)))]
@@ -261,7 +275,7 @@ class _BlockCollection:
                 if ((table["lane"] == CALL) & (table["category"] != 0)).any():
                     return
         raise TraceError(
-            "no module call is left by this selection: that module, TPH, thread and time don't meet"
+            "the selection leaves no module call: none has the chosen module, TPH, thread and time at once"
         )
 
 

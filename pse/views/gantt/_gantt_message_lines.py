@@ -17,7 +17,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
 from pse.text import time_text
-from pse.trace import NONE, Selection, Trace
+from pse.trace import NONE, Trace
 from pse.trace.format import Array, EdgeDefinition
 from pse.trace.query import NO_CALL, PROGRAM_TPH, message_consumers
 from pse.views.gantt._gantt_blocks import HALF
@@ -34,12 +34,12 @@ MOST_NAMED = 6
 
 
 class MessageLines:
-    """Lines of the messages between rows."""
+    """Lines of the messages between rows; `is_chosen` says whether they are of selected TPHs."""
 
-    def __init__(self, trace: Trace, found: Blocks, selection: Selection) -> None:
+    def __init__(self, trace: Trace, found: Blocks, is_chosen: bool) -> None:
         self.found = found
         self.edges = {edge.id: edge for edge in trace.definitions.edges} if trace.definitions else {}
-        self.is_chosen = selection.tphs is not None
+        self.is_chosen = is_chosen
         self.messages, self.parts = _thinned(found)
         self.tphs = np.unique(self.messages["tph"])
         self.handles = list(self._handles())

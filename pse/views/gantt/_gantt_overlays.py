@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
 from pse.text import size_text
-from pse.trace import EventType, Selection, Trace
+from pse.trace import EventType, Trace
 from pse.trace.format import Array
 from pse.views.core._figure import FONT, SMALL
 from pse.views.gantt._gantt_blocks import HALF
@@ -89,7 +89,7 @@ class Queues(_Curves):
 
     colour = "#2A4FD0"
 
-    def __init__(self, trace: Trace, found: Blocks, selection: Selection) -> None:
+    def __init__(self, trace: Trace, found: Blocks) -> None:
         samples = trace.queue_depths()
         curves = {}
         for place, one in enumerate(found.rows):
@@ -107,7 +107,7 @@ class Memory(_Curves):
 
     colour, dashes = "#14532D", (0, (5, 1.5))
 
-    def __init__(self, trace: Trace, found: Blocks, selection: Selection) -> None:
+    def __init__(self, trace: Trace, found: Blocks) -> None:
         changes = trace.memory()
         curves = {}
         for place, one in enumerate(found.rows):
@@ -122,7 +122,7 @@ class Memory(_Curves):
 class Events:
     """Auxiliary events as marks on the rows."""
 
-    def __init__(self, trace: Trace, found: Blocks, selection: Selection) -> None:
+    def __init__(self, trace: Trace, found: Blocks) -> None:
         self.marks: dict[str, list[tuple[Array, float]]] = {}
         there = shown = 0
         for name, (types, _, _) in EVENTS.items():
@@ -157,7 +157,7 @@ class Events:
             axes.scatter(x, y, marker=marker, s=min(14.0, pitch), c=colour, linewidths=0.5, zorder=8)
 
 
-MADE_BY: dict[str, Callable[[Trace, Blocks, Selection], Any]] = {
+MADE_BY: dict[str, Callable[[Trace, Blocks], Any]] = {
     "queues": Queues,
     "memory": Memory,
     "events": Events,

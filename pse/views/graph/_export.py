@@ -47,8 +47,8 @@ def choose_graph_format(output: str | None, asked: str | None) -> str:
     if meant is None and asked is None:
         known = ", ".join(EXTENSIONS)
         raise UsageError(
-            f"cannot tell the format from the name {output!r}; known extensions are {known}",
-            help=f"use one of them, or say --format {'|'.join(FORMATS)}",
+            f"the format can't be told from the file's name {output!r}; known extensions are {known}",
+            help=f"use one of them, or choose the format: --format {'|'.join(FORMATS)}",
         )
     if meant and asked and meant != asked:
         raise UsageError(f"{output!r} is the name of a file in format {meant}, but --format says {asked}")
@@ -72,8 +72,8 @@ def _picture(graph: ProgramGraph, form: str) -> bytes:
     calls = len(graph.walk.sites)
     if calls > MOST_CALLS:
         raise UsageError(
-            f"too large for a picture: {calls} calls, at most {MOST_CALLS} fit",
-            help="write text instead: --format dot or --format mermaid",
+            f"the program is too large for a picture: it has {calls} calls, at most {MOST_CALLS} fit",
+            help="write the graph as text instead: --format dot or --format mermaid",
         )
     try:
         from pse.views.graph._paint import paint
@@ -81,7 +81,8 @@ def _picture(graph: ProgramGraph, form: str) -> bytes:
     except ImportError as error:
         raise UsageError(
             f"pictures need {error.name}, which is not installed",
-            help="install it with: pip install 'pse[views]'; or write text: --format dot or --format mermaid",
+            help="install it with: pip install 'pse[views]'; or write the graph as text: --format dot or"
+            " --format mermaid",
         ) from error
     return _rendered(paint(compose(graph)), form)
 
