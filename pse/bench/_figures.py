@@ -145,7 +145,17 @@ class Figure:
 
 @dataclass(frozen=True)
 class Result:
-    """What one bench found, and where."""
+    """What one bench found, and where.
+
+    Parameters
+    ----------
+    bench : str
+        Its name.
+    figures : tuple of Figure
+        What was measured.
+    environment : mapping of str to value
+        From `describe_machine`.
+    """
 
     bench: str
     figures: tuple[Figure, ...]

@@ -23,7 +23,13 @@ _LOOK_SECONDS = 0.3
 
 
 def describe_machine() -> dict[str, Any]:
-    """Describe machine, software and load; takes 0.3 s, for the load of this moment."""
+    """Describe machine, software and load; takes 0.3 s, for the load of this moment.
+
+    Returns
+    -------
+    dict of str to value
+        JSON values by name: CPU, memory, system, versions and load.
+    """
     return {
         "cpu": cpu_model(),
         "cores": len(os.sched_getaffinity(0)),

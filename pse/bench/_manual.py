@@ -20,6 +20,13 @@ def marks(bench: str) -> tuple[str, str]:
 def update_page(page: Path, results: Iterable[Result]) -> None:
     """Replace the tables of some benches in a page of the manual; other benches' tables stay as they are.
 
+    Parameters
+    ----------
+    page : Path
+        A Markdown file with the benches' marks.
+    results : iterable of Result
+        What was measured.
+
     Raises
     ------
     UsageError
@@ -30,6 +37,13 @@ def update_page(page: Path, results: Iterable[Result]) -> None:
 
 def write_tables(page: Path, tables: Mapping[str, str]) -> None:
     """Write text between the marks of some benches in a page; the rest of it stays as it is.
+
+    Parameters
+    ----------
+    page : Path
+        A Markdown file with the benches' marks.
+    tables : mapping of str to str
+        Text by the bench's name.
 
     Raises
     ------
@@ -66,7 +80,22 @@ def markdown(result: Result) -> str:
 
 
 def comparison_table(result: Result, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Write a table of one's own in Markdown, with the place and time of a result's measurement below."""
+    """Write a table of one's own in Markdown, with the place and time of a result's measurement below.
+
+    Parameters
+    ----------
+    result : Result
+        What was measured, and where.
+    headings : sequence of str
+        Of the columns.
+    rows : iterable of sequences of str
+        Cells, as many in each row as there are headings.
+
+    Returns
+    -------
+    str
+        The table and the line below it.
+    """
     lines = [headings, ["---"] * len(headings), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return f"\n{table}\n\n{_where(result)}\n"

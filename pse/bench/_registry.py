@@ -19,7 +19,17 @@ REPEATS = 5
 
 @dataclass(frozen=True)
 class Subject:
-    """A bench: its name, what it measures in a line, and the package with its file ``name.py``."""
+    """A bench: its name, what it measures in a line, and the package with its file ``name.py``.
+
+    Parameters
+    ----------
+    name : str
+        As in ``pse bench NAME``.
+    title : str
+        What it measures.
+    package : str
+        Where its file is.
+    """
 
     name: str
     title: str
@@ -48,6 +58,18 @@ SUBJECTS = (
 def find_subject(name: str, subjects: Sequence[Subject] = SUBJECTS) -> Subject:
     """Find a bench by its name.
 
+    Parameters
+    ----------
+    name : str
+        As in ``pse bench NAME``.
+    subjects : sequence of Subject
+        Those to choose from.
+
+    Returns
+    -------
+    Subject
+        The bench.
+
     Raises
     ------
     UsageError
@@ -73,6 +95,11 @@ def measure_subject(
         How often each thing is measured; floors and peers in turn with their subject.
     say : callable, optional
         Is told what is being measured.
+
+    Returns
+    -------
+    Result
+        Its figures, with place and time of the measurement.
 
     Raises
     ------

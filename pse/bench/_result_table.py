@@ -13,7 +13,15 @@ HEADINGS = ("figure", "median", "least – greatest", "target", "", "against", "
 
 
 def print_result(result: Result, console: Console) -> None:
-    """Print a result: medians, spreads, targets, and how they stand to their floors and peers."""
+    """Print a result: medians, spreads, targets, and how they stand to their floors and peers.
+
+    Parameters
+    ----------
+    result : Result
+        What was measured.
+    console : Console
+        Where to print it.
+    """
     table = Table(title=f"pse bench {result.bench}", title_justify="left")
     for heading in HEADINGS:
         wide = heading in ("figure", "against")

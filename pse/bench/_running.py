@@ -79,7 +79,18 @@ def in_turn(
 
 
 def ratios(upper: Sequence[float], lower: Sequence[float]) -> tuple[float, ...]:
-    """Divide round by round."""
+    """Divide round by round.
+
+    Parameters
+    ----------
+    upper, lower : sequence of float
+        Samples in the order of their rounds, equally many.
+
+    Returns
+    -------
+    tuple of float
+        The ratio of each round.
+    """
     return tuple(a / b for a, b in zip(upper, lower, strict=True))
 
 
@@ -154,6 +165,26 @@ def run_peer(
     """Run ``peers/NAME.py`` on MPI ranks; gives the JSON object that its rank 0 prints.
 
     On a cluster, every node has `each` of the ranks.
+
+    Parameters
+    ----------
+    name : str
+        Of the peer's file, without ``.py``.
+    ranks : int
+        How many MPI ranks to start.
+    *arguments
+        Of its command line.
+    cores : iterable of int
+        Cores to stay on; all if none is given.
+    place : Surroundings
+        Where it runs.
+    each : int
+        Ranks of each node of a cluster.
+
+    Returns
+    -------
+    dict of str to value
+        The JSON object that its rank 0 prints.
 
     Raises
     ------
@@ -239,5 +270,11 @@ def confined_to(cores: Iterable[int]) -> Iterator[None]:
 
 
 def usable_cores() -> list[int]:
-    """Cores that this process may use, in order."""
+    """Cores that this process may use, in order.
+
+    Returns
+    -------
+    list of int
+        Numbers of cores, ascending.
+    """
     return sorted(os.sched_getaffinity(0))

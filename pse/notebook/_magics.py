@@ -91,7 +91,13 @@ class CovenMagics(Magics):
 
 
 def load_magics(shell: InteractiveShell) -> None:
-    """Register the magic."""
+    """Register the magic.
+
+    Parameters
+    ----------
+    shell : InteractiveShell
+        The notebook's IPython.
+    """
     shell.register_magics(CovenMagics)
 
 

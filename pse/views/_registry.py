@@ -116,6 +116,16 @@ def draw(
 def find_view(name: str) -> View:
     """Give the view of a name.
 
+    Parameters
+    ----------
+    name : str
+        One of `VIEWS`.
+
+    Returns
+    -------
+    View
+        Where it is drawn, and what it shows.
+
     Raises
     ------
     UsageError

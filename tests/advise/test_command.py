@@ -106,7 +106,7 @@ def test_a_changed_program_is_not_offered_to_be_written(
     [
         (["nowhere"], "does not exist"),
         (["trace", "--link", "fast"], "expected a rate"),
-        (["trace", "-p", "0"], "no number of processors"),
+        (["trace", "-p", "0"], "not a number of processors"),
     ],
 )
 def test_what_is_wrong_is_said(

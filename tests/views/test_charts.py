@@ -90,7 +90,7 @@ def test_charts_obey_a_selection(small_trace):
     assert [one.label for one in loads(small_trace, Selection(modules=frozenset({"load"})))] == [
         "lib.load (line 1) · thread_A"
     ]
-    with pytest.raises(trace.TraceError, match="no time in modules"):
+    with pytest.raises(trace.TraceError, match="no module calls within the selection"):
         views.draw(small_trace, "module-time", Selection(ranks=frozenset({2})))
 
 
@@ -303,7 +303,7 @@ def test_a_trace_of_mpi_shows_what_it_has(write_trace, make):
     assert squares(views.draw(opened, "messages"))["MPI: bytes"].filled(0).tolist() == [[0, 80], [0, 0]]
     assert parts(views.draw(opened, "module-time")) == {"main": {0: 580}}
     assert parts(views.draw(opened, "event-time")) == {"MPI: send": {0: 10}, "MPI: receive": {1: 360}}
-    for name, message in (("load", "CPU load is that of module calls"), ("memory", "")):
+    for name, message in (("load", "CPU load is measured in module calls"), ("memory", "")):
         with pytest.raises(trace.TraceError, match="nothing to show") as caught:
             views.draw(opened, name)
         assert message in (caught.value.help or "")

@@ -102,9 +102,9 @@ def test_help_lists_views():
         (["--module", "nix", "-o", "run.png"], "the trace has no module nix"),
         (["--from", "5", "-o", "run.png"], "the time window lies outside of the run, which lasts from 0 to"),
         (["--module", "save", "--thread", "B", "-o", "run.png"], "the selection leaves no module call"),
-        (["--view", "gantt", "-o", "run.html"], "a .html page has views and a size of its own"),
-        (["--no-lines", "-o", "run.html"], "a .html page has views and a size of its own"),
-        (["--view", "load", "--overlay", "queues", "-o", "run.png"], "belong to the view gantt"),
+        (["--view", "gantt", "-o", "run.html"], "don't apply to a .html page, which has its own"),
+        (["--no-lines", "-o", "run.html"], "don't apply to a .html page, which has its own"),
+        (["--view", "load", "--overlay", "queues", "-o", "run.png"], "exist only in the view gantt"),
     ],
 )  # fmt: skip
 def test_what_can_t_be_drawn(small_trace, tmp_path, monkeypatch, arguments, message):

@@ -113,6 +113,11 @@ def advise(
     whatif : WhatIf, optional
         What is supposed to be otherwise than in the run.
 
+    Returns
+    -------
+    Advice
+        The proposal, its reasons, and run times in seconds as they are and as predicted.
+
     Raises
     ------
     AdviceError
@@ -128,6 +133,16 @@ def advise(
 
 def run_time(trace: Trace | str | os.PathLike[str]) -> float:
     """Give the seconds that predictions are about: from the first statement to the end of the last call.
+
+    Parameters
+    ----------
+    trace : Trace or path
+        A run, from its beginning to its end.
+
+    Returns
+    -------
+    float
+        Seconds.
 
     Raises
     ------

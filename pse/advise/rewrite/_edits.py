@@ -13,7 +13,17 @@ from pse.language.check import For
 
 @dataclass(frozen=True)
 class Edit:
-    """One thing that is proposed: what, where in the program, what it is, what it should be."""
+    """One thing that is proposed: what, where in the program, what it is, what it should be.
+
+    Parameters
+    ----------
+    what : str
+        ``queue depth``, ``iterations in flight``, a call or a partition.
+    line : int
+        Of the program, from 1.
+    before, after : str
+        What stands there, and what should.
+    """
 
     what: str
     line: int

@@ -18,7 +18,15 @@ MARGIN = 0.03
 
 @dataclass(frozen=True)
 class Prediction:
-    """A run time in seconds, and the interval in which it is expected."""
+    """A run time in seconds, and the interval in which it is expected.
+
+    Parameters
+    ----------
+    seconds : float
+        The run time, s.
+    low, high : float
+        Ends of the interval, s.
+    """
 
     seconds: float
     low: float

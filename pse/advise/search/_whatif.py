@@ -79,6 +79,11 @@ def parse_whatif(
     threads : sequence of str
         Threads of calls: ``shift=thread_C``, ``shift:42=thread_C``.
 
+    Returns
+    -------
+    WhatIf
+        What the options say.
+
     Raises
     ------
     AdviceError

@@ -68,6 +68,11 @@ def build_module(path: str, *, shown: str | None = None) -> Built:
     shown : str, optional
         Its path for messages.
 
+    Returns
+    -------
+    Built
+        The library that was built or found, and how long that took in seconds.
+
     Raises
     ------
     BuildError
@@ -94,6 +99,11 @@ def build_modules(modules: Iterable[ModuleReference]) -> list[Built]:
     modules : iterable of ModuleReference
         From a checked program.
 
+    Returns
+    -------
+    list of Built
+        One for each file.
+
     Raises
     ------
     BuildError
@@ -104,7 +114,18 @@ def build_modules(modules: Iterable[ModuleReference]) -> list[Built]:
 
 
 def find_unbuildable(modules: Iterable[ModuleReference]) -> list[Diagnostic]:
-    """Build every file of a program's compiled modules; give a diagnostic for each that can't be built."""
+    """Build every file of a program's compiled modules; give a diagnostic for each that can't be built.
+
+    Parameters
+    ----------
+    modules : iterable of ModuleReference
+        Those that a program imports.
+
+    Returns
+    -------
+    list of Diagnostic
+        Of code E0526, at the imports; empty if all can be built.
+    """
     found = []
     for module in {m.source: m for m in modules if m.source is not None and m.language != "python"}.values():
         try:

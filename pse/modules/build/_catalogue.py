@@ -32,7 +32,15 @@ _IGNORED = {"__pycache__", "build", "node_modules"}
 
 @dataclass(frozen=True)
 class Listed:
-    """A module for a table: its file, and the signature that its directive declares."""
+    """A module for a table: its file, and the signature that its directive declares.
+
+    Parameters
+    ----------
+    file : ModuleFile
+        The source file.
+    signature : Signature
+        Name and parameters.
+    """
 
     file: ModuleFile
     signature: Signature
@@ -51,6 +59,11 @@ def find_modules(paths: Iterable[str]) -> tuple[list[Listed], list[ModuleFile]]:
     ----------
     paths : iterable of str
         Files, folders (searched with all below them), or ``pse.std``.
+
+    Returns
+    -------
+    tuple
+        The modules, and the files that have directives with errors.
 
     Raises
     ------
@@ -95,6 +108,16 @@ def _candidates(folder: str) -> Iterator[str]:
 def read_module_file(path: str) -> ModuleFile:
     """Read one module file.
 
+    Parameters
+    ----------
+    path : str
+        The source file.
+
+    Returns
+    -------
+    ModuleFile
+        Its language, signatures and diagnostics.
+
     Raises
     ------
     ModuleNotFound
@@ -105,13 +128,34 @@ def read_module_file(path: str) -> ModuleFile:
 
 
 def split_reference(argument: str) -> tuple[str, str | None]:
-    """Split `FILE:name` as `pse module show` takes it."""
+    """Split `FILE:name` as `pse module show` takes it.
+
+    Parameters
+    ----------
+    argument : str
+        ``FILE`` or ``FILE:name``.
+
+    Returns
+    -------
+    tuple
+        The path, and the name or None.
+    """
     path, separator, name = argument.rpartition(":")
     return (path, name) if separator and name.isidentifier() else (argument, None)
 
 
 def choose_modules(argument: str) -> list[Listed]:
     """Find the modules that `FILE`, `FILE:name` or `pse.std:name` means.
+
+    Parameters
+    ----------
+    argument : str
+        A path, a path and a name, or ``pse.std:name``.
+
+    Returns
+    -------
+    list of Listed
+        All modules of the file, or the one that is named.
 
     Raises
     ------
@@ -128,7 +172,18 @@ def choose_modules(argument: str) -> list[Listed]:
 
 
 def directive_text(signature: Signature) -> str:
-    """Write a signature in one line, as a directive."""
+    """Write a signature in one line, as a directive.
+
+    Parameters
+    ----------
+    signature : Signature
+        What a directive declares.
+
+    Returns
+    -------
+    str
+        As in ``fft(in f64 x[n], out c128 y[n])``.
+    """
     written = ", ".join(_written(parameter) for parameter in signature.parameters)
     return f"{signature.name}({written}){' collective' if signature.collective else ''}"
 
@@ -151,7 +206,18 @@ def _distribution(distribution: Distribution) -> str:
 
 
 def call_text(module: Listed) -> str:
-    """Write a call of a module as it stands in a program."""
+    """Write a call of a module as it stands in a program.
+
+    Parameters
+    ----------
+    module : Listed
+        From `find_modules`.
+
+    Returns
+    -------
+    str
+        As in ``fft(x) -> y``.
+    """
     signature = module.signature
     written = (p for p in signature.inputs if p.type.element is not Element.COMM)  # Else the engine's.
     inputs = ", ".join(map(_argument, written))
@@ -166,7 +232,18 @@ def _argument(parameter: Parameter) -> str:
 
 
 def prototype_text(module: Listed) -> str:
-    """Write the function that a module's directive asks for, in its own language."""
+    """Write the function that a module's directive asks for, in its own language.
+
+    Parameters
+    ----------
+    module : Listed
+        From `find_modules`.
+
+    Returns
+    -------
+    str
+        The declaration; for modules that take arrays, the call.
+    """
     file, signature = module.file, module.signature
     if file.language == "std":
         return "carried out by the runtime" if signature.name in STRUCTURAL else "a function of pse"

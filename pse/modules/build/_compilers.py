@@ -50,6 +50,11 @@ def find_compiler(language: str, shown: str) -> Compiler:
     shown : str
         The source that needs it, for the message.
 
+    Returns
+    -------
+    Compiler
+        Its command, and what tells it from others.
+
     Raises
     ------
     BuildError

@@ -202,6 +202,11 @@ def create_module_file(path: str, language: str) -> Path:
     language : str
         One of `TEMPLATE_ENDINGS`.
 
+    Returns
+    -------
+    Path
+        The file that was written.
+
     Raises
     ------
     UsageError

@@ -69,6 +69,16 @@ class Finder:
 def language_of(path: str) -> str:
     """Tell a module file's language by the ending of its name.
 
+    Parameters
+    ----------
+    path : str
+        The module file.
+
+    Returns
+    -------
+    str
+        ``python``, ``c``, ``c++``, and so on: a value of `LANGUAGES`.
+
     Raises
     ------
     ModuleNotFound
@@ -86,6 +96,18 @@ def language_of(path: str) -> str:
 
 def read_source(shown: str, import_path: str) -> tuple[str, tuple[int, int, int]]:
     """Read a module's source text, and a stamp that changes when the file does.
+
+    Parameters
+    ----------
+    shown : str
+        The file, by the path that messages show.
+    import_path : str
+        The path as the import in the program has it; for the help.
+
+    Returns
+    -------
+    tuple
+        The text, and the stamp (three integers).
 
     Raises
     ------

@@ -102,6 +102,15 @@ class BegunCall:
 def resume_call(module: LoadedModule, generator: Generator[Any, Any, Any], value: Any) -> tuple[bool, Any]:
     """Let a module's generator go on with a value.
 
+    Parameters
+    ----------
+    module : LoadedModule
+        Whose function made the generator.
+    generator : generator
+        As the function returned it.
+    value
+        What its ``yield`` gives.
+
     Returns
     -------
     tuple
@@ -129,6 +138,22 @@ def begin_call(
     dimensions: Mapping[str, int] | None = None,
 ) -> BegunCall:
     """Call a module's Python function, and look at what it returned later; see `call_python`.
+
+    Parameters
+    ----------
+    module : LoadedModule
+        A module written in Python.
+    inputs : sequence
+        Values, as the directive orders them.
+    outputs : mapping of str to array, optional
+        Arrays to fill, by output.
+    dimensions : mapping of str to int, optional
+        Values of the directive's dimensions that are known.
+
+    Returns
+    -------
+    BegunCall
+        What the function returned, not looked at yet.
 
     Raises
     ------
@@ -158,7 +183,20 @@ def _call(module: LoadedModule, inputs: Sequence[Any], given: Mapping[str, np.nd
 
 
 def as_module_error(module: LoadedModule, failure: BaseException) -> ModuleError:
-    """Give the error for what a module's function raised."""
+    """Give the error for what a module's function raised.
+
+    Parameters
+    ----------
+    module : LoadedModule
+        Whose function it was.
+    failure : BaseException
+        What the function raised.
+
+    Returns
+    -------
+    ModuleError
+        With the function's own traceback.
+    """
     text = own_traceback(failure, module.files)
     for file in module.files:
         if file.endswith(".pyx"):  # An extension's frames carry the name of the generated file.

@@ -19,6 +19,11 @@ def module(directive: str) -> Callable[[Function], Function]:
     directive : str
         What would stand after ``#@ coven module``, as one plain string.
 
+    Returns
+    -------
+    callable
+        A decorator that gives the function back as it is.
+
     Raises
     ------
     TypeError

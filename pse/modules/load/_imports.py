@@ -26,6 +26,18 @@ _imported: dict[str, ModuleType] = {}
 def import_python(source: str, shown: str) -> ModuleType:
     """Import a Python file by path; the same file again gives the same module.
 
+    Parameters
+    ----------
+    source : str
+        The file.
+    shown : str
+        Its path for messages.
+
+    Returns
+    -------
+    ModuleType
+        The Python module.
+
     Raises
     ------
     ModuleError

@@ -117,6 +117,11 @@ def load_module(reference: ModuleReference) -> LoadedModule:
     reference : ModuleReference
         From a checked program.
 
+    Returns
+    -------
+    LoadedModule
+        The module, ready to be called.
+
     Raises
     ------
     BuildError

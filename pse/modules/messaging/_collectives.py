@@ -26,7 +26,13 @@ from pse.modules.messaging._requests import (
 
 
 def barrier() -> Request:
-    """Post a barrier: complete when all partitions have come to it."""
+    """Post a barrier: complete when all partitions have come to it.
+
+    Returns
+    -------
+    Request
+        Complete when all partitions have come.
+    """
     return _collective("barrier", Request(), None, None)
 
 
@@ -39,6 +45,11 @@ def bcast(array: Array, root: int = 0) -> Request:
         What goes out at the root, and where it is put elsewhere: of one shape and element type everywhere.
     root : int
         The partition that has it.
+
+    Returns
+    -------
+    Request
+        Its result is the root's array.
 
     Raises
     ------
@@ -83,6 +94,11 @@ def allreduce(array: Any, op: Operation = "sum", into: Array | None = None) -> R
     ----------
     array, op, into
         As for `reduce`; everybody may say where it wants the result.
+
+    Returns
+    -------
+    Request
+        Its result is the reduced array.
     """
     data = np.asarray(array, order="C")
     return _reduction("allreduce", place_for(into, data, None, None), data, op)
@@ -95,6 +111,11 @@ def scan(array: Any, op: Operation = "sum", into: Array | None = None) -> Reques
     ----------
     array, op, into
         As for `reduce`; everybody may say where it wants the result.
+
+    Returns
+    -------
+    Request
+        Its result is the reduced array.
     """
     data = np.asarray(array, order="C")
     return _reduction("scan", place_for(into, data, None, None), data, op)
@@ -111,6 +132,11 @@ def gather(array: Any, root: int = 0, into: Array | None = None) -> Request:
         Who gets them.
     into : array, shape (count, …), optional
         Where the root wants them.
+
+    Returns
+    -------
+    Request
+        Its result is the array at the root, and None elsewhere.
     """
     data = np.asarray(array, order="C")
     request = (
@@ -130,6 +156,11 @@ def allgather(array: Any, into: Array | None = None) -> Request:
         This partition's; of one shape and element type everywhere.
     into : array, shape (count, …), optional
         Where this partition wants them.
+
+    Returns
+    -------
+    Request
+        Its result is the array of all partitions' arrays, by index.
     """
     data = np.asarray(array, order="C")
     request = place_for(into, None, (partition_count(), *data.shape), data.dtype)
@@ -158,6 +189,11 @@ def scatter(
     like, shape, dtype
         What partitions other than the root expect, as for `receive`.
 
+    Returns
+    -------
+    Request
+        Its result is this partition's part.
+
     Raises
     ------
     ValueError
@@ -181,6 +217,11 @@ def alltoall(array: Array, into: Array | None = None) -> Request:
         The parts; of one shape and element type everywhere.
     into : array, shape (count, …), optional
         Where this partition wants what comes.
+
+    Returns
+    -------
+    Request
+        Its result is the array of the parts that came here, by index.
 
     Raises
     ------

@@ -32,6 +32,11 @@ def send(to: int, array: Any, tag: int = 0) -> Request:
     tag : int
         At least 0; a receive with the same tag gets it.
 
+    Returns
+    -------
+    Request
+        Complete when the array may be changed again.
+
     Raises
     ------
     ValueError

@@ -119,7 +119,13 @@ _module = _Module()
 
 
 def enter_call(posted: list[Request]) -> None:
-    """A module runs in this thread; what it posts is added to a list."""
+    """A module runs in this thread; what it posts is added to a list.
+
+    Parameters
+    ----------
+    posted : list of Request
+        What the module posts is appended to it.
+    """
     _module.posted = posted
 
 
@@ -129,7 +135,13 @@ def leave_call() -> None:
 
 
 def wait_for(requests: Sequence[Request]) -> None:
-    """Let the partition rest until just these are complete."""
+    """Let the partition rest until just these are complete.
+
+    Parameters
+    ----------
+    requests : sequence of Request
+        Posted by this partition.
+    """
     tickets = [request.ticket for request in requests]
     services().wait((c_int64 * len(tickets))(*tickets), len(tickets))
 
@@ -142,12 +154,24 @@ def services() -> Services:
 
 
 def partition_index() -> int:
-    """Give the partition that the module runs for, from 0; 0 outside the engine."""
+    """Give the partition that the module runs for, from 0; 0 outside the engine.
+
+    Returns
+    -------
+    int
+        At least 0.
+    """
     return int(services().partition()) if _module.posted is not None else 0
 
 
 def partition_count() -> int:
-    """Give the number of partitions of the region; 1 outside the engine."""
+    """Give the number of partitions of the region; 1 outside the engine.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
     return int(services().partitions()) if _module.posted is not None else 1
 
 

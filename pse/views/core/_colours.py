@@ -79,12 +79,33 @@ def module_colours(trace: Trace) -> dict[str, str]:
     """Give each module its colour, by name; the same in every view.
 
     Without definitions, call sites stand for modules: ``site 3``.
+
+    Parameters
+    ----------
+    trace : Trace
+        From `pse.trace.open`.
+
+    Returns
+    -------
+    dict of str to str
+        ``#RRGGBB`` by the module's name.
     """
     return {name: style.colour for name, style in module_styles(trace).items()}
 
 
 def module_styles(trace: Trace) -> dict[str, Style]:
-    """Give each module its colour and, past 21 modules, its hatch, by name."""
+    """Give each module its colour and, past 21 modules, its hatch, by name.
+
+    Parameters
+    ----------
+    trace : Trace
+        From `pse.trace.open`.
+
+    Returns
+    -------
+    dict of str to Style
+        Colour and hatch by the module's name.
+    """
     return _styles(module_names(trace))
 
 
@@ -97,7 +118,18 @@ def module_names(trace: Trace) -> list[str]:
 
 
 def routine_colours(names: Iterable[str]) -> dict[str, str]:
-    """Give each routine its colour: MPI's by their family, others as modules."""
+    """Give each routine its colour: MPI's by their family, others as modules.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Routines, of MPI or others.
+
+    Returns
+    -------
+    dict of str to str
+        ``#RRGGBB`` by the routine's name.
+    """
     return {name: style.colour for name, style in routine_styles(names).items()}
 
 
@@ -123,7 +155,13 @@ def routine_family(name: str) -> str:
 
 
 def wait_colours() -> dict[str, str]:
-    """Give each reason of waits its colour, by its name in lower case."""
+    """Give each reason of waits its colour, by its name in lower case.
+
+    Returns
+    -------
+    dict of str to str
+        ``#RRGGBB`` by the reason's name.
+    """
     return {reason.name.lower(): colour for reason, colour in _WAITS.items()}
 
 

@@ -39,6 +39,18 @@ class Row:
 def rows(trace: Trace, selection: Selection | None = None) -> list[Row]:
     """Give the rows of the ranks that a selection leaves, from top to bottom.
 
+    Parameters
+    ----------
+    trace : Trace
+        From `pse.trace.open`.
+    selection : Selection, optional
+        All ranks if not given.
+
+    Returns
+    -------
+    list of Row
+        The root's ranks, then those of each processor, ascending.
+
     Raises
     ------
     TraceError

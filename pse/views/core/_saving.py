@@ -29,6 +29,18 @@ _METADATA: dict[str, dict[str, Any]] = {
 def choose_format(output: str | os.PathLike[str], more: Sequence[str] = ()) -> str:
     """Tell the format from a file's name: one of `FORMATS`, or `more`.
 
+    Parameters
+    ----------
+    output : path
+        The file that will be written.
+    more : sequence of str
+        Formats beside those of `FORMATS`, such as ``html``.
+
+    Returns
+    -------
+    str
+        The format: the suffix without its dot, in lower case.
+
     Raises
     ------
     UsageError
@@ -49,6 +61,11 @@ def choose_format(output: str | os.PathLike[str], more: Sequence[str] = ()) -> s
 
 def check_writable(output: str | os.PathLike[str]) -> None:
     """Refuse an output file that cannot be written, before any work is done.
+
+    Parameters
+    ----------
+    output : path
+        The file that will be written.
 
     Raises
     ------
@@ -97,6 +114,13 @@ def save(figures: Figure | Sequence[Figure], output: str | os.PathLike[str]) -> 
 
 def write_file(data: bytes, output: str | os.PathLike[str]) -> None:
     """Write a file, all of it or nothing; what is there already stays until then.
+
+    Parameters
+    ----------
+    data : bytes
+        All of the file.
+    output : path
+        The file; a device or pipe is written to directly.
 
     Raises
     ------

@@ -35,6 +35,18 @@ TALLEST = 30_000  # pixels of a png
 def choose_graph_format(output: str | None, asked: str | None) -> str:
     """Decide on a format from ``--format`` and the name of the output file; ``dot`` if neither says anything.
 
+    Parameters
+    ----------
+    output : str or None
+        The output file; None for the terminal.
+    asked : str or None
+        One of `FORMATS`, if the user chose it.
+
+    Returns
+    -------
+    str
+        One of `FORMATS`.
+
     Raises
     ------
     UsageError
@@ -57,6 +69,18 @@ def choose_graph_format(output: str | None, asked: str | None) -> str:
 
 def export_graph(graph: ProgramGraph, form: str) -> bytes:
     """Write a program graph in one of `FORMATS`; the same program gives the same bytes.
+
+    Parameters
+    ----------
+    graph : ProgramGraph
+        From `build_graph`.
+    form : str
+        One of `FORMATS`.
+
+    Returns
+    -------
+    bytes
+        All of the file.
 
     Raises
     ------
