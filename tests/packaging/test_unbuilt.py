@@ -15,7 +15,7 @@ def bare_tree(tmp_path):
     package = tmp_path / "pse"
     room = package / "memory"
     room.mkdir(parents=True)
-    for name in ("__init__.py", "_unbuilt.py"):
+    for name in ("__init__.py", "_unbuilt.py", "_version.py"):
         (package / name).write_text(Path(pse.__file__).with_name(name).read_text())
     (room / "__init__.py").write_text("")
     (room / "_arena.pyi").write_text("")
