@@ -82,7 +82,7 @@ def test_modules_in_cpp_have_the_same_functions(place):
 
 
 def test_a_module_loads_outside_the_engine_and_is_alone_there():
-    library = ctypes.CDLL(str(build_module(PROGRAMS / "mail.c").library))
+    library = ctypes.CDLL(str(build_module(str(PROGRAMS / "mail.c")).library))
     x, left = (ctypes.c_double * 2)(1, 2), (ctypes.c_double * 2)()
     assert library.ring(x, left, ctypes.c_int64(2)) == -1  # COVEN_OUTSIDE
     assert (partition.index, partition.count) == (0, 1)
