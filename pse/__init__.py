@@ -27,6 +27,11 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    """Name what users find here, so that completion offers it before it is imported."""
+    return [*__all__, "partition"]
+
+
 def load_ipython_extension(shell: Any) -> None:
     """Bring the cell magic ``%%coven``: what ``%load_ext pse`` calls."""
     from pse.notebook import load_magics

@@ -190,7 +190,9 @@ def test_files_form_no_cycle():
     graph = nx.DiGraph()
     for name, targets in IMPORTS.items():
         graph.add_edges_from(
-            (name, module) for module in map(module_of, targets) if module and not name.startswith(module)
+            (name, module)
+            for module in map(module_of, targets)
+            if module and not f"{name}.".startswith(f"{module}.")
         )
     assert not [sorted(ring) for ring in nx.strongly_connected_components(graph) if len(ring) > 1]
 

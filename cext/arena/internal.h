@@ -45,7 +45,7 @@ typedef struct pse_arena_zone {
     _Atomic uint64_t committed; /* End of the memory that was taken from the system. */
 } pse_arena_zone;
 
-/* A shared parent that not all of its partitions have asked for yet (shared.c). */
+/* A shared parent that not all of its partitions have asked for yet (shared_parents.c). */
 typedef struct pse_arena_shared_parent {
     uint64_t key; /* 0: this entry is free. */
     pse_handle block;
@@ -140,7 +140,7 @@ int pse_arena_grow(pse_arena *arena, enum pse_zone_index index, uint64_t bytes);
 bool pse_arena_fits_ever(const pse_arena_control *control, uint64_t size);
 void pse_arena_populate(pse_arena *arena, uint64_t begin, uint64_t end);
 
-/* keys.c: shared parents that not all partitions have asked for yet.  With the lock held. */
+/* shared_parents.c: shared parents that not all partitions have asked for yet.  With the lock held. */
 pse_arena_shared_parent *pse_arena_parent_find(pse_arena_control *control, uint64_t key);
 pse_arena_shared_parent *pse_arena_parent_free(pse_arena_control *control);
 void pse_arena_parent_add(pse_arena_shared_parent *entry, uint64_t key, pse_handle block, uint32_t parts);

@@ -1,6 +1,7 @@
 from ._figures import Against as Against, Figure as Figure, Result as Result
 from ._machine import describe_machine as describe_machine
 from ._manual import (
+    check_page as check_page,
     comparison_table as comparison_table,
     update_page as update_page,
     write_tables as write_tables,

@@ -60,6 +60,27 @@ def write_tables(page: Path, tables: Mapping[str, str]) -> None:
         raise UsageError(f"--update {page}: {reason}") from None
 
 
+def check_page(page: Path, benches: Iterable[str]) -> None:
+    """Refuse a page that has no place for some benches, before anything is measured; its tables stay.
+
+    Parameters
+    ----------
+    page : Path
+        A Markdown file with the benches' marks.
+    benches : iterable of str
+        Their names.
+
+    Raises
+    ------
+    UsageError
+        The page can't be read or written, or has no place for a bench.
+    """
+    write_tables(page, {})
+    text = page.read_text(encoding="utf-8")
+    for bench in benches:
+        _replaced(text, bench, "", page)
+
+
 def _replaced(text: str, bench: str, table: str, page: Path) -> str:
     begin, end = marks(bench)
     before, opened, rest = text.partition(begin)

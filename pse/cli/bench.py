@@ -13,6 +13,7 @@ from pse.bench import (
     SUBJECTS,
     Result,
     Subject,
+    check_page,
     find_subject,
     measure_subject,
     print_result,
@@ -60,7 +61,10 @@ def bench_command(subjects: Sequence[Subject]) -> click.Command:
             for subject in subjects:
                 click.echo(f"{subject.name:15}{subject.title}")
             return
-        results = [_measured(one, repeats, as_json) for one in _chosen(subjects, names, everything)]
+        chosen = _chosen(subjects, names, everything)
+        if page is not None:
+            check_page(page, [subject.name for subject in chosen])
+        results = [_measured(one, repeats, as_json) for one in chosen]
         if as_json:
             objects = [result.to_json() for result in results]
             click.echo(json.dumps(objects if everything else objects[0], indent=1, ensure_ascii=False))

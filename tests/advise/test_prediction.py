@@ -200,7 +200,7 @@ def test_modules_that_keep_data_between_calls_stay_together(recorded: Record, tm
     source.write_text(source.read_text() + "\n\nSEEN = []\n")
     advice = advise(directory)
     assert not advice.proposal
-    assert "stay together" in advice.reasons[0]
+    assert "has to stay on one thread" in advice.reasons[0]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_modules_that_keep_data_between_calls_stay_together(recorded: Record, tm
         ("P = procs", "P = procs", ["2 * procs", "4 * procs"]),
         ("P = procs", "P = 3 * procs", ["6 * procs", "12 * procs"]),
         ("P = procs", "P = procs + 1", []),
-        ("f64[64]", "f64[64 * P]", []),  # The array's size hangs on it.
+        ("f64[64]", "f64[64 * P]", []),  # The array's size depends on it.
         ("0 .. n {", "0 .. P {", []),
     ],
 )

@@ -2,8 +2,7 @@
 
 In a round every processor contributes a number, and gets the result back: up to the first processor and down
 again, along a tree or (flat) straight.  Every message costs its sender and its receiver a while, one after
-the other, and is under way for α + β · bytes.  Pure functions; next room: `control`, which measures what they
-need.
+the other, and is under way for α + β · bytes.
 """
 
 from __future__ import annotations

@@ -159,10 +159,13 @@ def test_tools_for_other_machines_and_mpis_are_refused(check, broken, good, name
     assert "good" in done.out
 
 
-def test_an_argument_that_no_tool_asks_for_is_named(check, good):
+def test_an_argument_that_no_tool_asks_for_is_named(check, good, tmp_path):
     done = check(f"module count\n  argument ouput calls.txt\n\nmodule {good}\n  argument any thing\n")
     assert done.code == 0
-    assert "tools.conf:1: tool `count` has not asked for the argument `ouput`: is it misspelt?" in done.err
+    assert (
+        f"{tmp_path}/tools.conf:1: tool `count` has not asked for the argument `ouput`: is it misspelt?"
+        in done.err
+    )
     assert f"tools.conf:4: tool `{good.stem}` has not asked for the argument `any`" in done.err
     assert check("module count\n  argument output calls.txt\n").err == ""
 

@@ -26,7 +26,7 @@ CPU_TIME, CPU_SHARE, CORES, LINK_RATE = (
     "cores that the rank may use, a bit for each",
     "rate of the link to another node, before the program began",
 )
-"""The counters of ``runtime.footing``, by name: rooms that read traces don't import those that write them."""
+"""The counters that ``runtime`` records of each rank, by name: rooms that read traces don't import it."""
 
 HOP = 30e-6
 """Seconds from one rank to another of its node where the trace doesn't tell."""

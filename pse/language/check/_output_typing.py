@@ -194,7 +194,8 @@ def unknown_element(check: CallCheck, goal: Target) -> None:
     """Report that nothing says what an output's elements are."""
     name = goal.node.name.id
     message = f"the element type of `{name}` cannot be worked out from the call"
-    check.fail("E0318", message, goal.node.name.span, help=f"declare it before: var c128[…] {name}")
+    help = f"declare it before with its element type, for example: var f64[…] {name}"
+    check.fail("E0318", message, goal.node.name.span, help=help)
 
 
 def array_type(check: CallCheck, parameter: Parameter, goal: Target) -> Type | None:
@@ -230,7 +231,8 @@ def _known_extent(check: CallCheck, goal: Target, pattern: Expression) -> Extent
 def _unknown_size(check: CallCheck, goal: Target, dimension: str) -> None:
     name = goal.node.name.id
     message = f"the shape of `{name}` cannot be worked out: nothing says what `{dimension}` is"
-    check.fail("E0318", message, goal.node.name.span, help=f"declare it before: var f64[…] {name}")
+    help = f"declare it before with its shape, for example: var f64[…] {name}"
+    check.fail("E0318", message, goal.node.name.span, help=help)
 
 
 def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution | None:

@@ -19,7 +19,7 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors
 from pse.language.diagnostics._source import Span
-from pse.language.syntax import _syntax_errors as complaints, ast as syntax
+from pse.language.syntax import _syntax_errors as syntax_errors, ast as syntax
 from pse.language.syntax._ast_builder import origin, span_of
 from pse.language.syntax._grammar_cache import grammar
 from pse.language.syntax._lexer import CLOSING, Scanned, scan
@@ -90,7 +90,7 @@ def _parse_tokens(scanned: Scanned, path: str) -> ParseResult:
     tree = recovery.run()
     diagnostics = list(recovery.diagnostics)
     if not has_errors(diagnostics):
-        diagnostics += complaints.version(tree, Span(path, 1, 1, 1, 1))
+        diagnostics += syntax_errors.version(tree, Span(path, 1, 1, 1, 1))
     return ParseResult(tree, tuple(diagnostics))
 
 
@@ -107,7 +107,7 @@ def parse_directive_tree(text: str, span: Span) -> syntax.Directive | Diagnostic
         tree: syntax.Directive = machine.feed_token(_end(scanned.tokens))
         return tree
     except UnexpectedToken as unexpected:
-        return complaints.directive(unexpected.token, accepted(machine), span)
+        return syntax_errors.directive(unexpected.token, accepted(machine), span)
     finally:
         origin.reset(token)
 
@@ -191,7 +191,7 @@ class Recovery:
         if self._failed_at >= 0 and self.tokens[self._failed_at].line == line:
             return
         before = self.tokens[index - 1] if index else None
-        self.diagnostics.append(complaints.unexpected(self.tokens[index], before, self._accepted()))
+        self.diagnostics.append(syntax_errors.unexpected(self.tokens[index], before, self._accepted()))
 
     # Repairs by one token.
 
@@ -300,14 +300,14 @@ class Recovery:
         if self._forgiven:
             self._forgiven -= 1
         else:
-            self.diagnostics.append(complaints.stray_brace(self.tokens[index]))
+            self.diagnostics.append(syntax_errors.stray_brace(self.tokens[index]))
         self._unwind()
         return index + 1
 
     def _item_in_block(self, index: int, opened: Token) -> int:
         """Report an item inside a block: its brace is missing, or the item stands in the wrong place."""
         token = self.tokens[index]
-        self.diagnostics.append(complaints.item_in_block(token, opened))
+        self.diagnostics.append(syntax_errors.item_in_block(token, opened))
         self._unwind()
         if (token.column or 0) > self._margin(opened):
             return self._panic_past(index)
@@ -338,7 +338,7 @@ class Recovery:
     def _at_end(self, index: int, opened: Token | None) -> int:
         """The text ends too early: an unclosed block is one mistake, however many blocks it leaves open."""
         if opened is not None:
-            self.diagnostics.append(complaints.unclosed(opened))
+            self.diagnostics.append(syntax_errors.unclosed(opened))
         else:
             self._report(index)
         self._unwind()

@@ -78,7 +78,7 @@ def _directive_lines(signatures: Iterable[Signature], shown: str) -> str:
 
 
 def _own_errors(source: Source, output: str) -> bool:
-    """Say whether the user's file is wrong in itself; complaints about trampolines only follow from that."""
+    """Say whether the user's file is wrong in itself; messages about trampolines only follow from that."""
     heads = (_HEAD.match(line) for line in output.split("\n"))
     return any(head and head["path"] == str(source.path) and "error" in head["kind"] for head in heads)
 
@@ -116,7 +116,7 @@ def _is_scaffolding(line: str, rule: BuildRule) -> bool:
 
 
 def _mismatches(rule: BuildRule, output: str) -> list[_Mismatch]:
-    """Find the complaints about lines of the trampolines."""
+    """Find the messages about lines of the trampolines."""
     if rule.trampolines is None:
         return []
     found: list[_Mismatch] = []

@@ -25,7 +25,7 @@ _SCALAR_KINDS = {"b": "b", "i": "iu", "u": "iu", "f": "iuf", "c": "iufc"}
 """Kinds of NumPy scalars that a scalar output of each kind may be made from."""
 
 _RAISED = (Exception, SystemExit, KeyboardInterrupt)
-"""What a module may raise; a signal to its rank is something else (`runtime.entry.Stopped`)."""
+"""What a module may raise; a signal to its rank is something else (the runtime's)."""
 
 
 def call_python(

@@ -38,7 +38,7 @@ from pse.runtime.launch._mpiexec import (
     spread_ranks,
 )
 from pse.runtime.plan._communicators import takes_one
-from pse.runtime.request._dry_run import rehearse
+from pse.runtime.request._dry_run import dry_run
 from pse.runtime.request._prepared import Prepared, Request
 from pse.runtime.request._request import prepare
 from pse.runtime.request._resume import verify_files, way_on
@@ -117,7 +117,7 @@ def launch_job(
         _check_ranks(prepared)
         check_shared_memory(prepared.ranks)
     with announce_preparation(prepared):
-        rehearse(prepared)
+        dry_run(prepared)
     prepared.print_warnings(sys.stderr)
     placed = spread_ranks(hosts, prepared.placement, prepared.processors)
     cooperative = waiting is not None and any(takes_one(site) for site in prepared.sites)

@@ -18,7 +18,7 @@ from pse.runtime.plan._projection import project
 from pse.runtime.request._prepared import Prepared
 
 
-def rehearse(prepared: Prepared) -> None:
+def dry_run(prepared: Prepared) -> None:
     """Find out whether a run can start.
 
     Raises

@@ -337,7 +337,12 @@ static bool read_file(struct config_reader *reader)
 bool pse_toolstack_read_config(struct stack_config *config, const char *file, char *error, size_t size)
 {
     struct config_reader reader = {.config = config, .error = error, .size = size};
-    *config = (struct stack_config){.file = file};
+    /* A copy: later warnings name the file when the caller's text may be gone. */
+    *config = (struct stack_config){.file = strdup(file)};
+    if (!config->file) {
+        snprintf(error, size, "%s: there is no memory", file);
+        return false;
+    }
     const bool good = read_file(&reader);
     for (int i = 0; good && i < config->count; i++)
         locate(&config->spec[i]);

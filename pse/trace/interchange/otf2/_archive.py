@@ -314,7 +314,7 @@ def _check_anchor(anchor: Path) -> None:
         raise TraceError(f"{anchor} is empty", help=help_)
     if b"OTF2"[: len(head)] not in head:
         raise TraceError(
-            f"{anchor} is not the anchor file of an OTF2 archive: it begins with {head!r}", help=help_
+            f"{anchor} is not the anchor file of an OTF2 archive: it begins with other bytes", help=help_
         )
 
 
