@@ -2,31 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
+from pse_testing.partition_strategies import COUNTS, numbers, relaxed, worlds
 from pse_testing.partition_world import FAULTS, World
-
-COUNTS = st.sampled_from([0, 1, 2, 3, 40, 5000])  # inside the message, as a block, by reference
-relaxed = settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-    derandomize=True,
-)
-
-
-@st.composite
-def worlds(draw, most=9):
-    """Owners, nodes and a seed."""
-    partitions = draw(st.integers(1, most))
-    ranks = draw(st.integers(1, min(partitions, 4)))
-    owners = draw(st.lists(st.integers(0, ranks - 1), min_size=partitions, max_size=partitions))
-    nodes = draw(st.lists(st.integers(0, 1), min_size=ranks, max_size=ranks))
-    return [*owners[:-1], ranks - 1], nodes, draw(st.integers(0, 1000))
-
-
-def numbers(partition, count, dtype=float, salt=0):
-    random = np.random.default_rng([partition, salt])
-    return (random.random(count) * 200 - 100).astype(dtype)
 
 
 @relaxed

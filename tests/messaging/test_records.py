@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from pse_testing.partition_strategies import COUNTS, numbers, relaxed, worlds
 from pse_testing.partition_world import World
-from test_mail import COUNTS, numbers, relaxed, worlds
 
 from pse import trace
 from pse._abi.coven import CollectiveKind
