@@ -64,9 +64,9 @@ def test_each_of_some_gigabyte_tags_arrives_whole(pse, tmp_path, nothing_left_be
     made, taken = report["sites"]
     assert (made["calls"], taken["calls"]) == (ROUNDS, ROUNDS)
     if shared_memory == "on":
-        assert made["copied"] == made["remote"] == 0
-        assert made["described"] >= ROUNDS * GIB
+        assert made["copied_bytes"] == made["remote_bytes"] == 0
+        assert made["described_bytes"] >= ROUNDS * GIB
         # One is with the consumer, one in the queue, one is being made.
         assert report["peak_shared_memory_bytes"] <= 3 * GIB + (1 << 20)
     else:
-        assert made["remote"] >= ROUNDS * GIB
+        assert made["remote_bytes"] >= ROUNDS * GIB
