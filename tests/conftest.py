@@ -52,6 +52,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Prepare what all workers share."""
     # To compile all of `pse` would cost each process that tests start 0.1 s.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # MPICH looks at every network interface as it starts, and fails if one goes meanwhile: those of emulated
+    # clusters do, in the tests beside.
+    os.environ.setdefault("UCX_NET_DEVICES", "lo")
     if not hasattr(config, "workerinput"):
         shared = tempfile.TemporaryDirectory(prefix="pse-tests-")
         os.environ |= {SHARED: shared.name, "PSE_CACHE": str(Path(shared.name) / "cache")}
