@@ -8,6 +8,7 @@
 
 #include "calls/argument_registers.h"
 #include "calls/thunk.h"
+#include "mpi/mpi_library.h"
 #include "mpi/routine_table.h"
 #include "shims.h"
 

@@ -1,4 +1,4 @@
-/* What the wrappers of MPI's routines call; the lock is held, but for blocking_calls.c, which takes it. */
+/* What the wrappers of MPI's routines call; the lock is held, but for blocking calls, which take it. */
 #ifndef PSE_CHECK_CALLS_H
 #define PSE_CHECK_CALLS_H
 
@@ -10,7 +10,7 @@
 
 enum { NO_ROOT = -1, NO_OPERATION = -1 };
 
-/* The program's requests (requests.c) */
+/* The program's requests (calls.c) */
 struct check_operation *pse_check_enter_request(MPI_Comm comm, MPI_Request handle, const char *routine);
 /* MPI_Comm_idup has been called. */
 void pse_check_idup_starts(MPI_Comm *newcomm, MPI_Comm comm, MPI_Request handle, const char *routine);
@@ -29,7 +29,7 @@ void pse_check_wait_for(int count, const MPI_Request handles[], bool (*ready)(vo
 /* Before a test: compare what is complete, before MPI completes it. */
 void pse_check_look_at(int count, const MPI_Request handles[]);
 
-/* Blocking calls (blocking_calls.c) */
+/* Blocking calls (calls.c) */
 int pse_check_send(enum send_mode mode, const void *buffer, MPI_Count count, MPI_Datatype datatype, int to,
                    int tag, MPI_Comm comm, const char *routine);
 int pse_check_receive(void *buffer, MPI_Count count, MPI_Datatype datatype, int source, int tag,

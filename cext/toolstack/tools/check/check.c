@@ -22,10 +22,9 @@
 #include "operations.h"
 #include "python_api.h"
 #include "report.h"
+#include "request_snapshot.h"
 #include "tool.h"
 #include "type_signature.h"
-
-PSE_TOOL("check");
 
 static bool checking;
 

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "abort_job.h"
+#include "communicators.h"
 #include "deadlock.h"
+#include "notices.h"
 #include "report.h"
 #include "type_signature.h"
 

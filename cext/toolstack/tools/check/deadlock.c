@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "abort_job.h"
+#include "call_site.h"
 #include "notices.h"
 #include "report.h"
 

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "communicators.h"
 #include "deadlock.h"
+#include "handle_table.h"
+#include "notices.h"
+#include "operations.h"
 #include "pse_tools.h"
 #include "report.h"
 #include "type_signature.h"
@@ -72,14 +76,14 @@ static bool is_alike(const struct leak *a, const struct leak *b)
 }
 
 /* The first of its kind, and who else; these are marked as told. */
-static void tell_leak(struct leak *first, struct leak *pse_check_end)
+static void tell_leak(struct leak *first, struct leak *end)
 {
     struct check_report report = {.length = 0};
     char others[256] = "";
     int more = 0;
     pse_check_report_add(&report, "pse check: %s\n", first->what);
     pse_check_report_place(&report, first->rank, first->routine, first->details, first->where);
-    for (struct leak *at = first + 1; at < pse_check_end; at++)
+    for (struct leak *at = first + 1; at < end; at++)
         if (is_alike(at, first)) {
             const size_t length = strlen(others);
             if (more++ < SHOWN_RANKS)
@@ -100,11 +104,11 @@ static void tell_leaks(void)
     PMPI_Gather(&bytes, 1, MPI_INT, sizes, 1, MPI_INT, 0, pse_check_comm);
     for (int rank = 0; rank < pse_check_ranks; sum += sizes[rank++])
         places[rank] = sum;
-    struct leak *all = malloc((size_t)sum + 1), *pse_check_end = all + sum / (int)sizeof *all;
+    struct leak *all = malloc((size_t)sum + 1), *end = all + sum / (int)sizeof *all;
     PMPI_Gatherv(leaks, bytes, MPI_BYTE, all, sizes, places, MPI_BYTE, 0, pse_check_comm);
-    for (struct leak *leak = all; leak < pse_check_end; leak++)
+    for (struct leak *leak = all; leak < end; leak++)
         if (leak->rank >= 0)
-            tell_leak(leak, pse_check_end);
+            tell_leak(leak, end);
     free(all);
     free(sizes);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "deadlock.h"
+#include "notices.h"
 #include "pse_tools.h"
 #include "report.h"
 #include "type_signature.h"

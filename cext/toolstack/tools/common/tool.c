@@ -1,16 +1,32 @@
 /* Arguments, messages and summaries of tools. */
+#define _GNU_SOURCE
 #include "tool.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
+
+const struct pse_tools *pse_tool_stack;
+
+/* A tool that is loaded alone has the name of its object. */
+static const char *own_name(void)
+{
+    static char name[32];
+    Dl_info object;
+    if (!name[0] && dladdr(name, &object) && object.dli_fname) {
+        const char *slash = strrchr(object.dli_fname, '/'), *base = slash ? slash + 1 : object.dli_fname;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(base, "."), base);
+    }
+    return name;
+}
 
 const char *pse_tool_argument(const char *key)
 {
     if (pse_tool_stack)
         return pse_tool_stack->argument(pse_tool_stack->self, key);
     char name[64];
-    const int length = snprintf(name, sizeof name, "PSE_%s_%s", pse_tool_name, key);
+    const int length = snprintf(name, sizeof name, "PSE_%s_%s", own_name(), key);
     for (int i = 0; i < length && i < (int)sizeof name; i++)
         name[i] = (char)toupper((unsigned char)name[i]);
     return getenv(name);
@@ -27,7 +43,7 @@ int pse_tool_refuse(const char *format, ...)
         pse_tool_stack->fail(pse_tool_stack->self, "%s", text);
         return 1;
     }
-    fprintf(stderr, "%s: %s\n", pse_tool_name, text);
+    fprintf(stderr, "%s: %s\n", own_name(), text);
     exit(2);
 }
 
@@ -41,7 +57,7 @@ void pse_tool_warn(const char *format, ...)
     if (pse_tool_stack)
         pse_tool_stack->say(pse_tool_stack->self, "%s", text);
     else
-        fprintf(stderr, "%s: %s\n", pse_tool_name, text);
+        fprintf(stderr, "%s: %s\n", own_name(), text);
 }
 
 void pse_tool_expect_output(void)

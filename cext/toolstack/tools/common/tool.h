@@ -2,7 +2,7 @@
  *
  * A tool is one shared object, made of all C files of its folder and of those of this one.  It runs in the
  * stack, and also alone, preloaded: then its arguments come from the environment, PSE_<TOOL>_<KEY> in
- * capitals.
+ * capitals, where the tool is named as its object is.
  */
 #ifndef PSE_TOOL_H
 #define PSE_TOOL_H
@@ -19,11 +19,6 @@
 
 #define TOOL_PUBLIC __attribute__((visibility("default")))
 
-/* In one file of a tool: its name, and the stack's table, which is NULL when the tool is loaded alone. */
-#define PSE_TOOL(tool_name)                                                                                  \
-    const char pse_tool_name[] = tool_name;                                                                  \
-    const struct pse_tools *pse_tool_stack
-
 /* FNV-1a: go on with a hash, which begins as PSE_HASH. */
 #define PSE_HASH 0xcbf29ce484222325u
 static inline uint64_t pse_hash(uint64_t hash, const void *data, size_t bytes)
@@ -36,7 +31,7 @@ static inline uint64_t pse_hash(uint64_t hash, const void *data, size_t bytes)
 
 #pragma GCC visibility push(hidden)
 
-extern const char pse_tool_name[];
+/* The stack's table, which pse_tool_start sets; NULL when the tool is loaded alone. */
 extern const struct pse_tools *pse_tool_stack;
 
 /* The value of an argument; NULL if it isn't given. */

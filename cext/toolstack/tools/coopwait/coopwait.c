@@ -20,8 +20,6 @@
 #include "tool.h"
 #include "wait.h"
 
-PSE_TOOL("coopwait");
-
 TOOL_PUBLIC int pse_tool_start(const struct pse_tools *table)
 {
     pse_tool_stack = table;

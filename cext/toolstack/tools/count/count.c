@@ -4,8 +4,6 @@
  * the ranks' own counts.  Arguments: output (a file; standard error if it isn't given). */
 #include "tool.h"
 
-PSE_TOOL("count");
-
 #define TOOL_ENTER(routine) called(NUMBER_##routine);
 #define TOOL_LEAVE(routine)
 

@@ -6,8 +6,6 @@
 #include "clock.h"
 #include "tool.h"
 
-PSE_TOOL("delay");
-
 #define TOOL_ENTER(routine) pause_before(NUMBER_##routine);
 #define TOOL_LEAVE(routine)
 

@@ -21,8 +21,6 @@
 
 #include <limits.h>
 
-PSE_TOOL("piggyback");
-
 static struct pse_handle_table carried_messages, probed_messages;
 
 /* Receives ----------------------------------------------------------------------------------------------- */

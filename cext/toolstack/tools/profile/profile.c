@@ -9,8 +9,6 @@
 #include "report.h"
 #include "tool.h"
 
-PSE_TOOL("profile");
-
 /* Nothing is measured before MPI_Init has returned. */
 #define TOOL_ENTER(routine) uint64_t bytes = 0, entered = began ? pse_tool_clock() : 0;
 #define TOOL_LEAVE(routine)                                                                                  \

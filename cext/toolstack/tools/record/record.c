@@ -22,8 +22,6 @@
 #include "request_snapshot.h"
 #include "tool.h"
 
-PSE_TOOL("record");
-
 static struct pse_decision_log decisions;
 static bool recording;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -16,8 +16,6 @@
 #include "request_snapshot.h"
 #include "tool.h"
 
-PSE_TOOL("replay");
-
 TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
 {
     pse_tool_stack = given;

@@ -13,15 +13,15 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "clocks.h"
 #include "collectives.h"
 #include "communicators.h"
 #include "rank_files.h"
+#include "request_snapshot.h"
 #include "requests.h"
 #include "tool.h"
 #include "writer.h"
-
-PSE_TOOL("trace");
 
 static pid_t owner; /* who records; not a child that the program forks */
 
