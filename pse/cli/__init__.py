@@ -12,13 +12,24 @@ from typing import Any
 import click
 
 from pse import __version__
+from pse.cli._group import Group
 from pse.cli._guard import guarded
 
 __all__ = ["main"]
 
+SECTIONS = (
+    ("Write programs and modules", ("new", "check", "explain", "fmt", "graph", "module")),
+    ("Run them", ("run", "resume", "tools", "cluster")),
+    ("See what happened, and improve it", ("trace", "view", "advise")),
+    ("This machine", ("doctor", "bench", "cache", "completion")),
+)
+"""What ``pse --help`` lists together."""
 
-class LazyGroup(click.Group):
-    """A click group whose commands are the modules of this package, imported on first use."""
+
+class LazyGroup(Group):
+    """A group whose commands are the modules of this package, imported on first use."""
+
+    sections = SECTIONS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name every command: the public modules of this package, in alphabetical order."""

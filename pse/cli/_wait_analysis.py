@@ -16,6 +16,7 @@ from pse.analysis import (
     wait_chain,
     wait_chain_text,
 )
+from pse.cli._completion import directories
 
 FORM = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
@@ -23,7 +24,7 @@ FORM = click.option(
 
 
 @click.command()
-@click.argument("directory", metavar="DIR")
+@click.argument("directory", metavar="DIR", shell_complete=directories)
 @click.option("--rank", type=int, required=True, metavar="R", help="The rank.")
 @click.option(
     "--at",
@@ -41,7 +42,7 @@ def why(directory: str, rank: int, time: str, form: str) -> None:
 
 
 @click.command()
-@click.argument("directory", metavar="DIR")
+@click.argument("directory", metavar="DIR", shell_complete=directories)
 @click.option("--tph", required=True, metavar="K", help="Its number, or its loop's counter: k=2.")
 @click.option("--from", "begin", type=float, metavar="S", help="Seconds since the run's first event.")
 @click.option("--until", "end", type=float, metavar="S", help="Seconds since the run's first event.")
@@ -55,7 +56,7 @@ def follow(directory: str, tph: str, begin: float | None, end: float | None, lim
 
 
 @click.command()
-@click.argument("directory", metavar="DIR")
+@click.argument("directory", metavar="DIR", shell_complete=directories)
 @FORM
 def critical(directory: str, form: str) -> None:
     """Say what the end of a run waited for, back to its begin, and where that time went."""

@@ -5,11 +5,12 @@ import sys
 
 import click
 
+from pse.cli._completion import directories
 from pse.cli.run import Processors
 
 
 @click.command("advise")
-@click.argument("directory", metavar="DIR")
+@click.argument("directory", metavar="DIR", shell_complete=directories)
 @click.option("--apply", "write", is_flag=True, help="Write the proposal into the program.")
 @click.option("--program", metavar="PATH", help="The program, if it isn't where it was when it ran.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

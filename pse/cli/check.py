@@ -5,13 +5,14 @@ import sys
 
 import click
 
+from pse.cli._completion import files
 from pse.language.diagnostics import Diagnostic, has_errors, print_diagnostics, summary_text, to_json
 from pse.language.io import check_file, quoted_sources
 from pse.modules import Finder, find_unbuildable
 
 
 @click.command("check")
-@click.argument("programs", metavar="PROGRAM...", nargs=-1, required=True)
+@click.argument("programs", metavar="PROGRAM...", shell_complete=files, nargs=-1, required=True)
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
 )

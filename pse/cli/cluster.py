@@ -7,6 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from pse.cli._group import Group
 from pse.cluster import Cluster, existing_clusters, find_cluster, rate_text, remove_dead_clusters
 from pse.errors import UsageError
 
@@ -24,7 +25,7 @@ class Separated(click.Command):
         return super().parse_args(ctx, args[:place])
 
 
-@click.group("cluster")
+@click.group("cluster", cls=Group)
 def command() -> None:
     """Emulate a cluster on this machine: nodes with links and CPUs of their own.
 

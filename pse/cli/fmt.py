@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from pse.cli._completion import files
 from pse.errors import UsageError
 from pse.language.diagnostics import print_diagnostics
 from pse.language.io import read_program, replace_file
@@ -12,7 +13,7 @@ from pse.language.syntax import format_program, parse_program
 
 
 @click.command("fmt")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...", shell_complete=files, nargs=-1, required=True)
 @click.option(
     "--check", "only_check", is_flag=True, help="Change nothing; exit code 1 if a file would change."
 )

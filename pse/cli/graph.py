@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from pse.cli._completion import files
 from pse.errors import UsageError
 from pse.language.diagnostics import print_diagnostics
 from pse.language.io import check_file
@@ -15,8 +16,10 @@ from pse.views.graph import FORMATS, PICTURES, choose_graph_format, export_graph
 
 
 @click.command("graph")
-@click.argument("program", metavar="PROGRAM")
-@click.option("-o", "output", metavar="FILE", help="Where to: .svg, .png, .dot or .mmd.")
+@click.argument("program", metavar="PROGRAM", shell_complete=files)
+@click.option(
+    "-o", "output", metavar="FILE", shell_complete=files, help="Where to: .svg, .png, .dot or .mmd."
+)
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Instead of by the extension of FILE.")
 def command(program: str, output: str | None, form: str | None) -> None:
     """Draw a program's graph without running anything.

@@ -7,6 +7,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from pse.cli._completion import files
+from pse.cli._group import Group
 from pse.errors import PseError
 from pse.language.diagnostics import Diagnostic, has_errors, render_diagnostics
 from pse.modules import build_module
@@ -25,7 +27,7 @@ from pse.modules.build import (
 from pse.modules.directives import language_of, read_source
 
 
-@click.group("module")
+@click.group("module", cls=Group)
 def command() -> None:
     """Start, list, show and build modules."""
 
@@ -47,7 +49,7 @@ def new(name: str, language: str) -> None:
 
 
 @command.command("list")
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=files)
 def list_modules(paths: tuple[str, ...]) -> None:
     """List the modules in files and folders (here, if none is named; pse.std is the standard library)."""
     modules, wrong = find_modules(paths or (".",))
@@ -62,7 +64,7 @@ def list_modules(paths: tuple[str, ...]) -> None:
 
 
 @command.command("show")
-@click.argument("module", metavar="FILE[:NAME]")
+@click.argument("module", metavar="FILE[:NAME]", shell_complete=files)
 def show(module: str) -> None:
     """Show the interface of a file's modules, or of one of them."""
     path, _ = split_reference(module)
@@ -76,7 +78,7 @@ def show(module: str) -> None:
 
 
 @command.command("build")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=files)
 def build_files(files: tuple[str, ...]) -> None:
     """Compile module files now instead of when a program runs."""
     worst = 0

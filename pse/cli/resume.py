@@ -9,18 +9,24 @@ from typing import Any
 import click
 
 from pse.cli import _tools_option as under
+from pse.cli._completion import directories, files
 from pse.cli.run import Processors, live_option
 from pse.runtime.request import Request, parse_defines
 
 _OPTIONS = (
-    click.argument("directory", metavar="DIR"),
+    click.argument("directory", metavar="DIR", shell_complete=directories),
     click.option("-p", "--processors", metavar="P", type=Processors(), help="How many (as many as before)."),
     click.option("-D", "defines", metavar="NAME=VALUE", multiple=True, help="Must be what the run has."),
     click.option(
         "-o", "--option", "options", metavar="NAME=VALUE", multiple=True, help="Over the run's options."
     ),
     click.option("--every", metavar="N|SECONDSs", help="How often (as before if it isn't given)."),
-    click.option("--trace", metavar="DIR", help="Record what happens from here on, for `pse trace`."),
+    click.option(
+        "--trace",
+        metavar="DIR",
+        shell_complete=directories,
+        help="Record what happens from here on, for `pse trace`.",
+    ),
     click.option(
         "--report", type=click.Choice(["text", "json"]), default="text", help="The form of the report."
     ),
@@ -58,7 +64,13 @@ def rank_command(coopwait: bool, **given: Any) -> Request:
 @click.command("resume")
 @_resume_options
 @click.option("--hosts", metavar="A,B", help="The machines to run on.")
-@click.option("-f", "--hostfile", metavar="FILE", help="A file that names the machines, one on each line.")
+@click.option(
+    "-f",
+    "--hostfile",
+    metavar="FILE",
+    shell_complete=files,
+    help="A file that names the machines, one on each line.",
+)
 @under.option
 @live_option
 def command(hosts: str | None, hostfile: str | None, tools: str | None, live: bool, **given: Any) -> None:

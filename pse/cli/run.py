@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from pse.cli import _tools_option as under
+from pse.cli._completion import directories, files
 from pse.runtime.request import Request, parse_defines
 
 
@@ -26,15 +27,19 @@ class Processors(click.ParamType[int]):
 
 
 _OPTIONS = (
-    click.argument("program", metavar="PROGRAM"),
+    click.argument("program", metavar="PROGRAM", shell_complete=files),
     click.option("-p", "--processors", metavar="P", type=Processors(), help="How many processors."),
     click.option("-D", "defines", metavar="NAME=VALUE", multiple=True, help="The value of a parameter."),
     click.option(
         "-o", "--option", "options", metavar="NAME=VALUE", multiple=True, help="Over the program's options."
     ),
-    click.option("--checkpoint", metavar="DIR", help="Write checkpoints, for `pse resume`."),
+    click.option(
+        "--checkpoint", metavar="DIR", shell_complete=directories, help="Write checkpoints, for `pse resume`."
+    ),
     click.option("--every", metavar="N|SECONDSs", help="How often (30s if it isn't given)."),
-    click.option("--trace", metavar="DIR", help="Record what happens, for `pse trace`."),
+    click.option(
+        "--trace", metavar="DIR", shell_complete=directories, help="Record what happens, for `pse trace`."
+    ),
     click.option(
         "--report", type=click.Choice(["text", "json"]), default="text", help="The form of the report."
     ),
@@ -78,7 +83,13 @@ def rank_command(coopwait: bool, **given: Any) -> Request:
 @click.command("run")
 @run_options
 @click.option("--hosts", metavar="A,B", help="The machines to run on.")
-@click.option("-f", "--hostfile", metavar="FILE", help="A file that names the machines, one on each line.")
+@click.option(
+    "-f",
+    "--hostfile",
+    metavar="FILE",
+    shell_complete=files,
+    help="A file that names the machines, one on each line.",
+)
 @under.option
 @live_option
 def command(hosts: str | None, hostfile: str | None, tools: str | None, live: bool, **given: Any) -> None:

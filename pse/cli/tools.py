@@ -7,22 +7,31 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from pse.cli._completion import files
+from pse.cli._group import Group
 from pse.errors import UsageError
 
 if TYPE_CHECKING:
     from pse.toolstack import Mpi
 
-_CONFIGURATION = click.argument("configuration", metavar="CONF")
+_CONFIGURATION = click.argument("configuration", metavar="CONF", shell_complete=files)
 _MPI = click.option("--mpi", "mpi", metavar="LIBRARY", help="The MPI library (found by itself if not given).")
 
 
-@click.group("tools")
+@click.group("tools", cls=Group)
 def command() -> None:
     """Load and chain MPI tools under any MPI program, without relinking it."""
 
 
 @command.command("run", context_settings={"ignore_unknown_options": True})
-@click.option("-c", "--configuration", metavar="CONF", required=True, help="Which tools, in which order.")
+@click.option(
+    "-c",
+    "--configuration",
+    metavar="CONF",
+    shell_complete=files,
+    required=True,
+    help="Which tools, in which order.",
+)
 @_MPI
 @click.argument("words", metavar="-- COMMAND…", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(configuration: str, mpi: str | None, words: tuple[str, ...]) -> None:

@@ -6,11 +6,13 @@ import click
 
 from pse import trace
 from pse.cli import _exports, _wait_analysis
+from pse.cli._completion import directories
+from pse.cli._group import Group
 from pse.cli._selection import options
 from pse.trace.summary import print_summary
 
 
-@click.group("trace")
+@click.group("trace", cls=Group)
 def command() -> None:
     """Look at what a run recorded (pse run PROGRAM --trace DIR)."""
 
@@ -23,7 +25,7 @@ command.add_command(_exports.import_command)
 
 
 @command.command()
-@click.argument("directory", metavar="DIR")
+@click.argument("directory", metavar="DIR", shell_complete=directories)
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
 )

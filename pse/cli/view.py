@@ -9,6 +9,7 @@ import click
 
 from pse import trace, views
 from pse.cli import _selection
+from pse.cli._completion import directories, files
 from pse.errors import UsageError
 from pse.trace import Selection, Trace
 from pse.views import OVERLAYS, find_view
@@ -21,11 +22,18 @@ _LIST = "\b\nViews:\n" + "\n".join(f"  {name:<15}{view.description}" for name, v
 
 
 @click.command("view", epilog=_LIST)
-@click.argument("directory", metavar="DIR")
+@click.argument("directory", metavar="DIR", shell_complete=directories)
 @click.option(
     "--view", "names", metavar="VIEW", multiple=True, help="What to draw; may be repeated.  [gantt]"
 )
-@click.option("-o", "output", metavar="FILE", required=True, help="Where to: .png, .svg, .pdf or .html.")
+@click.option(
+    "-o",
+    "output",
+    metavar="FILE",
+    shell_complete=files,
+    required=True,
+    help="Where to: .png, .svg, .pdf or .html.",
+)
 @click.option(
     "--overlay",
     "overlays",

@@ -5,5 +5,6 @@ from ._errors import (
 )
 from ._experiment import experiment as experiment
 from ._magics import load_magics as load_magics
+from ._project import create_project as create_project
 from ._result import Result as Result
 from ._running import run as run

@@ -1,0 +1,33 @@
+"""``pse completion``: have a shell complete pse's commands, options and files."""
+
+import os
+
+import click
+from click.shell_completion import get_completion_class
+
+from pse.errors import UsageError
+
+SHELLS = ("bash", "zsh", "fish")
+_VARIABLE = "_PSE_COMPLETE"  # Click's name for a program that is called pse.
+
+
+@click.command("completion")
+@click.argument("shell", metavar="[bash|zsh|fish]", required=False)
+def command(shell: str | None) -> None:
+    """Print a script by which a shell completes commands, options and files; without a name, for $SHELL.
+
+    \b
+    bash:  echo 'eval "$(pse completion bash)"' >> ~/.bashrc
+    zsh:   echo 'eval "$(pse completion zsh)"' >> ~/.zshrc
+    fish:  pse completion fish > ~/.config/fish/completions/pse.fish
+    """
+    name = shell or os.path.basename(os.environ.get("SHELL", ""))
+    completion = get_completion_class(name)
+    if completion is None or name not in SHELLS:
+        what = (
+            f"there is no completion for the shell {name}" if name else "SHELL doesn't say what shell this is"
+        )
+        raise UsageError(what, help=f"name one of {', '.join(SHELLS)}")
+    from pse.cli import main
+
+    click.echo(completion(main, {}, "pse", _VARIABLE).source())
