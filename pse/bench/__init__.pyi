@@ -1,3 +1,11 @@
+from ._doctor import (
+    BAD as BAD,
+    GOOD as GOOD,
+    NOTE as NOTE,
+    Finding as Finding,
+    examine_machine as examine_machine,
+    findings_text as findings_text,
+)
 from ._figures import Against as Against, Figure as Figure, Result as Result
 from ._machine import describe_machine as describe_machine
 from ._manual import (

@@ -1,0 +1,290 @@
+"""Whether this machine can run programs: MPI, compilers, limits, memory, what is optional; and what to mend.
+
+Reads /proc and /sys, and starts compilers and two ranks for a moment.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import resource
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pse import __version__, _cache
+from pse.bench._machine import BUSY_SHARE, share_in_use
+from pse.cluster import unmet_prerequisite
+from pse.errors import PseError
+from pse.modules.build import find_compiler
+from pse.runtime.launch import find_mpiexec, rank_environment
+from pse.runtime.rank import cpu_model, mpi_library
+from pse.text import list_text, share_text, size_text
+from pse.toolstack import find_mpi
+
+GOOD, NOTE, BAD = "good", "note", "bad"
+"""Grades of findings: it works; it could be better, or is optional; it has to be mended first."""
+
+_RANKS_SECONDS = 60
+_HELLO = "import sys; from mpi4py import MPI; sys.stdout.write(f'{MPI.COMM_WORLD.size}\\n')"
+_LEAST_FILES = 256
+_LEAST_SHARED = 64 << 20
+_EXTRAS = {
+    "pyfftw": ("fft", "FFT modules"),
+    "scipy": ("fft", "the check of programs/fft2d.coven"),
+    "matplotlib": ("views", "pictures"),
+    "pillow": ("views", "sample images"),
+    "cython": ("cython", "modules in Cython"),
+    "pybind11": ("cpp", "modules in C++ with pybind11"),
+    "h5py": ("hdf5", "HDF5 files"),
+    "otf2": ("otf2", "OTF2 traces"),
+    "pandas": ("notebook", "data frames in notebooks"),
+}
+"""Optional packages: the extra of pse that has each, and what it is for."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of one subject.
+
+    Attributes
+    ----------
+    subject : str
+        What was looked at, in a word or two.
+    grade : str
+        `GOOD`, `NOTE` or `BAD`.
+    text : str
+        What there is, or what is wrong.
+    help : str or None
+        How to mend it.
+    """
+
+    subject: str
+    grade: str
+    text: str
+    help: str | None = None
+
+
+def examine_machine() -> Iterator[Finding]:
+    """Look at all that running programs needs, one after the other.
+
+    Yields
+    ------
+    Finding
+        What was found, as soon as it is known.
+
+    Examples
+    --------
+    >>> next(examine_machine()).subject
+    'versions'
+    """
+    for examine in _EXAMINATIONS:
+        yield from examine()
+
+
+def _versions() -> Iterator[Finding]:
+    known = (f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "mpi4py"))
+    text = f"pse {__version__}, Python {platform.python_version()}, {', '.join(known)}"
+    yield Finding("versions", GOOD, text)
+
+
+def _mpi() -> Iterator[Finding]:
+    library = mpi_library()
+    if library.startswith("none"):
+        help = "install the embedded MPI (pip install 'pse[mpich]'), or load your site's MPI"
+        yield Finding(
+            "MPI", BAD, f"mpi4py can't load an MPI library ({library.removeprefix('none: ')})", help
+        )
+        return
+    yield Finding("MPI", GOOD, library)
+    try:
+        yield _ranks(find_mpiexec().path)
+    except PseError as error:
+        yield Finding("mpiexec", BAD, error.message, error.help)
+
+
+def _ranks(mpiexec: str) -> Finding:
+    """Start two ranks: an mpiexec of another MPI than mpi4py's starts two worlds of one rank each."""
+    command = [mpiexec, "-n", "2", sys.executable, "-c", _HELLO]
+    environment = rank_environment(os.environ, hydra=find_mpiexec().hydra)
+    options = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, "timeout": _RANKS_SECONDS}
+    try:
+        done = subprocess.run(command, env=environment, **options)  # type: ignore[call-overload]
+    except subprocess.TimeoutExpired:
+        return Finding(
+            "mpiexec", BAD, f"{mpiexec} -n 2 did not end in {_RANKS_SECONDS} s", _help_ranks(command)
+        )
+    if done.stdout.split() == ["2", "2"]:
+        return Finding("mpiexec", GOOD, f"{mpiexec} starts ranks that see each other")
+    if done.stdout.split() == ["1", "1"]:
+        text = f"{mpiexec} belongs to another MPI than mpi4py uses: each of two ranks is alone"
+        help = "have the mpiexec of mpi4py's MPI first on PATH, or build mpi4py with this one's: "
+        return Finding("mpiexec", BAD, text, f"{help}pip install --no-binary mpi4py mpi4py")
+    return Finding(
+        "mpiexec", BAD, f"{mpiexec} can't start two ranks (code {done.returncode})", _help_ranks(command)
+    )
+
+
+def _help_ranks(command: list[str]) -> str:
+    return f"see what it says: {shlex.join(command)}"
+
+
+def _compilers() -> Iterator[Finding]:
+    for language, grade, use in (
+        ("c", BAD, "modules in C, and Cython"),
+        ("c++", NOTE, "modules in C++"),
+        ("fortran", NOTE, "modules in Fortran"),
+    ):
+        try:
+            yield Finding(f"{language} compiler", GOOD, find_compiler(language, use).command[0])
+        except PseError as error:
+            yield Finding(f"{language} compiler", grade, f"none: {use} can't be built", error.help)
+
+
+def _header() -> Iterator[Finding]:
+    try:
+        include = find_mpi().include
+    except PseError:
+        return  # The library is missing, which has been said.
+    if include is not None:
+        yield Finding("mpi.h", GOOD, str(include))
+    else:
+        text = "none: modules with communicators and MPI tools of your own can't be built"
+        yield Finding(
+            "mpi.h", NOTE, text, "install your MPI's development package, or pip install 'pse[mpich]'"
+        )
+
+
+def _packages() -> Iterator[Finding]:
+    missing = [name for name in _EXTRAS if not _installed(name)]
+    if not missing:
+        yield Finding("packages", GOOD, "all that are optional are installed")
+    for name in missing:
+        extra, use = _EXTRAS[name]
+        yield Finding("packages", NOTE, f"{name} is missing, for {use}", f"pip install 'pse[{extra}]'")
+
+
+def _installed(name: str) -> bool:
+    try:
+        return bool(importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return False
+
+
+def _cores() -> Iterator[Finding]:
+    cores, there = len(os.sched_getaffinity(0)), os.cpu_count() or 1
+    text = f"{cores} of {there}, {cpu_model()}"
+    used = share_in_use()
+    if used >= BUSY_SHARE:
+        yield Finding(
+            "cores", NOTE, f"{text}; {share_text(used)} in use", "figures need a machine that is idle"
+        )
+    else:
+        yield Finding("cores", GOOD, text)
+
+
+def _memory() -> Iterator[Finding]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    yield Finding("memory", GOOD, size_text(memory))
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit not in (resource.RLIM_INFINITY, -1) and limit < memory:
+        text = (
+            f"a process may have {size_text(limit)} of addresses, and a run maps as much as there is memory"
+        )
+        yield Finding("memory", NOTE, text, "lift the limit (ulimit -v unlimited), or run with -o arena=1GiB")
+
+
+def _shared_memory() -> Iterator[Finding]:
+    try:
+        state = os.statvfs("/dev/shm")
+    except OSError as error:
+        yield Finding(
+            "/dev/shm", BAD, f"can't be used: {error.strerror}", "mount it: MPI connects ranks by it"
+        )
+        return
+    free = state.f_bavail * state.f_frsize
+    if state.f_blocks and free < _LEAST_SHARED:
+        help = "free some, or in a container start it with more: docker run --shm-size=1g"
+        yield Finding("/dev/shm", NOTE, f"{size_text(free)} free: enough for few ranks", help)
+    else:
+        yield Finding("/dev/shm", GOOD, f"{size_text(free)} free")
+
+
+def _open_files() -> Iterator[Finding]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < _LEAST_FILES:
+        help = f"ulimit -n {hard if 0 < hard < 1024 else 1024}"
+        yield Finding(
+            "open files", BAD, f"a process may have {soft} files open; ranks need {_LEAST_FILES}", help
+        )
+    else:
+        yield Finding("open files", GOOD, f"{soft:,} for each process")
+
+
+def _huge_pages() -> Iterator[Finding]:
+    path = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
+    try:
+        chosen = path.read_text().partition("[")[2].partition("]")[0]
+    except OSError:
+        return
+    if chosen in ("never", "deny"):
+        text = "shared memory has small pages only: its first use takes longer"
+        yield Finding("huge pages", NOTE, text, f"as root: echo advise > {path}")
+    else:
+        yield Finding("huge pages", GOOD, f"shared memory: {chosen}")
+
+
+def _cache_directory() -> Iterator[Finding]:
+    place = _cache.directory()
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        help = "set PSE_CACHE to a directory that you may write to"
+        yield Finding("cache", BAD, f"{place} can't be written to: {error.strerror}", help)
+        return
+    free = shutil.disk_usage(place).free
+    held = sum(entry.size for entry in _cache.contents())
+    yield Finding("cache", GOOD, f"{place}: {size_text(held)}, {size_text(free)} free")
+
+
+def _clusters() -> Iterator[Finding]:
+    reason = unmet_prerequisite()
+    yield Finding("emulated clusters", NOTE if reason else GOOD, reason or "can be made: pse cluster up")
+
+
+_EXAMINATIONS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    *(_versions, _mpi, _compilers, _header, _packages, _cores, _memory, _shared_memory),
+    *(_open_files, _huge_pages, _cache_directory, _clusters),
+)
+
+
+def findings_text(findings: list[Finding]) -> str:
+    """Say in one line how a machine is.
+
+    Parameters
+    ----------
+    findings : list of Finding
+        What `examine_machine` found.
+
+    Returns
+    -------
+    str
+        For example ``programs can run here``, or what to mend first.
+
+    Examples
+    --------
+    >>> findings_text([Finding("MPI", BAD, "none")])
+    'mend this first: MPI'
+    """
+    bad = [finding.subject for finding in findings if finding.grade == BAD]
+    if bad:
+        return f"mend this first: {list_text(bad)}"
+    return "programs can run here"
