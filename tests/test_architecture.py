@@ -274,7 +274,7 @@ def test_importing_every_facade_loads_no_room():
     facades = " ".join(sorted(package for package in PACKAGES if is_public(package)))
     loaded = loaded_by(f"import importlib\nfor name in {facades.split()!r}: importlib.import_module(name)")
     inner = {name for name in loaded if room_of(name) and name not in PACKAGES}
-    assert inner <= {"pse.cli._guard", "pse.runtime.supervise._stdio"}
+    assert inner <= {"pse.cli._group", "pse.runtime.supervise._stdio"}
     assert not {"numpy", "networkx", "lark", "rich", "mpi4py"} & set(tops(loaded))
 
 

@@ -12,8 +12,7 @@ from typing import Any
 import click
 
 from pse import __version__
-from pse.cli._group import Group
-from pse.cli._guard import guarded
+from pse.cli._group import Group, guarded
 
 __all__ = ["main"]
 

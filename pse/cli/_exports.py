@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextCo
 
 from pse import trace
 from pse.cli import _selection
-from pse.cli._completion import directories
+from pse.cli.completion import directories
 from pse.trace.interchange import Progress, export_chrome, export_otf2, import_otf2
 
 WRITERS: dict[str, Callable[[trace.Trace, Path, trace.Selection, Progress], list[str]]] = {

@@ -16,7 +16,7 @@ from pse.analysis import (
     wait_chain,
     wait_chain_text,
 )
-from pse.cli._completion import directories
+from pse.cli.completion import directories
 
 FORM = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."

@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from pse.cli._completion import directories
+from pse.cli.completion import directories
 from pse.cli.run import Processors
 
 

@@ -5,10 +5,11 @@ from rich.console import Console
 from rich.table import Table
 
 from pse import _cache
+from pse.cli._group import Group
 from pse.text import size_text
 
 
-@click.group("cache", invoke_without_command=True)
+@click.group("cache", cls=Group, invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
     """Show, or clear, what pse keeps to have it again: compiled modules and MPI tools, tables of its grammar.

@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from pse.cli._completion import files
+from pse.cli.completion import files
 from pse.language.diagnostics import Diagnostic, has_errors, print_diagnostics, summary_text, to_json
 from pse.language.io import check_file, quoted_sources
 from pse.modules import Finder, find_unbuildable

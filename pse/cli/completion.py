@@ -3,12 +3,22 @@
 import os
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import CompletionItem, get_completion_class
 
 from pse.errors import UsageError
 
 SHELLS = ("bash", "zsh", "fish")
 _VARIABLE = "_PSE_COMPLETE"  # Click's name for a program that is called pse.
+
+
+def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Have the shell offer files."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def directories(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Have the shell offer directories."""
+    return [CompletionItem(incomplete, type="dir")]
 
 
 @click.command("completion")

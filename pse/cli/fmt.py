@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from pse.cli._completion import files
+from pse.cli.completion import files
 from pse.errors import UsageError
 from pse.language.diagnostics import print_diagnostics
 from pse.language.io import read_program, replace_file

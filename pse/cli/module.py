@@ -7,8 +7,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from pse.cli._completion import files
 from pse.cli._group import Group
+from pse.cli.completion import files
 from pse.errors import PseError
 from pse.language.diagnostics import Diagnostic, has_errors, render_diagnostics
 from pse.modules import build_module

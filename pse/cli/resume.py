@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from pse.cli import _tools_option as under
-from pse.cli._completion import directories, files
+from pse.cli.completion import directories, files
 from pse.cli.run import Processors, live_option
 from pse.runtime.request import Request, parse_defines
 
@@ -30,6 +30,7 @@ _OPTIONS = (
     click.option(
         "--report", type=click.Choice(["text", "json"]), default="text", help="The form of the report."
     ),
+    click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
 )
 
 
@@ -47,10 +48,12 @@ def _make_request(
     every: str | None,
     trace: str | None,
     report: str,
+    quiet: bool,
 ) -> Request:
     """Put together what the command line says; the checkpoint says the rest."""
     given = parse_defines(defines)
-    return Request("", given, options, trace, report, processors, directory, every, resume=True)
+    request = Request("", given, options, trace, report, processors, directory, every, resume=True)
+    return replace(request, quiet=quiet)
 
 
 @click.command("python -m pse resume")

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pse.cli import _tools_option as under
-from pse.cli._completion import directories, files
+from pse.cli.completion import directories, files
 from pse.runtime.request import Request, parse_defines
 
 
@@ -43,6 +43,7 @@ _OPTIONS = (
     click.option(
         "--report", type=click.Choice(["text", "json"]), default="text", help="The form of the report."
     ),
+    click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
 )
 
 
@@ -67,9 +68,11 @@ def make_request(
     report: str,
     checkpoint: str | None,
     every: str | None,
+    quiet: bool,
 ) -> Request:
     """Put together what the command line says."""
-    return Request(program, parse_defines(defines), options, trace, report, processors, checkpoint, every)
+    given = parse_defines(defines)
+    return Request(program, given, options, trace, report, processors, checkpoint, every, quiet=quiet)
 
 
 @click.command("python -m pse")

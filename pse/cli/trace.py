@@ -6,9 +6,9 @@ import click
 
 from pse import trace
 from pse.cli import _exports, _wait_analysis
-from pse.cli._completion import directories
 from pse.cli._group import Group
 from pse.cli._selection import options
+from pse.cli.completion import directories
 from pse.trace.summary import print_summary
 
 

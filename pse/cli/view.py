@@ -9,7 +9,7 @@ import click
 
 from pse import trace, views
 from pse.cli import _selection
-from pse.cli._completion import directories, files
+from pse.cli.completion import directories, files
 from pse.errors import UsageError
 from pse.trace import Selection, Trace
 from pse.views import OVERLAYS, find_view

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pse.notebook import create_project
+
 pytest.importorskip("nbclient")
 
 ROOT = Path(__file__).parents[2]
@@ -34,3 +36,14 @@ def test_every_cell_runs(path, execute, tmp_path):
         assert bool(failed) == meant, json.dumps(failed, indent=1)
     pictures = [o for cell in cells for o in cell["outputs"] if "image/png" in o.get("data", {})]
     assert pictures, "no picture is shown"
+
+
+@pytest.mark.mpi
+def test_the_notebook_of_a_new_project_runs(execute, tmp_path):
+    project = tmp_path / "waves"
+    create_project(str(project))
+    cells = execute(project / "waves.ipynb", project)
+    outputs = [output for cell in cells for output in cell["outputs"]]
+    assert not [output for output in outputs if output["output_type"] == "error"]
+    assert any("image/png" in output.get("data", {}) for output in outputs)
+    assert any("measure" in str(output.get("data", {})) for output in outputs)

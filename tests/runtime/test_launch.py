@@ -84,6 +84,30 @@ def test_the_json_report_is_alone_on_standard_output(start):
     assert "well on the way" in job.err
 
 
+@pytest.fixture
+def warned(tmp_path):
+    """A program with one warning."""
+    (tmp_path / "w.coven").write_text("coven 1\nimport pse.std\nprogram w {\n  print(7)\n  let x = 1\n}\n")
+    return "w.coven", tmp_path
+
+
+@pytest.mark.parametrize("start", [["pse", "run"], ["mpiexec", "-n", "1", sys.executable, "-m", "pse"]])
+def test_a_run_warns_in_one_line_and_a_quiet_one_not_at_all(start, warned):
+    program, directory = warned
+    command = [beside_python(start[0]), *start[1:], program]
+    loud, quiet = Job(command, directory=directory), Job([*command, "--quiet"], directory=directory)
+    assert (loud.wait(), quiet.wait()) == (0, 0)
+    assert "warning[W0201]: `x` is written but never read (w.coven:5:7)\nrunning w.coven" in loud.err
+    assert (quiet.out, quiet.err) == ("7\n", "")
+
+
+def test_a_quiet_run_cannot_be_live(warned):
+    program, directory = warned
+    job = Job(pse_run(program, "--quiet", "--live"), directory=directory)
+    assert job.wait() == 2
+    assert job.err.startswith("error: --live and --quiet exclude each other\n")
+
+
 def test_a_bare_mpiexec_infers_the_processors_and_reports_alike():
     job = run(bare(ranks=3))
     assert job.code == 0, job.err

@@ -10,4 +10,8 @@ from ._diagnostic import (
 from ._pages import CodePage as CodePage, code_pages as code_pages, find_code_page as find_code_page
 from ._refusal import ProgramRefused as ProgramRefused
 from ._source import Span as Span
-from ._terminal import print_diagnostics as print_diagnostics, summary_text as summary_text
+from ._terminal import (
+    print_diagnostic_lines as print_diagnostic_lines,
+    print_diagnostics as print_diagnostics,
+    summary_text as summary_text,
+)

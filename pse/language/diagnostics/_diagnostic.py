@@ -115,6 +115,19 @@ def render_pieces(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str])
     return pieces
 
 
+def line_pieces(diagnostics: Iterable[Diagnostic]) -> list[Piece]:
+    """Print diagnostics as one line each, as pieces of text with their styles: what is wrong, and where."""
+    pieces: list[Piece] = []
+    for diagnostic in diagnostics:
+        severity = diagnostic.severity.value
+        pieces += [
+            (f"{severity}[{diagnostic.code}]", severity),
+            (f": {_printable(diagnostic.message)} (", ""),
+        ]
+        pieces += [(str(diagnostic.span), "place"), (")\n", "")]
+    return pieces
+
+
 def _pieces(diagnostic: Diagnostic, sources: Mapping[str, list[str]]) -> list[Piece]:
     place = str(diagnostic.span)
     notes = [(f"{span.path}:{span.line}", text) for span, text in diagnostic.notes]

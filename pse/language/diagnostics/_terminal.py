@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TextIO
 
-from pse.language.diagnostics._diagnostic import Diagnostic, Severity, render_diagnostics, render_pieces
+from pse.language.diagnostics._diagnostic import Diagnostic, Piece, Severity, line_pieces, render_pieces
 from pse.text import count_text
 
 STYLES = {
@@ -30,13 +30,30 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], sources: Mapping[str, s
     stream : text stream
         Where to.
     """
+    _print_pieces(render_pieces(diagnostics, sources), stream)
+
+
+def print_diagnostic_lines(diagnostics: Iterable[Diagnostic], stream: TextIO) -> None:
+    """Print diagnostics in one line each: without the lines of the program, and without help.
+
+    Parameters
+    ----------
+    diagnostics : iterable of Diagnostic
+        What to print, in this order.
+    stream : text stream
+        Where to.
+    """
+    _print_pieces(line_pieces(diagnostics), stream)
+
+
+def _print_pieces(pieces: Iterable[Piece], stream: TextIO) -> None:
     if not stream.isatty():
-        stream.write(render_diagnostics(diagnostics, sources))
+        stream.write("".join(piece for piece, _ in pieces))
         return
     from rich.console import Console
     from rich.text import Text
 
-    text = Text.assemble(*((piece, STYLES[style]) for piece, style in render_pieces(diagnostics, sources)))
+    text = Text.assemble(*((piece, STYLES[style]) for piece, style in pieces))
     Console(file=stream, highlight=False, soft_wrap=True).print(text, end="")
 
 

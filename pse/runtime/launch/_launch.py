@@ -108,6 +108,8 @@ def launch_job(
             "`pse run` starts MPI itself and can't run inside an MPI job",
             help=f"inside an MPI job, each rank is: python -m pse {request.asked}",
         )
+    if live and request.quiet:
+        raise UsageError("--live and --quiet exclude each other", help="give only one of the two")
     check_hosts(hosts)
     prepared = prepare(request)
     if prepared.resumed:
@@ -340,7 +342,7 @@ class _JobRun:
             if record.kind == "report":
                 if self.prepared.request.report == "json":
                     print(record.text)
-                else:
+                elif not self.prepared.request.quiet:
                     print(format_report(Report.from_json(record.text)), end="")
         sys.stdout.flush()
 

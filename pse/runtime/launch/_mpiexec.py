@@ -178,6 +178,8 @@ def rank_arguments(request: Request) -> list[str]:
         line += ["--every", request.every]
     if request.coopwait:
         line.append("--coopwait")
+    if request.quiet:
+        line.append("--quiet")
     if request.resume:
         assert request.checkpoint is not None
         return ["resume", *line, "--", request.checkpoint]

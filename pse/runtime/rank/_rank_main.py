@@ -150,7 +150,7 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
 def _progress(node: Node, prepared: Prepared) -> contextlib.AbstractContextManager[None]:
     from pse.runtime.status._progress import report_in_background
 
-    return report_in_background(node.board, prepared)
+    return contextlib.nullcontext() if prepared.request.quiet else report_in_background(node.board, prepared)
 
 
 def _checkpoints(node: Node, prepared: Prepared, job: Job) -> Checkpoints | None:
@@ -196,8 +196,10 @@ def _report(node: Node, prepared: Prepared, outcome: Outcome, output: int, *, wa
     else:
         from pse.runtime.status._report_text import format_report
 
-        as_json = prepared.request.report == "json"
-        text = made.to_json() + "\n" if as_json else format_report(made)
+        if prepared.request.report == "json":
+            text = made.to_json() + "\n"
+        else:
+            text = "" if prepared.request.quiet else format_report(made)
         sys.stdout.flush()
         with open(output, "w", encoding="utf-8", closefd=False) as file:
             file.write(text)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TextIO
 
 from pse.language.check import CallSite, ResolvedProgram
-from pse.language.diagnostics import print_diagnostics
+from pse.language.diagnostics import print_diagnostic_lines
 from pse.language.io import ProgramFile
 from pse.language.types import Value
 from pse.program import Placement, Walk, number_statements
@@ -44,6 +44,8 @@ class Request:
         Whether to resume from the checkpoint there; then the program is the one that it names.
     coopwait : bool
         Whether modules wait in MPI by the tool `coopwait`; the launcher decides and tells the ranks.
+    quiet : bool
+        Whether nothing is printed but what modules print, errors, and a report that is JSON.
     """
 
     program: str
@@ -56,6 +58,7 @@ class Request:
     every: str | None = None
     resume: bool = False
     coopwait: bool = False
+    quiet: bool = False
 
     @property
     def asked(self) -> str:
@@ -82,9 +85,10 @@ class Prepared:
     resumed: Manifest | None = None
 
     def print_warnings(self, stream: TextIO) -> None:
-        """Print the checker's warnings about the program, and remarks on what was asked for."""
-        print_diagnostics(self.file.diagnostics, self.file.sources, stream)
-        stream.write(self.remarks)
+        """Print the checker's warnings in a line each, and remarks on what was asked for, unless quiet."""
+        if not self.request.quiet:
+            print_diagnostic_lines(self.file.diagnostics, stream)
+            stream.write(self.remarks)
 
     @property
     def pauses(self) -> bool:

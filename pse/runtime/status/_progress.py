@@ -108,6 +108,16 @@ class Progress:
         stream.buffer.flush()
 
 
+class NoProgress(Progress):
+    """Nothing but what ranks print."""
+
+    def start(self) -> None:
+        """Say nothing."""
+
+    def update(self) -> None:
+        """Say nothing."""
+
+
 class ProgressStream(Progress):
     """JSON lines for the process that started this one: overviews, and what ranks print.
 
@@ -230,6 +240,9 @@ def report_in_background(board: Board, prepared: Prepared) -> Iterator[None]:
 @contextlib.contextmanager
 def announce_preparation(prepared: Prepared) -> Iterator[None]:
     """Say, if it takes long, that a run is being made ready: plans of many partitions, modules to build."""
+    if prepared.request.quiet:
+        yield
+        return
     count = sum(partition_counts(prepared.program, prepared.environment).values())
     ranks = count_text(prepared.ranks, "rank")
     words = f"preparing {prepared.request.program}: its modules, and plans for {ranks}"

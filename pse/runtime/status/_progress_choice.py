@@ -7,7 +7,7 @@ import sys
 
 from pse.runtime._channel import Board
 from pse.runtime.request._prepared import Prepared
-from pse.runtime.status._progress import WATCHER_VARIABLE, Progress, ProgressStream, can_draw
+from pse.runtime.status._progress import WATCHER_VARIABLE, NoProgress, Progress, ProgressStream, can_draw
 
 
 def choose_progress(board: Board, prepared: Prepared, *, everything: bool = False) -> Progress:
@@ -21,6 +21,8 @@ def choose_progress(board: Board, prepared: Prepared, *, everything: bool = Fals
     watcher = os.environ.pop(WATCHER_VARIABLE, "")
     if watcher.isdecimal():
         return ProgressStream(board, prepared, int(watcher))
+    if prepared.request.quiet:
+        return NoProgress(board, prepared)
     if not can_draw(sys.stderr):
         return Progress(board, prepared, everything=everything)
     # It loads rich, which takes a while.

@@ -1,0 +1,135 @@
+"""The command line as a whole: its help, words that are no command, and commands about this machine."""
+
+import fcntl
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from pse.cli import SECTIONS, main
+
+
+def run(*arguments, **environment):
+    """Run the command line in this process."""
+    return CliRunner().invoke(main, [*map(str, arguments)], env=environment)
+
+
+def test_every_command_stands_in_one_section_of_the_help():
+    listed = [name for _, names in SECTIONS for name in names]
+    assert sorted(listed) == main.list_commands(None)
+    assert len(set(listed)) == len(listed)
+
+
+@pytest.mark.parametrize("group", ["", "tools", "trace", "module", "cluster", "cache"])
+def test_help_is_not_cut_short(group):
+    result = run(*group.split(), "--help")
+    assert result.exit_code == 0
+    assert "..." not in re.sub(r"\[\w+\]\.\.\.", "", result.stdout.replace("ARGS]...", ""))
+    commands = main.get_command(None, group).commands if group else main.list_commands(None)
+    for name in commands:
+        assert re.search(rf"^  {name} +[A-Z]", result.stdout, re.MULTILINE), name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("rnu",), "there is no command rnu; did you mean `pse run`?"),
+        (("tools", "lits"), "there is no command lits; did you mean `pse tools list`?"),
+        (("programs/a.coven",), "to run a program: pse run programs/a.coven"),
+        (("xyz",), "there is no command xyz; there are advise, bench, "),
+    ],
+)
+def test_a_word_that_is_no_command_gets_a_guess(arguments, said):
+    result = CliRunner().invoke(main, arguments, prog_name="pse")
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_for_the_shell_that_is_named_or_in_use(shell):
+    named = run("completion", shell)
+    assert (named.exit_code, "_PSE_COMPLETE" in named.stdout) == (0, True)
+    assert run("completion", SHELL=f"/usr/bin/{shell}").stdout == named.stdout
+
+
+@pytest.mark.parametrize(
+    ("shell", "said"), [("/bin/csh", "the shell csh"), ("", "SHELL doesn't say what shell this is")]
+)
+def test_completion_for_no_known_shell_is_refused(shell, said):
+    result = run("completion", SHELL=shell)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "bash, zsh, fish" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [("pse ca", "plain,cache"), ("pse run --qu", "plain,--quiet"), ("pse run pro", "file,pro")],
+)
+def test_a_shell_is_offered_commands_options_and_files(words, offered):
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" ")), "_PSE_COMPLETE": "bash_complete"}
+    command = [sys.executable, "-c", "from pse.cli import main; main(prog_name='pse')"]
+    done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [offered]
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A cache with a built module, a lock beside it, and a table of the grammar."""
+    monkeypatch.setenv("PSE_CACHE", str(tmp_path))
+    built = tmp_path / "modules" / "key" / "v1"
+    built.mkdir(parents=True)
+    (built / "module.so").write_bytes(bytes(2048))
+    (built.parent / "lock").touch()
+    (tmp_path / "grammar").mkdir()
+    (tmp_path / "grammar" / "tables.json").write_bytes(bytes(512))
+    return tmp_path
+
+
+def test_the_cache_is_shown_and_cleared(cache):
+    shown = run("cache").stdout.split()
+    assert shown[shown.index("modules") + 1 :][:4] == ["compiled", "modules", "2.00", "KiB"]
+    assert run("cache", "clear", "modules").stdout == f"{cache}: 2.00 KiB freed\n"
+    assert "modules" not in run("cache").stdout
+    assert run("cache", "clear").stdout == f"{cache}: 512 B freed\n"
+    assert run("cache").stdout == f"{cache}: empty\n"
+    assert (cache / "modules" / "key" / "lock").exists()  # Somebody may wait for it.
+
+
+def test_what_is_being_built_is_not_cleared(cache):
+    with open(cache / "modules" / "key" / "lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert run("cache", "clear").stdout == f"{cache}: 512 B freed\n"
+    assert (cache / "modules" / "key" / "v1" / "module.so").exists()
+
+
+def test_a_name_under_which_nothing_is_kept_is_refused(cache):
+    result = run("cache", "clear", "module")
+    assert result.exit_code == 2
+    assert "the cache keeps nothing under the name module" in result.stderr
+
+
+@pytest.mark.mpi
+def test_the_doctor_finds_nothing_wrong_where_the_tests_run():
+    result = run("doctor", "--json")
+    found = json.loads(result.stdout)
+    assert [one for one in found if one["grade"] == "bad"] == []
+    assert result.exit_code == 0
+    subjects = {one["subject"] for one in found}
+    assert {"MPI", "mpiexec", "c compiler", "cores", "memory", "/dev/shm", "cache"} <= subjects
+
+
+@pytest.mark.mpi
+def test_the_doctor_names_what_is_missing_and_the_remedy(tmp_path):
+    (tmp_path / "cache").write_text("no directory")
+    result = run("doctor", PATH=str(tmp_path), CC="", PSE_CACHE=str(tmp_path / "cache"))
+    assert result.exit_code == 1
+    assert re.search(r"^WRONG +c compiler .*\n +help: install gcc", result.stdout, re.MULTILINE)
+    assert re.search(
+        r"^WRONG +cache .*can't be written to.*\n +help: set PSE_CACHE", result.stdout, re.MULTILINE
+    )
+    assert result.stdout.splitlines()[-1] == "mend this first: c compiler and cache"
