@@ -10,6 +10,7 @@
 
 typedef int (*pse_native)(void **arguments);
 
+#define PSE_MAX_TEXT 65536 /* Longest string that an expression may build, in characters. */
 #define PSE_NO_LOAD 0xffffffffu /* Where a fiber's CPU time is counted that belongs to no partition. */
 
 /* Instructions. Control flow is the same on every rank that takes part in it. */
@@ -75,9 +76,13 @@ enum pse_term_kind {
     PSE_TERM_TO_REAL = 28,
     PSE_TERM_SKIP_UNLESS = 29, /* `slot` terms, if what is left of `and` is false already */
     PSE_TERM_SKIP_WHEN = 30, /* `slot` terms, if what is left of `or` is true already */
+    PSE_TERM_IMAGINARY = 31, /* a complex number without a real part: `value` is its imaginary part */
+    PSE_TERM_TEXT = 32, /* a constant string: `value` is its address */
+    PSE_TERM_FORMAT = 33, /* a number as a string; `slot`: the element type that the program gives it */
+    PSE_TERM_JOIN = 34, /* two strings as one */
 };
 
-/* The number of an INTEGER or a REAL. */
+/* The number of an INTEGER, a REAL or an IMAGINARY, the address of a TEXT. */
 typedef union pse_term_value {
     int64_t integer;
     double real;
@@ -93,7 +98,7 @@ typedef struct pse_term {
     int32_t slot;
     int32_t axis;
     int32_t reserved;
-    pse_term_value value; /* INTEGER, REAL */
+    pse_term_value value; /* INTEGER, REAL, IMAGINARY, TEXT */
 } pse_term;
 #ifndef __cplusplus
 _Static_assert(sizeof(pse_term) == 24 && offsetof(pse_term, kind) == 0 && offsetof(pse_term, slot) == 4 &&
@@ -122,7 +127,7 @@ enum pse_argument_kind {
     PSE_ARGUMENT_RESULT = 4, /* scalar written by the module into `slot` */
     PSE_ARGUMENT_UPDATE = 5, /* scalar read and written: `slot` */
     PSE_ARGUMENT_DIMENSION = 6, /* int64_t: `expression` */
-    PSE_ARGUMENT_TEXT = 7, /* constant string */
+    PSE_ARGUMENT_TEXT = 7, /* string: a constant, or what `slot` holds */
     PSE_ARGUMENT_COMM = 8, /* communicator: `text` is the address of its handle */
 };
 

@@ -115,11 +115,7 @@ static void read_number(const pse_engine_value *v, double real[2], int64_t *inte
 bool pse_engine_scalar(pse_engine *s, int32_t expression, double real[2], int64_t *integer, uint16_t *dtype)
 {
     pse_engine_value v;
-    const pse_expression *range = &s->plan->expressions[expression];
-    const pse_term *term = &s->plan->terms[range->first];
-    if (range->count == 1 && term->kind == PSE_TERM_SLOT)
-        v = *pse_engine_slot_read(s->pending.context, term->slot);
-    else if (!pse_engine_evaluate(s->pending.context, s, expression, &v))
+    if (!pse_engine_evaluate(s->pending.context, s, expression, &v))
         return false;
     read_number(&v, real, integer, dtype);
     return true;

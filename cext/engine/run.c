@@ -22,10 +22,10 @@ static int assign(pse_engine *s, pse_context *context, const pse_instruction *at
     pse_engine_value v;
     if (!pse_engine_expression_ready(context, s, at->b))
         return PROGRESS_BLOCKED;
-    if (!pse_engine_evaluate(context, s, at->b, &v))
+    if (!pse_engine_evaluate_any(context, s, at->b, &v))
         return pse_engine_fail(s, context, NULL, PSE_RUN_ARITHMETIC, result);
     pse_engine_value *target = pse_engine_slot_renew(s, context, at->a);
-    target->state = VALUE_SCALAR;
+    target->state = v.state;
     target->dtype = v.dtype;
     target->as = v.as;
     context->pc++;

@@ -161,6 +161,7 @@ cdef extern from "abi_plan.h" nogil:
         uint8_t has_remote
 
     enum:
+        PSE_MAX_TEXT
         PSE_NO_LOAD
         PSE_OP_CALL
         PSE_OP_EXPECT
@@ -204,6 +205,10 @@ cdef extern from "abi_plan.h" nogil:
         PSE_TERM_TO_REAL
         PSE_TERM_SKIP_UNLESS
         PSE_TERM_SKIP_WHEN
+        PSE_TERM_IMAGINARY
+        PSE_TERM_TEXT
+        PSE_TERM_FORMAT
+        PSE_TERM_JOIN
         PSE_ARGUMENT_READ
         PSE_ARGUMENT_CHANGE
         PSE_ARGUMENT_MAKE

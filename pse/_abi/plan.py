@@ -12,6 +12,7 @@ import numpy as np
 
 from pse._abi.memory import LAYOUT_DTYPE, LayoutRow
 
+MAX_TEXT = 65536  # Longest string that an expression may build, in characters.
 NO_LOAD = 0xFFFFFFFF  # Where a fiber's CPU time is counted that belongs to no partition.
 
 # An instruction and its operands.
@@ -31,7 +32,7 @@ TERM_DTYPE = np.dtype(
         ("slot", "<i4"),
         ("axis", "<i4"),
         ("reserved", "<i4"),
-        ("value", "<i8"),  # INTEGER, REAL
+        ("value", "<i8"),  # INTEGER, REAL, IMAGINARY, TEXT
     ]
 )
 
@@ -280,6 +281,10 @@ class TermKind(IntEnum):
     TO_REAL = 28
     SKIP_UNLESS = 29  # `slot` terms, if what is left of `and` is false already
     SKIP_WHEN = 30  # `slot` terms, if what is left of `or` is true already
+    IMAGINARY = 31  # a complex number without a real part: `value` is its imaginary part
+    TEXT = 32  # a constant string: `value` is its address
+    FORMAT = 33  # a number as a string; `slot`: the element type that the program gives it
+    JOIN = 34  # two strings as one
 
 
 class ArgumentKind(IntEnum):
@@ -292,7 +297,7 @@ class ArgumentKind(IntEnum):
     RESULT = 4  # scalar written by the module into `slot`
     UPDATE = 5  # scalar read and written: `slot`
     DIMENSION = 6  # int64_t: `expression`
-    TEXT = 7  # constant string
+    TEXT = 7  # string: a constant, or what `slot` holds
     COMM = 8  # communicator: `text` is the address of its handle
 
 

@@ -15,13 +15,14 @@ from pse._abi.plan import (
     TermRow,
 )
 from pse.errors import EvaluationError
+from pse.language.types._elements import expression_element, literal_element
 from pse.language.types._evaluation import evaluate
-from pse.language.types._expressions import Apply, Binary, Name, Number, Unary
+from pse.language.types._expressions import Apply, Binary, Name, Number, Text, Unary
 from pse.language.types._types import Element
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.plan import _tables as tables
-from pse.runtime.plan._expression_lowering import Slot, expression_terms
+from pse.runtime.plan._expression_lowering import ExpressionLowering, Slot
 from pse.runtime.plan._tables import Tables
 
 
@@ -68,18 +69,28 @@ conditions = st.recursive(
 )
 
 
+def element_of(value):
+    return Element.C128 if isinstance(value, complex) else literal_element(value)
+
+
 def in_c(tree, environment):
     """Evaluate an expression as an argument of a Python module's call, with names in slots."""
     made = Tables()
     slots = {name: number for number, name in enumerate(environment)}
+    lowering = ExpressionLowering(
+        lambda name: Slot(slots[name]),
+        lambda tree: expression_element(tree, lambda name: element_of(environment[name])),
+        made.text,
+    )
 
     def add(tree):
-        terms = expression_terms(tree, lambda name: Slot(slots[name]))
+        terms = lowering.terms(tree)
         return made.add(ExpressionRow(*made.extend(TermRow, terms)))
 
     asked = add(tree)
     for name, value in environment.items():
-        made.add(InstructionRow(Operation.ASSIGN, slots[name], add(Number(value))))
+        constant = Text(value) if isinstance(value, str) else Number(value)
+        made.add(InstructionRow(Operation.ASSIGN, slots[name], add(constant)))
     none = dict.fromkeys(CallRow._fields, 0)
     made.add(ArgumentRow(ArgumentKind.SCALAR, -1, asked, 4, 0, 8, (0,) * 8, 0, False, 0, 0, 0))
     call = {"kind": CallKind.PYTHON, "arguments": 1, "source": -1, "target": -1, "text": made.text("call")}
@@ -120,6 +131,47 @@ def assert_agreed(tree, environment):
 @given(values | conditions, integers, st.integers(-5, 5), reals, reals)
 def test_ranks_evaluate_as_the_checker_does(tree, i, j, x, y):
     assert_agreed(tree, {"i": i, "j": j, "x": x, "y": y})
+
+
+complexes = st.builds(complex, st.integers(-3, 3), st.sampled_from([-2.0, -0.5, 0.0, 1.0, 3.0]))
+planes = st.recursive(
+    st.sampled_from(["z", "w"]).map(Name) | reals.map(Number),
+    lambda inner: (
+        st.builds(Binary, st.sampled_from(["+", "-", "*", "/"]), inner, inner)
+        | st.builds(Unary, st.just("-"), inner)
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(planes, complexes, complexes)
+def test_complex_numbers_keep_their_imaginary_part(tree, z, w):
+    environment = {"z": z, "w": w}
+    expected, found = outcome(evaluate, tree, environment), outcome(in_c, tree, environment)
+    if "no value" in (expected, found):
+        assert expected == found
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+plain = numbers | names
+texts = st.recursive(
+    st.text(alphabet="ab é\n", max_size=3).map(Text) | st.just(Name("s")),
+    lambda inner: (
+        st.builds(Binary, st.just("+"), inner, inner | plain)
+        | st.builds(Binary, st.just("+"), plain | st.builds(Binary, st.just("<"), plain, plain), inner)
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.builds(Binary, st.sampled_from(COMPARISONS), texts, texts), integers, reals, st.text("ab", max_size=2)
+)
+def test_ranks_compare_strings_as_the_checker_does(tree, i, x, s):
+    assert_agreed(tree, {"i": i, "j": 2, "x": x, "y": 0.5, "s": s})
 
 
 WORDS = ["+", "-", "*", "/", "%", "**"]

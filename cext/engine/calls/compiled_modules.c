@@ -82,12 +82,8 @@ static void read_scalar(const pse_engine_argument_value *in, uint16_t dtype, pse
 static bool scalar_in(pse_engine *s, pse_context *context, const pse_argument *argument,
                       pse_engine_argument_value *out)
 {
-    const pse_expression *range = &s->plan->expressions[argument->expression];
-    const pse_term *term = &s->plan->terms[range->first];
     pse_engine_value result;
-    if (range->count == 1 && term->kind == PSE_TERM_SLOT)
-        result = *pse_engine_slot_read(context, term->slot);
-    else if (!pse_engine_evaluate(context, s, argument->expression, &result))
+    if (!pse_engine_evaluate(context, s, argument->expression, &result))
         return false;
     write_scalar(out, argument->dtype, &result);
     return true;
@@ -110,6 +106,9 @@ static bool bind(pse_engine *s, pse_context *context, const pse_call *call, void
         case PSE_ARGUMENT_TEXT:
         case PSE_ARGUMENT_COMM:
             pointers[i] = (void *)(uintptr_t)argument->text;
+            if (argument->slot >= 0)
+                pointers[i] =
+                    pse_engine_buffer_data(s, pse_engine_slot_read(context, argument->slot)->as.buffer);
             break;
         case PSE_ARGUMENT_UPDATE:
             write_scalar(&scalars[i], argument->dtype, pse_engine_slot_read(context, argument->slot));

@@ -127,7 +127,9 @@ static void release_private(pse_engine *s, pse_block *block)
     if (before > 1)
         return;
     int class_index = private_class(block->bytes);
-    note_free(s, identity(s, block), PSE_MEMORY_LOCAL, block->bytes, block->tph, block->site, block->owner);
+    if (!(block->flags & PSE_BLOCK_UNRECORDED))
+        note_free(s, identity(s, block), PSE_MEMORY_LOCAL, block->bytes, block->tph, block->site,
+                  block->owner);
     s->buffers.in_use--;
     if (s->buffers.poisoned) {
         memset(pse_engine_buffer_data(s, block), PSE_POISON_FREED, block->bytes);
@@ -241,8 +243,8 @@ uint64_t pse_engine_buffer_move(const pse_engine *s, const pse_part *part, char 
 {
     for (int32_t i = part->first_move; i < part->first_move + part->moves; i++) {
         const pse_move *move = &s->plan->moves[i];
-        pse_kernels_strided_copy(to + move->target, move->target_strides, from + move->source, move->source_strides,
-                                 move->shape, (int)move->ndim, move->itemsize);
+        pse_kernels_strided_copy(to + move->target, move->target_strides, from + move->source,
+                                 move->source_strides, move->shape, (int)move->ndim, move->itemsize);
     }
     return part->bytes;
 }

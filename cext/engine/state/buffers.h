@@ -17,6 +17,8 @@
 #define PSE_BLOCK_BORROWED 2u
 /* ... several tags stand for it, so whoever changes one of them goes on with a copy. */
 #define PSE_BLOCK_LENT 4u
+/* ... and no trace has it: the value of a string. */
+#define PSE_BLOCK_UNRECORDED 8u
 
 typedef struct pse_engine_buffers {
     pse_block *spare[PSE_PRIVATE_CLASSES];

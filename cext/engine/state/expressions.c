@@ -1,272 +1,96 @@
 #include "state/expressions.h"
 
-#include <math.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "state/arithmetic.h"
+#include "state/buffers.h"
 #include "state/engine_state.h"
+#include "state/number_text.h"
 #include "state/slots.h"
 
-#define STACK_SIZE 64
+#define STACK_SIZE 128
 
-typedef struct pse_engine_number {
-    bool real;
-    int64_t i;
-    double f;
-} pse_engine_number;
+typedef struct pse_engine_stack {
+    pse_engine_number numbers[STACK_SIZE];
+    int top;
+} pse_engine_stack;
 
-static double as_real(pse_engine_number n)
+static bool put_text(pse_engine_stack *stack, char *text)
 {
-    return n.real ? n.f : (double)n.i;
+    stack->numbers[stack->top++] = (pse_engine_number){.kind = PSE_NUMBER_TEXT, .text = text};
+    return text != NULL;
 }
 
-static pse_engine_number from_integer(int64_t i)
+static bool put_integer(pse_engine_stack *stack, int64_t integer)
 {
-    return (pse_engine_number){.real = false, .i = i};
-}
-
-static pse_engine_number from_real(double f)
-{
-    return (pse_engine_number){.real = true, .f = f};
-}
-
-static int64_t floor_divide(int64_t a, int64_t b)
-{
-    int64_t quotient = a / b;
-    return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
-}
-
-static bool integer_power(int64_t base, int64_t exponent, int64_t *out)
-{
-    int64_t result = 1;
-    while (exponent > 0) {
-        if ((exponent & 1) && __builtin_mul_overflow(result, base, &result))
-            return false;
-        exponent >>= 1;
-        if (exponent > 0 && __builtin_mul_overflow(base, base, &base))
-            return false;
-    }
-    *out = result;
+    stack->numbers[stack->top++] = (pse_engine_number){.kind = PSE_NUMBER_INTEGER, .integer = integer};
     return true;
 }
 
-static bool integer_binary(int kind, int64_t a, int64_t b, pse_engine_number *out)
+static bool put_number(pse_engine_stack *stack, enum pse_number_kind kind, double real, double imaginary)
 {
-    int64_t result = 0;
-    bool fine = true;
-    switch (kind) {
-    case PSE_TERM_ADD:
-        fine = !__builtin_add_overflow(a, b, &result);
-        break;
-    case PSE_TERM_SUBTRACT:
-        fine = !__builtin_sub_overflow(a, b, &result);
-        break;
-    case PSE_TERM_MULTIPLY:
-        fine = !__builtin_mul_overflow(a, b, &result);
-        break;
-    case PSE_TERM_DIVIDE:
-    case PSE_TERM_MODULO:
-        if (b == 0 || (a == INT64_MIN && b == -1))
-            return false;
-        result = floor_divide(a, b);
-        if (kind == PSE_TERM_MODULO)
-            result = a - result * b;
-        break;
-    case PSE_TERM_POWER:
-        if (b < 0)
-            return false;
-        fine = integer_power(a, b, &result);
-        break;
-    case PSE_TERM_MINIMUM:
-        result = a < b ? a : b;
-        break;
-    default:
-        result = a > b ? a : b;
-        break;
-    }
-    *out = from_integer(result);
-    return fine;
+    stack->numbers[stack->top++] = (pse_engine_number){.kind = kind, .real = real, .imaginary = imaginary};
+    return true;
 }
 
-/* The remainder with the sign of the divisor, exact as fmod is. */
-static double floor_modulo(double a, double b)
+static bool put_slot(pse_context *context, const pse_engine *s, int32_t slot, pse_engine_stack *stack)
 {
-    double rest = fmod(a, b);
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-static bool real_binary(int kind, double a, double b, pse_engine_number *out)
-{
-    double result;
-    switch (kind) {
-    case PSE_TERM_ADD:
-        result = a + b;
-        break;
-    case PSE_TERM_SUBTRACT:
-        result = a - b;
-        break;
-    case PSE_TERM_MULTIPLY:
-        result = a * b;
-        break;
-    case PSE_TERM_DIVIDE:
-        result = a / b;
-        break;
-    case PSE_TERM_MODULO:
-        result = floor_modulo(a, b);
-        break;
-    case PSE_TERM_POWER:
-        result = pow(a, b);
-        break;
-    case PSE_TERM_MINIMUM:
-        result = a < b ? a : b;
-        break;
-    default:
-        result = a > b ? a : b;
-        break;
-    }
-    *out = from_real(result);
-    return isfinite(result);
-}
-
-static bool compare(int kind, pse_engine_number a, pse_engine_number b)
-{
-    if (!a.real && !b.real) {
-        switch (kind) {
-        case PSE_TERM_LESS:
-            return a.i < b.i;
-        case PSE_TERM_LESS_EQUAL:
-            return a.i <= b.i;
-        case PSE_TERM_GREATER:
-            return a.i > b.i;
-        case PSE_TERM_GREATER_EQUAL:
-            return a.i >= b.i;
-        case PSE_TERM_EQUAL:
-            return a.i == b.i;
-        default:
-            return a.i != b.i;
-        }
-    }
-    double x = as_real(a), y = as_real(b);
-    switch (kind) {
-    case PSE_TERM_LESS:
-        return x < y;
-    case PSE_TERM_LESS_EQUAL:
-        return x <= y;
-    case PSE_TERM_GREATER:
-        return x > y;
-    case PSE_TERM_GREATER_EQUAL:
-        return x >= y;
-    case PSE_TERM_EQUAL:
-        return x == y;
-    default:
-        return x != y;
-    }
-}
-
-static bool truth(pse_engine_number n)
-{
-    return n.real ? n.f != 0 : n.i != 0;
-}
-
-static bool binary(int kind, pse_engine_number a, pse_engine_number b, pse_engine_number *out)
-{
-    if (kind >= PSE_TERM_LESS && kind <= PSE_TERM_NOT_EQUAL) {
-        *out = from_integer(compare(kind, a, b));
-        return true;
-    }
-    if (kind == PSE_TERM_AND || kind == PSE_TERM_OR) {
-        *out = from_integer(kind == PSE_TERM_AND ? truth(a) && truth(b) : truth(a) || truth(b));
-        return true;
-    }
-    if (!a.real && !b.real)
-        return integer_binary(kind, a.i, b.i, out);
-    return real_binary(kind, as_real(a), as_real(b), out);
-}
-
-static bool to_integer(double x, pse_engine_number *out)
-{
-    if (!(x >= -0x1p63 && x < 0x1p63))
+    const pse_engine_value *v = pse_engine_slot_read(context, slot);
+    if (v->state == VALUE_BUFFER)
+        return put_text(stack, strdup(pse_engine_buffer_data(s, v->as.buffer)));
+    if (v->state != VALUE_SCALAR)
         return false;
-    *out = from_integer((int64_t)x);
-    return true;
+    if (v->dtype == PSE_I64)
+        return put_integer(stack, v->as.integer);
+    bool is_complex = v->dtype == PSE_C128;
+    return put_number(stack, is_complex ? PSE_NUMBER_COMPLEX : PSE_NUMBER_REAL, v->as.real[0],
+                      is_complex ? v->as.real[1] : 0);
 }
 
-/* Whole numbers need no rounding; their negative or absolute value may not exist. */
-static bool integer_unary(int kind, int64_t a, pse_engine_number *out)
+static bool put_extent(pse_context *context, const pse_term *term, pse_engine_stack *stack)
 {
-    bool negate = kind == PSE_TERM_NEGATE || (kind == PSE_TERM_ABSOLUTE && a < 0);
-    if (negate && a == INT64_MIN)
-        return false;
-    *out = from_integer(negate ? -a : a);
-    return true;
+    const pse_engine_value *v = pse_engine_slot_read(context, term->slot);
+    return v->state == VALUE_BUFFER && put_integer(stack, v->as.buffer->layout.shape[term->axis]);
 }
 
-static bool real_unary(int kind, double x, pse_engine_number *out)
+/* Replace the number on top by its text, as the program's element type says it is written. */
+static bool format(pse_engine_stack *stack, int element)
 {
-    switch (kind) {
-    case PSE_TERM_NEGATE:
-        *out = from_real(-x);
-        break;
-    case PSE_TERM_ABSOLUTE:
-        *out = from_real(fabs(x));
-        break;
-    case PSE_TERM_SQUARE_ROOT:
-        *out = from_real(sqrt(x));
-        break;
-    case PSE_TERM_LOG2:
-        *out = from_real(log2(x));
-        break;
-    case PSE_TERM_FLOOR:
-        return to_integer(floor(x), out);
-    case PSE_TERM_CEILING:
-        return to_integer(ceil(x), out);
-    case PSE_TERM_TO_INTEGER:
-        return to_integer(trunc(x), out);
-    default:
-        *out = from_real(x);
-    }
-    return isfinite(out->f);
+    char text[PSE_NUMBER_TEXT_BYTES];
+    pse_engine_number n = stack->numbers[--stack->top];
+    double real = n.kind == PSE_NUMBER_INTEGER ? (double)n.integer : n.real;
+    if (element == PSE_BOOL)
+        snprintf(text, sizeof text, "%s", n.integer ? "true" : "false");
+    else if (element == PSE_C64 || element == PSE_C128)
+        pse_engine_number_complex_text(real, n.imaginary, text);
+    else if (element == PSE_F32 || element == PSE_F64)
+        pse_engine_number_real_text(real, true, text);
+    else
+        snprintf(text, sizeof text, "%" PRId64, n.integer);
+    return put_text(stack, strdup(text));
 }
 
-static bool stays_whole(int kind)
+static size_t characters(const char *text)
 {
-    return kind == PSE_TERM_NEGATE || kind == PSE_TERM_ABSOLUTE || kind == PSE_TERM_FLOOR ||
-           kind == PSE_TERM_CEILING || kind == PSE_TERM_TO_INTEGER;
+    size_t count = 0;
+    for (; *text != '\0'; text++)
+        count += ((unsigned char)*text & 0xc0) != 0x80;
+    return count;
 }
 
-static bool unary(int kind, pse_engine_number a, pse_engine_number *out)
+static bool join(pse_engine_stack *stack)
 {
-    if (kind == PSE_TERM_NOT) {
-        *out = from_integer(!truth(a));
-        return true;
-    }
-    if (!a.real && stays_whole(kind))
-        return integer_unary(kind, a.i, out);
-    return real_unary(kind, as_real(a), out);
-}
-
-static bool load(pse_context *context, const pse_term *term, pse_engine_number *out)
-{
-    pse_engine_value *v;
-    switch (term->kind) {
-    case PSE_TERM_INTEGER:
-        *out = from_integer(term->value.integer);
-        return true;
-    case PSE_TERM_REAL:
-        *out = from_real(term->value.real);
-        return true;
-    case PSE_TERM_EXTENT:
-        v = pse_engine_slot_read(context, term->slot);
-        *out = from_integer(v->state == VALUE_BUFFER ? v->as.buffer->layout.shape[term->axis] : 0);
-        return v->state == VALUE_BUFFER;
-    default:
-        v = pse_engine_slot_read(context, term->slot);
-        *out = v->dtype == PSE_I64 ? from_integer(v->as.integer) : from_real(v->as.real[0]);
-        return v->state == VALUE_SCALAR;
-    }
-}
-
-static bool is_load(int kind)
-{
-    return kind <= PSE_TERM_EXTENT;
+    char *right = stack->numbers[--stack->top].text, *left = stack->numbers[--stack->top].text, *both = NULL;
+    if (characters(left) + characters(right) <= PSE_MAX_TEXT)
+        both = malloc(strlen(left) + strlen(right) + 1);
+    if (both != NULL)
+        strcat(strcpy(both, left), right);
+    free(left);
+    free(right);
+    return put_text(stack, both);
 }
 
 static bool is_binary(int kind)
@@ -283,39 +107,132 @@ static bool is_skip(int kind)
 static int32_t skipped(const pse_term *term, pse_engine_number *top)
 {
     bool when = term->kind == PSE_TERM_SKIP_WHEN;
-    if (truth(*top) != when)
+    if (pse_engine_number_truth(*top) != when)
         return 0;
-    *top = from_integer(when);
+    *top = (pse_engine_number){.kind = PSE_NUMBER_INTEGER, .integer = when};
     return term->slot;
 }
 
-static bool apply(pse_context *context, const pse_term *term, pse_engine_number *stack, int *top)
+static bool operate(int kind, pse_engine_stack *stack)
 {
-    if (is_load(term->kind))
-        return *top < STACK_SIZE && load(context, term, &stack[(*top)++]);
-    if (!is_binary(term->kind))
-        return unary(term->kind, stack[*top - 1], &stack[*top - 1]);
-    (*top)--;
-    return binary(term->kind, stack[*top - 1], stack[*top], &stack[*top - 1]);
+    pse_engine_number *last = &stack->numbers[stack->top - 1];
+    if (!is_binary(kind))
+        return pse_engine_number_unary(kind, *last, last);
+    pse_engine_number left = last[-1], right = last[0];
+    stack->top--;
+    bool fine = pse_engine_number_binary(kind, left, right, &last[-1]);
+    if (left.kind == PSE_NUMBER_TEXT) {
+        free(left.text);
+        free(right.text);
+    }
+    return fine;
+}
+
+static bool apply(pse_context *context, const pse_engine *s, const pse_term *term, pse_engine_stack *stack)
+{
+    if (stack->top == STACK_SIZE)
+        return false;
+    switch (term->kind) {
+    case PSE_TERM_INTEGER:
+        return put_integer(stack, term->value.integer);
+    case PSE_TERM_REAL:
+        return put_number(stack, PSE_NUMBER_REAL, term->value.real, 0);
+    case PSE_TERM_IMAGINARY:
+        return put_number(stack, PSE_NUMBER_COMPLEX, 0, term->value.real);
+    case PSE_TERM_TEXT:
+        return put_text(stack, strdup((const char *)(uintptr_t)term->value.integer));
+    case PSE_TERM_EXTENT:
+        return put_extent(context, term, stack);
+    case PSE_TERM_SLOT:
+        return put_slot(context, s, term->slot, stack);
+    case PSE_TERM_FORMAT:
+        return format(stack, term->slot);
+    case PSE_TERM_JOIN:
+        return join(stack);
+    default:
+        return operate(term->kind, stack);
+    }
+}
+
+static void discard(pse_engine_stack *stack)
+{
+    while (stack->top > 0)
+        if (stack->numbers[--stack->top].kind == PSE_NUMBER_TEXT)
+            free(stack->numbers[stack->top].text);
+}
+
+/* Work an expression out; the text of a result belongs to the caller. */
+static bool calculate(pse_context *context, const pse_engine *s, int32_t expression, pse_engine_number *out)
+{
+    const pse_expression *range = &s->plan->expressions[expression];
+    const pse_term *terms = &s->plan->terms[range->first];
+    pse_engine_stack stack;
+    stack.top = 0;
+    for (int32_t i = 0; i < range->count; i++) {
+        if (is_skip(terms[i].kind))
+            i += skipped(&terms[i], &stack.numbers[stack.top - 1]);
+        else if (!apply(context, s, &terms[i], &stack)) {
+            discard(&stack);
+            return false;
+        }
+    }
+    *out = stack.numbers[0];
+    return true;
+}
+
+static void set_number(const pse_engine_number *n, pse_engine_value *out)
+{
+    if (n->kind == PSE_NUMBER_INTEGER) {
+        pse_engine_value_set_integer(out, n->integer);
+        return;
+    }
+    pse_engine_value_set_real(out, n->real);
+    if (n->kind == PSE_NUMBER_COMPLEX) {
+        out->dtype = PSE_C128;
+        out->as.real[1] = n->imaginary;
+    }
+}
+
+/* A string is an array of bytes, with the null byte, in this rank's own memory. */
+static bool set_text(pse_engine *s, const char *text, pse_engine_value *out)
+{
+    const int64_t extent = (int64_t)strlen(text) + 1;
+    pse_block *block = pse_engine_buffer_make_private(s, (uint64_t)extent);
+    if (block == NULL)
+        return false;
+    block->flags |= PSE_BLOCK_UNRECORDED;
+    block->owner = s->plan->rank;
+    block->site = PSE_NONE;
+    block->tph = 0;
+    pse_engine_layout_fill(&block->layout, PSE_OBJECT, 1, 1, &extent);
+    memcpy(pse_engine_buffer_data(s, block), text, (size_t)extent);
+    out->state = VALUE_BUFFER;
+    out->dtype = PSE_OBJECT;
+    out->as.buffer = block;
+    return true;
 }
 
 bool pse_engine_evaluate(pse_context *context, const pse_engine *s, int32_t expression, pse_engine_value *out)
 {
-    const pse_expression *range = &s->plan->expressions[expression];
-    const pse_term *terms = &s->plan->terms[range->first];
-    pse_engine_number stack[STACK_SIZE];
-    int top = 0;
-    for (int32_t i = 0; i < range->count; i++) {
-        if (is_skip(terms[i].kind))
-            i += skipped(&terms[i], &stack[top - 1]);
-        else if (!apply(context, &terms[i], stack, &top))
-            return false;
-    }
-    if (stack[0].real)
-        pse_engine_value_set_real(out, stack[0].f);
-    else
-        pse_engine_value_set_integer(out, stack[0].i);
+    pse_engine_number result;
+    if (!calculate(context, s, expression, &result))
+        return false;
+    set_number(&result, out);
     return true;
+}
+
+bool pse_engine_evaluate_any(pse_context *context, pse_engine *s, int32_t expression, pse_engine_value *out)
+{
+    pse_engine_number result;
+    if (!calculate(context, s, expression, &result))
+        return false;
+    if (result.kind != PSE_NUMBER_TEXT) {
+        set_number(&result, out);
+        return true;
+    }
+    bool fine = set_text(s, result.text, out);
+    free(result.text);
+    return fine;
 }
 
 bool pse_engine_evaluate_integer(pse_context *context, const pse_engine *s, int32_t expression, int64_t *out)

@@ -1,5 +1,5 @@
-/* Scalar expressions: postfix terms on a small stack.  Integers stay integers; overflow, division by zero and
- * arguments outside a function's domain make them fail. */
+/* Scalar expressions and strings: postfix terms on a small stack.  What has no value (`arithmetic.h`) and a
+ * string that is too long make them fail. */
 #ifndef PSE_ENGINE_EXPRESSIONS_H
 #define PSE_ENGINE_EXPRESSIONS_H
 
@@ -8,6 +8,8 @@
 
 bool pse_engine_evaluate(pse_context *context, const pse_engine *s, int32_t expression,
                          pse_engine_value *out);
+/* The same for an expression that may be a string, which is a buffer in `*out`. */
+bool pse_engine_evaluate_any(pse_context *context, pse_engine *s, int32_t expression, pse_engine_value *out);
 bool pse_engine_evaluate_integer(pse_context *context, const pse_engine *s, int32_t expression, int64_t *out);
 
 /* Whether all slots that the expression reads have their values. */

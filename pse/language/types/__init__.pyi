@@ -1,3 +1,4 @@
+from ._elements import expression_element as expression_element
 from ._evaluation import evaluate as evaluate
 from ._expressions import (
     Apply as Apply,

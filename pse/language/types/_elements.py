@@ -5,7 +5,9 @@ Pure functions on `Element`; names are looked up by the caller.
 
 from __future__ import annotations
 
-from pse.language.types._expressions import Expression, Number, Unary
+from collections.abc import Callable
+
+from pse.language.types._expressions import Apply, Binary, Expression, Name, Number, Text, Unary
 from pse.language.types._types import Element
 
 INTEGERS = (Element.U8, Element.U16, Element.I32, Element.I64)
@@ -108,3 +110,38 @@ def apply_element(function: str, arguments: list[Element]) -> Element | None:
     if function == "abs":
         return Element.F64 if arguments[0] in COMPLEX else arguments[0]
     return Element.I64 if function in ("floor", "ceil", "i64") else Element.F64
+
+
+def expression_element(expression: Expression, lookup: Callable[[str], Element]) -> Element:
+    """Give the element type of a checked expression.
+
+    Parameters
+    ----------
+    expression : Expression
+        An expression that the checker has accepted.
+    lookup : callable
+        Gives the element type of a name.
+
+    Returns
+    -------
+    Element
+        Its type.
+
+    Examples
+    --------
+    >>> expression_element(Binary("+", Text("k = "), Number(3)), lambda name: Element.I64).label
+    'string'
+    """
+    match expression:
+        case Number(value) | Text(value):
+            return literal_element(value)
+        case Name(id):
+            return lookup(id)
+        case Unary(word, operand):
+            found = unary_element(word, expression_element(operand, lookup))
+        case Binary(word, left, right):
+            found = binary_element(word, expression_element(left, lookup), expression_element(right, lookup))
+        case Apply(word, arguments):
+            found = apply_element(word, [expression_element(argument, lookup) for argument in arguments])
+    assert found is not None, "the checker refuses what has no type"
+    return found

@@ -11,13 +11,12 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pse._abi.plan import MAX_TEXT
 from pse.errors import EvaluationError
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Apply, Binary, Expression, Name, Number, Text, Unary, Value
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
-MAX_TEXT = 1 << 16
-"""Longest string that an expression may build, in characters."""
 
 
 def evaluate(expression: Expression, environment: Mapping[str, Value]) -> Value:
@@ -84,7 +83,7 @@ def _checked(value: Any, span: Span | None) -> Value:
     if isinstance(value, complex) and not (math.isfinite(value.real) and math.isfinite(value.imag)):
         raise EvaluationError("this number is not finite", span)
     if isinstance(value, str) and len(value) > MAX_TEXT:
-        raise EvaluationError(f"this string is longer than {MAX_TEXT} characters", span)
+        raise EvaluationError(f"this string is longer than {MAX_TEXT:,} characters", span)
     result: Value = value
     return result
 

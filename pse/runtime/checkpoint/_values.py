@@ -108,10 +108,10 @@ class Restoring:
         if member not in self.reader:
             return None
         _, shape = self.reader.describe(member)
-        if array is None or (not shape and array.scalar and array.element is not Element.OBJECT):
+        if array is None or (not shape and array.scalar):
             number: _Value = self.reader.read(member).item()
             return number
-        element = element_of(array)
+        element = Element.OBJECT if element_of(array) is Element.STRING else element_of(array)
         buffer = sequencer.new_buffer(ELEMENT_CODES[element], itemsize(element), shape)
         self.reader.read_into(member, np.asarray(buffer))
         return buffer

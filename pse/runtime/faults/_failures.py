@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pse._abi.plan import ArgumentKind, RunResult
+from pse._abi.plan import MAX_TEXT, ArgumentKind, RunResult
 from pse.errors import RunError
 from pse.language.check import CallSite
 from pse.memory import Arena
@@ -56,8 +56,9 @@ def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
     if pending is None:
         place = projection.places[sequencer.pending_instruction]
         return RunError(
-            f"{place}: a loop bound, condition or assigned value divides by zero, overflows or leaves its "
-            f"domain {pending_place(sequencer, projection)}",
+            f"{place}: a loop bound, condition or string argument, or the value of an assignment, divides by "
+            f"zero, overflows, leaves its domain or is longer than {MAX_TEXT:,} characters "
+            f"{pending_place(sequencer, projection)}",
             help="an `if` before it can keep such values away",
         )
     site = projection.sites[pending[0]]

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from pse._abi.plan import ArgumentKind
 from pse.language.check import Argument as Given, CallSite, Output
-from pse.language.types import Direction, Element, Expression, Parameter, Text, Type, evaluate
+from pse.language.types import Direction, Element, Expression, Parameter, Type, evaluate, names_in
 from pse.runtime.distribution._strided_copies import StridedCopy, extents, strided_copies
 from pse.runtime.plan._communicators import Communicator, members
 from pse.runtime.plan._lowered import Argument, SharedBlock
 from pse.runtime.plan._position import Position
 from pse.runtime.plan._shapes import Shapes, element_of
+from pse.runtime.plan._slots import HIDDEN
 from pse.runtime.plan._tables import itemsize
 
 
@@ -41,8 +42,8 @@ class ArgumentLowering:
         given = [
             self.output(site, value, position)
             if isinstance(value, Output)
-            else self._input(site, parameter, value, position)
-            for parameter, value in bindings(site)
+            else self._input(site, place, parameter, value, position)
+            for place, (parameter, value) in enumerate(bindings(site))
         ]
         sizes = self.shapes.dimensions(site, position)
         names = site.module.signature.dimensions
@@ -71,15 +72,15 @@ class ArgumentLowering:
         return _array(ArgumentKind.CHANGE, tag, array, due)
 
     def _input(
-        self, site: CallSite, parameter: Parameter, argument: Given | None, position: Position
+        self, site: CallSite, place: int, parameter: Parameter, argument: Given | None, position: Position
     ) -> Argument:
         element = parameter.type.element
         if element is Element.COMM:
             return self._communicator(site)
         value = argument.value if argument else parameter.default
         assert value is not None
-        if element is Element.STRING or self._is_text(argument):
-            return Argument(ArgumentKind.TEXT, Element.U8, text=self._text(value))
+        if self.is_text(parameter, value):
+            return self._text(f"{HIDDEN}text{site.id}.{place}", value)
         if argument and argument.tag:
             return self._tag(site, parameter, argument, position)
         return Argument(ArgumentKind.SCALAR, element or Element.F64, value=value)
@@ -90,16 +91,18 @@ class ArgumentLowering:
         made = self.communicators.get(site.id)
         return Argument(ArgumentKind.COMM, Element.I64, address=made.address if made else 0)
 
-    def _is_text(self, argument: Given | None) -> bool:
-        """Whether a module that takes values of any type (`print`) gets a string here."""
-        if argument is None or argument.parameter.type.element is not None:
-            return False
-        value = argument.value
-        return isinstance(value, Text) or isinstance(self.job.environment.get(getattr(value, "id", "")), str)
+    def is_text(self, parameter: Parameter, value: Expression) -> bool:
+        """Whether a parameter gets a string: it is one, or it takes values of any type (`print`)."""
+        if parameter.type.element is not None:
+            return parameter.type.element is Element.STRING
+        return parameter.type.scalar and self.job.element(value) is Element.STRING
 
-    def _text(self, value: Expression) -> str:
-        """Give a string argument's value, which is constant in a run."""
-        return value.value if isinstance(value, Text) else str(evaluate(value, self.job.environment))
+    def _text(self, tag: str, value: Expression) -> Argument:
+        """Lower a string: a constant of the run, or what is assigned to a hidden tag before the call."""
+        if names_in(value) <= self.job.environment.keys():
+            text = str(evaluate(value, self.job.environment))
+            return Argument(ArgumentKind.TEXT, Element.STRING, text=text)
+        return Argument(ArgumentKind.TEXT, Element.STRING, tag, value)
 
     def _tag(self, site: CallSite, parameter: Parameter, argument: Given, position: Position) -> Argument:
         tag = str(argument.tag)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from pse._abi.plan import CallKind
+from pse._abi.plan import ArgumentKind, CallKind
 from pse.errors import ProgramError
 from pse.language.check import CallSite, ModuleReference
 from pse.language.types import Type
@@ -116,20 +116,24 @@ class CallLowering:
             value = site.inputs[0].value
             return [Assignment(site.outputs[0].tag, position.partition, value, folded=True)]
         operation, function = EngineOperation(), 0
+        texts: list[Assignment] = []
         if name in ("copy", "replicate", "zero"):
             kind = CallKind.ZERO if name == "zero" else CallKind.DUPLICATE
             operation = EngineOperation(source=None if name == "zero" else site.inputs[0].tag)
             arguments = [self.context.arguments.output(site, site.outputs[0], position)]
         else:
-            kind, function, arguments = self._module(site, position)
+            kind, function, given = self._module(site, position)
+            texts = [Assignment(str(a.tag), position.partition, a.value) for a in given if _is_text(a)]
+            arguments = [a._replace(value=None) if _is_text(a) else a for a in given]
         reduced = [output for output in site.outputs if output.reduction]
         targets = {output.reduction.target for output in reduced if output.reduction}
         edges = [edge for edge in self.context.values[site.id] if edge.tag not in targets]
         pushes = [push for edge in edges for push in self.context.handovers.value(site, edge, position)]
         pushes += contributions(self.context, site, position)
-        releases = self.context.releases(site, position)
+        releases = [*self.context.releases(site, position), *(text.tag for text in texts)]
         found: list[Lowered] = [
-            Call(site, kind, position, arguments, pushes, releases, operation, function=function)
+            *texts,
+            Call(site, kind, position, arguments, pushes, releases, operation, function=function),
         ]
         for output in reduced if not position.fiber else ():
             found += lower_reduction(self.context, site, output, position)
@@ -142,6 +146,11 @@ class CallLowering:
         if loaded.native is None:
             return CallKind.PYTHON, 0, arguments
         return CallKind.NATIVE, loaded.native, arguments
+
+
+def _is_text(argument: Argument) -> bool:
+    """Whether an argument is a string that is not constant."""
+    return argument.kind is ArgumentKind.TEXT and argument.tag is not None
 
 
 _DISTRIBUTED: Mapping[str, Callable[[LoweringContext, CallSite, Position], list[Lowered]]] = {

@@ -1,4 +1,4 @@
-"""Lowering of scalar expressions to terms in postfix order, which the engine evaluates with a stack."""
+"""Lowering of scalar expressions and strings to postfix terms, which the engine evaluates with a stack."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pse._abi.elements import ELEMENT_CODES
 from pse._abi.plan import TermKind, TermRow
-from pse.language.types import Apply, Binary, Expression, Name, Number, Unary
+from pse.language.types import Apply, Binary, Element, Expression, Name, Number, Text, Unary, Value
 
 _UNARY = {"-": TermKind.NEGATE, "not": TermKind.NOT}
 _BINARY = {
@@ -26,9 +27,9 @@ _SKIPS = {"and": TermKind.SKIP_UNLESS, "or": TermKind.SKIP_WHEN}
 
 
 class Constant(NamedTuple):
-    """A name that stands for a number in this run."""
+    """A name that has the same value in the whole run."""
 
-    value: int | float
+    value: Value
 
 
 class Slot(NamedTuple):
@@ -47,57 +48,79 @@ class Extent(NamedTuple):
 Operand = Constant | Slot | Extent
 
 
-def expression_terms(tree: Expression, operand: Callable[[str], Operand]) -> list[TermRow]:
-    """Give the terms of an expression.
+class ExpressionLowering(NamedTuple):
+    """Gives the terms of expressions.
 
-    Parameters
+    Attributes
     ----------
-    tree : Expression
-        A scalar expression.
     operand : callable
         Says where the value of a name is.
+    element : callable
+        Gives the element type of an expression.
+    text : callable
+        Keeps a string for the life of the plan; gives its address.
     """
-    match tree:
-        case Number():
-            return [_number(tree.value)]
-        case Name():
-            return [_name(operand(tree.id))]
-        case Unary():
-            return [*expression_terms(tree.operand, operand), TermRow(_UNARY[tree.operator])]
-        case Binary():
-            return _binary(tree, operand)
-        case Apply():
-            return _apply(tree, operand)
-    raise TypeError(f"not a scalar expression: {tree}")
+
+    operand: Callable[[str], Operand]
+    element: Callable[[Expression], Element]
+    text: Callable[[str], int]
+
+    def terms(self, tree: Expression) -> list[TermRow]:
+        """Give the terms of an expression."""
+        match tree:
+            case Number() | Text():
+                return self._constant(tree.value)
+            case Name():
+                return self._name(self.operand(tree.id))
+            case Unary():
+                return [*self.terms(tree.operand), TermRow(_UNARY[tree.operator])]
+            case Binary():
+                return self._binary(tree)
+            case Apply():
+                return self._apply(tree)
+
+    def _name(self, found: Operand) -> list[TermRow]:
+        match found:
+            case Constant(value):
+                return self._constant(value)
+            case Slot(slot):
+                return [TermRow(TermKind.SLOT, slot)]
+            case Extent(slot, axis):
+                return [TermRow(TermKind.EXTENT, slot, axis)]
+
+    def _constant(self, value: Value) -> list[TermRow]:
+        match value:
+            case str():
+                return [TermRow(TermKind.TEXT, value=self.text(value))]
+            case float():
+                return [_real(TermKind.REAL, value)]
+            case complex():
+                parts = [_real(TermKind.REAL, value.real), _real(TermKind.IMAGINARY, value.imag)]
+                return [*parts, TermRow(TermKind.ADD)]
+        return [TermRow(TermKind.INTEGER, value=int(value))]
+
+    def _binary(self, tree: Binary) -> list[TermRow]:
+        """Left, right, operator; before what `and` or `or` may leave out, a term that says how much it is."""
+        if tree.operator == "+" and self.element(tree) is Element.STRING:
+            return [*self._as_text(tree.left), *self._as_text(tree.right), TermRow(TermKind.JOIN)]
+        left, right = self.terms(tree.left), self.terms(tree.right)
+        skip = [TermRow(_SKIPS[tree.operator], len(right) + 1)] if tree.operator in _SKIPS else []
+        return [*left, *skip, *right, TermRow(_BINARY[tree.operator])]
+
+    def _as_text(self, tree: Expression) -> list[TermRow]:
+        """Give the terms of what is joined with a string."""
+        element = self.element(tree)
+        written = [] if element is Element.STRING else [TermRow(TermKind.FORMAT, ELEMENT_CODES[element])]
+        return [*self.terms(tree), *written]
+
+    def _apply(self, tree: Apply) -> list[TermRow]:
+        terms = []
+        for place, argument in enumerate(tree.arguments):
+            terms += self.terms(argument)
+            if len(tree.arguments) == 1 or place > 0:
+                terms.append(TermRow(_FUNCTIONS[tree.function]))
+        return terms
 
 
-def _name(found: Operand) -> TermRow:
-    match found:
-        case Constant(value):
-            return _number(value)
-        case Slot(slot):
-            return TermRow(TermKind.SLOT, slot)
-        case Extent(slot, axis):
-            return TermRow(TermKind.EXTENT, slot, axis)
-
-
-def _number(value: int | float) -> TermRow:
-    if isinstance(value, float):
-        return TermRow(TermKind.REAL, value=int(np.float64(value).view(np.int64)))
-    return TermRow(TermKind.INTEGER, value=int(value))
-
-
-def _binary(tree: Binary, operand: Callable[[str], Operand]) -> list[TermRow]:
-    """Left, right, operator; before what `and` or `or` may leave out, a term that says how much it is."""
-    left, right = expression_terms(tree.left, operand), expression_terms(tree.right, operand)
-    skip = [TermRow(_SKIPS[tree.operator], len(right) + 1)] if tree.operator in _SKIPS else []
-    return [*left, *skip, *right, TermRow(_BINARY[tree.operator])]
-
-
-def _apply(tree: Apply, operand: Callable[[str], Operand]) -> list[TermRow]:
-    terms = []
-    for place, argument in enumerate(tree.arguments):
-        terms += expression_terms(argument, operand)
-        if len(tree.arguments) == 1 or place > 0:
-            terms.append(TermRow(_FUNCTIONS[tree.function]))
-    return terms
+def _real(kind: TermKind, value: float) -> TermRow:
+    return TermRow(kind, value=int(np.float64(value).view(np.int64)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pse.language.check import ResolvedProgram
-from pse.language.types import Type, Value
+from pse.language.types import Element, Expression, Type, Value, expression_element
 from pse.program import Liveness, ThreadKey
 from pse.runtime.plan._edges import Edges, number_edges
 from pse.runtime.plan._iteration_completion import IterationCompletion, counting
@@ -59,6 +59,15 @@ class Job:
     def edges(self) -> Edges:
         """The program's edges and their numbers."""
         return number_edges(self.liveness.walk, self.program.tags, self.environment)
+
+    @cached_property
+    def _elements(self) -> Mapping[str, Element | None]:
+        parameters = {parameter.name: parameter.element for parameter in self.program.parameters}
+        return parameters | {name: tag.type.element for name, tag in self.program.tags.items()}
+
+    def element(self, tree: Expression) -> Element:
+        """Give the element type of a scalar expression; names that no tag or parameter has are integers."""
+        return expression_element(tree, lambda name: self._elements.get(name) or Element.I64)
 
     @property
     def sets(self) -> list[str]:

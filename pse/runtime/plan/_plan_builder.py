@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 
 from pse._abi.elements import ELEMENT_CODES
@@ -24,7 +25,7 @@ from pse.language.diagnostics import Span
 from pse.language.types import Expression, Number, evaluate, names_in
 from pse.runtime.distribution._strided_copies import StridedCopy, strides
 from pse.runtime.plan._communicators import waits_for_turn
-from pse.runtime.plan._expression_lowering import expression_terms
+from pse.runtime.plan._expression_lowering import ExpressionLowering
 from pse.runtime.plan._lowered import Argument, Assignment, Call, Drop, Exchange, Expect, Lowered, Part, Push
 from pse.runtime.plan._position import Position
 from pse.runtime.plan._slots import Slots
@@ -92,7 +93,8 @@ class PlanBuilder:
 
     def expression(self, tree: Expression, partition: int | None) -> int:
         """Add an expression; gives its index."""
-        terms = expression_terms(tree, lambda name: self.slots.operand(name, partition))
+        operand = functools.partial(self.slots.operand, partition=partition)
+        terms = ExpressionLowering(operand, self.job.element, self.tables.text).terms(tree)
         return self.tables.add(ExpressionRow(*self.tables.extend(TermRow, terms)))
 
     def constant(self, value: int | float) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pse.errors import ProgramError
 from pse.runtime.plan._expression_lowering import Constant, Extent, Operand, Slot
 from pse.runtime.plan._position import Position
 from pse.runtime.plan._ragged_tags import read_extent
@@ -37,7 +36,4 @@ class Slots:
             return Extent(self.of(extent[0], partition), extent[1])
         if name not in self.environment:
             return Slot(self.of(name, partition))
-        value = self.environment[name]
-        if isinstance(value, bool | int | float):
-            return Constant(value)
-        raise ProgramError(f"{name} is a {type(value).__name__}; an expression needs a number")
+        return Constant(self.environment[name])

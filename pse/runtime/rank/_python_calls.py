@@ -203,7 +203,7 @@ class PythonCalls:
     ) -> Any:
         kind, slot, expression = self._row(row)
         if kind == ArgumentKind.TEXT:
-            return self._text(parameter, given)
+            return self._text(slot, parameter, given)
         if kind == ArgumentKind.SCALAR:
             return _typed(self.sequencer.scalar(expression), parameter.type.element)
         if kind == ArgumentKind.UPDATE:
@@ -227,7 +227,9 @@ class PythonCalls:
         tag = self.job.program.tags.get(argument.tag or "")
         return tag is not None and tag.type.element is Element.OBJECT
 
-    def _text(self, parameter: Parameter, given: Argument | Output | None) -> str:
+    def _text(self, slot: int, parameter: Parameter, given: Argument | Output | None) -> str:
+        if slot >= 0:
+            return bytes(memoryview(self.sequencer.read(slot, False))[:-1]).decode()
         value = given.value if isinstance(given, Argument) else parameter.default
         assert value is not None
         return value.value if isinstance(value, Text) else str(evaluate(value, self.job.environment))
