@@ -147,12 +147,16 @@ def _maker(live: Liveness, tag: str, origins: Iterable[tuple[int, str]]) -> Thre
     for key in (key for key in live.placement.keys if key in makers):
         # A root thread has no pieces to give: it has cut them, or was sent them.
         whole = key.region == "parallel" or not live.tags[tag].type.distribution.distributed
-        if whole and all(
-            live.placement.thread_of(sites[site]) == key or key in live.readers(sites[site], name)
-            for site, name in origins
-        ):
+        if whole and all(_has(live, key, sites[site], name) for site, name in origins):
             return key
     return None
+
+
+def _has(live: Liveness, key: ThreadKey, site: CallSite, tag: str) -> bool:
+    """Whether a thread has what a call makes of a tag, on each of its processors."""
+    reduced = any(output.reduction and output.reduction.target == tag for output in site.outputs)
+    makes = live.placement.thread_of(site) == key and not reduced
+    return makes or key in live.readers(site, tag)
 
 
 def _useful(live: Liveness, exits: Iterable[LoopExit]) -> Iterator[LoopExit]:

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "collectives/operators.h"
 #include "state/buffers.h"
 #include "state/engine_state.h"
 #include "state/expressions.h"
@@ -188,6 +189,20 @@ static void combine_complex(int how, double *a, const double *b)
     a[1] = how == COVEN_PROD ? imaginary : a[1] + b[1];
 }
 
+/* The same for arrays of one shape, element by element; gives the bytes that were read. */
+static uint64_t combine_arrays(pse_engine *s, const pse_call *call, const pse_engine_value *v)
+{
+    pse_block *into = s->outputs.made[0];
+    void *total = pse_engine_buffer_data(s, into);
+    uint64_t bytes = pse_engine_layout_bytes(&into->layout);
+    coven_collective what = {.type = into->layout.dtype, .op = (uint32_t)call->combination};
+    memcpy(total, pse_engine_buffer_data(s, v->as.pieces[0].buffer), bytes);
+    for (uint32_t i = 1; i < v->count; i++)
+        pse_messaging_combine(&what, total, pse_engine_buffer_data(s, v->as.pieces[i].buffer), total,
+                              bytes / into->layout.itemsize);
+    return bytes * v->count;
+}
+
 /* In order of index, whatever the order of arrival: the same bits every time. */
 static void combine(pse_engine *s, pse_context *context, const pse_call *call, const pse_engine_value *v)
 {
@@ -223,6 +238,8 @@ uint64_t pse_engine_run_operation(pse_engine *s, pse_context *context, const pse
                pse_engine_layout_bytes(&s->outputs.made[0]->layout));
         return 0;
     case PSE_CALL_COMBINE:
+        if (call->arguments > 0)
+            return combine_arrays(s, call, source);
         combine(s, context, call, source);
         return 0;
     default:

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 
 from pse.errors import EvaluationError
 from pse.language.check._context import CallContext, Context
-from pse.language.check._ir import PartitionDeclaration, ResolvedProgram, Tag
-from pse.language.check._scope import TagEntity
+from pse.language.check._ir import Output, PartitionDeclaration, ResolvedProgram, Tag, call_sites
+from pse.language.check._scope import PROCS, TagEntity
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.types._evaluation import evaluate
-from pse.language.types._expressions import Expression, Value, names_in
+from pse.language.types._expressions import Expression, Name, Value, names_in
 from pse.language.types._types import (
     Distribution,
     Parameter,
@@ -119,6 +119,8 @@ def check_layouts(program: ResolvedProgram, environment: Mapping[str, Value]) ->
     """
     partitions = {partition.name: partition for partition in program.partitions}
     found = [wrong for tag in program.tags.values() for wrong in _wrong_with(tag, partitions, environment)]
+    for site in call_sites(program.body):
+        found += [wrong for o in site.outputs for wrong in _uneven(o, program.tags, partitions, environment)]
     if not environment:
         grids = (_wrong_grid(partition) for partition in program.partitions)
         found += [wrong for wrong in grids if wrong is not None]
@@ -176,6 +178,27 @@ def _too_wide(
             return
 
 
+def _uneven(
+    output: Output,
+    tags: Mapping[str, Tag],
+    partitions: Mapping[str, PartitionDeclaration],
+    environment: Mapping[str, Value],
+) -> Iterator[Diagnostic]:
+    """Arrays are reduced element by element, so that all pieces have one shape."""
+    distribution, shape = output.type.distribution, output.type.shape or ()
+    counts = _counts(distribution, partitions, environment) if output.reduction and shape else []
+    for axis, count in zip(distribution.axes, counts, strict=False):
+        extent = _known(shape[axis], environment)
+        if output.reduction and extent is not None and count and extent % count:
+            yield error_at(
+                "E0319",
+                f"the pieces of `{tags[output.tag].display}` have several shapes: they are not reduced",
+                output.reduction.span,
+                label=f"axis {axis} has {extent} cells in {count} pieces",
+                help="use a number of partitions that divides the extent",
+            )
+
+
 def _counts(
     distribution: Distribution,
     partitions: Mapping[str, PartitionDeclaration],
@@ -184,7 +207,7 @@ def _counts(
     """Into how many blocks each of the cut axes is cut."""
     partition = partitions.get(distribution.partition or "")
     if partition is None:
-        return []
+        return [_known(Name(PROCS), environment)]
     if partition.grid is not None and len(partition.grid) == len(distribution.axes):
         return [_known(extent, environment) for extent in partition.grid]
     return [_known(partition.count, environment)] if len(distribution.axes) == 1 else []

@@ -8,7 +8,7 @@ partitions, loop counters and scalar tags by these unique names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pse.language.diagnostics._source import Span
@@ -291,6 +291,18 @@ class Parallel:
 
 
 Statement = CallSite | Assign | Swap | For | While | If | Parallel
+
+
+def call_sites(body: Iterable[Statement]) -> Iterator[CallSite]:
+    """Yield the call sites of statements, those inside blocks too, in the order of the text."""
+    for statement in body:
+        match statement:
+            case CallSite():
+                yield statement
+            case For() | While() | Parallel():
+                yield from call_sites(statement.body)
+            case If(_, then, otherwise):
+                yield from call_sites((*then, *otherwise))
 
 
 @dataclass(frozen=True)

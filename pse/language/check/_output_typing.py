@@ -1,4 +1,4 @@
-"""What a call gives to the tags behind `->`: their types, and reductions of per-partition scalars.
+"""What a call gives to the tags behind `->`: their types; `_reductions` checks what is reduced.
 
 The type of an array follows from where it lives, and from a piece's shape that of the whole.
 """
@@ -10,19 +10,13 @@ from dataclasses import replace
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
 from pse.language.check._distribution_check import conversion, same_pattern
-from pse.language.check._ir import Output, Reduction
-from pse.language.check._scope import TagEntity
-from pse.language.check._targets import Target, may_write
-from pse.language.diagnostics._suggestions import did_you_mean
-from pse.language.syntax import ast as sx
+from pse.language.check._ir import Output
+from pse.language.check._reductions import check_reduction
+from pse.language.check._targets import Target
 from pse.language.types import _symbolic_extents as extents
-from pse.language.types._elements import NUMERIC
 from pse.language.types._expressions import Expression
 from pse.language.types._symbolic_extents import Extent, Piece
-from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type, render_distribution
-
-REDUCTIONS = ("sum", "prod", "min", "max", "all", "any")
-"""What `reduce` can do."""
+from pse.language.types._types import Distribution, Parameter, Pattern, Type, render_distribution
 
 
 def module_outputs(check: CallCheck, found: list[Target | None]) -> list[Output]:
@@ -106,7 +100,7 @@ def finish(check: CallCheck, parameter: Parameter, goal: Target, type: Type) -> 
             return None
     reduction = None
     if goal.node.reduction is not None:
-        reduction = _reduction(check, goal.node.reduction, type)
+        reduction = check_reduction(check, goal.node.reduction, type)
         context.globals.used.add(entity.span)
         if reduction is None:
             check.failed = True
@@ -145,49 +139,6 @@ def _agrees(check: CallCheck, goal: Target, type: Type) -> bool:
 def _in_one_place(left: Type, right: Type, context: Context) -> bool:
     same = same_pattern(left.distribution, right.distribution, context)
     return same and left.distribution.partition == right.distribution.partition
-
-
-def _reduction(check: CallCheck, node: sx.ReductionNode, type: Type) -> Reduction | None:
-    """Check `reduce total(sum)`: a per-partition scalar into one value for all."""
-    context = check.context
-    if not type.scalar or not type.distribution.distributed:
-        message = "only a per-partition scalar can be reduced; this has one value already"
-        if not type.scalar:
-            message = "only a per-partition scalar can be reduced, not an array"
-        check.fail("E0319", message, node.span, help="leave out `reduce`", directive=False)
-        return None
-    if node.operation.id not in REDUCTIONS:
-        near = did_you_mean(node.operation.id, REDUCTIONS) or f"reductions are {', '.join(REDUCTIONS)}"
-        message = f"unknown reduction `{node.operation.id}`"
-        check.fail("E0319", message, node.operation.span, help=near, directive=False)
-        return None
-    wanted = (Element.BOOL,) if node.operation.id in ("all", "any") else NUMERIC
-    if type.element not in wanted:
-        message = f"`{node.operation.id}` is not defined for {context.show(type)}"
-        check.fail("E0319", message, node.operation.span, directive=False)
-        return None
-    entity = _reduction_target(check, node, Type(type.element, (), REPLICATED))
-    return Reduction(entity.unique, node.operation.id, node.span) if entity is not None else None
-
-
-def _reduction_target(check: CallCheck, node: sx.ReductionNode, type: Type) -> TagEntity | None:
-    context = check.context
-    found = context.frame.find(node.target.id)
-    if found is None:
-        return context.new_tag(node.target, type, "produced")
-    if not isinstance(found, TagEntity):
-        context.misused(node.target, found, "a tag")
-        return None
-    if not may_write(context, node.target, found) or found.type is None:
-        return None
-    if found.type != type:
-        message = (
-            f"the reduction gives {context.show(type)}, but `{found.display}` is {context.show(found.type)}"
-        )
-        notes = [(found.span, "declared here")]
-        check.fail("E0303", message, node.target.span, notes=notes, directive=False)
-        return None
-    return found
 
 
 def unknown_element(check: CallCheck, goal: Target) -> None:
@@ -249,6 +200,8 @@ def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution
     if said is None and want.pattern is not Pattern.ANY:
         said = replace(want, partition=context.partition) if want.distributed else want
     said = said or _inferred(check, parameter)
+    if said is None and goal.node.reduction is not None and parameter.type.shape:
+        said = Distribution(Pattern.BLOCK, (0,), partition=context.partition)  # One after the other.
     if said is None:
         message = f"nothing says how `{goal.node.name.id}` is distributed"
         help = f"for example:  -> {goal.node.name.id} @ block(0)"

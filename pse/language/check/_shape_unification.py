@@ -77,9 +77,10 @@ class Matcher:
     def same(self, left: Extent, right: Extent) -> bool:
         """Compare two extents; a piece of `block(0)` over P equals `N / P` if the program says so."""
         whole = not (extents.has_piece(left) and extents.has_piece(right))
-        return left == right or (whole and self._divided(left) == self._divided(right))
+        return left == right or (whole and self.divided(left) == self.divided(right))
 
-    def _divided(self, extent: Extent) -> Extent:
+    def divided(self, extent: Extent) -> Extent:
+        """Write pieces that are equally long in all partitions as what they are: `N / P`."""
         return extents.rewrite(extent, self._quotient)
 
     def _quotient(self, atom: extents.Atom) -> Extent | None:

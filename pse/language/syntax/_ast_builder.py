@@ -199,7 +199,8 @@ class TreeBuilder(Transformer[Token, Any]):
         return sx.OutputNode(children[0], distribution, reduction, _span(children))
 
     def reduction(self, children: list[Any]) -> sx.ReductionNode:
-        return sx.ReductionNode(children[1], children[3], _span(children))
+        distribution = next(iter(_of(children, sx.DistributionNode)), None)
+        return sx.ReductionNode(children[1], children[3], distribution, _span(children))
 
     def operation(self, children: list[Any]) -> sx.Identifier:
         return sx.Identifier(_word(children[0]), _span(children))

@@ -77,10 +77,11 @@ class TypeNode:
 
 @dataclass(frozen=True)
 class ReductionNode:
-    """`reduce total(sum)`."""
+    """`reduce total(sum) @ root`."""
 
     target: Identifier
     operation: Identifier
+    distribution: DistributionNode | None
     span: Span
 
 

@@ -81,7 +81,9 @@ class Handovers:
             readers = sorted(found, key=self.placement.keys.index)
             maker = handed.maker if handed else self.placement.thread_of(site)
             told = self._told(site, edge, array, readers)
-            self._routes[edge] = _Route(array, readers, told, self._nodes(array, maker, readers))
+            reduced = handed is None and edge.tag in _reduced(site)
+            nodes = self._nodes(array, maker, readers, reduced)
+            self._routes[edge] = _Route(array, readers, told, nodes)
         return self._routes[edge]
 
     def _handed(self, edge: Edge) -> LoopExit | None:
@@ -94,8 +96,7 @@ class Handovers:
 
         Empty if it isn't one rank that tells all: in PARALLEL each processor has the value for itself.
         """
-        reduced = (output.reduction.target for output in site.outputs if output.reduction)
-        if site.parallel and edge.tag not in reduced:
+        if site.parallel and edge.tag not in _reduced(site):
             return []
         if not array.scalar or array.element is Element.OBJECT or array.distribution.distributed:
             return []
@@ -110,19 +111,21 @@ class Handovers:
             return []
         return [ranks[place] for place in trees.below(ranks.index(self.rank), len(ranks))]
 
-    def _nodes(self, array: Type, maker: ThreadKey, readers: list[ThreadKey]) -> trees.NodeTree | None:
-        """Arrange the ranks that get an array from a root thread, which comes first; they pass it on.
+    def _nodes(
+        self, array: Type, maker: ThreadKey, readers: list[ThreadKey], reduced: bool
+    ) -> trees.NodeTree | None:
+        """Arrange the ranks that get an array from one rank, which comes first; they pass it on.
 
-        None if a root thread is not the maker, or each rank gets the array from the one that made it.
+        That is a root thread, or the first processor, which reduces. None if each processor makes the array,
+        or each rank gets it from the one that made it.
         """
         single = array.scalar and array.element is not Element.OBJECT
-        if maker.region == "parallel" or single or array.distribution.distributed:
+        if (maker.region == "parallel" and not reduced) or single or array.distribution.distributed:
             return None
-        if not self.job.shared_memory:
-            return None
-        others = [key for key in readers if key != maker]
-        ranks = [rank for key in (maker, *others) for rank in self.job.ranks_of(key)]
-        return trees.NodeTree.over(ranks, self.job.nodes)
+        top = self.placement.rank_of(maker, 0)
+        ranks = [rank for key in readers for rank in self.job.ranks_of(key) if rank != top]
+        nodes = self.job.nodes if self.job.shared_memory else [0] * len(self.job.nodes)
+        return trees.NodeTree.over([top, *ranks], nodes)
 
     def _depth(self, array: Type, nodes: trees.NodeTree, rank: int) -> int | None:
         """Places in the queue to a rank: as many as all that it passes things on to have."""
@@ -146,3 +149,8 @@ class Handovers:
         if key.region == "root" or self.processor is not None:
             return [self.placement.rank_of(key, self.processor or 0)]
         return [self.placement.rank_of(key, processor) for processor in range(self.job.processors)]
+
+
+def _reduced(site: CallSite) -> set[str]:
+    """Name the tags that a call's outputs are reduced into."""
+    return {output.reduction.target for output in site.outputs if output.reduction}

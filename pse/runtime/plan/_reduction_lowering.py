@@ -1,21 +1,25 @@
-"""Lowering of reductions: partitions' scalars are combined along a tree over the numbers of partitions."""
+"""Lowering of reductions: partitions' values are combined along a tree over the numbers of partitions.
+
+Arrays go the same way as scalars: a partition's array to the place above it, the sum of all to its readers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from pse._abi.coven import Reduction
-from pse._abi.plan import CallKind
+from pse._abi.plan import ArgumentKind, CallKind
 from pse.language.check import CallSite, Output
 from pse.runtime.distribution import _trees as trees
 from pse.runtime.plan._edges import Edge, Role
-from pse.runtime.plan._lowered import Call, EngineOperation, Expect, Lowered, Push
+from pse.runtime.plan._lowered import Argument, Call, EngineOperation, Expect, Lowered, Push
 from pse.runtime.plan._lowering_context import LoweringContext
 from pse.runtime.plan._position import Position
+from pse.runtime.plan._shapes import element_of
 
 
 def contributions(context: LoweringContext, site: CallSite, position: Position) -> list[Push]:
-    """Send the scalars of the partition at hand on their way into reductions."""
+    """Send the values of the partition at hand on their way into reductions."""
     reduced = [output for output in site.outputs if output.reduction]
     return [_contribution(context, site, output, output.tag, position) for output in reduced]
 
@@ -37,7 +41,7 @@ def lower_reduction(
 def lower_branch(
     context: LoweringContext, site: CallSite, output: Output, position: Position
 ) -> list[Lowered]:
-    """Combine the scalar of the partition at hand with those below it, and hand that on."""
+    """Combine the value of the partition at hand with those below it, and hand that on."""
     partial = f"%combined{site.id}.{_target(output)}"
     push = _contribution(context, site, output, partial, position)
     return _combine(context, site, output, position, position.partition, partial, [push], [partial])
@@ -57,7 +61,7 @@ def expect_reduced(context: LoweringContext, site: CallSite, target: str) -> lis
 def _contribution(
     context: LoweringContext, site: CallSite, output: Output, tag: str, position: Position
 ) -> Push:
-    """Hand a scalar to the place in the tree where it is combined.
+    """Hand a value to the place in the tree where it is combined.
 
     That is this partition's own if others are below it, and `tag` is not yet combined with theirs.
     """
@@ -67,7 +71,8 @@ def _contribution(
         place, index = trees.above(own)
     processor = context.job.owners(context.job.set_of(output.type))[place] if place else 0
     rank = context.placement.rank_of(context.key, processor)
-    return Push(tag, edge, rank, index, lane=place or None)
+    depth = None if output.type.scalar else context.job.depths(context.key.label)
+    return Push(tag, edge, rank, index, lane=place or None, depth=depth)
 
 
 def _combine(
@@ -86,10 +91,21 @@ def _combine(
     count = 1 + len(trees.below(place or 0, _pieces(context, site, output)))
     combination = Reduction[output.reduction.operation.upper()]
     operation = EngineOperation(gathered, target, combination, silent=True)
+    made = _made(context, output, target)
     return [
         Expect(gathered, position.partition, edge, place, count),
-        Call(site, CallKind.COMBINE, position, (), pushes, [gathered, *releases], operation),
+        Call(site, CallKind.COMBINE, position, made, pushes, [gathered, *releases], operation),
     ]
+
+
+def _made(context: LoweringContext, output: Output, target: str) -> list[Argument]:
+    """Give the argument that is the array which a combination makes; none for a scalar."""
+    assert output.reduction is not None
+    array = context.tag_type(output.reduction.target)
+    if array.scalar:
+        return []
+    shape = array.shape or ()
+    return [Argument(ArgumentKind.MAKE, element_of(array), target, ndim=len(shape), shape=shape)]
 
 
 def _pieces(context: LoweringContext, site: CallSite, output: Output) -> int:

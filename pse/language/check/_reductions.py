@@ -1,0 +1,130 @@
+"""Reductions: `-> e reduce total(sum)` combines the values or arrays of all partitions.
+
+Scalars become one value for all.  Arrays are combined element by element, so that they have one shape in all
+partitions; the result is replicated, or on the root where the program says so.
+"""
+
+from __future__ import annotations
+
+from pse.language.check._call_check import CallCheck
+from pse.language.check._context import REPLICATED
+from pse.language.check._ir import Reduction
+from pse.language.check._scope import TagEntity
+from pse.language.check._targets import may_write
+from pse.language.check._type_resolution import written_distribution
+from pse.language.diagnostics._suggestions import did_you_mean
+from pse.language.syntax import ast as sx
+from pse.language.types import _symbolic_extents as extents
+from pse.language.types._elements import NUMERIC
+from pse.language.types._expressions import Expression
+from pse.language.types._types import Distribution, Element, Type
+
+REDUCTIONS = ("sum", "prod", "min", "max", "all", "any")
+"""What `reduce` can do."""
+
+MOVING = ("scatter", "redistribute", "transpose", "shift")
+"""Standard operations that make distributed arrays out of other partitions' pieces."""
+
+
+def check_reduction(check: CallCheck, node: sx.ReductionNode, type: Type) -> Reduction | None:
+    """Check `reduce total(sum)` behind an output of a type; everything wrong is reported and gives None."""
+    if not type.distribution.distributed:
+        message = "only what partitions give can be reduced; outside PARALLEL there is one value already"
+        check.fail("E0319", message, node.span, help="leave out `reduce`", directive=False)
+        return None
+    if not _comes_from_module(check, node) or not _operation_fits(check, node, type):
+        return None
+    shape, where = _shape(check, node, type), _where(check, node, type)
+    if shape is None or where is None:
+        return None
+    entity = _target(check, node, Type(type.element, shape, where))
+    return Reduction(entity.unique, node.operation.id, node.span) if entity is not None else None
+
+
+def _comes_from_module(check: CallCheck, node: sx.ReductionNode) -> bool:
+    """What moves pieces between partitions makes them out of parts of others."""
+    name = check.signature.name
+    if check.reference.language != "std" or name not in MOVING:
+        return True
+    message = f"the result of `{name}` cannot be reduced in the same call"
+    help = f"copy it in the next one:  copy(…) -> mine reduce {node.target.id}({node.operation.id})"
+    check.fail("E0319", message, node.span, help=help, directive=False)
+    return False
+
+
+def _operation_fits(check: CallCheck, node: sx.ReductionNode, type: Type) -> bool:
+    operation = node.operation.id
+    if operation not in REDUCTIONS:
+        near = did_you_mean(operation, REDUCTIONS) or f"reductions are {', '.join(REDUCTIONS)}"
+        message = f"unknown reduction `{operation}`"
+        check.fail("E0319", message, node.operation.span, help=near, directive=False)
+        return False
+    wanted = (Element.BOOL,) if operation in ("all", "any") else NUMERIC
+    unordered = operation in ("min", "max") and type.element in (Element.C64, Element.C128)
+    if type.element not in wanted or unordered:
+        message = f"`{operation}` is not defined for {check.context.show(type)}"
+        check.fail("E0319", message, node.operation.span, directive=False)
+        return False
+    return True
+
+
+def _shape(check: CallCheck, node: sx.ReductionNode, type: Type) -> tuple[Expression, ...] | None:
+    """Give the shape that the pieces have in every partition; pieces of several shapes are refused."""
+    local = [check.matcher.divided(e) for e in extents.local_shape(type, check.context.lookup)]
+    uneven = next((axis for axis, extent in enumerate(local) if extents.has_piece(extent)), None)
+    if uneven is None:
+        return tuple(extents.to_expression(extent) for extent in local)
+    message = (
+        f"arrays are reduced element by element, but axis {uneven} is {check.show_extent(local[uneven])}, "
+        "which may be longer in one partition than in another"
+    )
+    help = "let the module give an array of the same shape in every partition"
+    check.fail("E0319", message, node.span, label=check.context.show(type), help=help, directive=False)
+    return None
+
+
+def _where(check: CallCheck, node: sx.ReductionNode, type: Type) -> Distribution | None:
+    """Work out where the result is to live: as written, else where the tag lives that it goes to."""
+    if node.distribution is None:
+        known = check.context.frame.find(node.target.id)
+        if isinstance(known, TagEntity) and known.type is not None and not known.type.scalar:
+            return known.type.distribution
+        return REPLICATED
+    if type.scalar:
+        message = "a scalar has no distribution: the result of its reduction is replicated"
+        help = "leave out the distribution"
+        check.fail("E0306", message, node.distribution.span, help=help, directive=False)
+        return None
+    where = written_distribution(check.context, node.distribution, None)
+    return where if where is not None and _is_whole(check, node, where) else None
+
+
+def _is_whole(check: CallCheck, node: sx.ReductionNode, where: Distribution) -> bool:
+    if where.distributed:
+        message = "distribution mismatch: the result of a reduction is a whole array"
+        help = f"write:  reduce {node.target.id}({node.operation.id}) @ replicated, or @ root"
+        check.fail("E0312", message, node.span, help=help, directive=False)
+    return not where.distributed
+
+
+def _target(check: CallCheck, node: sx.ReductionNode, type: Type) -> TagEntity | None:
+    """Find the tag that gets the result, or declare it."""
+    context = check.context
+    found = context.frame.find(node.target.id)
+    if found is None:
+        return context.new_tag(node.target, type, "produced")
+    if not isinstance(found, TagEntity):
+        context.misused(node.target, found, "a tag")
+        return None
+    if not may_write(context, node.target, found) or found.type is None:
+        return None
+    known = found.type
+    if not _is_whole(check, node, known.distribution):
+        return None
+    shapes = [[context.extent(extent) for extent in one.shape or ()] for one in (known, type)]
+    if (known.element, known.distribution, shapes[0]) != (type.element, type.distribution, shapes[1]):
+        message = f"the reduction gives {context.show(type)}, but `{found.display}` is {context.show(known)}"
+        notes = [(found.span, "declared here")]
+        check.fail("E0303", message, node.target.span, notes=notes, directive=False)
+        return None
+    return found
