@@ -221,7 +221,7 @@ class Job:
             raise RunFailed(message, child.code, child.printed, self.trace)
         if child.code != 0:
             raise child.failure(self.trace)
-        remarks = child.words.decode(errors="replace").replace(str(self.found.warnings), "").strip()
+        remarks = child.words.decode(errors="replace").strip()
         if remarks:
             shown.write(f"{remarks}\n", error=True)
         return Result(

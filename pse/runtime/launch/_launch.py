@@ -42,7 +42,7 @@ from pse.runtime.request._dry_run import dry_run
 from pse.runtime.request._prepared import Prepared, Request
 from pse.runtime.request._request import prepare
 from pse.runtime.request._resume import verify_files, way_on
-from pse.runtime.status._progress import announce_preparation
+from pse.runtime.status._progress import WATCHER_VARIABLE, announce_preparation
 from pse.runtime.status._progress_choice import choose_progress
 from pse.runtime.status._report import Report
 from pse.runtime.status._report_text import format_report
@@ -120,7 +120,10 @@ def launch_job(
         check_shared_memory(prepared.ranks)
     with announce_preparation(prepared):
         dry_run(prepared)
-    prepared.print_warnings(sys.stderr)
+    if WATCHER_VARIABLE in os.environ:  # Who watches has checked the program, and has the warnings as objects.
+        sys.stderr.write(prepared.remarks)
+    else:
+        prepared.print_warnings(sys.stderr)
     placed = spread_ranks(hosts, prepared.placement, prepared.processors)
     cooperative = waiting is not None and any(takes_one(site) for site in prepared.sites)
     if waiting and cooperative:
