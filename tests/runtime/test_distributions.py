@@ -14,6 +14,7 @@ from pse.language.types._types import Distribution, Pattern
 from pse.runtime.distribution import (
     _distributions as distributions,
     _index_sets as index_sets,
+    _sharing_pieces as sharing_pieces,
     _strided_copies as copies,
 )
 
@@ -125,7 +126,6 @@ def test_moves_from_any_pieces_make_any_pieces(drawn, one_by_one):
             moved = 0
             for source in pieces(array.shape, before):
                 found = copies.strided_copies(source, target, array.itemsize)
-                assert bool(found) == copies.shares(source, target)
                 carry_out(found, local(array, source), made)
                 moved += sum(move.elements for move in found)
             np.testing.assert_array_equal(made, local(array, target))
@@ -133,6 +133,33 @@ def test_moves_from_any_pieces_make_any_pieces(drawn, one_by_one):
     finally:
         copies._FEW = few
         copies.overlaps.cache_clear()
+
+
+@quick
+@given(st.data(), arrays(count=2))
+def test_pieces_share_what_a_trial_of_all_pairs_finds(data, drawn):
+    array, (before, after) = drawn
+    axes = data.draw(st.permutations(range(array.ndim)))
+    held, targets = (
+        pieces(array.shape, before),
+        pieces([array.shape[axes.index(i)] for i in range(array.ndim)], after),
+    )
+    tried = [
+        [q for q, piece in enumerate(held) if copies.strided_copies(piece, target, 4, axes)]
+        for target in targets
+    ]
+    assert sharing_pieces.sharing(held, targets, axes) == tried
+
+
+def test_neighbours_of_many_blocks_are_found_without_trying_all_pairs(monkeypatch):
+    tried = []
+    monkeypatch.setattr(
+        sharing_pieces, "overlaps", lambda *pair: tried.append(pair) or copies.overlaps(*pair)
+    )
+    held = pieces((4096, 64), (Distribution(Pattern.BLOCK, (0, 1), None, Number(1)), (1024, 2)))
+    found = sharing_pieces.sharing(held, [distributions.padded(piece, (4096, 64)) for piece in held])
+    assert found[2 * 512] == [2 * row + column for row in (511, 512, 513) for column in (0, 1)]
+    assert len(tried) == 3 * 1024 - 2 + 2 * 2
 
 
 @quick

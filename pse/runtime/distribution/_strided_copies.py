@@ -122,12 +122,6 @@ def strided_copies(
     return found
 
 
-def shares(source: Piece, target: Piece, axes: Sequence[int] | None = None) -> bool:
-    """Whether two pieces of one array have anything in common."""
-    order = range(len(source)) if axes is None else axes
-    return all(overlaps(axis, target[order[i]]) for i, axis in enumerate(source))
-
-
 def packing(copies: Sequence[StridedCopy], itemsize: int) -> list[StridedCopy]:
     """Give the same copies into a buffer that takes them one after the other."""
     out, start = [], 0

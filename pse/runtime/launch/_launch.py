@@ -120,7 +120,9 @@ def launch_job(
         check_shared_memory(prepared.ranks)
     with announce_preparation(prepared):
         dry_run(prepared)
-    if WATCHER_VARIABLE in os.environ:  # Who watches has checked the program, and has the warnings as objects.
+    if (
+        WATCHER_VARIABLE in os.environ
+    ):  # Who watches has checked the program, and has the warnings as objects.
         sys.stderr.write(prepared.remarks)
     else:
         prepared.print_warnings(sys.stderr)

@@ -115,10 +115,8 @@ def _publish(
     mine, here = context.shapes.mine(array, position), position.partition
     parts: list[Part] = []
     pushes: list[Push] = []
-    for partition, sources in enumerate(context.shapes.sources(array, result, axes)):
-        if (here or 0) not in sources:
-            continue
-        index, lane = sources.index(here or 0), None if here is None else partition
+    for partition, index in context.shapes.targets(array, result, axes)[here or 0]:
+        lane = None if here is None else partition
         rank = rank_with(context, result, partition)
         pushes.append(Push(edge.tag, edge, rank, index, lane, len(parts)))
         copies = copies_between(array, mine, context.shapes.piece(result, partition), axes)

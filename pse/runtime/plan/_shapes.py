@@ -20,7 +20,8 @@ from pse.language.types import (
     substitute,
 )
 from pse.runtime.distribution import _distributions as distributions
-from pse.runtime.distribution._strided_copies import Piece, extents, shares
+from pse.runtime.distribution._sharing_pieces import sharing
+from pse.runtime.distribution._strided_copies import Piece, extents
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._position import Position
 from pse.runtime.plan._ragged_tags import extent_name, ragged_tags
@@ -32,7 +33,10 @@ class Shapes:
     def __init__(self, job: Job) -> None:
         self.job = job
         self._pieces: dict[Type, Sequence[Piece]] = {}
-        self._sources: dict[tuple[Type, Type, tuple[int, ...] | None], Sequence[Sequence[int]]] = {}
+        self._framed: dict[Type, Sequence[Piece]] = {}
+        self._sources: dict[tuple[Type, Type, tuple[int, ...]], Sequence[Sequence[int]]] = {}
+        self._targets: dict[tuple[Type, Type, tuple[int, ...]], Sequence[Sequence[tuple[int, int]]]] = {}
+        self._neighbours: dict[Type, Sequence[Sequence[int]]] = {}
 
     def type_of(self, site: CallSite, tag: str) -> Type:
         """Give the type that a tag has at a call site."""
@@ -75,29 +79,37 @@ class Shapes:
 
     def framed(self, array: Type) -> Sequence[Piece]:
         """Give what every partition's halo shows of an array, with its own piece."""
-        shape = extents(self.whole(array))
-        return [distributions.padded(piece, shape) for piece in self.pieces(array)]
+        if array not in self._framed:
+            shape = extents(self.whole(array))
+            self._framed[array] = [distributions.padded(piece, shape) for piece in self.pieces(array)]
+        return self._framed[array]
 
     def sources(self, array: Type, result: Type, axes: tuple[int, ...]) -> Sequence[Sequence[int]]:
         """List, for every piece of a result, the partitions that have something of it."""
         key = (array, result, axes)
         if key not in self._sources:
-            held = list(enumerate(self.pieces(array)))
-            self._sources[key] = [
-                [q for q, piece in held if shares(piece, target, axes)] for target in self.pieces(result)
-            ]
+            self._sources[key] = sharing(self.pieces(array), self.pieces(result), axes)
         return self._sources[key]
+
+    def targets(
+        self, array: Type, result: Type, axes: tuple[int, ...]
+    ) -> Sequence[Sequence[tuple[int, int]]]:
+        """List, for every piece, the partitions whose result has something of it, and its place there."""
+        key = (array, result, axes)
+        if key not in self._targets:
+            found: list[list[tuple[int, int]]] = [[] for _ in self.pieces(array)]
+            for target, sources in enumerate(self.sources(array, result, axes)):
+                for place, source in enumerate(sources):
+                    found[source].append((target, place))
+            self._targets[key] = found
+        return self._targets[key]
 
     def neighbours(self, array: Type) -> Sequence[Sequence[int]]:
         """List, for every piece, the partitions that its halo shows something of; these see it too."""
-        key = (array, array, None)
-        if key not in self._sources:
-            held = list(enumerate(self.pieces(array)))
-            self._sources[key] = [
-                [q for q, piece in held if q != p and shares(piece, framed)]
-                for p, framed in enumerate(self.framed(array))
-            ]
-        return self._sources[key]
+        if array not in self._neighbours:
+            shown = sharing(self.pieces(array), self.framed(array))
+            self._neighbours[array] = [[q for q in seen if q != p] for p, seen in enumerate(shown)]
+        return self._neighbours[array]
 
     def mine(self, array: Type, position: Position) -> Piece:
         """Give what the partition at hand holds."""
