@@ -4,6 +4,7 @@ Every room's errors derive from these; the command line prints ``error: …`` an
 `exit_code`.  What is wrong in a program are diagnostics (`pse.language.diagnostics`), many in one pass.
 """
 
+import os
 from typing import Any
 
 
@@ -62,3 +63,23 @@ class EvaluationError(ProgramError):
 
 class ModuleNotFound(ProgramError):
     """A module finder found nothing under an import path."""
+
+
+def require_directory(output: str | os.PathLike[str]) -> None:
+    """Refuse an output whose directory does not exist: none is made, since its name may be a mistake.
+
+    Parameters
+    ----------
+    output : path
+        The file or directory that will be made.
+
+    Raises
+    ------
+    UsageError
+        The directory that it is to be in does not exist.
+    """
+    parent = os.path.dirname(os.fspath(output)) or "."
+    if not os.path.isdir(parent):
+        raise UsageError(
+            f"cannot write {output}: there is no directory {parent}", help=f"make it with: mkdir -p {parent}"
+        )

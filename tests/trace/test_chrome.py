@@ -225,6 +225,17 @@ def test_an_output_that_is_there_is_left_alone(small_trace, tmp_path, pse, form)
 
 
 @pytest.mark.parametrize("form", ["otf2", "chrome"])
+def test_a_directory_that_is_missing_is_not_made(small_trace, tmp_path, pse, form):
+    if form == "otf2":
+        pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
+    done = pse("export", small_trace, "--to", form, "-o", tmp_path / "none" / "out")
+    assert done.exit_code == 2
+    assert f"cannot write {tmp_path}/none/out: there is no directory {tmp_path}/none" in done.stderr
+    assert f"help: make it with: mkdir -p {tmp_path}/none" in done.stderr
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("form", ["otf2", "chrome"])
 def test_what_selects_nothing_writes_nothing(small_trace, tmp_path, pse, form):
     if form == "otf2":
         pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")

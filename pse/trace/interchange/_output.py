@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from pse.errors import require_directory
 from pse.trace.format._errors import TraceError
 
 
@@ -24,13 +25,16 @@ def new_directory(path: Path) -> Iterator[Path]:
     ------
     TraceError
         Something is there already, or it can't be written.
+    UsageError
+        There is no directory for it.
     """
+    require_directory(path)
     with _explained(path):
         if path.is_symlink() or (path.exists() and not path.is_dir()):
             raise TraceError(f"{path} already exists and is not a directory", help=_HELP)
         if path.exists() and any(path.iterdir()):
             raise TraceError(f"{path} already exists and is not empty", help=_HELP)
-        part = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=_parent(path)))
+        part = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
         try:
             yield part
             part.chmod(0o777 & ~_umask())
@@ -47,13 +51,16 @@ def new_file(path: Path) -> Iterator[Path]:
     ------
     TraceError
         Something is there already, or it can't be written.
+    UsageError
+        There is no directory for it.
     """
+    require_directory(path)
     with _explained(path):
         if path.exists() and not path.is_file():
             raise TraceError(f"{path} already exists and is not a file", help=_HELP)
         if path.exists() and path.stat().st_size:
             raise TraceError(f"{path} already exists", help=_HELP)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=_parent(path))
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
         os.close(handle)
         part = Path(name)
         try:
@@ -65,11 +72,6 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 _HELP = "name another path with -o, or remove this one first"
-
-
-def _parent(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.parent
 
 
 @contextlib.contextmanager

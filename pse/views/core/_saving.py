@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pse.errors import UsageError
+from pse.errors import UsageError, require_directory
 from pse.views.core._mpl_defaults import mpl_defaults
 
 if TYPE_CHECKING:
@@ -77,11 +77,7 @@ def check_writable(output: str | os.PathLike[str]) -> None:
         raise UsageError(
             f"cannot write {output}: it is a directory", help=f"name a file in it: {path / 'NAME.svg'}"
         )
-    if not os.path.isdir(path.parent):
-        raise UsageError(
-            f"cannot write {output}: there is no directory {path.parent}",
-            help=f"make it with: mkdir -p {path.parent}",
-        )
+    require_directory(output)
 
 
 def save(figures: Figure | Sequence[Figure], output: str | os.PathLike[str]) -> None:
