@@ -44,7 +44,7 @@ def _be_rank() -> int:
     monitor = MonitorHandle() if local_rank() == 0 and not watched else None
     request = _parse()
     _prepare_process()
-    from pse.cli._tools_option import coopwait
+    from pse.cli._run_options import coopwait
     from pse.runtime.rank import run_rank
 
     return run_rank(request, monitor, coopwait() if request.coopwait else None)

@@ -5,8 +5,8 @@ import sys
 
 import click
 
+from pse.cli._run_options import Processors
 from pse.cli.completion import directories
-from pse.cli.run import Processors
 
 
 @click.command("advise")

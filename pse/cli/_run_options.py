@@ -1,0 +1,127 @@
+"""What `pse run`, `pse resume` and `python -m pse` have in common: their options, and what becomes of them.
+
+Without ``--tools``, modules that have communicators wait by the tool `coopwait`, so that a rank that waits in
+MPI leaves its core to the others.  The launcher tells ranks so by a word of their command line, since nobody
+else can: not every mpiexec hands variables on to other machines.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from pse.cli.completion import directories, files
+from pse.runtime.request import Request, parse_defines
+
+if TYPE_CHECKING:
+    from pse.toolstack import Coopwait
+
+OFF = "off"
+"""What ``--tools`` says for no tools at all."""
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Processors(click.ParamType[int]):
+    """A number of processors."""
+
+    name = "P"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a whole number from 1."""
+        if re.fullmatch(r"0*[1-9][0-9]{0,8}", value):
+            return int(value)
+        self.fail(f"{value} is not a number of processors; expected a whole number of at least 1", param, ctx)
+
+
+_RUN = (
+    click.option("-p", "--processors", metavar="P", type=Processors(), help="How many processors."),
+    click.option("-D", "defines", metavar="NAME=VALUE", multiple=True, help="The value of a parameter."),
+    click.option(
+        "-o", "--option", "options", metavar="NAME=VALUE", multiple=True, help="Over the program's options."
+    ),
+    click.option("--every", metavar="N|SECONDSs", help="How often checkpoints are written (every 30s)."),
+    click.option(
+        "--trace", metavar="DIR", shell_complete=directories, help="Record what happens, for `pse trace`."
+    ),
+    click.option(
+        "--report", type=click.Choice(["text", "json"]), default="text", help="The form of the report."
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
+)
+_RANK = (click.option("--coopwait", is_flag=True, hidden=True),)
+_LAUNCH = (
+    click.option("--hosts", metavar="A,B", help="The machines to run on."),
+    click.option(
+        *("-f", "--hostfile"),
+        metavar="FILE",
+        shell_complete=files,
+        help="A file that names the machines, one on each line.",
+    ),
+    click.option(
+        "--tools",
+        metavar="CONF",
+        help=f"The MPI tools to put under it (see `pse tools`); {OFF}: none at all.",
+    ),
+    click.option("--live", is_flag=True, help="Show loops, threads, queues and memory while it runs."),
+)
+
+
+def rank_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of a rank."""
+    return _with(function, *_RUN, *_RANK)
+
+
+def launch_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of what starts ranks."""
+    return _with(function, *_RUN, *_LAUNCH)
+
+
+def _with(function: Callable[..., Any], *options: Decorator) -> Callable[..., Any]:
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def make_request(program: str, *, defines: tuple[str, ...], **given: Any) -> Request:
+    """Put together what the command line says."""
+    return Request(program, parse_defines(defines), **given)
+
+
+def launch(
+    program: str, *, hosts: str | None, hostfile: str | None, tools: str | None, live: bool, **given: Any
+) -> NoReturn:
+    """Start the ranks that the command line asks for, and leave with their exit code."""
+    from pse.runtime.launch import Hosts, launch_job
+
+    where = Hosts.chosen(hosts, hostfile, os.environ)
+    sys.exit(launch_job(make_request(program, **given), where, put_under(tools, given["trace"]), live=live))
+
+
+def put_under(tools: str | None, trace: str | None) -> "Callable[[], Coopwait] | None":
+    """Have ranks run under the tools that the command line names; what they record goes into the run's trace.
+
+    Returns
+    -------
+    callable or None
+        Gives what modules that have communicators wait by; None if there are other tools, or shall be none.
+    """
+    if tools is None:
+        return None if "PSE_TOOLS" in os.environ else coopwait
+    if tools != OFF:
+        from pse.toolstack import environment, find_mpi
+
+        os.environ.update(environment(tools, find_mpi()))
+        if trace is not None:
+            os.environ["PSE_TRACE_DIRECTORY"] = os.path.abspath(trace)
+    return None
+
+
+def coopwait() -> "Coopwait":
+    """Give the tool; its room takes a while to import, and `runtime` can't."""
+    from pse.toolstack import Coopwait
+
+    return Coopwait()
