@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from pse.errors import EvaluationError
 from pse.language.check._context import CallContext, Context
-from pse.language.check._ir import Output, PartitionDeclaration, ResolvedProgram, Tag, call_sites
+from pse.language.check._ir import CallSite, Output, PartitionDeclaration, ResolvedProgram, Tag, call_sites
 from pse.language.check._scope import PROCS, TagEntity
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
@@ -120,7 +120,8 @@ def check_layouts(program: ResolvedProgram, environment: Mapping[str, Value]) ->
     partitions = {partition.name: partition for partition in program.partitions}
     found = [wrong for tag in program.tags.values() for wrong in _wrong_with(tag, partitions, environment)]
     for site in call_sites(program.body):
-        found += [wrong for o in site.outputs for wrong in _uneven(o, program.tags, partitions, environment)]
+        combined = [o for o in site.outputs if o.reduction or _is_scan(site)]
+        found += [wrong for o in combined for wrong in _uneven(o, program.tags, partitions, environment)]
     if not environment:
         grids = (_wrong_grid(partition) for partition in program.partitions)
         found += [wrong for wrong in grids if wrong is not None]
@@ -184,16 +185,16 @@ def _uneven(
     partitions: Mapping[str, PartitionDeclaration],
     environment: Mapping[str, Value],
 ) -> Iterator[Diagnostic]:
-    """Arrays are reduced element by element, so that all pieces have one shape."""
+    """Arrays are combined element by element, so that all pieces have one shape."""
     distribution, shape = output.type.distribution, output.type.shape or ()
-    counts = _counts(distribution, partitions, environment) if output.reduction and shape else []
+    counts = _counts(distribution, partitions, environment) if shape else []
     for axis, count in zip(distribution.axes, counts, strict=False):
         extent = _known(shape[axis], environment)
-        if output.reduction and extent is not None and count and extent % count:
+        if extent is not None and count and extent % count:
             yield error_at(
                 "E0319",
-                f"the pieces of `{tags[output.tag].display}` have several shapes: they are not reduced",
-                output.reduction.span,
+                f"the pieces of `{tags[output.tag].display}` have several shapes and cannot be combined",
+                output.reduction.span if output.reduction else output.span,
                 label=f"axis {axis} has {extent} cells in {count} pieces",
                 help="use a number of partitions that divides the extent",
             )
@@ -222,3 +223,7 @@ def _known(tree: Expression | None, environment: Mapping[str, Value]) -> int | N
     except EvaluationError:
         return None
     return value if isinstance(value, int) else None
+
+
+def _is_scan(site: CallSite) -> bool:
+    return site.module.language == "std" and site.module.name == "scan"

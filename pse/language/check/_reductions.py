@@ -12,6 +12,7 @@ from pse.language.check._ir import Reduction
 from pse.language.check._scope import TagEntity
 from pse.language.check._targets import may_write
 from pse.language.check._type_resolution import written_distribution
+from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types import _symbolic_extents as extents
@@ -32,9 +33,11 @@ def check_reduction(check: CallCheck, node: sx.ReductionNode, type: Type) -> Red
         message = "only what partitions give can be reduced; outside PARALLEL there is one value already"
         check.fail("E0319", message, node.span, help="leave out `reduce`", directive=False)
         return None
-    if not _comes_from_module(check, node) or not _operation_fits(check, node, type):
+    if not _comes_from_module(check, node):
         return None
-    shape, where = _shape(check, node, type), _where(check, node, type)
+    if not operation_fits(check, node.operation.id, node.operation.span, type):
+        return None
+    shape, where = even_shape(check, type, node.span), _where(check, node, type)
     if shape is None or where is None:
         return None
     entity = _target(check, node, Type(type.element, shape, where))
@@ -52,34 +55,34 @@ def _comes_from_module(check: CallCheck, node: sx.ReductionNode) -> bool:
     return False
 
 
-def _operation_fits(check: CallCheck, node: sx.ReductionNode, type: Type) -> bool:
-    operation = node.operation.id
+def operation_fits(check: CallCheck, operation: str, span: Span, type: Type) -> bool:
+    """Check that there is such an operation for elements of a type."""
     if operation not in REDUCTIONS:
         near = did_you_mean(operation, REDUCTIONS) or f"reductions are {', '.join(REDUCTIONS)}"
         message = f"unknown reduction `{operation}`"
-        check.fail("E0319", message, node.operation.span, help=near, directive=False)
+        check.fail("E0319", message, span, help=near, directive=False)
         return False
     wanted = (Element.BOOL,) if operation in ("all", "any") else NUMERIC
     unordered = operation in ("min", "max") and type.element in (Element.C64, Element.C128)
     if type.element not in wanted or unordered:
         message = f"`{operation}` is not defined for {check.context.show(type)}"
-        check.fail("E0319", message, node.operation.span, directive=False)
+        check.fail("E0319", message, span, directive=False)
         return False
     return True
 
 
-def _shape(check: CallCheck, node: sx.ReductionNode, type: Type) -> tuple[Expression, ...] | None:
+def even_shape(check: CallCheck, type: Type, span: Span) -> tuple[Expression, ...] | None:
     """Give the shape that the pieces have in every partition; pieces of several shapes are refused."""
     local = [check.matcher.divided(e) for e in extents.local_shape(type, check.context.lookup)]
     uneven = next((axis for axis, extent in enumerate(local) if extents.has_piece(extent)), None)
     if uneven is None:
         return tuple(extents.to_expression(extent) for extent in local)
     message = (
-        f"arrays are reduced element by element, but axis {uneven} is {check.show_extent(local[uneven])}, "
+        f"arrays are combined element by element, but axis {uneven} is {check.show_extent(local[uneven])}, "
         "which may be longer in one partition than in another"
     )
     help = "let the module give an array of the same shape in every partition"
-    check.fail("E0319", message, node.span, label=check.context.show(type), help=help, directive=False)
+    check.fail("E0319", message, span, label=check.context.show(type), help=help, directive=False)
     return None
 
 

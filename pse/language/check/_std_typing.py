@@ -7,8 +7,7 @@ The signatures come from the module finder; only their parameters' names and dir
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, no_such_axis
@@ -16,6 +15,16 @@ from pse.language.check._distribution_check import match_distribution
 from pse.language.check._ir import Argument, Output
 from pse.language.check._output_typing import finish
 from pse.language.check._scope import TagEntity
+from pse.language.check._std_arrays import (
+    COMPUTING,
+    Operation,
+    anywhere,
+    declared,
+    mismatch,
+    piece_type,
+    source_type,
+    told,
+)
 from pse.language.check._targets import Target
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -23,24 +32,12 @@ from pse.language.types._expressions import Name
 from pse.language.types._types import Direction, Distribution, Parameter, Pattern, Type
 
 
-@dataclass(frozen=True)
-class Operation:
-    """A standard operation.
-
-    `region` is where it may stand: "outside" PARALLEL, "inside" it, or anywhere ("").  `rule` gives the type
-    of the result, None if there is none or it cannot be worked out (which it reports).
-    """
-
-    region: str
-    rule: Callable[[CallCheck, TagEntity | None, Target | None], Type | None]
-
-
 def check_standard(check: CallCheck, found: list[Target | None]) -> list[Output]:
     """Check a call of one of `OPERATIONS`; everything wrong is reported."""
     operation = OPERATIONS[check.signature.name]
     if not _in_region(check, operation.region):
         return []
-    entity = _inputs(check)
+    entity = _inputs(check, operation.scalars)
     if check.failed:
         return []
     goal = found[0] if found else None
@@ -52,7 +49,27 @@ def check_standard(check: CallCheck, found: list[Target | None]) -> list[Output]
         return []
     output = finish(check, check.signature.outputs[0], goal, type)
     check.failed |= output is None
-    return [output] if output is not None else []
+    return _with_types(check, [output]) if output is not None else []
+
+
+def _with_types(check: CallCheck, outputs: list[Output]) -> list[Output]:
+    """Put the types of this call into the interface of a module that computes: it is called as that."""
+    if check.signature.name not in COMPUTING:
+        return outputs
+    types = {a.parameter.name: check.context.tags[a.tag].type for a in check.inputs if a.tag}
+    types |= {output.parameter.name: output.type for output in outputs}
+    parameters = {p.name: _with_type(p, types.get(p.name)) for p in check.signature.parameters}
+    signature = replace(check.signature, parameters=tuple(parameters.values()))
+    check.reference = replace(check.reference, signature=signature)
+    check.inputs = [replace(a, parameter=parameters[a.parameter.name]) for a in check.inputs]
+    return [replace(output, parameter=parameters[output.parameter.name]) for output in outputs]
+
+
+def _with_type(parameter: Parameter, type: Type | None) -> Parameter:
+    if type is None:
+        return parameter
+    shape = () if type.scalar else parameter.type.shape
+    return replace(parameter, type=replace(parameter.type, element=type.element, shape=shape))
 
 
 def _in_region(check: CallCheck, region: str) -> bool:
@@ -67,7 +84,7 @@ def _in_region(check: CallCheck, region: str) -> bool:
     return True
 
 
-def _inputs(check: CallCheck) -> TagEntity | None:
+def _inputs(check: CallCheck, scalars: bool) -> TagEntity | None:
     """Check the inputs: arrays by the rules here, scalars as for any module; give the first array."""
     arguments = check.arguments()
     if arguments is None:
@@ -81,7 +98,8 @@ def _inputs(check: CallCheck) -> TagEntity | None:
         else:
             entity = check.tag(argument)
             result = None
-            if entity is not None and entity.type is not None and _is_array(check, entity, argument.span):
+            typed = entity is not None and entity.type is not None
+            if entity is not None and typed and (scalars or _is_array(check, entity, argument.span)):
                 name = Name(entity.unique, argument.value.span)
                 result = Argument(parameter, name, entity.unique, argument.span)
                 first = first or entity
@@ -109,108 +127,42 @@ def _axes_fit(check: CallCheck, goal: Target, type: Type) -> bool:
     return True
 
 
-def _source(check: CallCheck, entity: TagEntity | None) -> Type:
-    assert entity is not None, "the signature has an array and _inputs found it"
-    assert entity.type is not None, "the signature has an array and _inputs found it"
-    return entity.type
-
-
-def _mismatch(check: CallCheck, type: Type, message: str, help: str | None = None) -> None:
-    span = check.node.arguments[0].span
-    label = check.context.show(type)
-    check.fail("E0312", f"distribution mismatch: {message}", span, label=label, help=help, directive=False)
-
-
-def _declared(check: CallCheck, goal: Target | None, example: str) -> Distribution | None:
-    """Give the distribution that the program names for the result; without one, report."""
-    if goal is None:
-        return None
-    if goal.distribution is None:
-        name = goal.node.name.id
-        check.fail(
-            "E0318",
-            f"nothing says how `{name}` is distributed",
-            goal.node.span,
-            help=f"for example:  -> {name} {example}",
-            directive=False,
-        )
-    elif not goal.distribution.distributed:
-        message = f"`{check.node.callee.text}` gives a distributed tag"
-        check.fail("E0312", f"distribution mismatch: {message}", goal.node.span, directive=False)
-    else:
-        return goal.distribution
-    return None
-
-
 def _scatter(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
-    type = _source(check, entity)
+    type = source_type(check, entity)
     if type.distribution.distributed:
-        _mismatch(check, type, "only a whole array can be scattered", "use `redistribute` inside PARALLEL")
+        mismatch(check, type, "only a whole array can be scattered", "use `redistribute` inside PARALLEL")
         return None
-    distribution = _declared(check, goal, "@ block(0)")
+    distribution = declared(check, goal, "@ block(0)")
     return replace(type, distribution=distribution) if distribution is not None else None
 
 
 def _gather(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
-    type = _source(check, entity)
+    type = source_type(check, entity)
     if not type.distribution.distributed:
-        _mismatch(
-            check, type, "only a distributed array can be gathered", "use the array itself: it is whole"
-        )
+        mismatch(check, type, "only a distributed array can be gathered", "use the array itself: it is whole")
         return None
-    return _told(check, goal, replace(type, distribution=ROOT))
+    return told(check, goal, replace(type, distribution=ROOT))
 
 
 def _replicate(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
-    type = _source(check, entity)
+    type = source_type(check, entity)
     if type.distribution.pattern is Pattern.REPLICATED:
-        _mismatch(check, type, "the array is replicated already")
+        mismatch(check, type, "the array is replicated already")
         return None
     if type.distribution.distributed:
-        _mismatch(check, type, "only a root array can be replicated", "gather it first:  gather(…) -> whole")
+        mismatch(check, type, "only a root array can be replicated", "gather it first:  gather(…) -> whole")
         return None
-    return _told(check, goal, replace(type, distribution=REPLICATED))
-
-
-def _told(check: CallCheck, goal: Target | None, type: Type) -> Type | None:
-    """Compare the distribution that is written with the output with what the operation gives."""
-    if (
-        goal is not None
-        and goal.annotation is not None
-        and goal.annotation.pattern is not type.distribution.pattern
-    ):
-        message = f"distribution mismatch: `{check.node.callee.text}` gives {check.context.show(type)}"
-        check.fail("E0312", message, goal.node.span, directive=False)
-        return None
-    return type
-
-
-def _piece(check: CallCheck, entity: TagEntity | None) -> Type | None:
-    """Give the type of an operand that must be distributed over the block's partition."""
-    type = _source(check, entity)
-    assert entity is not None, "_source found it"
-    if not match_distribution(check, _anywhere(check), entity, check.node.arguments[0].span):
-        return None
-    if not type.distribution.distributed:
-        _mismatch(check, type, f"`{check.node.callee.text}` works on distributed arrays")
-        return None
-    return type
-
-
-def _anywhere(check: CallCheck) -> Parameter:
-    """Make the operand's parameter say nothing about distribution: the rules here do."""
-    parameter = next(p for p in check.signature.inputs if not p.type.scalar)
-    return replace(parameter, type=replace(parameter.type, distribution=Distribution(Pattern.ANY)))
+    return told(check, goal, replace(type, distribution=REPLICATED))
 
 
 def _redistribute(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
-    type = _piece(check, entity)
-    distribution = _declared(check, goal, "@ block(1)") if type is not None else None
+    type = piece_type(check, entity)
+    distribution = declared(check, goal, "@ block(1)") if type is not None else None
     return replace(type, distribution=distribution) if type is not None and distribution is not None else None
 
 
 def _transpose(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
-    type = _source(check, entity)
+    type = source_type(check, entity)
     shape = type.shape or ()
     if len(shape) < 2:
         message = "`transpose` exchanges the last two axes, but this array has one axis"
@@ -220,18 +172,18 @@ def _transpose(check: CallCheck, entity: TagEntity | None, goal: Target | None) 
         return None
     turned = replace(type, shape=(*shape[:-2], shape[-1], shape[-2]))
     if check.context.partition is None and not type.distribution.distributed:
-        return _told(check, goal, turned)
+        return told(check, goal, turned)
     if check.context.partition is None:
         _in_region(check, "inside")
         return None
-    if _piece(check, entity) is None:
+    if piece_type(check, entity) is None:
         return None
-    distribution = _declared(check, goal, "@ block(0)")
+    distribution = declared(check, goal, "@ block(0)")
     return replace(turned, distribution=distribution) if distribution is not None else None
 
 
 def _exchange(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
-    type = _piece(check, entity)
+    type = piece_type(check, entity)
     if type is not None and type.distribution.halo is None:
         message = f"`{check.node.callee.text}` fills the halo of a tag, but this tag has none"
         help = "declare it with one:  var f64[N, M] @ block(0) halo(1) u"
@@ -241,14 +193,14 @@ def _exchange(check: CallCheck, entity: TagEntity | None, goal: Target | None) -
 
 
 def _shift(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
-    return _piece(check, entity)
+    return piece_type(check, entity)
 
 
 def _copy(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
-    type = _source(check, entity)
-    assert entity is not None, "_source found it"
+    type = source_type(check, entity)
+    assert entity is not None, "source_type found it"
     inside = check.context.partition is not None
-    if inside and not match_distribution(check, _anywhere(check), entity, check.node.arguments[0].span):
+    if inside and not match_distribution(check, anywhere(check), entity, check.node.arguments[0].span):
         return None
     return type
 
@@ -281,6 +233,7 @@ OPERATIONS = {
     "shift": Operation("inside", _shift),
     "copy": Operation("", _copy),
     "zero": Operation("", _zero),
+    **COMPUTING,
 }
 """The operations with rules of their own, by name."""
 

@@ -8,7 +8,7 @@ functions called like a user's.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from pse.language.check import STANDARD, ModuleFile
 from pse.language.diagnostics import Span
 from pse.language.types import Signature
 from pse.modules.std import _files as files, _images as images
+from pse.modules.std._pieces import Pieces
 
 DIRECTIVES: Final = """\
 scatter(in T a[...] @ root, out T b[...])
@@ -27,6 +28,7 @@ replicate(in T a[...] @ root, out T b[...] @ replicated)
 transpose(in T a[m, n], out T b[n, m])
 exchange(inout T a[...])
 shift(in T a[...], in i64 by = 1, out T b[...])
+scan(in T x[...], in string op = "sum", out T y[...])
 copy(in T a[...], out T b[...])
 swap(inout T a[...], inout T b[...])
 zero(out T a[...])
@@ -87,9 +89,16 @@ def print_values(*value: Any) -> None:
     print(*(f"{v:.10g}" if isinstance(v, float | np.floating) else v for v in value), flush=True)
 
 
+def scan(x: Any, op: str, *, pieces: Pieces | None = None) -> Generator[Any, Any, Any]:
+    """Combine what partitions 0 to the running module's own have, element by element."""
+    assert pieces is not None, "it is allowed only inside PARALLEL"
+    return (yield pieces.messages.scan(x, op))
+
+
 _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "save": save,
     "load": load,
     "source": source,
     "print": print_values,
+    "scan": scan,
 }

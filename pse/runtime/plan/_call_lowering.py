@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from pse._abi.plan import ArgumentKind, CallKind
 from pse.errors import ProgramError
@@ -19,6 +22,7 @@ from pse.runtime.plan._lowering_context import LoweringContext
 from pse.runtime.plan._position import Position
 from pse.runtime.plan._redistribution_lowering import lower_gather, lower_redistribution, lower_scatter
 from pse.runtime.plan._reduction_lowering import contributions, expect_reduced, lower_reduction
+from pse.runtime.plan._shapes import Shapes
 
 
 class CallLowering:
@@ -141,11 +145,22 @@ class CallLowering:
 
     def _module(self, site: CallSite, position: Position) -> tuple[CallKind, int, list[Argument]]:
         """Load a module; gives who calls it, its address, and its arguments."""
-        loaded = self.modules[site.id] = self.load(site.module)
+        loaded = self.load(site.module)
+        if site.module.language == "std":
+            loaded = _with_pieces(loaded, site, self.context.shapes)
+        self.modules[site.id] = loaded
         arguments = self.context.arguments.all_of(site, position)
         if loaded.native is None:
             return CallKind.PYTHON, 0, arguments
         return CallKind.NATIVE, loaded.native, arguments
+
+
+def _with_pieces(module: LoadedModule, site: CallSite, shapes: Shapes) -> LoadedModule:
+    """Tell a standard module where the pieces lie of the array that it works on."""
+    function = module.callable
+    if function is None or "pieces" not in inspect.signature(function).parameters:
+        return module
+    return replace(module, callable=functools.partial(function, pieces=shapes.layout(site)))
 
 
 def _is_text(argument: Argument) -> bool:

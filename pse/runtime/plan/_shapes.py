@@ -19,7 +19,10 @@ from pse.language.types import (
     names_in,
     substitute,
 )
+from pse.modules import messaging
+from pse.modules.std import Pieces
 from pse.runtime.distribution import _distributions as distributions
+from pse.runtime.distribution._index_sets import indices
 from pse.runtime.distribution._sharing_pieces import sharing
 from pse.runtime.distribution._strided_copies import Piece, extents
 from pse.runtime.plan._job import Job
@@ -110,6 +113,21 @@ class Shapes:
             shown = sharing(self.pieces(array), self.framed(array))
             self._neighbours[array] = [[q for q in seen if q != p] for p, seen in enumerate(shown)]
         return self._neighbours[array]
+
+    def layout(self, site: CallSite) -> Pieces | None:
+        """Say where the pieces lie of the distributed arrays that a standard module works on, if any."""
+        tags = [a.tag for a in site.inputs if a.tag] + [o.tag for o in site.outputs]
+        types = [self.type_of(site, tag) for tag in tags]
+        array = next((one for one in types if one.distribution.distributed and not one.scalar), None)
+        if array is None:
+            return Pieces((), (), lambda partition: (), messaging) if site.parallel else None
+        shape, halo = extents(self.whole(array)), tuple(axis.before for axis in self.piece(array, 0))
+        return Pieces(
+            shape,
+            halo,
+            lambda partition: [indices(axis.index_set) for axis in self.piece(array, partition)],
+            messaging,
+        )
 
     def mine(self, array: Type, position: Position) -> Piece:
         """Give what the partition at hand holds."""

@@ -1,0 +1,124 @@
+"""Typing rules of the standard operations that compute with arrays, and what all typing rules share.
+
+`_std_typing` has the rules of those that move data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pse.language.check._call_check import CallCheck
+from pse.language.check._distribution_check import match_distribution
+from pse.language.check._reductions import even_shape, operation_fits
+from pse.language.check._scope import TagEntity
+from pse.language.check._targets import Target
+from pse.language.types._expressions import Text
+from pse.language.types._types import Distribution, Parameter, Pattern, Type
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A standard operation.
+
+    `region` is where it may stand: "outside" PARALLEL, "inside" it, or anywhere ("").  `rule` gives the type
+    of the result, None if there is none or it cannot be worked out (which it reports).  `scalars`: it works
+    on scalars, too.
+    """
+
+    region: str
+    rule: Callable[[CallCheck, TagEntity | None, Target | None], Type | None]
+    scalars: bool = False
+
+
+def source_type(check: CallCheck, entity: TagEntity | None) -> Type:
+    """Give the type of the first array that the operation works on."""
+    assert entity is not None, "the signature has an array and _inputs found it"
+    assert entity.type is not None, "the signature has an array and _inputs found it"
+    return entity.type
+
+
+def mismatch(check: CallCheck, type: Type, message: str, help: str | None = None) -> None:
+    """Report an operand that lives where the operation can't work on it."""
+    span = check.node.arguments[0].span
+    label = check.context.show(type)
+    check.fail("E0312", f"distribution mismatch: {message}", span, label=label, help=help, directive=False)
+
+
+def declared(check: CallCheck, goal: Target | None, example: str) -> Distribution | None:
+    """Give the distribution that the program names for the result; without one, report."""
+    if goal is None:
+        return None
+    if goal.distribution is None:
+        name = goal.node.name.id
+        check.fail(
+            "E0318",
+            f"nothing says how `{name}` is distributed",
+            goal.node.span,
+            help=f"for example:  -> {name} {example}",
+            directive=False,
+        )
+    elif not goal.distribution.distributed:
+        message = f"`{check.node.callee.text}` gives a distributed tag"
+        check.fail("E0312", f"distribution mismatch: {message}", goal.node.span, directive=False)
+    else:
+        return goal.distribution
+    return None
+
+
+def told(check: CallCheck, goal: Target | None, type: Type) -> Type | None:
+    """Compare the distribution that is written with the output with what the operation gives."""
+    if (
+        goal is not None
+        and goal.annotation is not None
+        and goal.annotation.pattern is not type.distribution.pattern
+    ):
+        message = f"distribution mismatch: `{check.node.callee.text}` gives {check.context.show(type)}"
+        check.fail("E0312", message, goal.node.span, directive=False)
+        return None
+    return type
+
+
+def piece_type(check: CallCheck, entity: TagEntity | None) -> Type | None:
+    """Give the type of an operand that must be distributed over the block's partition."""
+    type = source_type(check, entity)
+    assert entity is not None, "source_type found it"
+    if not match_distribution(check, anywhere(check), entity, check.node.arguments[0].span):
+        return None
+    if not type.distribution.distributed:
+        mismatch(check, type, f"`{check.node.callee.text}` works on distributed arrays")
+        return None
+    return type
+
+
+def anywhere(check: CallCheck) -> Parameter:
+    """Make the operand's parameter say nothing about distribution: the rules here do."""
+    parameter = next(p for p in check.signature.inputs if not p.type.scalar)
+    return replace(parameter, type=replace(parameter.type, distribution=Distribution(Pattern.ANY)))
+
+
+def _scan(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type of what partitions 0 to each one's own have together: that of the operand."""
+    type, span = source_type(check, entity), check.node.arguments[0].span
+    assert entity is not None, "source_type found it"
+    if not match_distribution(check, anywhere(check), entity, span):
+        return None
+    if not type.distribution.distributed:
+        mismatch(
+            check, type, "`scan` combines what each partition has of its own; this is the same everywhere"
+        )
+        return None
+    given = next(argument for argument in check.inputs if argument.parameter.name == "op")
+    if not isinstance(given.value, Text):
+        help = 'write it as a string:  scan(x, "sum") -> y'
+        check.fail("E0319", "the operation of `scan` must be known before the run", given.span, help=help)
+        return None
+    if not operation_fits(check, given.value.value, given.span, type):
+        return None
+    return type if even_shape(check, type, span) is not None else None
+
+
+COMPUTING = {
+    "scan": Operation("inside", _scan, scalars=True),
+}
+"""The operations by name."""

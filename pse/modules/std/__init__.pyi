@@ -1,0 +1,1 @@
+from ._pieces import Pieces as Pieces
