@@ -17,11 +17,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "abi_plan.h"
 #include "arena.h"
 #include "board.h"
 #include "inbox.h"
 #include "messaging.h"
-#include "abi_plan.h"
 #include "recorder.h"
 
 #ifdef __cplusplus

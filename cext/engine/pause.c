@@ -17,7 +17,7 @@ static bool expecting(const pse_engine *s, const pse_context *context)
     for (uint32_t slot = 0; slot < s->plan->slots; slot++)
         if (context->slots[slot].state == VALUE_AWAITED)
             return true;
-    return context->unwanted != NULL || context->children > 0;
+    return context->unwanted_count > 0 || context->children > 0;
 }
 
 int pse_engine_pause_step(pse_engine *s, pse_context *context, int *result)

@@ -113,7 +113,7 @@ static bool finish(pse_engine *s, pse_context *context)
         for (uint32_t slot = 0; slot < s->plan->slots; slot++)
             pse_engine_slot_drop(s, context, (int32_t)slot);
     context->ended = 1;
-    if (context->unwanted != NULL)
+    if (context->unwanted_count > 0)
         return false;
     if (context->parent != NULL)
         pse_engine_iteration_complete(s, context);

@@ -3,8 +3,13 @@
 #include "collectives/schedule.h"
 
 /* What a module posted is complete: its partition may have rested for just that. */
-static void posted_complete(pse_mailbox *mailbox, bool watched)
+static void posted_complete(pse_mailbox *mailbox, const pse_messaging_posted *item)
 {
+    pse_messaging_posted **link = &mailbox->posted[(uint64_t)item->ticket % PSE_LANES];
+    while (*link != item)
+        link = &(*link)->next;
+    *link = item->next;
+    const bool watched = item->watched;
     mailbox->outstanding--;
     if (watched)
         mailbox->watched--;
@@ -29,12 +34,11 @@ void pse_messaging_request_complete(pse_messaging_request *item)
 {
     pse_mailbox *mailbox = item->mailbox;
     pse_messaging_schedule *plan = item->part_of;
-    bool watched = item->watched;
+    if (plan == NULL)
+        posted_complete(mailbox, &item->posted);
     pse_messaging_request_free(mailbox->messaging, item);
     if (plan != NULL)
         pse_messaging_part_complete(plan);
-    else
-        posted_complete(mailbox, watched);
 }
 
 void pse_messaging_schedule_complete(pse_messaging_schedule *plan)
@@ -44,9 +48,8 @@ void pse_messaging_schedule_complete(pse_messaging_schedule *plan)
     while (*link != plan)
         link = &(*link)->next;
     *link = plan->next;
-    bool watched = plan->watched;
+    posted_complete(mailbox, &plan->posted);
     pse_messaging_schedule_free(plan);
-    posted_complete(mailbox, watched);
 }
 
 void pse_messaging_await_receiver(pse_messaging_request *item)

@@ -106,6 +106,24 @@ pse_mailbox *pse_messaging_mailbox(pse_messaging *messaging, uint64_t tph, uint3
     return mailbox;
 }
 
+int64_t pse_messaging_post(pse_mailbox *mailbox, pse_messaging_posted *item)
+{
+    item->ticket = ++mailbox->messaging->tickets;
+    pse_messaging_posted **list = &mailbox->posted[(uint64_t)item->ticket % PSE_LANES];
+    item->next = *list;
+    *list = item;
+    mailbox->outstanding++;
+    return item->ticket;
+}
+
+pse_messaging_posted *pse_messaging_posted_with(const pse_mailbox *mailbox, int64_t ticket)
+{
+    pse_messaging_posted *item = mailbox->posted[(uint64_t)ticket % PSE_LANES];
+    while (item != NULL && item->ticket != ticket)
+        item = item->next;
+    return item;
+}
+
 pse_messaging_fault *pse_messaging_begin_fault(pse_messaging *messaging, const pse_mailbox *mailbox, int kind)
 {
     /* Only the first one counts. */

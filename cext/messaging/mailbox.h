@@ -22,16 +22,22 @@ typedef struct pse_messaging_array {
     uint8_t type;
 } pse_messaging_array;
 
+/* What a module has posted, a message or a collective, while it is not complete. */
+typedef struct pse_messaging_posted {
+    struct pse_messaging_posted *next; /* in its mailbox's list */
+    int64_t ticket;
+    bool watched; /* the module waits for it by coven_services.wait */
+} pse_messaging_posted;
+
 /* A send or a receive that is not complete. */
 typedef struct pse_messaging_request {
     struct pse_messaging_request *next, *previous; /* `previous`: of sends that await their receivers */
     pse_mailbox *mailbox;
     pse_messaging_schedule *part_of; /* NULL: posted by a module */
-    int64_t ticket;
+    pse_messaging_posted posted;
     uint64_t key;
     uint32_t peer, site, extra;
     uint8_t collective;
-    bool watched;
     bool awaits_receiver; /* it is in its mailbox's list of sends */
     pse_messaging_array array;
 } pse_messaging_request;
@@ -85,6 +91,7 @@ struct pse_mailbox {
     pse_messaging_send_lane sends[PSE_LANES]; /* that await their receivers, in the order they were posted */
     pse_messaging_unexpected_lane unexpected[PSE_LANES];
     pse_messaging_schedule *schedules;
+    pse_messaging_posted *posted[PSE_LANES]; /* by ticket */
 };
 
 struct pse_messaging {
@@ -113,6 +120,11 @@ static inline uint32_t pse_messaging_scope_of(uint64_t key)
 pse_mailbox *pse_messaging_find_mailbox(pse_messaging *messaging, uint64_t tph, uint32_t scope,
                                         uint32_t partition, bool make);
 void pse_messaging_unlink_mailbox(pse_mailbox *mailbox); /* It is empty and goes. */
+
+/* A module posts something: it gets a ticket, which is returned. */
+int64_t pse_messaging_post(pse_mailbox *mailbox, pse_messaging_posted *item);
+/* What has a ticket and is not complete, or NULL. */
+pse_messaging_posted *pse_messaging_posted_with(const pse_mailbox *mailbox, int64_t ticket);
 
 /* Begin to say what went wrong; `mailbox` may be NULL. */
 pse_messaging_fault *pse_messaging_begin_fault(pse_messaging *messaging, const pse_mailbox *mailbox,

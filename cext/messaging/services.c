@@ -84,13 +84,12 @@ static pse_messaging_request *message_request(pse_mailbox *mailbox, int64_t peer
         refuse(mailbox, wrong != PSE_MESSAGING_FINE ? wrong : PSE_MESSAGING_MEMORY, peer, tag, &asked);
         return NULL;
     }
-    item->ticket = ++mailbox->messaging->tickets;
     item->key = (uint64_t)mailbox->region.scope << 32 | (uint32_t)tag;
     item->peer = (uint32_t)peer;
     item->site = visit->site;
     item->array = (pse_messaging_array){
         .data = data, .bytes = count * pse_messaging_type_bytes(type), .type = (uint8_t)type};
-    mailbox->outstanding++;
+    pse_messaging_post(mailbox, &item->posted);
     return item;
 }
 
@@ -104,7 +103,7 @@ static int64_t send(int64_t to, int32_t tag, const void *data, size_t count, uin
     pse_messaging_request *item = message_request(mailbox, to, tag, (void *)(uintptr_t)data, count, type);
     if (item == NULL)
         return COVEN_REFUSED;
-    int64_t ticket = item->ticket;
+    int64_t ticket = item->posted.ticket;
     if (!pse_messaging_post_send(mailbox, item))
         return no_memory(mailbox);
     pse_messaging_advance_schedules(mailbox->messaging);
@@ -121,7 +120,7 @@ static int64_t receive(int64_t from, int32_t tag, void *data, size_t count, uint
     pse_messaging_request *item = message_request(mailbox, from, tag, data, count, type);
     if (item == NULL)
         return COVEN_REFUSED;
-    int64_t ticket = item->ticket;
+    int64_t ticket = item->posted.ticket;
     pse_messaging_post_receive(mailbox, item);
     pse_messaging_advance_schedules(mailbox->messaging);
     return ticket;
@@ -197,41 +196,6 @@ static int64_t collective(const coven_collective *what)
 
 /* Waiting for a part of what was posted */
 
-/* A request posted by the module, among those of a list. */
-static pse_messaging_request *with_ticket(pse_messaging_request *item, int64_t ticket)
-{
-    while (item != NULL && !(item->part_of == NULL && item->ticket == ticket))
-        item = item->next;
-    return item;
-}
-
-static pse_messaging_request *request_with(const pse_mailbox *mailbox, int64_t ticket)
-{
-    for (uint32_t lane = 0; lane < PSE_LANES; lane++) {
-        pse_messaging_request *item = with_ticket(mailbox->receives[lane].first, ticket);
-        if (item == NULL)
-            item = with_ticket(mailbox->sends[lane].first, ticket);
-        if (item != NULL)
-            return item;
-    }
-    for (pse_messaging_postponed *item = mailbox->messaging->postponed; item != NULL; item = item->next)
-        if (item->request->mailbox == mailbox && item->request->part_of == NULL &&
-            item->request->ticket == ticket)
-            return item->request;
-    return NULL;
-}
-
-static bool *watch_of(pse_mailbox *mailbox, int64_t ticket)
-{
-    pse_messaging_request *request = request_with(mailbox, ticket);
-    if (request != NULL)
-        return &request->watched;
-    for (pse_messaging_schedule *item = mailbox->schedules; item != NULL; item = item->next)
-        if (item->ticket == ticket)
-            return &item->watched;
-    return NULL;
-}
-
 static void wait_for(const int64_t *tickets, size_t count)
 {
     pse_mailbox *mailbox = visit ? visit->mailbox : NULL;
@@ -239,16 +203,17 @@ static void wait_for(const int64_t *tickets, size_t count)
         return;
     mailbox->chosen = true;
     for (size_t i = 0; i < count; i++) {
-        bool *watched = watch_of(mailbox, tickets[i]);
-        mailbox->watched += watched != NULL && !*watched;
-        if (watched != NULL)
-            *watched = true;
+        pse_messaging_posted *item = pse_messaging_posted_with(mailbox, tickets[i]);
+        mailbox->watched += item != NULL && !item->watched;
+        if (item != NULL)
+            item->watched = true;
     }
 }
 
 static int complete(int64_t ticket)
 {
-    return visit == NULL || visit->mailbox == NULL || watch_of(visit->mailbox, ticket) == NULL;
+    return visit == NULL || visit->mailbox == NULL ||
+           pse_messaging_posted_with(visit->mailbox, ticket) == NULL;
 }
 
 bool pse_messaging_rest(pse_messaging_visit *now)

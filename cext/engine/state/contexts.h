@@ -53,7 +53,8 @@ struct pse_context {
     uint64_t *ordinals; /* per loop: iterations of the nested loops that it has run so far; NULL: of none */
     pse_engine_message_list arrivals[PSE_ARRIVAL_LISTS]; /* by edge, each in order of arrival */
     uint64_t tickets;                                    /* expectations so far */
-    pse_engine_unwanted *unwanted;
+    pse_engine_unwanted *unwanted[PSE_ARRIVAL_LISTS];    /* by edge */
+    uint32_t unwanted_count;
     pse_engine_value slots[];
 };
 

@@ -53,10 +53,16 @@ static void tell(pse_engine *s, uint32_t place, uint8_t kind, const pse_engine_o
     pse_engine_tell(s, rank, &message);
 }
 
+static pse_engine_ordered_call **list_of(pse_engine *s, uint64_t tph, uint64_t turn)
+{
+    return &s->order.standing[(tph ^ (tph >> 16) ^ (tph >> 40) ^ turn) % PSE_STANDING_LISTS];
+}
+
 /* The entry of a call; a new one if this rank has not heard of it yet.  NULL: no memory. */
 static pse_engine_ordered_call *entry_of(pse_engine *s, uint64_t tph, uint64_t turn)
 {
-    for (pse_engine_ordered_call *item = s->order.standing; item != NULL; item = item->next)
+    pse_engine_ordered_call **list = list_of(s, tph, turn);
+    for (pse_engine_ordered_call *item = *list; item != NULL; item = item->next)
         if (item->tph == tph && item->turn == turn)
             return item;
     pse_engine_ordered_call *item = calloc(1, sizeof *item);
@@ -64,14 +70,14 @@ static pse_engine_ordered_call *entry_of(pse_engine *s, uint64_t tph, uint64_t t
         return NULL;
     item->tph = tph;
     item->turn = turn;
-    item->next = s->order.standing;
-    return s->order.standing = item;
+    item->next = *list;
+    return *list = item;
 }
 
 /* The call is to run: tell the ranks below before this one is lost in MPI. */
 static void order(pse_engine *s, pse_engine_ordered_call *item)
 {
-    pse_engine_ordered_call **link = &s->order.standing;
+    pse_engine_ordered_call **link = list_of(s, item->tph, item->turn);
     while (*link != item)
         link = &(*link)->next;
     *link = item->next;
@@ -160,6 +166,7 @@ static void free_entries(pse_engine_ordered_call *item)
 
 void pse_engine_order_destroy(pse_engine *s)
 {
-    free_entries(s->order.standing);
+    for (uint32_t i = 0; i < PSE_STANDING_LISTS; i++)
+        free_entries(s->order.standing[i]);
     free_entries(s->order.ordered);
 }

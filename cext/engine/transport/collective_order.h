@@ -4,6 +4,8 @@
 
 #include "engine.h"
 
+#define PSE_STANDING_LISTS 64u
+
 typedef struct pse_engine_ordered_call {
     struct pse_engine_ordered_call *next;
     uint64_t tph, turn;   /* which call: its TPH, and the number of the collective call there */
@@ -13,8 +15,8 @@ typedef struct pse_engine_ordered_call {
 } pse_engine_ordered_call;
 
 typedef struct pse_engine_collective_order {
-    pse_engine_ordered_call *standing;               /* calls that stand somewhere */
-    pse_engine_ordered_call *ordered, *last_ordered; /* those to run, in their order */
+    pse_engine_ordered_call *standing[PSE_STANDING_LISTS]; /* calls that stand somewhere, by TPH and turn */
+    pse_engine_ordered_call *ordered, *last_ordered;       /* those to run, in their order */
 } pse_engine_collective_order;
 
 bool pse_engine_order_matters(const pse_engine *s, const pse_call *call);

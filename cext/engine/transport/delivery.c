@@ -77,7 +77,7 @@ static void into_context(pse_engine *s, pse_context *context, const pse_message 
     pse_engine_value *waiting = first_waiting(s, context, message);
     pse_engine_unwanted **dropped = pse_engine_first_unwanted(context, message);
     if (dropped != NULL && (waiting == NULL || (*dropped)->ticket < waiting->ticket)) {
-        pse_engine_drop_unwanted(s, dropped, message);
+        pse_engine_drop_unwanted(s, context, dropped, message);
     } else if (waiting != NULL) {
         accept(s, waiting, message);
     } else {

@@ -14,7 +14,8 @@ static void unwanted_complete(pse_engine *s, const pse_engine_unwanted *item)
         pse_engine_tell_taken(s, item->sources[i] - 1, item->edge, taken);
 }
 
-void pse_engine_drop_unwanted(pse_engine *s, pse_engine_unwanted **link, const pse_message *message)
+void pse_engine_drop_unwanted(pse_engine *s, pse_context *context, pse_engine_unwanted **link,
+                              const pse_message *message)
 {
     pse_engine_unwanted *item = *link;
     pse_block *buffer = pse_engine_message_buffer(s, message);
@@ -26,6 +27,7 @@ void pse_engine_drop_unwanted(pse_engine *s, pse_engine_unwanted **link, const p
     if (--item->missing > 0)
         return;
     unwanted_complete(s, item);
+    context->unwanted_count--;
     *link = item->next;
     free(item);
 }
@@ -44,14 +46,17 @@ void pse_engine_forget(pse_engine *s, pse_context *context, const pse_engine_val
     item->count = count;
     for (uint32_t i = 0; i < v->count; i++)
         item->sources[i] = v->as.pieces[i].here ? v->as.pieces[i].source + 1 : 0;
-    item->next = context->unwanted;
-    context->unwanted = item;
+    pse_engine_unwanted **list = &context->unwanted[item->edge % PSE_ARRIVAL_LISTS];
+    item->next = *list;
+    *list = item;
+    context->unwanted_count++;
 }
 
 pse_engine_unwanted **pse_engine_first_unwanted(pse_context *context, const pse_message *message)
 {
     pse_engine_unwanted **first = NULL;
-    for (pse_engine_unwanted **link = &context->unwanted; *link != NULL; link = &(*link)->next)
+    for (pse_engine_unwanted **link = &context->unwanted[message->edge % PSE_ARRIVAL_LISTS]; *link != NULL;
+         link = &(*link)->next)
         if ((*link)->edge == message->edge && (*link)->sources[message->index] == 0 &&
             (first == NULL || (*link)->ticket < (*first)->ticket))
             first = link;

@@ -17,6 +17,7 @@ void pse_engine_forget(pse_engine *s, pse_context *context, const pse_engine_val
 
 /* The oldest that a message belongs to: the link to it, or NULL. */
 pse_engine_unwanted **pse_engine_first_unwanted(pse_context *context, const pse_message *message);
-void pse_engine_drop_unwanted(pse_engine *s, pse_engine_unwanted **link, const pse_message *message);
+void pse_engine_drop_unwanted(pse_engine *s, pse_context *context, pse_engine_unwanted **link,
+                              const pse_message *message);
 
 #endif

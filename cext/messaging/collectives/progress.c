@@ -102,14 +102,12 @@ void pse_messaging_advance_schedules(pse_messaging *messaging)
 int64_t pse_messaging_schedule_start(pse_messaging_schedule *plan, uint32_t site)
 {
     pse_mailbox *mailbox = plan->mailbox;
-    int64_t ticket = ++mailbox->messaging->tickets;
+    int64_t ticket = pse_messaging_post(mailbox, &plan->posted);
     plan->site = site;
-    plan->ticket = ticket;
     plan->key = (uint64_t)mailbox->region.scope << 32 | PSE_KEY_COLLECTIVE |
                 (++mailbox->collectives & PSE_KEY_NUMBER);
     plan->next = mailbox->schedules;
     mailbox->schedules = plan;
-    mailbox->outstanding++;
     pse_messaging_trace_begun(plan);
     plan->pending++; /* It begins like a round that has just become complete. */
     pse_messaging_part_complete(plan);

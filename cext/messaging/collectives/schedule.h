@@ -25,10 +25,10 @@ struct pse_messaging_schedule {
     pse_messaging_schedule *next;       /* of the mailbox */
     pse_messaging_schedule *next_ready; /* of all mailboxes */
     pse_mailbox *mailbox;
-    int64_t ticket;
+    pse_messaging_posted posted;
     uint64_t key;
     uint32_t site, pending, at, steps, room;
-    bool running, ready, watched;
+    bool running, ready;
     uint64_t begun; /* for the trace */
     coven_collective what;
     uint32_t item; /* bytes of an element */
