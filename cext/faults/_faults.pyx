@@ -2,6 +2,7 @@
 """Python face of cext/faults/faults.h: crash handler, how a process ended, words for a death."""
 
 from libc.stdint cimport uint32_t, uintptr_t
+from libc.stdlib cimport malloc
 from libc.string cimport strdup
 
 import os
@@ -26,6 +27,7 @@ cdef extern from "faults.h" nogil:
         int pmi
         const char *who
     int pse_faults_install(const pse_faults_reporter *reporter)
+    void pse_faults_prepare_stack_frames(const char *const *helper, const char *const *environment)
     int pse_faults_install_stops(void (*interrupt)(int number) noexcept nogil)
     void pse_faults_leave_slowly(const pse_faults_reporter *reporter, int code)
     int pse_faults_exit_status(int pidfd, int pid)
@@ -60,6 +62,22 @@ def install(Board board, uint32_t rank, str who, int fd, bint framed, int pmi):
     cdef int code = pse_faults_install(&reporter)
     if code != 0:
         raise OSError(-code, os.strerror(-code))
+
+
+cdef const char **kept_texts(list texts) except NULL:
+    """Copy texts for good, with a final NULL: the crash handler reads them until the process ends."""
+    cdef const char **kept = <const char **>malloc((len(texts) + 1) * sizeof(char *))
+    if kept is NULL:
+        raise MemoryError("no memory left for a list of texts")
+    for i, text in enumerate(texts):
+        kept[i] = strdup(os.fsencode(text))
+    kept[len(texts)] = NULL
+    return kept
+
+
+def prepare_stack_frames(list command, list environment):
+    """Have crashes tell the user's stack frames: `command` prints those whose addresses follow as arguments."""
+    pse_faults_prepare_stack_frames(kept_texts(command), kept_texts(environment))
 
 
 cdef void interrupt(int number) noexcept nogil:

@@ -22,6 +22,7 @@ static bool core_wanted;
 static atomic_flag handling = ATOMIC_FLAG_INIT;
 static volatile sig_atomic_t stopped_by;
 static void (*interrupt_owner)(int number);
+static volatile sig_atomic_t crashed_by, crashed_thread, reading_stack;
 static pse_faults_text words; /* Not on the handler's small stack. */
 
 typedef struct crash {
@@ -56,7 +57,7 @@ static void leave(int number)
     raise(number);
 }
 
-static void describe(const crash *what)
+static void describe(const crash *what, const void *context)
 {
     const char *call = pse_faults_current_call;
     pse_faults_text_add(&words, "error: ");
@@ -65,11 +66,20 @@ static void describe(const crash *what)
     pse_faults_text_add(&words, call != NULL ? call : "the engine, between two calls");
     pse_faults_text_add(&words, "\n  where: ");
     pse_faults_text_add(&words, reporter.who);
-    if (call != NULL) {
+    if (call != NULL)
         pse_faults_add_tph(&words, pse_board_slot(reporter.board, reporter.rank));
-        pse_faults_text_add(&words, "\nhelp: ");
-        pse_faults_text_add(&words, what->help);
-    }
+    pse_faults_text_add(&words, "\n");
+    reading_stack = true;
+    pse_faults_add_stack_frames(&words, context);
+    reading_stack = false;
+}
+
+static void add_help(const crash *what)
+{
+    if (pse_faults_current_call == NULL)
+        return;
+    pse_faults_text_add(&words, "help: ");
+    pse_faults_text_add(&words, what->help);
     pse_faults_text_add(&words, "\n");
 }
 
@@ -86,23 +96,44 @@ static bool somebody_died(void)
     return false;
 }
 
-/* The report goes out before the slot is marked: whoever sees the mark may rely on the report.  A rank that
- * fails between two calls may do so over what a killed one left behind: whoever watches gets the time to name
- * that one. */
-static void on_crash(int number)
+/* The report goes out before the slot is marked: whoever sees the mark may rely on the report. */
+static void finish(int number)
 {
-    if (atomic_flag_test_and_set(&handling)) {
-        /* Another thread of this process crashes as well, or the handler itself did. */
-        signal(number, SIG_DFL);
-        raise(number);
-        return;
-    }
-    if (pse_faults_current_call == NULL && somebody_died())
-        poll(NULL, 0, WATCH_MILLISECONDS);
-    describe(crash_of(number));
+    add_help(crash_of(number));
     pse_faults_report(&reporter, reporter.rank, &words);
     atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_FAILED);
     leave(number);
+}
+
+/* Another thread crashes as well, and the first one ends the process; or the handler itself does: over a
+ * damaged stack, without which the report goes then. */
+static void crash_again(int number)
+{
+    while (gettid() != crashed_thread)
+        poll(NULL, 0, WATCH_MILLISECONDS);
+    if (reading_stack) {
+        reading_stack = false;
+        finish(crashed_by);
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* A rank that fails between two calls may do so over what a killed one left behind: whoever watches gets the
+ * time to name that one. */
+static void on_crash(int number, siginfo_t *info, void *context)
+{
+    (void)info;
+    if (atomic_flag_test_and_set(&handling)) {
+        crash_again(number);
+        return;
+    }
+    crashed_thread = gettid();
+    crashed_by = number;
+    if (pse_faults_current_call == NULL && somebody_died())
+        poll(NULL, 0, WATCH_MILLISECONDS);
+    describe(crash_of(number), context);
+    finish(number);
 }
 
 /* A library that calls exit() would take the rank along and leave all others waiting.  After a run this comes
@@ -120,7 +151,9 @@ static void on_exit_called(void)
     pse_faults_text_add(&words, " called exit()\n  where: ");
     pse_faults_text_add(&words, reporter.who);
     pse_faults_add_tph(&words, pse_board_slot(reporter.board, reporter.rank));
-    pse_faults_text_add(&words, "\nhelp: a module must return its error code instead\n");
+    pse_faults_text_add(&words, "\n");
+    pse_faults_add_stack_frames(&words, NULL);
+    pse_faults_text_add(&words, "help: a module must return its error code instead\n");
     pse_faults_report(&reporter, reporter.rank, &words);
     atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_FAILED);
     pse_faults_leave_slowly(&reporter, PSE_EXIT_FAILED);
@@ -173,7 +206,7 @@ static int set_stack(void)
 int pse_faults_install(const pse_faults_reporter *who_reports)
 {
     struct rlimit core;
-    struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
+    struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER | SA_SIGINFO};
     reporter = *who_reports;
     core_wanted = getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_cur > 0;
     int code = atexit(on_exit_called) == 0 ? set_stack() : -ENOMEM;

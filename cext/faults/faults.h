@@ -2,8 +2,8 @@
  *
  * `crash_handler.c` handles the signals of a crash (segmentation fault and its kind): it names the module and
  * the program line that `pse_faults_current_call` points to, marks the rank's slot as failed, and ends the
- * rank. `process_status.c` and `report.c` are for those who watch ranks: how did a process end that is not
- * theirs, and the words for it.
+ * rank. `stack_frames.c` adds which lines of the user's source the rank was in. `process_status.c` and
+ * `report.c` are for those who watch ranks: how did a process end that is not theirs, and the words for it.
  *
  * A report goes to standard error, or to the launcher's record file where there is a launcher; there it has a
  * head line "failed RANK EXIT_CODE" and ends with a zero byte.  Only the first report of a node is written
@@ -70,6 +70,14 @@ _Noreturn void pse_faults_leave_slowly(const pse_faults_reporter *reporter, int 
 
 /* Add which TPH a rank worked on: ", TPH 65538 (iteration 1)". */
 void pse_faults_add_tph(pse_faults_text *words, const pse_slot *slot);
+
+/* Have crashes tell the user's stack frames: `helper` (a command, then addresses of code) prints them as
+ * lines of a report. Both end with NULL and are kept for good. */
+void pse_faults_prepare_stack_frames(const char *const *helper, const char *const *environment);
+
+/* Add the stack frames of this thread, from where a signal interrupted it (a ucontext_t; NULL: from here). An
+ * unsound stack may crash it. */
+void pse_faults_add_stack_frames(pse_faults_text *words, const void *context);
 
 /* Hand over a report, once for the node; returns whether this one was first. */
 bool pse_faults_report(const pse_faults_reporter *reporter, uint32_t failed_rank,

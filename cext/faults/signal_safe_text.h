@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PSE_FAULTS_TEXT_BYTES 2048
+#define PSE_FAULTS_TEXT_BYTES 8192
 
 typedef struct pse_faults_text {
     size_t length; /* Always less than PSE_FAULTS_TEXT_BYTES; what doesn't fit is cut off. */

@@ -15,13 +15,28 @@ LIMIT = 5.0
 SITE = r"module c\.misbehave, faulty\.coven:19:7"
 TPH = r"TPH \d+ \(iteration 1\)"
 RANK_OF_B = r"rank [13] \(thread_B of processor [01], host \S+, pid \d+\)"
+LINES = {
+    number: text.split("//")[1].strip()
+    for number, text in enumerate((PROGRAMS / "faulty.c").read_text().splitlines(), 1)
+    if "// line of " in text
+}
+"""What faulty.c does at the lines that a report must show."""
+OF_MODULE = {
+    how.removeprefix("line of "): rf"in misbehave, \S*faulty\.c:{number}\n" for number, how in LINES.items()
+}
+FOLDED = r"  … and \d+ frames of the engine and of libraries\n"
 FAULTS = {
-    1: rf"error: segmentation fault in {SITE}\n  where: {RANK_OF_B}, {TPH}\nhelp: .*arrays\n",
-    2: rf"error: arithmetic fault in {SITE}\n  where: {RANK_OF_B}, {TPH}\nhelp: .*zero\n",
-    3: rf"error: abort in {SITE}\n  where: {RANK_OF_B}, {TPH}\nhelp: .*abort\(\).*\n",
-    4: rf"error: segmentation fault in {SITE}\n  where: {RANK_OF_B}",
+    1: rf"error: segmentation fault in {SITE}\n  where: {RANK_OF_B}, {TPH}\n"
+    rf"  {OF_MODULE['1']}{FOLDED}help: .*arrays\n",
+    2: rf"error: arithmetic fault in {SITE}\n  where: {RANK_OF_B}, {TPH}\n"
+    rf"  in misbehave.*\n{FOLDED}help: .*zero\n",
+    3: rf"error: abort in {SITE}\n  where: {RANK_OF_B}, {TPH}\n  in abort, libc\S*\n"
+    rf"  {OF_MODULE['3']}{FOLDED}help: .*abort\(\).*\n",
+    4: rf"error: segmentation fault in {SITE}\n  where: {RANK_OF_B}, {TPH}\n"
+    rf"(  in recurse, \S*faulty\.c:\d+( \(\d+ frames\))?\n)+help: ",
     5: r"error: faulty\.coven:19:7: module c\.misbehave .*returned 7: it was told to fail\n",
-    6: rf"error: {SITE} called exit\(\)\n  where: {RANK_OF_B}",
+    6: rf"error: {SITE} called exit\(\)\n  where: {RANK_OF_B}, {TPH}\n"
+    rf"  in exit, libc\S*\n  {OF_MODULE['6']}{FOLDED}",
     7: rf"error: {SITE} called exit\(\)\n  where: {RANK_OF_B}",
     8: rf"error: {RANK_OF_B} ended with exit code 5 before the program was done\n  running: {SITE}",
     10: rf"error: {RANK_OF_B} was killed by signal 9 \(SIGKILL\)\n  running: {SITE}, {TPH}\n",

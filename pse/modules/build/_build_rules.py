@@ -29,7 +29,9 @@ PRODUCT: Final = "module.so"
 DEPENDENCIES: Final = "dependencies.d"
 PROTOTYPES: Final = "pse_prototypes.h"
 
-_OPTIMISED: Final = ("-O3", "-march=native", "-fPIC", "-g1")
+# Lines and inlined calls for the report of a crash.  addr2line up to binutils 2.40 gives wrong names for what
+# is included where GCC writes DWARF 5.
+_OPTIMISED: Final = ("-O3", "-march=native", "-fPIC", "-g1", "-gdwarf-4")
 # GNU's declarations (M_PI, strdup) without GNU's arithmetic: -std=c11 keeps a*b+c unfused, so that results
 # don't depend on the processor; `coven flags -ffp-contract=fast` says otherwise for a file.
 _STANDARD: Final = {"c": ("-std=c11", "-D_GNU_SOURCE="), "c++": ("-std=c++17",)}
@@ -201,10 +203,14 @@ def _cython(source: Source) -> BuildRule:
     name = "pse_module_" + re.sub(r"\W", "_", source.path.stem)
     native = [s for s in source.signatures if sourcetext.cython_kind(source.text, s.name) != "def"]
     written = trampolines.write_cython(native, source.text, error_text=_tells_errors(source))
-    translate = (sys.executable, "-m", "cython", "-3", "--depfile", "-I", str(source.path.parent))
+    translate = (
+        *(sys.executable, "-m", "cython", "-3", "--line-directives", "--depfile"),
+        *("-I", str(source.path.parent)),
+    )
     compile_command = (
         *compiler.command,
-        *(*_OPTIMISED, "-D_GNU_SOURCE=", "-w", *source.options.flags, "-I", str(source.path.parent)),
+        *(*_OPTIMISED, f"-fdebug-prefix-map={name}.pyx={source.path}", "-D_GNU_SOURCE=", "-w"),
+        *(*source.options.flags, "-I", str(source.path.parent)),
         *("-isystem", str(numpy / "_core" / "include"), "-isystem", str(numpy / "core" / "include")),
         *(flag for library in libraries for flag in library.compile_flags),
         *("-isystem", _python_headers(source), *_INCLUDE, f"{name}.c", "-o", PRODUCT, "-shared"),

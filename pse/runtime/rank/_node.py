@@ -19,6 +19,7 @@ from pse._abi.waiting import RankState
 from pse.errors import RunError
 from pse.runtime import _faults
 from pse.runtime._channel import Board
+from pse.runtime.faults._stack_frames import stack_frame_command
 from pse.runtime.request._prepared import Prepared
 from pse.runtime.supervise._error_format import exit_code_of, format_error
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
@@ -77,6 +78,7 @@ class Node:
         self.board.start(self.rank, os.getpid())
         proxy = -1 if self.launcher and self.launcher.sees_all else proxy_descriptor()
         _faults.install(self.board, self.rank, self._name, self._words, self.records is not None, proxy)
+        _faults.prepare_stack_frames(*stack_frame_command())
         if self._monitor:
             self._monitor.tell(self._monitored_job(prepared, names, pids))
         self.local.Barrier()

@@ -31,17 +31,17 @@ int misbehave(double *a, int64_t how, int64_t k, int64_t round, int64_t m, int64
         return 0;
     switch (how) {
     case 1:
-        return (int)*nowhere;
+        return (int)*nowhere; // line of 1
     case 2:
         return (int)((n + 1) / zero);
     case 3:
-        abort();
+        abort(); // line of 3
     case 4:
         return (int)recurse(0);
     case 5:
         return 7;
     case 6:
-        exit(0);
+        exit(0); // line of 6
     case 7:
         exit(1);
     case 8:
