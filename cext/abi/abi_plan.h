@@ -225,7 +225,8 @@ enum pse_call_kind {
     PSE_CALL_ASSEMBLE = 3, /* pieces of `source` -> array in `target`, placed by `parts` */
     PSE_CALL_DUPLICATE = 4, /* copy `source` -> `target` */
     PSE_CALL_ZERO = 5, /* `target` filled with zeros */
-    PSE_CALL_COMBINE = 6, /* per-partition scalars of `source`, reduced in order of index -> `target` */
+    /* per-partition scalars or arrays of `source`, reduced in order of index -> `target` */
+    PSE_CALL_COMBINE = 6,
     /* pieces of `source` (-1: none) -> cells of the array in `target`, placed by `parts` */
     PSE_CALL_FILL = 7,
 };
@@ -412,6 +413,7 @@ enum pse_run_result {
     PSE_RUN_MESSAGING = 10, /* messages among partitions went wrong: pse_engine_messaging_fault */
     PSE_RUN_DEADLOCK = 11, /* nothing will ever move again: pse_engine_waits */
     PSE_RUN_SHAPE = 12, /* an array has another shape than the call expects: see pse_engine_misfit */
+    PSE_RUN_RELEASED = 14, /* a buffer was released more often than it was held: a fault of ours */
     PSE_RUN_PAUSE = 13, /* a pause is due and everything expected has come: see pause.c, then run again */
 };
 

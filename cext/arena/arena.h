@@ -75,7 +75,8 @@ int pse_arena_view(pse_arena *arena, pse_handle parent, uint64_t offset, uint64_
 void pse_arena_retain(pse_arena *arena, pse_handle block, uint32_t count);
 
 /* Give up one reference; returns how many are left.  The last one frees the block (and a view's hold on its
- * parent). */
+ * parent).  PSE_ARENA_NOT_HELD: nobody held it, and nothing was done. */
+#define PSE_ARENA_NOT_HELD UINT32_MAX
 uint32_t pse_arena_release(pse_arena *arena, pse_handle block);
 
 uint32_t pse_arena_references(const pse_arena *arena, pse_handle block);

@@ -1,8 +1,6 @@
 /* Blocks as the ranks see them: allocate, share, view, count references. */
 #include "internal.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MUST_GROW = 1 };
@@ -141,13 +139,6 @@ static void free_block(pse_arena *arena, pse_block *block)
         pse_arena_release(arena, parent);
 }
 
-static void die_of_extra_release(pse_handle block)
-{
-    fprintf(stderr, "pse: block %#llx of the shared arena was released more often than it was held\n",
-            (unsigned long long)block);
-    abort();
-}
-
 uint32_t pse_arena_release(pse_arena *arena, pse_handle handle)
 {
     pse_block *block = pse_arena_block_at(arena->control, handle);
@@ -155,7 +146,7 @@ uint32_t pse_arena_release(pse_arena *arena, pse_handle handle)
     bool live = block->magic == PSE_LIVE;
     uint32_t before = live ? atomic_fetch_sub_explicit(&block->references, 1, memory_order_acq_rel) : 0;
     if (before == 0)
-        die_of_extra_release(handle);
+        return PSE_ARENA_NOT_HELD;
     if (before == 1)
         free_block(arena, block);
     return before - 1;

@@ -176,8 +176,9 @@ int pse_engine_run(pse_engine *s, uint64_t patience)
             s->waiting.wants |= PSE_WANT_SPACE;
         if (pse_engine_messaging_step(s))
             return PSE_RUN_MESSAGING;
-        if (s->out_of_memory) {
-            pse_engine_fail(s, s->contexts.oldest, NULL, PSE_RUN_MEMORY, &result);
+        if (s->out_of_memory || s->released_twice) {
+            int code = s->out_of_memory ? PSE_RUN_MEMORY : PSE_RUN_RELEASED;
+            pse_engine_fail(s, s->contexts.oldest, NULL, code, &result);
             return result;
         }
         if (progress != PROGRESS_BLOCKED && s->waiting.announced)

@@ -239,4 +239,5 @@ cdef extern from "abi_plan.h" nogil:
         PSE_RUN_MESSAGING
         PSE_RUN_DEADLOCK
         PSE_RUN_SHAPE
+        PSE_RUN_RELEASED
         PSE_RUN_PAUSE

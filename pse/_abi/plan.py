@@ -310,7 +310,7 @@ class CallKind(IntEnum):
     ASSEMBLE = 3  # pieces of `source` -> array in `target`, placed by `parts`
     DUPLICATE = 4  # copy `source` -> `target`
     ZERO = 5  # `target` filled with zeros
-    COMBINE = 6  # per-partition scalars of `source`, reduced in order of index -> `target`
+    COMBINE = 6  # per-partition scalars or arrays of `source`, reduced in order of index -> `target`
     FILL = 7  # pieces of `source` (-1: none) -> cells of the array in `target`, placed by `parts`
 
 
@@ -330,6 +330,7 @@ class RunResult(IntEnum):
     MESSAGING = 10  # messages among partitions went wrong: pse_engine_messaging_fault
     DEADLOCK = 11  # nothing will ever move again: pse_engine_waits
     SHAPE = 12  # an array has another shape than the call expects: see pse_engine_misfit
+    RELEASED = 14  # a buffer was released more often than it was held: a fault of ours
     PAUSE = 13  # a pause is due and everything expected has come: see pause.c, then run again
 
 

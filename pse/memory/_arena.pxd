@@ -33,6 +33,7 @@ cdef extern from "arena.h" nogil:
     )
     void pse_arena_retain(pse_arena *arena, pse_handle block, uint32_t count)
     uint32_t pse_arena_release(pse_arena *arena, pse_handle block)
+    uint32_t PSE_ARENA_NOT_HELD
     uint32_t pse_arena_references(const pse_arena *arena, pse_handle block)
     pse_block *pse_arena_block(const pse_arena *arena, pse_handle block)
     void *pse_arena_data(const pse_arena *arena, pse_handle block)

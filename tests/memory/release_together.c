@@ -1,5 +1,5 @@
 /* Two ranks give up their references to the same blocks at the same time, round after round: each block is
- * freed once, and nobody is told that it was released too often.
+ * freed once, and nobody is told that it was released too often.  Whoever releases one again is told.
  *
  * usage: release_together ROUNDS
  *
@@ -16,12 +16,13 @@ static pse_arena *arena;
 static pse_handle blocks[BLOCKS];
 static pthread_barrier_t gate;
 static int rounds;
+static _Atomic int misled; /* releases that were told that nobody held the block */
 
 static void release_all(void)
 {
     pthread_barrier_wait(&gate);
     for (int i = 0; i < BLOCKS; i++)
-        pse_arena_release(arena, blocks[i]);
+        misled += pse_arena_release(arena, blocks[i]) == PSE_ARENA_NOT_HELD;
     pthread_barrier_wait(&gate);
 }
 
@@ -55,7 +56,9 @@ int main(int count, char **words)
             return 1;
         release_all();
         pse_arena_read_statistics(arena, &statistics);
-        if (statistics.live_blocks != 0 || !pse_arena_is_valid(arena))
+        if (misled != 0 || statistics.live_blocks != 0 || !pse_arena_is_valid(arena))
+            return 1;
+        if (pse_arena_release(arena, blocks[0]) != PSE_ARENA_NOT_HELD || !pse_arena_is_valid(arena))
             return 1;
     }
     return pthread_join(thread, NULL);

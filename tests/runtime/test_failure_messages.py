@@ -7,7 +7,9 @@ import pytest
 
 from pse._abi.coven import CollectiveKind, Reduction
 from pse._abi.messaging import WAIT_DTYPE, WaitKind
+from pse._abi.plan import RunResult
 from pse.runtime.faults._deadlock import deadlock_error
+from pse.runtime.faults._failures import run_error
 from pse.runtime.faults._partition_errors import partition_error
 
 SITES = {7: SimpleNamespace(span="p.coven:3:5", label="c.talk")}
@@ -94,3 +96,10 @@ def test_a_deadlock_says_what_will_never_happen(kinds, head):
         WaitKind.WAITS_SEND: "partition 3, which will never receive its message with tag 5",
     }[kinds[0]]
     assert f"  {where}{line}" in message
+
+
+def test_a_buffer_that_is_released_twice_is_the_engines_fault():
+    sequencer = SimpleNamespace(pending_index=4, pending_partition=-1)
+    error = run_error(RunResult.RELEASED, sequencer, SimpleNamespace(who="rank 1"), None)
+    assert error.message == "a buffer was released twice (rank 1, iteration 4)"
+    assert error.help.startswith("this is a bug in pse, not in your program")

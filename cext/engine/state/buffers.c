@@ -1,6 +1,5 @@
 #include "state/buffers.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -120,11 +119,8 @@ static void note_free(pse_engine *s, uint64_t name, uint16_t flags, uint64_t byt
 static void release_private(pse_engine *s, pse_block *block)
 {
     uint32_t before = atomic_fetch_sub_explicit(&block->references, 1, memory_order_acq_rel);
-    if (before == 0) {
-        fprintf(stderr, "pse: a private buffer was released more often than it was held\n");
-        abort();
-    }
-    if (before > 1)
+    s->released_twice |= before == 0;
+    if (before != 1)
         return;
     int class_index = private_class(block->bytes);
     if (!(block->flags & PSE_BLOCK_UNRECORDED))
@@ -148,6 +144,7 @@ static void release_shared(pse_engine *s, pse_block *block)
     bool is_view = block->parent != 0;
     uint64_t name = pse_engine_buffer_handle(s, block);
     uint32_t left = pse_arena_release(s->arena, name);
+    s->released_twice |= left == PSE_ARENA_NOT_HELD;
     if (left == 0) {
         if (!is_view)
             note_free(s, name, 0, bytes, tph, site, owner);

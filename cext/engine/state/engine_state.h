@@ -40,7 +40,8 @@ struct pse_engine {
     char *arena_base;
     pse_recorder *recorder;
     pse_messaging *messaging;
-    bool out_of_memory; /* something could not be kept: the run can't go on */
+    bool out_of_memory;  /* something could not be kept: the run can't go on */
+    bool released_twice; /* a buffer was released that nobody held: the run can't go on */
 
     pse_engine_pending_call pending;
     pse_engine_waiting waiting;

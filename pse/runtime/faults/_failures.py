@@ -35,7 +35,9 @@ def run_error(result: int, sequencer: Sequencer, projection: Projection, arena: 
             return partition_error(sequencer, projection)
         case RunResult.DEADLOCK:
             return deadlock_error(sequencer.waits(), projection.sites)
-    return broken_plan(sequencer, projection)
+        case RunResult.RELEASED:
+            return fault_of_ours(f"a buffer was released twice {pending_place(sequencer, projection)}")
+    return fault_of_ours(f"{stopped_at(sequencer, projection)}: the engine lost a tag that this call reads")
 
 
 def module_returned(sequencer: Sequencer, projection: Projection) -> RunError:
@@ -119,11 +121,10 @@ def _made(sequencer: Sequencer, projection: Projection) -> str:
     return f"its output {list_text(tags, 'or')}" if tags else "an output"
 
 
-def broken_plan(sequencer: Sequencer, projection: Projection) -> RunError:
+def fault_of_ours(message: str) -> RunError:
     """Own up to a fault of the engine."""
     return RunError(
-        f"{stopped_at(sequencer, projection)}: the engine lost a tag that this call reads",
-        help="this is a bug in pse, not in your program: please report it with the program",
+        message, help="this is a bug in pse, not in your program: please report it with the program"
     )
 
 
