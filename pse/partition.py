@@ -1,10 +1,11 @@
 """For modules in Python: the partition that a module runs for, and messages to the others.
 
 ``from pse import partition`` in a module's file; then, inside a module that runs in PARALLEL,
-``partition.index`` and ``partition.count`` say which partition it is and of how many, and everything else
-*posts*: it returns a request at once.  What was posted is complete when the module's call is over: the
-partition rests until then, while others run.  A module written as a generator may yield a request, or a
-list of them, and goes on with what came when it is complete.
+``partition.index`` and ``partition.count`` say which partition it is and of how many,
+``partition.coordinates`` and ``partition.grid`` where it is on their grid, and everything else *posts*: it
+returns a request at once.  What was posted is complete when the module's call is over: the partition rests
+until then, while others run.  A module written as a generator may yield a request, or a list of them, and
+goes on with what came when it is complete.
 """
 
 from typing import Any
@@ -18,7 +19,9 @@ from pse.modules.messaging import (
     barrier,
     bcast,
     gather,
+    partition_coordinates,
     partition_count,
+    partition_grid,
     partition_index,
     receive,
     reduce,
@@ -35,8 +38,10 @@ __all__ = [
     "alltoallv",
     "barrier",
     "bcast",
+    "coordinates",
     "count",
     "gather",
+    "grid",
     "index",
     "receive",
     "reduce",
@@ -49,6 +54,10 @@ index: int
 """The partition that the running module works for, from 0."""
 count: int
 """How many partitions the region has."""
+coordinates: tuple[int, ...]
+"""Where the partition is on the grid, axis by axis; without a grid, the index alone."""
+grid: tuple[int, ...]
+"""The extents of the grid of partitions; without a grid, their number alone."""
 
 
 def __getattr__(name: str) -> Any:
@@ -56,4 +65,8 @@ def __getattr__(name: str) -> Any:
         return partition_index()
     if name == "count":
         return partition_count()
+    if name == "coordinates":
+        return partition_coordinates()
+    if name == "grid":
+        return partition_grid()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -325,10 +325,11 @@ _Static_assert(sizeof(pse_fiber) == 16 && offsetof(pse_fiber, body) == 0 &&
 typedef struct pse_region_row {
     uint32_t partitions;
     uint32_t first_owner;
+    int32_t grid[PSE_MAX_DIMS]; /* extents of their grid; 0 beyond its last axis */
 } pse_region_row;
 #ifndef __cplusplus
-_Static_assert(sizeof(pse_region_row) == 8 && offsetof(pse_region_row, partitions) == 0 &&
-               offsetof(pse_region_row, first_owner) == 4,
+_Static_assert(sizeof(pse_region_row) == 40 && offsetof(pse_region_row, partitions) == 0 &&
+               offsetof(pse_region_row, first_owner) == 4 && offsetof(pse_region_row, grid) == 8,
                "pse_region_row as NumPy has it");
 #endif
 

@@ -57,6 +57,7 @@ typedef struct pse_messaging_region {
     uint32_t partitions;
     uint32_t scope;         /* tells regions of one TPH apart; the same for all partitions of one */
     const uint32_t *owners; /* rank of every partition */
+    const int32_t *grid;    /* PSE_MAX_DIMS extents, 0 beyond the last axis; NULL: in a row */
 } pse_messaging_region;
 
 int pse_messaging_create(pse_messaging **out, const pse_messaging_hooks *hooks);

@@ -47,6 +47,13 @@ static int64_t partitions(void)
     return visit ? visit->region.partitions : 1;
 }
 
+static int64_t grid(uint32_t axis)
+{
+    if (visit == NULL || visit->region.grid == NULL)
+        return axis == 0 ? partitions() : 0;
+    return axis < PSE_MAX_DIMS ? visit->region.grid[axis] : 0;
+}
+
 static int64_t refuse(pse_mailbox *mailbox, int kind, int64_t peer, int32_t tag,
                       const pse_messaging_side *asked)
 {
@@ -235,7 +242,7 @@ bool pse_messaging_is_resting(const pse_mailbox *mailbox)
 
 const coven_services *pse_messaging_services(void)
 {
-    static const coven_services services = {COVEN_VERSION, partition,  partitions, send,
-                                            receive,       collective, wait_for,   complete};
+    static const coven_services services = {COVEN_VERSION, partition, partitions, send, receive,
+                                            collective,    wait_for,  complete,   grid};
     return &services;
 }

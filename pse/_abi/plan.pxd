@@ -120,6 +120,7 @@ cdef extern from "abi_plan.h" nogil:
     ctypedef struct pse_region_row:
         uint32_t partitions
         uint32_t first_owner
+        int32_t grid[8]
 
     ctypedef struct pse_plan:
         uint32_t rank

@@ -180,6 +180,7 @@ REGION_DTYPE = np.dtype(
     [
         ("partitions", "<u4"),
         ("first_owner", "<u4"),
+        ("grid", "<i4", 8),  # extents of their grid; 0 beyond its last axis
     ]
 )
 
@@ -485,6 +486,7 @@ class RegionRow(NamedTuple):
 
     partitions: int
     first_owner: int
+    grid: tuple[int, ...]
 
 
 Row = (

@@ -148,7 +148,8 @@ bool pse_engine_module_enter(pse_engine *s, pse_context *context, const pse_call
             .site = call->site,
             .region = {.partitions = row ? row->partitions : 1,
                        .scope = call->region,
-                       .owners = row ? &s->plan->owners[row->first_owner] : &s->plan->rank},
+                       .owners = row ? &s->plan->owners[row->first_owner] : &s->plan->rank,
+                       .grid = row ? row->grid : NULL},
         };
     }
     pse_engine_account_enter(s, context, call);

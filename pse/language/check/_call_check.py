@@ -21,7 +21,7 @@ from pse.language.syntax import ast as sx
 from pse.language.syntax._ast_builder import BUILTINS
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import NUMERIC, fits
-from pse.language.types._expressions import Expression, Name, names_in, render_expression
+from pse.language.types._expressions import Expression, Name, names_in, read_position, render_expression
 from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import (
     Direction,
@@ -334,7 +334,7 @@ def named_tag(context: Context, argument: sx.CallArgument) -> TagEntity | None:
     if isinstance(node, sx.CallExpression):
         scalar(context, node)
         return None
-    if not isinstance(node, Name):
+    if not isinstance(node, Name) or read_position(node.id) is not None:
         help = "give the value a name first:  let x = …"
         message = "a tag is expected here, not an expression"
         context.report(error_at("E0309", message, argument.span, help=help))

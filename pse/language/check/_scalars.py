@@ -20,8 +20,20 @@ from pse.language.types._elements import (
     unary_element,
 )
 from pse.language.types._evaluation import evaluate
-from pse.language.types._expressions import Apply, Binary, Expression, Name, Number, Text, Unary, names_in
+from pse.language.types._expressions import (
+    Apply,
+    Binary,
+    Expression,
+    Name,
+    Number,
+    Text,
+    Unary,
+    names_in,
+    position_name,
+    read_position,
+)
 from pse.language.types._types import Element
+from pse.text import count_text
 
 
 @dataclass(frozen=True)
@@ -126,6 +138,8 @@ def _call_inside(context: Context, node: sx.CallExpression) -> None:
 def _name(context: Context, node: Name) -> Scalar | None:
     if node.id == PROCS:
         return Scalar(node, Element.I64, None)
+    if (position := read_position(node.id)) is not None:
+        return _position(context, node, position[0])
     identifier = sx.Identifier(node.id, place(node))
     entity = context.use(identifier)
     match entity:
@@ -139,6 +153,25 @@ def _name(context: Context, node: Name) -> Scalar | None:
             return _tag(context, node, entity)
     context.misused(identifier, entity, "a value")
     return None
+
+
+def _position(context: Context, node: Name, axis: int | None) -> Scalar | None:
+    """Check `partition` and `partition[0]`: what is at work, and where that is on the grid."""
+    if context.partition is None:
+        message = f"`{node.id}` is the partition that is at work: it has a value only inside PARALLEL"
+        context.report(
+            error_at("E0316", message, place(node), help="move what needs it into a PARALLEL block")
+        )
+        return None
+    declared = context.globals.names.get(context.partition)
+    grid = declared.grid if isinstance(declared, PartitionEntity) else 0
+    if axis is not None and axis >= grid:
+        axes = f"has a grid of {count_text(grid, 'axis', 'axes')}, from 0" if grid else "has no grid"
+        message = f"`{node.id}` is a coordinate on a grid, but the partition `{context.partition}` {axes}"
+        help = f"for example:  partition {context.partition} = 2 * procs as grid(2, procs)"
+        context.report(error_at("E0322", message, place(node), help=help))
+        return None
+    return Scalar(Name(position_name(axis, context.partition), node.span), Element.I64, context.partition)
 
 
 def _tag(context: Context, node: Name, entity: TagEntity) -> Scalar | None:

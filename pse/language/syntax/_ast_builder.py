@@ -268,6 +268,9 @@ class TreeBuilder(Transformer[Token, Any]):
     def name_use(self, children: list[Any]) -> ex.Name:
         return ex.Name(children[0].id, children[0].span)
 
+    def position(self, children: list[Any]) -> ex.Name:
+        return ex.Name("".join(map(str, children)), _span(children))
+
     def number(self, children: list[Any]) -> ex.Number:
         return ex.Number(_literal(children[0]), _span(children))  # type: ignore[arg-type]
 

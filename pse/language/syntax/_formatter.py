@@ -31,7 +31,7 @@ CONTINUATION = "    "
 _TIGHT_AFTER = {"LPAR", "LSQB", "DOT"}
 _TIGHT_BEFORE = {"RPAR", "RSQB", "COMMA", "DOT", "LSQB"}
 _CALLERS = {"NAME", "MAX", "HALO"}
-_VALUES = {"NAME", "INT", "FLOAT", "SIZE", "STRING", "TRUE", "FALSE", "RPAR", "RSQB"}
+_VALUES = {"NAME", "INT", "FLOAT", "SIZE", "STRING", "TRUE", "FALSE", "RPAR", "RSQB", "PARTITION"}
 
 
 def format_program(text: str, path: str) -> str:

@@ -37,7 +37,7 @@ _OPERATORS = {
     *("PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "POWER", "AND", "OR", "NOT"),
     *("EQUALS", "DIFFERS", "LESSTHAN", "AT_MOST", "MORETHAN", "AT_LEAST", "DOT"),
 }
-_OPERANDS = {"NAME", "INT", "FLOAT", "STRING", "TRUE", "FALSE", "MAX"}
+_OPERANDS = {"NAME", "INT", "FLOAT", "STRING", "TRUE", "FALSE", "MAX", "PARTITION"}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from ._expressions import (
     Unary as Unary,
     Value as Value,
     names_in as names_in,
+    read_position as read_position,
     render_expression as render_expression,
     substitute as substitute,
 )

@@ -6,6 +6,7 @@ Every node keeps its span; equality ignores spans, so that `[N, N]` equals `[N, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -36,6 +37,26 @@ class Name:
 
     id: str
     span: Span | None = field(default=None, compare=False)
+
+
+_POSITION = re.compile(r"partition(?:\[(\d+)\])?(?: over (\w+))?")
+
+
+def position_name(axis: int | None, partition: str) -> str:
+    """Name the partition that is at work, of a set, or its coordinate on an axis of the set's grid."""
+    return f"partition{'' if axis is None else f'[{axis}]'} over {partition}"
+
+
+def read_position(name: str) -> tuple[int | None, str] | None:
+    """Give axis (None: the index itself) and set of such a name, "" as it is written; None for any other.
+
+    Examples
+    --------
+    >>> read_position("partition"), read_position(position_name(1, "P")), read_position("P")
+    ((None, ''), (1, 'P'), None)
+    """
+    found = _POSITION.fullmatch(name)
+    return found and (None if found[1] is None else int(found[1]), found[2] or "")
 
 
 @dataclass(frozen=True)

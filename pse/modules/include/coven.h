@@ -93,6 +93,7 @@ typedef struct coven_services {
     int64_t (*collective)(const coven_collective *collective);
     void (*wait)(const int64_t *tickets, size_t count); /* rest until just these are complete */
     int (*complete)(int64_t ticket);
+    int64_t (*grid)(uint32_t axis);
 } coven_services;
 
 /* One for each library; the engine sets it when it has loaded the library. */
@@ -106,6 +107,22 @@ static inline int64_t coven_partition(void)
 static inline int64_t coven_partitions(void)
 {
     return coven_engine ? coven_engine->partitions() : 1;
+}
+
+/* How many partitions the grid has along an axis; 0 beyond its last axis.  Without a grid they are in a row. */
+static inline int64_t coven_grid(uint32_t axis)
+{
+    return coven_engine ? coven_engine->grid(axis) : axis == 0;
+}
+
+/* Where the partition is along an axis of the grid, from 0. */
+static inline int64_t coven_coordinate(uint32_t axis)
+{
+    int64_t place = coven_partition(), extent = coven_grid(axis);
+    uint32_t after;
+    for (after = axis + 1; coven_grid(after) > 0; after++)
+        place /= coven_grid(after);
+    return extent > 0 ? place % extent : 0;
 }
 
 static inline int coven_code_of(int64_t ticket)

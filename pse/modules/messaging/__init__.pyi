@@ -15,7 +15,9 @@ from ._requests import (
     Request as Request,
     enter_call as enter_call,
     leave_call as leave_call,
+    partition_coordinates as partition_coordinates,
     partition_count as partition_count,
+    partition_grid as partition_grid,
     partition_index as partition_index,
     wait_for as wait_for,
 )

@@ -7,6 +7,7 @@ kept in a list by whoever calls the module (`pse.runtime.rank._python_calls`), u
 from __future__ import annotations
 
 import ctypes
+import itertools
 import threading
 from collections.abc import Callable, Sequence
 from ctypes import CFUNCTYPE, POINTER, Structure, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
@@ -47,6 +48,7 @@ class Services(Structure):
         ("collective", CFUNCTYPE(c_int64, POINTER(Collective))),
         ("wait", CFUNCTYPE(None, POINTER(c_int64), c_size_t)),
         ("complete", CFUNCTYPE(c_int, c_int64)),
+        ("grid", CFUNCTYPE(c_int64, c_uint32)),
     ]
 
 
@@ -173,6 +175,35 @@ def partition_count() -> int:
         At least 1.
     """
     return int(services().partitions()) if _module.posted is not None else 1
+
+
+def partition_grid() -> tuple[int, ...]:
+    """Give the extents of the grid in which the region's partitions are; without one they are in a row.
+
+    Returns
+    -------
+    tuple of int
+        Their product is the number of partitions.
+    """
+    if _module.posted is None:
+        return (1,)
+    extents = map(services().grid, itertools.count())
+    return tuple(int(extent) for extent in itertools.takewhile(bool, extents))
+
+
+def partition_coordinates() -> tuple[int, ...]:
+    """Give the coordinates, on this grid, of the partition that the module runs for.
+
+    Returns
+    -------
+    tuple of int
+        One for each axis, from 0; the last axis varies fastest.
+    """
+    place, found = partition_index(), []
+    for extent in reversed(partition_grid()):
+        place, coordinate = divmod(place, extent)
+        found.append(coordinate)
+    return tuple(reversed(found))
 
 
 def type_code(dtype: np.dtype[Any]) -> int:

@@ -15,7 +15,7 @@ from pse.runtime.distribution import _index_sets as index_sets, _user_distributi
 from pse.runtime.distribution._index_sets import IndexSet, StridedRuns
 from pse.runtime.distribution._strided_copies import Axis, Piece, extents
 
-__all__ = ["extents", "padded", "piece", "whole"]
+__all__ = ["coordinates", "extents", "padded", "piece", "whole"]
 
 
 def whole(shape: Sequence[int]) -> Piece:
@@ -59,7 +59,7 @@ def piece(
         return tuple(axes)
     counts = grid_of(distribution, parts, grid)
     halo = _integer(distribution.halo, environment, least=0)
-    for axis, count, place in zip(distribution.axes, counts, _coordinates(index, counts), strict=True):
+    for axis, count, place in zip(distribution.axes, counts, coordinates(index, counts), strict=True):
         index_set = _index_set(distribution, shape[axis], count, place, environment)
         _check_halo(halo, shape[axis], count, axis)
         axes[axis] = Axis(index_set, halo, halo)
@@ -94,7 +94,7 @@ def grid_of(distribution: Distribution, parts: int, grid: Sequence[int] | None) 
     )
 
 
-def _coordinates(index: int, counts: Sequence[int]) -> tuple[int, ...]:
+def coordinates(index: int, counts: Sequence[int]) -> tuple[int, ...]:
     """Row-major coordinates of a partition in its grid."""
     out = []
     for count in reversed(counts):

@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pse.language.check import ResolvedProgram
-from pse.language.types import Element, Expression, Type, Value, expression_element
+from pse.language.types import (
+    Element,
+    Expression,
+    Type,
+    Value,
+    evaluate,
+    expression_element,
+    read_position,
+)
 from pse.program import Liveness, ThreadKey
+from pse.runtime.distribution._distributions import coordinates
 from pse.runtime.plan._edges import Edges, number_edges
 from pse.runtime.plan._iteration_completion import IterationCompletion, counting
 
@@ -98,6 +107,21 @@ class Job:
     def pieces(self, array: Type) -> int:
         """Count the pieces of a distributed tag."""
         return len(self.owners(self.set_of(array)))
+
+    def grid(self, partition: str) -> tuple[int, ...]:
+        """Give the extents of a set's grid; a set without one is in a row."""
+        declared = next((p for p in self.program.partitions if p.name == partition), None)
+        if declared is None or declared.grid is None:
+            return (len(self.owners(partition)),)
+        return tuple(int(str(evaluate(extent, self.environment))) for extent in declared.grid)
+
+    def position(self, name: str, index: int) -> int | None:
+        """Give the value of `partition` or `partition[0]` in a partition; None: it is another name."""
+        found = read_position(name)
+        if found is None:
+            return None
+        axis, partition = found
+        return index if axis is None else coordinates(index, self.grid(partition))[axis]
 
     def counting(self, step: int, rank: int) -> IterationCompletion:
         """Say how a rank learns how many iterations of an inflight loop are complete everywhere."""

@@ -193,7 +193,9 @@ class PlanBuilder:
             owners, first = self.job.owners(name), len(self.tables.owners)
             placement = self.job.liveness.placement
             self.tables.owners.extend(placement.rank_of(self.key, owner) for owner in owners)
-            self._regions[name] = self.tables.add(RegionRow(len(owners), first)) + 1
+            self._regions[name] = (
+                self.tables.add(RegionRow(len(owners), first, padded(self.job.grid(name)))) + 1
+            )
         return self._regions[call.site.partition]
 
 

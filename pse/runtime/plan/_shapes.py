@@ -68,7 +68,7 @@ class Shapes:
         """Give what every partition holds of an array; one that isn't distributed is one piece."""
         if array not in self._pieces:
             how, count = array.distribution, self.job.pieces(array) if array.distribution.distributed else 1
-            shape, grid = extents(self.whole(array)), self._grid(array)
+            shape, grid = extents(self.whole(array)), self.job.grid(self.job.set_of(array))
             environment = self.job.environment
             self._pieces[array] = [
                 distributions.piece(how, shape, count, grid, partition, environment)
@@ -196,14 +196,6 @@ class Shapes:
         inputs = [(a.parameter, self.type_of(site, a.tag), a.tag) for a in site.inputs if a.tag]
         outputs = [(o.parameter, o.type, None) for o in site.outputs]
         return [entry for entry in [*inputs, *outputs] if not entry[1].scalar]
-
-    def _grid(self, array: Type) -> tuple[int, ...] | None:
-        declared = [p for p in self.job.program.partitions if p.name == array.distribution.partition]
-        if not declared and len(self.job.program.partitions) == 1:
-            declared = list(self.job.program.partitions)
-        if not declared or declared[0].grid is None:
-            return None
-        return tuple(self._integer(extent) for extent in declared[0].grid)
 
     def _integer(self, tree: Expression) -> int:
         value = evaluate(tree, self.job.environment)

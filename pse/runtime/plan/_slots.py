@@ -34,6 +34,8 @@ class Slots:
         """Say where an expression finds the value of a name."""
         if (extent := read_extent(name)) is not None:
             return Extent(self.of(extent[0], partition), extent[1])
+        if partition is not None and (position := self.job.position(name, partition)) is not None:
+            return Constant(position)
         if name not in self.environment:
             return Slot(self.of(name, partition))
         return Constant(self.environment[name])
