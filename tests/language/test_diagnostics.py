@@ -30,7 +30,7 @@ PRINTED = """error[E0312]: distribution mismatch: `img` is @ root, but `fft_rows
  programs/p.coven:9:23   thread_B fft_rows(img)
                                            ^^^ c128[N, N] @ root
  kernels/fft.c:3         //@ coven module fft_rows(inout c128 a[m, n] @ block(0))
- help: scatter it first:  thread_A scatter(img) -> rows @ block(0)
+ help: scatter it before the block:  thread_A scatter(img) -> rows @ block(0)
 """
 
 
@@ -52,7 +52,7 @@ def test_json_has_the_same(finder):
     assert (diagnostic["end_line"], diagnostic["end_column"]) == (9, 26)
     assert diagnostic["label"] == "c128[N, N] @ root"
     assert diagnostic["notes"][0]["path"] == "kernels/fft.c"
-    assert diagnostic["help"].startswith("scatter it first")
+    assert diagnostic["help"].startswith("scatter it before the block")
 
 
 def test_a_stream_that_is_no_terminal_gets_plain_text(finder):

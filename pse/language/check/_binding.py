@@ -126,7 +126,8 @@ class _Binding:
             converted = _accept(value, parameter.element)
             if converted is None:
                 message = f"the default of parameter `{name}` is not of type {parameter.element.label}"
-                self._fail("E0604", message, parameter.span, label=str(value)[:40])
+                help = f"give a value:  -D {name}={_example(parameter.element)}"
+                self._fail("E0604", message, parameter.span, help, str(value)[:40])
                 return
             self.environment[name] = converted
         if parameter.where is not None and name in self.environment:
@@ -156,7 +157,8 @@ class _Binding:
         if not isinstance(count, int) or not 1 <= count <= MAX_PARTITIONS:
             pieces = f"1 to {MAX_PARTITIONS:,}"
             message = f"partition `{partition.name}` would have {_show(count)} pieces; it must have {pieces}"
-            self._fail("E0607", message, partition.count.span or partition.span)
+            help = "choose other values, by -p and -D, or change the declaration"
+            self._fail("E0607", message, partition.count.span or partition.span, help)
             return
         if partition.name != PROCS:
             self.environment[partition.name] = count
@@ -174,7 +176,8 @@ class _Binding:
             shown = " × ".join(_show(extent) for extent in extents if extent is not None)
             cells = f"the grid of partition `{partition.name}` has {shown} cells"
             message = f"{cells}, but the partition has {count} pieces"
-            self._fail("E0607", message, partition.span)
+            help = f"choose other values, by -p and -D, or a grid of {count} cells"
+            self._fail("E0607", message, partition.span, help)
 
     def shape(self, tag: Tag) -> None:
         """Refuse a tag that can't be; those that depend on a loop counter show at run time."""
@@ -184,7 +187,8 @@ class _Binding:
                 value = self._evaluate(extent)
                 if isinstance(value, int) and value < 0:
                     message = f"`{tag.display}` would have the negative extent {value} along axis {axis}"
-                    self._fail("E0610", message, tag.span, f"the extent is `{render_expression(extent)}`")
+                    help = f"choose values for which `{render_expression(extent)}` is at least 0"
+                    self._fail("E0610", message, tag.span, help)
                 known += [value] if isinstance(value, int) else []
         if prod(known) > MAX_ELEMENTS:
             count = " × ".join(map(str, known))
@@ -204,7 +208,8 @@ class _Binding:
             span = failure.span or expression.span or self._start
             used = sorted(names_in(expression) & self.environment.keys())
             values = ", ".join(f"{name} = {_show(self.environment[name])}" for name in used)
-            self._fail("E0609", failure.message, span, label=values)
+            help = "give other values, by -D and -p"
+            self._fail("E0609", failure.message, span, help, values)
             return None
 
 

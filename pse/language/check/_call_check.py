@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pse.language.check._context import CallContext, Context
+from pse.language.check._context import CallContext, Context, call_form
 from pse.language.check._distribution_check import match_distribution
 from pse.language.check._ir import Argument, CallSite, ModuleReference, Output
 from pse.language.check._scalars import Scalar, place, scalar
-from pse.language.check._scope import TagEntity
-from pse.language.check._shape_unification import Matcher
+from pse.language.check._scope import ModuleEntity, TagEntity
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
@@ -22,6 +21,7 @@ from pse.language.syntax._ast_builder import BUILTINS
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import NUMERIC, fits
 from pse.language.types._expressions import Expression, Name, names_in, read_position, render_expression
+from pse.language.types._shape_unification import Matcher
 from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import (
     Direction,
@@ -29,6 +29,7 @@ from pse.language.types._types import (
     Parameter,
     Pattern,
     Type,
+    render_type,
 )
 from pse.text import count_text
 
@@ -40,7 +41,7 @@ class CallCheck(CallContext):
         super().__init__(context, node, reference)
         if node.label is not None and context.partition is None:
             context.root_thread = f"{node.label.id} "
-        self.matcher = Matcher(context.lookup)
+        self.matcher = Matcher(context.blocks)
         self.element: Element | None = None  # what `T` stands for
         self.inputs: list[Argument] = []
         parameters = self.signature.parameters
@@ -79,10 +80,13 @@ class CallCheck(CallContext):
             return True
         if argument.name.id not in known:
             message = f"`{self.node.callee.text}` has no input `{argument.name.id}`"
-            self.fail("E0307", message, argument.name.span, help=did_you_mean(argument.name.id, known))
+            listed = f"its inputs are {', '.join(known)}" if known else "it has no inputs"
+            help = did_you_mean(argument.name.id, known) or listed
+            self.fail("E0307", message, argument.name.span, help=help)
             return False
         if argument.name.id in found:
-            self.fail("E0307", f"input `{argument.name.id}` is given twice", argument.span)
+            message = f"input `{argument.name.id}` is given twice"
+            self.fail("E0307", message, argument.span, help="remove one of the two")
             return False
         return True
 
@@ -91,7 +95,10 @@ class CallCheck(CallContext):
         takes = f"{count_text(len(wanted), 'input')}" + (f" ({listed})" if wanted else "")
         given = len(self.node.arguments)
         message = f"`{self.node.callee.text}` takes {takes}; {given} {'is' if given == 1 else 'are'} given"
-        self.fail("E0301", message, self.node.span)
+        form = call_form(
+            self.node.callee.text, [p.name for p in wanted], [output.name.id for output in self.node.outputs]
+        )
+        self.fail("E0301", message, self.node.span, help=f"write:  {self.thread}{form}")
 
     def check_inputs(self, arguments: dict[str, sx.CallArgument]) -> None:
         """Check every input: scalars first, as they may be extents; but `T` takes an array's type."""
@@ -208,7 +215,7 @@ class CallCheck(CallContext):
         assert want is not None, "a first `T` takes every element type"
         message = f"{self.named(parameter)} is of type {want.label}, but {have.label} is given"
         convertible = parameter.type.scalar and want in NUMERIC and have in NUMERIC and want.label in BUILTINS
-        help = f"convert it:  {want.label}(…)" if convertible else None
+        help = f"convert it:  {want.label}(…)" if convertible else _other_element(parameter, want)
         self.fail("E0303", message, span, label=have.label, help=help)
 
     # Arrays.
@@ -220,7 +227,8 @@ class CallCheck(CallContext):
             return True
         kinds = ("a scalar", "an array") if parameter.type.scalar else ("an array", "a scalar")
         message = f"{self.named(parameter)} is {kinds[0]}, but the tag `{entity.display}` is {kinds[1]}"
-        self.fail("E0304", message, argument.span, label=self.context.show(type))
+        help = f"give the name of {kinds[0]} of type {render_type(parameter.type)}"
+        self.fail("E0304", message, argument.span, label=self.context.show(type), help=help)
         return False
 
     def _may_change(self, parameter: Parameter, entity: TagEntity, argument: sx.CallArgument) -> bool:
@@ -246,7 +254,8 @@ class CallCheck(CallContext):
                 f"`{entity.display}` is replicated and cannot be changed inside PARALLEL: "
                 "each partition would change its own copy"
             )
-            self.fail("E0316", message, argument.span, label=self.context.show(type))
+            help = "change it outside the block, or give a tag that is distributed"
+            self.fail("E0316", message, argument.span, label=self.context.show(type), help=help)
             return False
         return True
 
@@ -256,9 +265,7 @@ class CallCheck(CallContext):
         assert type.shape is not None, "tags have shapes"
         shape = parameter.type.shape
         if shape is not None and len(shape) != len(type.shape):
-            have = f"the tag `{entity.display}` has {_axes(len(type.shape))}"
-            message = f"{self.named(parameter)} has {_axes(len(shape))}, but {have}"
-            self.fail("E0304", message, span, label=self.context.show(type))
+            self._wrong_rank(parameter, type, entity.display, span)
             return False
         if not match_distribution(self, parameter, entity, span) or not self._counters_known(entity, span):
             return False
@@ -276,9 +283,27 @@ class CallCheck(CallContext):
                 f"but `{self.node.callee.text}` needs {self.show_extent(expected)} "
                 f"(`{render_expression(pattern)}`)"
             )
-            self.fail("E0311", message, span, label=self.context.show(type))
+            help = self._shape_help(expected, actual, display, type)
+            self.fail("E0311", message, span, label=self.context.show(type), help=help)
 
         self.matcher.expect(pattern, actual, mismatch)
+
+    def _shape_help(self, expected: Extent, actual: Extent, display: str, type: Type) -> str:
+        """Say what would make two extents equal: a halo, one parameter instead of two, another tag."""
+        wider = extents.add(expected, extents.scale(actual, -1)).constant
+        if extents.has_piece(actual) and wider is not None and wider > 0 and wider % 2 == 0:
+            return f"the directive takes the halo: declare `{display}` with one:  halo({wider // 2})"
+        names = [self.show_extent(extent) for extent in (actual, expected)]
+        if all(name.isidentifier() for name in names):
+            return f"if {names[0]} and {names[1]} are always equal, use one of them in both places"
+        return f"declare or make `{display}` with the extent {names[1]} here"
+
+    def _wrong_rank(self, parameter: Parameter, type: Type, display: str, span: Span) -> None:
+        shape = parameter.type.shape or ()
+        have = f"the tag `{display}` has {_axes(len(type.shape or ()))}"
+        message = f"{self.named(parameter)} has {_axes(len(shape))}, but {have}"
+        help = f"name a tag with {_axes(len(shape))}, as the directive declares"
+        self.fail("E0304", message, span, label=self.context.show(type), help=help)
 
     def expect_shape(self, parameter: Parameter, type: Type, display: str, span: Span) -> bool:
         """Ask for the directive's shape to be that of a tag whose type is known."""
@@ -286,9 +311,7 @@ class CallCheck(CallContext):
         if shape is None:
             return True
         if len(shape) != len(type.shape or ()):
-            have = f"the tag `{display}` has {_axes(len(type.shape or ()))}"
-            message = f"{self.named(parameter)} has {_axes(len(shape))}, but {have}"
-            self.fail("E0304", message, span, label=self.context.show(type))
+            self._wrong_rank(parameter, type, display, span)
             return False
         for axis, extent in enumerate(extents.local_shape(type, self.context.lookup)):
             self._expect(shape[axis], extent, axis, display, type, span)
@@ -303,7 +326,8 @@ class CallCheck(CallContext):
         if self.context.segments or counters <= visible:
             return True
         message = f"the shape of `{entity.display}` depends on the counter of a loop that has ended"
-        self.fail("E0317", message, span, label=self.context.show(entity.type), directive=False)
+        help = "use it inside that loop, or give it a shape that is the same in all rounds"
+        self.fail("E0317", message, span, label=self.context.show(entity.type), help=help, directive=False)
         return False
 
     # The result.
@@ -343,8 +367,18 @@ def named_tag(context: Context, argument: sx.CallArgument) -> TagEntity | None:
     entity = context.use(identifier)
     if entity is None or isinstance(entity, TagEntity):
         return entity
-    context.misused(identifier, entity, "a tag")
+    help = "give the name of a tag, which a call makes or `var` declares"
+    if isinstance(entity, ModuleEntity):
+        help = f"call the module first, and give its output:  {identifier.id}(…) -> x"
+    context.misused(identifier, entity, "a tag", help)
     return None
+
+
+def _other_element(parameter: Parameter, want: Element) -> str:
+    """Say how an input gets the element type that its directive declares."""
+    if parameter.type.scalar:
+        return f"give a value of type {want.label}"
+    return f"give a tag of type {want.label}, or declare the parameter as `T`, which takes every element type"
 
 
 def _axes(count: int) -> str:

@@ -72,12 +72,12 @@ def _callee(context: Context, callee: sx.Dotted) -> Entity | None:
     if isinstance(entity, AliasEntity) and len(rest) == 1:
         return _of_alias(context, entity, rest[0])
     if rest or not isinstance(entity, ModuleEntity | SegmentEntity):
-        help = (
-            f"call one of its modules:  {first.id}.name(…)"
-            if isinstance(entity, AliasEntity) and not rest
-            else None
-        )
-        context.misused(first, entity, "a module" if help is None else "a module of it")
+        if isinstance(entity, AliasEntity) and not rest:
+            known = ", ".join(f"{first.id}.{name}(…)" for name in list(entity.modules or ())[:6])
+            context.misused(first, entity, "a module of it", f"call one of its modules:  {known}")
+            return None
+        help = "only modules of imports and segments of this file can be called"
+        context.misused(first, entity, "a module", help)
         return None
     if first.id in context.globals.patterns and isinstance(entity, ModuleEntity) and entity.reference is None:
         path = context.globals.patterns[first.id].rpartition(":")[0]
@@ -169,6 +169,13 @@ def _swap(context: Context, node: sx.Call) -> list[Statement]:
         )
         context.report(error_at("E0316", message, node.span, help="move it out of the block"))
         return []
+    values = [argument for argument in arguments if not isinstance(argument.value, Name)]
+    for argument in values:
+        message = "`swap` exchanges two tags; this is not a tag"
+        help = "write the names of two tags of one type:  swap(u, v)"
+        context.report(error_at("E0309", message, argument.span, help=help))
+    if values:
+        return []
     pair = [_swapped(context, argument) for argument in arguments]
     first, second = pair
     if first is None or second is None or first.type is None or second.type is None:
@@ -191,7 +198,11 @@ def _swapped(context: Context, argument: sx.CallArgument) -> TagEntity | None:
     if entity is not None and entity.kind in ("counter", "input"):
         what = "a loop counter" if entity.kind == "counter" else "an input of the segment"
         message = f"`{entity.display}` is {what}, and cannot be swapped"
-        context.report(error_at("E0204", message, argument.span, notes=[(entity.span, "declared here")]))
+        help = "swap two tags that are declared by `var` or made by calls"
+        if entity.kind == "input":
+            help = "declare it as an output of the segment, or swap the tags where the segment is called"
+        notes = [(entity.span, "declared here")]
+        context.report(error_at("E0204", message, argument.span, notes=notes, help=help))
         return None
     return entity
 

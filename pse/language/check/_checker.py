@@ -30,6 +30,7 @@ from pse.language.check._scope import PROCS, Frame, Globals, PartitionEntity, Se
 from pse.language.check._statements import statements
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors, in_order, warning_at
 from pse.language.diagnostics._source import Span
+from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.syntax._parser import parse_program
 from pse.language.types._expressions import Name
@@ -98,7 +99,7 @@ def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> t
             error_at("E0206", "the file has a second program", again.name.span, notes=notes, help=help)
         )
     if declarations.programs:
-        context.frame = Frame(context.globals)
+        context.frame = Frame(context.globals, body=declarations.programs[0].body)
         body = statements(context, declarations.programs[0].body)
         _flow(context, body, ())
     tags = dict(context.tags)
@@ -129,27 +130,37 @@ def _unused(context: Context, declarations: Declarations) -> list[Diagnostic]:
         found += _unused_import(context, item)
     for parameter in declarations.parameters:
         if parameter.span not in used:
-            found.append(warning_at("W0203", f"parameter `{parameter.name}` is never used", parameter.span))
+            message = f"parameter `{parameter.name}` is never used"
+            found.append(warning_at("W0203", message, parameter.span, help="remove it"))
     for entity in context.globals.names.values():
         if isinstance(entity, SegmentEntity | PartitionEntity) and entity.span not in used:
             what = "segment" if isinstance(entity, SegmentEntity) else "partition"
-            found.append(warning_at("W0204", f"{what} `{entity.name}` is never used", entity.span))
+            help = "call it, or remove it"
+            if what == "partition":
+                help = f"write `@ block(0) over {entity.name}` or `PARALLEL over {entity.name}`, or remove it"
+            message = f"{what} `{entity.name}` is never used"
+            found.append(warning_at("W0204", message, entity.span, help=help))
     return found + _unused_threads(context, declarations)
 
 
 def _unused_import(context: Context, item: sx.Import) -> list[Diagnostic]:
     names = [local.alias or local.name for local in item.names or ()] + ([item.alias] if item.alias else [])
     return [
-        warning_at("W0202", f"import `{name.id}` is never used", name.span)
+        warning_at("W0202", f"import `{name.id}` is never used", name.span, help="remove it")
         for name in names
         if name.span not in context.globals.used and item.path != STANDARD
     ]
 
 
 def _unused_threads(context: Context, declarations: Declarations) -> list[Diagnostic]:
+    known = ", ".join(sorted(context.threads))
+    help = f"threads of calls are {known}" if known else "write the thread's label before a call"
     return [
         warning_at(
-            "W0601", f"no call runs on thread `{option.thread}`, so this option has no effect", option.span
+            "W0601",
+            f"no call runs on thread `{option.thread}`, so this option has no effect",
+            option.span,
+            help=did_you_mean(option.thread, context.threads) or help,
         )
         for option in declarations.options
         if option.thread is not None and option.thread not in context.threads

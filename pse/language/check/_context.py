@@ -34,9 +34,17 @@ REPLICATED = Distribution(Pattern.REPLICATED)
 ROOT = Distribution(Pattern.ROOT)
 
 
-def no_such_axis(axis: int, rank: int) -> str:
-    """Say that an array of so many axes has no such axis."""
-    return f"axis {axis} does not exist: the array has {count_text(rank, 'axis', 'axes')}, counted from 0"
+def no_such_axis(axis: int, rank: int, place: Span) -> Diagnostic:
+    """Report that an array of so many axes has no such axis."""
+    message = f"axis {axis} does not exist: the array has {count_text(rank, 'axis', 'axes')}, counted from 0"
+    last = "axis 0" if rank == 1 else f"axes from 0 to {rank - 1}"
+    help = f"name {last}" if rank else "a scalar is not distributed: leave out the distribution"
+    return error_at("E0306", message, place, help=help)
+
+
+def call_form(name: str, inputs: Sequence[str], outputs: Sequence[str]) -> str:
+    """Write a call as it should look: `make(n) -> x`."""
+    return f"{name}({', '.join(inputs)})" + (f" -> {', '.join(outputs)}" if outputs else "")
 
 
 def reserved(place: Span) -> Diagnostic:
@@ -87,20 +95,29 @@ class Context:
     def unknown(self, name: sx.Identifier) -> None:
         """Report an unknown name."""
         help = did_you_mean(name.id, self.frame.visible())
-        notes = []
+        help = help or f"declare it above:  let {name.id} = …;  tags are made by calls:  … -> {name.id}"
+        message, notes = f"unknown name `{name.id}`", []
+        below = self.frame.made_below(name)
+        if below is not None:
+            message = f"`{name.id}` is used before the statement that makes it"
+            notes = [(below, f"`{name.id}` is made here")]
+            help = "move that statement up; what an earlier round of a loop makes is declared before the loop"
+            help += f":  var … {name.id}"
         if name.id in self.frame.retired:
             gone = self.frame.retired[name.id]
             where = "inside its loop" if gone.kind == "counter" else "in the block where it is declared"
             notes = [(gone.span, f"`{name.id}` is visible only {where}")]
-            help = "declare it with `var` before the block"
+            shown = self.show(gone.type) if gone.type is not None else "…"
+            help = f"declare it before the block, and assign to it inside:  var {shown} {name.id}"
             if gone.kind == "counter":
                 help = "copy its value inside the loop to a name that is declared before it with `var`"
-        self.report(error_at("E0201", f"unknown name `{name.id}`", name.span, notes=notes, help=help))
+        self.report(error_at("E0201", message, name.span, notes=notes, help=help))
 
-    def misused(self, name: sx.Identifier, entity: Entity, wanted: str) -> None:
+    def misused(self, name: sx.Identifier, entity: Entity, wanted: str, help: str) -> None:
         """Report a name that stands for the wrong kind of thing."""
         message = f"`{name.id}` is {kind_of(entity)}; {wanted} is expected here"
-        self.report(error_at("E0210", message, name.span, notes=[(entity.span, "declared here")]))
+        notes = [(entity.span, "declared here")]
+        self.report(error_at("E0210", message, name.span, notes=notes, help=help))
 
     def declare(self, entity: TagEntity, *, in_frame: bool = False) -> TagEntity:
         """Make a new tag visible and record it in the program."""
@@ -153,6 +170,17 @@ class Context:
         if isinstance(entity, PartitionEntity) and entity.count is not None and entity.count != Name(name):
             return extents.extent_of(entity.count, self.lookup)
         return extents.atom(name)
+
+    def blocks(self, distribution: Distribution, index: int) -> Extent | None:
+        """Give into how many blocks a distribution cuts the axis of an index; None if that is not known."""
+        partition = distribution.partition
+        if partition is None:
+            return None
+        if len(distribution.axes) == 1:
+            return self.lookup(partition)
+        entity = self.globals.names.get(partition)
+        extent = entity.grid[index] if isinstance(entity, PartitionEntity) else None
+        return self.extent(extent) if extent is not None else None
 
     def extent(self, expression: Expression) -> Extent:
         """Normalise an extent."""

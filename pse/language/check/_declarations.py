@@ -214,7 +214,8 @@ def _default_holds(
         value = evaluate(default, {})
         holds = evaluate(where, {item.name.id: value})
     except EvaluationError as failure:
-        context.report(error_at("E0323", failure.message, failure.span or item.span))
+        help = "change the default or the condition: with this default it has no value"
+        context.report(error_at("E0323", failure.message, failure.span or item.span, help=help))
         return False
     if not holds:
         message = f"the default of parameter `{item.name.id}` does not satisfy its own `where` clause"
@@ -234,7 +235,7 @@ def _partition(context: Context, item: sx.PartitionNode, declarations: Declarati
             error_at("E0607", message, item.layout.span, help=f"write: as grid({', '.join(['…'] * 2)})")
         )
     grid = [_count(context, extent) for extent in item.grid]
-    entity = PartitionEntity(item.name.id, count, len(grid), item.name.span)
+    entity = PartitionEntity(item.name.id, count, tuple(grid), item.name.span)
     _add(context, item.name, entity)
     if count is None or None in grid:
         return
@@ -250,7 +251,8 @@ def _count(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     value = evaluate(found, {})  # scalar() has refused constants without a value.
     if not isinstance(value, int) or not 1 <= value <= MAX_PARTITIONS:
         message = f"a partition has 1 to {MAX_PARTITIONS:,} pieces, not {value}"
-        context.report(error_at("E0607", message, place(node)))
+        help = "write for example:  partition P = procs"
+        context.report(error_at("E0607", message, place(node), help=help))
         return None
     return found
 
@@ -270,7 +272,8 @@ def _options(context: Context, item: sx.Options, declarations: Declarations, fin
             continue
         if twice:
             notes = [(twice[0].span, "it is set here first")]
-            context.report(error_at("E0203", f"option `{option.name}` is set twice", entry.span, notes=notes))
+            message = f"option `{option.name}` is set twice"
+            context.report(error_at("E0203", message, entry.span, notes=notes, help="remove one of the two"))
         declarations.options.append(option)
 
 
@@ -288,7 +291,7 @@ def _option(context: Context, entry: sx.OptionNode) -> Option | None:
     readable = entry.word or isinstance(entry.value, int) or (kind.quoted and isinstance(entry.value, str))
     value: Value | None = kind.read(str(entry.value)) if readable else None
     if value is None:
-        message = f"the value of option `{entry.name.id}` must be {kind.expected}"
+        message = f"the value of option `{entry.name.id}` must be {kind.expected}, not `{entry.value}`"
         context.report(error_at("E0606", message, entry.value_span))
         return None
     return Option(entry.name.id, value, entry.thread.id if entry.thread else None, entry.span)

@@ -74,7 +74,9 @@ def _check_element(node: sx.DirectiveParameter, type: Type, direction: Direction
     special = type.element in (Element.STRING, Element.COMM)
     if special and not (type.scalar and direction is Direction.IN):
         message = f"`{node.type.element.id}` can only be a scalar `in` parameter"
-        report(error_at("E0511", message, node.span))
+        report(
+            error_at("E0511", message, node.span, help=f"write:  in {node.type.element.id} {node.name.id}")
+        )
 
 
 def _check_default(node: sx.DirectiveParameter, type: Type, direction: Direction, report: Report) -> None:
@@ -83,12 +85,15 @@ def _check_default(node: sx.DirectiveParameter, type: Type, direction: Direction
         return
     literal = default.operand if isinstance(default, Unary) else default
     if not isinstance(literal, Number | Text):
-        report(error_at("E0511", "a default must be a literal", default.span or node.span))
+        help = "write a number, true, false or a string"
+        report(error_at("E0511", "a default must be a literal", default.span or node.span, help=help))
     elif not type.scalar or direction is not Direction.IN:
-        report(error_at("E0511", "only a scalar `in` parameter can have a default", node.span))
+        help = "leave out the default"
+        report(error_at("E0511", "only a scalar `in` parameter can have a default", node.span, help=help))
     elif type.element is not None and not fits(literal_element(literal.value), type.element, default):
         message = f"the default of `{node.name.id}` is not of type {type.element.label}"
-        report(error_at("E0511", message, default.span or node.span))
+        help = f"give a default of type {type.element.label}, or change the type of the parameter"
+        report(error_at("E0511", message, default.span or node.span, help=help))
 
 
 def _check_names(tree: sx.Directive, report: Report) -> None:
@@ -96,7 +101,7 @@ def _check_names(tree: sx.Directive, report: Report) -> None:
     for parameter in tree.parameters:
         if parameter.name.id in seen:
             message = f"two parameters are called `{parameter.name.id}`"
-            report(error_at("E0511", message, parameter.name.span))
+            report(error_at("E0511", message, parameter.name.span, help="give each a name of its own"))
         seen.add(parameter.name.id)
 
 
@@ -109,7 +114,9 @@ def _check_shapes(parameters: list[Parameter], report: Report) -> None:
             span = extent.span or parameter.span
             assert span is not None, "the parser gives every parameter a span"
             if not all(_is_arithmetic(node) for node in walk(extent)):
-                report(error_at("E0511", "an extent must be integer arithmetic on dimension names", span))
+                message = "an extent must be integer arithmetic on dimension names"
+                help = "use names, integers and + - * / %, for example:  u[n + 2, 2 * m]"
+                report(error_at("E0511", message, span, help=help))
             for name in names_in(extent) & by_name.keys():
                 other = by_name[name]
                 if (
@@ -120,7 +127,8 @@ def _check_shapes(parameters: list[Parameter], report: Report) -> None:
                     message = (
                         f"`{name}` is used as an extent: it must be `in i64 {name}`, or no parameter at all"
                     )
-                    report(error_at("E0511", message, span))
+                    help = f"declare the parameter as  in i64 {name},  or give one of the two another name"
+                    report(error_at("E0511", message, span, help=help))
 
 
 def _is_arithmetic(node: Expression) -> bool:

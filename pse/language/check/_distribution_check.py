@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pse.errors import EvaluationError
 from pse.language.check._context import CallContext, Context
 from pse.language.check._ir import CallSite, Output, PartitionDeclaration, ResolvedProgram, Tag, call_sites
+from pse.language.check._remedies import conversion, over_partition
 from pse.language.check._scope import PROCS, TagEntity
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
@@ -41,7 +42,7 @@ def _distribution_mismatch(check: CallContext, entity: TagEntity, want: Distribu
     label, display = check.context.show(entity.type), check.context.display
     have = render_distribution(entity.type.distribution, display=display)
     needs = f"`{check.node.callee.text}` needs {render_distribution(want, display=display)}"
-    help = conversion(entity, want, check.thread, check.context.root_thread)
+    help = conversion(check.context, entity, want, check.thread)
     message = f"distribution mismatch: `{entity.display}` is {have}, but {needs}"
     check.fail("E0312", message, span, label=label, help=help)
 
@@ -54,8 +55,9 @@ def _inside(check: CallContext, entity: TagEntity, span: Span) -> bool:
         message = (
             f"`{entity.display}` lives on the root; inside PARALLEL an array is distributed or replicated"
         )
-        scatter = f"scatter({entity.display}) -> pieces @ block(0)"
-        help = f"before the block:  {scatter}, or  replicate({entity.display}) -> everywhere"
+        thread, over = check.context.root_thread, over_partition(check.context, None)
+        scatter = f"{thread}scatter({entity.display}) -> pieces @ block(0){over}"
+        help = f"before the block:  {scatter}   or:  {thread}replicate({entity.display}) -> everywhere"
         check.fail("E0313", message, span, label=label, help=help, directive=False)
         return False
     if have.distributed and have.partition != check.context.partition:
@@ -63,7 +65,9 @@ def _inside(check: CallContext, entity: TagEntity, span: Span) -> bool:
             f"`{entity.display}` is distributed over {have.partition}, "
             f"but this block runs over {check.context.partition}"
         )
-        help = f"write PARALLEL over {have.partition}, or redistribute it"
+        help = f"write `PARALLEL over {have.partition}`, or gather it before the block and scatter it over "
+        help += f"{check.context.partition}:  gather({entity.display}) -> whole   "
+        help += f"scatter(whole) -> pieces @ block(0) over {check.context.partition}"
         check.fail("E0314", message, span, label=label, help=help, directive=False)
         return False
     return True
@@ -92,19 +96,6 @@ def _same(left: Expression | None, right: Expression | None, context: Context) -
     if left is None or right is None:
         return left is right
     return context.extent(left) == context.extent(right)
-
-
-def conversion(entity: TagEntity, want: Distribution, thread: str, root_thread: str) -> str:
-    """Suggest the call that brings a tag into the wanted distribution, with labels that fit its region."""
-    assert entity.type is not None, "only typed tags are compared"
-    have, target = entity.type.distribution, render_distribution(want)
-    if want.pattern is Pattern.REPLICATED:
-        return f"replicate it first:  {root_thread}replicate({entity.display}) -> everywhere"
-    if have.distributed and want.distributed:
-        return f"redistribute it first:  {thread}redistribute({entity.display}) -> pieces {target}"
-    if have.distributed:
-        return f"gather it first:  {root_thread}gather({entity.display}) -> whole @ root"
-    return f"scatter it first:  {root_thread}scatter({entity.display}) -> rows {target}"
 
 
 def check_layouts(program: ResolvedProgram, environment: Mapping[str, Value]) -> list[Diagnostic]:
@@ -141,7 +132,9 @@ def _wrong_grid(partition: PartitionDeclaration) -> Diagnostic | None:
     message = (
         f"the grid of partition `{partition.name}` has {product} cells, but the partition has {count} pieces"
     )
-    return error_at("E0607", message, partition.span)
+    cells = ", ".join(["1"] * (len(partition.grid) - 1) + [str(count)])
+    help = f"write a grid of {count} cells, for example:  as grid({cells})"
+    return error_at("E0607", message, partition.span, help=help)
 
 
 def _wrong_with(

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pse.language.check._call_check import named_tag
-from pse.language.check._context import Context
-from pse.language.check._distribution_check import conversion
+from pse.language.check._context import Context, call_form
 from pse.language.check._ir import Assign, Statement
+from pse.language.check._remedies import conversion
 from pse.language.check._scalars import scalar
 from pse.language.check._scope import Frame, SegmentEntity, TagEntity
 from pse.language.check._targets import Target, target
@@ -36,7 +36,7 @@ def inline(context: Context, node: sx.Call, entity: SegmentEntity, kind: str, wa
         return []
     goals = [target(context, output, kind) for output in node.outputs]
     caller = context.frame
-    inner = _frame(context, entity.name)
+    inner = _frame(context, entity)
     before: list[Statement] = []
     for field, argument in zip(segment.inputs, node.arguments, strict=True):
         before += _input(context, caller, inner, field, argument)
@@ -49,7 +49,7 @@ def check_alone(
     context: Context, entity: SegmentEntity, walk: Walk
 ) -> tuple[list[TagEntity], tuple[Statement, ...]]:
     """Check a segment that nobody calls, for any inputs of its types; give these and its body."""
-    inner, caller = _frame(context, entity.name), context.frame
+    inner, caller = _frame(context, entity), context.frame
     context.frame = inner
     given = []
     for field, kind in [
@@ -63,10 +63,11 @@ def check_alone(
     return given, _body(context, inner, entity, walk)
 
 
-def _frame(context: Context, name: str) -> Frame:
+def _frame(context: Context, entity: SegmentEntity) -> Frame:
+    name = entity.name
     count = context.segment_uses[name] = context.segment_uses.get(name, 0) + 1
     prefix = f"{context.frame.prefix}{name}#{count}."
-    return Frame(context.globals, prefix)
+    return Frame(context.globals, prefix, entity.node.body)
 
 
 def _body(context: Context, inner: Frame, entity: SegmentEntity, walk: Walk) -> tuple[Statement, ...]:
@@ -100,20 +101,28 @@ def _counts(context: Context, node: sx.Call, segment: sx.Segment) -> bool:
     for argument in given:
         if argument.name is not None:
             message = "the inputs of a segment are given by position"
-            context.report(error_at("E0307", message, argument.span, notes=notes))
+            help = f"write the value alone, in the order of the declaration:  {_form(segment)}"
+            context.report(error_at("E0307", message, argument.span, notes=notes, help=help))
             return False
     if len(wanted) != len(given):
         number = f"{len(given)} {'is' if len(given) == 1 else 'are'} given"
         message = f"segment `{name}` takes {count_text(len(wanted), 'input')}; {number}"
-        context.report(error_at("E0301", message, node.span, notes=notes))
+        context.report(error_at("E0301", message, node.span, notes=notes, help=f"write:  {_form(segment)}"))
         return False
     if len(segment.outputs) != len(node.outputs):
         outputs = count_text(len(segment.outputs), "output")
         number = f"{len(node.outputs)} {'is' if len(node.outputs) == 1 else 'are'} named"
         message = f"segment `{name}` gives {outputs}; {number}"
-        context.report(error_at("E0302", message, node.span, notes=notes))
+        context.report(error_at("E0302", message, node.span, notes=notes, help=f"write:  {_form(segment)}"))
         return False
     return _distinct(context, node)
+
+
+def _form(segment: sx.Segment) -> str:
+    """Write the call of a segment with the names of its declaration."""
+    return call_form(
+        segment.name.id, [f.name.id for f in segment.inputs], [f.name.id for f in segment.outputs]
+    )
 
 
 def _distinct(context: Context, node: sx.Call) -> bool:
@@ -190,9 +199,9 @@ def _scalar_input(
     if found.partition is not None or not fits(found.element, type.element, found.expression):
         wanted = f"input `{field.name.id}` of the segment is {context.show(type)}"
         message = f"{wanted}, but {found.element.label} is given"
-        context.report(
-            error_at("E0303", message, argument.span, notes=[(field.span, "the input is declared here")])
-        )
+        notes = [(field.span, "the input is declared here")]
+        help = f"give a value of type {type.element.label} that is the same in all partitions"
+        context.report(error_at("E0303", message, argument.span, notes=notes, help=help))
         return []
     constant = context.constant(found.expression)
     if constant is not None:
@@ -233,24 +242,25 @@ def agree(context: Context, entity: TagEntity, wanted: Type, span: Span, field: 
     label = context.show(have)
     if have.scalar != wanted.scalar or len(have.shape or ()) != len(wanted.shape or ()):
         message = f"`{entity.display}` does not have the number of axes that the segment declares"
-        code, help = "E0304", None
+        code, help = "E0304", f"give a tag of the type {context.show(wanted)}"
     elif have.element is not wanted.element:
         code, message, help = (
             "E0303",
             f"`{entity.display}` does not have the element type that the segment declares",
-            None,
+            f"give a tag of the type {context.show(wanted)}, or change the segment",
         )
     elif have.distribution != wanted.distribution:
         code, message, help = (
             "E0312",
             f"distribution mismatch: `{entity.display}` is not distributed as the segment declares",
-            conversion(entity, wanted.distribution, "", context.root_thread),
+            conversion(context, entity, wanted.distribution),
         )
     elif [context.extent(e) for e in have.shape or ()] != [context.extent(e) for e in wanted.shape or ()]:
         code, message, help = (
             "E0311",
             f"shape mismatch: `{entity.display}` does not have the shape that the segment declares",
-            None,
+            "give a tag of that shape, or let inputs of the segment say the shape:  "
+            "segment name(i64 n, f64[n] x) -> ()",
         )
     else:
         return True

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
-from pse.language.check._distribution_check import conversion, same_pattern
+from pse.language.check._distribution_check import same_pattern
 from pse.language.check._ir import Output
 from pse.language.check._reductions import check_reduction
+from pse.language.check._remedies import another_name, conversion, declaration, distributed_so
 from pse.language.check._targets import Target
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._expressions import Expression
@@ -52,7 +53,7 @@ def _expect_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
     if type.scalar != parameter.type.scalar:
         kinds = ("a scalar", "an array") if parameter.type.scalar else ("an array", "a scalar")
         message = f"{check.named(parameter)} is {kinds[0]}, but the tag `{goal.entity.display}` is {kinds[1]}"
-        check.fail("E0304", message, span, notes=notes)
+        check.fail("E0304", message, span, notes=notes, help=another_name(check.context, goal.node.name.id))
         return False
     if parameter.type.element is None and check.element is None:
         check.element = type.element
@@ -62,7 +63,9 @@ def _expect_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
             f"{check.named(parameter)} is of type {element.label}, "
             f"but the tag `{goal.entity.display}` is of type {type.element.label}"
         )
-        check.fail("E0303", message, span, notes=notes)
+        other = another_name(check.context, goal.node.name.id)
+        help = f"{other}   or declare `{goal.entity.display}` as {element.label}"
+        check.fail("E0303", message, span, notes=notes, help=help)
         return False
     if parameter.type.scalar:
         return True
@@ -125,11 +128,15 @@ def _agrees(check: CallCheck, goal: Target, type: Type) -> bool:
         code, message = "E0312", f"distribution mismatch: the call does not give what `{entity.display}` is"
         if not known.scalar:
             given = replace(entity, type=type)
-            advice = conversion(given, known.distribution, check.thread, context.root_thread)
+            advice = conversion(context, given, known.distribution, check.thread)
+            if not (known.distribution.distributed or type.distribution.distributed):
+                advice = another_name(check.context, goal.node.name.id)
     elif known.element is not type.element:
         code, message = "E0303", f"the call does not give the element type of `{entity.display}`"
+        advice = another_name(check.context, goal.node.name.id)
     elif [context.extent(e) for e in known.shape or ()] != [context.extent(e) for e in type.shape or ()]:
         code, message = "E0311", f"shape mismatch: the call does not give the shape of `{entity.display}`"
+        advice = another_name(check.context, goal.node.name.id)
     else:
         return True
     check.fail(code, message, span, notes=notes, label=label, help=advice, directive=False)
@@ -145,8 +152,7 @@ def unknown_element(check: CallCheck, goal: Target) -> None:
     """Report that nothing says what an output's elements are."""
     name = goal.node.name.id
     message = f"the element type of `{name}` cannot be worked out from the call"
-    help = f"declare it before with its element type, for example: var f64[…] {name}"
-    check.fail("E0318", message, goal.node.name.span, help=help)
+    check.fail("E0318", message, goal.node.name.span, help=declaration(check.context, name, None, 1))
 
 
 def array_type(check: CallCheck, parameter: Parameter, goal: Target) -> Type | None:
@@ -182,8 +188,18 @@ def _known_extent(check: CallCheck, goal: Target, pattern: Expression) -> Extent
 def _unknown_size(check: CallCheck, goal: Target, dimension: str) -> None:
     name = goal.node.name.id
     message = f"the shape of `{name}` cannot be worked out: nothing says what `{dimension}` is"
-    help = f"declare it before with its shape, for example: var f64[…] {name}"
-    check.fail("E0318", message, goal.node.name.span, help=help)
+    parameter = next(
+        p
+        for p, output in zip(check.signature.outputs, check.node.outputs, strict=True)
+        if output is goal.node
+    )
+    element = parameter.type.element or check.element
+    check.fail(
+        "E0318",
+        message,
+        goal.node.name.span,
+        help=declaration(check.context, name, element, len(parameter.type.shape or ("N",))),
+    )
 
 
 def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution | None:
@@ -193,7 +209,13 @@ def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution
     if said is not None and want.pattern is not Pattern.ANY and not same_pattern(said, want, context):
         given, said_here = (render_distribution(one, display=context.display) for one in (want, said))
         message = f"distribution mismatch: `{check.node.callee.text}` gives {given}, not {said_here}"
-        check.fail("E0312", message, goal.node.span)
+        help = f"write:  -> {goal.node.name.id} {given}"
+        check.fail(
+            "E0312",
+            message,
+            goal.node.span,
+            help=help if goal.annotation else another_name(check.context, goal.node.name.id),
+        )
         return None
     if context.partition is None:
         return (said or ROOT) if whole_on_root(check, goal, said or want) else None
@@ -204,8 +226,7 @@ def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution
         said = Distribution(Pattern.BLOCK, (0,), partition=context.partition)  # One after the other.
     if said is None:
         message = f"nothing says how `{goal.node.name.id}` is distributed"
-        help = f"for example:  -> {goal.node.name.id} @ block(0)"
-        check.fail("E0318", message, goal.node.span, help=help)
+        check.fail("E0318", message, goal.node.span, help=distributed_so(check.context, goal.node.name.id))
         return None
     return said if _in_block(check, goal, said) else None
 
@@ -233,7 +254,9 @@ def _in_block(check: CallCheck, goal: Target, distribution: Distribution) -> boo
     if distribution.partition != partition:
         over = f"`{goal.node.name.id}` is distributed over {distribution.partition}"
         message = f"{over}, but this block runs over {partition}"
-        check.fail("E0314", message, goal.node.span, directive=False)
+        other = another_name(check.context, goal.node.name.id)
+        help = f"write `PARALLEL over {distribution.partition}`, or {other}"
+        check.fail("E0314", message, goal.node.span, help=help, directive=False)
         return False
     return True
 
@@ -267,8 +290,8 @@ def _global_shape(
     """Turn the extents that a module gives into those of the whole tag."""
     context, shape = check.context, list(local)
     if distribution.axes and distribution.axes[-1] >= len(local):
-        message = no_such_axis(distribution.axes[-1], len(local))
-        check.fail("E0306", message, goal.node.span)
+        check.failed = True
+        context.report(no_such_axis(distribution.axes[-1], len(local), goal.node.span))
         return None
     halo = context.extent(distribution.halo) if distribution.halo is not None else extents.number(0)
     kind = extents.without_halo(distribution, context.lookup)
@@ -277,12 +300,8 @@ def _global_shape(
         base = interior.atom
         if isinstance(base, Piece) and base.distribution == kind and base.index == index:
             shape[axis] = base.extent
-        elif (
-            not extents.has_piece(interior)
-            and len(distribution.axes) == 1
-            and distribution.partition is not None
-        ):
-            shape[axis] = extents.multiply(interior, context.lookup(distribution.partition))
+        elif not extents.has_piece(interior) and (blocks := context.blocks(distribution, index)) is not None:
+            shape[axis] = extents.multiply(interior, blocks)
         else:
             _no_such_pieces(check, goal, axis)
             return None
@@ -301,4 +320,7 @@ def _global_shape(
 def _no_such_pieces(check: CallCheck, goal: Target, axis: int) -> None:
     name = goal.node.name.id
     message = f"distribution mismatch: the call does not give pieces along axis {axis} of `{name}` as it says"
-    check.fail("E0312", message, goal.node.span)
+    help = (
+        f"declare the tag before the block, with the shape of the whole array:  var f64[N] @ block(0) {name}"
+    )
+    check.fail("E0312", message, goal.node.span, help=help)

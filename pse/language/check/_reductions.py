@@ -66,7 +66,9 @@ def operation_fits(check: CallCheck, operation: str, span: Span, type: Type) -> 
     unordered = operation in ("min", "max") and type.element in (Element.C64, Element.C128)
     if type.element not in wanted or unordered:
         message = f"`{operation}` is not defined for {check.context.show(type)}"
-        check.fail("E0319", message, span, directive=False)
+        numbers = "numbers are reduced by `sum`, `prod`, and where they have an order by `min`, `max`"
+        help = "truth values are reduced by `all` and `any`" if type.element is Element.BOOL else numbers
+        check.fail("E0319", message, span, help=help, directive=False)
         return False
     return True
 
@@ -117,7 +119,7 @@ def _target(check: CallCheck, node: sx.ReductionNode, type: Type) -> TagEntity |
     if found is None:
         return context.new_tag(node.target, type, "produced")
     if not isinstance(found, TagEntity):
-        context.misused(node.target, found, "a tag")
+        context.misused(node.target, found, "a tag", "choose another name for the result")
         return None
     if not may_write(context, node.target, found) or found.type is None:
         return None
@@ -128,6 +130,7 @@ def _target(check: CallCheck, node: sx.ReductionNode, type: Type) -> TagEntity |
     if (known.element, known.distribution, shapes[0]) != (type.element, type.distribution, shapes[1]):
         message = f"the reduction gives {context.show(type)}, but `{found.display}` is {context.show(known)}"
         notes = [(found.span, "declared here")]
-        check.fail("E0303", message, node.target.span, notes=notes, directive=False)
+        help = f"declare it as  var {context.show(type)} {found.display},  or give the result another name"
+        check.fail("E0303", message, node.target.span, notes=notes, help=help, directive=False)
         return None
     return found

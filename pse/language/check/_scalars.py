@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pse.errors import EvaluationError
 from pse.language.check._context import Context
-from pse.language.check._scope import PROCS, ParameterEntity, PartitionEntity, TagEntity
+from pse.language.check._scope import PROCS, AliasEntity, ParameterEntity, PartitionEntity, TagEntity
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
@@ -59,7 +59,8 @@ def scalar(context: Context, node: sx.SyntaxExpression) -> Scalar | None:
     try:
         evaluate(found.expression, {})
     except EvaluationError as failure:
-        context.report(error_at("E0323", failure.message, failure.span or place(node)))
+        help = "choose numbers for which it has a value: integers have 64 bits, reals are finite"
+        context.report(error_at("E0323", failure.message, failure.span or place(node), help=help))
         return None
     return found
 
@@ -97,14 +98,16 @@ def _result(
         return None
     if element is None:
         types = " and ".join(part.element.label for part in known) or "no arguments"
-        context.report(error_at("E0308", f"`{word}` is not defined for {types}", place(node)))
+        help = _operand_help(word, [part.element for part in known])
+        context.report(error_at("E0308", f"`{word}` is not defined for {types}", place(node), help=help))
         return None
     partition = next((part.partition for part in known if part.partition is not None), None)
     expressions = tuple(part.expression for part in known)
     rebuilt: Expression
     if isinstance(node, Binary):
         if word in ("/", "%") and _is_zero(expressions[1]):
-            context.report(error_at("E0323", f"division by zero in `{word}`", place(node)))
+            help = "give a divisor other than 0"
+            context.report(error_at("E0323", f"division by zero in `{word}`", place(node), help=help))
             return None
         rebuilt = Binary(word, expressions[0], expressions[1], node.span)
     elif isinstance(node, Unary):
@@ -112,6 +115,22 @@ def _result(
     else:
         rebuilt = Apply(word, expressions, node.span)
     return Scalar(rebuilt, element, partition)
+
+
+def _operand_help(word: str, elements: list[Element]) -> str:
+    """Say what an operator or function takes."""
+    if word in ("and", "or", "not"):
+        return f"`{word}` takes truth values: compare first, for example x != 0"
+    if Element.STRING in elements:
+        return "strings can be joined by `+` and compared with strings"
+    if Element.OBJECT in elements:
+        return "objects can only be passed to modules"
+    if word in BUILTINS:
+        count = "two or more numbers" if word in ("min", "max") else "one number"
+        return f"`{word}` takes {count}, {'real or complex' if word == 'abs' else 'not complex'}"
+    if Element.BOOL in elements:
+        return "truth values can be combined by `and`, `or`, `not`, and compared by `==` and `!=`"
+    return "complex numbers have no order and no remainder"
 
 
 def _is_zero(divisor: Expression) -> bool:
@@ -151,7 +170,10 @@ def _name(context: Context, node: Name) -> Scalar | None:
             return Scalar(node, Element.I64, None)
         case TagEntity():
             return _tag(context, node, entity)
-    context.misused(identifier, entity, "a value")
+    help = f"call it in a statement of its own, and use its output:  {node.id}(…) -> x"
+    if isinstance(entity, AliasEntity):
+        help = f"call one of its modules in a statement of its own:  {node.id}.name(…) -> x"
+    context.misused(identifier, entity, "a value", help)
     return None
 
 
@@ -179,7 +201,8 @@ def _tag(context: Context, node: Name, entity: TagEntity) -> Scalar | None:
         return None
     if not entity.type.scalar:
         message = f"`{node.id}` is an array; a scalar is expected here"
-        context.report(error_at("E0304", message, place(node), label=context.show(entity.type)))
+        help = f"let a module make a scalar of it, and use its output:  module({node.id}) -> value"
+        context.report(error_at("E0304", message, place(node), label=context.show(entity.type), help=help))
         return None
     distribution = entity.type.distribution
     partition = distribution.partition if distribution.distributed else None
@@ -223,7 +246,7 @@ def bound(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     found = scalar(context, node)
     if found is not None and found.element not in INTEGERS:
         message = f"an integer is expected here, not {found.element.label}"
-        help = "convert it with i64(…)" if found.element in (Element.F32, Element.F64) else None
+        help = "convert it with i64(…)" if found.element in (Element.F32, Element.F64) else "give an integer"
         context.report(error_at("E0308", message, place(node), help=help))
         return None
     return replicated(context, found, node)
@@ -239,7 +262,8 @@ def extent(context: Context, node: sx.SyntaxExpression) -> Expression | None:
         message = "the shape of a tag must be known before the run"
         help = "use parameters, `procs`, partitions, loop counters, and `let` of these"
         context.report(error_at("E0317", message, place(node), help=help))
-    elif isinstance(known, Number) and known.value < 0:
-        context.report(error_at("E0306", "an extent cannot be negative", place(node)))
+    elif not names_in(known) and isinstance(value := evaluate(known, {}), int) and value < 0:
+        message = f"an extent cannot be negative: this is {value}"
+        context.report(error_at("E0306", message, place(node), help="give an extent of at least 0"))
         return None
     return known

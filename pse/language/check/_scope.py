@@ -30,11 +30,11 @@ class ParameterEntity:
 
 @dataclass
 class PartitionEntity:
-    """A partition; `grid` is how many axes its grid has, 0 without one."""
+    """A partition; `grid` has the extents of its grid, none without one."""
 
     name: str
     count: Expression | None
-    grid: int
+    grid: tuple[Expression | None, ...]
     span: Span
 
 
@@ -136,10 +136,13 @@ class Frame:
         The file's names.
     prefix : str
         Put before unique names: ``ring#2.``.
+    body : Block or None
+        The statements, to say of an unknown name where it is made further down.
     """
 
-    def __init__(self, globals: Globals, prefix: str = "") -> None:
+    def __init__(self, globals: Globals, prefix: str = "", body: sx.Block | None = None) -> None:
         self.globals = globals
+        self._body = body
         self.prefix = prefix
         self.blocks: list[dict[str, TagEntity]] = [{}]
         self.retired: dict[str, TagEntity] = {}
@@ -169,9 +172,35 @@ class Frame:
         """End a block."""
         self.retired |= self.blocks.pop()
 
+    def made_below(self, name: sx.Identifier) -> Span | None:
+        """Give the first place after a name where the frame's statements make a tag of that name."""
+        start = (name.span.line, name.span.column)
+        places = [made.span for made in _made_in(self._body) if made.id == name.id] if self._body else []
+        return next((span for span in places if (span.line, span.column) > start), None)
+
     def visible(self) -> Iterator[str]:
         """Give all names that an expression could mean."""
         yield PROCS
         yield from self.globals.names
         for block in self.blocks:
             yield from block
+
+
+def _made_in(block: sx.Block) -> Iterator[sx.Identifier]:
+    """Give the names that statements declare or make, in textual order."""
+    for statement in block.statements:
+        match statement:
+            case sx.Call():
+                for output in statement.outputs:
+                    yield output.name
+                    if output.reduction is not None:
+                        yield output.reduction.target
+            case sx.Let() | sx.Var():
+                yield statement.name
+            case sx.If():
+                yield from _made_in(statement.then)
+                yield from _made_in(statement.otherwise) if statement.otherwise is not None else ()
+            case sx.For() | sx.While() | sx.Parallel():
+                yield from _made_in(statement.body)
+            case sx.Assignment():
+                pass

@@ -43,7 +43,8 @@ def statements(context: Context, node: sx.Block) -> tuple[Statement, ...]:
     """Check the statements of a block in the scope that is open."""
     if context.depth > MAX_NESTING:
         message = f"nesting too deep: more than {MAX_NESTING} levels with the segments inlined"
-        context.report(error_at("E0008", message, node.span))
+        help = "use fewer blocks within each other, or segments that call fewer others"
+        context.report(error_at("E0008", message, node.span, help=help))
         return ()
     result: list[Statement] = []
     for item in node.statements:
@@ -105,7 +106,8 @@ def _is_object(context: Context, found: Scalar, value: sx.SyntaxExpression) -> b
     """Refuse to name or assign an object: only modules handle them."""
     if found.element is Element.OBJECT:
         message = "an object can only be passed to modules"
-        context.report(error_at("E0308", message, place(value)))
+        help = "use the name that the module gave it as an input:  module(name)"
+        context.report(error_at("E0308", message, place(value), help=help))
     return found.element is Element.OBJECT
 
 
@@ -181,7 +183,7 @@ def _assignment(context: Context, node: sx.Assignment) -> list[Statement]:
         context.report(error_at("E0201", f"unknown name `{node.name.id}`", node.name.span, help=help))
         return []
     if not isinstance(entity, TagEntity):
-        context.misused(node.name, entity, "a tag")
+        context.misused(node.name, entity, "a tag", "choose another name for the tag")
         return []
     if found is None or not may_write(context, node.name, entity) or entity.type is None:
         return []
@@ -199,7 +201,9 @@ def _for(context: Context, node: sx.For) -> list[Statement]:
     lower, upper = bound(context, node.lower), bound(context, node.upper)
     inflight = bound(context, node.inflight) if node.inflight is not None else None
     if isinstance(inflight, Number) and inflight.value < 1 and node.inflight is not None:
-        context.report(error_at("E0323", "`inflight` must be at least 1", place(node.inflight)))
+        message = f"`inflight` must be at least 1, not {inflight.value}"
+        help = "write how many iterations may run at a time, or leave out `inflight`"
+        context.report(error_at("E0323", message, place(node.inflight), help=help))
     with context.block():
         counter = context.new_tag(node.counter, Type(Element.I64, (), REPLICATED), "counter")
         body = statements(context, node.body)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pse.language.check._call_check import CallCheck
 from pse.language.check._distribution_check import match_distribution
 from pse.language.check._reductions import even_shape, operation_fits
+from pse.language.check._remedies import distributed_so
 from pse.language.check._scope import TagEntity
 from pse.language.check._targets import Target
 from pse.language.types._expressions import Text
@@ -55,12 +56,15 @@ def declared(check: CallCheck, goal: Target | None, example: str) -> Distributio
             "E0318",
             f"nothing says how `{name}` is distributed",
             goal.node.span,
-            help=f"for example:  -> {name} {example}",
+            help=distributed_so(check.context, name, example),
             directive=False,
         )
     elif not goal.distribution.distributed:
-        message = f"`{check.node.callee.text}` gives a distributed tag"
-        check.fail("E0312", f"distribution mismatch: {message}", goal.node.span, directive=False)
+        message = f"distribution mismatch: `{check.node.callee.text}` gives a distributed tag"
+        help = distributed_so(
+            check.context, goal.node.name.id if goal.annotation else f"{goal.node.name.id}2"
+        )
+        check.fail("E0312", message, goal.node.span, help=help, directive=False)
     else:
         return goal.distribution
     return None
@@ -74,7 +78,8 @@ def told(check: CallCheck, goal: Target | None, type: Type) -> Type | None:
         and goal.annotation.pattern is not type.distribution.pattern
     ):
         message = f"distribution mismatch: `{check.node.callee.text}` gives {check.context.show(type)}"
-        check.fail("E0312", message, goal.node.span, directive=False)
+        help = f"leave out the distribution:  -> {goal.node.name.id}"
+        check.fail("E0312", message, goal.node.span, help=help, directive=False)
         return None
     return type
 
@@ -86,7 +91,8 @@ def piece_type(check: CallCheck, entity: TagEntity | None) -> Type | None:
     if not match_distribution(check, anywhere(check), entity, check.node.arguments[0].span):
         return None
     if not type.distribution.distributed:
-        mismatch(check, type, f"`{check.node.callee.text}` works on distributed arrays")
+        help = f"scatter the array before the block:  scatter(…) -> {entity.display} @ block(0)"
+        mismatch(check, type, f"`{check.node.callee.text}` works on distributed arrays", help)
         return None
     return type
 
@@ -104,9 +110,8 @@ def _scan(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
     if not match_distribution(check, anywhere(check), entity, span):
         return None
     if not type.distribution.distributed:
-        mismatch(
-            check, type, "`scan` combines what each partition has of its own; this is the same everywhere"
-        )
+        message = "`scan` combines what each partition has of its own; this is the same everywhere"
+        mismatch(check, type, message, "give what a module makes inside PARALLEL")
         return None
     given = next(argument for argument in check.inputs if argument.parameter.name == "op")
     if not isinstance(given.value, Text):

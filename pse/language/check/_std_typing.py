@@ -14,6 +14,7 @@ from pse.language.check._context import REPLICATED, ROOT, no_such_axis
 from pse.language.check._distribution_check import match_distribution
 from pse.language.check._ir import Argument, Output
 from pse.language.check._output_typing import finish
+from pse.language.check._remedies import declaration
 from pse.language.check._scope import TagEntity
 from pse.language.check._std_arrays import (
     COMPUTING,
@@ -28,7 +29,7 @@ from pse.language.check._std_arrays import (
 from pse.language.check._targets import Target
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
-from pse.language.types._expressions import Name
+from pse.language.types._expressions import Name, Number
 from pse.language.types._types import Direction, Distribution, Parameter, Pattern, Type
 
 
@@ -113,7 +114,8 @@ def _is_array(check: CallCheck, entity: TagEntity, span: Span) -> bool:
     assert entity.type is not None, "checked by the caller"
     if entity.type.scalar:
         message = f"`{check.node.callee.text}` works on arrays; `{entity.display}` is a scalar"
-        check.fail("E0304", message, span, label=check.context.show(entity.type), directive=False)
+        help = "give an array; a scalar has the same value everywhere, and is copied by  let y = x"
+        check.fail("E0304", message, span, label=check.context.show(entity.type), help=help, directive=False)
         return False
     return True
 
@@ -121,16 +123,21 @@ def _is_array(check: CallCheck, entity: TagEntity, span: Span) -> bool:
 def _axes_fit(check: CallCheck, goal: Target, type: Type) -> bool:
     axes, rank = type.distribution.axes, len(type.shape or ())
     if axes and axes[-1] >= rank:
-        message = no_such_axis(axes[-1], rank)
-        check.fail("E0306", message, goal.node.span, directive=False)
+        check.context.report(no_such_axis(axes[-1], rank, goal.node.span))
         return False
     return True
+
+
+def _display(entity: TagEntity | None) -> str:
+    assert entity is not None, "the signature has an array and _inputs found it"
+    return entity.display
 
 
 def _scatter(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = source_type(check, entity)
     if type.distribution.distributed:
-        mismatch(check, type, "only a whole array can be scattered", "use `redistribute` inside PARALLEL")
+        help = f"inside PARALLEL:  redistribute({_display(entity)}) -> pieces @ cyclic(0)"
+        mismatch(check, type, "only a whole array can be scattered", help)
         return None
     distribution = declared(check, goal, "@ block(0)")
     return replace(type, distribution=distribution) if distribution is not None else None
@@ -147,10 +154,11 @@ def _gather(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> 
 def _replicate(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = source_type(check, entity)
     if type.distribution.pattern is Pattern.REPLICATED:
-        mismatch(check, type, "the array is replicated already")
+        mismatch(check, type, "the array is replicated already", f"use `{_display(entity)}` itself")
         return None
     if type.distribution.distributed:
-        mismatch(check, type, "only a root array can be replicated", "gather it first:  gather(…) -> whole")
+        help = f"gather it first:  gather({_display(entity)}) -> whole"
+        mismatch(check, type, "only a root array can be replicated", help)
         return None
     return told(check, goal, replace(type, distribution=REPLICATED))
 
@@ -166,9 +174,9 @@ def _transpose(check: CallCheck, entity: TagEntity | None, goal: Target | None) 
     shape = type.shape or ()
     if len(shape) < 2:
         message = "`transpose` exchanges the last two axes, but this array has one axis"
-        check.fail(
-            "E0304", message, check.node.arguments[0].span, label=check.context.show(type), directive=False
-        )
+        help = "give an array with two axes or more"
+        span, label = check.node.arguments[0].span, check.context.show(type)
+        check.fail("E0304", message, span, label=label, help=help, directive=False)
         return None
     turned = replace(type, shape=(*shape[:-2], shape[-1], shape[-2]))
     if check.context.partition is None and not type.distribution.distributed:
@@ -186,7 +194,10 @@ def _exchange(check: CallCheck, entity: TagEntity | None, goal: Target | None) -
     type = piece_type(check, entity)
     if type is not None and type.distribution.halo is None:
         message = f"`{check.node.callee.text}` fills the halo of a tag, but this tag has none"
-        help = "declare it with one:  var f64[N, M] @ block(0) halo(1) u"
+        with_halo = replace(type, distribution=replace(type.distribution, halo=Number(1)))
+        help = (
+            f"declare it with one before the block:  var {check.context.show(with_halo)} {_display(entity)}"
+        )
         span, label = check.node.arguments[0].span, check.context.show(type)
         check.fail("E0321", message, span, label=label, help=help, directive=False)
     return None
@@ -214,12 +225,12 @@ def _zero(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
         name = goal.node.name.id
         message = f"nothing says what `{name}` is: `zero` fills a tag that is declared already"
         check.fail(
-            "E0318", message, goal.node.span, help=f"declare it before:  var f64[N] {name}", directive=False
+            "E0318", message, goal.node.span, help=declaration(check.context, name, None, 1), directive=False
         )
     elif goal.known is not None:
-        check.fail(
-            "E0304", "`zero` fills arrays, not scalars: write `x = 0`", goal.node.span, directive=False
-        )
+        message = f"`zero` fills arrays, and `{goal.node.name.id}` is a scalar"
+        help = f"write:  {goal.node.name.id} = 0"
+        check.fail("E0304", message, goal.node.span, help=help, directive=False)
     return None
 
 
@@ -252,7 +263,8 @@ def check_print(check: CallCheck) -> None:
 def _printed(check: CallCheck, argument: sx.CallArgument) -> Argument | None:
     parameter, node = check.signature.inputs[0], argument.value
     if argument.name is not None:
-        check.fail("E0307", "`print` has no named inputs", argument.span)
+        help = "write the value alone"
+        check.fail("E0307", "`print` has no named inputs", argument.span, help=help)
         return None
     entity = check.context.frame.find(node.id) if isinstance(node, Name) else None
     if isinstance(entity, TagEntity) and entity.type is not None and not entity.type.scalar:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pse.language.check._call_check import CallCheck
-from pse.language.check._context import Context
+from pse.language.check._context import Context, call_form
 from pse.language.check._scope import ModuleEntity, TagEntity, kind_of
 from pse.language.check._type_resolution import written_distribution
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.syntax import ast as sx
-from pse.language.types._types import Distribution, Type
+from pse.language.types._types import Distribution, Element, Type
 from pse.text import count_text
 
 
@@ -51,7 +51,7 @@ def target(context: Context, node: sx.OutputNode, kind: str) -> Target | None:
     if not isinstance(found, TagEntity):
         notes = [(found.span, "declared here")]
         message = f"`{node.name.id}` is {kind_of(found)}, but the output of a call is a tag"
-        context.report(error_at("E0210", message, node.name.span, notes=notes))
+        context.report(error_at("E0210", message, node.name.span, notes=notes, help="choose another name"))
         return None
     return Target(node, found, annotation, kind) if may_write(context, node.name, found) else None
 
@@ -62,7 +62,9 @@ def may_write(context: Context, name: sx.Identifier, entity: TagEntity) -> bool:
         return True
     what = {"let": "declared by `let`", "counter": "a loop counter", "input": "an input of the segment"}
     help = {
-        "let": "declare it with `var`",
+        "let": f"declare it with `var` instead of `let`:  var {context.show(entity.type)} {name.id} = …"
+        if entity.type is not None
+        else "declare it with `var` instead of `let`",
         "counter": "write the result under another name",
         "input": "copy it first:  copy(…) -> mine",
     }[entity.kind]
@@ -79,14 +81,16 @@ def targets(check: CallCheck, kind: str) -> list[Target | None] | None:
         gives = f"{count_text(len(wanted), 'output')}" + (f" ({listed})" if wanted else "")
         named = f"{len(given)} {'is' if len(given) == 1 else 'are'} named"
         message = f"`{check.node.callee.text}` gives {gives}; {named}"
-        check.fail("E0302", message, check.node.span)
+        inputs = [p.name for p in check.signature.inputs if p.type.element is not Element.COMM]
+        form = call_form(check.node.callee.text, inputs, [p.name for p in wanted])
+        check.fail("E0302", message, check.node.span, help=f"write:  {check.thread}{form}")
         return None
     seen: set[str] = set()
     for node in given:
         if node.name.id in seen:
-            check.fail(
-                "E0302", f"output `{node.name.id}` is named twice after `->`", node.name.span, directive=False
-            )
+            message = f"output `{node.name.id}` is named twice after `->`"
+            help = "give each output a name of its own"
+            check.fail("E0302", message, node.name.span, help=help, directive=False)
         seen.add(node.name.id)
     return [target(check.context, node, kind) for node in given]
 

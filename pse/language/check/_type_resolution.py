@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
 from pse.language.check._scalars import extent
-from pse.language.check._scope import PROCS, AliasEntity, PartitionEntity
+from pse.language.check._scope import PROCS, AliasEntity, ParameterEntity, PartitionEntity
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
@@ -122,8 +122,7 @@ def _axes(
         report(error_at("E0306", message, node.span, help=f"for example: @ {word}(0)"))
         return None
     if rank is not None and axes[-1] >= rank:
-        message = no_such_axis(axes[-1], rank)
-        report(error_at("E0306", message, node.span))
+        report(no_such_axis(axes[-1], rank, node.span))
         return None
     return tuple(axes)
 
@@ -133,7 +132,10 @@ def partition_over(context: Context, written: sx.Identifier | None, place: Span)
     if written is not None:
         entity = context.use(written)
         if entity is not None and not isinstance(entity, PartitionEntity):
-            context.misused(written, entity, "a partition")
+            help = f"declare a partition at the top of the file:  partition Q = {written.id}"
+            if not isinstance(entity, ParameterEntity):
+                help = "declare a partition at the top of the file:  partition Q = procs"
+            context.misused(written, entity, "a partition", help)
         return written.id if isinstance(entity, PartitionEntity) else None
     if context.partition is not None:
         return context.partition
@@ -168,7 +170,7 @@ def written_distribution(
 def _with_grid(context: Context, found: Distribution, node: sx.DistributionNode) -> Distribution | None:
     """Check that a distribution over several axes has a grid of as many."""
     entity = context.globals.names.get(found.partition or "")
-    grid = entity.grid if isinstance(entity, PartitionEntity) else 0
+    grid = len(entity.grid) if isinstance(entity, PartitionEntity) else 0
     if len(found.axes) > 1 and grid != len(found.axes):
         count, name = len(found.axes), found.partition
         message = f"`{found.pattern.value}` over {count} axes needs a partition with a grid of {count}"

@@ -22,7 +22,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import _syntax_errors as syntax_errors, ast as syntax
 from pse.language.syntax._ast_builder import origin, span_of
 from pse.language.syntax._grammar_cache import grammar
-from pse.language.syntax._lexer import CLOSING, Scanned, scan
+from pse.language.syntax._lexer import CLOSING, OPENING, Scanned, scan
 
 MAX_ERRORS = 50
 """Syntax errors after which a file is given up."""
@@ -190,8 +190,9 @@ class Recovery:
         line = self.tokens[index].line
         if self._failed_at >= 0 and self.tokens[self._failed_at].line == line:
             return
-        before = self.tokens[index - 1] if index else None
-        self.diagnostics.append(syntax_errors.unexpected(self.tokens[index], before, self._accepted()))
+        token, behind = self.tokens[index], self.tokens[max(0, index - 2) : index]
+        opened = self._open_bracket()
+        self.diagnostics.append(syntax_errors.unexpected(token, behind, self._accepted(), opened))
 
     # Repairs by one token.
 
@@ -293,6 +294,17 @@ class Recovery:
                 yield value
             closed += (kind == "RBRACE") - (kind == "LBRACE" and closed > 0)
 
+    def _open_bracket(self) -> Token | None:
+        """Give the innermost open bracket of any kind."""
+        closed = 0
+        for value in reversed(self.machine.parser_state.value_stack):
+            kind = value.type if isinstance(value, Token) else ""
+            if kind in OPENING and closed == 0:
+                found: Token = value
+                return found
+            closed += (kind in CLOSING) - (kind in OPENING)
+        return None
+
     def _unclosed(self) -> Token | None:
         return next(self._open_braces(), None)
 
@@ -337,7 +349,8 @@ class Recovery:
 
     def _at_end(self, index: int, opened: Token | None) -> int:
         """The text ends too early: an unclosed block is one mistake, however many blocks it leaves open."""
-        if opened is not None:
+        bracket = self._open_bracket()
+        if opened is not None and bracket is opened:
             self.diagnostics.append(syntax_errors.unclosed(opened))
         else:
             self._report(index)

@@ -5,7 +5,7 @@ Pure functions that the parser calls.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from lark import Token
 
@@ -25,6 +25,7 @@ _OPERATORS = {
     *("PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "POWER", "AND", "OR"),
     *("EQUALS", "DIFFERS", "LESSTHAN", "AT_MOST", "MORETHAN", "AT_LEAST"),
 }
+_RARE = {"LPAR", "LSQB", "DOT", "EQUAL", "AT", "ELLIPSIS"}
 _STATEMENT = {"LET", "PARALLEL"}
 _ITEM = {"PARAM", "PROGRAM"}
 _SPELLING = {
@@ -48,6 +49,9 @@ _SPELLING = {
     "PARALLEL": "`PARALLEL`",
     "SIZE": "a size",
 }
+_CLOSED_BY = {"LPAR": ("RPAR", "`)`"), "LSQB": ("RSQB", "`]`")}
+_COMPARISONS = {"EQUALS", "DIFFERS", "LESSTHAN", "AT_MOST", "MORETHAN", "AT_LEAST"}
+_ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
 _HINTS = {
     "&&": "write `and`",
     "||": "write `or`",
@@ -57,9 +61,11 @@ _HINTS = {
 }
 
 
-def unexpected(token: Token, before: Token | None, accepted: Collection[str]) -> Diagnostic:
-    """Report a token that does not fit where it stands."""
-    span = span_of(token)
+def unexpected(
+    token: Token, behind: Sequence[Token], accepted: Collection[str], opened: Token | None
+) -> Diagnostic:
+    """Report a token that does not fit after those `behind` it, where the bracket `opened` is open."""
+    span, before = span_of(token), behind[-1] if behind else None
     if token.type == "STRAY":
         letter = "names have letters from a to z, digits and `_`" if token[0].isalpha() else "remove it"
         hint = next((text for mark, text in _HINTS.items() if token.startswith(mark)), letter)
@@ -73,24 +79,64 @@ def unexpected(token: Token, before: Token | None, accepted: Collection[str]) ->
         return error_at(
             "E0003", message, span, help="a name begins with a letter; sizes are written as 64KiB"
         )
-    found = "the end of the file" if token.type == "$END" else f"`{_short(token)}`"
-    expected = _expected(accepted)
-    message = f"expected {expected}, found {found}" if expected else f"{found} does not fit here"
-    return error_at("E0004", message, span, help=_hint(token, before, accepted))
+    close, closing = _CLOSED_BY.get(opened.type if opened is not None else "", ("", ""))
+    if opened is None or close not in accepted or before is None:
+        message = f"expected {_expected(accepted)}, found {_found(token)}"
+        return error_at("E0004", message, span, help=_hint(token, behind, accepted))
+    notes = [(span_of(opened), f"`{opened}` is opened here")]
+    if before.line != token.line or token.type == "$END":
+        message = f"{closing} or `,` is missing after `{_short(before)}`"
+        help = f"write {closing} where `{opened}` is to be closed, or `,` before what follows"
+        return error_at("E0004", message, span_of(before), notes=notes, help=help)
+    message = f"expected {_expected(accepted)}, found {_found(token)}"
+    begins = token.type in {*_EXPRESSION, "STRING", "FLOAT", "TRUE", "FALSE"} and "COMMA" in accepted
+    missing = f"`,` or {closing}" if begins else closing
+    help = _hint(token, behind, accepted) or f"write {missing} before `{_short(token)}`"
+    return error_at("E0004", message, span, notes=notes, help=help)
 
 
-def _hint(token: Token, before: Token | None, accepted: Collection[str]) -> str | None:
+def _found(token: Token) -> str:
+    return "the end of the file" if token.type == "$END" else f"`{_short(token)}`"
+
+
+def _hint(token: Token, behind: Sequence[Token], accepted: Collection[str]) -> str | None:
     """Guess what was meant: a misspelt keyword, a comment of another language, an output of `let`."""
+    before = behind[-1] if behind else None
+    if any(word in ("elif", "elseif") for word in behind):
+        return "write `else if`"
     for near in (token, before):
         if near is not None and near.type == "NAME" and (meant := _near_keyword(near)):
             return f"did you mean `{meant}`?"
     if token.type == "NAME" and set(accepted) >= _ITEM:
         return "statements belong inside `program name { … }`"
-    if token.type == "SLASH":
-        return "comments begin with `//` or `#` and end with the line"
+    if found := _habit(token, before, accepted):
+        return found
     same_line = before is not None and before.line == token.line
     if str(token) in PROGRAM_KEYWORDS and "NAME" in accepted and same_line and token.type != "OVER":
         return f"`{token}` is a word of the language; it cannot be a name"
+    return None
+
+
+def _habit(token: Token, before: Token | None, accepted: Collection[str]) -> str | None:
+    """Recognise what other languages write."""
+    if token.type == "SLASH":
+        return "comments begin with `//` or `#` and end with the line"
+    if token.type in ("LSQB", "DOT") and set(accepted) == {"EQUAL", "NAME"} and before is not None:
+        return f"for one thread, write its label after the option:  {before} thread_B = …"
+    if token.type == "LSQB":
+        return (
+            "programs have no lists and no indices: pass the array to a module, which works on its elements"
+        )
+    if token.type == "EQUAL" and before is not None and before.type in _ARITHMETIC:
+        return f"write the name again:  x = x {before} …"
+    if token.type == "EQUAL" and "EQUALS" in accepted:
+        return "a comparison is written `==`"
+    if token.type in _ARITHMETIC and "EQUAL" in accepted and before is not None:
+        return f"a variable gets a new value by  {before} = {before} {token} …"
+    if token.type in _COMPARISONS and not (_COMPARISONS | {"DOT"}) & set(accepted):
+        return "comparisons have no chains: write `a < b and b < c`"
+    if token.type == "ARROW" and "LET" in accepted:
+        return "outputs are named either by `let x = call(…)` or by `call(…) -> x`"
     return None
 
 
@@ -99,25 +145,21 @@ def _near_keyword(word: str) -> str | None:
 
 
 def _expected(accepted: Collection[str]) -> str:
-    """Describe in few words what would fit; nothing if it is too much to list."""
-    left, words = set(accepted), []
+    """Describe in few words what would fit; of many things the brackets and separators."""
+    left, words = set(accepted) - {"SEMICOLON"}, []
     for group, text in (
         (_EXPRESSION, "an expression"),
         (_STATEMENT, "a statement"),
-        (_ITEM, "`program`, `param` or another item"),
+        (_ITEM, "an item such as `program` or `param`"),
     ):
         if group <= left:
             words.append(text)
-            left -= (
-                group | {"FLOAT", "STRING", "TRUE", "FALSE", "MAX", "NAME"} | {"SEMICOLON", "FOR", "WHILE"}
-            )
+            left -= group | {"FLOAT", "STRING", "TRUE", "FALSE", "MAX", "NAME", "FOR", "WHILE"}
             left -= {"IF", "VAR", "COVEN", "IMPORT", "PARTITION", "OPTIONS", "SEGMENT"}
     if left > _OPERATORS:
         words.append("an operator")
-        left -= _OPERATORS
-    words += sorted(_SPELLING.get(kind, f"`{kind.lower()}`") for kind in left - {"SEMICOLON"} - _OPERATORS)
-    if not 1 <= len(words) <= 5:
-        return ""
+        left -= _OPERATORS | (_RARE if len(words) + len(left - _OPERATORS) > 4 else set())
+    words += sorted(_SPELLING.get(kind, f"`{kind.lower()}`") for kind in left - _OPERATORS)
     return list_text(words, "or")
 
 
@@ -153,8 +195,7 @@ def item_in_block(token: Token, opened: Token) -> Diagnostic:
 def directive(token: Token, accepted: Collection[str], span: Span) -> Diagnostic:
     """Report a mistake in the text of a module directive."""
     found = "the end of the line" if token.type == "$END" else f"`{_short(token)}`"
-    expected = _expected(accepted)
-    message = f"expected {expected}, found {found}" if expected else f"{found} does not fit here"
+    message = f"expected {_expected(accepted)}, found {found}"
     example = "coven module step(in f64 u[n, m], out f64 v[n, m], out f64 residual)"
     return error_at(
         "E0510", f"module directive: {message}", span_of(token), help=f"a directive looks like: {example}"
@@ -177,6 +218,7 @@ def version(tree: syntax.Program | None, start: Span) -> list[Diagnostic]:
         found.append(error_at("E0012", message, items[0].span, help=say))
     again = [item for item in items[1:] if isinstance(item, syntax.Version)]
     found += [
-        error_at("E0011", "`coven` is allowed only once, as the first statement", item.span) for item in again
+        error_at("E0011", "`coven` is allowed only once, as the first statement", item.span, help="remove it")
+        for item in again
     ]
     return found

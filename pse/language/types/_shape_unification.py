@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._expressions import Expression
 from pse.language.types._symbolic_extents import Dimension, Extent, Piece
+from pse.language.types._types import Distribution
 
 Mismatch = Callable[[Extent], None]
 """Called with the extent that was expected."""
+Blocks = Callable[[Distribution, int], Extent | None]
+"""Gives into how many blocks a distribution cuts the axis of an index."""
 
 
 @dataclass
@@ -29,13 +32,13 @@ class Matcher:
 
     Parameters
     ----------
-    lookup : callable
-        Gives the extent that a name of the *program* stands for.
+    blocks : callable
+        Gives into how many blocks a distribution cuts the axis of an index; None if that is not known.
     """
 
-    def __init__(self, lookup: Callable[[str], Extent]) -> None:
+    def __init__(self, blocks: Blocks) -> None:
         self.known: dict[str, Extent] = {}
-        self._lookup = lookup
+        self._blocks = blocks
         self._waiting: list[_Expectation] = []
 
     def extent(self, pattern: Expression) -> Extent:
@@ -84,13 +87,7 @@ class Matcher:
         return extents.rewrite(extent, self._quotient)
 
     def _quotient(self, atom: extents.Atom) -> Extent | None:
-        if (
-            not isinstance(atom, Piece)
-            or len(atom.distribution.axes) != 1
-            or atom.distribution.block is not None
-        ):
+        if not isinstance(atom, Piece) or atom.distribution.block is not None or atom.distribution.user:
             return None
-        partition = atom.distribution.partition
-        if partition is None or atom.distribution.user is not None:
-            return None
-        return extents.divide(atom.extent, self._lookup(partition))
+        blocks = self._blocks(atom.distribution, atom.index)
+        return extents.divide(atom.extent, blocks) if blocks is not None else None
