@@ -186,7 +186,7 @@ def _position(context: Context, node: Name, axis: int | None) -> Scalar | None:
         )
         return None
     declared = context.globals.names.get(context.partition)
-    grid = declared.grid if isinstance(declared, PartitionEntity) else 0
+    grid = len(declared.grid) if isinstance(declared, PartitionEntity) else 0
     if axis is not None and axis >= grid:
         axes = f"has a grid of {count_text(grid, 'axis', 'axes')}, from 0" if grid else "has no grid"
         message = f"`{node.id}` is a coordinate on a grid, but the partition `{context.partition}` {axes}"
