@@ -88,7 +88,7 @@ def _library(mpi: Mpi) -> Path:
     if "MPI_Init" not in names:
         raise UsageError(f"{mpi.path} is not an MPI library: it has no MPI_Init and PMPI_Init")
     soname = shared.soname or mpi.path.name
-    tools = shipped.tools_for(mpi, shared)
+    tools = shipped_tools(mpi)
     all_names = sorted({*names, *(name for path in mpi.fortran for name in stubs.routines(elf.read(path)))})
     text = stubs.assembly(all_names, shared.machine, soname, [mpi.path.absolute(), *mpi.fortran], str(tools))
     sources = {"stubs.s": text}
@@ -104,6 +104,19 @@ def _library(mpi: Mpi) -> Path:
                 stacklevel=3,
             )
     return _linked(sources, mpi)
+
+
+def shipped_tools(mpi: Mpi) -> Path:
+    """Give the directory of the tools that come with pse, for an MPI library.
+
+    If they can't be had for it, a warning says why, and the directory does not exist.
+    """
+    try:
+        return shipped.tools_for(mpi, elf.read(mpi.path))
+    except RunError as error:
+        remedy = f"; {error.help}" if error.help else ""
+        warnings.warn(f"the tools that come with pse are missing: {error}{remedy}", stacklevel=2)
+        return SHIPPED / "none"
 
 
 class _NotLinkedError(RunError):

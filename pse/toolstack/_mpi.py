@@ -24,6 +24,8 @@ _FORTRAN = {
     "libmpich.so.12": ("libmpichfort.so.12",),
     "libmpi.so.40": ("libmpi_mpifh.so.40", "libmpi_usempif08.so.40"),
 }
+# What Debian calls the directories of those that may be installed beside each other.
+_KINDS = {"libmpich.so.12": "mpich", "libmpi.so.40": "openmpi"}
 _LAUNCHERS = ("mpiexec", "mpirun", "prterun", "orterun")
 
 
@@ -140,14 +142,13 @@ def _beside(launchers: Iterable[str]) -> list[Path]:
 
 def _headers(library: Path) -> Iterator[Path]:
     """Yield the directories near a library that have an mpi.h."""
+    debian = next((kind for start, kind in _KINDS.items() if library.resolve().name.startswith(start)), None)
     for folder in (library.parent, library.resolve().parent):
-        debian = [folder.parent.parent / "include" / folder.name / kind for kind in ("mpich", "openmpi")]
-        chosen = [path for path in debian if path.name in library.resolve().name]
-        for include in (
-            *chosen,
-            folder.parent / "include",
-            folder.parent.parent / "include",
-            folder / "include",
-        ):
+        own = (
+            (folder / debian / "include", folder.parents[1] / "include" / folder.name / debian)
+            if debian
+            else ()
+        )
+        for include in (*own, folder.parent / "include", folder.parents[1] / "include", folder / "include"):
             if (include / "mpi.h").exists():
                 yield include

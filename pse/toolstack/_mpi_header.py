@@ -1,9 +1,13 @@
 """The one reader of ``mpi.h``: routines, their parameters, and which of them mean what.
 
+What parameters are called where tools know them is said in `parameter_names`, not in the header.
+
 The header is read through the C preprocessor and then as text: all that a prototype needs is told apart by
 semicolons, parentheses and commas.  A full C parser was rejected: it also has to understand the system's
 headers, which use each compiler's extensions.
 """
+
+from __future__ import annotations
 
 import re
 import subprocess
@@ -13,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pse.errors import RunError
+from pse.toolstack._parameter_names import parameter_names
 
 # One level of parentheses inside an attribute's own two: `__attribute__((format(printf, 1, 2)))`.
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)")
@@ -47,6 +52,11 @@ class Parameter:
     def base(self) -> str:
         """The type without pointers and ``const``: ``MPI_Request`` for ``MPI_Request *``."""
         return re.sub(r"\bconst\b|\*", "", self.type).strip()
+
+    def named(self, name: str) -> Parameter:
+        """The same parameter by another name."""
+        before, _, after = self.declaration.rpartition(self.name)
+        return Parameter(name, self.type, f"{before}{name}{after}")
 
 
 @dataclass(frozen=True)
@@ -196,7 +206,10 @@ def _odd_typedef(statement: str) -> dict[str, str]:
 def _prototype(result: str, name: str, text: str) -> Prototype:
     parts = [part for part in _split(text) if part != "void"]
     parameters = tuple(_parameter(part, index) for index, part in enumerate(parts) if part != "...")
-    return Prototype(name.removeprefix("P"), result.strip(), parameters, "..." in parts)
+    routine = name.removeprefix("P")
+    if names := parameter_names(routine, len(parameters)):
+        parameters = tuple(of.named(own) for of, own in zip(parameters, names, strict=True))
+    return Prototype(routine, result.strip(), parameters, "..." in parts)
 
 
 def _split(text: str) -> Iterable[str]:

@@ -1,7 +1,8 @@
 """The tools that come with pse, for whatever MPI library: built with pse, or here from their sources.
 
 Their sources know mpi.h only.  What was built with pse fits MPICH's ABI under its own name, as in the
-embedded MPI; for another library all are compiled against its header once and kept in the cache.
+embedded MPI; for another library, or if none were built, all are compiled against its header once and kept in
+the cache.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 from pse._cache import directory
+from pse.errors import RunError
 from pse.modules.build import find_compiler
 from pse.toolstack import _elf as elf
 from pse.toolstack._mpi import Mpi
@@ -23,9 +26,9 @@ _HERE = Path(__file__).parent
 _CEXT = _HERE.parents[1] / "cext"
 BUILT = _HERE / "tools"
 """The tools that were built with pse."""
-_NONE = BUILT / "none"
 
 _FITTING = "libmpi.so.12"
+_MEND = "install this MPI's headers (the package with its mpicc), or the embedded MPI (extra mpich)"
 _RECORDER = ("recorder.c", "recorder.h", "../abi/abi_events.h", "../abi/abi_waiting.h")
 _COMMON = "common"
 _FLAGS = (
@@ -38,14 +41,16 @@ _LINKED = ("-shared", "-Wl,--gc-sections")
 def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
     """Give the directory of the tools for an MPI library; compile them if that has not been done yet.
 
-    Where there is neither a header that can be read nor a fitting build, configurations can't name tools that
-    come with pse: then the directory does not exist.
+    Raises
+    ------
+    RunError
+        If there is neither a fitting build nor a header or compiler that they can be compiled with.
     """
     if _fits(library):
         return BUILT
     folders = _folders()
-    if mpi.include is None or not folders[0].exists():
-        return _NONE
+    if mpi.include is None:
+        raise RunError(f"there is no mpi.h near {mpi.path}", help=_MEND)
     options = abi_options(library.soname)
     compiler = find_compiler("c", "the tools of pse")
     header = mpi.include / "mpi.h"
@@ -58,8 +63,8 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
     if not place.exists():
         try:
             known = read(header, compiler.command, options)
-        except HeaderError:
-            return _NONE
+        except HeaderError as error:
+            raise RunError(str(error), help=_MEND) from None
         includes = [
             f"-I{folder}"
             for folder in (mpi.include, _HERE / "include", folders[-1], folders[-1].parent / "abi")
@@ -93,14 +98,18 @@ def _folders() -> list[Path]:
 
 
 def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place: Path) -> None:
-    """Compile every tool that compiles; several may do this at once, the first to be done counts."""
+    """Compile the tools; several may do this at once, the first to be done counts.
+
+    A tool that this MPI has too little for is left out, with a warning.
+    """
     common, *tools, recorder = _folders()
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tmp-", dir=place.parent) as work:
         made = Path(work, "made")
         made.mkdir()
         line = [*compiler, f"-I{common}", f"-I{work}"]
-        _run_all([[*line, "-c", str(source)] for source in common.glob("*.c")], work)
+        if words := _compile_all([[*line, "-c", str(source)] for source in common.glob("*.c")], work):
+            raise RunError(f"the tools of pse can't be compiled: {words[0]}", help=_MEND)
         shared = [str(path) for path in Path(work).glob("*.o")]
         for listed in (tool / f"{tool.name}.def" for tool in tools):
             if listed.exists():
@@ -112,13 +121,18 @@ def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place
             sources = map(str, [*tool.glob("*.c"), *extra])
             product = ["-o", str(made / f"{tool.name}.so"), "-lm"]
             commands.append([*line, f"-I{tool}", *_LINKED, *sources, *shared, *product])
-        _run_all(commands, work)
+        for words in _compile_all(commands, work):
+            warnings.warn(f"a tool that comes with pse can't be compiled for this MPI: {words}", stacklevel=2)
         if not place.exists():
             made.rename(place)
 
 
-def _run_all(commands: list[list[str]], work: str) -> None:
-    """Run compilers at once, silently; what does not compile is missing afterwards."""
-    running = [subprocess.Popen(command, cwd=work, stderr=subprocess.DEVNULL) for command in commands]
-    for process in running:
-        process.wait()
+def _compile_all(commands: list[list[str]], work: str) -> list[str]:
+    """Run compilers at once; give the first error of each that fails."""
+    running = [
+        subprocess.Popen(command, cwd=work, stderr=subprocess.PIPE, text=True, errors="replace")
+        for command in commands
+    ]
+    texts = [process.communicate()[1] for process in running]
+    lines = [text.splitlines() for text, of in zip(texts, running, strict=True) if of.returncode != 0]
+    return [next((line for line in text if " error: " in line), "no reason given") for text in lines]

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from pse.errors import UsageError
 from pse.toolstack import _elf as elf
-from pse.toolstack._library import SHIPPED, library
-from pse.toolstack._mpi import Mpi, loaded_mpi
+from pse.toolstack._library import library, shipped_tools
+from pse.toolstack._mpi import Mpi, find_mpi, loaded_mpi
 
 CONFIGURATION = "PSE_TOOLS"
 """The variable that names the configuration."""
@@ -133,13 +133,20 @@ def _tools(text: str) -> Iterator[LoadedTool]:
 def available() -> Iterator[tuple[str, Path, int]]:
     """Yield the tools that a configuration can name, the first of each name on the search path.
 
+    Those that come with pse are the ones for the MPI library that `find_mpi` finds.
+
     Yields
     ------
     tuple of (str, path, int)
         Name, file, and how many routines it wraps.
+
+    Raises
+    ------
+    UsageError
+        If there is no MPI library.
     """
     seen: set[str] = set()
-    for directory in [*filter(None, os.environ.get(SEARCH, "").split(":")), str(SHIPPED)]:
+    for directory in [*filter(None, os.environ.get(SEARCH, "").split(":")), shipped_tools(find_mpi())]:
         for path in sorted(Path(directory).glob("*.so")):
             name = path.stem.removeprefix("lib")
             wrapped = [symbol for symbol in elf.read(path).functions if symbol.startswith("MPI_")]

@@ -5,7 +5,7 @@ Prototypes come from mpi.h, so a tool wraps just what that MPI has, in both form
 line that begins with white space continues the one before, ``#`` begins a comment::
 
     *         !MPI_T_*                          # every routine but these, with nothing added
-    MPI_Send  MPI_Rsend | | | SENT(STANDARD)    # C code that may use the parameters by their names in MPI
+    MPI_Send  MPI_Rsend | | | SENT(STANDARD)    # C code that may use the parameters (_parameter_names.py)
     MPI_Recv  | | receive($NAME, status)        # instead of the call
 
 ``$NAME`` is the routine, ``$CALL`` the call that would be made (``PMPI_Send(buf, …)``), ``returned`` what it
@@ -29,21 +29,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from pse.toolstack._mpi_header import Header, Prototype
-
-# Parameters whose names differ between MPI libraries.
-_SPELLINGS = {
-    "index": "indx",
-    "newtype_p": "newtype",
-    "type": "datatype",
-    "old_comm": "comm_old",
-    "new_comm": "newcomm",
-    "ibuf": "buf",
-}
-_SPELLINGS_OF = {
-    "MPI_Precv_init": {"dest": "source"},
-    "MPI_Buffer_detach": {"buffer": "buffer_addr"},
-    "MPI_Dist_graph_create": {"newcomm": "comm_dist_graph"},
-}
 
 
 @dataclass(frozen=True)
@@ -88,17 +73,12 @@ def _wrapped(header: Header, exported: Collection[str] | None) -> Iterator[Proto
             yield prototype
 
 
-def _respelt(prototype: Prototype, text: str) -> str:
-    spellings = _SPELLINGS | _SPELLINGS_OF.get(prototype.name, {})
-    return re.sub(r"\b\w+\b", lambda word: spellings.get(word[0], word[0]), text)
-
-
 def _wrapper(prototype: Prototype, entry: _Entry) -> str:
     """Write the definition of one wrapper."""
     name = prototype.name
     declared = ", ".join(parameter.declaration for parameter in prototype.parameters) or "void"
     passed = ", ".join(parameter.name for parameter in prototype.parameters)
-    default = f"P{name}({_respelt(prototype, passed)})"
+    default = f"P{name}({passed})"
     code = [
         f"TOOL_ENTER({name})",
         _statement(entry.before),
@@ -109,7 +89,7 @@ def _wrapper(prototype: Prototype, entry: _Entry) -> str:
     ]
     body = "\n    ".join(line for line in code if line)
     body = body.replace("$CALL", default).replace("$NAME", name)
-    return f"TOOL_PUBLIC int {name}({_respelt(prototype, declared)})\n{{\n    {body}\n}}\n"
+    return f"TOOL_PUBLIC int {name}({declared})\n{{\n    {body}\n}}\n"
 
 
 def _statement(code: str) -> str:

@@ -11,7 +11,8 @@
  * them.
  * - A collective call that has none (making communicators and windows, fences, MPI_Finalize): the ranks
  * meet at a nonblocking barrier first (after_barrier.c), so nobody is inside MPI's own wait while a peer is
- * late.
+ * late.  So they do for collective calls on communicators of two groups, as MPICH's nonblocking forms fail
+ * there.
  * - What waits for one other rank and has no form that can be tested (unlock and flush of windows,
  * MPI_Comm_accept) is left alone.
  *
@@ -30,10 +31,10 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *table)
 
 #define FORM(name) name
 STARTED(Barrier, Ibarrier, PARAMETERS(MPI_Comm comm), ARGUMENTS(comm))
-STARTED(Comm_dup, Comm_idup, PARAMETERS(MPI_Comm comm, MPI_Comm *newcomm), ARGUMENTS(comm, newcomm))
+COLLECTIVE(Comm_dup, Comm_idup, PARAMETERS(MPI_Comm comm, MPI_Comm *newcomm), ARGUMENTS(comm, newcomm))
 #if MPI_VERSION >= 4
-STARTED(Comm_dup_with_info, Comm_idup_with_info, PARAMETERS(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm),
-        ARGUMENTS(comm, info, newcomm))
+COLLECTIVE(Comm_dup_with_info, Comm_idup_with_info,
+           PARAMETERS(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm), ARGUMENTS(comm, info, newcomm))
 #endif
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
 STARTED(Comm_flush_buffer, Comm_iflush_buffer, PARAMETERS(MPI_Comm comm), ARGUMENTS(comm))

@@ -85,54 +85,53 @@ TOOL_PUBLIC int FORM(MPI_Allreduce)(const void *sendbuf, void *recvbuf, MESSAGE,
 {
     const size_t element = pse_coopwait_element_size(datatype, op), bytes = element * (size_t)count;
     struct allreduce_twin *twin = pse_coopwait_twin_for(comm, count, element);
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (!twin)
-        return pse_coopwait_finish(
-            FORM(PMPI_Iallreduce)(sendbuf, recvbuf, count, datatype, op, comm, &request), &request,
-            MPI_STATUS_IGNORE);
-    if (sendbuf != MPI_IN_PLACE)
-        memcpy(recvbuf, sendbuf, bytes);
-    return pse_coopwait_combine(recvbuf, (int)count, datatype, bytes, op, twin);
+    if (twin) {
+        if (sendbuf != MPI_IN_PLACE)
+            memcpy(recvbuf, sendbuf, bytes);
+        return pse_coopwait_combine(recvbuf, (int)count, datatype, bytes, op, twin);
+    }
+    COLLECTIVE_CALL(Allreduce, Iallreduce, sendbuf, recvbuf, count, datatype, op, comm)
 }
 
-STARTED(Bcast, Ibcast, PARAMETERS(void *buffer, MESSAGE, int root, MPI_Comm comm),
-        ARGUMENTS(buffer, count, datatype, root, comm))
+COLLECTIVE(Bcast, Ibcast, PARAMETERS(void *buffer, MESSAGE, int root, MPI_Comm comm),
+           ARGUMENTS(buffer, count, datatype, root, comm))
 
 #define REDUCED(name, form)                                                                                  \
-    STARTED(name, form, PARAMETERS(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, MPI_Comm comm),   \
-            ARGUMENTS(sendbuf, recvbuf, count, datatype, op, comm))
+    COLLECTIVE(name, form,                                                                                   \
+               PARAMETERS(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, MPI_Comm comm),            \
+               ARGUMENTS(sendbuf, recvbuf, count, datatype, op, comm))
 
 REDUCED(Reduce_scatter_block, Ireduce_scatter_block)
 REDUCED(Scan, Iscan)
 REDUCED(Exscan, Iexscan)
 
-STARTED(Reduce, Ireduce,
-        PARAMETERS(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, int root, MPI_Comm comm),
-        ARGUMENTS(sendbuf, recvbuf, count, datatype, op, root, comm))
-STARTED(Reduce_scatter, Ireduce_scatter,
-        PARAMETERS(const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype datatype,
-                   MPI_Op op, MPI_Comm comm),
-        ARGUMENTS(sendbuf, recvbuf, recvcounts, datatype, op, comm))
+COLLECTIVE(Reduce, Ireduce,
+           PARAMETERS(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, int root, MPI_Comm comm),
+           ARGUMENTS(sendbuf, recvbuf, count, datatype, op, root, comm))
+COLLECTIVE(Reduce_scatter, Ireduce_scatter,
+           PARAMETERS(const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype datatype,
+                      MPI_Op op, MPI_Comm comm),
+           ARGUMENTS(sendbuf, recvbuf, recvcounts, datatype, op, comm))
 
 #define ROOTED(name, form)                                                                                   \
-    STARTED(name, form, PARAMETERS(SENDING, RECEIVING, int root, MPI_Comm comm),                             \
-            ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))
+    COLLECTIVE(name, form, PARAMETERS(SENDING, RECEIVING, int root, MPI_Comm comm),                          \
+               ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))
 
 ROOTED(Gather, Igather)
 ROOTED(Scatter, Iscatter)
 
-STARTED(Gatherv, Igatherv,
-        PARAMETERS(SENDING, void *recvbuf, const COUNT recvcounts[], const PLACE displs[],
-                   MPI_Datatype recvtype, int root, MPI_Comm comm),
-        ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm))
-STARTED(Scatterv, Iscatterv,
-        PARAMETERS(const void *sendbuf, const COUNT sendcounts[], const PLACE displs[], MPI_Datatype sendtype,
-                   RECEIVING, int root, MPI_Comm comm),
-        ARGUMENTS(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm))
+COLLECTIVE(Gatherv, Igatherv,
+           PARAMETERS(SENDING, void *recvbuf, const COUNT recvcounts[], const PLACE displs[],
+                      MPI_Datatype recvtype, int root, MPI_Comm comm),
+           ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm))
+COLLECTIVE(Scatterv, Iscatterv,
+           PARAMETERS(const void *sendbuf, const COUNT sendcounts[], const PLACE displs[],
+                      MPI_Datatype sendtype, RECEIVING, int root, MPI_Comm comm),
+           ARGUMENTS(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm))
 
 #define EXCHANGED(name, form)                                                                                \
-    STARTED(name, form, PARAMETERS(SENDING, RECEIVING, MPI_Comm comm),                                       \
-            ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+    COLLECTIVE(name, form, PARAMETERS(SENDING, RECEIVING, MPI_Comm comm),                                    \
+               ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 
 EXCHANGED(Allgather, Iallgather)
 EXCHANGED(Alltoall, Ialltoall)
@@ -140,10 +139,10 @@ EXCHANGED(Neighbor_allgather, Ineighbor_allgather)
 EXCHANGED(Neighbor_alltoall, Ineighbor_alltoall)
 
 #define GATHERED(name, form)                                                                                 \
-    STARTED(name, form,                                                                                      \
-            PARAMETERS(SENDING, void *recvbuf, const COUNT recvcounts[], const PLACE displs[],               \
-                       MPI_Datatype recvtype, MPI_Comm comm),                                                \
-            ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm))
+    COLLECTIVE(name, form,                                                                                   \
+               PARAMETERS(SENDING, void *recvbuf, const COUNT recvcounts[], const PLACE displs[],            \
+                          MPI_Datatype recvtype, MPI_Comm comm),                                             \
+               ARGUMENTS(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm))
 
 GATHERED(Allgatherv, Iallgatherv)
 GATHERED(Neighbor_allgatherv, Ineighbor_allgatherv)
@@ -152,16 +151,17 @@ GATHERED(Neighbor_allgatherv, Ineighbor_allgatherv)
 #define RECEIVINGS(place) void *recvbuf, const COUNT recvcounts[], const place rdispls[]
 
 #define ALL_TO_ALL(name, form)                                                                               \
-    STARTED(name, form,                                                                                      \
-            PARAMETERS(SENDINGS(PLACE), MPI_Datatype sendtype, RECEIVINGS(PLACE), MPI_Datatype recvtype,     \
-                       MPI_Comm comm),                                                                       \
-            ARGUMENTS(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))
+    COLLECTIVE(                                                                                              \
+        name, form,                                                                                          \
+        PARAMETERS(SENDINGS(PLACE), MPI_Datatype sendtype, RECEIVINGS(PLACE), MPI_Datatype recvtype,         \
+                   MPI_Comm comm),                                                                           \
+        ARGUMENTS(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))
 
 ALL_TO_ALL(Alltoallv, Ialltoallv)
 ALL_TO_ALL(Neighbor_alltoallv, Ineighbor_alltoallv)
 
 #define ALL_TO_ALL_TYPES(name, form, place)                                                                  \
-    STARTED(                                                                                                 \
+    COLLECTIVE(                                                                                              \
         name, form,                                                                                          \
         PARAMETERS(SENDINGS(place), const MPI_Datatype sendtypes[], RECEIVINGS(place),                       \
                    const MPI_Datatype recvtypes[], MPI_Comm comm),                                           \

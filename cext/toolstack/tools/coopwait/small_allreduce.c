@@ -38,16 +38,15 @@ size_t pse_coopwait_element_size(MPI_Datatype type, MPI_Op op)
 static struct allreduce_twin *find_twin(MPI_Comm comm)
 {
     struct allreduce_twin *twin;
-    int found = 0, inter = 1;
+    int found = 0;
     if (twin_key == MPI_KEYVAL_INVALID)
         PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_twin, &twin_key, NULL);
     if (PMPI_Comm_get_attr(comm, twin_key, &twin, &found) != MPI_SUCCESS || found)
         return found ? twin : NULL;
     twin = calloc(1, sizeof *twin);
     twin->comm = MPI_COMM_NULL;
-    PMPI_Comm_test_inter(comm, &inter);
     PMPI_Comm_rank(comm, &twin->rank), PMPI_Comm_size(comm, &twin->size);
-    if (inter || twin->size < 2 || (twin->size & (twin->size - 1)))
+    if (pse_coopwait_has_two_groups(comm) || twin->size < 2 || (twin->size & (twin->size - 1)))
         twin->size = 0;
     PMPI_Comm_set_attr(comm, twin_key, twin);
     return twin;

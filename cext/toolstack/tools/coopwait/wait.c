@@ -2,6 +2,7 @@
 #include "wait.h"
 
 #include "backoff.h"
+#include "persistent_collectives.h"
 #include "tool.h"
 
 /* Look, pause, look again … until `flag` is set or the look fails; gives the look's error code. */
@@ -20,8 +21,18 @@ TOOL_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
     UNTIL(flag, PMPI_Test(request, &flag, status));
 }
 
+static int wait_one_by_one(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    int result = MPI_SUCCESS;
+    for (int i = 0; i < count && result == MPI_SUCCESS; i++)
+        result = MPI_Wait(&requests[i], statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]);
+    return result;
+}
+
 TOOL_PUBLIC int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
+    if (pse_coopwait_has_persistent_collective(count, requests))
+        return wait_one_by_one(count, requests, statuses);
     UNTIL(flag, PMPI_Testall(count, requests, &flag, statuses));
 }
 
@@ -64,6 +75,12 @@ int pse_coopwait_barrier(MPI_Comm comm)
     return comm == MPI_COMM_NULL
                ? MPI_SUCCESS
                : pse_coopwait_finish(PMPI_Ibarrier(comm, &request), &request, MPI_STATUS_IGNORE);
+}
+
+bool pse_coopwait_has_two_groups(MPI_Comm comm)
+{
+    int two = 0;
+    return comm != MPI_COMM_NULL && PMPI_Comm_test_inter(comm, &two) == MPI_SUCCESS && two;
 }
 
 void pse_coopwait_withdraw(MPI_Request *received)

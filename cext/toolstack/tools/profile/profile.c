@@ -18,10 +18,10 @@
 
 /* Data that the call has been given to send. */
 #define SENT(number, type) (bytes = returned == MPI_SUCCESS ? (uint64_t)(number) * size_of(type) : 0)
-#define SUM(counts, comm)                                                                                    \
+#define SUM(counts, number)                                                                                  \
     ({                                                                                                       \
         uint64_t sum = 0;                                                                                    \
-        for (int i = (int)peers(comm); i-- > 0;)                                                             \
+        for (int i = (int)(number); i-- > 0;)                                                                \
             sum += (uint64_t)(counts)[i];                                                                    \
         sum;                                                                                                 \
     })
@@ -32,7 +32,8 @@ static uint64_t began; /* when MPI_Init returned */
 static inline uint64_t size_of(MPI_Datatype type)
 {
     int size = 0;
-    PMPI_Type_size(type, &size);
+    if (type != MPI_DATATYPE_NULL)
+        PMPI_Type_size(type, &size);
     return size > 0 ? (uint64_t)size : 0;
 }
 
@@ -45,11 +46,21 @@ static inline uint64_t peers(MPI_Comm comm)
     return (uint64_t)size;
 }
 
+/* The ranks that share the result of MPI_Reduce_scatter: the caller's group. */
+static inline uint64_t members(MPI_Comm comm)
+{
+    int size = 0;
+    PMPI_Comm_size(comm, &size);
+    return (uint64_t)size;
+}
+
+
 static inline bool is_root(int root, MPI_Comm comm)
 {
-    int rank = MPI_PROC_NULL;
+    int rank = MPI_PROC_NULL, two_groups = 0;
+    PMPI_Comm_test_inter(comm, &two_groups);
     PMPI_Comm_rank(comm, &rank);
-    return root == MPI_ROOT || root == rank;
+    return root == (two_groups ? MPI_ROOT : rank);
 }
 
 static void starts(void);

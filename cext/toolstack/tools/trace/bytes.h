@@ -80,23 +80,27 @@ static inline uint64_t pse_trace_weigh_counts(const MPI_Count counts[], const MP
 #define HERE moving->rank
 #define AT_ROOT (root == moving->root_here)
 #define IF_ROOT(bytes) (AT_ROOT ? (bytes) : 0)
+/* The rest of the root's group of two has arguments that say nothing. */
+#define IF_MEANT(bytes) (root >= 0 ? (bytes) : 0)
 
 #define NOTHING 0, 0
-#define BCAST_BYTES IF_ROOT(MEMBERS *pse_trace_bytes_of(count, datatype)), pse_trace_bytes_of(count, datatype)
+#define BCAST_BYTES                                                                                          \
+    IF_ROOT(MEMBERS *pse_trace_bytes_of(count, datatype)), IF_MEANT(pse_trace_bytes_of(count, datatype))
 #define SENT_ONE                                                                                             \
     (IN_PLACE ? pse_trace_bytes_of(recvcount, recvtype) : pse_trace_bytes_of(sendcount, sendtype))
-#define GATHER_BYTES SENT_ONE, IF_ROOT(MEMBERS *pse_trace_bytes_of(recvcount, recvtype))
+#define GATHER_BYTES IF_MEANT(SENT_ONE), IF_ROOT(MEMBERS *pse_trace_bytes_of(recvcount, recvtype))
 #define GATHERV_BYTES                                                                                        \
-    (IN_PLACE ? pse_trace_bytes_of(recvcounts[HERE], recvtype) : pse_trace_bytes_of(sendcount, sendtype)),   \
+    IF_MEANT(IN_PLACE ? pse_trace_bytes_of(recvcounts[HERE], recvtype)                                       \
+                      : pse_trace_bytes_of(sendcount, sendtype)),                                            \
         IF_ROOT(SUM(recvcounts, moving->partners) * pse_trace_bytes_of(1, recvtype))
 #define SCATTER_BYTES                                                                                        \
     IF_ROOT(MEMBERS *pse_trace_bytes_of(sendcount, sendtype)),                                               \
-        (recvbuf == MPI_IN_PLACE ? pse_trace_bytes_of(sendcount, sendtype)                                   \
-                                 : pse_trace_bytes_of(recvcount, recvtype))
+        IF_MEANT(recvbuf == MPI_IN_PLACE ? pse_trace_bytes_of(sendcount, sendtype)                           \
+                                         : pse_trace_bytes_of(recvcount, recvtype))
 #define SCATTERV_BYTES                                                                                       \
     IF_ROOT(SUM(sendcounts, moving->partners) * pse_trace_bytes_of(1, sendtype)),                            \
-        (recvbuf == MPI_IN_PLACE ? pse_trace_bytes_of(sendcounts[HERE], sendtype)                            \
-                                 : pse_trace_bytes_of(recvcount, recvtype))
+        IF_MEANT(recvbuf == MPI_IN_PLACE ? pse_trace_bytes_of(sendcounts[HERE], sendtype)                    \
+                                         : pse_trace_bytes_of(recvcount, recvtype))
 #define ALLGATHER_BYTES MEMBERS *SENT_ONE, MEMBERS *pse_trace_bytes_of(recvcount, recvtype)
 #define ALLGATHERV_BYTES                                                                                     \
     MEMBERS *(IN_PLACE ? pse_trace_bytes_of(recvcounts[HERE], recvtype)                                      \
@@ -111,7 +115,7 @@ static inline uint64_t pse_trace_weigh_counts(const MPI_Count counts[], const MP
 #define ALLREDUCE_BYTES                                                                                      \
     MEMBERS *pse_trace_bytes_of(count, datatype), MEMBERS *pse_trace_bytes_of(count, datatype)
 #define REDUCE_BYTES                                                                                         \
-    pse_trace_bytes_of(count, datatype), IF_ROOT(MEMBERS *pse_trace_bytes_of(count, datatype))
+    IF_MEANT(pse_trace_bytes_of(count, datatype)), IF_ROOT(MEMBERS *pse_trace_bytes_of(count, datatype))
 #define REDUCE_SCATTER_BYTES                                                                                 \
     SUM(recvcounts, moving->size) * pse_trace_bytes_of(1, datatype),                                         \
         MEMBERS *pse_trace_bytes_of(recvcounts[HERE], datatype)

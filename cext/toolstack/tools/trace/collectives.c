@@ -50,6 +50,9 @@ void pse_trace_idup_starts(MPI_Comm *newcomm, MPI_Comm comm, uint64_t time, cons
     made->made_number = pse_trace_next_communicator();
     made->identity[0] = pse_trace_job_rank;
     made->identity[1] = made->made_number;
-    PMPI_Ibcast(made->identity, 2, MPI_UINT32_T, 0, comm, &made->told);
+    int two_groups = 0;
+    PMPI_Comm_test_inter(comm, &two_groups);
+    if (!two_groups) /* Else its identity is each rank's own. */
+        PMPI_Ibcast(made->identity, 2, MPI_UINT32_T, 0, comm, &made->told);
     pse_trace_put_start(made, time);
 }
