@@ -26,6 +26,8 @@ enum pse_message_kind {
     PSE_CARRIES_PARTITION_TAKEN = 11, /* answers PARTITION_REFERENCE: the array was copied */
     PSE_CARRIES_QUESTION = 12, /* whether a rank has anything left to do (deadlock_detection.c) */
     PSE_CARRIES_ANSWER = 13,
+    PSE_CARRIES_READY = 64, /* the call may run on the source and all ranks below it */
+    PSE_CARRIES_ORDER = 65, /* the call is to run */
 };
 
 /* An array in the arena that is not a block. */
@@ -105,21 +107,20 @@ _Static_assert(sizeof(pse_slot) == 128 && offsetof(pse_slot, pid) == 0 && offset
 
 /* What one rank did at one call site so far. */
 typedef struct pse_site_statistics {
-    _Atomic uint64_t calls;
+    _Alignas(64) _Atomic uint64_t calls; /* calls so far */
     _Atomic uint64_t wall; /* ns inside the module */
     _Atomic uint64_t cpu; /* ns of CPU time inside the module */
     _Atomic uint64_t described; /* bytes handed over by descriptor */
     _Atomic uint64_t copied; /* bytes copied on the node by the engine */
     _Atomic uint64_t remote; /* bytes sent through MPI */
     _Atomic uint64_t waited; /* ns that the rank slept before it could run this call site */
-    uint64_t padding;
 } pse_site_statistics;
 #ifndef __cplusplus
 _Static_assert(sizeof(pse_site_statistics) == 64 && offsetof(pse_site_statistics, calls) == 0 &&
                offsetof(pse_site_statistics, wall) == 8 && offsetof(pse_site_statistics, cpu) == 16 &&
                offsetof(pse_site_statistics, described) == 24 &&
                offsetof(pse_site_statistics, copied) == 32 && offsetof(pse_site_statistics, remote) == 40 &&
-               offsetof(pse_site_statistics, waited) == 48 && offsetof(pse_site_statistics, padding) == 56,
+               offsetof(pse_site_statistics, waited) == 48,
                "pse_site_statistics as NumPy has it");
 #endif
 

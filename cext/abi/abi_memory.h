@@ -29,11 +29,11 @@ _Static_assert(sizeof(pse_layout) == 136 && offsetof(pse_layout, dtype) == 0 &&
 typedef struct pse_arena_statistics {
     uint64_t capacity; /* bytes that the arena may hold at most */
     uint64_t grown; /* bytes that were ever handed out: the high-water mark of touched memory */
-    uint64_t in_use; /* bytes of live blocks */
+    uint64_t in_use; /* bytes of live blocks, headers included */
     uint64_t peak; /* largest in_use so far */
-    uint64_t allocations;
+    uint64_t allocations; /* blocks that were allocated so far */
     uint64_t recycled; /* how many of these were served from warm memory */
-    uint64_t live_blocks;
+    uint64_t live_blocks; /* blocks and views that somebody holds */
     uint64_t recoveries; /* how often a dead rank's lock was taken over */
 } pse_arena_statistics;
 #ifndef __cplusplus

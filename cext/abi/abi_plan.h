@@ -399,6 +399,14 @@ _Static_assert(sizeof(pse_plan) == 248 && offsetof(pse_plan, rank) == 0 && offse
                "pse_plan as NumPy has it");
 #endif
 
+/* What a slot holds at a pause. */
+enum pse_slot_kind {
+    PSE_SLOT_EMPTY = 0,
+    PSE_SLOT_SCALAR = 1,
+    PSE_SLOT_BUFFER = 2,
+    PSE_SLOT_PIECES = 3,
+};
+
 /* Why the engine returns to its caller. */
 enum pse_run_result {
     PSE_RUN_DONE = 0,

@@ -119,7 +119,7 @@ cdef class Arena:
         cdef Arena self = Arena.__new__(Arena)
         cdef int code = pse_arena_attach(&self.handle, pid, fd)
         if code:
-            raise errors.attach_error(code, pse_arena_error_text(code).decode(), pid, fd, errno)
+            raise errors.attach_error(code, pid, fd, errno)
         return self
 
     @property
@@ -240,8 +240,7 @@ cdef int check(Arena arena, int code, int cause, uint64_t asked) except -1:
     if code == 0:
         return 0
     counts = arena.statistics()
-    text = pse_arena_error_text(code).decode()
-    raise errors.allocation_error(code, text, asked, counts.in_use, counts.capacity, cause)
+    raise errors.allocation_error(code, asked, counts.in_use, counts.capacity, cause)
 
 
 cdef object record(Arena arena, pse_handle handle):

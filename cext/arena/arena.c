@@ -157,15 +157,3 @@ void pse_arena_detach(pse_arena *arena)
     munmap(arena->control, arena->control->file_bytes);
     free(arena);
 }
-
-const char *pse_arena_error_text(int code)
-{
-    switch (code) {
-#define X(name, number, text)                                                                                \
-    case name:                                                                                               \
-        return text;
-        PSE_ARENA_TEXTS(X)
-#undef X
-    }
-    return "no error";
-}

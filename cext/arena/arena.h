@@ -116,8 +116,6 @@ bool pse_arena_is_valid(pse_arena *arena);
  * what was freed, or never written, gives a wrong result. */
 void pse_arena_poison(pse_arena *arena, bool on);
 
-const char *pse_arena_error_text(int code);
-
 #ifdef __cplusplus
 }
 #endif

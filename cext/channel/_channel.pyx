@@ -7,6 +7,8 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from pse._abi.channel cimport PSE_NO_SITE
 
+from pse._abi.channel import SiteStatistics
+
 cdef extern from *:
     """
     #include "board.h"
@@ -123,9 +125,7 @@ cdef class Board:
         """Give what a rank did at a call site: calls, times in ns, bytes by how they travelled."""
         if rank >= self.ranks or site >= self.sites:
             raise IndexError(f"rank {rank} of {self.ranks}, call site {site} of {self.sites}")
-        cdef pse_site_statistics *s = pse_board_statistics(self.open_board(), rank, site)
-        return {"calls": s.calls, "wall": s.wall, "cpu": s.cpu, "described": s.described, "copied": s.copied,
-                "remote": s.remote, "waited": s.waited}
+        return SiteStatistics(**pse_board_statistics(self.open_board(), rank, site)[0])
 
     def iterations(self, uint32_t loop, uint32_t rank):
         """Count the iterations of an inflight loop that a rank has completed without a gap, in all runs."""

@@ -9,7 +9,7 @@ the caller acts.
 from pse._abi.elements cimport PSE_C128, PSE_F64, PSE_I64
 from pse._abi.channel cimport pse_message
 from pse._abi.messaging cimport pse_messaging_fault, pse_messaging_saved, pse_messaging_wait
-from pse._abi.plan cimport pse_call, pse_move, pse_plan
+from pse._abi.plan cimport PSE_SLOT_BUFFER, PSE_SLOT_PIECES, PSE_SLOT_SCALAR, pse_call, pse_move, pse_plan
 from pse.memory._arena cimport Arena, pse_arena, pse_block, pse_layout
 from pse.runtime._channel cimport Board, pse_board
 from pse.trace._recorder cimport Recorder, pse_recorder

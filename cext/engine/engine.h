@@ -112,7 +112,6 @@ pse_handle pse_engine_lend(pse_engine *engine, pse_block *buffer); /* 0: it is t
 pse_block *pse_engine_lent(const pse_engine *engine, pse_handle handle);
 
 /* What slots hold at a pause (slot_access.c).  A buffer that is set belongs to its slot from then on. */
-enum pse_slot_kind { PSE_SLOT_EMPTY, PSE_SLOT_SCALAR, PSE_SLOT_BUFFER, PSE_SLOT_PIECES };
 enum pse_slot_kind pse_engine_slot_kind(const pse_engine *engine, int32_t slot, uint32_t *pieces);
 pse_block *pse_engine_slot_piece(const pse_engine *engine, int32_t slot, uint32_t index, double real[2],
                                  int64_t *integer, uint16_t *dtype); /* NULL: a scalar */

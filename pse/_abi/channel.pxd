@@ -50,7 +50,6 @@ cdef extern from "abi_channel.h" nogil:
         uint64_t copied
         uint64_t remote
         uint64_t waited
-        uint64_t padding
 
     enum:
         PSE_NO_SITE
@@ -67,3 +66,5 @@ cdef extern from "abi_channel.h" nogil:
         PSE_CARRIES_PARTITION_TAKEN
         PSE_CARRIES_QUESTION
         PSE_CARRIES_ANSWER
+        PSE_CARRIES_READY
+        PSE_CARRIES_ORDER

@@ -5,6 +5,8 @@ Made from cext/abi/channel.def by cext/abi/generate.py: change the table, not th
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 # A message between two ranks.
@@ -23,3 +25,33 @@ MESSAGE_DTYPE = np.dtype(
         ("extra", "<u4"),
     ]
 )
+
+
+class SiteStatistics(NamedTuple):
+    """What one rank did at one call site so far.
+
+    Attributes
+    ----------
+    calls : int
+        calls so far
+    wall : int
+        ns inside the module
+    cpu : int
+        ns of CPU time inside the module
+    described : int
+        bytes handed over by descriptor
+    copied : int
+        bytes copied on the node by the engine
+    remote : int
+        bytes sent through MPI
+    waited : int
+        ns that the rank slept before it could run this call site
+    """
+
+    calls: int
+    wall: int
+    cpu: int
+    described: int
+    copied: int
+    remote: int
+    waited: int

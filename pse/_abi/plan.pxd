@@ -227,6 +227,10 @@ cdef extern from "abi_plan.h" nogil:
         PSE_CALL_ZERO
         PSE_CALL_COMBINE
         PSE_CALL_FILL
+        PSE_SLOT_EMPTY
+        PSE_SLOT_SCALAR
+        PSE_SLOT_BUFFER
+        PSE_SLOT_PIECES
         PSE_RUN_DONE
         PSE_RUN_PYTHON
         PSE_RUN_POLL

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 
+from pse._abi.memory import ARENA_TEXTS, ArenaCode
 from pse.errors import RunError
 from pse.text import size_text
-
-# Codes of cext/arena/arena.h.
-FULL, NO_MEMORY, TOO_LARGE, SYSTEM, FOREIGN, MISMATCH = -1, -2, -3, -4, -5, -6
 
 
 class ArenaError(RunError):
@@ -28,20 +26,21 @@ def exact_size(count: int) -> str:
     return size_text(count, 4, zeros=False)
 
 
-_ALLOCATION_HELP = {
-    FULL: "give it more room (options { arena = … }), or lower `inflight` or `queue_depth`",
-    NO_MEMORY: "make the program's arrays smaller, or end other programs on this machine",
-    TOO_LARGE: "give the arena more room (options { arena = … }), or use more partitions",
-    MISMATCH: "all partitions of one shared block must name the same size and number of partitions",
+_ALLOCATION_HELP: dict[int, str] = {
+    ArenaCode.FULL: "give it more room (options { arena = … }), or lower `inflight` or `queue_depth`",
+    ArenaCode.NO_MEMORY: "make the program's arrays smaller, or end other programs on this machine",
+    ArenaCode.TOO_LARGE: "give the arena more room (options { arena = … }), or use more partitions",
+    ArenaCode.MISMATCH: "all partitions of one shared block must name the same size and number of partitions",
 }
 
 
-def allocation_error(code: int, text: str, asked: int, in_use: int, capacity: int, errno: int) -> ArenaError:
+def allocation_error(code: int, asked: int, in_use: int, capacity: int, errno: int) -> ArenaError:
     """The exception for a failed allocation of `asked` bytes."""
-    if code == SYSTEM:
+    if code == ArenaCode.SYSTEM:
         return system_error(errno, f"no memory for a block of {exact_size(asked)}")
-    message = f"{text}: {exact_size(asked)} asked for, {exact_size(in_use)} of {exact_size(capacity)} in use"
-    if code == MISMATCH:
+    said = f"{exact_size(asked)} asked for, {exact_size(in_use)} of {exact_size(capacity)} in use"
+    message = f"{ARENA_TEXTS[code]}: {said}"
+    if code == ArenaCode.MISMATCH:
         return ArenaError(message, help=_ALLOCATION_HELP[code])
     return ArenaMemoryError(message, help=_ALLOCATION_HELP[code])
 
@@ -55,17 +54,17 @@ def system_error(errno: int, what: str) -> ArenaSystemError:
     return error
 
 
-def attach_error(code: int, text: str, pid: int, fd: int, errno: int) -> ArenaSystemError:
+def attach_error(code: int, pid: int, fd: int, errno: int) -> ArenaSystemError:
     """The exception for an arena of another process that can't be mapped."""
     where = f"the arena of process {pid} (descriptor {fd})"
-    if code != FOREIGN:
+    if code != ArenaCode.FOREIGN:
         error = system_error(errno, f"{where} can't be mapped")
         error.help = (
             "the process must be alive, belong to the same user, and hold the arena at this descriptor"
         )
         return error
     return ArenaSystemError(
-        f"{where} can't be mapped: {text}",
+        f"{where} can't be mapped: {ARENA_TEXTS[code]}",
         help="all ranks of a node must come from one job and one version of pse",
     )
 

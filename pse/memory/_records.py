@@ -8,35 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-
-@dataclass(frozen=True, slots=True)
-class ArenaStatistics:
-    """Counts of an arena, over all ranks that share it.
-
-    Attributes
-    ----------
-    capacity
-        Bytes that the arena may hold at most.
-    grown
-        Bytes that were ever handed out: the high-water mark of touched memory.
-    in_use, peak
-        Bytes of live blocks (headers included), now and at most so far.
-    allocations, recycled
-        How many blocks were allocated so far, and how many of these from warm memory.
-    live_blocks
-        Blocks and views that somebody holds.
-    recoveries
-        How often the lock was taken over from a rank that died with it.
-    """
-
-    capacity: int
-    grown: int
-    in_use: int
-    peak: int
-    allocations: int
-    recycled: int
-    live_blocks: int
-    recoveries: int
+from pse._abi.memory import ArenaStatistics as ArenaStatistics
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 from typing import TypedDict
 
+from pse._abi.channel import SiteStatistics
+
 class Slot(TypedDict):
     pid: int
     state: int
@@ -8,15 +10,6 @@ class Slot(TypedDict):
     loop_index: int
     since: int
     sleeping: bool
-
-class SiteStatistics(TypedDict):
-    calls: int
-    wall: int
-    cpu: int
-    described: int
-    copied: int
-    remote: int
-    waited: int
 
 def wake_soon() -> bool: ...
 def sleep_exactly() -> bool: ...

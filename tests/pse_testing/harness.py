@@ -259,7 +259,7 @@ class Crew:
         for site in self.job.liveness.walk.sites:
             sums = total.setdefault(site.label, {})
             for rank in range(len(self.job.nodes)):
-                for name, value in self.node(rank).board.statistics(rank, site.id).items():
+                for name, value in self.node(rank).board.statistics(rank, site.id)._asdict().items():
                     sums[name] = sums.get(name, 0) + value
         return total
 
@@ -419,24 +419,21 @@ class Wire:
 
     def __init__(self, crew: Crew) -> None:
         self.crew = crew
-        self.queues: list[deque[tuple[bytes, Any, np.ndarray | None]]] = [deque() for _ in crew.job.nodes]
+        self.queues: list[deque[tuple[bytes, np.ndarray | None]]] = [deque() for _ in crew.job.nodes]
 
     def poll(self, rank: int, sequencer: Sequencer) -> None:
         """Take what a rank sends, and bring what others sent to it."""
-        for peer, message, buffer in sequencer.outbox():
-            if buffer is None:
-                self.queues[peer].append((message, None, None))
-            else:
-                self.queues[peer].append((message, buffer.description, outgoing(buffer)))
+        for peer, head, buffer in sequencer.outbox():
+            self.queues[peer].append((head, None if buffer is None else outgoing(buffer)))
+            if buffer is not None:
                 sequencer.sent(buffer)
             self.crew.node(peer).board.ring(peer)
         while self.queues[rank]:
-            message, description, array = self.queues[rank].popleft()
-            arrived = None
-            if description is not None:
-                arrived = sequencer.receive_buffer(message, *description)
+            head, array = self.queues[rank].popleft()
+            arrived = sequencer.receive_buffer(head)
+            if arrived is not None:
                 np.asarray(arrived)[...] = array
-            sequencer.deliver(message, arrived)
+            sequencer.deliver(head, arrived)
 
 
 def outgoing(buffer: Any) -> np.ndarray:

@@ -16,25 +16,28 @@ def module(table: Table, layouts: Layouts) -> str:
     """Give the text of a table's module."""
     constants = "".join(_constant(row) for row in table.constants if row.python != "-")
     structs = [struct for struct in table.structs if struct.python != "-"]
+    rows = [struct for struct in table.structs if struct.row]
     enums = [enum for enum in table.enums if enum.python != "-"]
     made = f"Made from {table.source} by cext/abi/generate.py: change the table, not this file."
     head = f'"""{table.title}\n\n{made}\n"""\n'
-    parts = [head, "from __future__ import annotations\n", _imports(table, structs, enums, layouts)]
+    parts = [head, "from __future__ import annotations\n", _imports(table, structs, rows, enums, layouts)]
     parts += [constants] * bool(constants)
     parts += [_dtype(struct, layouts) for struct in structs]
     text = "\n".join(parts)
     classes = [_element(enum) if enum.base == "Element" else _enum(enum) for enum in enums]
-    classes += [_row(struct, layouts) for struct in structs if struct.row]
-    tables = [struct for struct in structs if struct.row and struct.row[1] != "-"]
+    classes += [_row(struct, layouts) for struct in rows]
+    tables = [struct for struct in rows if struct.row[1] != "-"]
     classes += [_tables(tables)] if tables else []
     return "\n\n".join([text, *classes]) if classes else text
 
 
-def _imports(table: Table, structs: list[Struct], enums: list[Enum], layouts: Layouts) -> str:
+def _imports(
+    table: Table, structs: list[Struct], rows: list[Struct], enums: list[Enum], layouts: Layouts
+) -> str:
     bases = sorted({_BASES.get(enum.base, enum.base) for enum in enums})
     standard = f"from enum import {', '.join(bases)}\n" if bases else ""
-    rows = {struct.row[1] != "-" for struct in structs if struct.row}
-    standard += f"from typing import {'Any, ' * (True in rows)}NamedTuple\n" if rows else ""
+    tables = {struct.row[1] != "-" for struct in rows}
+    standard += f"from typing import {'Any, ' * (True in tables)}NamedTuple\n" if tables else ""
     lines = [standard] if standard else []
     lines += ["import numpy as np\n"] if structs else []
     others = set()
@@ -77,7 +80,14 @@ def _row(struct: Struct, layouts: Layouts) -> str:
         hides = "  # type: ignore[assignment]" if field.name in dir(tuple) else ""
         lines.append(f"    {field.name}: {kind}{f' = {field.default}' if field.default else ''}{hides}")
     members = "\n".join(lines)
-    return f"class {struct.row[0]}(NamedTuple):\n{_docstring(struct.meaning)}\n{members}\n"
+    text = _attributes(struct) if struct.python == "-" else _docstring(struct.meaning)
+    return f"class {struct.row[0]}(NamedTuple):\n{text}\n{members}\n"
+
+
+def _attributes(struct: Struct) -> str:
+    """Write what a record that only Python's users see is for, and its fields."""
+    fields = "".join(f"    {field.name} : int\n        {field.meaning}\n" for field in struct.fields)
+    return f'    """{struct.meaning}\n\n    Attributes\n    ----------\n{fields}    """\n'
 
 
 def _docstring(text: str) -> str:

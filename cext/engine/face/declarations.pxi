@@ -69,7 +69,6 @@ cdef extern from "engine.h" nogil:
     void pse_engine_abandon(pse_engine *sequencer)
     uint64_t pse_engine_lend(pse_engine *sequencer, pse_block *buffer)
     pse_block *pse_engine_lent(const pse_engine *sequencer, uint64_t handle)
-    int PSE_SLOT_EMPTY, PSE_SLOT_SCALAR, PSE_SLOT_BUFFER, PSE_SLOT_PIECES
     int pse_engine_slot_kind(const pse_engine *sequencer, int32_t slot, uint32_t *pieces)
     pse_block *pse_engine_slot_piece(const pse_engine *sequencer, int32_t slot, uint32_t index,
                                         double *real, int64_t *integer, uint16_t *dtype)

@@ -7,13 +7,6 @@
 
 #define PSE_RINGS 64
 
-/* Messages by which ranks of a thread agree on the order of collective calls: `tph` and `integer` tell which
- * call it is (collective_order.c).  Numbered apart from the kinds in inbox.h. */
-enum pse_engine_order_message_kind {
-    PSE_CARRIES_READY = 64, /* It may run on the source and all ranks below it. */
-    PSE_CARRIES_ORDER,      /* It is to run. */
-};
-
 typedef struct pse_engine_posting {
     uint32_t to_ring[PSE_RINGS]; /* ranks that got a message and are to be rung once the call is done with */
     uint32_t rings;

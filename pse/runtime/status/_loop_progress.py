@@ -20,7 +20,8 @@ from pse.runtime.distribution._partition_placement import partition_counts
 from pse.runtime.plan._edges import inflight_loops, is_own
 
 if TYPE_CHECKING:
-    from pse.runtime._channel import Board, SiteStatistics
+    from pse._abi.channel import SiteStatistics
+    from pse.runtime._channel import Board
     from pse.runtime.request._prepared import Prepared
 
 
@@ -72,7 +73,7 @@ class LoopCounts:
             if loop.number is not None:
                 least = min(boards[r].iterations(loop.number, r) for *_, ranks in known for r in ranks)
             else:
-                made = [(sum(done[r][site.id]["calls"] for r in ranks), per) for site, per, ranks in known]
+                made = [(sum(done[r][site.id].calls for r in ranks), per) for site, per, ranks in known]
                 least = min((calls // per for calls, per in made if calls), default=0)
             yield loop.name, least, loop.total, loop.bound
 

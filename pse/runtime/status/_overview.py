@@ -22,7 +22,8 @@ from pse.runtime.status._node_discovery import NodeDiscovery, cpu_seconds
 from pse.text import share_text
 
 if TYPE_CHECKING:
-    from pse.runtime._channel import SiteStatistics, Slot
+    from pse._abi.channel import SiteStatistics
+    from pse.runtime._channel import Slot
 
 HIDDEN_PATIENCE = 2.0
 """Seconds after the first rank in which the others are expected."""
@@ -223,9 +224,8 @@ class Observer:
         for site in self.prepared.sites:
             thread = self.prepared.placement.thread_of(site)
             ranks = [rank for rank in self._ranks(thread) if rank not in hidden]
-            calls, wall, cpu = (
-                sum(done[rank][site.id][name] for rank in ranks) for name in ("calls", "wall", "cpu")
-            )
+            made = [done[rank][site.id] for rank in ranks]
+            calls, wall, cpu = (sum(getattr(one, name) for one in made) for name in ("calls", "wall", "cpu"))
             running = [slots[rank] for rank in ranks if slots[rank]["site"] == site.id]
             seconds = (wall + sum(max(0, now - slot["since"]) for slot in running)) / 1e9
             state = site_state(calls, len(running), [slots[rank] for rank in ranks])
@@ -299,7 +299,7 @@ def _sample(slots: Sequence[Slot], done: Sequence[Sequence[SiteStatistics]]) -> 
     now = time.monotonic_ns()
     running = (0 if slot["site"] is None else max(0, now - slot["since"]) for slot in slots)
     busy = [
-        (sum(site["wall"] for site in sites) + more) / 1e9 for sites, more in zip(done, running, strict=True)
+        (sum(site.wall for site in sites) + more) / 1e9 for sites, more in zip(done, running, strict=True)
     ]
     cpu = [cpu_seconds(slot["pid"]) if slot["pid"] else 0.0 for slot in slots]
     return _Sample(now / 1e9, busy, cpu)

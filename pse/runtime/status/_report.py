@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pse._abi.channel import SiteStatistics
 from pse.runtime._channel import Board
 from pse.runtime.distribution._load_balancer import Moves
 from pse.runtime.request._prepared import Prepared
@@ -21,7 +22,7 @@ from pse.runtime.request._prepared import Prepared
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-COUNTERS = ("calls", "wall", "cpu", "described", "copied", "remote", "waited")
+COUNTERS = SiteStatistics._fields
 """What the board counts for each rank and call site; times in ns, the rest in bytes (calls: number)."""
 
 _TOTALS = ("cpu", "wall", "peak")
@@ -117,7 +118,7 @@ def contribution(board: Board, rank: int, sites: int) -> np.ndarray[Any, Any]:
     -------
     ndarray of uint64, shape (sites, len(COUNTERS))
     """
-    rows = [[board.statistics(rank, site)[name] for name in COUNTERS] for site in range(sites)]  # type: ignore[literal-required]
+    rows = [board.statistics(rank, site) for site in range(sites)]
     return np.array(rows, dtype=np.uint64).reshape(sites, len(COUNTERS))
 
 

@@ -9,7 +9,6 @@ sleeps between polls.
 
 from __future__ import annotations
 
-import struct
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -20,16 +19,17 @@ import numpy as np
 from mpi4py import MPI
 
 from pse._abi.channel import MESSAGE_DTYPE
+from pse._abi.elements import FORMATS, TYPE_CODES
+from pse._abi.memory import LAYOUT_DTYPE
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.distribution._strided_copies import strides
 
 HEAD_TAG, ARRAY_TAG = 1, 2
-_LAYOUT = struct.Struct("<BBxxI8q")
-_MESSAGE_BYTES = MESSAGE_DTYPE.itemsize
-_TYPES: Mapping[int, MPI.Datatype] = {
-    0: MPI.BYTE, 1: MPI.INT32_T, 2: MPI.INT64_T, 3: MPI.FLOAT, 4: MPI.DOUBLE, 5: MPI.C_FLOAT_COMPLEX,
-    6: MPI.C_DOUBLE_COMPLEX, 7: MPI.UINT8_T, 8: MPI.UINT16_T, 9: MPI.C_BOOL, 10: MPI.BYTE,
-}  # fmt: skip
+_HEAD_BYTES = MESSAGE_DTYPE.itemsize + LAYOUT_DTYPE.itemsize
+_TYPES: Mapping[int, MPI.Datatype] = dict.fromkeys(range(len(FORMATS)), MPI.BYTE) | {
+    code: MPI.Datatype.fromcode(name) for name, code in TYPE_CODES.items()
+}
+"""By the number of the element type; objects and bytes travel as bytes."""
 Part = tuple[int, tuple[int, ...], tuple[int, ...]]
 """What of a buffer goes to another node: offset, shape and strides, in bytes."""
 
@@ -41,7 +41,7 @@ _LOOK_BYTES = 1 << 17
 class Arrival:
     """A message that has begun to arrive, at a time in ns."""
 
-    message: bytes
+    head: bytes
     buffer: Buffer | None
     request: MPI.Request | None
     size: int = 0
@@ -84,8 +84,7 @@ class Transport:
 
     def _send(self) -> bool:
         outgoing = self.sequencer.outbox()
-        for rank, message, buffer in outgoing:
-            head = message + (_pack_layout(buffer) if buffer is not None else bytes(_LAYOUT.size))
+        for rank, head, buffer in outgoing:
             self._sending.append((self.comm.Isend([head, MPI.BYTE], rank, HEAD_TAG), None, head))
             self.sent += 1
             if buffer is not None:
@@ -99,7 +98,7 @@ class Transport:
         any_accepted = False
         status = MPI.Status()
         while (found := self.comm.Improbe(MPI.ANY_SOURCE, HEAD_TAG, status)) is not None:
-            head = bytearray(_MESSAGE_BYTES + _LAYOUT.size)
+            head = bytearray(_HEAD_BYTES)
             found.Recv([head, MPI.BYTE])
             self.received += 1
             source = status.Get_source()
@@ -108,14 +107,12 @@ class Transport:
         return any_accepted
 
     def _begin(self, head: bytes, source: int) -> Arrival:
-        message = head[:_MESSAGE_BYTES]
-        dtype, ndim, size, *shape = _LAYOUT.unpack(head[_MESSAGE_BYTES:])
-        if size == 0:
-            return Arrival(message, None, None)
-        buffer = self.sequencer.receive_buffer(message, dtype, size, tuple(shape[:ndim]))
-        array = np.asarray(buffer)
-        request = self.comm.Irecv([buffer_bytes(array), array.size, _TYPES[dtype]], source, ARRAY_TAG)
-        return Arrival(message, buffer, request, size * array.size, time.monotonic_ns())
+        buffer = self.sequencer.receive_buffer(head)
+        if buffer is None:
+            return Arrival(head, None, None)
+        array, (code, _, _) = np.asarray(buffer), buffer.description
+        request = self.comm.Irecv([buffer_bytes(array), array.size, _TYPES[code]], source, ARRAY_TAG)
+        return Arrival(head, buffer, request, array.nbytes, time.monotonic_ns())
 
     def _deliver(self) -> bool:
         """Hand over what is complete, in the order in which each source sent it."""
@@ -123,7 +120,7 @@ class Transport:
         for queue in self._arriving.values():
             while queue and (queue[0].request is None or queue[0].request.Test()):
                 arrival = queue.popleft()
-                self.sequencer.deliver(arrival.message, arrival.buffer)
+                self.sequencer.deliver(arrival.head, arrival.buffer)
                 if arrival.size >= _LOOK_BYTES:
                     self._pace = arrival.size / max(time.monotonic_ns() - arrival.begun, 1)
                 delivered = True
@@ -165,11 +162,6 @@ def _strided(element: MPI.Datatype, shape: tuple[int, ...], strides: tuple[int, 
         inner, datatype = datatype, datatype.Create_hvector(extent, 1, stride)
         inner.Free()
     return datatype
-
-
-def _pack_layout(buffer: Buffer) -> bytes:
-    dtype, itemsize, shape = buffer.description
-    return _LAYOUT.pack(dtype, len(shape), itemsize, *shape, *(0,) * (8 - len(shape)))
 
 
 def buffer_bytes(array: np.ndarray[Any, Any]) -> MPI.buffer:
