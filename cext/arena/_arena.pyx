@@ -231,6 +231,17 @@ cdef class Arena:
         """True if every invariant of the arena holds; walks over all blocks."""
         return pse_arena_is_valid(self.handle)
 
+    def guard(self):
+        """For debugging, before the first block: whoever reads or writes just outside of a block crashes.
+
+        Data then end at the end of a page, so they begin at any multiple of the size of their elements.
+        """
+        pse_arena_guard(self.handle)
+
+    def protect(self, pse_handle handle):
+        """Forbid this process the pages around a block of a guarded arena."""
+        pse_arena_protect(self.handle, handle)
+
     def poison(self, bint on):
         """From now on, overwrite what is freed (all ranks): a test then sees whoever reads it afterwards."""
         pse_arena_poison(self.handle, on)

@@ -132,7 +132,7 @@ static void make_live(pse_arena_control *control, pse_block *block, const pse_ar
     block->owner = block->site = block->flags = 0;
     block->tph = 0;
     block->bytes = request->bytes;
-    block->data = request->parent ? request->data : pse_arena_handle_of(control, block) + PSE_HEADER;
+    block->data = request->parent ? request->data : pse_arena_place_of_data(control, block, request->bytes);
     block->parent = request->parent;
     block->layout.dtype = PSE_BYTE;
     block->layout.ndim = 0;
@@ -145,11 +145,11 @@ pse_block *pse_arena_take(pse_arena_control *control, pse_arena_request *request
 {
     request->cold = false;
     pse_block *block = take_fitting(control, request);
-    if (!block)
+    if (!block && !control->guarded)
         block = take_thrifty(control, request);
     if (!block)
         block = take_top(control, request, request->zone);
-    if (!block && desperate)
+    if (!block && desperate && !control->guarded)
         block = take_desperate(control, request);
     if (!block)
         return NULL;

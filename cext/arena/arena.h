@@ -41,7 +41,8 @@ typedef struct pse_block {
     uint32_t flags;              /* Public: PSE_BLOCK_*. */
     uint64_t tph;                /* Public: TPH that allocated it. */
     uint64_t bytes;              /* Public: usable bytes. */
-    uint64_t data;               /* Offset of the first data byte in the arena (64-byte aligned). */
+    uint64_t data;               /* Offset of the first data byte in the arena (64-byte aligned, unless the
+                                    arena is guarded). */
     pse_handle parent;           /* Public: block that a view belongs to, or 0. */
     pse_layout layout;           /* Public: written by the allocating rank before the handle is passed on. */
     uint64_t internal[6];        /* The library's own: size class, list links. */
@@ -115,6 +116,13 @@ bool pse_arena_is_valid(pse_arena *arena);
 /* From now on, overwrite freed blocks, data and layout, and the data of fresh ones.  For tests: whoever reads
  * what was freed, or never written, gives a wrong result. */
 void pse_arena_poison(pse_arena *arena, bool on);
+
+/* For debugging, before the first block is allocated: every block but a view gets a forbidden page before and
+ * after its data, which end where a page ends. */
+void pse_arena_guard(pse_arena *arena);
+
+/* Let this process crash if it reads or writes just outside of a block's data; only in guarded arenas. */
+void pse_arena_protect(const pse_arena *arena, pse_handle block);
 
 #ifdef __cplusplus
 }

@@ -5,11 +5,13 @@
 
 enum { MUST_GROW = 1 };
 
-static pse_arena_request request_for(uint64_t bytes, uint32_t references)
+static pse_arena_request request_for(const pse_arena *arena, uint64_t bytes, uint32_t references)
 {
-    enum pse_zone_index zone = bytes <= PSE_SMALL ? PSE_ZONE_SMALL : PSE_ZONE_LARGE;
-    return (pse_arena_request){
-        .bytes = bytes, .size = pse_arena_bin_round(bytes), .references = references, .zone = zone};
+    bool guarded = arena->control->guarded;
+    return (pse_arena_request){.bytes = bytes,
+                               .size = guarded ? pse_arena_guarded_size(bytes) : pse_arena_bin_round(bytes),
+                               .references = references,
+                               .zone = bytes > PSE_SMALL || guarded ? PSE_ZONE_LARGE : PSE_ZONE_SMALL};
 }
 
 /* With the lock held: a block for a key, the one that is there or a new one. */
@@ -75,7 +77,7 @@ static int obtain(pse_arena *arena, pse_arena_request *request, uint64_t key, ps
 
 int pse_arena_allocate(pse_arena *arena, uint64_t bytes, pse_handle *out)
 {
-    pse_arena_request request = request_for(bytes, 1);
+    pse_arena_request request = request_for(arena, bytes, 1);
     int code = obtain(arena, &request, 0, out);
     if (!code && request.cold && request.zone == PSE_ZONE_LARGE)
         pse_arena_populate(arena, *out, *out + request.size);
@@ -84,7 +86,7 @@ int pse_arena_allocate(pse_arena *arena, uint64_t bytes, pse_handle *out)
 
 int pse_arena_allocate_shared(pse_arena *arena, uint64_t key, uint32_t parts, uint64_t bytes, pse_handle *out)
 {
-    pse_arena_request request = request_for(bytes, parts);
+    pse_arena_request request = request_for(arena, bytes, parts);
     return obtain(arena, &request, key, out);
 }
 
@@ -95,10 +97,12 @@ int pse_arena_view(pse_arena *arena, pse_handle parent, uint64_t offset, uint64_
     if (offset > of->bytes || bytes > of->bytes - offset)
         return PSE_ARENA_TOO_LARGE;
     pse_handle root = of->parent ? of->parent : parent;
-    pse_arena_request request = request_for(0, 1);
-    request.bytes = bytes;
-    request.parent = root;
-    request.data = of->data + offset;
+    pse_arena_request request = {.bytes = bytes,
+                                 .size = pse_arena_bin_round(0),
+                                 .references = 1,
+                                 .zone = PSE_ZONE_SMALL,
+                                 .parent = root,
+                                 .data = of->data + offset};
     pse_arena_retain(arena, root, 1);
     int code = obtain(arena, &request, 0, out);
     if (code)

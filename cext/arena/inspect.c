@@ -78,7 +78,7 @@ static bool is_sound(const pse_arena *arena, const pse_block *block)
     if (block->magic == PSE_FREE)
         return true;
     if (!block->parent)
-        return block->data == pse_arena_handle_of(arena->control, block) + PSE_HEADER &&
+        return block->data == pse_arena_place_of_data(arena->control, block, block->bytes) &&
                block->bytes <= block->internal[PSE_SIZE] - PSE_HEADER;
     const pse_block *root = pse_arena_block(arena, block->parent);
     return root && !root->parent && block->data >= root->data &&

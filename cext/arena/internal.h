@@ -61,6 +61,7 @@ typedef struct pse_arena_control {
     pthread_mutex_t growth; /* Held while memory is taken from the system; never together with `lock`. */
     _Atomic uint64_t frees;
     _Atomic uint32_t poison;
+    uint32_t guarded; /* Set before the first block. */
     uint32_t key_end; /* One past the last entry of `keys` that was ever used. */
     uint64_t in_use;
     uint64_t peak;
@@ -146,6 +147,10 @@ pse_arena_shared_parent *pse_arena_parent_free(pse_arena_control *control);
 void pse_arena_parent_add(pse_arena_shared_parent *entry, uint64_t key, pse_handle block, uint32_t parts);
 pse_handle pse_arena_parent_join(pse_arena_shared_parent *entry);
 void pse_arena_parent_repair(pse_arena_control *control);
+
+/* guard_pages.c: the size of a guarded block, and where the data of a block without parent begin. */
+uint64_t pse_arena_guarded_size(uint64_t bytes);
+uint64_t pse_arena_place_of_data(const pse_arena_control *control, const pse_block *block, uint64_t bytes);
 
 /* allocate.c: a live block, or NULL if memory must be taken first.  `desperate` is for when there is none.
  * With the lock held. */

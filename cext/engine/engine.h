@@ -50,6 +50,10 @@ void pse_engine_destroy(pse_engine *engine);
  * with those of the arena. */
 void pse_engine_poison(pse_engine *engine);
 
+/* For debugging, before it runs: whoever reads or writes just outside of a buffer, private ones too, crashes.
+ * The arena must be guarded. */
+void pse_engine_guard(pse_engine *engine);
+
 /* How many private buffers somebody holds: none once the work is done. */
 int64_t pse_engine_private_buffers(const pse_engine *engine);
 

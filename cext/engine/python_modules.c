@@ -100,7 +100,7 @@ pse_block *pse_engine_buffer(pse_engine *s, int32_t slot)
 
 void *pse_engine_data(pse_engine *s, pse_block *buffer)
 {
-    return pse_engine_buffer_data(s, buffer);
+    return pse_engine_buffer_expose(s, buffer);
 }
 
 static void read_number(const pse_engine_value *v, double real[2], int64_t *integer, uint16_t *dtype)

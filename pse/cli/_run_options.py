@@ -50,6 +50,9 @@ _RUN = (
     click.option(
         "--report", type=click.Choice(["text", "json"]), default="text", help="The form of the report."
     ),
+    click.option(
+        "--debug", is_flag=True, help="Find what overruns its arrays: -O1 -g, guard pages around all buffers."
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
 )
 _RANK = (click.option("--coopwait", is_flag=True, hidden=True),)

@@ -44,6 +44,8 @@ cdef extern from "arena.h" nogil:
     size_t pse_arena_live(pse_arena *arena, pse_handle *out, size_t limit)
     bint pse_arena_is_valid(pse_arena *arena)
     void pse_arena_poison(pse_arena *arena, bint on)
+    void pse_arena_guard(pse_arena *arena)
+    void pse_arena_protect(const pse_arena *arena, pse_handle block)
 
 
 cdef extern from "available_memory.h" nogil:

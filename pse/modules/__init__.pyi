@@ -1,4 +1,5 @@
 from ._errors import BuildError as BuildError, ModuleError as ModuleError
+from .build._build_mode import FAST as FAST, BuildMode as BuildMode
 from .build._builder import (
     Built as Built,
     build_module as build_module,

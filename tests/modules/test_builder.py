@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,7 +12,15 @@ import numpy as np
 import pytest
 
 from pse.errors import ModuleNotFound
-from pse.modules import BuildError, ModuleError, build_module, build_modules, find_unbuildable, load_module
+from pse.modules import (
+    BuildError,
+    BuildMode,
+    ModuleError,
+    build_module,
+    build_modules,
+    find_unbuildable,
+    load_module,
+)
 from pse.modules.build._libraries import find_library
 
 DOUBLE = """\
@@ -27,6 +36,15 @@ int twice(const double *x, double *y, int64_t n) {
 
 def variants(cache):
     return sorted((cache / "modules").glob("*/v*/module.so"))
+
+
+def test_a_build_to_be_debugged_is_another_one_that_optimises_less(write, fresh_cache):
+    name = write("twice.c", DOUBLE)
+    fast, debugged = build_module(name), build_module(name, mode=BuildMode(debug=True))
+    assert variants(fresh_cache) == sorted([fast.library, debugged.library])
+    for library, level in ((fast.library, "-O3"), (debugged.library, "-O1")):
+        described = subprocess.check_output(["readelf", "--debug-dump=info", library], text=True)
+        assert re.search(rf"DW_AT_producer.* {level}\b", described)
 
 
 def test_a_second_build_is_found(write, fresh_cache):

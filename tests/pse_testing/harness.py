@@ -26,7 +26,7 @@ from pse._abi.waiting import RANK_TEXTS, RankState
 from pse.language import bind_parameters, check_program, render_diagnostics
 from pse.language.check._ir import ResolvedProgram
 from pse.memory import Arena, ArenaStatistics
-from pse.modules import Finder, load_module
+from pse.modules import BuildMode, Finder, load_module
 from pse.program import analyse_run_liveness
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
@@ -101,6 +101,7 @@ def make_job(
     placement: str = "block",
     pauses: bool = False,
     balance: int = 0,
+    debug: bool = False,
 ) -> Job:
     """Put together what all ranks agree on; `nodes` gives the node of every rank."""
     bound = bind_parameters(program, values or {}, processors)
@@ -121,6 +122,7 @@ def make_job(
         placed,
         balance,
         pauses,
+        BuildMode(debug=debug),
     )
 
 
@@ -204,6 +206,8 @@ class Crew:
 
     def _node(self, size: tuple[int, int, int, int]) -> Node:
         arena = Arena.create(self.capacity) if self.job.shared_memory else None
+        if arena is not None and self.job.build.debug:
+            arena.guard()
         if arena is not None and self.poison:
             arena.poison(True)
         return Node(Board.create(*size), arena)
@@ -302,6 +306,8 @@ class Rank:
     def _begin(self, job: Job, projection: Projection) -> Incarnation:
         sequencer = Sequencer(projection.plan, self.board, self.arena, self.recorder, 0)
         self.crew.sequencers.append(sequencer)
+        if job.build.debug:
+            sequencer.guard()
         if self.crew.poison:
             sequencer.poison()
         return Incarnation(job, projection, sequencer)

@@ -27,6 +27,7 @@ SETTINGS = {
 }
 TEMPLATES = Path(__file__).parent / "programs"
 PLACES = {
+    "between guard pages": {"debug": True},
     "one node": {},
     "two nodes": {"nodes": lambda rank: rank % 2},
     "no shared memory": {"shared_memory": False},

@@ -5,6 +5,7 @@
 #include "calls/outputs.h"
 #include "calls/partition_wait.h"
 #include "messaging.h"
+#include "state/buffers.h"
 #include "state/engine_state.h"
 #include "state/expressions.h"
 #include "state/slots.h"
@@ -98,10 +99,11 @@ static bool bind(pse_engine *s, pse_context *context, const pse_call *call, void
         switch (argument->kind) {
         case PSE_ARGUMENT_READ:
         case PSE_ARGUMENT_CHANGE:
-            pointers[i] = pse_engine_buffer_data(s, pse_engine_slot_read(context, argument->slot)->as.buffer);
+            pointers[i] =
+                pse_engine_buffer_expose(s, pse_engine_slot_read(context, argument->slot)->as.buffer);
             break;
         case PSE_ARGUMENT_MAKE:
-            pointers[i] = pse_engine_buffer_data(s, s->outputs.made[i]);
+            pointers[i] = pse_engine_buffer_expose(s, s->outputs.made[i]);
             break;
         case PSE_ARGUMENT_TEXT:
         case PSE_ARGUMENT_COMM:

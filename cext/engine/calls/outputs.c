@@ -51,6 +51,12 @@ static pse_block *make_shared_part(pse_engine *s, pse_context *context, const ps
     return pse_engine_block_at(s, part);
 }
 
+/* Parts that lie side by side have no guard pages between them. */
+static bool is_shared_part(const pse_engine *s, const pse_argument *argument)
+{
+    return argument->parts > 0 && !s->buffers.guarded;
+}
+
 static pse_block *make_output(pse_engine *s, pse_context *context, const pse_call *call, int32_t which,
                               const pse_argument *argument, int *code)
 {
@@ -65,8 +71,9 @@ static pse_block *make_output(pse_engine *s, pse_context *context, const pse_cal
     }
     pse_engine_layout_fill(&layout, argument->dtype, argument->itemsize, argument->ndim, shape);
     uint64_t bytes = pse_engine_layout_bytes(&layout);
-    pse_block *block = argument->parts > 0 ? make_shared_part(s, context, call, which, argument, bytes, code)
-                                           : pse_engine_buffer_make(s, bytes, code);
+    pse_block *block = is_shared_part(s, argument)
+                           ? make_shared_part(s, context, call, which, argument, bytes, code)
+                           : pse_engine_buffer_make(s, bytes, code);
     if (block != NULL)
         pse_engine_buffer_describe(s, block, call, context, &layout);
     return block;
@@ -78,7 +85,7 @@ static void unmake_outputs(pse_engine *s, pse_context *context, const pse_call *
     for (int32_t i = 0; i < count; i++) {
         if (s->outputs.made[i] == NULL)
             continue;
-        if (s->plan->arguments[call->first_argument + i].parts > 0)
+        if (is_shared_part(s, &s->plan->arguments[call->first_argument + i]))
             context->kept[i].part = /* make_shared_part has made room */
                 s->outputs.made[i];
         else

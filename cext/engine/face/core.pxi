@@ -44,6 +44,10 @@ cdef class Core:
         """
         pse_engine_poison(self.sequencer)
 
+    def guard(self):
+        """For debugging, before it runs: whoever reads or writes just outside of a buffer crashes."""
+        pse_engine_guard(self.sequencer)
+
     @property
     def private_buffers(self):
         """How many private buffers somebody holds: none once the work is done."""

@@ -21,6 +21,7 @@ cdef extern from "engine.h" nogil:
     void pse_engine_destroy(pse_engine *sequencer)
     void pse_engine_set_culprit(pse_engine *sequencer, const char **culprit)
     void pse_engine_poison(pse_engine *sequencer)
+    void pse_engine_guard(pse_engine *sequencer)
     int64_t pse_engine_private_buffers(const pse_engine *sequencer)
     int pse_engine_run(pse_engine *sequencer, uint64_t patience)
     const pse_call *pse_engine_pending(const pse_engine *sequencer)

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "state/engine_state.h"
+#include "state/guarded_memory.h"
 #include "strided_copy.h"
 
 #define HUGE_PAGE (UINT64_C(2) << 20)
@@ -33,17 +34,23 @@ static pse_block *fresh_private(uint64_t bytes)
     return block;
 }
 
-pse_block *pse_engine_buffer_make_private(pse_engine *s, uint64_t bytes)
+static pse_block *take_private(pse_engine *s, uint64_t bytes)
 {
     int class_index = private_class(bytes);
     pse_block *block = s->buffers.spare[class_index];
-    if (block != NULL) {
-        s->buffers.spare[class_index] = (pse_block *)(uintptr_t)block->internal[0];
-    } else {
-        block = fresh_private(UINT64_C(1) << class_index);
-        if (block == NULL)
-            return NULL;
-    }
+    if (s->buffers.guarded)
+        return pse_engine_guarded_make(bytes);
+    if (block == NULL)
+        return fresh_private(UINT64_C(1) << class_index);
+    s->buffers.spare[class_index] = (pse_block *)(uintptr_t)block->internal[0];
+    return block;
+}
+
+pse_block *pse_engine_buffer_make_private(pse_engine *s, uint64_t bytes)
+{
+    pse_block *block = take_private(s, bytes);
+    if (block == NULL)
+        return NULL;
     block->flags = PSE_BLOCK_PRIVATE;
     block->bytes = bytes;
     atomic_store_explicit(&block->references, 1, memory_order_relaxed);
@@ -127,6 +134,10 @@ static void release_private(pse_engine *s, pse_block *block)
         note_free(s, identity(s, block), PSE_MEMORY_LOCAL, block->bytes, block->tph, block->site,
                   block->owner);
     s->buffers.in_use--;
+    if (s->buffers.guarded) {
+        pse_engine_guarded_free(block, block->bytes);
+        return;
+    }
     if (s->buffers.poisoned) {
         memset(pse_engine_buffer_data(s, block), PSE_POISON_FREED, block->bytes);
         memset(&block->layout, PSE_POISON_FREED, sizeof block->layout);
@@ -176,6 +187,18 @@ void pse_engine_buffer_release(pse_engine *s, pse_block *block)
 void pse_engine_poison(pse_engine *s)
 {
     s->buffers.poisoned = true;
+}
+
+void pse_engine_guard(pse_engine *s)
+{
+    s->buffers.guarded = true;
+}
+
+void *pse_engine_buffer_expose(const pse_engine *s, const pse_block *block)
+{
+    if (s->buffers.guarded && !pse_engine_buffer_is_private(block))
+        pse_arena_protect(s->arena, pse_engine_buffer_handle(s, block));
+    return pse_engine_buffer_data(s, block);
 }
 
 int64_t pse_engine_private_buffers(const pse_engine *s)

@@ -24,6 +24,7 @@ typedef struct pse_engine_buffers {
     pse_block *spare[PSE_PRIVATE_CLASSES];
     int64_t in_use; /* private buffers made and not freed yet */
     bool poisoned;  /* they are overwritten when made and when freed */
+    bool guarded;   /* every buffer has pages of its own, between two that nobody may touch */
 } pse_engine_buffers;
 
 /* Make a buffer; NULL and *code = PSE_ARENA_* if there is no room. */
@@ -44,6 +45,8 @@ bool pse_engine_buffer_exclusive(pse_engine *s, pse_block *block);
 /* Note who made it, for which call, and what it holds. */
 void pse_engine_buffer_describe(pse_engine *s, pse_block *block, const pse_call *call,
                                 const pse_context *context, const pse_layout *layout);
+/* The address of the data for a module: from now on what lies beside them is forbidden, if that is wanted. */
+void *pse_engine_buffer_expose(const pse_engine *s, const pse_block *block);
 void pse_engine_buffers_destroy(pse_engine *s);
 
 void pse_engine_layout_fill(pse_layout *layout, uint16_t dtype, uint32_t itemsize, int ndim,

@@ -59,7 +59,8 @@ static pse_block *part_block(pse_engine *s, pse_context *context, const pse_call
     const pse_part *part = &s->plan->parts[push->part];
     bool to_self = pse_engine_buffer_is_private(block) && push->rank == s->plan->rank && push->sharers == 1;
     uint64_t offset;
-    bool view = !pse_engine_buffer_is_private(block) && context->by_view && !part_travels(s, call, push);
+    bool view = !pse_engine_buffer_is_private(block) && !s->buffers.guarded && context->by_view &&
+                !part_travels(s, call, push);
     if (!view || !is_stretch(s, part, &offset))
         return pse_engine_buffer_pack(s, context, call, block, part, to_self, code);
     return viewed(s, context, call, block, part, offset, code);

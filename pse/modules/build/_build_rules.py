@@ -18,6 +18,7 @@ from typing import Final
 from pse.language.types import Signature
 from pse.modules._errors import BuildError
 from pse.modules.build import _cache as cache, _trampolines as trampolines
+from pse.modules.build._build_mode import FAST, BuildMode
 from pse.modules.build._compilers import Compiler, find_compiler
 from pse.modules.build._libraries import Library, find_library, find_mpi
 from pse.modules.build._trampolines import Trampolines
@@ -29,9 +30,6 @@ PRODUCT: Final = "module.so"
 DEPENDENCIES: Final = "dependencies.d"
 PROTOTYPES: Final = "pse_prototypes.h"
 
-# Lines and inlined calls for the report of a crash.  addr2line up to binutils 2.40 gives wrong names for what
-# is included where GCC writes DWARF 5.
-_OPTIMISED: Final = ("-O3", "-march=native", "-fPIC", "-g1", "-gdwarf-4")
 # GNU's declarations (M_PI, strdup) without GNU's arithmetic: -std=c11 keeps a*b+c unfused, so that results
 # don't depend on the processor; `coven flags -ffp-contract=fast` says otherwise for a file.
 _STANDARD: Final = {"c": ("-std=c11", "-D_GNU_SOURCE="), "c++": ("-std=c++17",)}
@@ -60,6 +58,8 @@ class Source:
         What its directives declare.
     options : Options
         What its `link` and `flags` directives say.
+    mode : BuildMode
+        For what it is built.
     """
 
     path: Path
@@ -68,6 +68,7 @@ class Source:
     text: str
     signatures: tuple[Signature, ...]
     options: Options
+    mode: BuildMode = FAST
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def _compile_flags(source: Source, libraries: list[Library]) -> tuple[str, ...]:
     flags = [flag for library in libraries for flag in library.compile_flags]
     own = source.options.flags if source.language == language else ()
     where = f'-DPSE_CACHE_DIR="{cache.directory()}"'
-    return (*_OPTIMISED, *_STANDARD[language], *_WARNINGS[language], where, *flags, *own, *_INCLUDE)
+    return (*source.mode.flags, *_STANDARD[language], *_WARNINGS[language], where, *flags, *own, *_INCLUDE)
 
 
 def _link_flags(libraries: list[Library]) -> tuple[str, ...]:
@@ -209,7 +210,7 @@ def _cython(source: Source) -> BuildRule:
     )
     compile_command = (
         *compiler.command,
-        *(*_OPTIMISED, f"-fdebug-prefix-map={name}.pyx={source.path}", "-D_GNU_SOURCE=", "-w"),
+        *(*source.mode.flags, f"-fdebug-prefix-map={name}.pyx={source.path}", "-D_GNU_SOURCE=", "-w"),
         *(*source.options.flags, "-I", str(source.path.parent)),
         *("-isystem", str(numpy / "_core" / "include"), "-isystem", str(numpy / "core" / "include")),
         *(flag for library in libraries for flag in library.compile_flags),
@@ -230,7 +231,7 @@ def _fortran(source: Source) -> BuildRule:
     )
     found = (flag for library in libraries for flag in library.compile_flags)
     path, include = str(source.path), ("-I", str(source.path.parent), *found)
-    optimised = (*fortran.command, *_OPTIMISED, "-Wall", *source.options.flags, *include)
+    optimised = (*fortran.command, *source.mode.flags, "-Wall", *source.options.flags, *include)
     steps = (
         Step(
             (*fortran.command, *source.options.flags, *include, "-fsyntax-only", "-fc-prototypes", path),

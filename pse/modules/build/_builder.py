@@ -21,6 +21,7 @@ from pse.language.check import ModuleFile, ModuleReference
 from pse.language.diagnostics import Diagnostic, Severity, Span, error_at, has_errors, render_diagnostics
 from pse.modules._errors import BuildError
 from pse.modules.build import _cache as cache
+from pse.modules.build._build_mode import FAST, BuildMode
 from pse.modules.build._build_rules import DEPENDENCIES, PRODUCT, BuildRule, Source, build_rule
 from pse.modules.build._compiler_messages import failed_build, translate_output
 from pse.modules.build._compilers import processor_identity
@@ -58,7 +59,7 @@ class Built:
     warnings: str
 
 
-def build_module(path: str, *, shown: str | None = None) -> Built:
+def build_module(path: str, *, shown: str | None = None, mode: BuildMode = FAST) -> Built:
     """Build a module file, or find it built.
 
     Parameters
@@ -67,6 +68,8 @@ def build_module(path: str, *, shown: str | None = None) -> Built:
         The source file.
     shown : str, optional
         Its path for messages.
+    mode : BuildMode, optional
+        Whether it is built for speed or to be debugged.
 
     Returns
     -------
@@ -82,7 +85,7 @@ def build_module(path: str, *, shown: str | None = None) -> Built:
         If there is no such file.
     """
     started = time.monotonic()
-    source = _source(path, shown or path)
+    source = _source(path, shown or path, mode)
     plan = build_rule(source)
     key = _key(source, plan)
     entry = cache.find_or_make(key, lambda work: _make(work, source, plan))
@@ -91,13 +94,15 @@ def build_module(path: str, *, shown: str | None = None) -> Built:
     return Built(source, entry.folder / PRODUCT, plan.extension, entry.hit, seconds, warnings)
 
 
-def build_modules(modules: Iterable[ModuleReference]) -> list[Built]:
+def build_modules(modules: Iterable[ModuleReference], mode: BuildMode = FAST) -> list[Built]:
     """Build every file that a program's compiled modules are in, once each: before ranks start, or to check.
 
     Parameters
     ----------
     modules : iterable of ModuleReference
         From a checked program.
+    mode : BuildMode, optional
+        Whether they are built for speed or to be debugged.
 
     Returns
     -------
@@ -110,7 +115,7 @@ def build_modules(modules: Iterable[ModuleReference]) -> list[Built]:
         For the first file that can't be built.
     """
     files = {m.source: m.path for m in modules if m.source is not None and m.language != "python"}
-    return [build_module(source, shown=shown) for source, shown in files.items()]
+    return [build_module(source, shown=shown, mode=mode) for source, shown in files.items()]
 
 
 def find_unbuildable(modules: Iterable[ModuleReference]) -> list[Diagnostic]:
@@ -156,10 +161,10 @@ def read_checked(path: str, shown: str) -> tuple[ModuleFile, str]:
     return found, text
 
 
-def _source(path: str, shown: str) -> Source:
+def _source(path: str, shown: str, mode: BuildMode) -> Source:
     found, text = read_checked(path, shown)
     options = directives.options(directives.scan(text, found.language, shown))
-    return Source(Path(path).absolute(), shown, found.language, text, found.signatures, options)
+    return Source(Path(path).absolute(), shown, found.language, text, found.signatures, options, mode)
 
 
 def _key(source: Source, plan: BuildRule) -> str:

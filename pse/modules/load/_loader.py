@@ -20,6 +20,7 @@ from pse.language.check import ModuleReference
 from pse.language.types import Signature
 from pse.modules._errors import ModuleError
 from pse.modules.build import _builder as builder
+from pse.modules.build._build_mode import FAST, BuildMode
 from pse.modules.build._trampolines import ERROR_TEXT, PREFIX
 from pse.modules.directives import _python_interface as pyinterface
 from pse.modules.directives._finder import takes_arrays
@@ -109,13 +110,15 @@ def _connect(library: ctypes.CDLL) -> None:
         return
 
 
-def load_module(reference: ModuleReference) -> LoadedModule:
+def load_module(reference: ModuleReference, mode: BuildMode = FAST) -> LoadedModule:
     """Load a module, building it first where that is needed.
 
     Parameters
     ----------
     reference : ModuleReference
         From a checked program.
+    mode : BuildMode, optional
+        Whether it is built for speed or to be debugged.
 
     Returns
     -------
@@ -137,7 +140,7 @@ def load_module(reference: ModuleReference) -> LoadedModule:
         return LoadedModule(reference.name, reference.path, reference.signature)
     if reference.language == "python":
         return _from_python(reference, reference.source)
-    built = builder.build_module(reference.source, shown=reference.path)
+    built = builder.build_module(reference.source, shown=reference.path, mode=mode)
     _agree(reference, built.source.signatures)
     if takes_arrays(built.source.text, built.source.language, reference.name):
         return _from_extension(reference, built)

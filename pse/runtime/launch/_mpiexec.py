@@ -176,10 +176,8 @@ def rank_arguments(request: Request) -> list[str]:
         line += ["--trace", request.trace]
     if request.every is not None:
         line += ["--every", request.every]
-    if request.coopwait:
-        line.append("--coopwait")
-    if request.quiet:
-        line.append("--quiet")
+    flags = {"--coopwait": request.coopwait, "--quiet": request.quiet, "--debug": request.debug}
+    line += [flag for flag, given in flags.items() if given]
     if request.resume:
         assert request.checkpoint is not None
         return ["resume", *line, "--", request.checkpoint]

@@ -17,6 +17,7 @@ from pse.language.types import (
     expression_element,
     read_position,
 )
+from pse.modules import FAST, BuildMode
 from pse.program import Liveness, ThreadKey
 from pse.runtime.distribution._distributions import coordinates
 from pse.runtime.plan._edges import Edges, number_edges
@@ -46,6 +47,8 @@ class Job:
         After how many rounds of a loop partitions may move to other processors; 0: never.
     pauses : bool
         Whether plans have pauses at the heads of the program's own loops, for checkpoints or balance.
+    build : BuildMode
+        How modules are built; with its `debug`, buffers lie between guard pages and are poisoned.
     """
 
     program: ResolvedProgram
@@ -59,6 +62,7 @@ class Job:
     placements: Mapping[str, tuple[int, ...]]
     balance: int = 0
     pauses: bool = False
+    build: BuildMode = FAST
 
     def is_remote(self, rank: int, peer: int) -> bool:
         """Whether two ranks exchange data through MPI."""

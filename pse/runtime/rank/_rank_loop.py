@@ -101,14 +101,18 @@ def execute_plan(
         If a module fails, or the arena is full for good.
     """
     rank = comm.Get_rank()
-    arena = open_arena(comm, arena_capacity) if job.shared_memory else None
+    arena = open_arena(comm, arena_capacity, debug=job.build.debug) if job.shared_memory else None
     recorder = begin_recording(trace, rank, job) if trace else None
     communicators = make_communicators(comm, job)
-    load_once = functools.cache(load_module)
+    load_once = functools.cache(functools.partial(load_module, mode=job.build))
 
     def again(job: Job) -> Incarnation:
         projection = project(job, rank, load_once, communicators)
-        return Incarnation(job, projection, Sequencer(projection.plan, board, arena, recorder, culprit))
+        sequencer = Sequencer(projection.plan, board, arena, recorder, culprit)
+        if job.build.debug:
+            sequencer.guard()
+            sequencer.poison()
+        return Incarnation(job, projection, sequencer)
 
     begin = again(job)
     transport = Transport(comm, begin.sequencer)
@@ -151,13 +155,16 @@ def _record_done(comm: MPI.Intracomm, job: Job, recorder: Recorder) -> None:
     recorder.record(EventType.PHASE, a=Phase.DONE)
 
 
-def open_arena(comm: MPI.Intracomm, capacity: int) -> Arena:
-    """Make the node's arena on its first rank; the others map it."""
+def open_arena(comm: MPI.Intracomm, capacity: int, *, debug: bool = False) -> Arena:
+    """Make the node's arena on its first rank (to debug: guarded and poisoned); the others map it."""
     node = comm.Split_type(MPI.COMM_TYPE_SHARED)
     place = np.zeros(2, dtype=np.int64)
     arena = None
     if node.Get_rank() == 0:
         arena = Arena.create(capacity)
+        if debug:
+            arena.guard()
+            arena.poison(True)
         place[:] = os.getpid(), arena.fd
     node.Bcast(place)
     if arena is None:

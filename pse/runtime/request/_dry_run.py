@@ -40,7 +40,7 @@ def dry_run(prepared: Prepared) -> None:
     job = agreed(prepared, [0] * prepared.ranks, placements)
     for key in prepared.placement.keys:
         project(job, prepared.placement.rank_of(key), _unloaded)
-    build_modules(prepared.program.modules)
+    build_modules(prepared.program.modules, prepared.request.build)
 
 
 def agreed(prepared: Prepared, nodes: list[int], placements: Mapping[str, Owners]) -> Job:
@@ -60,6 +60,7 @@ def agreed(prepared: Prepared, nodes: list[int], placements: Mapping[str, Owners
         placements=placements,
         balance=balance,
         pauses=prepared.pauses,
+        build=prepared.request.build,
     )
 
 

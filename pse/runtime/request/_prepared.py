@@ -11,6 +11,7 @@ from pse.language.check import CallSite, ResolvedProgram
 from pse.language.diagnostics import print_diagnostic_lines
 from pse.language.io import ProgramFile
 from pse.language.types import Value
+from pse.modules import BuildMode
 from pse.program import Placement, Walk, number_statements
 from pse.runtime.checkpoint._manifest import Manifest
 from pse.runtime.plan._edges import inflight_loops, number_edges
@@ -46,6 +47,8 @@ class Request:
         Whether modules wait in MPI by the tool `coopwait`; the launcher decides and tells the ranks.
     quiet : bool
         Whether nothing is printed but what modules print, errors, and a report that is JSON.
+    debug : bool
+        Whether modules are built to be debugged, and buffers lie between guard pages and are poisoned.
     """
 
     program: str
@@ -59,6 +62,12 @@ class Request:
     resume: bool = False
     coopwait: bool = False
     quiet: bool = False
+    debug: bool = False
+
+    @property
+    def build(self) -> BuildMode:
+        """How modules are built."""
+        return BuildMode(debug=self.debug)
 
     @property
     def asked(self) -> str:
