@@ -31,6 +31,11 @@ STAMP_DEV := .venv/.stamp-dev
 EDITABLE := --no-build-isolation --config-settings wheel.cmake=false --config-settings editable.mode=inplace
 PIP_INSTALL := $(BIN)/python -m pip install -q --disable-pip-version-check
 
+# Say what is done next and how long that takes on two cores, do it, say how long it took.
+STEP = printf '%s\n' '$(1)'; begun=$$(date +%s); $(2); printf '  done in %d s\n' $$(($$(date +%s) - begun))
+# CMake's own chatter is dropped; its warnings and errors come on the other stream.  A terminal shows what ninja compiles.
+COMPILE = $(BIN)/cmake --build $(BUILD) $(if $(ROOM),--target room_$(ROOM)) -- -k 0
+
 # Where C and Cython sources may lie.
 COMPILED := cext tests $(wildcard programs examples)
 
@@ -40,6 +45,7 @@ run: venv ext
 	@$(BIN)/pse run programs/fft2d.coven -p $(PROCESSORS)
 
 test: venv-dev ext
+	@$(if $(TESTS),,echo 'Running all tests, $(JOBS) at once (some 15 minutes on two cores)')
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TESTS)
 
 nightly: venv-dev ext
@@ -91,20 +97,20 @@ locked-venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pse needs Python 3.11 or newer; say which: make PYTHON=/path/to/python3.11")'
 	@(for stamp in $(STAMP); do test $$stamp -nt pyproject.toml || exit 1; done) || { \
 		set -e; \
-		test -x $(BIN)/pip || { echo 'Making .venv'; rm -rf $(BUILD); $(PYTHON) -m venv --clear .venv; }; \
-		echo 'Installing pse[$(EXTRAS)] into .venv'; \
+		test -x $(BIN)/pip || { $(call STEP,Making .venv (5 s),rm -rf $(BUILD); $(PYTHON) -m venv --clear .venv); }; \
 		$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
 			> .venv/build-requires.txt; \
-		$(PIP_INSTALL) -r .venv/build-requires.txt 'cmake>=3.24' ninja; \
-		$(PIP_INSTALL) -e '.[$(EXTRAS)]' $(EDITABLE); \
+		$(call STEP,Installing what the build needs (15 s),$(PIP_INSTALL) -r .venv/build-requires.txt 'cmake>=3.24' ninja); \
+		$(call STEP,Installing pse[$(EXTRAS)] and what it needs into .venv (half a minute; longer over a slow network),$(PIP_INSTALL) -e '.[$(EXTRAS)]' $(EDITABLE)); \
 		touch $(STAMP); \
 	}
 
-# CMake's own chatter is dropped; its warnings and errors come on the other stream.
 locked-ext:
 	@$(BIN)/cmake -S cext -B $(BUILD) -G Ninja >/dev/null \
 		-DCMAKE_MAKE_PROGRAM='$(CURDIR)/$(BIN)/ninja' -DPython_EXECUTABLE='$(CURDIR)/$(BIN)/python' \
 		-DCMAKE_MODULE_PATH="$$($(BIN)/python -c 'import cython_cmake; print(cython_cmake.__path__[0])')/cmake" \
 		-DCMAKE_PREFIX_PATH="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
 		-DCMAKE_BUILD_TYPE=$(BUILD_TYPE) -DPSE_SANITIZE=$(SANITIZE) -DPSE_IN_TREE=ON
-	@$(BIN)/cmake --build $(BUILD) $(if $(ROOM),--target room_$(ROOM)) -- --quiet -k 0
+	@if test -f $(BUILD)/.ninja_log; then $(COMPILE) --quiet; else \
+		set -e; $(call STEP,Compiling the C and Cython parts (1 to 2 minutes),if test -t 1; then $(COMPILE); else $(COMPILE) --quiet; fi); \
+	fi
