@@ -100,7 +100,7 @@ locked-venv:
 		test -x $(BIN)/pip || { $(call STEP,Making .venv (5 s),rm -rf $(BUILD); $(PYTHON) -m venv --clear .venv); }; \
 		$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
 			> .venv/build-requires.txt; \
-		$(call STEP,Installing what the build needs (15 s),$(PIP_INSTALL) -r .venv/build-requires.txt 'cmake>=3.24' ninja); \
+		$(call STEP,Installing what the build needs (10 s),$(PIP_INSTALL) -r .venv/build-requires.txt 'cmake>=3.24' ninja); \
 		$(call STEP,Installing pse[$(EXTRAS)] and what it needs into .venv (half a minute; longer over a slow network),$(PIP_INSTALL) -e '.[$(EXTRAS)]' $(EDITABLE)); \
 		touch $(STAMP); \
 	}
@@ -112,5 +112,5 @@ locked-ext:
 		-DCMAKE_PREFIX_PATH="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
 		-DCMAKE_BUILD_TYPE=$(BUILD_TYPE) -DPSE_SANITIZE=$(SANITIZE) -DPSE_IN_TREE=ON
 	@if test -f $(BUILD)/.ninja_log; then $(COMPILE) --quiet; else \
-		set -e; $(call STEP,Compiling the C and Cython parts (1 to 2 minutes),if test -t 1; then $(COMPILE); else $(COMPILE) --quiet; fi); \
+		set -e; $(call STEP,Compiling the C and Cython parts (about a minute),if test -t 1; then $(COMPILE); else $(COMPILE) --quiet; fi); \
 	fi

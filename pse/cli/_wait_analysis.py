@@ -59,7 +59,7 @@ def follow(directory: str, tph: str, begin: float | None, end: float | None, lim
 @click.argument("directory", metavar="DIR", shell_complete=directories)
 @FORM
 def critical(directory: str, form: str) -> None:
-    """Say what the end of a run waited for, back to its begin, and where that time went."""
+    """Say what the end of a run waited for, back to its beginning, and where that time went."""
     opened = trace.open(directory)
     path = critical_path(opened)
     _print(opened, form, path.to_json(), critical_path_text(path))

@@ -39,7 +39,9 @@ class View:
 
 VIEWS = {
     "gantt": View(
-        "module calls, waits and the ways of TPHs over time, a row per thread", "gantt._gantt", "draw_gantt"
+        "calls and waits over time, a row per thread, and lines for what is handed over",
+        "gantt._gantt",
+        "draw_gantt",
     ),
     "memory": View("memory of the arena and of each thread over time", "charts._memory", "draw_memory"),
     "load": View("CPU load of each module call, and of modules", "charts._load", "draw_load"),
@@ -52,7 +54,9 @@ VIEWS = {
     ),
     "messages": View("bytes and messages from rank to rank", "charts._messages", "draw_messages"),
     "critical-path": View(
-        "what the end of the run waited for, back to its begin", "charts._critical_path", "draw_critical_path"
+        "what the end of the run waited for, back to its beginning",
+        "charts._critical_path",
+        "draw_critical_path",
     ),
     "event-total": View("waits, hand-overs, engine on all ranks", "charts._event_bars", "draw_event_total"),
 }

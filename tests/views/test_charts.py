@@ -170,7 +170,7 @@ def test_memory_belongs_to_whoever_allocated_it(write_trace, make):
     assert values.max() == 1000
     assert values[-1] == 300
     assert values[int(0.55 * len(values))] == 0
-    assert "arena: at most 1,000 B" in figure.axes[0].get_title(loc="left")
+    assert "shared memory (arena): at most 1,000 B" in figure.axes[0].get_title(loc="left")
     tops = {one.get_gid(): one.get_paths()[0].get_extents() for one in figure.axes[1].collections
             if isinstance(one, PolyCollection)}  # fmt: skip
     assert tops["row 0"].height == pytest.approx(0.84)
@@ -228,12 +228,12 @@ def test_the_message_matrix_has_senders_in_rows(write_trace, make):
         make.definitions(3),
     )
     found = squares(views.draw(opened, "messages"))
-    assert set(found) == {"tags: bytes", "tags: messages"}
-    assert found["tags: bytes"].filled(0).tolist() == [[0, 300, 50], [0, 0, 0], [0, 0, 0]]
-    assert found["tags: messages"].filled(0).tolist() == [[0, 3, 1], [0, 0, 0], [0, 0, 0]]
-    assert found["tags: bytes"].mask.sum() == 7  # What nobody sent is empty, not the smallest.
+    assert set(found) == {"tags handed over: bytes", "tags handed over: messages"}
+    assert found["tags handed over: bytes"].filled(0).tolist() == [[0, 300, 50], [0, 0, 0], [0, 0, 0]]
+    assert found["tags handed over: messages"].filled(0).tolist() == [[0, 3, 1], [0, 0, 0], [0, 0, 0]]
+    assert found["tags handed over: bytes"].mask.sum() == 7  # What nobody sent is empty, not the smallest.
     only = squares(views.draw(opened, "messages", Selection(ranks=frozenset({0, 2}))))
-    assert only["tags: bytes"].filled(0).tolist() == [[0, 50], [0, 0]]
+    assert only["tags handed over: bytes"].filled(0).tolist() == [[0, 50], [0, 0]]
 
 
 def test_threads_of_one_processor_are_named_in_the_matrix(write_trace, make):
@@ -264,8 +264,8 @@ def test_messages_among_partitions_have_squares_and_lines_of_their_own(write_tra
     ]  # fmt: skip
     opened = write_trace([sorted(rows, key=lambda row: row["time"]) for rows in ranks], make.definitions(2))
     found = squares(views.draw(opened, "messages"))
-    assert found["partitions: bytes"].filled(0).tolist() == [[80, 800], [0, 0]]
-    assert found["partitions: messages"].filled(0).tolist() == [[1, 1], [0, 0]]
+    assert found["among partitions: bytes"].filled(0).tolist() == [[80, 800], [0, 0]]
+    assert found["among partitions: messages"].filled(0).tolist() == [[1, 1], [0, 0]]
     (lines,) = [one for one in views.draw(opened, "gantt").axes[0].collections if one.get_gid() == "ways"]
     assert [segment[:, 0].tolist() for segment in lines.get_segments()] == [[50, 500]]
 
@@ -275,7 +275,7 @@ def test_many_ranks_share_cells_of_the_matrix(write_trace, make):
     ranks[0] += sends(1, 480, 7, 5)
     ranks[480] += receives(9, 0, 7, 5)
     figure = views.draw(write_trace(ranks, make.definitions(481)), "messages")
-    cells = squares(figure)["tags: messages"]
+    cells = squares(figure)["tags handed over: messages"]
     assert cells.shape == (161, 161)
     assert cells[0, 160] == 5
     assert "Each cell sums up 3 × 3 of the 481 ranks." in words(figure)
@@ -371,7 +371,7 @@ def test_charts_of_a_run_agree_with_its_summary(pse, tmp_path):
     assert waits == expected
     for name in CHARTS:
         views.save(views.draw(opened, name), tmp_path / f"{name}.png")
-    tags = squares(views.draw(opened, "messages"))["tags: bytes"]
+    tags = squares(views.draw(opened, "messages"))["tags handed over: bytes"]
     assert tags.sum() == sum(row.sent_descriptor + row.sent_copied for row in rows.traffic)
     steps = critical_path(opened).steps
     assert int((steps["end"] - steps["begin"]).sum()) == opened.span

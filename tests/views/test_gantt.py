@@ -67,7 +67,7 @@ def test_rows_have_labels_from_the_root_on(small_trace):
 
 def test_head_says_program_parameters_and_ranks(small_trace):
     head = words(views.draw(small_trace, "gantt"))[0]
-    assert head[0] == "small — TPH lifetime"
+    assert head[0] == "small — calls and waits of each thread"
     assert head[1] == "N = 8 · 1 processor · 3 ranks · 1 ms · 2025-01-31 12:00"
 
 
@@ -199,7 +199,7 @@ def test_trace_of_mpi_alone_shows_routines_and_messages(write_trace, make):
     assert labels(figure) == ["rank 0", "rank 1"]
     assert [[round(x) for x, _ in line] for line in lines(figure)] == [[250, 600]]
     assert {"MPI_Send", "MPI_Recv"} <= set(words(figure)[1])
-    assert words(figure)[0][0] == "trace — routines"
+    assert words(figure)[0][0] == "trace — routines of each rank"
 
 
 def test_call_sites_without_definitions_are_numbers(write_trace, make):
@@ -347,5 +347,5 @@ def test_imported_threads_have_definitions_without_call_sites(write_trace, make)
     known = dataclasses.replace(make.definitions(2), sites=(), edges=())
     opened = write_trace([make.region(0, 0, 900), make.region(0, 100, 800)], known, ["solve"])
     figure = views.draw(opened, "gantt")
-    assert words(figure)[0][0] == "small — routines"
+    assert words(figure)[0][0] == "small — routines of each rank"
     assert drawn(figure)["routine solve"][0] == 2

@@ -32,7 +32,7 @@ def test_svg_has_texts_as_texts(small_trace, tmp_path):
     assert view(small_trace.path, "--view", "gantt", "-o", tmp_path / "run.SVG").exit_code == 0
     text = (tmp_path / "run.SVG").read_text()
     for word in (
-        "small — TPH lifetime",
+        "small — calls and waits of each thread",
         "root · thread_A",
         "lib.load · k = 0",
         "waits: input",

@@ -272,6 +272,7 @@ def _notes(trace: Trace, steps: Array, shown: Sequence[Row], merged: bool) -> st
     jumps = int((steps["kind"] == StepKind.HANDOVER).sum())
     several = " Of several pieces in a pixel the one that takes the most of it is drawn." if merged else ""
     return (
-        f"What the end of the run waited for, back to its begin: {calls:,} calls and {jumps:,} hand-overs on "
-        f"{len(shown)} of {len(trace.ranks)} ranks. Only what lies on it can make the run shorter.{several}"
+        f"What the end of the run waited for, back to its beginning: {calls:,} calls and {jumps:,} "
+        f"hand-overs on {len(shown)} of {len(trace.ranks)} ranks. "
+        f"Only what lies on it can make the run shorter.{several}"
     )

@@ -1,4 +1,4 @@
-"""Bar charts of auxiliary events, all that isn't module run time: for each processor, and in total."""
+"""Bar charts of the time outside of modules: waits, hand-overs, engine: for each processor, and in total."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def draw_event_time(
     """Draw for each processor how long its threads waited, handed over, and were in the engine."""
     bars = event_bars(trace, selection)
     return draw_by_processor(
-        trace, selection, bars, title=f"{_what(bars)} of each {bars.row}", label="time",
+        trace, selection, bars, title=f"{_what(bars)}, by {bars.row}", label="time",
         notes="" if bars.mpi else f"Time is summed up over all threads of a processor. {ABOUT}",
         width=width, height=height,
     )  # fmt: skip
@@ -33,11 +33,11 @@ def draw_event_total(
     """Draw how long all ranks together waited, handed over, and were in the engine."""
     bars = event_bars(trace, selection)
     return draw_totals(
-        trace, selection, bars, title=f"{_what(bars)} in total", label="time, all ranks",
+        trace, selection, bars, title=f"{_what(bars)}, of all ranks together", label="time, all ranks",
         notes=f"At each bar: time, share, how often. {'' if bars.mpi else ABOUT}".strip(),
         width=width, height=height,
     )  # fmt: skip
 
 
 def _what(bars: Bars) -> str:
-    return "time in MPI" if bars.mpi else "auxiliary event time"
+    return "time in MPI" if bars.mpi else "time outside of modules"

@@ -70,7 +70,7 @@ def draw_memory(
     high = min(PITCH * len(shown), max(TALLEST, 0.014 * len(shown)))
     high = height_of_rows(high, height, room + foot)
     total = HEAD + room + high + foot
-    figure = new_figure(trace, "memory of tags", width=width, height=total, selection=selection)
+    figure = new_figure(trace, "memory for arrays over time", width=width, height=total, selection=selection)
     box = {"left": left, "right": MARGIN + 0.75}
     for place, (host, values) in enumerate(arenas):
         top = HEAD + 0.25 + place * ARENA
@@ -118,9 +118,8 @@ def _curve(axes: Axes, edges: Array, values: Array, label: str) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _size(value) if value else "0"))
     axes.tick_params(axis="x", labelbottom=False)
     grid(axes)
-    axes.set_title(
-        f"{label}: at most {_size(peak)}", fontsize=BODY, color=INK, family=FONT, loc="left", pad=4
-    )
+    title = f"shared memory ({label}): at most {_size(peak)}"
+    axes.set_title(title, fontsize=BODY, color=INK, family=FONT, loc="left", pad=4)
 
 
 def _round_step(value: float) -> float:
@@ -135,8 +134,8 @@ def _rows(
     most = max(1.0, max(float(values.max()) for values in held))
     axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.set_title(
-        f"memory of each thread: rows are {_size(most)} high" if len(shown) <= HEIGHTS
-        else "memory of each thread",
+        f"allocated by each thread: the height of a row is {_size(most)}" if len(shown) <= HEIGHTS
+        else "allocated by each thread",
         fontsize=BODY, color=INK, family=FONT, loc="left", pad=4,
     )  # fmt: skip
     if len(shown) <= HEIGHTS:

@@ -93,7 +93,9 @@ def draw_messages(
     foot = 0.15 * (len(lines) + 1) + 0.1
     tall = side + 0.4 + _below(labels, side, matrices[0].count.shape[0])
     total = HEAD + len(squares) // columns * tall + foot
-    figure = new_figure(trace, "messages between ranks", width=width, height=total, selection=selection)
+    figure = new_figure(
+        trace, "bytes and messages between ranks", width=width, height=total, selection=selection
+    )
     for number, (title, what, values) in enumerate(squares):
         line, column = divmod(number, columns)
         top, x = HEAD + line * tall + 0.3, left + column * (side + GAP + left)
@@ -109,8 +111,8 @@ def _matrices(trace: Trace, selection: Selection, shown: Sequence[Row], step: in
     size = -(-len(shown) // step)
     found = []
     tables = (
-        ("tags", all_messages(trace)),
-        ("partitions", trace.partition_messages()),
+        ("tags handed over", all_messages(trace)),
+        ("among partitions", trace.partition_messages()),
         ("MPI", mpi_messages(trace)),
     )
     for title, table in tables:

@@ -16,7 +16,7 @@ def draw_module_time(
     """Draw for each processor how long its threads were in which module."""
     bars = _bars(trace, selection)
     return draw_by_processor(
-        trace, selection, bars, title=f"{_what(bars)} of each {bars.row}", label="run time",
+        trace, selection, bars, title=f"{_what(bars)}, by {bars.row}", label="run time",
         notes="" if bars.mpi else "Run time is summed up over all threads of a processor.",
         width=width, height=height,
     )  # fmt: skip
@@ -28,13 +28,13 @@ def draw_module_total(
     """Draw how long all ranks together were in which module."""
     bars = _bars(trace, selection)
     return draw_totals(
-        trace, selection, bars, title=f"{_what(bars)} in total", label="run time, all ranks",
+        trace, selection, bars, title=f"{_what(bars)}, of all ranks together", label="run time, all ranks",
         notes="At each bar: time, share of the time of all, number of calls.", width=width, height=height,
     )  # fmt: skip
 
 
 def _what(bars: Bars) -> str:
-    return "run time of regions outside of MPI" if bars.mpi else "module run time"
+    return "run time of regions outside of MPI" if bars.mpi else "run time of modules"
 
 
 def _bars(trace: Trace, selection: Selection) -> Bars:

@@ -56,7 +56,7 @@ def new_figure(
     Parameters
     ----------
     title : str
-        What the picture shows: ``TPH lifetime``.
+        What the picture shows: ``calls and waits of each thread``.
     width, height : float
         Inches, the head included.
     selection : Selection, optional

@@ -119,7 +119,7 @@ def draw_gantt(
     parts += [Markers(found), *(overlay(trace, found) for overlay in chosen)]
     high = _rows_height(len(shown), 1 + 0.25 * max(0, calls.depths - 2 + calls.has_calls))
     is_program = calls.has_calls or (trace.definitions is not None and trace.definitions.sites)
-    title = "TPH lifetime" if is_program else "routines"
+    title = "calls and waits of each thread" if is_program else "routines of each rank"
     sides = (left, right, high)
     return _compose(trace, selection, title, found, parts, width=width, height=height, sides=sides)
 

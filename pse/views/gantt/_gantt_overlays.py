@@ -1,4 +1,4 @@
-"""What may lie over the rows of the Gantt: marks, lengths of queues, memory, auxiliary events."""
+"""What may lie over the rows of the Gantt: marks, lengths of queues, memory, events."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Events:
             )
             for name in self.marks
         ]
-        self.notes = [f"Marks: {shown:,} of {there:,} auxiliary events are shown."] if shown < there else []
+        self.notes = [f"Marks: {shown:,} of {there:,} events are shown."] if shown < there else []
 
     def draw(self, axes: Axes, pitch: float) -> None:
         """Draw them at the head of each row, arrivals at its foot."""
