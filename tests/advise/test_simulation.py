@@ -5,7 +5,7 @@ import pytest
 from pse.advise.model._cost_model import Cores, Link
 from pse.advise.model._operations import Calls, Decision, Input, Kind, Loop, Operation, Unrolled
 from pse.advise.simulate._assignment import Assignment, Machine
-from pse.advise.simulate._simulation import SimulationDeadlock, simulate
+from pse.advise.simulate._simulation import Simulation, SimulationDeadlock
 
 RATE, LATENCY = 1e6, 0.01
 
@@ -33,7 +33,7 @@ def run(
     """Simulate; the n-th letter is the thread of call site n."""
     labels = {site: f"thread_{letter}" for site, letter in enumerate(threads)}
     unrolled = Unrolled(operations, body, list(groups), dict.fromkeys(labels, 1))
-    return simulate(unrolled, Assignment(labels, more.pop("inflight", {}), **more), on).seconds
+    return Simulation(unrolled, Assignment(labels, more.pop("inflight", {}), **more), on).run().seconds
 
 
 def call(
@@ -82,7 +82,8 @@ def test_each_partition_has_places_of_its_own_in_a_queue() -> None:
     body = [Calls([[0], [1], [2], [3]]), Decision([Input(n, None, 0.0) for n in range(4)], frozenset({1}))]
     body.append(Calls([[4], [5], [6], [7]]))
     unrolled = Unrolled(operations, body, [], {0: 4, 1: 4})
-    assert simulate(unrolled, Assignment({0: "thread_A", 1: "thread_B"}, {}), machine(1)).seconds == near(4.0)
+    assignment = Assignment({0: "thread_A", 1: "thread_B"}, {})
+    assert Simulation(unrolled, assignment, machine(1)).run().seconds == near(4.0)
 
 
 def test_calls_that_meet_begin_together() -> None:

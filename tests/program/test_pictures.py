@@ -12,7 +12,7 @@ from pse.program import build_graph
 from pse.views.core import check_writable, write_file
 from pse.views.core._palette import PALETTE, ink
 from pse.views.graph import choose_graph_format, export_graph
-from pse.views.graph._paint import paint
+from pse.views.graph._paint import Painter
 from pse.views.graph._scene import compose
 
 
@@ -24,7 +24,7 @@ def figure(request, samples, random_program):
     """The picture of a program."""
     name, *numbers = request.param.split("-")
     program = random_program(*map(int, numbers)) if numbers else samples[name]
-    return paint(compose(build_graph(program)))
+    return Painter(compose(build_graph(program))).run()
 
 
 def frames(figure) -> list[tuple[float, float, float, float]]:

@@ -19,22 +19,19 @@ from pse.language.types import Expression, evaluate, names_in
 from pse.program import Walk, condition_names, entry_names, read_names
 
 
-def unroll(subject: Subject, observed: ObservedCalls, setting: Setting) -> Unrolled:
-    """Walk a program as a run of it did, in a setting that may be another one.
+class Unrolling:
+    """Walks a program as a run of it did, in a setting that may be another one.
 
     Parameters
     ----------
     subject : Subject
         The program.
-    observed : Observed
-        The run, from `observed.observe`.
+    observed : ObservedCalls
+        The run.
     setting : Setting
         Parameters, processors and speeds.
     """
-    return _Unrolling(subject, observed, setting).run()
 
-
-class _Unrolling:
     def __init__(self, subject: Subject, observed: ObservedCalls, setting: Setting) -> None:
         self.walk, program = subject.walk, subject.program
         self.cursor = Cursor(observed, self.walk)

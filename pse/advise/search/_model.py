@@ -16,11 +16,11 @@ from pse.advise.model._operations import Kind, Unrolled
 from pse.advise.model._program_subject import Subject, bind
 from pse.advise.model._sizes import number
 from pse.advise.model._trace_cursor import observe
-from pse.advise.model._unrolling import unroll
+from pse.advise.model._unrolling import Unrolling
 from pse.advise.search._search import Candidate, Study
 from pse.advise.search._whatif import WhatIf, factors, supposed_machine
 from pse.advise.simulate._assignment import Assignment, Machine
-from pse.advise.simulate._simulation import SimulationDeadlock, simulate
+from pse.advise.simulate._simulation import Simulation, SimulationDeadlock
 from pse.language.check import For
 from pse.trace.query import Names
 
@@ -92,7 +92,7 @@ class Model:
     def _supposed(self, subject: Subject) -> Unrolled:
         environment = bind(subject.program, self.parameters, self.processors)
         setting = Setting(environment, self.processors, factors(subject, self.whatif))
-        return unroll(subject, self._observed, setting)
+        return Unrolling(subject, self._observed, setting).run()
 
     def _calibrated(self) -> tuple[Machine, float]:
         """Simulate the run that was traced, with the machine that brings it nearest to what it took."""
@@ -110,13 +110,13 @@ class Model:
     def _fits(self) -> Iterator[tuple[float, Machine]]:
         processors = self.measured.processors
         environment = bind(self.subject.program, self.parameters, processors)
-        unrolled = unroll(self.subject, self._observed, Setting(environment, processors))
+        unrolled = Unrolling(self.subject, self._observed, Setting(environment, processors)).run()
         _check_whole(unrolled, self.measured)
         machine = _machine(self.measured)
         for slack, eager in (*LATE, *EAGER) if len(self.measured.remote) else LATE[:1]:
             fit = dataclasses.replace(machine, slack=slack, eager=eager)
             try:
-                yield simulate(unrolled, self.present, fit).seconds, fit
+                yield Simulation(unrolled, self.present, fit).run().seconds, fit
             except SimulationDeadlock:
                 continue
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pse.advise.model._operations import Operation, Unrolled
 from pse.advise.search._model import Model
 from pse.advise.search._search import Candidate, Study
-from pse.advise.simulate._simulation import simulate
+from pse.advise.simulate._simulation import Simulation
 
 RESAMPLES = 12
 MARGIN = 0.03
@@ -69,7 +69,7 @@ def _spread(study: Study, candidate: Candidate) -> float:
     times = []
     for _ in range(RESAMPLES):
         drawn = [source.choice(durations) for durations in alike]
-        times.append(simulate(study.unrolled, candidate.assignment, study.machine, drawn).seconds)
+        times.append(Simulation(study.unrolled, candidate.assignment, study.machine, drawn).run().seconds)
     return statistics.stdev(times) / max(statistics.mean(times), 1e-12)
 
 

@@ -17,7 +17,7 @@ from functools import cached_property
 from pse.advise.model._movable_groups import MovableGroup
 from pse.advise.model._operations import Unrolled
 from pse.advise.simulate._assignment import Assignment, Machine
-from pse.advise.simulate._simulation import SimulationDeadlock, simulate
+from pse.advise.simulate._simulation import Simulation, SimulationDeadlock
 
 NOISE = 0.08
 """Of two assignments, one that is better by less than this part of the run time may not be."""
@@ -88,7 +88,7 @@ class Study:
         )
         if key not in self.known:
             try:
-                seconds = simulate(self.unrolled, assignment, self.machine).seconds * self._crowding(
+                seconds = Simulation(self.unrolled, assignment, self.machine).run().seconds * self._crowding(
                     assignment
                 )
             except SimulationDeadlock:

@@ -74,12 +74,9 @@ class RankSchedules:
     shares: dict[int, list[Seat]] = field(default_factory=dict)
 
 
-def distribute(unrolled: Unrolled, assignment: Assignment, processors: int) -> RankSchedules:
-    """Give every rank its share."""
-    return _Distribution(unrolled, assignment, processors).run()
+class RankDistribution:
+    """Gives every rank its share."""
 
-
-class _Distribution:
     def __init__(self, unrolled: Unrolled, assignment: Assignment, processors: int) -> None:
         self.unrolled, self.assignment = unrolled, assignment
         self.processors = processors

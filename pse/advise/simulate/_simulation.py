@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pse.advise.model._operations import Kind, Operation, Unrolled
 from pse.advise.simulate._assignment import Assignment, Machine
 from pse.advise.simulate._queues import Queues
-from pse.advise.simulate._rank_schedules import Fork, Mark, Rest, Seat, Strands, Wait, distribute
+from pse.advise.simulate._rank_schedules import Fork, Mark, RankDistribution, Rest, Seat, Strands, Wait
 from pse.advise.simulate._resource_sharing import ResourceSharing
 from pse.advise.simulate._routes import Message, Routes
 from pse.advise.simulate._sim_state import Context, Rank, Strand
@@ -39,13 +39,8 @@ class SimulatedRun:
     busy: dict[Seat, float]
 
 
-def simulate(
-    unrolled: Unrolled,
-    assignment: Assignment,
-    machine: Machine,
-    durations: Sequence[tuple[float, float]] | None = None,
-) -> SimulatedRun:
-    """Let a run happen.
+class Simulation:
+    """Lets a run happen.
 
     Parameters
     ----------
@@ -57,27 +52,19 @@ def simulate(
         On what.
     durations : sequence of (float, float), optional
         CPU seconds and others of every operation, in place of its own.
-
-    Raises
-    ------
-    SimulationDeadlock
-        Nothing can go on before the end.
     """
-    return _Simulation(unrolled, assignment, machine, durations).run()
 
-
-class _Simulation:
     def __init__(
         self,
         unrolled: Unrolled,
         assignment: Assignment,
         machine: Machine,
-        durations: Sequence[tuple[float, float]] | None,
+        durations: Sequence[tuple[float, float]] | None = None,
     ) -> None:
         self.operations, self.machine, self.groups = unrolled.operations, machine, unrolled.groups
         self.durations = durations or [(op.cpu, op.rest) for op in unrolled.operations]
         processors = sum(1 for place in machine.hosts if place is not None)
-        streams = distribute(unrolled, assignment, processors)
+        streams = RankDistribution(unrolled, assignment, processors).run()
         self.shares = streams.shares
         self.routes = Routes(unrolled, assignment, streams)
         self.queues = Queues(self.routes, assignment, unrolled.places)

@@ -7,6 +7,7 @@ Past some tens of threads, shades take the place of heights.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -35,6 +36,8 @@ from pse.views.core._figure import (
 )
 from pse.views.core._rows import Row, rows
 from pse.views.core._saving import DPI
+
+_size = partial(size_text, zeros=False)
 
 ARENA = 1.3
 """Height of a host's arena, inches."""
@@ -183,7 +186,3 @@ def _notes(arenas: Sequence[tuple[str, Array]], peaks: bool) -> str:
         f"A thread has what it allocated until it is freed, wherever that is. {peak}"
         f"The arena is shared by all threads of a host.{hosts}"
     )
-
-
-def _size(value: float) -> str:
-    return size_text(value, zeros=False)

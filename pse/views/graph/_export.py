@@ -100,7 +100,7 @@ def _picture(graph: ProgramGraph, form: str) -> bytes:
             help="write the graph as text instead: --format dot or --format mermaid",
         )
     try:
-        from pse.views.graph._paint import paint
+        from pse.views.graph._paint import Painter
         from pse.views.graph._scene import compose
     except ImportError as error:
         raise UsageError(
@@ -108,7 +108,7 @@ def _picture(graph: ProgramGraph, form: str) -> bytes:
             help="install it with: pip install 'pse[views]'; or write the graph as text: --format dot or"
             " --format mermaid",
         ) from error
-    return _rendered(paint(compose(graph)), form)
+    return _rendered(Painter(compose(graph)).run(), form)
 
 
 def _rendered(figure: Figure, form: str) -> bytes:

@@ -25,7 +25,6 @@ from pse.views.graph._layout import (
     PORT,
     SMALL_SIZE,
     STACK,
-    Layout,
     arrange,
     arrivals,
 )
@@ -46,16 +45,12 @@ def measure(text: str, size: float, bold: bool) -> float:
     return float(TextPath((0, 0), text, size=size, prop=font).get_extents().x1) if text.strip() else 0.0
 
 
-def paint(scene: Scene) -> Figure:
-    """Draw a scene; the figure's size follows from what is in it."""
-    return _Painter(scene, arrange(scene, measure)).run()
+class Painter:
+    """Draws a scene; the figure's size follows from what is in it."""
 
-
-class _Painter:
-    """A figure under construction."""
-
-    def __init__(self, scene: Scene, layout: Layout) -> None:
-        self.scene, self.layout = scene, layout
+    def __init__(self, scene: Scene) -> None:
+        self.scene, self.layout = scene, arrange(scene, measure)
+        layout = self.layout
         self.width = max(layout.width, NARROWEST) + 2 * MARGIN
         self.legend = self._legend_places()
         self.head = MARGIN + LEGEND_ROW * (max(row for _, _, row in self.legend) + 1)

@@ -1,4 +1,4 @@
-"""Paths for `paint`: stretches that run down, across or slanted, joined by round corners."""
+"""Paths for `Painter`: stretches that run down, across or slanted, joined by round corners."""
 
 from __future__ import annotations
 

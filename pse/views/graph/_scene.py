@@ -7,7 +7,7 @@ it passes, down to each use: no edge ever passes through a call, because it owns
 What a later iteration reads goes down to the foot of the loop, up again at its right side, and in from the
 top.
 
-`layout` gives the elements places, `paint` draws them.  Pure; knows nothing of matplotlib.
+`layout` gives the elements places, `Painter` draws them.  Pure; knows nothing of matplotlib.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from pse.views.page._blocks import BLOCK_DTYPE, Lane, lanes
 from pse.views.page._kinds import Kinds
 from pse.views.page._marks import marks
 from pse.views.page._series import series
-from pse.views.page._tphs import TphTable
+from pse.views.page._tphs import TphTable, places_in
 
 MOST_ENTRIES = 1_000_000
 """Blocks that the page holds; of more, short ones are merged."""
@@ -103,7 +103,7 @@ def _entry_columns(found: Sequence[Lane], tphs: TphTable, begin: int) -> dict[st
     return {
         "gap": signed(entries["start"] - before), "length": length, "extra": extra,
         "kind": kind, "less": signed(of_piece - time), "count": count - 1,
-        "tph": tphs.places(entries["tph"]), "cpu": entries["cpu"],
+        "tph": places_in(tphs.numbers, entries["tph"]), "cpu": entries["cpu"],
     } | {name: entries[name] for name in ("peer", "partition", "state")}  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def _message_columns(
     gaps = np.diff(messages["sent"], prepend=begin)
     columns = (
         signed(gaps), signed(messages["received"] - messages["sent"]), places[messages["sender"]],
-        places[messages["receiver"]], tphs.places(messages["tph"]), messages["bytes"],
+        places[messages["receiver"]], places_in(tphs.numbers, messages["tph"]), messages["bytes"],
     )  # fmt: skip
     return dict(zip(names, columns, strict=True))
 

@@ -26,16 +26,12 @@ class TphTable:
             np.concatenate([each[name] for each in begun])[first] for name in ("a", "b", "c")
         )
         self.numbers = _with_parents(np.unique(numbers[numbers > 0]).astype("<u8"), known, parents)
-        at = _places(known, self.numbers)
+        at = places_in(known, self.numbers)
         is_known = at > 0
         self._parents, self._counters, self._loops = (np.zeros(len(at), "<i8") for _ in range(3))
-        self._parents[is_known] = self.places(parents[at[is_known] - 1])
+        self._parents[is_known] = places_in(self.numbers, parents[at[is_known] - 1])
         self._counters[is_known] = counters[at[is_known] - 1].view("<i8")
         self._loops[is_known] = low32(loops[at[is_known] - 1]).astype("<i8") + 1
-
-    def places(self, numbers: Array) -> Array:
-        """The page's number of each TPH; 0 for none, and for one that isn't wanted."""
-        return _places(self.numbers, numbers)
 
     def columns(self) -> dict[str, Array]:
         """What the page embeds: number, TPH around it, loop (from 1), value of its counter."""
@@ -51,7 +47,7 @@ class TphTable:
 def _with_parents(numbers: Array, known: Array, parents: Array) -> Array:
     """TPHs and all those around them, ascending."""
     while True:
-        at = _places(known, numbers)
+        at = places_in(known, numbers)
         around = np.union1d(numbers, parents[at[at > 0] - 1])
         around = around[around > 0]
         if len(around) == len(numbers):
@@ -59,7 +55,7 @@ def _with_parents(numbers: Array, known: Array, parents: Array) -> Array:
         numbers = around
 
 
-def _places(table: Array, numbers: Array) -> Array:
+def places_in(table: Array, numbers: Array) -> Array:
     """Place of each number in an ascending table, from 1; 0 if it isn't there."""
     if not len(table):
         return np.zeros(len(numbers), "<i8")
