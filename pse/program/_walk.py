@@ -293,9 +293,9 @@ def _call_expressions(site: CallSite) -> Iterator[Expression]:
     yield from site.dimensions.values()
     for output in site.outputs:
         yield from output.type.shape or ()
-        yield from (
-            e for e in (output.type.distribution.block, output.type.distribution.halo) if e is not None
-        )
+        yield from output.type.distribution.halo
+        if output.type.distribution.block is not None:
+            yield output.type.distribution.block
 
 
 @dataclass(frozen=True)

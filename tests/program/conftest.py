@@ -28,7 +28,7 @@ from pse.language.types._types import Direction, Distribution, Element, Paramete
 
 ROOT = Distribution(Pattern.ROOT)
 BLOCK = Distribution(Pattern.BLOCK, (0,))
-HALO = Distribution(Pattern.BLOCK, (0, 1), halo=Number(1))
+HALO = Distribution(Pattern.BLOCK, (0, 1), halo=(Number(1),))
 SCALAR = Type(Element.F64, (), Distribution(Pattern.REPLICATED))
 MODULE = ModuleReference("f", Signature("f", ()), None, "pse.std", 1, "std")
 

@@ -51,7 +51,7 @@ def test_pieces_are_cut_anew(shape, before, now):
 @given(shape=EXTENTS, before=GRIDS, now=GRIDS, halo=st.integers(1, 2))
 def test_halos_get_what_the_cells_owners_have_and_ghosts_stay(shape, before, now, halo):
     """The halo of another block is old; the ghost cells around the whole array are nobody else's."""
-    cut = Distribution(Pattern.BLOCK, (0, 1), halo=Number(halo))
+    cut = Distribution(Pattern.BLOCK, (0, 1), halo=(Number(halo),))
 
     def stale(i, j):
         return place(i, j) + 1_000_000

@@ -13,6 +13,7 @@ from pse.language.types._expressions import Name, Number
 from pse.language.types._types import Distribution, Pattern
 from pse.runtime.distribution import (
     _distributions as distributions,
+    _halos as halos,
     _index_sets as index_sets,
     _sharing_pieces as sharing_pieces,
     _strided_copies as copies,
@@ -31,7 +32,7 @@ def dealings(draw, ndim, halo=False):
     grid = tuple(draw(st.integers(1, PARTS[ndim])) for _ in axes)
     kind = draw(st.sampled_from([Pattern.BLOCK, Pattern.CYCLIC, Pattern.BLOCK_CYCLIC]))
     size = Number(draw(st.integers(1, 4))) if kind is Pattern.BLOCK_CYCLIC else None
-    frame = Number(draw(st.integers(1, 2))) if halo else None
+    frame = tuple(Number(draw(st.integers(0, 2))) for _ in axes) if halo else ()
     kind = Pattern.BLOCK if halo else kind
     return Distribution(kind, axes, size, frame, partition="P"), grid
 
@@ -156,7 +157,7 @@ def test_neighbours_of_many_blocks_are_found_without_trying_all_pairs(monkeypatc
     monkeypatch.setattr(
         sharing_pieces, "overlaps", lambda *pair: tried.append(pair) or copies.overlaps(*pair)
     )
-    held = pieces((4096, 64), (Distribution(Pattern.BLOCK, (0, 1), None, Number(1)), (1024, 2)))
+    held = pieces((4096, 64), (Distribution(Pattern.BLOCK, (0, 1), None, (Number(1),)), (1024, 2)))
     found = sharing_pieces.sharing(held, [distributions.padded(piece, (4096, 64)) for piece in held])
     assert found[2 * 512] == [2 * row + column for row in (511, 512, 513) for column in (0, 1)]
     assert len(tried) == 3 * 1024 - 2 + 2 * 2
@@ -190,19 +191,22 @@ def test_moves_by_way_of_a_packed_buffer(drawn):
 
 
 @quick
-@given(arrays(halo=True))
-def test_a_halo_shows_the_neighbours_cells_and_leaves_the_edge_alone(drawn):
+@given(arrays(halo=True), st.sets(st.integers(0, 3)))
+def test_a_halo_shows_the_neighbours_cells_and_the_other_end_of_a_periodic_axis(drawn, periodic):
     array, (dealt,) = drawn
     distribution = dealt[0]
-    width = distribution.halo.value
-    frame = [(width, width) if axis in distribution.axes else (0, 0) for axis in range(array.ndim)]
-    around = np.pad(array, frame, constant_values=-1)
+    around = array
+    for axis, width in zip(distribution.axes, distribution.halo, strict=True):
+        frame = [(width.value, width.value) if axis == number else (0, 0) for number in range(array.ndim)]
+        how = {"mode": "wrap"} if axis in periodic else {"constant_values": -1}
+        around = np.pad(around, frame, **how)
     held = pieces(array.shape, dealt)
-    for piece in held:
-        mine, padded = local(array, piece), distributions.padded(piece, array.shape)
-        for other in held:
-            if other is not piece:
-                carry_out(copies.strided_copies(other, padded, array.itemsize), local(array, other, -9), mine)
+    shown = halos.strips(held, array.shape, frozenset(periodic & set(distribution.axes)))
+    for piece, strips in zip(held, shown, strict=True):
+        mine = local(array, piece)
+        for strip in strips:
+            found = copies.strided_copies(strip.held, strip.framed, array.itemsize)
+            carry_out(found, local(array, held[strip.source], -9), mine)
         starts = [axis.index_set[0].start for axis in piece]
         seen = tuple(slice(start, start + axis.extent) for start, axis in zip(starts, piece, strict=True))
         np.testing.assert_array_equal(mine, around[seen])
@@ -243,7 +247,7 @@ def test_what_is_not_distributed_is_whole_everywhere(pattern):
 
 def test_a_halo_frames_the_cut_axes_only():
     held = distributions.piece(
-        Distribution(Pattern.BLOCK, (1,), halo=Name("h")), (4, 6), 2, None, 1, {"h": 2}
+        Distribution(Pattern.BLOCK, (1,), halo=(Name("h"),)), (4, 6), 2, None, 1, {"h": 2}
     )
     assert copies.extents(held) == (4, 7)
 
@@ -253,9 +257,9 @@ def test_a_halo_frames_the_cut_axes_only():
     [
         (Distribution(Pattern.BLOCK, (0, 1)), "over 2 axes needs a partition that is a grid of as many"),
         (Distribution(Pattern.BLOCK_CYCLIC, (0,), block=Number(0)), "expected an integer from 1"),
-        (Distribution(Pattern.BLOCK, (0,), halo=Number(-1)), "expected an integer from 0"),
+        (Distribution(Pattern.BLOCK, (0,), halo=(Number(-1),)), "expected an integer from 0"),
         (
-            Distribution(Pattern.BLOCK, (0,), halo=Number(3)),
+            Distribution(Pattern.BLOCK, (0,), halo=(Number(3),)),
             "a halo of 3 is wider than the smallest block of axis 0: 4 cells in 2 blocks are 2 each",
         ),
     ],

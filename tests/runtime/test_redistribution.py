@@ -21,11 +21,11 @@ def make(a, b, c):
 #@ coven module note(in f64 x[...])
 def note(x):
     noted.append(np.array(x))
-#@ coven module box(in i64 h, in f64 u[m, n, c], out f64 v[m, n, c])
-def box(h, u):
+#@ coven module box(in i64 h, in i64 g, in f64 u[m, n, c], out f64 v[m, n, c])
+def box(h, g, u):
     v = np.full_like(u, -1)
-    inner = np.lib.stride_tricks.sliding_window_view(u, (2 * h + 1, 2 * h + 1), (0, 1))
-    v[h : len(u) - h, h : u.shape[1] - h] = inner.sum((-1, -2))
+    inner = np.lib.stride_tricks.sliding_window_view(u, (2 * h + 1, 2 * g + 1), (0, 1))
+    v[h : len(u) - h, g : u.shape[1] - g] = inner.sum((-1, -2))
     return v
 #@ coven module twice(in f64 x[m, b, c], out f64 y[m, b, c])
 def twice(x):
@@ -131,23 +131,26 @@ def test_whatever_is_dealt_out_and_anew_comes_together_again(folder, place, proc
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("processors", [1, 3])
-def test_a_halo_shows_all_neighbours_and_zero_beyond_the_edge(folder, place, processors):
+def test_a_halo_shows_all_neighbours_and_beyond_the_edge_zero_or_the_other_end(folder, place, processors):
     @quick
     @given(
-        st.integers(1, 2),
+        st.tuples(st.integers(0, 2), st.integers(1, 2)),
+        st.sampled_from([(), (0,), (1,), (0, 1)]),
         st.tuples(st.integers(1, 3), st.integers(1, 3)),
         st.tuples(st.integers(6, 9), st.integers(6, 9), st.integers(1, 2)),
     )
-    def check(width, grid, shape):
+    def check(widths, periodic, grid, shape):
+        halo, axes = ", ".join(map(str, widths)), ", ".join(map(str, periodic))
+        given = f", periodic = ({axes})" if periodic else ""
         noted, _ = carry_out(
             folder,
             f"""
             thread_A make(A, B, C) -> x
-            var f64[A, B, C] @ block(0, 1) halo({width}) u
-            var f64[A, B, C] @ block(0, 1) halo({width}) v
+            var f64[A, B, C] @ block(0, 1) halo({halo}) u
+            var f64[A, B, C] @ block(0, 1) halo({halo}) v
             thread_A scatter(x) -> u
             for k in 0 .. 2 {{
-              PARALLEL over P {{ thread_C exchange(u)  thread_B box({width}, u) -> v }}
+              PARALLEL over P {{ thread_C exchange(u{given})  thread_B box({halo}, u) -> v }}
               swap(u, v)
               PARALLEL over P {{ thread_B redistribute(u) -> w @ cyclic(0) }}
               PARALLEL over P {{ thread_B redistribute(w) -> u }}
@@ -162,8 +165,11 @@ def test_a_halo_shows_all_neighbours_and_zero_beyond_the_edge(folder, place, pro
         )
         expected = numbered(shape)
         for _ in range(2):
-            around = np.pad(expected, [(width, width), (width, width), (0, 0)])
-            window = (2 * width + 1, 2 * width + 1)
+            around = expected
+            for axis, width in enumerate(widths):
+                frame = [(width, width) if axis == number else (0, 0) for number in range(3)]
+                around = np.pad(around, frame, mode="wrap" if axis in periodic else "constant")
+            window = tuple(2 * width + 1 for width in widths)
             expected = np.lib.stride_tricks.sliding_window_view(around, window, (0, 1)).sum((-1, -2))
         np.testing.assert_array_equal(noted[0], expected)
 
@@ -200,6 +206,29 @@ def test_shifted_all_the_way_round_every_piece_is_home(folder, place, processors
     np.testing.assert_array_equal(noted[1], numbered((8, 2, 2)))
     if place == "one node":
         assert result.sites["shift"]["copied"] == 0
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("processors", "grid"), [(1, (2, 3)), (4, (4, 1)), (3, (3, 2))])
+def test_pieces_are_shifted_along_an_axis_of_the_grid(folder, place, processors, grid):
+    noted, _ = carry_out(
+        folder,
+        """
+  thread_A make(A, B, C) -> x
+  thread_A scatter(x) -> a @ block(0, 1)
+  PARALLEL over P { thread_B shift(a, axis = 1) -> b  thread_C shift(a, by = -1, axis = 0) -> c }
+  thread_A gather(b) -> y
+  thread_A note(y)
+  thread_A gather(c) -> z
+  thread_A note(z)
+  thread_A note(x)""",
+        f"P = {math.prod(grid)} as grid{grid}",
+        processors,
+        (2 * grid[0], 3 * grid[1], 2),
+        **PLACES[place],
+    )
+    np.testing.assert_array_equal(noted[0], np.roll(noted[2], 3, axis=1))
+    np.testing.assert_array_equal(noted[1], np.roll(noted[2], -2, axis=0))
 
 
 def test_pieces_that_are_only_read_are_handed_on_without_a_copy(folder):

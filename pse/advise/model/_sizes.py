@@ -53,8 +53,12 @@ def pieces(
     size = whole(kind, environment)
     match site.module.name:
         case "shift":
-            by = next((a.value for a in site.inputs if a.tag is None), None)
-            yield (partition - (number(by, environment) or 0)) % count, size / count
+            given = {a.parameter.name: number(a.value, environment) for a in site.inputs if a.tag is None}
+            by, axis = given.get("by") or 0, given.get("axis", -1)
+            grid = (count,) if axis in (None, -1) else _grid_of(program, kind, count, environment)
+            place = list(np.unravel_index(partition, grid))
+            place[axis or 0] = (place[axis or 0] - by) % grid[axis or 0]
+            yield int(np.ravel_multi_index(place, grid)), size / count
         case "exchange":
             yield from _neighbours(
                 kind, size, _grid(program, kind, count, environment), partition, environment
@@ -65,8 +69,15 @@ def pieces(
 
 def _grid(program: ResolvedProgram, kind: Type, count: int, environment: Environment) -> tuple[int, ...]:
     """How many partitions there are along each cut axis."""
+    if len(kind.distribution.axes) < 2:
+        return (count,)
+    return _grid_of(program, kind, count, environment)
+
+
+def _grid_of(program: ResolvedProgram, kind: Type, count: int, environment: Environment) -> tuple[int, ...]:
+    """The grid of the partitions, in a row where they have none."""
     declared = _declaration(program.partitions, kind.distribution.partition)
-    if declared is None or declared.grid is None or len(kind.distribution.axes) < 2:
+    if declared is None or declared.grid is None:
         return (count,)
     return tuple(number(extent, environment) or 1 for extent in declared.grid)
 
@@ -80,11 +91,11 @@ def _neighbours(
 ) -> Iterator[tuple[int, float]]:
     """Give the partitions beside one, with the bytes of the strip that its halo shows of each."""
     place = np.unravel_index(partition, grid)
-    halo = number(kind.distribution.halo, environment) or 0
+    halo = [number(width, environment) or 0 for width in kind.distribution.widths] or [0] * len(grid)
     shape = kind.shape or ()
     for dimension, axis in enumerate(kind.distribution.axes[: len(grid)]):
         extent = number(shape[axis], environment) or 1
-        strip = size / prod(grid) * min(1.0, halo * grid[dimension] / max(extent, 1))
+        strip = size / prod(grid) * min(1.0, halo[dimension] * grid[dimension] / max(extent, 1))
         for step in (-1, 1):
             beside = [int(index) for index in place]
             beside[dimension] += step

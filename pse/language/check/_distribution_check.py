@@ -6,7 +6,7 @@ checked as far as they depend on constants alone, the others when its parameters
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pse.errors import EvaluationError
 from pse.language.check._context import CallContext, Context
@@ -89,7 +89,12 @@ def _outside(check: CallContext, entity: TagEntity, span: Span) -> bool:
 def same_pattern(left: Distribution, right: Distribution, context: Context) -> bool:
     """Compare two distributions, but not their partitions."""
     plain = (left.pattern, left.axes, left.user) == (right.pattern, right.axes, right.user)
-    return plain and _same(left.halo, right.halo, context) and _same(left.block, right.block, context)
+    return plain and _same_halo(left, right, context) and _same(left.block, right.block, context)
+
+
+def _same_halo(left: Distribution, right: Distribution, context: Context) -> bool:
+    widths = ([context.extent(width) for width in one.widths] for one in (left, right))
+    return next(widths) == next(widths)
 
 
 def _same(left: Expression | None, right: Expression | None, context: Context) -> bool:
@@ -145,28 +150,32 @@ def _wrong_with(
     if size is not None and size < 1:
         message = f"`{tag.display}` would be distributed in blocks of {size} elements"
         yield error_at("E0611", message, tag.span, help="a block has at least 1 element")
-    halo = _known(distribution.halo, environment)
-    if halo is not None and halo < 0:
-        message = f"`{tag.display}` would have a halo of {halo} cells"
+    halo = [_known(width, environment) for width in distribution.widths]
+    negative = next((width for width in halo if width is not None and width < 0), None)
+    if negative is not None:
+        message = f"`{tag.display}` would have a halo of {negative} cells"
         yield error_at("E0612", message, tag.span, help="a halo has at least 0 cells")
-    elif halo:
+    elif any(halo):
         yield from _too_wide(tag, halo, partitions, environment)
 
 
 def _too_wide(
-    tag: Tag, halo: int, partitions: Mapping[str, PartitionDeclaration], environment: Mapping[str, Value]
+    tag: Tag,
+    halo: Sequence[int | None],
+    partitions: Mapping[str, PartitionDeclaration],
+    environment: Mapping[str, Value],
 ) -> Iterator[Diagnostic]:
     """A halo shows cells of the neighbours alone, so that no block may be narrower than it."""
     distribution, shape = tag.type.distribution, tag.type.shape or ()
     counts = _counts(distribution, partitions, environment)
-    for axis, count in zip(distribution.axes, counts, strict=False):
+    for axis, count, width in zip(distribution.axes, counts, halo, strict=False):
         extent = _known(shape[axis], environment)
-        if extent is not None and count is not None and count > 1 and halo > extent // count:
+        if extent is not None and count is not None and width and count > 1 and width > extent // count:
             yield error_at(
                 "E0612",
                 f"the halo of `{tag.display}` is wider than its smallest block along axis {axis}",
                 tag.span,
-                label=f"halo({halo}); {extent} cells in {count} blocks are {extent // count} each at least",
+                label=f"halo({width}); {extent} cells in {count} blocks are {extent // count} each at least",
                 help="use fewer partitions, a larger array or a narrower halo",
             )
             return

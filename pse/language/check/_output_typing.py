@@ -17,7 +17,7 @@ from pse.language.check._targets import Target
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._expressions import Expression
 from pse.language.types._symbolic_extents import Extent, Piece
-from pse.language.types._types import Distribution, Parameter, Pattern, Type, render_distribution
+from pse.language.types._types import Distribution, Parameter, Pattern, Type, halo_of, render_distribution
 
 
 def module_outputs(check: CallCheck, found: list[Target | None]) -> list[Output]:
@@ -275,13 +275,12 @@ def _inferred(check: CallCheck, parameter: Parameter) -> Distribution | None:
     if not cut:
         return None
     kind = cut[0][1].distribution
-    regular = all(
-        p.distribution == kind and p.index == i and h == cut[0][2] for i, (_, p, h) in enumerate(cut)
-    )
+    regular = all(p.distribution == kind and p.index == i for i, (_, p, _) in enumerate(cut))
     if not regular or len(cut) != len(kind.axes):
         return None
-    halo_expression = extents.to_expression(extents.number(cut[0][2])) if cut[0][2] else None
-    return replace(kind, axes=tuple(axis for axis, _, _ in cut), halo=halo_expression)
+    widths = [extents.to_expression(extents.number(width)) for _, _, width in cut]
+    halo = halo_of(widths) if any(width for _, _, width in cut) else ()
+    return replace(kind, axes=tuple(axis for axis, _, _ in cut), halo=halo)
 
 
 def _global_shape(
@@ -293,10 +292,10 @@ def _global_shape(
         check.failed = True
         context.report(no_such_axis(distribution.axes[-1], len(local), goal.node.span))
         return None
-    halo = context.extent(distribution.halo) if distribution.halo is not None else extents.number(0)
+    halo = [context.extent(width) for width in distribution.widths]
     kind = extents.without_halo(distribution, context.lookup)
     for index, axis in enumerate(distribution.axes):
-        interior = extents.add(local[axis], extents.scale(halo, -2))
+        interior = extents.add(local[axis], extents.scale(halo[index], -2)) if halo else local[axis]
         base = interior.atom
         if isinstance(base, Piece) and base.distribution == kind and base.index == index:
             shape[axis] = base.extent

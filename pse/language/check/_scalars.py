@@ -82,6 +82,9 @@ def _scalar(context: Context, node: sx.SyntaxExpression) -> Scalar | None:
             first, second = _scalar(context, left), _scalar(context, right)
             element = binary_element(operator, first.element, second.element) if first and second else None
             return _result(context, node, operator, [first, second], element)
+        case Apply("list"):
+            context.report(error_at("E0308", "one value is expected here, not a list of them", place(node)))
+            return None
         case Apply(function, arguments):
             inners = [_scalar(context, argument) for argument in arguments]
             known = [inner.element for inner in inners if inner is not None]

@@ -15,7 +15,8 @@ from pse.language.check._distribution_check import match_distribution
 from pse.language.check._ir import Argument, Output
 from pse.language.check._output_typing import finish
 from pse.language.check._remedies import declaration
-from pse.language.check._scope import TagEntity
+from pse.language.check._scalars import bound
+from pse.language.check._scope import PartitionEntity, TagEntity
 from pse.language.check._std_arrays import (
     COMPUTING,
     Operation,
@@ -29,8 +30,9 @@ from pse.language.check._std_arrays import (
 from pse.language.check._targets import Target
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
-from pse.language.types._expressions import Name, Number
+from pse.language.types._expressions import Apply, Name, Number
 from pse.language.types._types import Direction, Distribution, Parameter, Pattern, Type
+from pse.text import count_text
 
 
 def check_standard(check: CallCheck, found: list[Target | None]) -> list[Output]:
@@ -95,7 +97,10 @@ def _inputs(check: CallCheck, scalars: bool) -> TagEntity | None:
     for parameter in check.signature.inputs:
         argument = arguments.get(parameter.name)
         if parameter.type.scalar or argument is None:
-            result = check.check_input(parameter, argument) if argument else check.default(parameter)
+            if argument is not None and parameter.name in ("periodic", "axis"):
+                result = _axes_given(check, parameter, argument)
+            else:
+                result = check.check_input(parameter, argument) if argument else check.default(parameter)
         else:
             entity = check.tag(argument)
             result = None
@@ -192,19 +197,68 @@ def _transpose(check: CallCheck, entity: TagEntity | None, goal: Target | None) 
 
 def _exchange(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = piece_type(check, entity)
-    if type is not None and type.distribution.halo is None:
+    if type is not None and not type.distribution.halo:
         message = f"`{check.node.callee.text}` fills the halo of a tag, but this tag has none"
-        with_halo = replace(type, distribution=replace(type.distribution, halo=Number(1)))
+        with_halo = replace(type, distribution=replace(type.distribution, halo=(Number(1),)))
         help = (
             f"declare it with one before the block:  var {check.context.show(with_halo)} {_display(entity)}"
         )
         span, label = check.node.arguments[0].span, check.context.show(type)
         check.fail("E0321", message, span, label=label, help=help, directive=False)
+    elif type is not None:
+        _check_periodic(check, type)
     return None
 
 
+def _axes_given(check: CallCheck, parameter: Parameter, argument: sx.CallArgument) -> Argument | None:
+    """Check the numbers of axes, one or a list of them: the plan is made for these."""
+    node, axes = argument.value, []
+    listed = node.arguments if isinstance(node, Apply) and node.function == "list" else (node,)
+    if parameter.name == "axis" and len(listed) > 1:
+        check.fail("E0308", "one axis is expected here, not a list of them", argument.span, directive=False)
+        return None
+    for item in listed:
+        found = bound(check.context, item)
+        known = check.context.constant(found) if found is not None else None
+        if found is not None and not (isinstance(known, Number) and known.value >= 0):
+            message = f"`{parameter.name}` is the number of an axis, from 0, and must be written as one"
+            check.fail(
+                "E0306", message, argument.span, help=f"for example: {parameter.name} = 0", directive=False
+            )
+            return None
+        axes.append(known)
+    if None in axes:
+        return None
+    value = axes[0] if parameter.name == "axis" else Apply("list", tuple(axes))
+    return Argument(parameter, value, None, argument.span)
+
+
+def _check_periodic(check: CallCheck, type: Type) -> None:
+    """Only an axis that is cut has a halo."""
+    given = next((a for a in check.inputs if a.parameter.name == "periodic"), None)
+    for axis in given.value.arguments if given is not None and isinstance(given.value, Apply) else ():
+        if isinstance(axis, Number) and axis.value not in type.distribution.axes:
+            message = f"axis {axis.value} is not cut, so that it has no halo that could be periodic"
+            help = f"name an axis that is cut: {' or '.join(map(str, type.distribution.axes))}"
+            label = check.context.show(type)
+            check.fail("E0321", message, given.span, label=label, help=help, directive=False)
+
+
 def _shift(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
-    return piece_type(check, entity)
+    type = piece_type(check, entity)
+    given = next((a for a in check.inputs if a.parameter.name == "axis"), None)
+    if type is None or given is None or not isinstance(given.value, Number):
+        return type
+    declared = check.context.globals.names.get(type.distribution.partition or "")
+    grid = len(declared.grid) if isinstance(declared, PartitionEntity) else 0
+    if given.value.value >= max(grid, 1):
+        has = f"has a grid of {count_text(grid, 'axis', 'axes')}, from 0" if grid else "has no grid"
+        name = type.distribution.partition
+        message = f"`axis` is one of the axes of the grid, but the partition `{name}` {has}"
+        help = f"for example:  partition {name} = 2 * procs as grid(2, procs)"
+        check.fail("E0322", message, given.span, help=help, directive=False)
+        return None
+    return type
 
 
 def _copy(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:

@@ -17,7 +17,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Expression, Number
-from pse.language.types._types import Distribution, Element, Pattern, Type
+from pse.language.types._types import Distribution, Element, Pattern, Type, halo_of
 
 Report = Callable[[Diagnostic], None]
 """Takes each diagnostic as it is found."""
@@ -75,12 +75,18 @@ def distribution_of(
     axes = _axes(pattern, arguments, rank, node, report)
     if axes is None or (pattern is Pattern.BLOCK_CYCLIC and block is None):
         return None
-    if node.halo is not None and pattern is not Pattern.BLOCK:
+    if node.halo and pattern is not Pattern.BLOCK:
         message = f"`{word}` has no halo; only `block` has one"
         report(error_at("E0306", message, node.span, help="write `block`, or leave out the halo"))
         return None
+    if len(node.halo) not in (0, 1, len(axes)):
+        cut = "one axis is" if len(axes) == 1 else f"{len(axes)} axes are"
+        message = f"the halo has {len(node.halo)} widths, but {cut} cut"
+        help = "give one width for all cut axes, or one for each of them, in their order"
+        report(error_at("E0306", message, node.span, help=help))
+        return None
     partition = node.partition.id if node.partition else None
-    return Distribution(pattern, axes, block, node.halo, user, partition)
+    return Distribution(pattern, axes, block, halo_of(node.halo), user, partition)
 
 
 def _block(
@@ -160,11 +166,12 @@ def written_distribution(
     partition = partition_over(context, node.partition, node.span)
     if partition is None:
         return None
-    halo = extent(context, node.halo) if node.halo is not None else None
+    halo = [extent(context, width) for width in found.halo]
     block = extent(context, found.block) if found.block is not None else None
-    if (halo is None) != (node.halo is None) or (block is None) != (found.block is None):
+    if None in halo or (block is None) != (found.block is None):
         return None
-    return _with_grid(context, replace(found, halo=halo, block=block, partition=partition), node)
+    widths = halo_of([width for width in halo if width is not None])
+    return _with_grid(context, replace(found, halo=widths, block=block, partition=partition), node)
 
 
 def _with_grid(context: Context, found: Distribution, node: sx.DistributionNode) -> Distribution | None:

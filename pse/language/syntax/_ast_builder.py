@@ -240,8 +240,11 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def distribution(self, children: list[Any]) -> sx.DistributionNode:
         arguments = _part(children, "pattern") or ()
-        halo, over = _part(children, "halo"), _part(children, "over")
-        return sx.DistributionNode(children[1], arguments, halo, over, _span(children))
+        halo, over = (
+            _part(children, "halo") or Part("expressions", (), _span(children)),
+            _part(children, "over"),
+        )
+        return sx.DistributionNode(children[1], arguments, halo.value, over, _span(children))
 
     def pattern_arguments(self, children: list[Any]) -> Part:
         listed = _nodes(children)
@@ -279,6 +282,9 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def parenthesis(self, children: list[Any]) -> Any:
         return dataclasses.replace(children[1], span=_span(children))
+
+    def list(self, children: list[Any]) -> ex.Apply:
+        return ex.Apply("list", (children[1], *children[3].value), _span(children))
 
     def binary(self, children: list[Any]) -> ex.Binary:
         left, operator, right = children

@@ -60,7 +60,7 @@ class DistributionNode:
 
     pattern: Dotted
     arguments: tuple[Expression, ...]
-    halo: Expression | None
+    halo: tuple[Expression, ...]
     partition: Identifier | None
     span: Span
 

@@ -256,10 +256,10 @@ def local_shape(type: Type, lookup: Callable[[str], Extent]) -> tuple[Extent, ..
     distribution = type.distribution
     if not distribution.distributed:
         return tuple(extents)
-    halo = extent_of(distribution.halo, lookup) if distribution.halo is not None else number(0)
+    halo = [extent_of(width, lookup) for width in distribution.widths] or [number(0)] * len(distribution.axes)
     for index, axis in enumerate(distribution.axes):
         piece = atom(Piece(extents[axis], without_halo(distribution, lookup), index))
-        extents[axis] = add(piece, scale(halo, 2))
+        extents[axis] = add(piece, scale(halo[index], 2))
     return tuple(extents)
 
 
@@ -267,7 +267,7 @@ def without_halo(distribution: Distribution, lookup: Callable[[str], Extent]) ->
     """Reduce a distribution to what decides how long pieces are: not its halo, nor which axes these are."""
     block = to_expression(extent_of(distribution.block, lookup)) if distribution.block is not None else None
     axes = tuple(range(len(distribution.axes)))
-    return Distribution(distribution.pattern, axes, block, None, distribution.user, distribution.partition)
+    return Distribution(distribution.pattern, axes, block, (), distribution.user, distribution.partition)
 
 
 def to_expression(extent: Extent) -> Expression:

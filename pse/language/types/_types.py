@@ -7,7 +7,7 @@ modules (the room `modules` does, and hands signatures down).  Everything is fro
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pse._abi.elements import Element as Element
@@ -29,14 +29,22 @@ class Pattern(enum.Enum):
 
 @dataclass(frozen=True)
 class Distribution:
-    """`@ block(0, 1) halo(1)`: a pattern, the axes it cuts, its block size, its halo, its partition."""
+    """`@ block(0, 1) halo(1)`: a pattern, the axes it cuts, its block size, its halo, its partition.
+
+    `halo` has a width for each of the axes, or one for all; it is empty where there is none.
+    """
 
     pattern: Pattern
     axes: tuple[int, ...] = ()
     block: Expression | None = None
-    halo: Expression | None = None
+    halo: tuple[Expression, ...] = ()
     user: str | None = None
     partition: str | None = None
+
+    @property
+    def widths(self) -> tuple[Expression, ...]:
+        """The width of the halo for each of the axes; empty without a halo."""
+        return self.halo * len(self.axes) if len(self.halo) == 1 else self.halo
 
     @property
     def distributed(self) -> bool:
@@ -62,6 +70,11 @@ class Type:
     def scalar(self) -> bool:
         """Whether this is a single value, not an array."""
         return self.shape == ()
+
+
+def halo_of(widths: Sequence[Expression]) -> tuple[Expression, ...]:
+    """Write down the widths of a halo: one, if all are the same."""
+    return tuple(widths[:1] if all(width == widths[0] for width in widths) else widths)
 
 
 class Direction(enum.Enum):
@@ -118,8 +131,8 @@ def render_distribution(distribution: Distribution, *, display: Callable[[str], 
     text = f"@ {distribution.user or distribution.pattern.value}"
     if arguments:
         text += f"({', '.join(arguments)})"
-    if distribution.halo is not None:
-        text += f" halo({_shown(distribution.halo, display)})"
+    if distribution.halo:
+        text += f" halo({', '.join(_shown(width, display) for width in distribution.halo)})"
     return text
 
 

@@ -17,8 +17,8 @@ from pse.language.types import (
     Distribution,
     Element,
     Parameter,
-    Pattern,
     Signature,
+    render_distribution,
     render_expression,
 )
 from pse.modules.build._compiler_messages import prototype
@@ -194,15 +194,7 @@ def _written(parameter: Parameter) -> str:
 
 
 def _distribution(distribution: Distribution) -> str:
-    if distribution.pattern is Pattern.ANY:
-        return ""
-    inside = [
-        *map(str, distribution.axes),
-        *([render_expression(distribution.block)] if distribution.block else []),
-    ]
-    cut = f"({', '.join(inside)})" if inside else ""
-    halo = f" halo({render_expression(distribution.halo)})" if distribution.halo else ""
-    return f" @ {distribution.user or distribution.pattern.value}{cut}{halo}"
+    return f" {render_distribution(distribution)}".rstrip()
 
 
 def call_text(module: Listed) -> str:

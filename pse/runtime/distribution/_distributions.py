@@ -58,24 +58,34 @@ def piece(
     if not distribution.distributed:
         return tuple(axes)
     counts = grid_of(distribution, parts, grid)
-    halo = _integer(distribution.halo, environment, least=0)
-    for axis, count, place in zip(distribution.axes, counts, coordinates(index, counts), strict=True):
+    widths = distribution.widths or (None,) * len(counts)
+    places = coordinates(index, counts)
+    for axis, count, place, width in zip(distribution.axes, counts, places, widths, strict=True):
         index_set = _index_set(distribution, shape[axis], count, place, environment)
+        halo = _integer(width, environment, least=0)
         _check_halo(halo, shape[axis], count, axis)
         axes[axis] = Axis(index_set, halo, halo)
     return tuple(axes)
 
 
-def padded(held: Piece, shape: Sequence[int]) -> Piece:
-    """Give a piece whose ghost cells, as far as the array goes, count as cells of the array too."""
-    return tuple(_padded(axis, extent) for axis, extent in zip(held, shape, strict=True))
+def padded(held: Piece, shape: Sequence[int], periodic: frozenset[int] = frozenset()) -> Piece:
+    """Give a piece whose ghost cells count as cells of the array too, as far as that goes.
+
+    Along a periodic axis it goes on for ever: indices before 0 stand for those before the extent.
+    """
+    return tuple(
+        _padded(axis, None if number in periodic else extent)
+        for number, (axis, extent) in enumerate(zip(held, shape, strict=True))
+    )
 
 
-def _padded(axis: Axis, extent: int) -> Axis:
+def _padded(axis: Axis, extent: int | None) -> Axis:
     if axis.before == 0 or not axis.index_set:
         return axis
     low, high = axis.index_set[0].start, axis.index_set[-1].stop
-    first, last = max(low - axis.before, 0), min(high + axis.after, extent)
+    first, last = low - axis.before, high + axis.after
+    if extent is not None:
+        first, last = max(first, 0), min(last, extent)
     shown = (StridedRuns(first, last - first),)
     return replace(
         axis, index_set=shown, before=axis.before - (low - first), after=axis.after - (last - high)

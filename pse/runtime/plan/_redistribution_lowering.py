@@ -150,7 +150,7 @@ def _assemble(
     made = context.arguments.output(site, output, position)
     pushes = context.handovers.value(site, Edge(site.id, output.tag, Role.VALUE), position)
     dead = sorted(context.live.dead_outputs(site))
-    clear = output.type.distribution.halo is not None
+    clear = bool(output.type.distribution.halo)
     operation = EngineOperation(source=source, alias=alias, clear=clear)
     return Call(site, CallKind.ASSEMBLE, position, [made], pushes, [*releases, *dead], operation, parts)
 

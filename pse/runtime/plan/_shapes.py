@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -22,6 +23,7 @@ from pse.language.types import (
 from pse.modules import messaging
 from pse.modules.std import Pieces
 from pse.runtime.distribution import _distributions as distributions
+from pse.runtime.distribution._halos import Strip, strips
 from pse.runtime.distribution._index_sets import indices
 from pse.runtime.distribution._sharing_pieces import sharing
 from pse.runtime.distribution._strided_copies import Piece, extents
@@ -36,10 +38,9 @@ class Shapes:
     def __init__(self, job: Job) -> None:
         self.job = job
         self._pieces: dict[Type, Sequence[Piece]] = {}
-        self._framed: dict[Type, Sequence[Piece]] = {}
         self._sources: dict[tuple[Type, Type, tuple[int, ...]], Sequence[Sequence[int]]] = {}
         self._targets: dict[tuple[Type, Type, tuple[int, ...]], Sequence[Sequence[tuple[int, int]]]] = {}
-        self._neighbours: dict[Type, Sequence[Sequence[int]]] = {}
+        self._strips: dict[tuple[Type, frozenset[int]], tuple[list[list[Strip]], list[list[Strip]]]] = {}
 
     def type_of(self, site: CallSite, tag: str) -> Type:
         """Give the type that a tag has at a call site."""
@@ -80,13 +81,6 @@ class Shapes:
         """Give what a partition holds of an array."""
         return self.pieces(array)[partition if array.distribution.distributed else 0]
 
-    def framed(self, array: Type) -> Sequence[Piece]:
-        """Give what every partition's halo shows of an array, with its own piece."""
-        if array not in self._framed:
-            shape = extents(self.whole(array))
-            self._framed[array] = [distributions.padded(piece, shape) for piece in self.pieces(array)]
-        return self._framed[array]
-
     def sources(self, array: Type, result: Type, axes: tuple[int, ...]) -> Sequence[Sequence[int]]:
         """List, for every piece of a result, the partitions that have something of it."""
         key = (array, result, axes)
@@ -107,12 +101,16 @@ class Shapes:
             self._targets[key] = found
         return self._targets[key]
 
-    def neighbours(self, array: Type) -> Sequence[Sequence[int]]:
-        """List, for every piece, the partitions that its halo shows something of; these see it too."""
-        if array not in self._neighbours:
-            shown = sharing(self.pieces(array), self.framed(array))
-            self._neighbours[array] = [[q for q in seen if q != p] for p, seen in enumerate(shown)]
-        return self._neighbours[array]
+    def strips(self, array: Type, periodic: frozenset[int]) -> tuple[list[list[Strip]], list[list[Strip]]]:
+        """List what every piece's halo shows, and what is shown of every piece."""
+        key = (array, periodic)
+        if key not in self._strips:
+            shown = strips(self.pieces(array), extents(self.whole(array)), periodic)
+            seen: list[list[Strip]] = [[] for _ in shown]
+            for strip in itertools.chain(*shown):
+                seen[strip.source].append(strip)
+            self._strips[key] = shown, seen
+        return self._strips[key]
 
     def layout(self, site: CallSite) -> Pieces | None:
         """Say where the pieces lie of the distributed arrays that a standard module works on, if any."""
