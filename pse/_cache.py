@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pse.errors import UsageError
+from pse.errors import RunError, UsageError
 
 _TITLES = {
     "modules": "compiled modules",
@@ -114,3 +114,37 @@ def _delete(entry: Path) -> None:
             shutil.rmtree(inner, ignore_errors=True)
         elif inner.name != _LOCK:
             inner.unlink(missing_ok=True)
+
+
+def code_directory() -> Path:
+    """Give the cache directory for what processes load: no code of strangers, so it must not be theirs.
+
+    Raises
+    ------
+    RunError
+        If it belongs to another user than this one and root.
+    """
+    found = directory()
+    owner = stranger(found)
+    if owner is None:
+        return found
+    raise RunError(
+        f"the cache directory {found} belongs to {owner}, and pse loads only code of yours or of root's",
+        help="set PSE_CACHE to a directory of your own",
+    )
+
+
+def stranger(path: Path) -> str | None:
+    """Name the owner of a file or directory, unless that is this user or root; None also if there is none."""
+    try:
+        owner = path.stat().st_uid
+    except OSError:
+        return None
+    if owner in (0, os.geteuid()):
+        return None
+    import pwd
+
+    try:
+        return f"user {pwd.getpwuid(owner).pw_name}"
+    except KeyError:
+        return f"user {owner}"

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from pse._cache import directory
+from pse._cache import code_directory
 from pse.errors import RunError, UsageError
 from pse.modules.build import find_compiler
 from pse.toolstack import _elf as elf, _shims as shims, _shipped as shipped, _stubs as stubs
@@ -56,7 +56,7 @@ def library(mpi: Mpi) -> Path:
     UsageError
         If the library isn't one that can be served.
     """
-    note = directory() / "toolstack" / f"known-{_stamp(mpi)}"
+    note = code_directory() / "toolstack" / f"known-{_stamp(mpi)}"
     with contextlib.suppress(OSError):
         known = Path(note.read_text())
         if known.name == _PRODUCT and elf.is_whole(known):
@@ -131,7 +131,7 @@ def _linked(sources: dict[str, str], mpi: Mpi, more: Sequence[str] = ()) -> Path
     parts = [*sources.values(), *more, compiler.identity, hashlib.sha256(_ARCHIVE.read_bytes()).hexdigest()]
     parts += [path.read_text() for path in sorted([*INCLUDE.glob("*.h"), *_SHIMS.glob("*.[ch]")])]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-    product = directory() / "toolstack" / key / _PRODUCT
+    product = code_directory() / "toolstack" / key / _PRODUCT
     if not elf.is_whole(product):
         _make(sources, [*compiler.command, *more], mpi, product)
     return product

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from pse._cache import directory
+from pse._cache import code_directory
 from pse.errors import RunError
 from pse.modules.build import find_compiler
 from pse.toolstack import _elf as elf
@@ -59,7 +59,7 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
     parts = [compiler.identity, *options, header.read_text(errors="replace")]
     parts += [*map(Path.read_text, sources), *sorted(library.functions)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-    place = directory() / "toolstack" / f"tools-{key}"
+    place = code_directory() / "toolstack" / f"tools-{key}"
     if not place.exists():
         try:
             known = read(header, compiler.command, options)

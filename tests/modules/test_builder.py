@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from pse.errors import ModuleNotFound
+from pse.errors import ModuleNotFound, RunError
 from pse.modules import (
     BuildError,
     BuildMode,
@@ -343,6 +343,53 @@ def test_a_lost_library_is_built_again(write, fresh_cache):
     second = build_module("twice.c")
     assert not second.hit
     assert second.library.exists()
+
+
+@pytest.mark.parametrize("length", [0, 100])
+def test_a_library_that_was_cut_off_is_built_again(write, fresh_cache, load_module, call, length):
+    os.truncate(build_module(write("twice.c", DOUBLE)).library, length)
+    assert not build_module("twice.c").hit
+    assert build_module("twice.c").hit
+    assert load_module("twice.c")
+
+
+def test_a_damaged_library_of_the_same_size_is_built_again(write, fresh_cache):
+    library = build_module(write("twice.c", DOUBLE)).library
+    data = bytearray(library.read_bytes())
+    data[len(data) // 2] ^= 1
+    library.chmod(0o755)
+    library.write_bytes(data)
+    assert not build_module("twice.c").hit
+
+
+def test_a_directory_in_the_place_of_the_lock_is_removed(write, fresh_cache):
+    folder = build_module(write("twice.c", DOUBLE)).library.parents[1]
+    shutil.rmtree(folder)
+    (folder / "lock").mkdir(parents=True)
+    assert not build_module("twice.c").hit
+    assert build_module("twice.c").hit
+
+
+STRANGER = 4_000_000_000
+"""A user number that nobody has."""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_strangers_cache_is_refused(write, fresh_cache):
+    build_module(write("twice.c", DOUBLE))
+    os.chown(fresh_cache, STRANGER, -1)
+    with pytest.raises(RunError, match=f"the cache directory .* belongs to user {STRANGER}") as caught:
+        build_module("twice.c")
+    assert "PSE_CACHE" in caught.value.help
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_strangers_put_into_a_shared_cache_is_not_loaded(write, fresh_cache):
+    library = build_module(write("twice.c", DOUBLE)).library
+    os.chown(library.parent, STRANGER, -1)
+    assert not build_module("twice.c").hit
+    os.chown(library.parents[1], STRANGER, -1)
+    assert f"belongs to user {STRANGER}" in failure(write, "twice.c", DOUBLE).message
 
 
 def test_warnings_are_kept_and_told_again(write, fresh_cache):

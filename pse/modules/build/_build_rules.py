@@ -146,7 +146,7 @@ def _compile_flags(source: Source, libraries: list[Library]) -> tuple[str, ...]:
     language = "c" if source.language in ("fortran", "cython") else source.language
     flags = [flag for library in libraries for flag in library.compile_flags]
     own = source.options.flags if source.language == language else ()
-    where = f'-DPSE_CACHE_DIR="{cache.directory()}"'
+    where = f'-DPSE_CACHE_DIR="{cache.code_directory()}"'
     return (*source.mode.flags, *_STANDARD[language], *_WARNINGS[language], where, *flags, *own, *_INCLUDE)
 
 

@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pse._cache import directory as directory
+from pse._cache import code_directory, stranger
 from pse.modules._errors import BuildError
 
 RECORD = "build.json"
@@ -55,18 +55,21 @@ def find_or_make(key: str, make: Callable[[Path], tuple[dict[str, str], dict[str
         Hash of everything that is known before building.
     make : callable
         Builds into the folder it is given; returns the hashes of the files that the build read (by absolute
-        path) and what else to record.  Its exceptions pass through; nothing is kept then.
+        path) and what else to record: at least the name of the ``product``.  Its exceptions pass through; nothing is kept then.
 
     Raises
     ------
     BuildError
         If the cache directory can't be used.
+    RunError
+        If it belongs to a stranger.
     """
-    folder = directory() / "modules" / key
+    folder = code_directory() / "modules" / key
     if (entry := _lookup(folder)) is not None:
         return entry
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        _refuse_strangers(folder)
         with _locked(folder / "lock"):
             return _lookup(folder) or _make(folder, make)
     except OSError as failure:
@@ -80,12 +83,30 @@ def _lookup(folder: Path) -> Entry | None:
         try:
             record = json.loads(record_file.read_text())
             current = all(hash_of(path) == known for path, known in record["files"].items())
-            complete = (record_file.parent / record["product"]).exists()
+            product = record_file.parent / record["product"]
+            whole = _fingerprint(product) == (record["size"], record["sha256"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
-        if current and complete:
+        if current and whole and not stranger(folder) and not stranger(record_file.parent):
             return Entry(record_file.parent, record, hit=True)
     return None
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """Make sure that nobody else put the folder there: a shared cache is one that all may write to."""
+    owner = stranger(folder)
+    if owner is not None:
+        raise BuildError(
+            f"{folder} in the cache of built modules belongs to {owner}, and pse loads only code of yours or "
+            "of root's",
+            help="set PSE_CACHE to a directory of your own",
+        )
+
+
+def _fingerprint(product: Path) -> tuple[int, str]:
+    """Give size and hash of a build's product, which may be cut off by a full disk or a crash."""
+    data = product.read_bytes()
+    return len(data), digest(data)
 
 
 def hash_of(path: str) -> str | None:
@@ -102,10 +123,11 @@ def _make(folder: Path, make: Callable[[Path], tuple[dict[str, str], dict[str, o
     work = Path(tempfile.mkdtemp(prefix="tmp-", dir=folder))
     try:
         files, more = make(work)
-        record: dict[str, object] = {"files": files, **more}
+        size, sha256 = _fingerprint(work / str(more["product"]))
+        record: dict[str, object] = {"files": files, **more, "size": size, "sha256": sha256}
         (work / RECORD).write_text(json.dumps(record, indent=1))
         final = folder / f"v{digest(json.dumps(files, sort_keys=True).encode())[:16]}"
-        if final.exists():  # Its product was deleted, or it would have been found.
+        if final.exists():  # Its product was deleted or damaged, or it would have been found.
             shutil.rmtree(final)
         work.chmod(0o755)
         work.rename(final)
@@ -118,6 +140,8 @@ def _make(folder: Path, make: Callable[[Path], tuple[dict[str, str], dict[str, o
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Hold a file's lock; the system gives it back if this process is killed."""
+    if path.is_dir():  # Nothing of ours makes a directory there.
+        shutil.rmtree(path)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
