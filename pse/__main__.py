@@ -12,6 +12,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
+from pse._entry import stop_at_once
 from pse.runtime.faults import ending_the_job
 from pse.runtime.supervise import open_closed_streams, redirect_to_null
 
@@ -23,6 +24,7 @@ _LINE_BUFFERED = 1  # _IOLBF of the C library
 
 def main() -> None:
     """Be a rank, or the command that is named."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # There is nothing to tidy up yet.
     open_closed_streams()
     with ending_the_job():
         from pse.runtime.supervise import inside_mpi_job
@@ -30,6 +32,7 @@ def main() -> None:
         named = sys.argv[1] if len(sys.argv) > 1 else ""
         if inside_mpi_job() or named.endswith(".coven"):
             sys.exit(_be_rank())
+    signal.signal(signal.SIGINT, stop_at_once)
     from pse.cli import main as commands
 
     commands(prog_name="python -m pse")
@@ -80,9 +83,7 @@ def _parse() -> "Request":
 
 
 def _prepare_process() -> None:
-    """Set up what MPI and modules find: signals and standard output."""
-    # Until the run begins there is nothing to tidy up: a signal may end the process as it comes.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Set up what MPI and modules find: standard output."""
     # What modules print goes to a pipe and should be seen while the program runs, not at its end; and in
     # whole lines, also where PYTHONUNBUFFERED is set: all ranks share that pipe.
     if isinstance(sys.stdout, io.TextIOWrapper):

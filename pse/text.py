@@ -203,3 +203,48 @@ def ranges_text(numbers: Sequence[int], dash: str = "-", separator: str = ", ") 
         else:
             runs.append([number])
     return separator.join(f"{run[0]}{dash}{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+
+
+def text_bytes(text: str) -> bytes:
+    r"""Encode a text for people, whatever is in it: names of files may hold bytes that are no text.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Returns
+    -------
+    bytes
+        UTF-8; what can't be encoded is written as Python writes it.
+
+    Examples
+    --------
+    >>> text_bytes("caf\udce9.coven")
+    b'caf\\udce9.coven'
+    """
+    return text.encode(errors="backslashreplace")
+
+
+def exception_text(error: BaseException) -> str:
+    """Give the text of an exception; some have none, since their own code for it fails.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised.
+
+    Returns
+    -------
+    str
+        What ``str(error)`` gives, or that it gives nothing.
+
+    Examples
+    --------
+    >>> exception_text(ValueError("no such mode"))
+    'no such mode'
+    """
+    try:
+        return str(error)
+    except Exception:
+        return "(its text can't be made)"

@@ -29,6 +29,7 @@ cdef extern from "faults.h" nogil:
     int pse_faults_install(const pse_faults_reporter *reporter)
     void pse_faults_prepare_stack_frames(const char *const *helper, const char *const *environment)
     int pse_faults_install_stops(void (*interrupt)(int number) noexcept nogil)
+    void pse_faults_finalize_called()
     void pse_faults_leave_slowly(const pse_faults_reporter *reporter, int code)
     int pse_faults_exit_status(int pidfd, int pid)
     void pse_faults_describe_death(pse_faults_text *words, const char *who, int status, const pse_slot *slot,
@@ -56,7 +57,7 @@ def install(Board board, uint32_t rank, str who, int fd, bint framed, int pmi):
     reporting_board = board
     reporter.board, reporter.rank, reporter.fd, reporter.framed = board.open_board(), rank, fd, framed
     reporter.pmi = pmi
-    reporter.who = strdup(who.encode())  # For good: the handler reads it until the process ends.
+    reporter.who = strdup(who.encode(errors="backslashreplace"))  # For good: the handler reads it until the process ends.
     if reporter.who is NULL:
         raise MemoryError("no memory left for the name of a rank")
     cdef int code = pse_faults_install(&reporter)
@@ -96,6 +97,11 @@ def leave(int code):
     pse_faults_leave_slowly(&reporter, code)
 
 
+def finalize_called():
+    """Fail the run, by the name of the module that called MPI_Finalize, unless it is done; `install` first."""
+    pse_faults_finalize_called()
+
+
 def exit_status(int pidfd, int pid):
     """Give the wait status of a process that has ended; None where the kernel doesn't tell."""
     cdef int status = pse_faults_exit_status(pidfd, pid)
@@ -105,7 +111,8 @@ def exit_status(int pidfd, int pid):
 def describe_death(Board board, uint32_t rank, str who, status, str site):
     """Say who died, how (a wait status or None), and what it ran; `board` and `site` may be None."""
     cdef pse_faults_text words
-    cdef bytes name = who.encode(), place = b"" if site is None else site.encode()
+    cdef bytes name = who.encode(errors="backslashreplace")
+    cdef bytes place = b"" if site is None else site.encode(errors="backslashreplace")
     cdef const char *where = NULL
     if site is not None:
         where = place

@@ -18,6 +18,7 @@
 const char *volatile pse_faults_current_call;
 
 static pse_faults_reporter reporter;
+static pid_t rank_pid; /* A process that a module forks inherits the handlers, but is not a rank. */
 static bool core_wanted;
 static atomic_flag handling = ATOMIC_FLAG_INIT;
 static volatile sig_atomic_t stopped_by;
@@ -48,13 +49,23 @@ static const crash *crash_of(int number)
     return &crashes[0];
 }
 
+static void act_by_default(int number)
+{
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
 /* Leave a core file where the user asked for one; else an exit code that mpiexec passes on. */
 static void leave(int number)
 {
     if (!core_wanted)
         pse_faults_leave_slowly(&reporter, PSE_EXIT_FAILED);
-    signal(number, SIG_DFL);
-    raise(number);
+    act_by_default(number);
+}
+
+static bool is_forked(void)
+{
+    return getpid() != rank_pid;
 }
 
 static void describe(const crash *what, const void *context)
@@ -115,8 +126,7 @@ static void crash_again(int number)
         reading_stack = false;
         finish(crashed_by);
     }
-    signal(number, SIG_DFL);
-    raise(number);
+    act_by_default(number);
 }
 
 /* A rank that fails between two calls may do so over what a killed one left behind: whoever watches gets the
@@ -124,6 +134,10 @@ static void crash_again(int number)
 static void on_crash(int number, siginfo_t *info, void *context)
 {
     (void)info;
+    if (is_forked()) {
+        act_by_default(number);
+        return;
+    }
     if (atomic_flag_test_and_set(&handling)) {
         crash_again(number);
         return;
@@ -136,33 +150,54 @@ static void on_crash(int number, siginfo_t *info, void *context)
     finish(number);
 }
 
-/* A library that calls exit() would take the rank along and leave all others waiting.  After a run this comes
- * last: Python, and with it MPI, has been left in order. */
-static void on_exit_called(void)
+/* The module that runs called something that would end the run for others. */
+static void fail_call(const char *called, const char *help)
 {
-    uint32_t state = atomic_load(&pse_board_slot(reporter.board, reporter.rank)->state);
     const char *call = pse_faults_current_call;
-    if (state == PSE_RANK_DONE)
-        atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_LEFT);
-    if (state < PSE_RANK_RUNNING || state >= PSE_RANK_DONE || call == NULL)
-        return;
     pse_faults_text_add(&words, "error: ");
-    pse_faults_text_add(&words, call);
-    pse_faults_text_add(&words, " called exit()\n  where: ");
+    pse_faults_text_add(&words, call != NULL ? call : "a module, between two calls,");
+    pse_faults_text_add(&words, " called ");
+    pse_faults_text_add(&words, called);
+    pse_faults_text_add(&words, "\n  where: ");
     pse_faults_text_add(&words, reporter.who);
     pse_faults_add_tph(&words, pse_board_slot(reporter.board, reporter.rank));
     pse_faults_text_add(&words, "\n");
     pse_faults_add_stack_frames(&words, NULL);
-    pse_faults_text_add(&words, "help: a module must return its error code instead\n");
+    pse_faults_text_add(&words, "help: ");
+    pse_faults_text_add(&words, help);
+    pse_faults_text_add(&words, "\n");
     pse_faults_report(&reporter, reporter.rank, &words);
     atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_FAILED);
     pse_faults_leave_slowly(&reporter, PSE_EXIT_FAILED);
 }
 
+/* A library that calls exit() would take the rank along and leave all others waiting.  After a run this comes
+ * last: Python, and with it MPI, has been left in order. */
+static void on_exit_called(void)
+{
+    if (is_forked())
+        return;
+    uint32_t state = atomic_load(&pse_board_slot(reporter.board, reporter.rank)->state);
+    if (state == PSE_RANK_DONE)
+        atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_LEFT);
+    if (state >= PSE_RANK_RUNNING && state < PSE_RANK_DONE && pse_faults_current_call != NULL)
+        fail_call("exit()", "a module must return its error code instead");
+}
+
+void pse_faults_finalize_called(void)
+{
+    uint32_t state = atomic_load(&pse_board_slot(reporter.board, reporter.rank)->state);
+    if (state < PSE_RANK_DONE && !is_forked())
+        fail_call("MPI_Finalize()", "a module must leave MPI running: the engine and other modules use it");
+}
+
 /* The rank's owner had its time, or a second signal came. */
 static void leave_stopped(int number)
 {
-    (void)number;
+    if (is_forked()) {
+        act_by_default(number);
+        return;
+    }
     pse_faults_text_add(&words, "error: ");
     pse_faults_text_add(&words, reporter.who);
     pse_faults_text_add(&words, " was stopped by ");
@@ -175,8 +210,10 @@ static void leave_stopped(int number)
 static void on_stop(int number)
 {
     static const struct itimerval patience = {.it_value = {.tv_usec = STOP_MICROSECONDS}};
-    if (stopped_by != 0)
+    if (stopped_by != 0 || is_forked()) {
         leave_stopped(number);
+        return;
+    }
     stopped_by = number;
     setitimer(ITIMER_REAL, &patience, NULL);
     interrupt_owner(number);
@@ -208,6 +245,7 @@ int pse_faults_install(const pse_faults_reporter *who_reports)
     struct rlimit core;
     struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER | SA_SIGINFO};
     reporter = *who_reports;
+    rank_pid = getpid();
     core_wanted = getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_cur > 0;
     int code = atexit(on_exit_called) == 0 ? set_stack() : -ENOMEM;
     for (size_t i = 0; i < CRASHES && code == 0; i++)

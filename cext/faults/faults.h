@@ -49,6 +49,10 @@ int pse_faults_install(const pse_faults_reporter *reporter);
  * good order; a module that doesn't return in time, or a second signal, ends it at once.  0 or -errno. */
 int pse_faults_install_stops(void (*interrupt)(int number));
 
+/* MPI begins to end in this process: the run fails, by the name of the module that did it, unless it is done.
+ */
+void pse_faults_finalize_called(void);
+
 /* How a process ended that is not our child: a wait status, or PSE_STATUS_UNKNOWN where the kernel doesn't
  * tell. */
 int pse_faults_exit_status(int pidfd, pid_t pid);

@@ -83,10 +83,18 @@ static const char *signal_name(int number)
     }
 }
 
+static bool asks_to_end(int number)
+{
+    return number == SIGTERM || number == SIGINT || number == SIGHUP;
+}
+
 static void add_ending(pse_faults_text *words, int status)
 {
     if (status == PSE_STATUS_UNKNOWN) {
         pse_faults_text_add(words, " was killed");
+    } else if (WIFSIGNALED(status) && asks_to_end(WTERMSIG(status))) {
+        pse_faults_text_add(words, " was stopped by ");
+        pse_faults_text_add(words, signal_name(WTERMSIG(status)));
     } else if (WIFSIGNALED(status)) {
         pse_faults_text_add(words, " was killed by signal ");
         pse_faults_text_add_number(words, WTERMSIG(status));
@@ -100,11 +108,14 @@ static void add_ending(pse_faults_text *words, int status)
     }
 }
 
-static void add_help(pse_faults_text *words, int status)
+static void add_help(pse_faults_text *words, int status, bool starting)
 {
     bool exited = status != PSE_STATUS_UNKNOWN && WIFEXITED(status);
     bool killed = status == PSE_STATUS_UNKNOWN || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    if (exited)
+    if (exited && starting)
+        pse_faults_text_add(words, "help: MPI could not start, or a library ended the process: what it said "
+                                   "stands above\n");
+    else if (exited)
         pse_faults_text_add(words, "help: a module must return its error code instead of calling exit()\n");
     if (killed)
         pse_faults_text_add(words,
@@ -118,6 +129,7 @@ void pse_faults_describe_death(pse_faults_text *words, const char *who, int stat
                                const char *site)
 {
     uint32_t state = slot != NULL ? atomic_load(&slot->state) : PSE_RANK_ABSENT;
+    bool starting = site == NULL && (state == PSE_RANK_ABSENT || state == PSE_RANK_STARTING);
     pse_faults_text_add(words, "error: ");
     pse_faults_text_add(words, who);
     add_ending(words, status);
@@ -125,7 +137,7 @@ void pse_faults_describe_death(pse_faults_text *words, const char *who, int stat
     if (site != NULL) {
         pse_faults_text_add(words, site);
         pse_faults_add_tph(words, slot);
-    } else if (state == PSE_RANK_ABSENT || state == PSE_RANK_STARTING) {
+    } else if (starting) {
         pse_faults_text_add(words, "its start-up");
     } else {
         static const char *const names[] = {
@@ -137,5 +149,5 @@ void pse_faults_describe_death(pse_faults_text *words, const char *who, int stat
         pse_faults_text_add(words, state == PSE_RANK_RUNNING ? "between two calls" : names[state]);
     }
     pse_faults_text_add(words, "\n");
-    add_help(words, status);
+    add_help(words, status, starting);
 }

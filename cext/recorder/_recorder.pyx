@@ -76,7 +76,7 @@ cdef class Recorder:
         self.check()
         if not name or "\0" in name:
             raise ValueError(f"a name has at least one character and no zero byte, got {name!r}")
-        encoded = name.encode()
+        encoded = name.encode(errors="backslashreplace")
         pse_recorder_text(self.recorder, kind, number, encoded)
 
     def close(self):

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from pse._interrupt import stop_at_once
 from pse.runtime.supervise import is_stream_full, open_closed_streams, redirect_to_null
 
 _PROGRAM = ".coven"
@@ -77,6 +78,8 @@ def guarded() -> Iterator[None]:
     """
     open_closed_streams()
     try:
+        if signal.getsignal(signal.SIGINT) is stop_at_once:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         _stand_somewhere()
         yield
         sys.stdout.flush()

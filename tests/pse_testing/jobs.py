@@ -90,6 +90,10 @@ class Job:
                 found.setdefault(int(environment["PMI_RANK"]), pid)
         return found
 
+    def parent(self, pid: int) -> int:
+        """Process number of a process's parent."""
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
     def find(self, program: str, argument: str) -> int:
         """Process number of the job's process that runs a program with a first argument."""
         for pid in self.processes():

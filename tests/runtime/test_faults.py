@@ -1,7 +1,9 @@
 """What a module or a kill can do to a run: the job ends, the culprit is named, nothing is left behind."""
 
+import os
 import random
 import re
+import shutil
 import signal
 
 import pytest
@@ -50,6 +52,9 @@ PYTHON_FAULTS = {
     3: r"error: rank 0 \(root thread_A, .*ended with exit code 0 before the program was done\n"
     r"  running: module misbehave, faulty\.coven:15:5",
     6: r"raised LinAlgError: Singular matrix",
+    9: r"raised Wordless: \(its text can't be made\)",
+    10: r"raised ValueError: caf\\udce9",
+    11: r"error: module misbehave, faulty\.coven:15:5 called MPI_Finalize\(\)\n  where: rank 0 .*TPH",
 }
 
 BROKEN_IN_RANK_2 = """
@@ -94,6 +99,30 @@ def test_a_fault_in_a_python_module_is_named_with_its_own_frames(how):
     assert named_once(job, PYTHON_FAULTS[how]), job.err
     assert "site-packages/pse" not in job.err
     assert "pycalls.py" not in job.err
+
+
+def test_processes_that_a_module_forks_do_not_fail_the_run():
+    job = Job(launched("-D", "python=12"))
+    assert job.wait() == 0, job.err
+    ends = [0, 1 << 8, signal.SIGABRT, signal.SIGTERM, 0]
+    assert [int(n) for n in re.findall(r"a child ended with (\d+)", job.out)] == ends
+    assert "ZeroDivisionError" in job.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", [launched, bare])
+def test_a_child_and_a_thread_that_a_module_leaves_do_not_hold_up_the_end(start):
+    job = Job(start("-D", "python=13"))
+    assert job.wait() == 0, job.err
+    for notice in (
+        r"waiting for thread `uploader` of rank 0 \(.*\), which a module started\n",
+        r"warning: rank 0 \(.*\) ends 5 s after the program and without thread `uploader`",
+        r"waiting for process \d+ \(sleep 600\), which a module started",
+        r"warning: pse ended process \d+ \(sleep 600\), which a module started, 5 s after the program\n",
+    ):
+        assert len(re.findall(notice, job.err)) == 1, job.err
+    assert "wall time" in job.out
+    assert "Traceback" not in job.err
 
 
 LEAVING = """
@@ -191,6 +220,68 @@ def test_mpiexec_killed_ends_the_job_and_is_named():
     assert job.wait() == 3
     assert job.seconds < LIMIT
     assert "error: mpiexec was killed by SIGKILL" in job.err
+
+
+MANAGER_KILLED = r"error: MPI's process manager \(host \S+, pid {pid}\), .* was killed by SIGKILL\n"
+
+
+@pytest.mark.parametrize("start", [launched, bare])
+def test_a_process_manager_killed_in_mid_run_ends_the_job_and_is_named(start):
+    job = Job(start(*LONG))
+    job.wait_for_words("running faulty.coven")
+    proxy = job.parent(job.wait_for_ranks(5)[0])
+    job.hit(proxy, signal.SIGKILL)
+    assert job.wait() != 0
+    assert job.seconds < LIMIT
+    assert named_once(job, MANAGER_KILLED.format(pid=proxy)), job.err
+
+
+def test_a_process_manager_killed_while_ranks_start_is_named_and_no_rank():
+    job = Job(launched(*LONG))
+    proxy = job.parent(job.wait_for_ranks(1)[0])
+    job.hit(proxy, signal.SIGKILL)
+    assert job.wait() == 3
+    assert job.seconds < LIMIT
+    assert named_once(job, MANAGER_KILLED.format(pid=proxy)), job.err
+
+
+WITHOUT_NETWORK = """
+import os
+
+if os.environ.get("PMI_RANK") == "1":
+    os.environ["UCX_TLS"] = "none_of_that_name"
+"""
+"""A sitecustomize.py: MPI can't start in rank 1."""
+
+
+def test_mpi_that_cannot_start_is_no_fault_of_a_module(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_NETWORK)
+    job = Job(launched(*LONG), {"PYTHONPATH": str(tmp_path)})
+    if job.wait() == 143:
+        pytest.skip("this MPI has no UCX")
+    assert "No such device" in job.err
+    assert re.search(r"error: rank 1 .*\n  running: its start-up\nhelp: MPI could not start", job.err), (
+        job.err
+    )
+
+
+def test_too_few_open_files_are_said_before_mpi_fails_for_it():
+    limited = ["bash", "-c", 'ulimit -n 24 && exec "$@"', "bash", *launched()]
+    job = Job(limited)
+    assert job.wait() == 3
+    assert job.err.count("\n") <= 3
+    assert (
+        "may have 24 files open here, and to start 5 ranks takes up to 72\nhelp: raise the limit" in job.err
+    )
+
+
+def test_a_program_whose_name_is_not_text_runs(tmp_path):
+    for name in ("faulty.coven", "faulty.py", "faulty.c"):
+        shutil.copy(PROGRAMS / name, tmp_path)
+    (tmp_path / "faulty.coven").rename(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.coven"))
+    job = Job([*launched()[:2], "caf\udce9.coven"], directory=tmp_path)
+    assert job.wait() == 0, job.err
+    assert "caf\\udce9.coven: " in job.out
 
 
 def test_the_launcher_killed_takes_everything_along():

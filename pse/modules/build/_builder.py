@@ -183,7 +183,7 @@ def _key(source: Source, plan: BuildRule) -> str:
 
 def _make(work: Path, source: Source, plan: BuildRule) -> tuple[dict[str, str], dict[str, object]]:
     for name, text in plan.files.items():
-        (work / name).write_text(text)
+        (work / name).write_bytes(os.fsencode(text))
     started = time.monotonic()
     output = "".join(_run(work, source, plan, index) for index in range(len(plan.steps)))
     files = {path: cache.hash_of(path) or "" for path in _read_files(work, source, plan)}

@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pse._cache import code_directory, stranger
+from pse._cache import code_directory as code_directory, stranger
 from pse.modules._errors import BuildError
 
 RECORD = "build.json"
@@ -55,7 +55,8 @@ def find_or_make(key: str, make: Callable[[Path], tuple[dict[str, str], dict[str
         Hash of everything that is known before building.
     make : callable
         Builds into the folder it is given; returns the hashes of the files that the build read (by absolute
-        path) and what else to record: at least the name of the ``product``.  Its exceptions pass through; nothing is kept then.
+        path) and what else to record: at least the name of the ``product``.  Its exceptions pass through;
+        nothing is kept then.
 
     Raises
     ------

@@ -20,6 +20,7 @@ from pse.modules.directives._interface import declared
 from pse.modules.load._dimensions import bind_dimensions, extent
 from pse.modules.load._loader import LoadedModule
 from pse.modules.load._tracebacks import own_traceback
+from pse.text import exception_text
 
 _SCALAR_KINDS = {"b": "b", "i": "iu", "u": "iu", "f": "iuf", "c": "iufc"}
 """Kinds of NumPy scalars that a scalar output of each kind may be made from."""
@@ -202,7 +203,8 @@ def as_module_error(module: LoadedModule, failure: BaseException) -> ModuleError
         if file.endswith(".pyx"):  # An extension's frames carry the name of the generated file.
             text = text.replace(f'File "{file}"', f'File "{module.path}"')
     what = "called sys.exit()" if isinstance(failure, SystemExit) else f"raised {type(failure).__name__}"
-    detail = f": {failure}" if str(failure) else ""
+    words = exception_text(failure)
+    detail = f": {words}" if words else ""
     return ModuleError(f"{_who(module)} {what}{detail}", traceback=text)
 
 

@@ -19,6 +19,7 @@ from types import ModuleType
 
 from pse.modules._errors import ModuleError
 from pse.modules.load._tracebacks import own_traceback
+from pse.text import exception_text
 
 _imported: dict[str, ModuleType] = {}
 
@@ -83,7 +84,7 @@ def import_extension(name: str, library: Path, shown: str) -> ModuleType:
 
 
 def _failure(failure: BaseException, shown: str, files: frozenset[str]) -> ModuleError:
-    message = f"{shown} can't be imported: {type(failure).__name__}: {failure}"
+    message = f"{shown} can't be imported: {type(failure).__name__}: {exception_text(failure)}"
     help = None
     if isinstance(failure, ModuleNotFoundError) and failure.name:
         help = f"install the package that has `{failure.name}`, or put {failure.name}.py beside {shown}"

@@ -6,6 +6,7 @@ never read.  Every failure names the file and what to do.
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ DATASET: Final = "data"
 """Name of the dataset in an HDF5 file."""
 
 _NPY: Final = {".npy"}
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 _HDF5: Final = {".h5", ".hdf5"}
 
 
@@ -104,9 +107,18 @@ def _explained(file: str, done: str) -> Iterator[None]:
         help = f"names of files are relative to where the program is run: {os.getcwd()}"
         raise ModuleError(f"{file} can't be {done}: {missing}", help=help) from None
     except (OSError, ValueError, EOFError) as failure:
-        reason = getattr(failure, "strerror", None)
-        advice = None if reason else "is it complete, and of the format that its ending says?"
+        reason, advice = getattr(failure, "strerror", None), None
+        if done == "saved" and _is_disk_full(failure):
+            reason = reason or "there is no space left for it"
+            advice = "free some space there, or save to another disk"
+        elif reason is None and done == "loaded":
+            advice = "is it complete, and of the format that its ending says?"
         raise ModuleError(f"{file} can't be {done}: {reason or failure}", help=advice) from None
+
+
+def _is_disk_full(failure: Exception) -> bool:
+    """Say whether a file can't grow; NumPy's own error has no number, but says how much it has written."""
+    return isinstance(failure, OSError) and (failure.errno in _FULL or str(failure).endswith("written"))
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def ending_the_job() -> Iterator[None]:
     except KeyboardInterrupt:
         os._exit(_STOPPED)  # Whoever stopped the job says so.
     except Exception as error:
-        code, text = _FAILED, f"error: pid {os.getpid()} on {socket.gethostname()}: {error!r}\n"
+        code, text = _FAILED, f"error: pid {os.getpid()} on {socket.gethostname()}: {type(error).__name__}\n"
         with contextlib.suppress(Exception):  # The words below may be what is broken.
             code, text = _explain(error)
         _tell(code, text)
@@ -86,7 +86,7 @@ def _tell(code: int, text: str) -> None:
         return
     # What is broken may be so for all ranks: the first to speak ends the others.
     time.sleep(min(_rank(), 20) * _TURN_SECONDS)
-    os.write(_job_stderr(), text.encode())
+    os.write(_job_stderr(), text.encode(errors="backslashreplace"))
 
 
 def _job_stderr() -> int:

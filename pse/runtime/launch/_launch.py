@@ -49,10 +49,12 @@ from pse.runtime.status._report_text import format_report
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._cleanup import check_shared_memory, remove_leaked
 from pse.runtime.supervise._exit_diagnosis import RANK_FAILED, Diagnosis
+from pse.runtime.supervise._file_limit import raise_file_limit
 from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher, Records
-from pse.runtime.supervise._processes import RankProcess, StdoutHangup
+from pse.runtime.supervise._processes import ProcessManager, RankProcess, StdoutHangup
 from pse.runtime.supervise._rank_monitor import JobNames, RankMonitor
 from pse.runtime.supervise._rank_output import RankOutput
+from pse.text import text_bytes
 
 if TYPE_CHECKING:
     from pse.runtime.rank._cooperative_wait import WaitTool  # Importing it starts MPI.
@@ -118,6 +120,7 @@ def launch_job(
     if hosts.all_local(os.environ):
         _check_ranks(prepared)
         check_shared_memory(prepared.ranks)
+        raise_file_limit(prepared.ranks)
     with announce_preparation(prepared):
         dry_run(prepared)
     if (
@@ -228,7 +231,8 @@ class _JobRun:
         while running:
             looking = self.all_local and not self.monitor.complete and not self._ending
             wait = min(self.deadline, update) - time.monotonic()
-            if not self.all_local:
+            over = self.all_local and self.monitor.complete and not self.monitor.watched
+            if over or not self.all_local:
                 wait = min(wait, _LOOK_AT_RECORDS)
             events = self.selector.select(max(0.0, min(wait, _LOOK) if looking else wait))
             running = self._handle([key.data for key, _ in events])
@@ -236,6 +240,8 @@ class _JobRun:
                 self._conclude(self.monitor.discover())
             if not self.all_local:
                 self._conclude(self.monitor.recorded_failure())
+            if over and running and not self._ending:
+                self._say(self.monitor.holders.look())
             if time.monotonic() >= update:
                 self.progress.update()
                 update = time.monotonic() + self.progress.interval
@@ -245,6 +251,10 @@ class _JobRun:
             self._conclude(self.monitor.check_the_rest())
         for output in self.outputs:
             output.drain()
+
+    def _say(self, text: str) -> None:
+        if text:
+            self.progress.printed(text_bytes(text), error=True)
 
     @property
     def _ending(self) -> bool:
@@ -260,6 +270,8 @@ class _JobRun:
             elif isinstance(source, RankProcess):
                 diagnosis = self.monitor.ended(source)
                 self._conclude(diagnosis and (self._mpiexec_killed(MPIEXEC_PATIENCE) or diagnosis))
+            elif isinstance(source, ProcessManager):
+                self._conclude(self.monitor.manager_ended(source))
             elif source is self.process:
                 self._conclude(self._mpiexec_killed(0.0))
             elif isinstance(source, _SignalPipe):

@@ -16,6 +16,7 @@ from pse._abi.elements import Element
 from pse._abi.memory import MAX_DIMS
 from pse._abi.plan import DTYPES, PLAN_DTYPE, TABLES, Row
 from pse.runtime._sequencer import Plan
+from pse.text import text_bytes
 
 
 class Tables:
@@ -45,7 +46,7 @@ class Tables:
 
     def text(self, text: str) -> int:
         """Keep a string for the life of the plan; gives its address."""
-        buffer = ctypes.create_string_buffer(text.encode())
+        buffer = ctypes.create_string_buffer(text_bytes(text))
         self._texts.append(buffer)
         return ctypes.addressof(buffer)
 

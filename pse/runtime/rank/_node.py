@@ -25,6 +25,7 @@ from pse.runtime.supervise._error_format import exit_code_of, format_error
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
 from pse.runtime.supervise._monitor_handle import MonitoredJob, MonitorHandle
 from pse.runtime.supervise._processes import open_job_stderr, proxy_descriptor
+from pse.text import text_bytes
 
 NAME_ROOM = 64
 """Bytes of a host's name that ranks tell each other."""
@@ -79,6 +80,8 @@ class Node:
         proxy = -1 if self.launcher and self.launcher.sees_all else proxy_descriptor()
         _faults.install(self.board, self.rank, self._name, self._words, self.records is not None, proxy)
         _faults.prepare_stack_frames(*stack_frame_command())
+        # MPI_Finalize first deletes this attribute; later it waits for all other ranks.
+        MPI.COMM_SELF.Set_attr(MPI.Comm.Create_keyval(delete_fn=_on_finalize), True)
         if self._monitor:
             self._monitor.tell(self._monitored_job(prepared, names, pids))
         self.local.Barrier()
@@ -111,7 +114,7 @@ class Node:
         if self.records:
             self.records.write(Record("failed", self.rank, code, text))
         else:
-            os.write(self._words, text.encode())
+            os.write(self._words, text_bytes(text))
 
     def _leave(self, code: int) -> NoReturn:
         """End without MPI_Finalize, which would wait for the others; they end because this rank does."""
@@ -120,6 +123,10 @@ class Node:
         if len(set(self.nodes)) > 1 and proxy_descriptor() < 0:
             self.comm.Abort(code)
         _faults.leave(code)
+
+
+def _on_finalize(comm: MPI.Comm, keyval: int, value: object) -> None:
+    _faults.finalize_called()
 
 
 def _number_nodes(comm: MPI.Intracomm, local: MPI.Comm) -> list[int]:

@@ -9,6 +9,7 @@ import pickle
 from typing import Any
 
 from pse.errors import RunError
+from pse.text import exception_text
 
 
 def to_bytes(value: Any, name: str) -> bytes:
@@ -23,7 +24,7 @@ def to_bytes(value: Any, name: str) -> bytes:
         return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
         raise RunError(
-            f"the object {name} of type {type(value).__name__} can't be handed over: {error}",
+            f"the object {name} of type {type(value).__name__} can't be handed over: {exception_text(error)}",
             help="hand over what pickle can store, or arrays and numbers",
         ) from error
 

@@ -26,6 +26,7 @@ from pse.runtime.plan._arguments import bindings
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import Projection
 from pse.runtime.rank import _objects as objects
+from pse.runtime.rank._forked import end_if_forked
 
 
 @dataclass
@@ -98,6 +99,7 @@ class PythonCalls:
                 return
             held, copied = unfinished.held, self._finish(unfinished)
         except ModuleError as error:
+            end_if_forked(error.__cause__ or error)
             from pse.runtime.faults._failures import pending_place
             from pse.runtime.faults._partition_errors import partition_error
 
@@ -157,6 +159,7 @@ class PythonCalls:
         else:
             enter_call(posted)
             begun = begin_call(module, values, made)
+            end_if_forked()
         generator = begun.returned if isinstance(begun.returned, Generator) else None
         return _UnfinishedCall(
             site, begun, begun.returned, generator, inputs, outputs, values, made, held, posted

@@ -18,6 +18,7 @@ from pse._abi.channel import SiteStatistics
 from pse.runtime._channel import Board
 from pse.runtime.distribution._load_balancer import Moves
 from pse.runtime.request._prepared import Prepared
+from pse.text import text_bytes
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -169,7 +170,7 @@ def gather(
 
 def gather_texts(comm: MPI.Intracomm, text: str) -> list[str] | None:
     """Bring a text of every rank to rank 0, in order of ranks; None on all others."""
-    data = np.frombuffer(text.encode(), dtype=np.uint8)
+    data = np.frombuffer(text_bytes(text), dtype=np.uint8)
     root = comm.Get_rank() == 0
     lengths = np.empty(comm.Get_size(), np.int64) if root else None
     comm.Gather(np.array([data.size], np.int64), lengths)

@@ -9,6 +9,7 @@ from typing import TextIO
 from pse.errors import PseError, RunError
 from pse.language.diagnostics import ProgramRefused, print_diagnostics
 from pse.runtime.supervise._stdio import is_stream_full
+from pse.text import exception_text
 
 DEBUG = "PSE_DEBUG"
 """Environment variable that brings the traceback of an internal error."""
@@ -88,7 +89,7 @@ def _internal(error: BaseException) -> str:
         return "".join(traceback.format_exception(error))
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
-    words = " ".join(str(error).split())
+    words = " ".join(exception_text(error).split())
     return (
         f"error: internal error: {type(error).__name__}: {words}{place}\n"
         f"help: this is a bug in pse; {DEBUG}=1 in the environment brings the traceback\n"

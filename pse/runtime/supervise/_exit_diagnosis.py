@@ -6,19 +6,25 @@ Both monitors use it.  It imports no other room, so that the node monitor starts
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pse._abi.waiting import RankState
 from pse.runtime import _faults
 from pse.runtime._channel import Board
-from pse.runtime.supervise._processes import RankProcess
+from pse.runtime.supervise._processes import ProcessManager, RankProcess
 
 RANK_FAILED = 3
 """Exit code of a run in which a module or rank failed."""
 
 EXPLAINED = (0, 1, 2, 3)
 """Exit codes of a rank that has said all there is to say before it ended itself."""
+
+KILLED_HELP = "somebody killed it, or the kernel did because memory ran out (see `dmesg`)"
+
+MANAGER_PATIENCE = 0.2
+"""Seconds by which a process manager may be seen to end later than ranks that can't start without it."""
 
 _EXIT = (
     "help: look for a module, or a library that it uses, that ends the process while Python ends (os._exit)\n"
@@ -42,6 +48,37 @@ def explained_code(status: int | None) -> int | None:
     """Give the exit code of a process that ended itself and has said why; None for any other end."""
     code = os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else None
     return code if code in EXPLAINED else None
+
+
+def diagnose_manager(manager: ProcessManager, host: str, *, orphans: bool) -> Diagnosis | None:
+    """Diagnose the end of a process manager: one that was killed leaves its ranks without MPI's launcher.
+
+    Parameters
+    ----------
+    manager : ProcessManager
+        One that has ended.
+    host : str
+        The name of this machine.
+    orphans : bool
+        Whether ranks that it started still live.
+
+    Returns
+    -------
+    Diagnosis or None
+        None if it ended itself, as it does after its ranks and when the job is ended.
+    """
+    status = _faults.exit_status(manager.pidfd, manager.pid)
+    if status is None and orphans:
+        return lost_manager(manager.pid, host, "ended before them")
+    if status is None or not os.WIFSIGNALED(status):
+        return None
+    return lost_manager(manager.pid, host, f"was killed by {signal.Signals(os.WTERMSIG(status)).name}")
+
+
+def lost_manager(pid: int, host: str, how: str) -> Diagnosis:
+    """Say that the process that started the ranks of this machine is gone."""
+    who = f"MPI's process manager (host {host}, pid {pid}), which started the ranks there,"
+    return Diagnosis(f"error: {who} {how}\nhelp: {KILLED_HELP}\n")
 
 
 def diagnose_exit(

@@ -11,6 +11,8 @@ import contextlib
 import os
 from dataclasses import dataclass
 
+from pse.text import text_bytes
+
 LAUNCHER_VARIABLE = "PSE_LAUNCHER"
 """Environment variable by which ranks find their launcher: a boot id and the fields of `Launcher`."""
 
@@ -108,7 +110,7 @@ class Records:
     def write(self, record: Record) -> None:
         """Append a record."""
         text = record.text.replace("\0", "")
-        data = f"{record.kind} {record.rank} {record.exit_code}\n{text}\0".encode()
+        data = text_bytes(f"{record.kind} {record.rank} {record.exit_code}\n{text}\0")
         while data:
             data = data[os.write(self.fd, data) :]
 

@@ -11,13 +11,18 @@ import contextlib
 import os
 import selectors
 import signal
+import socket
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
-from pse.runtime.supervise._exit_diagnosis import Diagnosis
+from pse.runtime.supervise import _processes as processes
+from pse.runtime.supervise._exit_diagnosis import MANAGER_PATIENCE, Diagnosis, diagnose_manager
+from pse.runtime.supervise._output_holders import OutputHolders
 from pse.runtime.supervise._processes import (
     DEATH_PATIENCE,
     DeathOrder,
+    ProcessManager,
     RankProcess,
     StdoutHangup,
     find_ranks,
@@ -43,6 +48,10 @@ class Monitor(ABC):
     ----------
     ranks : dict of int to RankProcess
         The ranks that were found.
+    managers : dict of int to ProcessManager
+        The processes that started these ranks, by process number.
+    holders : OutputHolders
+        Who still holds the output of ranks that have ended.
     last_found : float
         When the last one of them was found, by the monotonic clock; infinite before the first.
     """
@@ -51,6 +60,8 @@ class Monitor(ABC):
         self, root: int, expected: int, selector: selectors.BaseSelector, mark: str | None = None
     ) -> None:
         self.ranks: dict[int, RankProcess] = {}
+        self.managers: dict[int, ProcessManager] = {}
+        self.holders = OutputHolders()
         self.expected, self.selector = expected, selector
         self._root, self._mark = root, mark
         self._order = DeathOrder()
@@ -60,6 +71,10 @@ class Monitor(ABC):
     @abstractmethod
     def diagnose(self, process: RankProcess) -> Diagnosis | None:
         """Say what the end of a rank means; None if it is in order."""
+
+    @abstractmethod
+    def has_begun(self, rank: int) -> bool:
+        """Say whether a rank has come as far as its place on the board."""
 
     @property
     def complete(self) -> bool:
@@ -83,10 +98,42 @@ class Monitor(ABC):
             return
         self.ranks[process.rank], self.last_found = process, time.monotonic()
         self.selector.register(process.pidfd, selectors.EVENT_READ, process)
+        self.holders.add(process)
+        self._add_manager(processes.parent(process.pid))
         hangup = StdoutHangup.open(process)
         if hangup:
             # A reading end is never ready to be written to: this reports nothing but the hang-up.
             self.selector.register(hangup.fd, selectors.EVENT_WRITE, hangup)
+
+    def _add_manager(self, pid: int | None) -> None:
+        """Monitor the parent of a rank, unless the rank is orphaned or mpiexec itself started it."""
+        if pid in (None, 1, os.getpid()) or pid in self.managers or self.is_mpiexec(pid):
+            return
+        with contextlib.suppress(OSError):
+            manager = self.managers[pid] = ProcessManager(pid, os.pidfd_open(pid))
+            self.selector.register(manager.pidfd, selectors.EVENT_READ, manager)
+
+    def is_mpiexec(self, pid: int) -> bool:
+        """Say whether a process is mpiexec, whose end is looked at elsewhere."""
+        return pid == self._root
+
+    def manager_ended(self, manager: ProcessManager) -> Diagnosis | None:
+        """Diagnose the end of a process manager, or of a rank that began to die before it."""
+        self.selector.unregister(manager.pidfd)
+        return self._diagnose_manager(manager)
+
+    def _diagnose_manager(self, manager: ProcessManager) -> Diagnosis | None:
+        orphans = any(not is_dead(process.pidfd) for process in self.watched)
+        return diagnose_manager(manager, socket.gethostname(), orphans=orphans)
+
+    def _killed_manager(self, patience: float) -> Diagnosis | None:
+        """Blame a process manager that was killed: ranks that start end without it."""
+        for manager in self.managers.values():
+            if is_dead(manager.pidfd, patience):
+                diagnosis = self._diagnose_manager(manager)
+                if diagnosis:
+                    return diagnosis
+        return None
 
     def begins_to_die(self, hangup: StdoutHangup) -> None:
         """Remember that a rank began to die, and when."""
@@ -115,7 +162,12 @@ class Monitor(ABC):
             return None
         self._settled.add(process.rank)
         self.selector.unregister(process.pidfd)
-        return self.diagnose(process) if diagnose else None
+        if not diagnose:
+            return None
+        diagnosis = self.diagnose(process)
+        if diagnosis is None or not diagnosis.text:
+            return diagnosis
+        return self._killed_manager(0.0 if self.has_begun(process.rank) else MANAGER_PATIENCE) or diagnosis
 
     def kill(self) -> None:
         """Kill every rank that was found and still lives."""
@@ -125,5 +177,6 @@ class Monitor(ABC):
 
     def close(self) -> None:
         """Give back the pidfds."""
-        for process in self.ranks.values():
+        held: Iterable[RankProcess | ProcessManager] = (*self.ranks.values(), *self.managers.values())
+        for process in held:
             os.close(process.pidfd)

@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 
+from pse._abi.waiting import RankState
 from pse.runtime._channel import Board
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._exit_diagnosis import (
@@ -24,11 +25,14 @@ from pse.runtime.supervise._exit_diagnosis import (
     diagnose_exit,
     exit_status,
     explained_code,
+    lost_manager,
 )
 from pse.runtime.supervise._launcher_records import find_launcher
 from pse.runtime.supervise._monitor import Monitor
 from pse.runtime.supervise._monitor_handle import MonitoredJob
-from pse.runtime.supervise._processes import RankProcess, StdoutHangup, name_rank
+from pse.runtime.supervise._output_holders import GRACE
+from pse.runtime.supervise._processes import ProcessManager, RankProcess, StdoutHangup, name_rank
+from pse.text import text_bytes
 
 PATIENCE = 1.0
 """Seconds that the process manager gets to end the other ranks."""
@@ -38,6 +42,9 @@ ABORT_PATIENCE = 2.0
 
 MPIEXEC = -1
 """Stands for mpiexec where there are ranks."""
+
+_LOOK_FOR_HOLDERS = 0.5
+"""Seconds between two looks for processes that hold the output of ranks that have ended."""
 
 _LOOK = 0.002
 """Seconds between two looks for ranks that have not been found yet."""
@@ -79,6 +86,7 @@ class NodeMonitor(Monitor):
         if self._mpiexec:
             self.selector.register(self._mpiexec.pidfd, selectors.EVENT_READ, self._mpiexec)
         self.selector.register(0, selectors.EVENT_READ)
+        self._orphaned = processes.parent(starter) not in (parent, None)
         self._add_starter(processes.own_rank() or 0, starter)
 
     def run(self) -> bool:
@@ -90,8 +98,30 @@ class NodeMonitor(Monitor):
                 self._handle(key.data)
             if not events and time.monotonic() >= self.deadline:
                 self.kill()
-                return True
+                break
+        if self._failing:
+            self._end_mpiexec()
+        else:
+            self._await_holders()
         return self._failing
+
+    def _end_mpiexec(self) -> None:
+        """End mpiexec where it waits for a process manager that was killed."""
+        mpiexec = self._mpiexec
+        if mpiexec and self._killed_manager(0.0) and not processes.is_dead(mpiexec.pidfd, PATIENCE):
+            signal.pidfd_send_signal(mpiexec.pidfd, signal.SIGTERM)
+
+    def _await_holders(self) -> None:
+        """Name, and in the end kill, processes that modules left, while MPI's launcher waits for them."""
+        until = time.monotonic() + GRACE + 2 * _LOOK_FOR_HOLDERS
+        while time.monotonic() < until:
+            text = self.holders.look()
+            if text:
+                os.write(2, text_bytes(text))
+            if self._mpiexec is None:
+                time.sleep(_LOOK_FOR_HOLDERS)
+            elif processes.is_dead(self._mpiexec.pidfd, _LOOK_FOR_HOLDERS):
+                return
 
     @property
     def _failing(self) -> bool:
@@ -108,6 +138,8 @@ class NodeMonitor(Monitor):
             self._listen()
         elif isinstance(source, StdoutHangup):
             self.begins_to_die(source)
+        elif isinstance(source, ProcessManager):
+            self._conclude(self.died_before() or self.manager_ended(source))
         elif isinstance(source, RankProcess):
             if source.rank != MPIEXEC:
                 self._conclude(self.ended(source), source.rank)
@@ -115,6 +147,14 @@ class NodeMonitor(Monitor):
             self.selector.unregister(source.pidfd)
             self._conclude(self.died_before())
             self._mpiexec_ended = self._blame_mpiexec(source)
+
+    def has_begun(self, rank: int) -> bool:
+        """Say whether a rank has come as far as its place on the board."""
+        return self.board is not None and self.board.slot(rank)["state"] != RankState.ABSENT
+
+    def is_mpiexec(self, pid: int) -> bool:
+        """Say whether a process is mpiexec, which is monitored on its own."""
+        return self._mpiexec is not None and pid == self._mpiexec.pid
 
     def _add_starter(self, rank: int, pid: int) -> None:
         """Monitor the starter; a process that isn't our parent any more has ended before we could."""
@@ -157,6 +197,8 @@ class NodeMonitor(Monitor):
             return diagnose_exit(self.board, process, self.job.names[process.rank], self.job.sites)
         name = name_rank(process.rank, socket.gethostname(), process.pid)
         diagnosis = diagnose_exit(None, process, name)
+        if diagnosis and diagnosis.text and self._orphaned:
+            return lost_manager(self._root, socket.gethostname(), "ended as they started")
         return Diagnosis("") if diagnosis and self._mpiexec_aborted() else diagnosis
 
     def _blame_mpiexec(self, mpiexec: RankProcess) -> str:
@@ -198,7 +240,7 @@ class NodeMonitor(Monitor):
             )
         launcher = self.job.launcher if self.job else find_launcher()
         if not (launcher and launcher.record_failure(rank, RANK_FAILED, text)):
-            os.write(2, text.encode())
+            os.write(2, text_bytes(text))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ _LOCAL_RANKS = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"
 _LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 _MPIEXECS = ("mpiexec", "mpiexec.hydra", "mpirun", "prterun", "orterun")
 _ANCESTORS = 3
+_LINE = 60
 _KILL_PATIENCE = 1.0
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -87,6 +88,14 @@ class DeathOrder:
         """Give the ranks that began to die before one that is dead (None: so far), each only once."""
         while self._order and self._order[0] != rank:
             yield self._order.pop(0)
+
+
+@dataclass(frozen=True)
+class ProcessManager:
+    """The process that started ranks on this machine and passes on what they say to MPI's launcher."""
+
+    pid: int
+    pidfd: int
 
 
 def is_dead(pidfd: int, patience: float = 0.0) -> bool:
@@ -210,6 +219,12 @@ def find_ranks(root: int, mark: str | None = None) -> list[RankProcess]:
     return list(found.values())
 
 
+def find_managers(root: int) -> list[int]:
+    """Find the children of mpiexec that are not ranks: they start the ranks."""
+    children = [pid for pid in descendants(root) if parent(pid) == root]
+    return [pid for pid in children if _rank_of(_environment(pid)) is None]
+
+
 def kill_job(root: int, mark: str) -> None:
     """Kill every descendant of a process that has a mark in its environment; reap adopted ones."""
     killed: set[int] = set()
@@ -266,6 +281,15 @@ def parent(pid: int) -> int | None:
     except OSError:
         return None
     return None if fields[0] in "ZX" else int(fields[1])
+
+
+def command_line(pid: int) -> str:
+    """Give what a process was started with, shortened; its name if it doesn't say."""
+    words = b""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+        words = file.read().rstrip(b"\0").replace(b"\0", b" ")
+    line = words.decode(errors="backslashreplace") or _command(pid)
+    return line if len(line) <= _LINE else f"{line[:_LINE]}…"
 
 
 def _command(pid: int) -> str:

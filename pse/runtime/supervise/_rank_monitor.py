@@ -14,18 +14,16 @@ from dataclasses import dataclass
 from pse._abi.waiting import RankState
 from pse.runtime._channel import Board
 from pse.runtime.supervise._backoff import Backoff
-from pse.runtime.supervise._exit_diagnosis import Diagnosis, diagnose_exit
+from pse.runtime.supervise._exit_diagnosis import KILLED_HELP, Diagnosis, diagnose_exit
 from pse.runtime.supervise._launcher_records import Records
 from pse.runtime.supervise._monitor import Monitor
-from pse.runtime.supervise._processes import RankProcess, is_dead, name_rank
+from pse.runtime.supervise._processes import RankProcess, find_managers, is_dead, name_rank
 
 START_PATIENCE = 2.5
 """Seconds after which a rank that was never seen, though others were, counts as dead."""
 
 RECORD_PATIENCE = 0.3
 """Seconds in which the other ranks of a node name one that died, where its board is not the launcher's."""
-
-KILLED_HELP = "somebody killed it, or the kernel did because memory ran out (see `dmesg`)"
 
 
 @dataclass(frozen=True)
@@ -67,12 +65,19 @@ class RankMonitor(Monitor):
         super().__init__(root, len(names.places), selector, mark)
         self.names, self.board, self.records = names, board, records
 
+    def find(self) -> None:
+        """Look for ranks that have not been found, and for who starts them."""
+        super().find()
+        if not self.managers and not self.complete:
+            for pid in find_managers(self._root):
+                self._add_manager(pid)
+
     def discover(self) -> Diagnosis | None:
         """Look for ranks that have not been found; names one that must have died before it could be."""
         self.find()
         if self.complete or time.monotonic() - self.last_found < START_PATIENCE:
             return None
-        return self._never_seen()
+        return self._killed_manager(0.0) or self._never_seen()
 
     def _never_seen(self) -> Diagnosis:
         """Name the first rank that was never seen alive."""
@@ -87,7 +92,9 @@ class RankMonitor(Monitor):
             diagnosis = self.ended(process) if is_dead(process.pidfd) else None
             if diagnosis:
                 return diagnosis
-        return self._never_seen() if self.ranks and not self.complete else None
+        if self.complete or not self.ranks:
+            return None
+        return self._killed_manager(0.0) or self._never_seen()
 
     def diagnose(self, process: RankProcess) -> Diagnosis | None:
         """Say what the end of a rank means; a failure that a rank or node monitor recorded goes first."""
@@ -96,25 +103,26 @@ class RankMonitor(Monitor):
         if diagnosis is None:
             return None
         patience = 0.0
-        if diagnosis.text and not self._has_begun(process.rank):
+        if diagnosis.text and not self.has_begun(process.rank):
             if not self.complete and not self.any_begun:
                 # Only the first to die can have died unseen: the others died of it.
                 return self._never_seen()
             patience = RECORD_PATIENCE if self.any_begun else 0.0
         return self.recorded_failure(patience) or diagnosis
 
-    def _has_begun(self, rank: int) -> bool:
+    def has_begun(self, rank: int) -> bool:
+        """Say whether a rank has come as far as its place on the board."""
         return self.board.slot(rank)["state"] != RankState.ABSENT
 
     @property
     def all_begun(self) -> bool:
         """Whether every rank has come as far as its place on the board."""
-        return all(map(self._has_begun, range(self.expected)))
+        return all(map(self.has_begun, range(self.expected)))
 
     @property
     def any_begun(self) -> bool:
         """Whether some rank has."""
-        return any(map(self._has_begun, range(self.expected)))
+        return any(map(self.has_begun, range(self.expected)))
 
     def recorded_failure(self, patience: float = 0.0) -> Diagnosis | None:
         """Give what was recorded about the failure, waiting for it at most so many seconds."""

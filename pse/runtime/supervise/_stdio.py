@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from typing import TextIO, TypeGuard
@@ -11,12 +12,19 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def open_closed_streams() -> None:
-    """Give standard streams that are closed to nobody: the next file that is opened would be one of them."""
+    """Make standard streams safe to write to.
+
+    Those that are closed are given to nobody: the next file that is opened would be one of them.  What
+    can't be encoded is written as Python writes it.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             redirect_to_null(number)
             stream: TextIO = os.fdopen(number, "w" if number else "r", closefd=False)
             setattr(sys, name, stream)
+    # Names of files may hold bytes that are no text.
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def redirect_to_null(descriptor: int) -> None:

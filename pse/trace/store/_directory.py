@@ -10,6 +10,7 @@ import re
 import tempfile
 from pathlib import Path
 
+from pse.text import text_bytes
 from pse.trace.format._definitions import Definitions, digest
 from pse.trace.format._errors import TraceError
 
@@ -94,7 +95,7 @@ def write_program(directory: str | os.PathLike[str], text: str) -> None:
 def _write(path: Path, text: str) -> None:
     part = path.with_suffix(".part")
     try:
-        part.write_bytes(text.encode())
+        part.write_bytes(text_bytes(text))
         part.replace(path)
     except OSError as error:
         raise TraceError(f"{path} can't be written: {error.strerror}") from error

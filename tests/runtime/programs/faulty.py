@@ -1,7 +1,11 @@
 """Modules that do what a module must not do, in Python."""
 
 import os
+import resource
+import signal
+import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -11,6 +15,27 @@ import numpy as np
 def fill(k, n, image):
     """Fill `image` with k."""
     image[...] = k
+
+
+class Wordless(Exception):
+    """An exception whose text can't be made."""
+
+    def __str__(self):
+        """Fail."""
+        raise RuntimeError
+
+
+def fork_in_every_way():
+    """Fork processes that end in all ways in which a module's call can end."""
+    for end in (lambda: sys.exit(0), lambda: 1 / 0, os.abort, signal.pause, lambda: None):
+        child = os.fork()
+        if child == 0:
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            end()
+            return
+        if end is signal.pause:
+            os.kill(child, signal.SIGTERM)
+        print("a child ended with", os.waitpid(child, 0)[1])
 
 
 # @ coven module misbehave(in i64 how, in i64 k, in i64 round)
@@ -33,5 +58,18 @@ def misbehave(how, k, round):  # noqa: C901
         np.linalg.inv(np.zeros((2, 2)))
     if how == 8:
         print("well on the way")
+    if how == 9:
+        raise Wordless
+    if how == 10:
+        raise ValueError("caf\udce9")
+    if how == 11:
+        from mpi4py import MPI
+
+        MPI.Finalize()
+    if how == 12:
+        fork_in_every_way()
+    if how == 13:
+        subprocess.Popen(["sleep", "600"])
+        threading.Thread(target=time.sleep, args=(600,), name="uploader").start()
     if how == 7:
         print(f"read {len(sys.stdin.read())} characters")

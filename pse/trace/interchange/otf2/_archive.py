@@ -6,6 +6,7 @@ import collections
 import contextlib
 import ctypes
 import functools
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,7 +98,7 @@ class Archive:
         self.library, self.anchor = library, anchor
         self.tables: dict[str, dict[Any, tuple[Any, ...]]] = {record: {} for record in DEFINITIONS}
         try:
-            self.handle = library.make("Reader_Open", str(anchor).encode(), types=(TEXT,))
+            self.handle = library.make("Reader_Open", os.fsencode(anchor), types=(TEXT,))
             self.call("SetSerialCollectiveCallbacks")
             self.creator = self._creator()
             self.chunk_size, self.marks_ends = self._layout()

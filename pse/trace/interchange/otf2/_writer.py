@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,7 @@ class _Archive:
         self.dropped = 0
         self._handle = library.make(
             "Archive_Open",
-            *(str(directory).encode(), b"traces", WRITE, CHUNK_SIZE, 4 * CHUNK_SIZE, POSIX, PLAIN),
+            *(os.fsencode(directory), b"traces", WRITE, CHUNK_SIZE, 4 * CHUNK_SIZE, POSIX, PLAIN),
             types=(TEXT, TEXT, U8, U64, U64, U8, U8),
         )
         self._callbacks = _FlushCallbacks(_FLUSH(lambda *_: 1), _FLUSHED())
