@@ -12,7 +12,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from pse._entry import stop_at_once
+from pse._interrupt import stop_at_once
 from pse.runtime.faults import ending_the_job
 from pse.runtime.supervise import open_closed_streams, redirect_to_null
 

@@ -1,8 +1,8 @@
 """The command ``pse`` from its first moment: a Ctrl-C while it loads ends it with one line."""
 
-import os
 import signal
-from types import FrameType
+
+from pse._interrupt import stop_at_once
 
 
 def main() -> None:
@@ -11,9 +11,3 @@ def main() -> None:
     from pse.cli import main as commands
 
     commands()
-
-
-def stop_at_once(number: int, frame: FrameType | None) -> None:
-    """End this process, which has nothing to tidy up yet."""
-    os.write(2, b"stopped by SIGINT\n")
-    os._exit(128 + number)

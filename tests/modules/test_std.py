@@ -1,6 +1,7 @@
 """The functions of the standard library: files, images, printing."""
 
 import os
+import resource
 
 import numpy as np
 import pytest
@@ -242,3 +243,18 @@ def test_growing_is_linear_inside():
 def test_the_standard_library_has_no_file():
     with pytest.raises(ModuleNotFound):
         Finder().find("pse.standard", "p.coven")
+
+
+@pytest.mark.parametrize("ending", [".npy", ".h5"])
+def test_a_full_disk_is_what_save_says(std, tmp_path, ending):
+    if ending == ".h5":
+        pytest.importorskip("h5py")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(ModuleError, match="can't be saved") as caught:
+            call_python(std("save"), [str(tmp_path / f"a{ending}"), np.ones(100_000)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "free some space there" in caught.value.help
+    assert list(tmp_path.iterdir()) == []

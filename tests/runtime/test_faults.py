@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 import signal
+import sys
 
 import pytest
 from pse_testing.jobs import LONG, PROGRAMS, Job, bare, launched
@@ -256,8 +257,8 @@ if os.environ.get("PMI_RANK") == "1":
 
 def test_mpi_that_cannot_start_is_no_fault_of_a_module(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(WITHOUT_NETWORK)
-    job = Job(launched(*LONG), {"PYTHONPATH": str(tmp_path)})
-    if job.wait() == 143:
+    job = Job(launched(), {"PYTHONPATH": str(tmp_path)})
+    if job.wait() == 0:
         pytest.skip("this MPI has no UCX")
     assert "No such device" in job.err
     assert re.search(r"error: rank 1 .*\n  running: its start-up\nhelp: MPI could not start", job.err), (
@@ -279,7 +280,8 @@ def test_a_program_whose_name_is_not_text_runs(tmp_path):
     for name in ("faulty.coven", "faulty.py", "faulty.c"):
         shutil.copy(PROGRAMS / name, tmp_path)
     (tmp_path / "faulty.coven").rename(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.coven"))
-    job = Job([*launched()[:2], "caf\udce9.coven"], directory=tmp_path)
+    strict = {"PYTHONIOENCODING": "utf-8:strict"}  # As in most locales.
+    job = Job([*launched()[:2], "caf\udce9.coven"], strict, directory=tmp_path)
     assert job.wait() == 0, job.err
     assert "caf\\udce9.coven: " in job.out
 
@@ -305,6 +307,14 @@ def test_a_signal_ends_all_ranks_within_two_seconds(start, number, code):
     assert job.seconds < 2.0
     assert "Traceback" not in job.err
     assert f"stopped by {number.name}" in job.err
+
+
+@pytest.mark.parametrize("command", [["-c", "from pse._entry import main; main()"], ["-m", "pse"]])
+def test_ctrl_c_while_pse_still_loads_is_one_line(command, tmp_path):
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    job = Job([sys.executable, *command, "check", "faulty.coven"], {"PYTHONPATH": str(tmp_path)})
+    assert job.wait() == 130
+    assert job.err == "stopped by SIGINT\n"
 
 
 @pytest.mark.alone
