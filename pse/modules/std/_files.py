@@ -106,7 +106,7 @@ def _explained(file: str, done: str) -> Iterator[None]:
         )
         help = f"names of files are relative to where the program is run: {os.getcwd()}"
         raise ModuleError(f"{file} can't be {done}: {missing}", help=help) from None
-    except (OSError, ValueError, EOFError) as failure:
+    except (OSError, ValueError, EOFError, RuntimeError) as failure:
         reason, advice = getattr(failure, "strerror", None), None
         if done == "saved" and _is_disk_full(failure):
             reason = reason or "there is no space left for it"
@@ -117,8 +117,11 @@ def _explained(file: str, done: str) -> Iterator[None]:
 
 
 def _is_disk_full(failure: Exception) -> bool:
-    """Say whether a file can't grow; NumPy's own error has no number, but says how much it has written."""
-    return isinstance(failure, OSError) and (failure.errno in _FULL or str(failure).endswith("written"))
+    """Say whether a file can't grow; errors of NumPy and h5py say it in their text only."""
+    text = str(failure)
+    if isinstance(failure, OSError):
+        return failure.errno in _FULL or text.endswith("written")
+    return any(f"errno = {number}," in text for number in _FULL)
 
 
 @contextmanager
