@@ -114,7 +114,7 @@ class NodeMonitor(Monitor):
     def _await_holders(self) -> None:
         """Name, and in the end kill, processes that modules left, while MPI's launcher waits for them."""
         until = time.monotonic() + GRACE + 2 * _LOOK_FOR_HOLDERS
-        while time.monotonic() < until:
+        while self.holders.left() and time.monotonic() < until:
             text = self.holders.look()
             if text:
                 os.write(2, text_bytes(text))

@@ -43,6 +43,10 @@ class OutputHolders:
                 if stat.S_ISFIFO(os.stat(path).st_mode):
                     self._pipes.add(os.readlink(path))
 
+    def left(self) -> bool:
+        """Say whether a process is left."""
+        return bool(self._find())
+
     def look(self) -> str:
         """Give what is to be said of processes that are left, once; end them when their time is over."""
         now = time.monotonic()
@@ -70,8 +74,8 @@ class OutputHolders:
         )
 
     def _find(self) -> list[int]:
-        """Find the processes that may write to one of the pipes."""
-        pids = (int(name) for name in os.listdir("/proc") if name.isdecimal())
+        """Find the other processes that may write to one of the pipes."""
+        pids = (int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid())
         return [pid for pid in pids if any(link in self._pipes for link in _written(pid))]
 
 
