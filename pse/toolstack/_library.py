@@ -88,7 +88,8 @@ def _library(mpi: Mpi) -> Path:
     if "MPI_Init" not in names:
         raise UsageError(f"{mpi.path} is not an MPI library: it has no MPI_Init and PMPI_Init")
     soname = shared.soname or mpi.path.name
-    tools = shipped_tools(mpi)
+    with _quiet_unless(mpi.include is not None):
+        tools = shipped_tools(mpi)
     all_names = sorted({*names, *(name for path in mpi.fortran for name in stubs.routines(elf.read(path)))})
     text = stubs.assembly(all_names, shared.machine, soname, [mpi.path.absolute(), *mpi.fortran], str(tools))
     sources = {"stubs.s": text}
@@ -104,6 +105,10 @@ def _library(mpi: Mpi) -> Path:
                 stacklevel=3,
             )
     return _linked(sources, mpi)
+
+
+def _quiet_unless(loud: bool) -> contextlib.AbstractContextManager[object]:
+    return contextlib.nullcontext() if loud else warnings.catch_warnings(action="ignore")
 
 
 def shipped_tools(mpi: Mpi) -> Path:

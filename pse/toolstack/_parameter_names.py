@@ -50,6 +50,7 @@ Comm_split_type: comm split_type key info newcomm
 Dist_graph_create: comm n sources degrees destinations weights info reorder newcomm
 Dist_graph_create_adjacent: comm indegree sources sourceweights outdegree destinations destweights
     info reorder newcomm
+File_get_view: fh disp etype filetype datarep
 Gather Scatter: sendbuf sendcount sendtype recvbuf recvcount recvtype root comm
 Gatherv: sendbuf sendcount sendtype recvbuf recvcounts displs recvtype root comm
 Get Put: origin_addr origin_count origin_datatype target_rank target_disp target_count

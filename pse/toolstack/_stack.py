@@ -175,14 +175,21 @@ def attach(configuration: str | os.PathLike[str]) -> bool:
     Raises
     ------
     UsageError
-        If something is wrong with the configuration, or no MPI library is loaded.  A tool that crashes, or
-        refuses to start, ends the process with code 2.
+        If something is wrong with the configuration, if this process runs the tools of another one, or if no
+        MPI library is loaded.  A tool that crashes, or refuses to start, ends the process with code 2.
     """
     file, made = os.path.abspath(configuration), library(loaded_mpi())
     verify(file, made)
-    begin = ctypes.CDLL(str(made), mode=ctypes.RTLD_GLOBAL).pse_toolstack_attach
-    begin.restype = ctypes.c_bool
-    return bool(begin(os.fsencode(file)))
+    stack = ctypes.CDLL(str(made), mode=ctypes.RTLD_GLOBAL)
+    stack.pse_toolstack_attach.restype = ctypes.c_bool
+    stack.pse_toolstack_attached.restype = ctypes.c_char_p
+    if stack.pse_toolstack_attach(os.fsencode(file)):
+        return True
+    running = os.fsdecode(stack.pse_toolstack_attached() or b"no configuration")
+    if os.path.realpath(running) != os.path.realpath(file):
+        help = "put the tools of both into one configuration, and attach that"
+        raise UsageError(f"this process runs the tools of {running} already, not those of {file}", help=help)
+    return False
 
 
 def execute(command: Sequence[str], variables: dict[str, str]) -> None:

@@ -96,14 +96,16 @@ def bare(suite):
 
 def stack(names: tuple[str, ...], place: Path) -> dict[str, str]:
     """Give the environment of a stack whose tools write into a directory."""
-    arguments = {"trace": "directory", "record": "directory", "replay": "directory"}
-    lines = []
-    for name in names:
-        lines.append(f"module {name}")
-        if name in arguments:
-            lines.append(f"  argument {arguments[name]} {place / 'made'}")
+    made = str(place / "made")
+    arguments = {"delay": "microseconds 1"} | dict.fromkeys(
+        ("trace", "record", "replay"), f"directory {made}"
+    )
+    lines = [
+        f"module {name}\n" + (f"  argument {arguments[name]}\n" if name in arguments else "")
+        for name in names
+    ]
     configuration = place / "tools.conf"
-    configuration.write_text("\n".join(lines) + "\n")
+    configuration.write_text("".join(lines))
     return environment(str(configuration), find_mpi())
 
 

@@ -46,6 +46,68 @@ def test_tools_can_be_attached_to_a_process_that_has_called_mpi(alone, tools, ta
     assert tally() == alone
 
 
+SECOND = """
+import sys
+from mpi4py import MPI
+from pse.errors import UsageError
+from pse.toolstack import attach
+assert attach(sys.argv[1]) and not attach(sys.argv[1])
+try:
+    attach(sys.argv[2])
+except UsageError as error:
+    print(error, "|", error.help)
+"""
+
+
+@pytest.mark.mpi
+def test_another_configuration_is_not_attached_and_the_first_one_is_named(tools, mpiexec, tmp_path, mpi):
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.write_text(stack_of([tools["plain"]]))
+    second.write_text("")
+    (tmp_path / "attach.py").write_text(SECOND)
+    done = mpiexec(1, tmp_path / "attach.py", first, second, env={"TALLY_DIRECTORY": str(tmp_path)})
+    assert done.code == 0
+    assert done.out == (
+        f"this process runs the tools of {first} already, not those of {second} | "
+        "put the tools of both into one configuration, and attach that\n"
+    )
+
+
+DYING = """
+#include <mpi.h>
+#include <stdlib.h>
+int MPI_Init_thread(int *c, char ***v, int wanted, int *given)
+{
+    PMPI_Init_thread(c, v, wanted, given);
+    END;
+    return 0;
+}
+int MPI_Init(int *c, char ***v) { int given; return MPI_Init_thread(c, v, 0, &given); }
+"""
+ENDS = {
+    "*(volatile int *)8 = 0": "crashed in MPI_Init: Segmentation fault",
+    "abort()": "crashed in MPI_Init: Aborted",
+    "exit(0)": "ended the process in MPI_Init",
+}
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("end", ENDS)
+def test_a_tool_that_dies_in_mpi_init_is_named(
+    end, tool, tools, ring, stacked_program, tmp_path, mpiexec, mpi
+):
+    dying = tool("dying", DYING.replace("END", end))
+    text = stack_of([tools["plain"], dying, tools["old"]])
+    environment = {"TALLY_DIRECTORY": str(tmp_path)}
+    done = stacked_program(1, text, ring, env=environment)
+    assert done.code != 0
+    assert f"tools.conf:2: tool `{dying.stem}` {ENDS[end]} ({dying})" in done.err
+    (tmp_path / "conf").write_text(text)
+    late = ENDS[end].replace("MPI_Init", "its MPI_Init")
+    done = mpiexec(1, RING, tmp_path / "conf", env=environment)
+    assert f"conf:2: tool `{dying.stem}` {late} ({dying})" in done.err
+
+
 VARIANTS = {
     "plain": [],
     "linked": ["{mpi}"],
@@ -151,7 +213,8 @@ def all_routines(names) -> str:
 
 
 def test_every_routine_goes_through(mpi, preload, tool, tmp_path, monkeypatch):
-    names = stubs.routines(elf.read(mpi.path))
+    # Above the tools' MPI_Init stands what names the one that crashes in it.
+    names = set(stubs.routines(elf.read(mpi.path))) - {"MPI_Init", "MPI_Init_thread"}
     assert len(names) >= 500
     path = tool("everything", all_routines(names))
     (tmp_path / "conf").write_text(f"module {path}\nmodule {path}\n")

@@ -14,6 +14,7 @@
 #include "config/report.h"
 #include "elf/elf_file.h"
 #include "elf/loaded_elf.h"
+#include "layers/crash_guard.h"
 #include "layers/layer.h"
 #include "layers/services.h"
 #include "mpi/mpi_library.h"
@@ -53,7 +54,7 @@ static bool comes_late(void)
     return late;
 }
 
-static void replay(const struct tool_layer *layer)
+static const char *replay(struct tool_layer *layer)
 {
     int provided;
     const pse_function thread = pse_toolstack_layer_defines(layer, pse_toolstack_find("MPI_Init_thread"));
@@ -63,12 +64,13 @@ static void replay(const struct tool_layer *layer)
         ((init_thread_routine)thread)(NULL, NULL, provided, &provided);
     } else if (plain)
         ((init_routine)plain)(NULL, NULL);
+    return NULL;
 }
 
 static void replay_all(void)
 {
     for (int i = pse_toolstack_layer_count - 1; i >= 0; i--)
-        replay(pse_toolstack_layers[i]);
+        pse_toolstack_run_guarded(pse_toolstack_layers[i], "its MPI_Init", replay);
 }
 
 static pse_function stub_for(void *context, const char *name)
@@ -109,6 +111,12 @@ PSE_EXPORT bool pse_toolstack_attach(const char *configuration)
         replay_all();
     rebind_program();
     return first;
+}
+
+/* The configuration of the stack that is running; NULL: it has no tools. */
+PSE_EXPORT const char *pse_toolstack_attached(void)
+{
+    return pse_toolstack_configuration();
 }
 
 /* Whether what is loaded from now on finds the stubs, and not the library. */

@@ -13,6 +13,7 @@
 #include "elf/loaded_elf.h"
 #include "layers/bind.h"
 #include "layers/crash_guard.h"
+#include "layers/init_guard.h"
 #include "layers/layer.h"
 #include "layers/load.h"
 #include "layers/refusal.h"
@@ -165,6 +166,7 @@ void pse_toolstack_publish(void)
     fill_table();
     free(entry);
     if (pse_toolstack_layer_count) {
+        pse_toolstack_guard_init();
         owner = getpid();
         atexit(end_layers);
     }
@@ -210,6 +212,11 @@ bool pse_toolstack_begin_once(const char *configuration)
         begin_here(configuration);
     pthread_mutex_unlock(&linking);
     return first;
+}
+
+const char *pse_toolstack_configuration(void)
+{
+    return config.file;
 }
 
 const char *pse_toolstack_begin_held(const char *configuration)

@@ -19,6 +19,8 @@ bool pse_toolstack_begin_once(const char *configuration);
 /* Link everything, but let the stubs lead to the library until pse_toolstack_publish; NULL, or why that can't
  * be. */
 const char *pse_toolstack_begin_held(const char *configuration);
+/* The configuration that everything was linked with; NULL: none. */
+const char *pse_toolstack_configuration(void);
 /* From now on calls go through the layers. */
 void pse_toolstack_publish(void);
 /* Whether everything is linked, and whether this thread is just doing it. */

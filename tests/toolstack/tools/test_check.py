@@ -16,8 +16,8 @@ def check(program, stacked_program):
     """Run cases of faults.c under the tool: the output on stderr, and how it ended."""
     faults = program("faults", (PROGRAMS / "faults.c").read_text(), "-g")
 
-    def run(ranks, *cases):
-        return stacked_program(ranks, "module check\n", faults, *cases)
+    def run(ranks, *cases, argument=""):
+        return stacked_program(ranks, f"module check\n{argument}", faults, *cases)
 
     return run
 
@@ -34,6 +34,12 @@ def line_of(routine, function):
     lines = (PROGRAMS / "faults.c").read_text().splitlines()
     begin = next(i for i, line in enumerate(lines) if re.match(rf"static void {function}\(", line))
     return f"faults.c:{next(i for i in range(begin, len(lines)) if routine in lines[i]) + 1}"
+
+
+def line_of_text(text):
+    """The first line of faults.c with a text: ``faults.c:12``."""
+    lines = (PROGRAMS / "faults.c").read_text().splitlines()
+    return f"faults.c:{next(i for i, line in enumerate(lines) if text in line) + 1}"
 
 
 def test_nothing_is_said_of_right_programs(check):
@@ -105,6 +111,48 @@ def test_counts_for_each_rank_that_do_not_fit(check):
     done = check(3, "exchanged")
     assert "MPI_Ireduce_scatter, MPI_SUM, 3 integers" in done.err
     assert "MPI_Ireduce_scatter, MPI_SUM, 4 integers" in done.err
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_datatype_that_was_freed_is_named_with_the_place_that_freed_it(check, ranks):
+    said = check(ranks, "freed").err
+    assert said.count("pse check: a datatype is used after it was freed\n") == ranks
+    assert f"  rank 0: MPI_Isend, at {line_of('MPI_Isend', 'datatype_freed')}\n" in said
+    assert f"  rank 0: MPI_Type_free, at {line_of('MPI_Type_free', 'datatype_freed')}\n" in said
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_buffers_that_are_used_while_they_are_under_way(check, ranks):
+    said = check(ranks, "changed", "overlapping").err
+    sent, received = line_of("MPI_Isend", "changed"), line_of("MPI_Irecv", "overlapping")
+    assert said.count("pse check: a buffer was changed while it was being sent\n") == ranks
+    assert f"  rank 0: MPI_Isend to rank {1 % ranks}, tag 1 of MPI_COMM_WORLD, at {sent}\n" in said
+    assert said.count("pse check: two receives that are under way write into the same memory\n") == ranks
+    assert f"  rank 0: MPI_Irecv from rank {ranks - 1}, tag 1 of MPI_COMM_WORLD, at {received}\n" in said
+    assert said.count("pse check: a buffer is sent while a receive writes into it\n") == ranks
+
+
+def test_races_are_reported_if_they_are_asked_for(check):
+    assert "depends on timing" not in check(3, "race").err
+    said = check(3, "race", argument="argument races yes\n").err
+    where = line_of("MPI_Recv", "race")
+    assert said.count("pse check: which message a receive gets depends on timing\n") == 1
+    assert f"  rank 0: MPI_Recv from any rank of MPI_COMM_WORLD, at {where}\n" in said
+    assert re.search(r"  rank [12]: MPI_Isend, tag 1, was received, at faults.c", said)
+    assert "depends on timing" not in check(3, "race-ok", argument="argument races yes\n").err
+    assert "races: expected yes or no, got maybe" in check(1, argument="argument races maybe\n").err
+
+
+def test_a_process_that_ends_without_mpi_finalize(check):
+    said = check(3, "end").err  # The launcher ends the others when the first is gone.
+    assert "pse check: the process ends, but MPI_Finalize was never called\n" in said
+    assert re.search(rf"  rank [012]: MPI_Init, at {line_of_text('MPI_Init(&argc')}\n", said)
+
+
+def test_communicators_without_a_name_are_told_apart(check):
+    said = check(3, "unnamed").err
+    names = set(re.findall(r"tag 3 of (communicator \d+\.\d+ \(MPI_Comm_dup\))", said))
+    assert len(names) == 2
 
 
 @pytest.mark.parametrize(("case", "count"), [("duplicated", 3), ("between", 1)])

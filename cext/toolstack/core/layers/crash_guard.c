@@ -17,6 +17,7 @@
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS};
 #define SIGNALS (sizeof signals / sizeof *signals)
+_Static_assert(SIGNALS == PSE_CRASH_SIGNALS, "room for each");
 
 static struct tool_layer *guarded;
 static const char *guarded_step;
@@ -44,27 +45,37 @@ __attribute__((destructor)) static void left(void)
                       spec->name, guarded_step, spec->path);
 }
 
-static const char *run_guarded(struct tool_layer *layer, const char *step,
-                               const char *(*run)(struct tool_layer *))
+void pse_toolstack_watch_signals(struct signal_state *before, const struct sigaction *action)
 {
     static char alternative[65536];
     const stack_t stack = {.ss_sp = alternative, .ss_size = sizeof alternative};
-    stack_t stack_before;
-    struct sigaction before[SIGNALS], action = {.sa_handler = crashed, .sa_flags = SA_ONSTACK};
+    sigaltstack(&stack, &before->stack);
+    for (size_t i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], action, &before->action[i]);
+}
+
+void pse_toolstack_restore_signals(const struct signal_state *before)
+{
+    for (size_t i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &before->action[i], NULL);
+    sigaltstack(&before->stack, NULL);
+}
+
+const char *pse_toolstack_run_guarded(struct tool_layer *layer, const char *step,
+                                      const char *(*run)(struct tool_layer *))
+{
+    const struct sigaction action = {.sa_handler = crashed, .sa_flags = SA_ONSTACK};
+    struct signal_state before;
     struct tool_layer *const outer = guarded;
     const char *const outer_step = guarded_step;
-    sigaltstack(&stack, &stack_before);
-    for (size_t i = 0; i < SIGNALS; i++)
-        sigaction(signals[i], &action, &before[i]);
+    pse_toolstack_watch_signals(&before, &action);
     guarded = layer;
     guarded_step = step;
     guarded_thread = pthread_self();
     const char *why = run(layer);
     guarded = outer;
     guarded_step = outer_step;
-    for (size_t i = 0; i < SIGNALS; i++)
-        sigaction(signals[i], &before[i], NULL);
-    sigaltstack(&stack_before, NULL);
+    pse_toolstack_restore_signals(&before);
     return why;
 }
 
@@ -123,5 +134,5 @@ const char *pse_toolstack_guarded(struct tool_layer *layer, const char *step,
                                   const char *(*run)(struct tool_layer *))
 {
     const char *why = layer->spec->optional ? try(layer, step, run) : NULL;
-    return why ? why : run_guarded(layer, step, run);
+    return why ? why : pse_toolstack_run_guarded(layer, step, run);
 }

@@ -15,6 +15,7 @@
 #include "packed_copy.h"
 #include "pse_tools.h"
 #include "report.h"
+#include "type_signature.h"
 
 /* The program's requests, from the call that makes them to their end. */
 
@@ -173,7 +174,7 @@ int pse_check_send(enum send_mode mode, const void *buffer, MPI_Count count, MPI
     int error;
     pse_check_lock();
     pse_check_init_operation(&made, comm, routine);
-    pse_check_set_send(&made, mode, count, datatype, to, tag);
+    pse_check_set_send(&made, mode, buffer, count, datatype, to, tag);
     pse_check_start(&made);
     if (mode == SYNCHRONOUS)
         error = NONBLOCKING(Issend)(buffer, (pse_packed_count)count, datatype, to, tag, comm, &handle);
@@ -195,7 +196,7 @@ int pse_check_receive(void *buffer, MPI_Count count, MPI_Datatype datatype, int 
     MPI_Request handle;
     pse_check_lock();
     pse_check_init_operation(&made, comm, routine);
-    pse_check_set_receive(&made, count, datatype, source, tag);
+    pse_check_set_receive(&made, buffer, count, datatype, source, tag);
     int error = NONBLOCKING(Irecv)(buffer, (pse_packed_count)count, datatype, source, tag, comm, &handle);
     if (error == MPI_SUCCESS) {
         pse_check_start(&made);
@@ -239,8 +240,8 @@ int pse_check_sendrecv(const void *out, MPI_Count out_count, MPI_Datatype out_ty
     pse_check_lock();
     pse_check_init_operation(&sent, comm, routine);
     pse_check_init_operation(&got, comm, routine);
-    pse_check_set_send(&sent, STANDARD, out_count, out_type, to, tag);
-    pse_check_set_receive(&got, in_count, in_type, source, receive_tag);
+    pse_check_set_send(&sent, STANDARD, out, out_count, out_type, to, tag);
+    pse_check_set_receive(&got, in, in_count, in_type, source, receive_tag);
     if (error == MPI_SUCCESS)
         error = NONBLOCKING(Irecv)(in, (pse_packed_count)in_count, in_type, source, receive_tag, comm,
                                    &handles[1]);
@@ -328,7 +329,8 @@ struct check_receive *pse_check_message_received(MPI_Message handle, MPI_Count c
     free(made);
     snprintf(receive->routine, sizeof receive->routine, "%s", routine);
     pse_check_pack_site(receive->where);
-    pse_check_set_buffer(receive, count, datatype);
+    pse_check_set_buffer(receive, pse_check_signature_of(count, datatype),
+                         pse_check_signature_of(1, datatype));
     if (receive->matched)
         pse_check_compare_message(receive);
     pse_check_wait_until(pse_check_is_matched_or_late, &deadline, routine, receive->where, "");

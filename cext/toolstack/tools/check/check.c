@@ -11,8 +11,10 @@
  *
  * The lock is held by all that is in the tool, and never while MPI or the program may wait.
  */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "calls.h"
 #include "communicators.h"
@@ -27,6 +29,8 @@
 #include "type_signature.h"
 
 static bool checking;
+static pid_t process;
+static char began_at[PSE_CALL_SITE_TEXT];
 
 static void handle_send(const struct check_notice *notice)
 {
@@ -79,10 +83,25 @@ static void notice_threads(void)
     known = true;
 }
 
+/* The process ends well, but MPI was not finalized.  A child that the program has forked is another one. */
+static void look_at_end(int code, void *unused)
+{
+    struct check_report report = {.length = 0};
+    (void)unused;
+    if (!checking || code != 0 || getpid() != process)
+        return;
+    pse_check_report_add(&report, "pse check: the process ends, but MPI_Finalize was never called\n");
+    pse_check_report_place(&report, pse_check_rank, "MPI_Init", "", began_at);
+    pse_check_report_print(&report, "MPI_Finalize (mpi4py: MPI.Finalize()) on each rank before it ends");
+}
+
 static void check_start(int returned)
 {
     if (checking || returned != MPI_SUCCESS)
         return;
+    process = getpid();
+    pse_check_pack_site(began_at);
+    on_exit(look_at_end, NULL);
     pse_python_api(); /* What finds Python running now knows its end later. */
     pse_check_open_notices(handle_notice);
     pse_check_open_detector(pse_check_resolve_waiting_receives);
@@ -126,28 +145,32 @@ static void communicator_result(MPI_Comm handle, const char *routine)
     }
 #define start_send(mode, is_persistent)                                                                      \
     struct check_operation *made = pse_check_enter_request(comm, *request, routine_here);                    \
-    pse_check_set_send(made, mode, count, datatype, dest, tag);                                              \
+    pse_check_set_send(made, mode, buf, count, datatype, dest, tag);                                         \
     start_unless(made, is_persistent)
 #define start_receive(is_persistent)                                                                         \
     struct check_operation *made = pse_check_enter_request(comm, *request, routine_here);                    \
-    pse_check_set_receive(made, count, datatype, source, tag);                                               \
+    pse_check_set_receive(made, buf, count, datatype, source, tag);                                          \
     start_unless(made, is_persistent)
-#define start_exchange(out_count, out_type, in_count, in_type)                                               \
+#define start_exchange(out, out_count, out_type, in, in_count, in_type)                                      \
     struct check_operation *made = pse_check_enter_request(comm, *request, routine_here);                    \
-    pse_check_set_send(made, STANDARD, out_count, out_type, dest, sendtag);                                  \
-    pse_check_set_receive(made, in_count, in_type, source, recvtag);                                         \
+    pse_check_set_send(made, STANDARD, out, out_count, out_type, dest, sendtag);                             \
+    pse_check_set_receive(made, in, in_count, in_type, source, recvtag);                                     \
     pse_check_start(made)
 #define CHECKED_SENDRECV(call, checked) checking &&pse_check_communicator_of(comm) ? checked : call
+/* What uses a datatype, and is looked at when it was called, names one that was freed before that. */
+#define USES(datatype) CHECK(pse_check_signature_of(0, datatype))
 #define IN_PLACE(buffer) ((buffer) == MPI_IN_PLACE)
 
+/* Of a rank that is neither root nor in the other group of two, datatypes mean nothing. */
+#define MEANT(signature) (MEMBERS ? (signature) : UNKNOWN)
 #define ALL(op, signature)                                                                                   \
-    CHECK(pse_check_collective(comm, routine_here, NO_ROOT, op, signature, NO_FLOW, true))
+    CHECK(pse_check_collective(comm, routine_here, NO_ROOT, op, MEANT(signature), NO_FLOW, true))
 #define ROOTED(op, signature)                                                                                \
-    CHECK(pse_check_collective(comm, routine_here, root, op, signature, NO_FLOW, true))
+    CHECK(pse_check_collective(comm, routine_here, root, op, MEANT(signature), NO_FLOW, true))
 #define I_ALL(op, signature)                                                                                 \
-    CHECK(pse_check_collective(comm, routine_here, NO_ROOT, op, signature, NO_FLOW, false))
+    CHECK(pse_check_collective(comm, routine_here, NO_ROOT, op, MEANT(signature), NO_FLOW, false))
 #define I_ROOTED(op, signature)                                                                              \
-    CHECK(pse_check_collective(comm, routine_here, root, op, signature, NO_FLOW, false))
+    CHECK(pse_check_collective(comm, routine_here, root, op, MEANT(signature), NO_FLOW, false))
 #define REQUEST AFTER(pse_check_enter_request(comm, *request, routine_here)->active = true)
 #define PERSISTENT AFTER(pse_check_enter_request(comm, *request, routine_here)->persistent = true)
 /* The same for operations with counts for each rank: bytes that this one gives and takes. */
@@ -220,11 +243,15 @@ static void start_unless(struct check_operation *made, bool persistent)
 TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
 {
     pse_tool_stack = given;
+    const char *races = pse_tool_argument("races");
+    if (races && strcmp(races, "yes") != 0 && strcmp(races, "no") != 0)
+        return pse_tool_refuse("races: expected yes or no, got %s", races);
+    pse_check_reports_races = races && races[0] == 'y';
     return 0;
 }
 
 #define TOOL_ENTER(name)                                                                                     \
     static const char routine_here[] = #name;                                                                \
-    (void)routine_here;
+    pse_check_routine = routine_here;
 #define TOOL_LEAVE(name)
 #include "check_wrappers.c"

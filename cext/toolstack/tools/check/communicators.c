@@ -192,7 +192,11 @@ void pse_check_communicator_freed(MPI_Comm comm)
 
 const char *pse_check_communicator_name(const struct check_communicator *comm)
 {
-    return comm->name[0] ? comm->name : "a communicator without a name";
+    static _Thread_local char own[80];
+    if (comm->name[0])
+        return comm->name;
+    snprintf(own, sizeof own, "communicator %u.%u (%s)", comm->id[0], comm->id[1], comm->routine);
+    return own;
 }
 
 void pse_check_communicator_named(MPI_Comm handle, const char *name)

@@ -51,6 +51,39 @@ static bool has_earlier(const struct check_receive *receive, const struct pendin
     return false;
 }
 
+bool pse_check_reports_races;
+
+/* Another message was there that the receive might have got. */
+static void report_race(const struct check_receive *receive, const struct check_notice *rival)
+{
+    static const char what[] = "which message a receive gets depends on timing";
+    struct check_report report = {.length = 0};
+    const struct check_notice *sends[] = {&receive->notice, rival};
+    char details[160];
+    if (pse_check_was_reported(what, receive->where, ""))
+        return;
+    pse_check_report_add(&report, "pse check: %s\n", what);
+    snprintf(details, sizeof details, " from any rank of %.60s", pse_check_communicator_name(receive->comm));
+    pse_check_report_place(&report, pse_check_rank, receive->routine, details, receive->where);
+    for (int i = 0; i < 2; i++) {
+        snprintf(details, sizeof details, ", tag %d%s", sends[i]->tag, i ? "" : ", was received");
+        pse_check_report_place(&report, receive->comm->peers[sends[i]->from], sends[i]->routine, details,
+                               sends[i]->where);
+    }
+    pse_check_report_print(&report, "the sender's rank instead of MPI_ANY_SOURCE, or another tag, unless any "
+                                    "order is right");
+}
+
+static void look_for_race(const struct check_receive *receive)
+{
+    for (const struct pending_notice *at = receive->comm->arrived; at; at = at->next)
+        if (at->notice.from != receive->notice.from &&
+            (receive->wanted_tag == MPI_ANY_TAG || receive->wanted_tag == at->notice.tag)) {
+            report_race(receive, &at->notice);
+            return;
+        }
+}
+
 static void match(struct check_receive *receive, const struct check_notice *notice)
 {
     struct check_notice pse_check_answer = {.kind = NOTICE_MATCHED, .sequence = notice->sequence};
@@ -59,6 +92,8 @@ static void match(struct check_receive *receive, const struct check_notice *noti
     pse_check_notify(receive->comm->peers[notice->from], &pse_check_answer);
     if (receive->buffer_known)
         pse_check_compare_message(receive);
+    if (receive->from_any && pse_check_reports_races)
+        look_for_race(receive);
 }
 
 /* Give one notice to its receive; false if that isn't known yet. */
@@ -90,16 +125,17 @@ struct check_receive *pse_check_new_receive(struct check_communicator *comm, int
 {
     struct check_receive *made = calloc(1, sizeof *made);
     *made = (struct check_receive){
-        .comm = comm, .source = source, .tag = tag, .from_any = source == MPI_ANY_SOURCE};
+        .comm = comm, .source = source, .tag = tag, .wanted_tag = tag, .from_any = source == MPI_ANY_SOURCE};
     snprintf(made->routine, sizeof made->routine, "%s", routine);
     snprintf(made->where, sizeof made->where, "%s", where);
     return made;
 }
 
-void pse_check_set_buffer(struct check_receive *receive, MPI_Count count, MPI_Datatype datatype)
+void pse_check_set_buffer(struct check_receive *receive, struct type_signature buffer,
+                          struct type_signature item)
 {
-    receive->buffer = pse_check_signature_of(count, datatype);
-    receive->item = pse_check_signature_of(1, datatype);
+    receive->buffer = buffer;
+    receive->item = item;
     receive->buffer_known = true;
 }
 

@@ -17,18 +17,22 @@
 struct check_receive {
     struct check_receive *next;
     struct check_communicator *comm;
-    int source, tag; /* MPI_ANY_SOURCE until it is known */
+    int source, tag, wanted_tag; /* MPI_ANY_SOURCE until it is known */
     bool from_any, matched, probed, buffer_known;
     struct type_signature buffer, item;
     struct check_notice notice; /* of its message */
     char routine[40], where[PSE_CALL_SITE_TEXT];
 };
 
+/* Whether messages that a receive from anybody might have got instead are reported. */
+extern bool pse_check_reports_races;
+
 void pse_check_compare_message(const struct check_receive *receive);
 void pse_check_match_notices(struct check_communicator *comm);
 struct check_receive *pse_check_new_receive(struct check_communicator *comm, int source, int tag,
                                             const char *routine, const char *where);
-void pse_check_set_buffer(struct check_receive *receive, MPI_Count count, MPI_Datatype datatype);
+void pse_check_set_buffer(struct check_receive *receive, struct type_signature buffer,
+                          struct type_signature item);
 void pse_check_post_receive(struct check_receive *receive);
 void pse_check_withdraw_receive(struct check_receive *receive);
 /* MPI says whose message a receive got. */

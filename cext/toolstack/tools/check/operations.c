@@ -1,14 +1,18 @@
 /* Sends and receives, and whether they may be completed. */
+#define _GNU_SOURCE
 #include "operations.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "deadlock.h"
 #include "notices.h"
 #include "pse_tools.h"
 #include "report.h"
+#include "tool.h"
 #include "type_signature.h"
 
 struct pse_handle_table pse_check_requests;
@@ -21,6 +25,45 @@ struct check_operation *pse_check_request_of(MPI_Request handle)
     return handle == MPI_REQUEST_NULL ? NULL : pse_handle_find(&pse_check_requests, PSE_HANDLE(handle));
 }
 
+/* Buffers. */
+
+enum { PART = 16384 }; /* of a longer buffer its two ends are compared, each of this size */
+
+static struct check_buffer buffer_of(const void *address, MPI_Count count, MPI_Datatype datatype)
+{
+    MPI_Count size = 0, begin = 0, length = 0, lower = 0, extent = 0;
+    if (count <= 0 || datatype == MPI_DATATYPE_NULL)
+        return (struct check_buffer){0};
+    PMPI_Type_size_x(datatype, &size);
+    PMPI_Type_get_true_extent_x(datatype, &begin, &length);
+    PMPI_Type_get_extent_x(datatype, &lower, &extent);
+    const bool dense = size > 0 && length == size && (count == 1 || extent == size);
+    return (struct check_buffer){(uintptr_t)address + (uintptr_t)begin, dense ? (size_t)(count * size) : 0,
+                                 0};
+}
+
+/* What can't be read, memory of a GPU say, counts as unchanged. */
+static uint64_t hash_part(uint64_t hash, uintptr_t begin, size_t bytes)
+{
+    char copy[PART];
+    const struct iovec here = {copy, bytes}, there = {(void *)begin, bytes};
+    const ssize_t got = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+    return got == (ssize_t)bytes ? pse_hash(hash, copy, bytes) : hash;
+}
+
+static uint64_t hash_of(const struct check_buffer *buffer)
+{
+    const size_t first = buffer->bytes < PART ? buffer->bytes : PART, left = buffer->bytes - first,
+                 last = left < PART ? left : PART;
+    const uint64_t hash = hash_part(PSE_HASH, buffer->begin, first);
+    return last ? hash_part(hash, buffer->begin + buffer->bytes - last, last) : hash;
+}
+
+static bool overlap(const struct check_buffer *a, const struct check_buffer *b)
+{
+    return a->bytes && b->bytes && a->begin < b->begin + b->bytes && b->begin < a->begin + a->bytes;
+}
+
 /* Starts. */
 
 void pse_check_init_operation(struct check_operation *made, MPI_Comm comm, const char *routine)
@@ -30,8 +73,8 @@ void pse_check_init_operation(struct check_operation *made, MPI_Comm comm, const
     pse_check_pack_site(made->where);
 }
 
-void pse_check_set_send(struct check_operation *made, enum send_mode mode, MPI_Count count,
-                        MPI_Datatype datatype, int to, int tag)
+void pse_check_set_send(struct check_operation *made, enum send_mode mode, const void *buffer,
+                        MPI_Count count, MPI_Datatype datatype, int to, int tag)
 {
     made->mode = mode;
     made->to = to;
@@ -39,18 +82,23 @@ void pse_check_set_send(struct check_operation *made, enum send_mode mode, MPI_C
     if (made->comm && to >= 0 && to < made->comm->peer_count) {
         made->kind |= SENDS;
         made->sent = pse_check_signature_of(count, datatype);
+        if (made->sent.given)
+            made->from = buffer_of(buffer, count, datatype);
     }
 }
 
-void pse_check_set_receive(struct check_operation *made, MPI_Count count, MPI_Datatype datatype, int source,
-                           int tag)
+void pse_check_set_receive(struct check_operation *made, const void *buffer, MPI_Count count,
+                           MPI_Datatype datatype, int source, int tag)
 {
     made->source = source;
     made->receive_tag = tag;
-    made->count = count;
-    made->datatype = datatype;
-    if (made->comm && source != MPI_PROC_NULL)
-        made->kind |= RECEIVES;
+    made->buffer = pse_check_signature_of(count, datatype);
+    made->item = pse_check_signature_of(1, datatype);
+    if (!made->comm || source == MPI_PROC_NULL)
+        return;
+    made->kind |= RECEIVES;
+    if (made->buffer.given)
+        made->into = buffer_of(buffer, count, datatype);
 }
 
 static void announce_send(struct check_operation *made)
@@ -70,16 +118,54 @@ static void announce_send(struct check_operation *made)
     pse_check_notify(made->comm->peers[made->to], &notice);
 }
 
+/* Buffers of operations under way. */
+
+static void report_overlap(const struct check_operation *made, const struct check_operation *other,
+                           const char *what)
+{
+    struct check_report report = {.length = 0};
+    char details[160];
+    if (pse_check_was_reported(what, made->where, other->where))
+        return;
+    pse_check_report_add(&report, "pse check: %s\n", what);
+    pse_check_describe(other, details, sizeof details);
+    pse_check_report_place(&report, pse_check_rank, other->routine, details, other->where);
+    pse_check_describe(made, details, sizeof details);
+    pse_check_report_place(&report, pse_check_rank, made->routine, details, made->where);
+    pse_check_report_print(&report, "MPI_Wait for the first one before the second begins, or another buffer");
+}
+
+static void compare(const struct check_operation *made, const struct check_operation *other)
+{
+    const bool written = other->kind & RECEIVES && !other->cancelled;
+    if (written && made->kind & RECEIVES && overlap(&made->into, &other->into))
+        report_overlap(made, other, "two receives that are under way write into the same memory");
+    if (written && made->kind & SENDS && overlap(&made->from, &other->into))
+        report_overlap(made, other, "a buffer is sent while a receive writes into it");
+    if (other->kind & SENDS && made->kind & RECEIVES && overlap(&made->into, &other->from))
+        report_overlap(made, other, "a receive writes into a buffer that is still being sent");
+}
+
+static void begin_buffers(struct check_operation *made)
+{
+    PSE_HANDLE_EACH(&pse_check_requests, struct check_operation, other)
+    if (other != made && other->active)
+        compare(made, other);
+    if (made->from.bytes)
+        made->from.hash = hash_of(&made->from);
+}
+
 void pse_check_start(struct check_operation *made)
 {
     made->active = true;
     made->told = false;
+    begin_buffers(made);
     if (made->kind & SENDS)
         announce_send(made);
     if (made->kind & RECEIVES) {
         made->receive =
             pse_check_new_receive(made->comm, made->source, made->receive_tag, made->routine, made->where);
-        pse_check_set_buffer(made->receive, made->count, made->datatype);
+        pse_check_set_buffer(made->receive, made->buffer, made->item);
         receives_from_any += made->receive->from_any;
         pse_check_post_receive(made->receive);
     }
@@ -130,6 +216,21 @@ bool pse_check_is_matched_or_late(void *data)
     return is_matched(deadline->receive) || now_ms() > deadline->until;
 }
 
+static void end_buffers(const struct check_operation *done)
+{
+    static const char what[] = "a buffer was changed while it was being sent";
+    struct check_report report = {.length = 0};
+    char details[160];
+    if (!(done->kind & SENDS) || !done->from.bytes || hash_of(&done->from) == done->from.hash ||
+        pse_check_was_reported(what, done->where, ""))
+        return;
+    pse_check_report_add(&report, "pse check: %s\n", what);
+    pse_check_describe(done, details, sizeof details);
+    pse_check_report_place(&report, pse_check_rank, done->routine, details, done->where);
+    pse_check_report_print(&report, "MPI_Wait, or MPI_Test that says it is complete, before the buffer is "
+                                    "written to again");
+}
+
 void pse_check_settle(struct check_operation *done, const MPI_Status *status)
 {
     int undone = 0;
@@ -143,6 +244,8 @@ void pse_check_settle(struct check_operation *done, const MPI_Status *status)
         pse_check_wait_until(pse_check_is_matched_or_late, &deadline, done->routine, done->where, "");
     }
     done->cancelled = undone;
+    if (!undone)
+        end_buffers(done);
     pse_check_end(done);
 }
 

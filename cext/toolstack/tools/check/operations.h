@@ -18,6 +18,13 @@
 enum { SENDS = 1, RECEIVES = 2 };
 enum send_mode { STANDARD, SYNCHRONOUS, BUFFERED, READY };
 
+/* The memory of a message.  Only memory without gaps is compared. */
+struct check_buffer {
+    uintptr_t begin;
+    size_t bytes; /* 0: not compared */
+    uint64_t hash;
+};
+
 struct check_operation {
     struct pse_handle_node node;
     struct check_operation *next_sent;
@@ -28,8 +35,9 @@ struct check_operation {
     int to, tag, source, receive_tag;
     uint64_t sequence;
     struct type_signature sent;
-    MPI_Count count; /* of the receive's buffer */
-    MPI_Datatype datatype;
+    struct type_signature buffer,
+        item;                       /* of the receive: the program may free the datatype before it starts */
+    struct check_buffer from, into; /* the memory that is sent, and received into */
     struct check_receive *receive;
     struct coming_communicator *coming; /* MPI_Comm_idup */
     bool told;                          /* complete, as MPI has said of a persistent one */
@@ -56,10 +64,10 @@ extern struct pse_handle_table pse_check_requests; /* of struct check_operation 
 
 struct check_operation *pse_check_request_of(MPI_Request handle);
 void pse_check_init_operation(struct check_operation *made, MPI_Comm comm, const char *routine);
-void pse_check_set_send(struct check_operation *made, enum send_mode mode, MPI_Count count,
-                        MPI_Datatype datatype, int to, int tag);
-void pse_check_set_receive(struct check_operation *made, MPI_Count count, MPI_Datatype datatype, int source,
-                           int tag);
+void pse_check_set_send(struct check_operation *made, enum send_mode mode, const void *buffer,
+                        MPI_Count count, MPI_Datatype datatype, int to, int tag);
+void pse_check_set_receive(struct check_operation *made, const void *buffer, MPI_Count count,
+                           MPI_Datatype datatype, int source, int tag);
 void pse_check_start(struct check_operation *made);
 void pse_check_send_matched(uint64_t sequence);
 /* Ends.  A receive whose message isn't known can't be followed, nor can what comes after it. */

@@ -176,11 +176,40 @@ static struct type_signature signature_of_type(MPI_Datatype datatype)
     return known ? known->one : compute_signature(datatype);
 }
 
+/* Datatypes that the program has freed, as long as MPI doesn't give their handle to another. */
+struct freed_type {
+    struct pse_handle_node node;
+    char where[PSE_CALL_SITE_TEXT];
+};
+
+static struct pse_handle_table freed_types;
+
+_Thread_local const char *pse_check_routine = "";
+
+static bool report_freed(MPI_Datatype datatype)
+{
+    static const char what[] = "a datatype is used after it was freed";
+    const struct freed_type *freed = pse_handle_find(&freed_types, PSE_HANDLE(datatype));
+    struct check_report report = {.length = 0};
+    char where[PSE_CALL_SITE_TEXT];
+    pse_check_pack_site(where);
+    if (!freed || pse_check_was_reported(what, freed->where, where))
+        return freed != NULL;
+    pse_check_report_add(&report, "pse check: %s\n", what);
+    pse_check_report_place(&report, pse_check_rank, pse_check_routine, "", where);
+    pse_check_report_place(&report, pse_check_rank, "MPI_Type_free", "", freed->where);
+    pse_check_report_print(&report,
+                           "MPI_Type_free (mpi4py: datatype.Free()) after the last call that names it");
+    return true;
+}
+
 struct type_signature pse_check_signature_of(MPI_Count count, MPI_Datatype datatype)
 {
     struct known_type *known =
         datatype == MPI_DATATYPE_NULL ? NULL : pse_handle_find(&pse_check_types, PSE_HANDLE(datatype));
     if (datatype == MPI_DATATYPE_NULL || count < 0)
+        return (struct type_signature){0};
+    if (!known && report_freed(datatype))
         return (struct type_signature){0};
     if (!known) {
         known = calloc(1, sizeof *known);
@@ -235,9 +264,15 @@ void pse_check_signature_text(struct type_signature signature, char *text, size_
         snprintf(text, room, "%llu %s of %u bytes", n, kinds[kind], size);
 }
 
+void pse_check_type_given(MPI_Datatype datatype)
+{
+    free(pse_handle_take(&freed_types, PSE_HANDLE(datatype)));
+}
+
 void pse_check_type_made(MPI_Datatype datatype, const char *routine)
 {
     free(pse_handle_take(&pse_check_types, PSE_HANDLE(datatype))); /* A handle that is used again. */
+    pse_check_type_given(datatype);
     struct known_type *made = calloc(1, sizeof *made);
     made->one = compute_signature(datatype);
     snprintf(made->routine, sizeof made->routine, "%s", routine);
@@ -247,5 +282,9 @@ void pse_check_type_made(MPI_Datatype datatype, const char *routine)
 
 void pse_check_type_freed(MPI_Datatype datatype)
 {
+    struct freed_type *freed = calloc(1, sizeof *freed);
     free(pse_handle_take(&pse_check_types, PSE_HANDLE(datatype)));
+    pse_check_type_given(datatype);
+    pse_check_pack_site(freed->where);
+    pse_handle_add(&freed_types, PSE_HANDLE(datatype), freed);
 }

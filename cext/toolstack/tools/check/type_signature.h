@@ -24,9 +24,10 @@ struct known_type {
 
 #pragma GCC visibility push(hidden)
 
-extern struct pse_handle_table pse_check_types; /* of struct known_type */
+extern struct pse_handle_table pse_check_types;     /* of struct known_type */
+extern _Thread_local const char *pse_check_routine; /* that the program has called */
 
-/* What is sent or received: counted items of a type, which is remembered. */
+/* What is sent or received: counted items of a type, which is remembered.  One that was freed is reported. */
 struct type_signature pse_check_signature_of(MPI_Count count, MPI_Datatype datatype);
 /* The same sequence of elements. */
 bool pse_check_same_elements(struct type_signature a, struct type_signature b);
@@ -35,6 +36,8 @@ bool pse_check_begins(struct type_signature message, struct type_signature buffe
                       struct type_signature item);
 void pse_check_signature_text(struct type_signature signature, char *text, size_t room);
 void pse_check_type_made(MPI_Datatype datatype, const char *routine);
+/* MPI has given the program a handle, which may be one that was freed. */
+void pse_check_type_given(MPI_Datatype datatype);
 void pse_check_type_freed(MPI_Datatype datatype);
 
 #pragma GCC visibility pop

@@ -71,7 +71,8 @@ static void take_python(char *text)
  * routines. */
 static int defines_mpi(const Dl_info *object)
 {
-    static const char *const names[] = {"pse_tool_start", "MPI_Init", "MPI_Init_thread", "MPI_Finalize"};
+    static const char *const names[] = {"pse_tool_start", "pse_toolstack_attach", "MPI_Init",
+                                        "MPI_Init_thread", "MPI_Finalize"};
     void *handle = dlopen(object->dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     int found = 0;
     for (size_t i = 0; handle && !found && i < sizeof names / sizeof *names; i++) {

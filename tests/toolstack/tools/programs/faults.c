@@ -1,6 +1,7 @@
 /* One use of MPI after another that the tool `check` has to judge: faults CASE.  A case whose name ends in
  * -ok is the right twin of the one before it. */
 #include <mpi.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int rank, size, next, last, ints[20000];
@@ -20,7 +21,7 @@ static void receive(void)
 
 static void request_left(int right)
 {
-    MPI_Irecv(ints, 1, MPI_INT, last, 1, all, &request);
+    MPI_Irecv(ints + 19000, 1, MPI_INT, last, 1, all, &request);
     MPI_Send(reals, 0, MPI_INT, next, 1, all);
     if (right)
         wait_request();
@@ -265,6 +266,72 @@ static void window_left(int right)
         MPI_Win_free(&made);
 }
 
+/* A persistent request keeps the datatype that it was made with. */
+static void datatype_freed(int right)
+{
+    MPI_Datatype made, named;
+    MPI_Type_contiguous(3, MPI_INT, &made);
+    MPI_Type_commit(&made);
+    named = made;
+    MPI_Recv_init(ints, 1, named, last, 1, all, &two[0]);
+    MPI_Send_init(ints + 50, 1, named, next, 1, all, &two[1]);
+    MPI_Type_free(&made);
+    if (!right)
+        MPI_Isend(ints + 60, 1, named, next, 2, all, &request);
+    MPI_Startall(2, two);
+    MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
+    MPI_Request_free(&two[0]), MPI_Request_free(&two[1]);
+}
+
+static void changed(int right)
+{
+    MPI_Irecv(ints, 9000, MPI_INT, last, 1, all, &two[0]);
+    MPI_Isend(ints + 9000, 9000, MPI_INT, next, 1, all, &two[1]);
+    ints[right ? 18000 : 17999]++;
+    MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
+}
+
+static void overlapping(int right)
+{
+    MPI_Irecv(ints, 60, MPI_INT, last, 1, all, &two[0]);
+    MPI_Irecv(ints + (right ? 60 : 59), 10, MPI_INT, last, 2, all, &two[1]);
+    MPI_Send(ints + (right ? 100 : 50), 5, MPI_INT, next, 1, all);
+    MPI_Send(ints + 100, 10, MPI_INT, next, 2, all);
+    MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
+}
+
+static void race(int right)
+{
+    if (rank)
+        MPI_Isend(ints, 1, MPI_INT, 0, 1, all, &request);
+    MPI_Barrier(all);
+    for (int i = 1; !rank && i < size; i++)
+        MPI_Recv(ints, 1, MPI_INT, right ? i : MPI_ANY_SOURCE, 1, all, MPI_STATUS_IGNORE);
+    if (rank)
+        wait_request();
+}
+
+static void unnamed(int right)
+{
+    MPI_Comm made[2];
+    MPI_Comm_dup(all, &made[0]), MPI_Comm_dup(all, &made[1]);
+    for (int i = 0; i < 2; i++) {
+        MPI_Irecv(reals, 1, right ? MPI_DOUBLE : MPI_FLOAT, last, 1, made[i], &request);
+        MPI_Send(reals + 1, right ? 1 : 0, MPI_DOUBLE, next, 1, made[i]);
+        wait_request();
+        if (right)
+            MPI_Comm_free(&made[i]);
+        else
+            MPI_Irecv(reals + i, 1, MPI_DOUBLE, last, 3, made[i], &request);
+    }
+}
+
+static void end(int right)
+{
+    if (!right)
+        exit(0);
+}
+
 static const struct {
     const char *name;
     void (*run)(int right);
@@ -293,6 +360,12 @@ static const struct {
     {"duplicated", duplicated},
     {"between", between},
     {"window", window_left},
+    {"freed", datatype_freed},
+    {"changed", changed},
+    {"overlapping", overlapping},
+    {"unnamed", unnamed},
+    {"race", race},
+    {"end", end},
 };
 
 /* Several cases may be named: the right ones are run together. */
