@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from pse_testing.harness import compile_program, make_job, run
 
+from pse.errors import PseError
 from pse.modules.load._imports import import_python
 
 MODULES = """
@@ -92,3 +93,126 @@ def test_a_scan_gives_every_partition_what_those_before_it_have(play, place, par
     np.testing.assert_array_equal(told["smallest"], np.minimum.accumulate(sums))
     np.testing.assert_array_equal(told["flags"], np.logical_or.accumulate(sums > 0))
     np.testing.assert_array_equal(told["peaks"].reshape(parts.shape), np.maximum.accumulate(parts))
+
+
+GRIDS = [
+    ("P = 1", "block(0) halo(2)"),
+    ("P = 6 as grid(3, 2)", "block(0, 1) halo(1, 0)"),
+    ("P = 6 as grid(2, 3)", "cyclic(0, 1)"),
+    ("P = 5", "block_cyclic(1, 2)"),
+    ("P = 9", "block(1)"),
+]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("partition", "where"), GRIDS)
+def test_random_numbers_sums_and_products_are_those_of_numpy(play, place, partition, where):
+    body = f"""
+  var f64[N, M] @ {where} u
+  var f64[N, M] @ {where} v
+  var f64[N, M] x
+  for k in 0 .. 2 {{ random(-5, k) -> u }}
+  random(-5, 1) -> x
+  fill(2.5) -> v
+  sum(u) -> s
+  sum(x) -> s0
+  norm(u) -> n
+  norm(x) -> n0
+  dot(u, v) -> d
+  smallest(u) -> low
+  largest(x) -> high
+  PARALLEL {{ largest(u) -> mine reduce top(max)  dot(u, u) -> mine2 reduce squares(sum) }}
+  gather(u) -> y
+  tell("u", y)
+  tell("x", x)
+  note("s", s)
+  note("s0", s0)
+  note("n", n)
+  note("n0", n0)
+  note("d", d)
+  note("low", low)
+  note("high", high)
+  note("top", top)
+  note("squares", squares)"""
+    told = play(body, None, partition, {"N": 7, "M": 9}, **place)
+    key = np.array([-5, 1]).view(np.uint64)
+    u = np.random.Generator(np.random.Philox(key=key)).random((7, 9))
+    np.testing.assert_array_equal(told["u"], u)
+    np.testing.assert_array_equal(told["x"], u)
+    assert (told["low"], told["high"], told["top"]) == (u.min(), u.max(), u.max())
+    found = [told[name] for name in ("s", "s0", "n", "n0", "d", "squares")]
+    expected = [u.sum(), u.sum(), *[np.linalg.norm(u)] * 2, 2.5 * u.sum(), (u * u).sum()]
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_sums_do_not_depend_on_where_partitions_live(play):
+    """They have the same bits, and those of integers and complex numbers are as wide as can be."""
+    body = """
+  var f64[N, M] @ block(0) u
+  var c64[N, M] z
+  var i32[N, M] m
+  random(1) -> u
+  fill(7) -> m
+  draw("z") -> z
+  scatter(m) -> ms @ block(0)
+  scatter(z) -> zs @ cyclic(1)
+  sum(u) -> s
+  norm(u) -> n
+  sum(ms) -> t
+  dot(ms, ms) -> d
+  dot(zs, zs) -> c
+  sum(zs) -> b
+  norm(zs) -> nz
+  note("bits", s + n)
+  note("t", t)
+  note("d", d)
+  note("c", c)
+  note("b", b)
+  note("nz", nz)"""
+    z = (np.arange(35) + 1j * np.arange(35)[::-1]).reshape(7, 5).astype(np.complex64)
+    runs = [play(body, {"z": z}, values={"N": 7, "M": 5}, **place) for place in PLACES]
+    assert runs[0] == runs[1] == runs[2]
+    assert (runs[0]["t"], runs[0]["d"]) == (7 * 35, 49 * 35)
+    wide = z.astype(np.complex128)
+    np.testing.assert_allclose(runs[0]["c"], np.vdot(wide, wide))
+    np.testing.assert_allclose(runs[0]["b"], wide.sum())
+    np.testing.assert_allclose(runs[0]["nz"], np.linalg.norm(wide))
+
+
+@pytest.mark.parametrize("place", PLACES[:2])
+def test_transforms_are_those_of_numpy(play, place):
+    """Rows, then columns, make the transform in two dimensions."""
+    body = """
+  var f64[N, M] x
+  draw("x") -> x
+  scatter(x) -> rows @ block(0)
+  PARALLEL {
+    thread_B fft(rows) -> one
+    thread_C redistribute(one) -> columns @ cyclic(1)
+    thread_B fft(columns, axis = 0) -> both
+    thread_C ifft(both, axis = 0) -> back
+  }
+  gather(both) -> y
+  gather(back) -> z
+  fft(x, axis = 1) -> w
+  tell("y", y)
+  tell("z", z)
+  tell("w", w)"""
+    x = np.random.default_rng(2).normal(size=(6, 5))
+    told = play(body, {"x": x}, values={"N": 6, "M": 5}, **place)
+    np.testing.assert_allclose(told["y"], np.fft.fft2(x), atol=1e-12)
+    np.testing.assert_allclose(told["z"], np.fft.fft(x), atol=1e-12)
+    np.testing.assert_allclose(told["w"], np.fft.fft(x), atol=1e-12)
+
+
+def test_more_partitions_than_cells_and_no_cells_at_all(play):
+    body = """
+  var f64[N] @ block(0) u
+  fill(3.0) -> u
+  smallest(u) -> low
+  note("low", low)
+  sum(u) -> s
+  note("s", s)"""
+    assert play(body, None, "P = 9", {"N": 2}) == {"low": 3.0, "s": 6.0}
+    with pytest.raises(PseError, match="smallest: the array has no elements"):
+        play(body, None, "P = 3", {"N": 0})

@@ -13,22 +13,29 @@ from pse.language.check._context import Context
 from pse.language.check._declarations import no_such_module
 from pse.language.check._inlining import Walk, inline
 from pse.language.check._ir import (
+    Assign,
     CallSite,
     ModuleReference,
     Output,
     Parallel,
+    Reduction,
     Statement,
     Swap,
+    Tag,
 )
 from pse.language.check._output_typing import module_outputs
 from pse.language.check._scope import AliasEntity, Entity, ModuleEntity, SegmentEntity, TagEntity
+from pse.language.check._std_arrays import WHOLE
 from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
 from pse.language.check._targets import Target, poison, targets
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
-from pse.language.types._expressions import Expression, Name, walk
-from pse.language.types._types import Type
+from pse.language.types._expressions import Apply, Expression, Name, walk
+from pse.language.types._types import Distribution, Pattern, Type
+
+PIECEWISE = ("copy", "zero", "fill", "random", "fft", "ifft", *WHOLE)
+"""Standard modules that work on each piece of a distributed array for itself."""
 
 
 def call(context: Context, node: sx.Call, kind: str, body: Walk) -> list[Statement]:
@@ -131,18 +138,37 @@ def _module(context: Context, node: sx.Call, reference: ModuleReference, kind: s
     if check.failed or found is None or any(goal is None for goal in found):
         poison(check, kind)
         return []
-    return [_where_pieces_are(check.call_site(outputs))]
+    return _where_pieces_are(context, check.call_site(outputs))
 
 
-def _where_pieces_are(site: CallSite) -> Statement:
-    """A distributed tag is copied or zeroed where its pieces are, wherever that is written."""
-    if site.parallel or site.module.language != "std" or site.module.name not in ("copy", "zero"):
-        return site
-    partition = site.outputs[0].type.distribution.partition
-    if partition is None:
-        return site
+def _where_pieces_are(context: Context, site: CallSite) -> list[Statement]:
+    """What works on each piece is done where a distributed tag's pieces are, wherever that is written."""
+    name, partition = site.module.name, _partition_of(context, site)
+    if site.parallel or site.module.language != "std" or name not in PIECEWISE or partition is None:
+        return [site]
     inside = replace(site, parallel=True, partition=partition, thread=None)
-    return Parallel(partition, (inside,), site.span)
+    return _reduced(context, inside) if name in WHOLE else [Parallel(partition, (inside,), site.span)]
+
+
+def _partition_of(context: Context, site: CallSite) -> str | None:
+    tags = [a.tag for a in site.inputs if a.tag] + [output.tag for output in site.outputs]
+    types = [context.tags[tag].type for tag in tags]
+    return next((type.distribution.partition for type in types if type.distribution.distributed), None)
+
+
+def _reduced(context: Context, site: CallSite) -> list[Statement]:
+    """Combine the values of all pieces: into the output, or into the square of a norm."""
+    output, name = site.outputs[0], site.module.name
+    total = f"{output.tag}.squares" if name == "norm" else output.tag
+    own = Type(output.type.element, (), Distribution(Pattern.BLOCK, partition=site.partition))
+    for tag, type in ((f"{output.tag}.own", own), (total, output.type)):
+        context.tags.setdefault(tag, Tag(tag, type, output.span, context.display(output.tag)))
+    reduction = Reduction(total, WHOLE[name], output.span)
+    piece = replace(output, tag=f"{output.tag}.own", type=own, reduction=reduction)
+    parallel = Parallel(str(site.partition), (replace(site, outputs=(piece,)),), site.span)
+    if name != "norm":
+        return [parallel]
+    return [parallel, Assign(output.tag, Apply("sqrt", (Name(total),)), site.span)]
 
 
 def _ordinary(check: CallCheck, found: list[Target | None]) -> list[Output]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED
 from pse.language.check._ir import Reduction
-from pse.language.check._scope import TagEntity
+from pse.language.check._scope import ModuleEntity, TagEntity
 from pse.language.check._targets import may_write
 from pse.language.check._type_resolution import written_distribution
 from pse.language.diagnostics._source import Span
@@ -116,7 +116,7 @@ def _target(check: CallCheck, node: sx.ReductionNode, type: Type) -> TagEntity |
     """Find the tag that gets the result, or declare it."""
     context = check.context
     found = context.frame.find(node.target.id)
-    if found is None:
+    if found is None or (isinstance(found, ModuleEntity) and found.name in context.globals.standard):
         return context.new_tag(node.target, type, "produced")
     if not isinstance(found, TagEntity):
         context.misused(node.target, found, "a tag", "choose another name for the result")

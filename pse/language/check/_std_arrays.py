@@ -9,13 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pse.language.check._call_check import CallCheck
+from pse.language.check._context import REPLICATED, no_such_axis
 from pse.language.check._distribution_check import match_distribution
 from pse.language.check._reductions import even_shape, operation_fits
 from pse.language.check._remedies import distributed_so
 from pse.language.check._scope import TagEntity
 from pse.language.check._targets import Target
-from pse.language.types._expressions import Text
-from pse.language.types._types import Distribution, Parameter, Pattern, Type
+from pse.language.types._elements import COMPLEX, INTEGERS
+from pse.language.types._expressions import Number, Text
+from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,86 @@ def _scan(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
     return type if even_shape(check, type, span) is not None else None
 
 
+def _combined(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type of one value of a whole array or, inside PARALLEL, of each partition's piece."""
+    type, name = source_type(check, entity), check.signature.name
+    assert entity is not None, "source_type found it"
+    inside = check.context.partition is not None
+    if inside and not match_distribution(check, anywhere(check), entity, check.node.arguments[0].span):
+        return None
+    if not operation_fits(check, WHOLE[name], check.node.arguments[0].span, type):
+        return None
+    if name == "norm" and inside:
+        help = (
+            "reduce the squares:  dot(x, x) -> s reduce squares(sum)  and take sqrt(squares) after the block"
+        )
+        message = "`norm` is that of a whole array: those of pieces cannot be added"
+        check.fail("E0316", message, check.node.span, help=help, directive=False)
+        return None
+    if goal is not None and goal.node.distribution is not None:
+        message, help = "a scalar has no distribution", "leave out the distribution"
+        check.fail("E0306", message, goal.node.distribution.span, help=help, directive=False)
+        return None
+    if name == "dot" and not _alike(check):
+        return None
+    where = Distribution(Pattern.BLOCK, partition=check.context.partition) if inside else REPLICATED
+    return Type(Element.F64 if name == "norm" else _wide(name, type.element), (), where)
+
+
+def _wide(name: str, element: Element | None) -> Element | None:
+    """Give the type of a sum, which is of 64 bits (each part of a complex one)."""
+    if name in ("smallest", "largest"):
+        return element
+    if element in INTEGERS:
+        return Element.I64
+    return Element.C128 if element in COMPLEX else Element.F64
+
+
+def _alike(check: CallCheck) -> bool:
+    """Whether the arrays of a product have one element type, shape and distribution."""
+    one, other = (check.context.tags[str(argument.tag)].type for argument in check.inputs)
+    shapes = [[check.context.extent(extent) for extent in type.shape or ()] for type in (one, other)]
+    same = (one.element, one.distribution, shapes[0]) == (other.element, other.distribution, shapes[1])
+    if not same:
+        message = "`dot` multiplies arrays of one element type, shape and distribution"
+        span, label = check.inputs[1].span, check.context.show(other)
+        notes = [(check.inputs[0].span, f"this one is {check.context.show(one)}")]
+        help = "bring one to where the other is:  scatter, gather or redistribute"
+        check.fail("E0310", message, span, label=label, notes=notes, help=help, directive=False)
+    return same
+
+
+def _transform(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type of a Fourier transform: complex, and distributed as the operand is."""
+    type, span = source_type(check, entity), check.node.arguments[0].span
+    assert entity is not None, "source_type found it"
+    inside, rank = check.context.partition is not None, len(type.shape or ())
+    if inside and not match_distribution(check, anywhere(check), entity, span):
+        return None
+    if not operation_fits(check, "sum", span, type):
+        return None
+    given = next(argument for argument in check.inputs if argument.parameter.name == "axis")
+    axis = given.value.value if isinstance(given.value, Number) and given.value.value >= 0 else rank - 1
+    if axis >= rank:
+        check.context.report(no_such_axis(int(axis), rank, given.span))
+        check.failed = True
+        return None
+    if axis in type.distribution.axes:
+        message = f"axis {axis} is cut, and a partition has a part of it only"
+        help = "redistribute the array so that the axis is whole, or transpose it, before"
+        mismatch(check, type, message, help)
+        return None
+    narrow = type.element in (Element.F32, Element.C64)
+    return replace(type, element=Element.C64 if narrow else Element.C128)
+
+
+WHOLE = {"sum": "sum", "smallest": "min", "largest": "max", "dot": "sum", "norm": "sum"}
+"""The operations that make one value of an array, and how those of its pieces are combined."""
+
 COMPUTING = {
     "scan": Operation("inside", _scan, scalars=True),
+    "fft": Operation("", _transform),
+    "ifft": Operation("", _transform),
+    **dict.fromkeys(WHOLE, Operation("", _combined)),
 }
 """The operations by name."""

@@ -30,8 +30,9 @@ from pse.language.check._std_arrays import (
 from pse.language.check._targets import Target
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
+from pse.language.types._elements import fits
 from pse.language.types._expressions import Apply, Name, Number
-from pse.language.types._types import Direction, Distribution, Parameter, Pattern, Type
+from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Type
 from pse.text import count_text
 
 
@@ -57,7 +58,7 @@ def check_standard(check: CallCheck, found: list[Target | None]) -> list[Output]
 
 def _with_types(check: CallCheck, outputs: list[Output]) -> list[Output]:
     """Put the types of this call into the interface of a module that computes: it is called as that."""
-    if check.signature.name not in COMPUTING:
+    if check.signature.name not in (*COMPUTING, "fill", "random"):
         return outputs
     types = {a.parameter.name: check.context.tags[a.tag].type for a in check.inputs if a.tag}
     types |= {output.parameter.name: output.type for output in outputs}
@@ -277,15 +278,39 @@ def _zero(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
         return goal.known
     if goal.entity is None:
         name = goal.node.name.id
-        message = f"nothing says what `{name}` is: `zero` fills a tag that is declared already"
+        filling = check.node.callee.text
+        message = f"nothing says what `{name}` is: `{filling}` fills a tag that is declared already"
         check.fail(
             "E0318", message, goal.node.span, help=declaration(check.context, name, None, 1), directive=False
         )
     elif goal.known is not None:
-        message = f"`zero` fills arrays, and `{goal.node.name.id}` is a scalar"
+        message = f"`{check.node.callee.text}` fills arrays, and `{goal.node.name.id}` is a scalar"
         help = f"write:  {goal.node.name.id} = 0"
         check.fail("E0304", message, goal.node.span, help=help, directive=False)
     return None
+
+
+def _fill(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    type = _zero(check, entity, goal)
+    given = check.inputs[0]
+    if type is None or type.element is None or check.element is None:
+        return None
+    if not fits(check.element, type.element, given.value):
+        message = (
+            f"the elements are of type {type.element.label}, but the value is of type {check.element.label}"
+        )
+        check.fail("E0303", message, given.span, label=check.element.label, directive=False)
+        return None
+    return type
+
+
+def _random(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    type = _zero(check, entity, goal)
+    if type is not None and goal is not None and type.element is not Element.F64:
+        message = f"`{check.node.callee.text}` fills arrays of type f64"
+        check.fail("E0303", message, goal.node.span, label=check.context.show(type), directive=False)
+        return None
+    return type
 
 
 OPERATIONS = {
@@ -298,6 +323,8 @@ OPERATIONS = {
     "shift": Operation("inside", _shift),
     "copy": Operation("", _copy),
     "zero": Operation("", _zero),
+    "fill": Operation("", _fill),
+    "random": Operation("", _random),
     **COMPUTING,
 }
 """The operations with rules of their own, by name."""

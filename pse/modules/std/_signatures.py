@@ -17,7 +17,7 @@ from pse.language import parse_directive
 from pse.language.check import STANDARD, ModuleFile
 from pse.language.diagnostics import Span
 from pse.language.types import Signature
-from pse.modules.std import _files as files, _images as images
+from pse.modules.std import _files as files, _images as images, _numbers as numbers
 from pse.modules.std._pieces import Pieces
 
 DIRECTIVES: Final = """\
@@ -32,6 +32,15 @@ scan(in T x[...], in string op = "sum", out T y[...])
 copy(in T a[...], out T b[...])
 swap(inout T a[...], inout T b[...])
 zero(out T a[...])
+fill(in T value, out T a[...])
+random(in i64 seed, in i64 k = 0, out f64 a[...])
+sum(in T x[...], out T value)
+smallest(in T x[...], out T value)
+largest(in T x[...], out T value)
+dot(in T x[...], in T y[...], out T value)
+norm(in T x[...], out f64 value)
+fft(in T x[...], in i64 axis = -1, out T b[...])
+ifft(in T x[...], in i64 axis = -1, out T b[...])
 save(in string file, in T a[...] @ root)
 load(in string file, out T a[...] @ root)
 source(in string where, in i64 k, in i64 n, out T image[n, n] @ root)
@@ -101,4 +110,13 @@ _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "source": source,
     "print": print_values,
     "scan": scan,
+    "fill": numbers.fill,
+    "random": numbers.random,
+    "sum": numbers.total,
+    "smallest": numbers.smallest,
+    "largest": numbers.largest,
+    "dot": numbers.dot,
+    "norm": numbers.norm,
+    "fft": numbers.fft,
+    "ifft": numbers.ifft,
 }

@@ -1,0 +1,146 @@
+"""Standard modules that compute with arrays: fill, random numbers, sums, products, norms, Fourier transforms.
+
+Outside PARALLEL they see whole arrays on the root; inside, and where a program applies them to a distributed
+tag, the piece of one partition, in which ghost cells don't count.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pse.modules._errors import ModuleError
+from pse.modules.std._pieces import Pieces
+
+Array = NDArray[Any]
+BLOCK = 1 << 16
+"""Elements that are multiplied before they are added up."""
+
+
+def fill(value: Any, a: Array) -> None:
+    """Give every element a value, ghost cells too."""
+    a[...] = value
+
+
+def random(seed: int, k: int, a: Array, *, pieces: Pieces | None = None) -> None:
+    """Fill an array with numbers from 0 to 1 that depend on their place in the whole array only.
+
+    They are those of ``numpy.random.Generator(numpy.random.Philox(key=[seed, k])).random(shape)``.
+    """
+    if pieces is None:
+        shape, cells, own = a.shape, [np.arange(extent) for extent in a.shape], a
+    else:
+        a[...] = 0
+        shape, cells, own = pieces.shape, pieces.mine, a[pieces.own]
+    for place, first, offsets in _runs(shape, cells):
+        if offsets.size:
+            own[place] = _uniform(seed, k, first + offsets[0], int(offsets[-1] - offsets[0]) + 1)[
+                offsets - offsets[0]
+            ].reshape(own[place].shape)
+
+
+def _runs(
+    shape: Sequence[int], cells: Sequence[Array]
+) -> Iterator[tuple[tuple[int, ...], int, NDArray[np.int64]]]:
+    """Give places of a piece, where each begins in the whole array, and the offsets of its elements.
+
+    Axes from the last one on that are whole make one run with the axis before them.
+    """
+    joined = len(shape) - 1
+    while joined > 0 and len(cells[joined]) == shape[joined]:
+        joined -= 1
+    inner = math.prod(shape[joined + 1 :])
+    offsets = (cells[joined][:, None] * inner + np.arange(inner)).ravel()
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(joined)]
+    for place in itertools.product(*(range(len(cells[axis])) for axis in range(joined))):
+        first = sum(int(cells[axis][at]) * strides[axis] for axis, at in enumerate(place))
+        yield place, first, offsets
+
+
+def _uniform(seed: int, k: int, first: int, count: int) -> Array:
+    """Give numbers `first` to `first + count` of the sequence; the counter makes four at a time."""
+    key = np.array([seed, k], np.int64).view(np.uint64)
+    bits = np.random.Philox(key=key)
+    bits.advance(int(first) // 4)
+    return np.random.Generator(bits).random(int(first) % 4 + count)[int(first) % 4 :]
+
+
+def total(x: Array, *, pieces: Pieces | None = None) -> Any:
+    """Add all elements: integers in 64 bits, reals and complex numbers in twice as many."""
+    return _wide(_own(x, pieces)).sum()
+
+
+def smallest(x: Array, *, pieces: Pieces | None = None) -> Any:
+    """Find the smallest element; a NaN stays."""
+    own = _own(x, pieces)
+    _some("smallest", x, pieces)
+    return own.min() if own.size else _limits(x.dtype)[1]
+
+
+def largest(x: Array, *, pieces: Pieces | None = None) -> Any:
+    """Find the largest element; a NaN stays."""
+    own = _own(x, pieces)
+    _some("largest", x, pieces)
+    return own.max() if own.size else _limits(x.dtype)[0]
+
+
+def dot(x: Array, y: Array, *, pieces: Pieces | None = None) -> Any:
+    """Add the products of elements; those of `x` are conjugated."""
+    one, other = (_wide(_own(array, pieces)).ravel() for array in (x, y))
+    starts = range(0, one.size, BLOCK)
+    parts = [(one[i : i + BLOCK].conj() * other[i : i + BLOCK]).sum() for i in starts]
+    return sum(parts, start=one.dtype.type(0))
+
+
+def norm(x: Array, *, pieces: Pieces | None = None) -> float:
+    """Give the Euclidean norm; of a piece its square, since squares can be added."""
+    squares = float(np.real(dot(x, x, pieces=pieces)))
+    return squares if pieces is not None else math.sqrt(squares)
+
+
+def fft(x: Array, axis: int, b: Array) -> None:
+    """Transform along an axis, as `numpy.fft.fft` does."""
+    _transform("fft", x, axis, b)
+
+
+def ifft(x: Array, axis: int, b: Array) -> None:
+    """Transform back along an axis, as `numpy.fft.ifft` does."""
+    _transform("ifft", x, axis, b)
+
+
+def _transform(name: str, x: Array, axis: int, b: Array) -> None:
+    if x.size == 0:
+        return
+    try:
+        from pyfftw.interfaces import numpy_fft
+    except ImportError:
+        numpy_fft = np.fft
+    b[...] = getattr(numpy_fft, name)(x.astype(b.dtype, copy=False), axis=axis)
+
+
+def _own(x: Array, pieces: Pieces | None) -> Array:
+    return x if pieces is None else x[pieces.own]
+
+
+def _wide(x: Array) -> Array:
+    """Give an array of the widest type of its kind."""
+    wide = {"c": np.complex128, "f": np.float64}.get(x.dtype.kind, np.int64)
+    return np.ascontiguousarray(x, wide)
+
+
+def _some(name: str, x: Array, pieces: Pieces | None) -> None:
+    if math.prod(x.shape if pieces is None else pieces.shape) == 0:
+        raise ModuleError(f"{name}: the array has no elements", help="give it an extent of at least 1")
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Give what is not larger, and what is not smaller, than any value of a type."""
+    if dtype.kind == "f":
+        return dtype.type(-np.inf), dtype.type(np.inf)
+    limits = np.iinfo(dtype)
+    return dtype.type(limits.min), dtype.type(limits.max)
