@@ -38,9 +38,3 @@ bool pse_channel_inbox_take(pse_inbox *inbox, pse_message *message)
     inbox->head = head + 1;
     return true;
 }
-
-bool pse_channel_inbox_empty(const pse_inbox *inbox)
-{
-    const pse_place *place = &inbox->places[inbox->head % PSE_INBOX_PLACES];
-    return atomic_load_explicit(&place->turn, memory_order_acquire) != inbox->head + 1;
-}

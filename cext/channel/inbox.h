@@ -33,7 +33,6 @@ typedef struct pse_inbox {
 void pse_channel_inbox_initialise(pse_inbox *inbox);
 bool pse_channel_inbox_put(pse_inbox *inbox, const pse_message *message); /* False when full. */
 bool pse_channel_inbox_take(pse_inbox *inbox, pse_message *message);      /* False when empty. */
-bool pse_channel_inbox_empty(const pse_inbox *inbox);
 
 #ifdef __cplusplus
 }

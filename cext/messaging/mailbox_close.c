@@ -1,4 +1,4 @@
-/* Partitions leave a region, or a TPH ends: their mailboxes go, and what was never received is a fault. */
+/* A TPH ends: its mailboxes go, and what was never received is a fault. */
 #include <stdlib.h>
 
 #include "collectives/schedule.h"
@@ -75,14 +75,6 @@ static void close_mailbox(pse_messaging *messaging, pse_mailbox *mailbox)
     fault_if_left(mailbox);
     remember(messaging, mailbox);
     remove_mailbox(mailbox);
-}
-
-void pse_messaging_close(pse_messaging *messaging, uint64_t tph, uint32_t scope, uint32_t partition)
-{
-    pse_mailbox *mailbox =
-        messaging->mailboxes > 0 ? pse_messaging_find_mailbox(messaging, tph, scope, partition, false) : NULL;
-    if (mailbox != NULL)
-        close_mailbox(messaging, mailbox);
 }
 
 void pse_messaging_close_all(pse_messaging *messaging, uint64_t tph)

@@ -66,8 +66,7 @@ void pse_messaging_destroy(pse_messaging *messaging);
 /* The mailbox of a partition; made if it is not there (a message may have come first).  NULL: no memory. */
 pse_mailbox *pse_messaging_mailbox(pse_messaging *messaging, uint64_t tph, uint32_t partition,
                                    const pse_messaging_region *region, int64_t index);
-/* The partition leaves the region, or a TPH ends.  What was never received is a fault. */
-void pse_messaging_close(pse_messaging *messaging, uint64_t tph, uint32_t scope, uint32_t partition);
+/* A TPH ends.  What was never received is a fault. */
 void pse_messaging_close_all(pse_messaging *messaging, uint64_t tph);
 /* A TPH goes on elsewhere (mailbox_checkpoint.c): its mailboxes go. */
 void pse_messaging_forget(pse_messaging *messaging, uint64_t tph);

@@ -125,24 +125,24 @@ world *world_create(uint32_t ranks, uint32_t partitions, const uint32_t *owners,
         if (directory != NULL && pse_recorder_open(&w->recorders[rank], directory, rank) != 0)
             abort();
         pse_messaging_hooks hooks = {&w->ends[rank],
-                                rank,
-                                pse_arena_base(w->arena),
-                                pse_arena_reach(w->arena),
-                                is_remote,
-                                post,
-                                post_array,
-                                pack,
-                                data_of,
-                                release,
-                                w->recorders[rank]};
+                                     rank,
+                                     pse_arena_base(w->arena),
+                                     pse_arena_reach(w->arena),
+                                     is_remote,
+                                     post,
+                                     post_array,
+                                     pack,
+                                     data_of,
+                                     release,
+                                     w->recorders[rank]};
         pse_messaging_create(&w->mails[rank], &hooks);
     }
     for (uint32_t p = 0; p < partitions; p++)
         w->visits[p] = (pse_messaging_visit){.messaging = w->mails[owners[p]],
-                                   .tph = 7,
-                                   .index = -1,
-                                   .partition = p,
-                                   .region = {partitions, 1, w->owners}};
+                                             .tph = 7,
+                                             .index = -1,
+                                             .partition = p,
+                                             .region = {partitions, 1, w->owners}};
     return w;
 }
 
@@ -226,9 +226,9 @@ void world_buffer(world *w, uint32_t rank)
     pse_messaging_buffer(w->mails[rank]);
 }
 
-void world_close(world *w, uint32_t partition)
+void world_close(world *w, uint32_t rank)
 {
-    pse_messaging_close(w->mails[w->owners[partition]], 7, 1, partition);
+    pse_messaging_close_all(w->mails[rank], 7);
 }
 
 const pse_messaging_fault *world_fault(world *w, uint32_t rank)

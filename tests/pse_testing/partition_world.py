@@ -178,8 +178,8 @@ class World:
     def finish(self) -> None:
         """All partitions leave: nothing may be left of what was sent."""
         assert self.deliver() == 0, self.waits()
-        for partition in range(self.count):
-            self.library.world_close(self.world, partition)
+        for rank in range(self.ranks):
+            self.library.world_close(self.world, rank)
         assert [FAULTS[fault.kind] for fault in self.faults()] == []
         for handle in self.handles:
             self.library.world_give(self.world, c_uint64(handle))

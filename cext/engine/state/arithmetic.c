@@ -154,40 +154,27 @@ static bool complex_binary(int kind, double complex a, double complex b, pse_eng
     return isfinite(creal(result)) && isfinite(cimag(result));
 }
 
-static bool compare_integers(int kind, int64_t a, int64_t b)
+static bool compare_by(int kind, bool less, bool equal, bool greater)
 {
     switch (kind) {
     case PSE_TERM_LESS:
-        return a < b;
+        return less;
     case PSE_TERM_LESS_EQUAL:
-        return a <= b;
+        return less || equal;
     case PSE_TERM_GREATER:
-        return a > b;
+        return greater;
     case PSE_TERM_GREATER_EQUAL:
-        return a >= b;
+        return greater || equal;
     case PSE_TERM_EQUAL:
-        return a == b;
+        return equal;
     default:
-        return a != b;
+        return !equal;
     }
 }
 
-static bool compare_reals(int kind, double x, double y)
+static bool compare_integers(int kind, int64_t a, int64_t b)
 {
-    switch (kind) {
-    case PSE_TERM_LESS:
-        return x < y;
-    case PSE_TERM_LESS_EQUAL:
-        return x <= y;
-    case PSE_TERM_GREATER:
-        return x > y;
-    case PSE_TERM_GREATER_EQUAL:
-        return x >= y;
-    case PSE_TERM_EQUAL:
-        return x == y;
-    default:
-        return x != y;
-    }
+    return compare_by(kind, a<b, a == b, a> b);
 }
 
 static bool compare(int kind, pse_engine_number a, pse_engine_number b)
@@ -198,7 +185,8 @@ static bool compare(int kind, pse_engine_number a, pse_engine_number b)
         return (as_complex(a) == as_complex(b)) == (kind == PSE_TERM_EQUAL);
     if (a.kind == PSE_NUMBER_INTEGER && b.kind == PSE_NUMBER_INTEGER)
         return compare_integers(kind, a.integer, b.integer);
-    return compare_reals(kind, as_real(a), as_real(b));
+    const double x = as_real(a), y = as_real(b);
+    return compare_by(kind, x<y, x == y, x> y);
 }
 
 bool pse_engine_number_truth(pse_engine_number n)

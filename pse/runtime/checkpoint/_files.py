@@ -30,6 +30,25 @@ LOCK_PATIENCE = 3.0
 """Seconds that ranks of a run that was just killed may take to be gone."""
 
 
+def make_directory(option: str, path: str) -> None:
+    """Make the directory that an option names, if it isn't there.
+
+    Raises
+    ------
+    UsageError
+        If it can't be made, or written to.
+    """
+    try:
+        os.makedirs(path, exist_ok=True)
+    except FileExistsError:
+        raise UsageError(f"{option} {path}: it is a file; expected a directory") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"{option} {path!r}: {reason}") from None
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise UsageError(f"{option} {path}: the directory can't be written to")
+
+
 class Directory:
     """A directory of checkpoints that a run writes to; one run at a time.
 
@@ -41,15 +60,7 @@ class Directory:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        try:
-            os.makedirs(path, exist_ok=True)
-        except FileExistsError:
-            raise UsageError(f"--checkpoint {path}: it is a file; expected a directory") from None
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise UsageError(f"--checkpoint {path!r}: {reason}") from None
-        if not os.access(path, os.W_OK | os.X_OK):
-            raise UsageError(f"--checkpoint {path}: the directory can't be written to")
+        make_directory("--checkpoint", path)
 
     def lock(self, patience: float = LOCK_PATIENCE) -> int:
         """Keep other runs away for as long as the descriptor is open; a process's death opens it to others.

@@ -6,7 +6,6 @@ nothing built.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,6 +15,7 @@ from pse.language.diagnostics import ProgramRefused, has_errors
 from pse.language.io import ProgramFile, check_file
 from pse.modules import Finder
 from pse.program import Placement, place_threads
+from pse.runtime.checkpoint._files import make_directory
 from pse.runtime.request._options import resolve
 from pse.runtime.request._prepared import Prepared, Request
 from pse.runtime.request._resume import check_processors, continued, remarks, room_for
@@ -97,32 +97,12 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
         raise ProgramRefused(diagnostics, {file.path: file.text}, UsageError.exit_code)
     threads = dict.fromkeys(key.label for key in placement.keys)
     options = resolve(program.options, request.options, threads)
-    check_trace(request.trace)
+    if request.trace is not None:
+        make_directory("--trace", request.trace)
     if kept:
         check_processors(program, environment, kept)
     said = remarks(request, kept, program) if kept else room_for(request, program)
     return Prepared(request, program, placement, processors, environment, options, file, said, kept)
-
-
-def check_trace(directory: str | None) -> None:
-    """Make sure that a trace can be written to a directory, which is made if it isn't there.
-
-    Raises
-    ------
-    UsageError
-        If it can't.
-    """
-    if directory is None:
-        return
-    try:
-        os.makedirs(directory, exist_ok=True)
-    except FileExistsError:
-        raise UsageError(f"--trace {directory}: it is a file; expected a directory") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(f"--trace {directory!r}: {reason}") from None
-    if not os.access(directory, os.W_OK | os.X_OK):
-        raise UsageError(f"--trace {directory}: the directory can't be written to")
 
 
 def _processors(request: Request, placement: Placement, ranks: int | None) -> int:

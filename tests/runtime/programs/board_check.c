@@ -69,7 +69,8 @@ static int consume(pse_board *board, uint32_t producers, uint64_t messages)
         left--;
     }
     free(next);
-    return result == FINE && !pse_channel_inbox_empty(inbox) ? NOT_EMPTY : result;
+    pse_message more;
+    return result == FINE && pse_channel_inbox_take(inbox, &more) ? NOT_EMPTY : result;
 }
 
 /* Many producers, as threads or as processes, fill one inbox. */
