@@ -76,6 +76,13 @@ int pse_engine_module_code(const pse_engine *engine);
 int32_t pse_engine_misfit(const pse_engine *engine, int64_t *which, pse_layout *found,
                           int64_t expected[PSE_MAX_DIMS]);
 
+/* Before it runs: look for NaN and infinity in the outputs of every call. */
+void pse_engine_check_finite(pse_engine *engine);
+
+/* After NOT_FINITE: the slot of the output, the number of the element in the order of the axes (-1: it is a
+ * scalar), its value, and of an array the layout. */
+int32_t pse_engine_not_finite(const pse_engine *engine, int64_t *index, double *value, pse_layout *layout);
+
 /* Arguments of the pending Python call. */
 pse_block *pse_engine_buffer(pse_engine *engine, int32_t slot);
 void *pse_engine_data(pse_engine *engine, pse_block *buffer);

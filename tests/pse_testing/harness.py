@@ -102,6 +102,7 @@ def make_job(
     pauses: bool = False,
     balance: int = 0,
     debug: bool = False,
+    check: str = "off",
 ) -> Job:
     """Put together what all ranks agree on; `nodes` gives the node of every rank."""
     bound = bind_parameters(program, values or {}, processors)
@@ -122,6 +123,7 @@ def make_job(
         placed,
         balance,
         pauses,
+        check,
         BuildMode(debug=debug),
     )
 
@@ -308,6 +310,8 @@ class Rank:
         self.crew.sequencers.append(sequencer)
         if job.build.debug:
             sequencer.guard()
+        if job.check == "nan":
+            sequencer.check_finite()
         if self.crew.poison:
             sequencer.poison()
         return Incarnation(job, projection, sequencer)

@@ -3,6 +3,7 @@
 #include "calls/array_operations.h"
 #include "calls/call_accounting.h"
 #include "calls/compiled_modules.h"
+#include "calls/finite_check.h"
 #include "calls/outputs.h"
 #include "calls/partition_wait.h"
 #include "state/buffers.h"
@@ -133,6 +134,8 @@ static int wait_for_space(pse_engine *s, pse_context *context, const pse_call *c
 /* After the module: hand over, release, go on. */
 static int hand_over(pse_engine *s, pse_context *context, const pse_call *call, int *result)
 {
+    if (s->finite_check.on && context->push == 0 && !pse_engine_outputs_are_finite(s, context, call))
+        return pse_engine_fail(s, context, call, PSE_RUN_NOT_FINITE, result);
     context->pushing = 1;
     int code = pse_engine_hand_over(s, context, call);
     if (code != 0) {

@@ -1,6 +1,7 @@
 #include "calls/outputs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "state/buffers.h"
 #include "state/engine_state.h"
@@ -76,6 +77,8 @@ static pse_block *make_output(pse_engine *s, pse_context *context, const pse_cal
                            : pse_engine_buffer_make(s, bytes, code);
     if (block != NULL)
         pse_engine_buffer_describe(s, block, call, context, &layout);
+    if (block != NULL && s->finite_check.on) /* What a module leaves out is not what it made. */
+        memset(pse_engine_buffer_data(s, block), s->buffers.poisoned ? PSE_POISON_FRESH : 0, bytes);
     return block;
 }
 

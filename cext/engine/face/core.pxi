@@ -63,6 +63,24 @@ cdef class Core:
         axes = range(found.ndim)
         return slot, piece, tuple(found.shape[i] for i in axes), tuple(expected[i] for i in axes)
 
+    def check_finite(self):
+        """Before it runs: look for NaN and infinity in the outputs of every call."""
+        pse_engine_check_finite(self.sequencer)
+
+    def not_finite(self):
+        """Give slot, index (empty: a scalar) and value of the output that holds a NaN or infinity."""
+        cdef int64_t index = 0
+        cdef double value = 0
+        cdef pse_layout layout
+        cdef int32_t slot = pse_engine_not_finite(self.sequencer, &index, &value, &layout)
+        if index < 0:
+            return slot, (), value
+        place = []
+        for axis in reversed(range(layout.ndim)):
+            place.insert(0, index % layout.shape[axis])
+            index //= layout.shape[axis]
+        return slot, tuple(place), value
+
     cdef _wrap(self, pse_block *block, bint writable):
         if block is NULL:
             return None

@@ -22,6 +22,9 @@ cdef extern from "engine.h" nogil:
     void pse_engine_set_culprit(pse_engine *sequencer, const char **culprit)
     void pse_engine_poison(pse_engine *sequencer)
     void pse_engine_guard(pse_engine *sequencer)
+    void pse_engine_check_finite(pse_engine *sequencer)
+    int32_t pse_engine_not_finite(const pse_engine *sequencer, int64_t *index, double *value,
+                                  pse_layout *layout)
     int64_t pse_engine_private_buffers(const pse_engine *sequencer)
     int pse_engine_run(pse_engine *sequencer, uint64_t patience)
     const pse_call *pse_engine_pending(const pse_engine *sequencer)

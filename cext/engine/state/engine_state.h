@@ -8,6 +8,7 @@
 #include "board.h"
 #include "calls/array_operations.h"
 #include "calls/call_accounting.h"
+#include "calls/finite_check.h"
 #include "calls/outputs.h"
 #include "calls/partition_wait.h"
 #include "deadlock_detection.h"
@@ -60,6 +61,7 @@ struct pse_engine {
     pse_engine_deadlock deadlock;
     pse_engine_pause pause;
     pse_engine_unfit_array misfit;
+    pse_engine_finite_check finite_check;
 };
 
 /* What became of an attempt to go on. */

@@ -72,6 +72,11 @@ def read_balance(text: str) -> Value | None:
     return 0 if text == "off" else read_count(text)
 
 
+def read_check(text: str) -> Value | None:
+    """Read what is looked for in outputs: `nan`, or `off`."""
+    return text if text in ("off", "nan") else None
+
+
 def read_pin(text: str) -> Value | None:
     """Read `off`, `compact`, `spread`, or cores: `0,2,4-7`."""
     if text in ("off", "compact", "spread"):
@@ -87,6 +92,7 @@ OPTIONS = {
     "queue_depth": OptionKind(read_count, "an integer from 1", per_thread=True),
     "placement": OptionKind(read_placement, 'block, cyclic, or a function: "file.py:function"', quoted=True),
     "balance": OptionKind(read_balance, "off, or a number of rounds from 1"),
+    "check": OptionKind(read_check, "off or nan"),
     "pin": OptionKind(read_pin, 'off, compact, spread, or cores: "0,2,4-7"', quoted=True),
 }
 """Every option by name."""

@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Callable
 
 from pse._abi.plan import MAX_TEXT, ArgumentKind, RunResult
 from pse.errors import RunError
-from pse.language.check import CallSite
+from pse.language.check import CallSite, For, Parallel, While
 from pse.memory import Arena
 from pse.modules.build import EXCEPTION_CODE
+from pse.program import Step
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.faults._deadlock import deadlock_error
 from pse.runtime.faults._partition_errors import partition_error
-from pse.runtime.plan._projection import Projection
+from pse.runtime.plan._projection import Projection, round_counter
+from pse.runtime.plan._slots import HIDDEN
 from pse.text import count_text, list_text, size_text
 
 
 def run_error(result: int, sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
     """Say what a sequencer that is not done ended with; `result` is what its `run` gave."""
+    of_a_call: dict[int, Callable[[Sequencer, Projection], RunError]] = {
+        RunResult.MODULE_FAILED: module_returned,
+        RunResult.ARITHMETIC: arithmetic,
+        RunResult.NOT_FINITE: not_finite,
+        RunResult.SHAPE: misfit,
+        RunResult.MEMORY: no_memory,
+        RunResult.MESSAGING: partition_error,
+    }
+    if result in of_a_call:
+        return of_a_call[result](sequencer, projection)
     match result:
-        case RunResult.MODULE_FAILED:
-            return module_returned(sequencer, projection)
         case RunResult.TOO_LARGE:
             return too_large(sequencer, projection, arena)
         case RunResult.NO_SPACE:
             return arena_full(sequencer, projection, arena)
-        case RunResult.ARITHMETIC:
-            return arithmetic(sequencer, projection)
-        case RunResult.SHAPE:
-            return misfit(sequencer, projection)
-        case RunResult.MEMORY:
-            return no_memory(sequencer, projection)
-        case RunResult.MESSAGING:
-            return partition_error(sequencer, projection)
         case RunResult.DEADLOCK:
             return deadlock_error(sequencer.waits(), projection.sites)
         case RunResult.RELEASED:
@@ -86,6 +90,53 @@ def misfit(sequencer: Sequencer, projection: Projection) -> RunError:
 
 def _by(shape: tuple[int, ...]) -> str:
     return " × ".join(map(str, shape))
+
+
+def not_finite(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Name an output that holds a NaN or infinity, and the rounds of the loops around the call."""
+    slot, index, value = sequencer.not_finite()
+    tag = next((name for (name, _), number in projection.slots.items() if number == slot), HIDDEN)
+    what = "an output" if tag.startswith(HIDDEN) else f"`{_shown(tag)}`"
+    walk = projection.walk
+    around = [walk.steps[step] for step in walk.ancestors(walk.step_of_site[_site_id(sequencer)])]
+    inside = any(isinstance(step.statement, Parallel) for step in around)
+    piece = "its piece of " if index and inside else ""
+    at = f"{list(index)} of " if index else ""
+    rounds = [text for step in reversed(around) if (text := _round(sequencer, projection, step))]
+    return RunError(
+        f"{stopped_at(sequencer, projection)} made {'a NaN' if math.isnan(value) else 'an infinity'}: "
+        f"{at}{piece}{what} is {value}{', at ' if rounds else ''}{', '.join(rounds)}",
+        help="all that this call has read is finite: look at what it computes",
+    )
+
+
+def _round(sequencer: Sequencer, projection: Projection, step: Step) -> str:
+    """Say in which round of a loop the pending call is; empty if the statement isn't a loop."""
+    loop = step.statement
+    if not isinstance(loop, For | While):
+        return ""
+    inflight = isinstance(loop, For) and loop.inflight is not None
+    name = loop.counter if isinstance(loop, For) and inflight else round_counter(loop, step.id)
+    partition = sequencer.pending_partition
+    slot = projection.slots.get((name, partition), projection.slots.get((name, None)))
+    if slot is None:
+        return ""
+    number = sequencer.slot_scalar(slot)
+    if isinstance(loop, For):
+        return f"{_shown(loop.counter)} = {number}"
+    return f"round {number} of the `while` in line {loop.span.line}"
+
+
+def _shown(name: str) -> str:
+    """Give a tag's name as the user wrote it: `ring#2.visiting` is `visiting` in a segment."""
+    return name.rpartition(".")[2]
+
+
+def _site_id(sequencer: Sequencer) -> int:
+    """Give the number of the pending call's site."""
+    pending = sequencer.pending()
+    assert pending is not None
+    return pending[0]
 
 
 def no_memory(sequencer: Sequencer, projection: Projection) -> RunError:

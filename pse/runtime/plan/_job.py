@@ -47,6 +47,8 @@ class Job:
         After how many rounds of a loop partitions may move to other processors; 0: never.
     pauses : bool
         Whether plans have pauses at the heads of the program's own loops, for checkpoints or balance.
+    check : str
+        What is looked for in the outputs of calls: ``nan`` (NaN and infinity), or ``off``.
     build : BuildMode
         How modules are built; with its `debug`, buffers lie between guard pages and are poisoned.
     """
@@ -62,6 +64,7 @@ class Job:
     placements: Mapping[str, tuple[int, ...]]
     balance: int = 0
     pauses: bool = False
+    check: str = "off"
     build: BuildMode = FAST
 
     def is_remote(self, rank: int, peer: int) -> bool:

@@ -20,6 +20,7 @@ from pse.language.check import Assign, CallSite, For, If, ModuleReference, Paral
 from pse.language.diagnostics import Span
 from pse.language.types import Apply, Binary, Element, Expression, Name, Number
 from pse.modules import LoadedModule, ModuleError, set_services
+from pse.program import Walk
 from pse.runtime._sequencer import Plan, messaging_services
 from pse.runtime.plan._call_lowering import CallLowering
 from pse.runtime.plan._communicators import Communicator
@@ -49,9 +50,15 @@ class Projection:
     sites: Mapping[int, CallSite]
     places: Sequence[Span | None]  # of every instruction, in the program
     arguments: Sequence[tuple[int, int, int]]  # kind, slot and expression of every argument
+    walk: Walk
     remote: bool  # whether this rank has peers that it reaches through MPI
     communicators: Mapping[int, Communicator]  # of modules that take one, by call site
     slots: Mapping[tuple[str, int | None], int]  # by tag, and partition where each has a value of its own
+
+
+def round_counter(loop: For | While, step: int) -> str:
+    """Name the hidden slot in which a loop that isn't `inflight` counts its rounds."""
+    return f"%count{step}" if isinstance(loop, For) else f"%rounds{step}"
 
 
 def project(
@@ -111,6 +118,7 @@ class _Projector:
             {site.id: site for site in self.walk.sites},
             self.builder.spans,
             arguments,
+            self.walk,
             any(remote),
             self.communicators,
             self.slots.numbers,
@@ -268,7 +276,7 @@ class _Projector:
 
     def _while(self, step: int, loop: While, position: Position) -> None:
         """Lower a `while`, which counts its rounds."""
-        rounds, limit = f"%rounds{step}", f"%limit{step}"
+        rounds, limit = round_counter(loop, step), f"%limit{step}"
         self.builder.append([Assignment(rounds, position.partition, Number(0), folded=True)])
         self._assign(limit, loop.limit, position)
         within = Binary("<", Name(rounds), Name(limit))
@@ -276,7 +284,7 @@ class _Projector:
 
     def _for(self, step: int, loop: For, position: Position) -> None:
         """Lower a `for`; it counts in a hidden slot: the body may release the loop's counter early."""
-        count, upper = f"%count{step}", f"%upper{step}"
+        count, upper = round_counter(loop, step), f"%upper{step}"
         self._assign(count, loop.lower, position)
         self._assign(upper, loop.upper, position)
         self._repeat(step, Binary("<", Name(count), Name(upper)), count, position, loop.counter)

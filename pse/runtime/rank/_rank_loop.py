@@ -112,6 +112,8 @@ def execute_plan(
         if job.build.debug:
             sequencer.guard()
             sequencer.poison()
+        if job.check == "nan":
+            sequencer.check_finite()
         return Incarnation(job, projection, sequencer)
 
     begin = again(job)

@@ -60,6 +60,7 @@ def agreed(prepared: Prepared, nodes: list[int], placements: Mapping[str, Owners
         placements=placements,
         balance=balance,
         pauses=prepared.pauses,
+        check=prepared.options.check,
         build=prepared.request.build,
     )
 

@@ -37,6 +37,8 @@ class Options:
         Where partitions live: ``block``, ``cyclic``, or ``file.py:function``.
     balance : int
         After how many rounds of a loop partitions may move; 0: never.
+    check : str
+        What is looked for in the outputs of calls: ``nan`` (NaN and infinity), or ``off``.
     pin : str
         Which cores ranks use: ``off``, ``compact``, ``spread``, or a list of cores.
     """
@@ -48,6 +50,7 @@ class Options:
     queue_depths: Mapping[str, int] = field(default_factory=dict)
     placement: str = "block"
     balance: int = 0
+    check: str = "off"
     pin: str = "off"
 
     def depth(self, thread: str) -> int:
