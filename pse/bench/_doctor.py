@@ -28,7 +28,9 @@ from pse.runtime.rank import cpu_model, mpi_library
 from pse.text import list_text, share_text, size_text
 from pse.toolstack import find_mpi
 
-GOOD, NOTE, BAD = "good", "note", "bad"
+GOOD = "good"
+NOTE = "note"
+BAD = "bad"
 """Grades of findings: it works; it could be better, or is optional; it has to be mended first."""
 
 _RANKS_SECONDS = 60

@@ -1,5 +1,7 @@
 """The manual as a whole: nothing missing, no dead links, and what it says of the code is true."""
 
+import ast
+import functools
 import importlib
 import importlib.util
 import re
@@ -173,6 +175,36 @@ def test_the_picture_in_the_readme_is_the_programs(monkeypatch):
     drawn = CliRunner().invoke(main, ["graph", "programs/fft2d.coven", "--format", "mermaid"])
     assert drawn.exit_code == 0, drawn.output
     assert f"```mermaid\n{drawn.stdout}```\n" in (ROOT / "README.md").read_text()
+
+
+def bound(statements: list[ast.stmt]) -> Iterator[str]:
+    """Give the names that statements bind one by one: a documentation generator sees no others."""
+    for one in statements:
+        if isinstance(one, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield one.name
+        elif isinstance(one, ast.Import | ast.ImportFrom):
+            yield from (name.asname or name.name for name in one.names)
+        elif isinstance(one, ast.Assign | ast.AnnAssign):
+            targets = one.targets if isinstance(one, ast.Assign) else [one.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+        elif isinstance(one, ast.If | ast.Try):
+            yield from bound(one.body + one.orelse)
+
+
+def exports() -> Iterator[tuple[str, Path, str]]:
+    """Give for each name of each facade the file that it comes from."""
+    for facade in sorted((ROOT / "pse").rglob("__init__.pyi")):
+        for one in ast.parse(facade.read_text()).body:
+            if isinstance(one, ast.ImportFrom) and one.level == 1 and one.module:
+                source = facade.parent / one.module.replace(".", "/")
+                files = [source.with_suffix(".pyi"), source.with_suffix(".py"), source / "__init__.pyi"]
+                file = next((file for file in files if file.exists()), None)
+                yield from ((str(facade), file, name.name) for name in one.names if file)
+
+
+def test_the_api_reference_can_find_what_facades_export():
+    known = functools.cache(lambda file: set(bound(ast.parse(file.read_text()).body)))
+    assert not [(facade, name) for facade, file, name in exports() if name not in known(file)]
 
 
 @pytest.fixture(scope="module")
