@@ -63,7 +63,7 @@ STEP_DTYPE = np.dtype(
 class PathShare(NamedTuple):
     """What pieces of the path of one kind add up to.
 
-    Parameters
+    Attributes
     ----------
     name : str
         A call site and its thread, a routine of MPI, or what else the pieces are.
