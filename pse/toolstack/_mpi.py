@@ -145,10 +145,15 @@ def _headers(library: Path) -> Iterator[Path]:
     debian = next((kind for start, kind in _KINDS.items() if library.resolve().name.startswith(start)), None)
     for folder in (library.parent, library.resolve().parent):
         own = (
-            (folder / debian / "include", folder.parents[1] / "include" / folder.name / debian)
+            (folder / debian / "include", folder.parent.parent / "include" / folder.name / debian)
             if debian
             else ()
         )
-        for include in (*own, folder.parent / "include", folder.parents[1] / "include", folder / "include"):
+        for include in (
+            *own,
+            folder.parent / "include",
+            folder.parent.parent / "include",
+            folder / "include",
+        ):
             if (include / "mpi.h").exists():
                 yield include

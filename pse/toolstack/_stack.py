@@ -68,7 +68,8 @@ def environment(configuration: str, mpi: Mpi) -> dict[str, str]:
     Returns
     -------
     dict
-        ``PSE_TOOLS`` and ``LD_PRELOAD``, the latter with what is preloaded already.
+        ``PSE_TOOLS`` and ``LD_PRELOAD``, the latter with what is preloaded already; for Open MPI also
+        ``MPI4PY_MPIABI``.
 
     Raises
     ------
@@ -79,7 +80,14 @@ def environment(configuration: str, mpi: Mpi) -> dict[str, str]:
     made = library(mpi)
     verify(file, made)
     before = os.environ.get("LD_PRELOAD")
-    return {CONFIGURATION: file, "LD_PRELOAD": f"{made}:{before}" if before else str(made)}
+    preload = {CONFIGURATION: file, "LD_PRELOAD": f"{made}:{before}" if before else str(made)}
+    return preload | _mpi4py_variables(mpi)
+
+
+def _mpi4py_variables(mpi: Mpi) -> dict[str, str]:
+    """Tell mpi4py that this is Open MPI: it looks for a variable of the library's, before it loads that."""
+    own = any(symbol.defined and symbol.name == "ompi_mpi_comm_self" for symbol in elf.read(mpi.path).symbols)
+    return {"MPI4PY_MPIABI": "openmpi"} if own and "MPI4PY_MPIABI" not in os.environ else {}
 
 
 def verify(file: str, made: Path) -> None:

@@ -94,7 +94,9 @@ def find_mpiexec() -> Mpiexec:
         )
     real = os.path.realpath(path)
     proxy = os.path.join(os.path.dirname(real), "hydra_pmi_proxy")
-    return Mpiexec(path, os.path.basename(real) == "mpiexec.hydra" or os.path.exists(proxy))
+    name = os.path.basename(real)  # Debian may have both MPIs' in one directory.
+    hydra = name == "mpiexec.hydra" or (os.path.exists(proxy) and name not in ("orterun", "prterun"))
+    return Mpiexec(path, hydra)
 
 
 def check_hosts(hosts: Hosts) -> None:
