@@ -198,7 +198,8 @@ static void leave_stopped(int number)
         act_by_default(number);
         return;
     }
-    pse_faults_text_add(&words, "error: ");
+    if (reporter.framed) /* Without a launcher of ours, the whole job is stopped. */
+        pse_faults_text_add(&words, "error: ");
     pse_faults_text_add(&words, reporter.who);
     pse_faults_text_add(&words, " was stopped by ");
     pse_faults_text_add(&words, stopped_by == SIGINT ? "SIGINT\n" : "SIGTERM\n");

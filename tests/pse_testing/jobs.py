@@ -90,6 +90,10 @@ class Job:
                 found.setdefault(int(environment["PMI_RANK"]), pid)
         return found
 
+    def command_line(self, pid: int) -> str:
+        """Give what a process was started with."""
+        return _command_line(pid).decode(errors="replace")
+
     def parent(self, pid: int) -> int:
         """Process number of a process's parent."""
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

@@ -7,6 +7,7 @@ unless the launcher monitors all ranks.
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -24,8 +25,11 @@ from pse.runtime.request._prepared import Prepared
 from pse.runtime.supervise._error_format import exit_code_of, format_error
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
 from pse.runtime.supervise._monitor_handle import MonitoredJob, MonitorHandle
+from pse.runtime.supervise._node_links import Meeting
 from pse.runtime.supervise._processes import open_job_stderr, proxy_descriptor
 from pse.text import text_bytes
+
+_TOKEN_BYTES = 16
 
 NAME_ROOM = 64
 """Bytes of a host's name that ranks tell each other."""
@@ -82,12 +86,27 @@ class Node:
         _faults.prepare_stack_frames(*stack_frame_command())
         # MPI_Finalize first deletes this attribute; later it waits for all other ranks.
         MPI.COMM_SELF.Set_attr(MPI.Comm.Create_keyval(delete_fn=_on_finalize), True)
+        meeting = self._meeting()
+        self._meets = meeting is not None
         if self._monitor:
-            self._monitor.tell(self._monitored_job(prepared, names, pids))
+            self._monitor.tell(self._monitored_job(prepared, names, pids, meeting))
         self.local.Barrier()
         self.local.Free()
 
-    def _monitored_job(self, prepared: Prepared, names: list[str], pids: list[int]) -> MonitoredJob:
+    def _meeting(self) -> Meeting | None:
+        """Agree on where the monitors of several nodes meet: at the first node's, if it has one."""
+        if len(set(self.nodes)) == 1:
+            return None
+        place = np.zeros(1 + _TOKEN_BYTES, np.int64)
+        if self.rank == 0 and self._monitor:
+            place[0], place[1:] = self._monitor.port(), list(secrets.token_bytes(_TOKEN_BYTES))
+        self.comm.Bcast(place)
+        port, token = int(place[0]), bytes(place[1:].tolist()).hex()
+        return Meeting(self.hosts[0], port, token) if port else None
+
+    def _monitored_job(
+        self, prepared: Prepared, names: list[str], pids: list[int], meeting: Meeting | None
+    ) -> MonitoredJob:
         mine = self.nodes[self.rank]
         return MonitoredJob(
             board=(os.getpid(), self.board.fd),
@@ -95,6 +114,8 @@ class Node:
             names=names,
             sites=prepared.site_texts,
             nodes=len(set(self.nodes)),
+            meeting=meeting,
+            leads=self.rank == 0,
             launcher=self.launcher if self.records else None,
         )
 
@@ -103,10 +124,14 @@ class Node:
         self._tell(exit_code_of(error), format_error(error))
         self._leave(exit_code_of(error))
 
-    def stop(self, number: int) -> NoReturn:
-        """End because of a signal."""
-        self._tell(RunError.exit_code, f"error: {self._name} was stopped by {signal.Signals(number).name}\n")
-        self._leave(128 + number)
+    def stop(self, number: int, way_on: str) -> NoReturn:
+        """End because of a signal; `way_on` says how to go on later.
+
+        A launcher of ours knows whether the whole job is stopped; otherwise it is, as by a batch system.
+        """
+        what = f"{self._name} was stopped by {signal.Signals(number).name}\n"
+        self._tell(RunError.exit_code, f"error: {what}" if self.launcher else f"{what}{way_on}")
+        self._leave(128 + number, everywhere=self._meets)
 
     def _tell(self, code: int, text: str) -> None:
         if not self.board.claim_report():
@@ -116,11 +141,19 @@ class Node:
         else:
             os.write(self._words, text_bytes(text))
 
-    def _leave(self, code: int) -> NoReturn:
-        """End without MPI_Finalize, which would wait for the others; they end because this rank does."""
+    def _leave(self, code: int, *, everywhere: bool = False) -> NoReturn:
+        """End without MPI_Finalize, which would wait for the others; they end because this rank does.
+
+        Parameters
+        ----------
+        code : int
+            The exit code.
+        everywhere : bool, default False
+            Whether monitors of nodes see to it that the ranks of other nodes end.
+        """
         sys.stdout.flush()
         self.board.set_state(self.rank, RankState.FAILED)
-        if len(set(self.nodes)) > 1 and proxy_descriptor() < 0:
+        if len(set(self.nodes)) > 1 and proxy_descriptor() < 0 and not everywhere:
             self.comm.Abort(code)
         _faults.leave(code)
 

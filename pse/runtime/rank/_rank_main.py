@@ -33,7 +33,7 @@ from pse.runtime.rank._recording import describe_run, prepare_trace, write_defin
 from pse.runtime.request._dry_run import agreed
 from pse.runtime.request._prepared import Prepared, Request
 from pse.runtime.request._request import prepare
-from pse.runtime.request._resume import description, job_before, verify_files
+from pse.runtime.request._resume import description, job_before, verify_files, way_on
 from pse.runtime.status import _report as report
 from pse.runtime.supervise._cleanup import unlink_mpi_files
 from pse.runtime.supervise._error_format import exit_code_of, print_error
@@ -90,7 +90,7 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
         _run_prepared(node, prepared)
     except Stopped as stop:
         end_if_forked(stop)
-        node.stop(stop.number)
+        node.stop(stop.number, way_on(request))
     except BaseException as error:
         end_if_forked(error)
         node.fail(error)

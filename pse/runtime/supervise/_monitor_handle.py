@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._launcher_records import Launcher
+from pse.runtime.supervise._node_links import Meeting
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class MonitoredJob:
         What to call every rank and every call site.
     nodes : int
         How many nodes the job has.
+    meeting : Meeting or None
+        Where the monitors of several nodes meet; None if the job's launcher watches the first node.
+    leads : bool
+        Whether this is the monitor that the others connect to.
     launcher : Launcher or None
         Who prints; if nobody, the monitor writes to its standard error.
     """
@@ -40,6 +45,8 @@ class MonitoredJob:
     names: Sequence[str]
     sites: Sequence[str]
     nodes: int
+    meeting: Meeting | None
+    leads: bool
     launcher: Launcher | None
 
     def to_json(self) -> bytes:
@@ -51,6 +58,7 @@ class MonitoredJob:
         """Read it back."""
         data = json.loads(text)
         data["pids"] = {int(rank): pid for rank, pid in data["pids"].items()}
+        data["meeting"] = Meeting(**data["meeting"]) if data["meeting"] else None
         data["launcher"] = Launcher(**data["launcher"]) if data["launcher"] else None
         return cls(**data)
 
@@ -78,6 +86,11 @@ class MonitorHandle:
             os.close(fd)
         # It outlives this process; nobody is to wait for it.
         self._process.returncode = 0
+
+    def port(self) -> int:
+        """Give the port at which the monitor listens for those of other nodes; 0 if it is gone."""
+        assert self._process.stdout is not None
+        return int(self._process.stdout.readline() or 0)
 
     def tell(self, job: MonitoredJob) -> None:
         """Tell the monitor about the job, and wait until it monitors all ranks of the node."""

@@ -30,6 +30,7 @@ from pse.runtime.supervise._exit_diagnosis import (
 from pse.runtime.supervise._launcher_records import find_launcher
 from pse.runtime.supervise._monitor import Monitor
 from pse.runtime.supervise._monitor_handle import MonitoredJob
+from pse.runtime.supervise._node_links import DONE, FAILED, Link, NodeLinks
 from pse.runtime.supervise._output_holders import GRACE
 from pse.runtime.supervise._processes import ProcessManager, RankProcess, StdoutHangup, name_rank
 from pse.text import text_bytes
@@ -86,6 +87,8 @@ class NodeMonitor(Monitor):
         if self._mpiexec:
             self.selector.register(self._mpiexec.pidfd, selectors.EVENT_READ, self._mpiexec)
         self.selector.register(0, selectors.EVENT_READ)
+        self.links = NodeLinks(self.selector)
+        os.write(1, f"{self.links.port}\n".encode())
         self._orphaned = processes.parent(starter) not in (parent, None)
         self._add_starter(processes.own_rank() or 0, starter)
 
@@ -102,6 +105,7 @@ class NodeMonitor(Monitor):
         if self._failing:
             self._end_mpiexec()
         else:
+            self.links.say(DONE)
             self._await_holders()
         return self._failing
 
@@ -138,6 +142,12 @@ class NodeMonitor(Monitor):
             self._listen()
         elif isinstance(source, StdoutHangup):
             self.begins_to_die(source)
+        elif isinstance(source, NodeLinks):
+            source.accept()
+        elif isinstance(source, Link):
+            text = self.links.heard(source)
+            if text is not None and not self._failing:
+                self._fail(text, 0)
         elif isinstance(source, ProcessManager):
             self._conclude(self.died_before() or self.manager_ended(source))
         elif isinstance(source, RankProcess):
@@ -190,6 +200,10 @@ class NodeMonitor(Monitor):
                 if process.rank not in job.pids:
                     self.settle(process, diagnose=False)
         os.close(1)
+        if self.job and self.job.meeting and self.job.leads:
+            self.links.lead(self.job.meeting.token)
+        elif self.job and self.job.meeting:
+            self.links.join(self.job.meeting)
 
     def diagnose(self, process: RankProcess) -> Diagnosis | None:
         """Say what the end of a rank means; nothing, if the rank or one that ended the job has said it."""
@@ -232,6 +246,7 @@ class NodeMonitor(Monitor):
     def _fail(self, text: str, rank: int) -> None:
         """Say why the job fails, unless that has been said; from now on the other ranks have little time."""
         self.deadline = time.monotonic() + PATIENCE
+        self.links.say(FAILED)
         if not text or not (self.board is None or self.board.claim_report()):
             return
         if self.job and self.job.nodes > 1:
