@@ -1,7 +1,10 @@
 from .check._binding import Bound as Bound, bind_parameters as bind_parameters, read_value as read_value
 from .check._checker import CheckResult as CheckResult, check_program as check_program
-from .check._directive import parse_directive as parse_directive
-from .check._module_protocol import ModuleFile as ModuleFile, ModuleFinder as ModuleFinder
+from .check._directive import (
+    ModuleFile as ModuleFile,
+    ModuleFinder as ModuleFinder,
+    parse_directive as parse_directive,
+)
 from .diagnostics._diagnostic import (
     Diagnostic as Diagnostic,
     Severity as Severity,

@@ -60,6 +60,8 @@ class Placement:
     ----------
     root_threads, parallel_threads : tuple of str
         Labels of the threads outside and inside PARALLEL.
+    default : str
+        The label of calls without one.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class Placement:
 
     root_threads: tuple[str, ...]
     parallel_threads: tuple[str, ...]
+    default: str = DEFAULT_LABEL
 
     @property
     def keys(self) -> tuple[ThreadKey, ...]:
@@ -84,12 +87,10 @@ class Placement:
         return root + tuple(ThreadKey(PARALLEL, label) for label in self.parallel_threads)
 
     def thread_of(self, site: CallSite) -> ThreadKey:
-        """Give the thread that executes a call site.
-
-        An unlabelled call takes the first label written in its region, else ``thread_A``.
-        """
-        region, labels = (PARALLEL, self.parallel_threads) if site.parallel else (ROOT, self.root_threads)
-        return ThreadKey(region, site.thread or labels[0])
+        """Give the thread that executes a call site; a moved one takes the first thread in PARALLEL."""
+        if site.moved:
+            return ThreadKey(PARALLEL, self.parallel_threads[0])
+        return ThreadKey(PARALLEL if site.parallel else ROOT, site.thread or self.default)
 
     def ranks(self, processors: int) -> int:
         """Count the ranks that so many processors need."""
@@ -161,6 +162,9 @@ class Placement:
 def place_threads(program: ResolvedProgram) -> Placement:
     """Collect a program's threads, region by region, in order of first use.
 
+    A call without a label runs on the first thread that the program declares, else on ``thread_A``: whatever
+    labels other calls have.
+
     Parameters
     ----------
     program : ResolvedProgram
@@ -172,14 +176,16 @@ def place_threads(program: ResolvedProgram) -> Placement:
         The threads, and which ranks they are.
     """
     sites = number_statements(program).sites
+    default = program.threads[0] if program.threads else DEFAULT_LABEL
     return Placement(
-        _labels(site for site in sites if not site.parallel),
-        _labels(site for site in sites if site.parallel),
+        _labels((site for site in sites if not site.parallel), default),
+        _labels((site for site in sites if site.parallel), default),
+        default,
     )
 
 
-def _labels(sites: Iterable[CallSite]) -> tuple[str, ...]:
-    """List labels in order of first use, unlabelled calls counted as the first label written."""
-    labels = [site.thread for site in sites]
-    first = next((label for label in labels if label), DEFAULT_LABEL)
-    return tuple(dict.fromkeys(label or first for label in labels))
+def _labels(sites: Iterable[CallSite], default: str) -> tuple[str, ...]:
+    """List labels in order of first use; calls without one have the default."""
+    every = list(sites)
+    labels = dict.fromkeys(site.thread or default for site in every if not site.moved)
+    return tuple(labels) or ((default,) if every else ())

@@ -1,5 +1,7 @@
 """Thread placement: labels to ranks and back, and what to say when the ranks do not fit."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -7,6 +9,7 @@ from pse.language.check._ir import CallSite, ModuleReference, Parallel, Resolved
 from pse.language.diagnostics._source import Span
 from pse.language.types._types import Signature
 from pse.program._placement import Placement, ThreadKey, place_threads
+from pse.program._walk import number_statements
 
 SPAN = Span("threads.coven", 1, 1, 1, 2)
 MODULE = ModuleReference("f", Signature("f", ()), None, "pse.std", 1, "std")
@@ -32,15 +35,38 @@ def program(root: list[str | None], parallel: list[str | None]) -> ResolvedProgr
             ["thread_B", "thread_C", "thread_B"],
             (("thread_A",), ("thread_B", "thread_C")),
         ),
-        ([None, "thread_Z"], [None], (("thread_Z",), ("thread_A",))),
-        ([None], ["thread_C", None], (("thread_A",), ("thread_C",))),
-        (["x", "y", None], [], (("x", "y"), ())),
+        ([None, "thread_Z"], [None], (("thread_A", "thread_Z"), ("thread_A",))),
+        ([None], ["thread_C", None], (("thread_A",), ("thread_C", "thread_A"))),
+        (["x", "y", None], [], (("x", "y", "thread_A"), ())),
         ([], ["x"], ((), ("x",))),
         ([], [], ((), ())),
     ],
 )
 def test_labels_in_order_of_first_use(root: list, parallel: list, expected: tuple) -> None:
     assert place_threads(program(root, parallel)) == Placement(*expected)
+
+
+def test_calls_without_a_label_stay_where_they_are_whatever_labels_others_have() -> None:
+    for labels in ([None, None], [None, "x"], ["x", None], ["thread_A", None]):
+        placed = program(labels, labels)
+        found = place_threads(placed)
+        for site in (site for site in number_statements(placed).sites if site.thread is None):
+            assert found.thread_of(site).label == "thread_A"
+
+
+def test_calls_without_a_label_run_on_the_first_declared_thread() -> None:
+    placed = replace(program([None, "y"], ["x", None]), threads=("x", "y"))
+    assert place_threads(placed) == Placement(("x", "y"), ("x",), "x")
+
+
+def test_a_call_that_was_moved_into_parallel_adds_no_thread() -> None:
+    placed = program(["thread_A"], [None, "thread_B", "thread_C"])
+    parallel = placed.body[1]
+    first, *others = parallel.body
+    moved = replace(parallel, body=(replace(first, moved=True), *others))
+    found = place_threads(replace(placed, body=(placed.body[0], moved)))
+    assert found.parallel_threads == ("thread_B", "thread_C")
+    assert found.thread_of(moved.body[0]) == ThreadKey("parallel", "thread_B")
 
 
 def test_the_same_label_in_both_regions_is_two_threads() -> None:

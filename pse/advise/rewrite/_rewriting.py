@@ -61,7 +61,7 @@ def rewrite(subject: Subject, change: Change) -> str:
     """Give the program's text with a change made."""
     lines = _line_starts(subject.text)
     edits = [*_labels(subject, change, lines), *_inflight(subject, change, lines)]
-    edits += _depth(subject, change, lines)
+    edits += [*_declarations(subject, change, lines), *_depth(subject, change, lines)]
     for node in nodes(subject.tree, sx.PartitionNode):
         if node.name.id in change.partitions:
             edits.append(_over(node.count.span, change.partitions[node.name.id], lines))
@@ -119,6 +119,17 @@ def _labels(subject: Subject, change: Change, lines: list[int]) -> Iterable[_Edi
         else:
             begin = _offset(lines, *place)
             yield _Edit(begin, begin, f"{label} ")
+
+
+def _declarations(subject: Subject, change: Change, lines: list[int]) -> Iterable[_Edit]:
+    """Declare new labels in a program that declares its threads."""
+    declared = list(nodes(subject.tree, sx.Threads))
+    known = {name.id for node in declared for name in node.names}
+    new = [label for label in dict.fromkeys(change.labels.values()) if label not in known]
+    if known and new:
+        span = declared[-1].span
+        end = _offset(lines, span.end_line, span.end_column)
+        yield _Edit(end, end, "".join(f", {label}" for label in new))
 
 
 def _inflight(subject: Subject, change: Change, lines: list[int]) -> Iterable[_Edit]:

@@ -1,4 +1,5 @@
 from ._checker import check_program as check_program
+from ._directive import STANDARD as STANDARD, ModuleFile as ModuleFile
 from ._ir import (
     Argument as Argument,
     Assign as Assign,
@@ -16,4 +17,3 @@ from ._ir import (
     Tag as Tag,
     While as While,
 )
-from ._module_protocol import STANDARD as STANDARD, ModuleFile as ModuleFile

@@ -337,7 +337,6 @@ class CallCheck(CallContext):
         dimensions = {name: extents.to_expression(extent) for name, extent in self.matcher.known.items()}
         context = self.context
         context.calls += 1
-        context.threads |= {self.node.label.id} if self.node.label else set()
         return CallSite(
             id=context.calls - 1,
             module=self.reference,

@@ -28,6 +28,7 @@ from pse.language.check._scope import AliasEntity, Entity, ModuleEntity, Segment
 from pse.language.check._std_arrays import WHOLE
 from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
 from pse.language.check._targets import Target, poison, targets
+from pse.language.check._threads import use_thread
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
@@ -49,6 +50,8 @@ def call(context: Context, node: sx.Call, kind: str, body: Walk) -> list[Stateme
         Checks the statements of a segment.
     """
     entity = _callee(context, node.callee)
+    if node.label is not None and not isinstance(entity, SegmentEntity):
+        use_thread(context, node.label)
     if isinstance(entity, SegmentEntity):
         return inline(context, node, entity, kind, body)
     if not isinstance(entity, ModuleEntity) or entity.reference is None:
@@ -146,7 +149,7 @@ def _where_pieces_are(context: Context, site: CallSite) -> list[Statement]:
     name, partition = site.module.name, _partition_of(context, site)
     if site.parallel or site.module.language != "std" or name not in PIECEWISE or partition is None:
         return [site]
-    inside = replace(site, parallel=True, partition=partition, thread=None)
+    inside = replace(site, parallel=True, partition=partition, thread=None, moved=True)
     return _reduced(context, inside) if name in WHOLE else [Parallel(partition, (inside,), site.span)]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pse.language.check._context import Context
 from pse.language.check._dataflow_check import check_flow
 from pse.language.check._declarations import Declarations, declare
+from pse.language.check._directive import STANDARD, ModuleFinder
 from pse.language.check._distribution_check import check_layouts
 from pse.language.check._inlining import check_alone
 from pse.language.check._ir import (
@@ -25,12 +26,11 @@ from pse.language.check._ir import (
     Statement,
     While,
 )
-from pse.language.check._module_protocol import STANDARD, ModuleFinder
 from pse.language.check._scope import PROCS, Frame, Globals, PartitionEntity, SegmentEntity
 from pse.language.check._statements import statements
+from pse.language.check._threads import thread_warnings
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors, in_order, warning_at
 from pse.language.diagnostics._source import Span
-from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.syntax._parser import parse_program
 from pse.language.types._expressions import Name
@@ -140,7 +140,7 @@ def _unused(context: Context, declarations: Declarations) -> list[Diagnostic]:
                 help = f"write `@ block(0) over {entity.name}` or `PARALLEL over {entity.name}`, or remove it"
             message = f"{what} `{entity.name}` is never used"
             found.append(warning_at("W0204", message, entity.span, help=help))
-    return found + _unused_threads(context, declarations)
+    return found + thread_warnings(context, declarations.options)
 
 
 def _unused_import(context: Context, item: sx.Import) -> list[Diagnostic]:
@@ -149,21 +149,6 @@ def _unused_import(context: Context, item: sx.Import) -> list[Diagnostic]:
         warning_at("W0202", f"import `{name.id}` is never used", name.span, help="remove it")
         for name in names
         if name.span not in context.globals.used and item.path != STANDARD
-    ]
-
-
-def _unused_threads(context: Context, declarations: Declarations) -> list[Diagnostic]:
-    known = ", ".join(sorted(context.threads))
-    help = f"threads of calls are {known}" if known else "write the thread's label before a call"
-    return [
-        warning_at(
-            "W0601",
-            f"no call runs on thread `{option.thread}`, so this option has no effect",
-            option.span,
-            help=did_you_mean(option.thread, context.threads) or help,
-        )
-        for option in declarations.options
-        if option.thread is not None and option.thread not in context.threads
     ]
 
 
@@ -180,6 +165,7 @@ def _program(
         tags=context.tags,
         body=body,
         modules=_modules(body),
+        threads=tuple(context.declared_threads),
     )
 
 

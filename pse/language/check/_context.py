@@ -75,7 +75,8 @@ class Context:
     depth: int = 0
     calls: int = 0
     root_thread: str = ""
-    threads: set[str] = field(default_factory=set)
+    threads: dict[str, set[Span]] = field(default_factory=dict)
+    declared_threads: dict[str, Span] = field(default_factory=dict)
 
     def report(self, diagnostic: Diagnostic) -> None:
         """Take a diagnostic."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from pse.errors import EvaluationError, ModuleNotFound
 from pse.language.check._binding import MAX_PARTITIONS
 from pse.language.check._context import Context, reserved
+from pse.language.check._directive import STANDARD, ModuleFile, ModuleFinder
 from pse.language.check._ir import ModuleReference, Option, ParameterDeclaration, PartitionDeclaration
-from pse.language.check._module_protocol import STANDARD, ModuleFile, ModuleFinder
 from pse.language.check._scalars import bound, condition, place, scalar
 from pse.language.check._scope import (
     PROCS,
@@ -65,6 +65,8 @@ def _item(context: Context, item: sx.Item, declarations: Declarations, finder: M
             _parameter(context, item, declarations)
         case sx.PartitionNode():
             _partition(context, item, declarations)
+        case sx.Threads():
+            _threads(context, item)
         case sx.Options():
             _options(context, item, declarations, finder)
         case sx.Version():
@@ -255,6 +257,15 @@ def _count(context: Context, node: sx.SyntaxExpression) -> Expression | None:
         context.report(error_at("E0607", message, place(node), help=help))
         return None
     return found
+
+
+def _threads(context: Context, item: sx.Threads) -> None:
+    for name in item.names:
+        first = context.declared_threads.setdefault(name.id, name.span)
+        if first != name.span:
+            message = f"thread `{name.id}` is declared twice"
+            notes = [(first, "it is declared here first")]
+            context.report(error_at("E0203", message, name.span, notes=notes, help="remove one of the two"))
 
 
 # Options.

@@ -1,10 +1,14 @@
-"""Module directives: from the text after ``coven module`` to a signature.
+"""Module directives, from the text after ``coven module`` to a signature; how the checker asks for modules.
 
-The room ``modules`` finds the text behind each host language's comment and calls ``parse_directive``; the
-checker gets the signatures back through its finder.
+The room ``modules`` finds the text behind each host language's comment and calls ``parse_directive``; it
+implements the protocol ``ModuleFinder``, by which the checker gets the signatures back.  Finding a module
+reads its directive; it never builds, imports or executes it.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
 
 from pse.language.check._type_resolution import Report, distribution_of, element_of
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
@@ -15,6 +19,8 @@ from pse.language.types._elements import fits, literal_element
 from pse.language.types._expressions import Apply, Expression, Name, Number, Text, Unary, names_in, walk
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Signature, Type
 
+STANDARD = "pse.std"
+"""Import path of the standard library."""
 ANY_ELEMENT = "T"
 """Stands for any element type, the same wherever it appears in one directive."""
 
@@ -155,3 +161,53 @@ def _dimensions(parameters: list[Parameter]) -> tuple[str, ...]:
                 node.id: None for node in walk(extent) if isinstance(node, Name) and node.id not in scalars
             }
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class ModuleFile:
+    """A file of modules, as far as its directives tell.
+
+    Parameters
+    ----------
+    path : str
+        The path to print.
+    source : str or None
+        The resolved file; None for the standard library.
+    language : str
+        "c", "c++", "cython", "fortran", "python" or "std".
+    signatures : tuple of Signature
+        One for each directive in it.
+    diagnostics : tuple of Diagnostic
+        What is wrong with its directives.
+    names : frozenset of str or None
+        What a Python file defines at its top level; None where that is unknown.
+    """
+
+    path: str
+    source: str | None
+    language: str
+    signatures: tuple[Signature, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+    names: frozenset[str] | None = None
+
+
+class ModuleFinder(Protocol):
+    """Finds the file behind an import."""
+
+    def find(self, import_path: str, importing_file: str) -> ModuleFile:
+        """Find a file of modules.
+
+        Parameters
+        ----------
+        import_path : str
+            As written in the program: a path relative to it, or ``pse.std``.
+        importing_file : str
+            The program's path, as the user typed it.
+
+        Raises
+        ------
+        ModuleNotFound
+            If there is no such file, or nothing that could be a module; its message and help say what was
+            tried.
+        """
+        ...

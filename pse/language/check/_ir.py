@@ -151,6 +151,8 @@ class CallSite:
         Its place in the program.
     label : str
         The module's name as written: `fft.rows`.
+    moved : bool
+        Whether the call was written outside PARALLEL and works where the pieces of its tag are.
     """
 
     id: int
@@ -163,6 +165,7 @@ class CallSite:
     dimensions: Mapping[str, Expression]
     span: Span
     label: str
+    moved: bool = False
 
 
 @dataclass(frozen=True)
@@ -380,6 +383,8 @@ class ResolvedProgram:
         The statements, segments inlined.
     modules : tuple of ModuleReference
         The modules that are called.
+    threads : tuple of str
+        The labels that the program declares, in the order of the text; none if it declares no threads.
     """
 
     name: str
@@ -391,3 +396,4 @@ class ResolvedProgram:
     tags: Mapping[str, Tag]
     body: tuple[Statement, ...]
     modules: tuple[ModuleReference, ...] = field(default=())
+    threads: tuple[str, ...] = ()

@@ -151,6 +151,9 @@ class TreeBuilder(Transformer[Token, Any]):
         name, grid = _nodes(children)
         return Part("layout", (name, grid.value), _span(children))
 
+    def threads(self, children: list[Any]) -> sx.Threads:
+        return sx.Threads(tuple(_nodes(children)), _span(children))
+
     def options(self, children: list[Any]) -> sx.Options:
         return sx.Options(tuple(_nodes(children)), _span(children))
 

@@ -76,11 +76,21 @@ def scan(text: str, path: str, start: str = "program") -> Scanned:
 
 
 def _promote(tokens: list[Token], keywords: set[str]) -> None:
-    """Turn names into keywords; `reduce(` is a name, so that it can be answered like any other call."""
-    following = [*(token.type for token in tokens[1:]), ""]
+    """Turn names into keywords.
+
+    `reduce(` is a name, so that it can be answered like any other call; `threads` is a keyword only where
+    another name follows outside of all braces.
+    """
+    following = [*tokens[1:], Token("$END", "")]
+    depth = 0
     for token, after in zip(tokens, following, strict=bool(tokens)):
-        if token.type == "NAME" and token in keywords and not (token == "reduce" and after == "LPAR"):
+        depth += (token.type == "LBRACE") - (token.type == "RBRACE")
+        if token.type != "NAME":
+            continue
+        if token in keywords and not (token == "reduce" and after.type == "LPAR"):
             token.type = token.upper()
+        elif token == "threads" and depth == 0 and after.type == "NAME" and after not in keywords:
+            token.type = "THREADS"
 
 
 def token_span(token: Token, path: str) -> Span:

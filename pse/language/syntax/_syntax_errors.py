@@ -155,7 +155,7 @@ def _expected(accepted: Collection[str]) -> str:
         if group <= left:
             words.append(text)
             left -= group | {"FLOAT", "STRING", "TRUE", "FALSE", "MAX", "NAME", "FOR", "WHILE"}
-            left -= {"IF", "VAR", "COVEN", "IMPORT", "PARTITION", "OPTIONS", "SEGMENT"}
+            left -= {"IF", "VAR", "COVEN", "IMPORT", "PARTITION", "THREADS", "OPTIONS", "SEGMENT"}
     if left > _OPERATORS:
         words.append("an operator")
         left -= _OPERATORS | (_RARE if len(words) + len(left - _OPERATORS) > 4 else set())

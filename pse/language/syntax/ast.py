@@ -237,6 +237,14 @@ class PartitionNode:
 
 
 @dataclass(frozen=True)
+class Threads:
+    """`threads thread_A, thread_B`."""
+
+    names: tuple[Identifier, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
 class OptionNode:
     """`queue_depth thread_C = 4`; `word` says that the value was written as a bare word, `text` as what."""
 
@@ -285,7 +293,7 @@ class ProgramBody:
     span: Span
 
 
-Item = Version | Import | Param | PartitionNode | Options | Segment | ProgramBody
+Item = Version | Import | Param | PartitionNode | Threads | Options | Segment | ProgramBody
 
 
 @dataclass(frozen=True)

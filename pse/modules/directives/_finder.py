@@ -38,7 +38,7 @@ class Finder:
         self._known: dict[tuple[str, str], tuple[tuple[int, int, int], ModuleFile]] = {}
 
     def find(self, import_path: str, importing_file: str) -> ModuleFile:
-        """Find a file of modules; see `pse.language.check._module_protocol.ModuleFinder`.
+        """Find a file of modules; see `pse.language.check._directive.ModuleFinder`.
 
         Parameters
         ----------
