@@ -93,6 +93,9 @@ MODULES = {
         tell(in object o)
         flag(in f64 x[n], out bool done)
         single(in f32 x[n])
+        spread(in f64 u[n + 2], out f64 v[n + 2])
+        spread_rows(in f64 u[m + 2, n + 2] @ block(0) halo(1), out f64 v[m + 2, n + 2] @ block(0) halo(1))
+        smooth(inout f64 u[n + 2])
     """,
     "broken.c": "bad(in f64 x[1.5])",
     "shapes.py": """

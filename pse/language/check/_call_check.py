@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 from pse.language.check._context import CallContext, Context, call_form
 from pse.language.check._distribution_check import match_distribution
+from pse.language.check._halo_check import takes_frame, takes_halo
 from pse.language.check._ir import Argument, CallSite, ModuleReference, Output
 from pse.language.check._scalars import Scalar, place, scalar
 from pse.language.check._scope import ModuleEntity, TagEntity
-from pse.language.diagnostics._diagnostic import error_at
+from pse.language.diagnostics._diagnostic import error_at, warning_at
 from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
@@ -29,6 +30,7 @@ from pse.language.types._types import (
     Parameter,
     Pattern,
     Type,
+    render_distribution,
     render_type,
 )
 from pse.text import count_text
@@ -269,6 +271,7 @@ class CallCheck(CallContext):
             return False
         if not match_distribution(self, parameter, entity, span) or not self._counters_known(entity, span):
             return False
+        self._warn_of_frame(parameter, type, entity.display, span)
         actual = extents.local_shape(type, self.context.lookup)
         for axis, pattern in enumerate(shape or ()):
             self._expect(pattern, actual[axis], axis, entity.display, type, span)
@@ -287,6 +290,25 @@ class CallCheck(CallContext):
             self.fail("E0311", message, span, label=self.context.show(type), help=help)
 
         self.matcher.expect(pattern, actual, mismatch)
+
+    def _warn_of_frame(self, parameter: Parameter, type: Type, display: str, span: Span) -> None:
+        """Tell where a directive takes cells of an axis that is not cut for a halo."""
+        if parameter.type.distribution.pattern is not Pattern.ANY or not takes_halo(parameter, type):
+            return
+        for axis, pattern in enumerate(parameter.type.shape or ()):
+            if axis in type.distribution.axes or not takes_frame(pattern):
+                continue
+            message = (
+                f"axis {axis} of `{display}` is not cut and has no halo: "
+                f"`{render_expression(pattern)}` takes cells of the array itself for the frame"
+            )
+            where = render_distribution(type.distribution, display=self.context.display)
+            help = (
+                f"if that is meant, write `{where}` behind the shape in the directive; else cut the axis, too"
+            )
+            self.context.warnings.append(
+                warning_at("W0301", message, span, notes=self.directive_note(), help=help)
+            )
 
     def _shape_help(self, expected: Extent, actual: Extent, display: str, type: Type) -> str:
         """Say what would make two extents equal: a halo, one parameter instead of two, another tag."""
@@ -313,6 +335,7 @@ class CallCheck(CallContext):
         if len(shape) != len(type.shape or ()):
             self._wrong_rank(parameter, type, display, span)
             return False
+        self._warn_of_frame(parameter, type, display, span)
         for axis, extent in enumerate(extents.local_shape(type, self.context.lookup)):
             self._expect(shape[axis], extent, axis, display, type, span)
         return True

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pse.language.check._call_resolution import thread_warnings
 from pse.language.check._context import Context
 from pse.language.check._dataflow_check import check_flow
 from pse.language.check._declarations import Declarations, declare
 from pse.language.check._directive import STANDARD, ModuleFinder
 from pse.language.check._distribution_check import check_layouts
+from pse.language.check._halo_check import check_halos
 from pse.language.check._inlining import check_alone
 from pse.language.check._ir import (
     CallSite,
@@ -28,7 +30,6 @@ from pse.language.check._ir import (
 )
 from pse.language.check._scope import PROCS, Frame, Globals, PartitionEntity, SegmentEntity
 from pse.language.check._statements import statements
-from pse.language.check._threads import thread_warnings
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors, in_order, warning_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -77,7 +78,8 @@ def check_program(text: str, path: str, *, modules: ModuleFinder) -> CheckResult
     declarations = declare(context, parsed.tree, modules)
     body = _bodies(context, declarations, parsed.tree)
     if not has_errors(context.diagnostics):
-        context.diagnostics += _unused(context, declarations)
+        context.diagnostics += [*_unused(context, declarations), *context.warnings]
+        context.diagnostics += check_halos(body or (), context.tags)
     diagnostics = in_order(context.diagnostics)
     if has_errors(diagnostics) or body is None:
         return CheckResult(None, diagnostics)

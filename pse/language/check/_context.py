@@ -67,6 +67,7 @@ class Context:
     globals: Globals
     frame: Frame
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    warnings: list[Diagnostic] = field(default_factory=list)
     tags: dict[str, Tag] = field(default_factory=dict)
     constants: dict[str, Expression] = field(default_factory=dict)
     partition: str | None = None

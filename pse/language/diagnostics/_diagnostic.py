@@ -68,9 +68,16 @@ def error_at(
     return Diagnostic(code, Severity.ERROR, message, span, tuple(notes), help, label)
 
 
-def warning_at(code: str, message: str, span: Span, *, help: str | None = None) -> Diagnostic:
+def warning_at(
+    code: str,
+    message: str,
+    span: Span,
+    *,
+    notes: Iterable[tuple[Span, str]] = (),
+    help: str | None = None,
+) -> Diagnostic:
     """Make a warning."""
-    return Diagnostic(code, Severity.WARNING, message, span, (), help)
+    return Diagnostic(code, Severity.WARNING, message, span, tuple(notes), help)
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
