@@ -21,6 +21,7 @@ from pse.modules import (
     find_unbuildable,
     load_module,
 )
+from pse.modules.build._compiler_messages import first_mistake
 from pse.modules.build._libraries import find_library
 
 DOUBLE = """\
@@ -224,12 +225,29 @@ def test_harmless_widening_is_allowed(write):
             "cdef int f(const double *x, long n) noexcept nogil:\n    return nope",
             "f.pyx:3:11: undeclared name",
         ),
+        (
+            "cdef int f(const float *x, long n) noexcept nogil:\n    return nope",
+            "f.pyx:3:11: undeclared name",
+        ),
     ],
 )
 def test_cython_that_does_not_fit(write, text, expected):
     error = failure(write, "f.pyx", f"#@ coven module f(in f64 x[n])\n{text}\n")
     assert expected in error.message
     assert "pse_module" not in error.message
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([" its modules: f (f.pyx:1)", "    f.pyx:3:11: undeclared name"], (3, 11, "undeclared name")),
+        (["f.c: In function 'f':", "f.c:4:7: error: 'y' undeclared"], (4, 7, "'y' undeclared")),
+        (["f.c:2:1: warning: unused", "g.h:4:7: error: no", "f.c:9:8: note: here"], None),
+    ],
+)
+def test_the_first_mistake_in_the_users_file(words, expected):
+    found = [first_mistake(words, path) for path in ("f.pyx", "f.c")]
+    assert [place for place in found if place] == ([expected] if expected else [])
 
 
 FORTRAN = """\

@@ -23,7 +23,7 @@ from pse.modules._errors import BuildError
 from pse.modules.build import _cache as cache
 from pse.modules.build._build_mode import FAST, BuildMode
 from pse.modules.build._build_rules import DEPENDENCIES, PRODUCT, BuildRule, Source, build_rule
-from pse.modules.build._compiler_messages import failed_build, translate_output
+from pse.modules.build._compiler_messages import failed_build, first_mistake, translate_output
 from pse.modules.build._compilers import processor_identity
 from pse.modules.directives import _directives as directives, _finder as finder
 
@@ -129,16 +129,20 @@ def find_unbuildable(modules: Iterable[ModuleReference]) -> list[Diagnostic]:
     Returns
     -------
     list of Diagnostic
-        Of code E0526, at the imports; empty if all can be built.
+        Of code E0526, where the compiler found the first mistake, else at the directive; empty if all can be
+        built.
     """
     found = []
     for module in {m.source: m for m in modules if m.source is not None and m.language != "python"}.values():
         try:
             build_modules([module])
         except BuildError as failure:
-            place = Span(module.path, module.line, 1, module.line, 2)
             message, *words = failure.message.splitlines()
-            notes = [(place, line.rstrip()) for line in words]
+            first = first_mistake(words, module.path)
+            line, column, text = first or (module.line, 1, "")
+            place = Span(module.path, line, column, line, column + 1)
+            notes = [(place, word.rstrip()) for word in words]
+            message = f"{message}: {text}" if text else message
             found.append(error_at("E0526", message, place, notes=notes, help=failure.help))
     return found
 

@@ -25,6 +25,11 @@ _HEAD = re.compile(
 )
 _CONTEXT = re.compile(r"^[^\s:][^:\n]*: (?:In|At) ")
 _CYTHON_HEAD = re.compile(r"^(?P<path>[^\s:]+\.pyx):(?P<line>\d+):\d+: (?P<text>.*)$", re.MULTILINE)
+_MISTAKE = re.compile(
+    r"^(?P<path>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+): "
+    r"(?:(?:fatal )?error: |(?!note|warning))(?P<text>.*)$"
+)
+_CYTHON_FRAME = re.compile(r"^(?:-{20,}|\.\.\.|Error compiling Cython file:)$")
 _UNDEFINED = re.compile(r"undefined reference to [`'‘](?P<name>[^'’]+)['’]")
 
 _MPI_MODULE = re.compile(r"'mpi(?:_f08)?\.mod'")
@@ -53,7 +58,7 @@ def failed_build(source: Source, rule: BuildRule, step: Step, output: str, code:
     """
     if code < 0:
         return BuildError(f"{source.shown} can't be built: the compiler was killed by signal {-code}")
-    mismatches = [] if _own_errors(source, output) else _mismatches(rule, output)
+    mismatches = [] if _own_errors(source, rule, output) else _mismatches(rule, output)
     if mismatches:
         text = "\n".join(_explain(source, group) for group in _grouped(mismatches))
         return BuildError(text, help="change the directive or the function so that they agree")
@@ -72,13 +77,25 @@ def failed_build(source: Source, rule: BuildRule, step: Step, output: str, code:
     return BuildError(f"{source.shown} doesn't compile\n{lines}\n{words}", help=help)
 
 
+def first_mistake(words: Iterable[str], shown: str) -> tuple[int, int, str] | None:
+    """Find the first error that a compiler places in the user's file: line, column, and what it says."""
+    for word in words:
+        found = _MISTAKE.match(word.strip())
+        if found is not None and found["path"] == shown:
+            return int(found["line"]), int(found["column"]), found["text"]
+    return None
+
+
 def _directive_lines(signatures: Iterable[Signature], shown: str) -> str:
     places = [f"{s.name} ({shown}:{s.span.line})" for s in signatures if s.span is not None]
     return f" its modules: {', '.join(places)}"
 
 
-def _own_errors(source: Source, output: str) -> bool:
+def _own_errors(source: Source, rule: BuildRule, output: str) -> bool:
     """Say whether the user's file is wrong in itself; messages about trampolines only follow from that."""
+    if rule.extension and rule.trampolines is not None:  # Trampolines follow a Cython source's own text.
+        first = min(rule.trampolines.lines, default=0)
+        return any(int(head["line"]) < first for head in _CYTHON_HEAD.finditer(output))
     heads = (_HEAD.match(line) for line in output.split("\n"))
     return any(head and head["path"] == str(source.path) and "error" in head["kind"] for head in heads)
 
@@ -92,7 +109,7 @@ def translate_output(source: Source, rule: BuildRule, output: str) -> str:
             ours = _is_trampoline(head["path"], rule)
         elif _CONTEXT.match(line):
             ours = _is_trampoline(line.split(":")[0], rule)
-        if not ours and not _is_scaffolding(line, rule):
+        if not ours and not _is_scaffolding(line, rule) and not _CYTHON_FRAME.match(line):
             kept.append(line)
     if len(kept) > MOST_LINES:
         kept = [*kept[:MOST_LINES], f"… ({len(kept) - MOST_LINES} more lines)"]
