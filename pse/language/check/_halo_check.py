@@ -45,8 +45,7 @@ def takes_frame(pattern: Expression) -> bool:
 
 def has_halo(type: Type) -> bool:
     """Whether the pieces of a tag have a halo."""
-    halo = type.distribution.halo
-    return halo is not None and halo != Number(0)
+    return any(width != Number(0) for width in type.distribution.widths)
 
 
 def takes_halo(parameter: Parameter, type: Type) -> bool:
