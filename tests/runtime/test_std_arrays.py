@@ -1,5 +1,7 @@
 """Standard modules that compute with distributed arrays: what NumPy gives for the whole array."""
 
+import os
+
 import numpy as np
 import pytest
 from pse_testing.harness import compile_program, make_job, run
@@ -216,3 +218,62 @@ def test_more_partitions_than_cells_and_no_cells_at_all(play):
     assert play(body, None, "P = 9", {"N": 2}) == {"low": 3.0, "s": 6.0}
     with pytest.raises(PseError, match="smallest: the array has no elements"):
         play(body, None, "P = 3", {"N": 0})
+
+
+@pytest.mark.parametrize("ending", [".npy", ".h5"])
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("partition", "where"), GRIDS)
+def test_pieces_are_saved_and_loaded_apart(play, tmp_path, monkeypatch, ending, place, partition, where):
+    """What NumPy and h5py read is the whole array; other partitions load it as they need it."""
+    if ending == ".h5":
+        pytest.importorskip("h5py")
+    monkeypatch.chdir(tmp_path)
+    body = f"""
+  var f64[N, M] @ {where} u
+  var f64[N, M] @ cyclic(0) w
+  for k in 0 .. 2 {{
+    random(3, k) -> u
+    save("u" + k + "{ending}", u)
+  }}
+  load("u1{ending}") -> w
+  gather(w) -> y
+  tell("y", y)"""
+    other = "P" if "grid" not in partition else "Q"
+    body = body.replace("cyclic(0) w", f"cyclic(0) over {other} w")
+    partition += "\npartition Q = 4" if other == "Q" else ""
+    body = body.replace(f"@ {where} u", f"@ {where} over P u")
+    told = play(body, None, partition, {"N": 7, "M": 9}, **place)
+    assert sorted(os.listdir()) == [f"u0{ending}", f"u1{ending}"]
+    for k in range(2):
+        key = np.array([3, k], np.uint64)
+        u = np.random.Generator(np.random.Philox(key=key)).random((7, 9))
+        np.testing.assert_array_equal(read(f"u{k}{ending}"), u)
+    np.testing.assert_array_equal(told["y"], u)
+
+
+def read(file):
+    """Read a file without the code that is tested."""
+    if file.endswith(".npy"):
+        return np.load(file)
+    import h5py
+
+    with h5py.File(file) as opened:
+        return opened["data"][...]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ('save("absent/u.npy", u)', "absent/u.npy can't be saved: there is no folder absent"),
+        ('save("u.csv", u)', "the format of u.csv is unknown"),
+        ('load("absent.npy") -> u', "absent.npy can't be loaded: there is no such file"),
+        ('load("wrong.npy") -> u', r"wrong.npy holds float64\[3\]; the program expects float64\[7, 9\]"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_and_nothing_is_left(play, tmp_path, monkeypatch, body, words):
+    monkeypatch.chdir(tmp_path)
+    np.save("wrong.npy", np.zeros(3))
+    text = f'var f64[N, M] @ block(0) u\n zero() -> u\n {body}\n sum(u) -> s\n note("s", s)'
+    with pytest.raises(PseError, match=words):
+        play(text, None, "P = 3", {"N": 7, "M": 9})
+    assert os.listdir() == ["wrong.npy"]

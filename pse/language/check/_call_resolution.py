@@ -36,7 +36,7 @@ from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Apply, Expression, Name, walk
 from pse.language.types._types import Distribution, Pattern, Type
 
-PIECEWISE = ("copy", "zero", "fill", "random", "fft", "ifft", *WHOLE)
+PIECEWISE = ("copy", "zero", "fill", "random", "save", "load", "fft", "ifft", *WHOLE)
 """Standard modules that work on each piece of a distributed array for itself."""
 
 
@@ -135,7 +135,7 @@ def _module(context: Context, node: sx.Call, reference: ModuleReference, kind: s
         check.failed = True
     elif standard and reference.name == "print":
         check_print(check)
-    elif standard and reference.name in OPERATIONS:
+    elif standard and reference.name in OPERATIONS and _is_distributed(check, found):
         outputs = check_standard(check, found)
     else:
         outputs = _ordinary(check, found)
@@ -152,6 +152,16 @@ def _where_pieces_are(context: Context, site: CallSite) -> list[Statement]:
         return [site]
     inside = replace(site, parallel=True, partition=partition, thread=None, moved=True)
     return _reduced(context, inside) if name in WHOLE else [Parallel(partition, (inside,), site.span)]
+
+
+def _is_distributed(check: CallCheck, found: list[Target | None]) -> bool:
+    """Whether a call follows the rules of distributed arrays; `save` and `load` may be ordinary modules."""
+    if check.signature.name not in ("save", "load"):
+        return True
+    named = [check.context.frame.find(a.value.id) for a in check.node.arguments if isinstance(a.value, Name)]
+    types = [entity.type for entity in named if isinstance(entity, TagEntity)]
+    types += [goal.known for goal in found if goal is not None]
+    return any(type is not None and type.distribution.distributed and not type.scalar for type in types)
 
 
 def _partition_of(context: Context, site: CallSite) -> str | None:

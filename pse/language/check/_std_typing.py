@@ -58,7 +58,7 @@ def check_standard(check: CallCheck, found: list[Target | None]) -> list[Output]
 
 def _with_types(check: CallCheck, outputs: list[Output]) -> list[Output]:
     """Put the types of this call into the interface of a module that computes: it is called as that."""
-    if check.signature.name not in (*COMPUTING, "fill", "random"):
+    if check.signature.name not in (*COMPUTING, "fill", "random", "save", "load"):
         return outputs
     types = {a.parameter.name: check.context.tags[a.tag].type for a in check.inputs if a.tag}
     types |= {output.parameter.name: output.type for output in outputs}
@@ -325,6 +325,8 @@ OPERATIONS = {
     "zero": Operation("", _zero),
     "fill": Operation("", _fill),
     "random": Operation("", _random),
+    "save": Operation("outside", lambda check, entity, goal: None),
+    "load": Operation("outside", _zero),
     **COMPUTING,
 }
 """The operations with rules of their own, by name."""

@@ -21,10 +21,10 @@ from pse.modules._errors import ModuleError
 DATASET: Final = "data"
 """Name of the dataset in an HDF5 file."""
 
-_NPY: Final = {".npy"}
+NPY: Final = {".npy"}
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-_HDF5: Final = {".h5", ".hdf5"}
+HDF5: Final = {".h5", ".hdf5"}
 
 
 def save(file: str, array: np.ndarray) -> None:
@@ -42,10 +42,10 @@ def save(file: str, array: np.ndarray) -> None:
     ModuleError
         If the file can't be written.
     """
-    ending = _ending(file, "save")
-    with _explained(file, "saved"), _appearing(file) as draft:
-        if ending in _HDF5:
-            with _h5py(file).File(draft, "w") as opened:
+    ending = ending_of(file, "save")
+    with explained(file, "saved"), _appearing(file) as draft:
+        if ending in HDF5:
+            with h5py_for(file).File(draft, "w") as opened:
                 opened.create_dataset(DATASET, data=array)
         else:
             with draft.open("wb") as opened:
@@ -67,34 +67,41 @@ def load_into(file: str, array: np.ndarray) -> None:
     ModuleError
         If the file is missing, can't be read, or holds another shape or element type.
     """
-    ending = _ending(file, "load")
-    with _explained(file, "loaded"):
-        if ending in _HDF5:
-            with _h5py(file).File(file, "r") as opened:
-                stored = _dataset(file, opened)
-                _compare(file, stored.shape, stored.dtype, array)
-                if array.size:
-                    stored.read_direct(array)
-        else:
-            stored = np.lib.format.open_memmap(file, mode="r")
-            _compare(file, stored.shape, stored.dtype, array)
+    ending = ending_of(file, "load")
+    with explained(file, "loaded"), opened(file, ending) as stored:
+        compare(file, stored.shape, stored.dtype, array.shape, array.dtype)
+        if ending not in HDF5:
             array[...] = stored
+        elif array.size:
+            stored.read_direct(array)
 
 
-def _ending(file: str, verb: str) -> str:
+@contextmanager
+def opened(file: str, ending: str) -> Iterator[Any]:
+    """Open what a file holds: an array, or an HDF5 dataset, whose parts are read as they are asked for."""
+    if ending not in HDF5:
+        yield np.lib.format.open_memmap(file, mode="r")
+        return
+    with h5py_for(file).File(file, "r") as content:
+        yield _dataset(file, content)
+
+
+def ending_of(file: str, verb: str) -> str:
+    """Give the ending that chooses the format; others are refused."""
     if os.path.isdir(file):
         raise ModuleError(
             f"{verb}: {file} is a directory", help=f'name a file in it: "{os.path.join(file, "a.npy")}"'
         )
     ending = os.path.splitext(file)[1].lower()
-    if ending not in _NPY | _HDF5:
+    if ending not in NPY | HDF5:
         what = f"`{ending}` is not a known ending" if ending else "the name has no ending"
         raise ModuleError(f"{verb}: the format of {file} is unknown: {what}", help="use .npy or .h5")
     return ending
 
 
 @contextmanager
-def _explained(file: str, done: str) -> Iterator[None]:
+def explained(file: str, done: str) -> Iterator[None]:
+    """Say of what fails which file it is, and what to do."""
     try:
         yield
     except FileNotFoundError:
@@ -142,7 +149,8 @@ def _appearing(file: str) -> Iterator[Path]:
         raise
 
 
-def _h5py(file: str) -> Any:
+def h5py_for(file: str) -> Any:
+    """Give h5py; where it is not installed, say which file needs it."""
     try:
         import h5py
     except ImportError:
@@ -161,11 +169,14 @@ def _dataset(file: str, opened: Any) -> Any:
     return opened[name]
 
 
-def _compare(file: str, shape: tuple[int, ...], dtype: np.dtype, array: np.ndarray) -> None:
+def compare(
+    file: str, shape: tuple[int, ...], dtype: np.dtype, due: tuple[int, ...], element: np.dtype
+) -> None:
+    """Refuse a file of another shape or element type than the program's."""
     stored = f"{dtype}[{', '.join(map(str, shape))}]"
-    wanted = f"{array.dtype}[{', '.join(map(str, array.shape))}]"
-    if shape != array.shape:
+    wanted = f"{element}[{', '.join(map(str, due))}]"
+    if shape != due:
         raise ModuleError(f"{file} holds {stored}; the program expects {wanted}")
-    if dtype != array.dtype:
+    if dtype != element:
         help = "convert it with NumPy, or declare the tag with the file's element type"
         raise ModuleError(f"{file} holds {stored}; the program expects {wanted}", help=help)

@@ -6,16 +6,15 @@ tag, the piece of one partition, in which ghost cells don't count.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pse.modules._errors import ModuleError
-from pse.modules.std._pieces import Pieces
+from pse.modules.std._pieces import Pieces, runs
 
 Array = NDArray[Any]
 BLOCK = 1 << 16
@@ -32,34 +31,16 @@ def random(seed: int, k: int, a: Array, *, pieces: Pieces | None = None) -> None
 
     They are those of ``numpy.random.Generator(numpy.random.Philox(key=[seed, k])).random(shape)``.
     """
-    if pieces is None:
-        shape, cells, own = a.shape, [np.arange(extent) for extent in a.shape], a
-    else:
+    shape, own = a.shape, a
+    cells: Sequence[NDArray[np.int64]] = [np.arange(extent, dtype=np.int64) for extent in a.shape]
+    if pieces is not None:
         a[...] = 0
         shape, cells, own = pieces.shape, pieces.mine, a[pieces.own]
-    for place, first, offsets in _runs(shape, cells):
+    for place, first, offsets in runs(shape, cells):
         if offsets.size:
             own[place] = _uniform(seed, k, first + offsets[0], int(offsets[-1] - offsets[0]) + 1)[
                 offsets - offsets[0]
             ].reshape(own[place].shape)
-
-
-def _runs(
-    shape: Sequence[int], cells: Sequence[Array]
-) -> Iterator[tuple[tuple[int, ...], int, NDArray[np.int64]]]:
-    """Give places of a piece, where each begins in the whole array, and the offsets of its elements.
-
-    Axes from the last one on that are whole make one run with the axis before them.
-    """
-    joined = len(shape) - 1
-    while joined > 0 and len(cells[joined]) == shape[joined]:
-        joined -= 1
-    inner = math.prod(shape[joined + 1 :])
-    offsets = (cells[joined][:, None] * inner + np.arange(inner)).ravel()
-    strides = [math.prod(shape[axis + 1 :]) for axis in range(joined)]
-    for place in itertools.product(*(range(len(cells[axis])) for axis in range(joined))):
-        first = sum(int(cells[axis][at]) * strides[axis] for axis, at in enumerate(place))
-        yield place, first, offsets
 
 
 def _uniform(seed: int, k: int, first: int, count: int) -> Array:

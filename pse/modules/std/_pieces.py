@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -40,3 +42,21 @@ class Pieces:
     def mine(self) -> Sequence[NDArray[np.int64]]:
         """The indices of the running module's partition."""
         return self.indices(self.messages.partition_index())
+
+
+def runs(
+    shape: Sequence[int], cells: Sequence[NDArray[np.int64]]
+) -> Iterator[tuple[tuple[int, ...], int, NDArray[np.int64]]]:
+    """Give places of a piece, where each begins in the whole array, and the offsets of its elements.
+
+    Axes from the last one on that are whole make one run with the axis before them.
+    """
+    joined = len(shape) - 1
+    while joined > 0 and len(cells[joined]) == shape[joined]:
+        joined -= 1
+    inner = math.prod(shape[joined + 1 :])
+    offsets = (cells[joined][:, None] * inner + np.arange(inner)).ravel()
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(joined)]
+    for place in itertools.product(*(range(len(cells[axis])) for axis in range(joined))):
+        first = sum(int(cells[axis][at]) * strides[axis] for axis, at in enumerate(place))
+        yield place, first, offsets

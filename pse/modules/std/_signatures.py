@@ -17,7 +17,12 @@ from pse.language import parse_directive
 from pse.language.check import STANDARD, ModuleFile
 from pse.language.diagnostics import Span
 from pse.language.types import Signature
-from pse.modules.std import _files as files, _images as images, _numbers as numbers
+from pse.modules.std import (
+    _files as files,
+    _images as images,
+    _numbers as numbers,
+    _parallel_files as parallel_files,
+)
 from pse.modules.std._pieces import Pieces
 
 DIRECTIVES: Final = """\
@@ -78,14 +83,17 @@ def standard_function(name: str) -> Callable[..., Any] | None:
     return _FUNCTIONS.get(name)
 
 
-def save(file: str, a: np.ndarray) -> None:
+def save(file: str, a: np.ndarray, *, pieces: Pieces | None = None) -> Any:
     """Write an array to `file` (.npy, .h5); the file appears complete or not at all."""
-    files.save(file, a)
+    return files.save(file, a) if pieces is None else parallel_files.save(file, a, pieces)
 
 
-def load(file: str, a: np.ndarray) -> None:
+def load(file: str, a: np.ndarray, *, pieces: Pieces | None = None) -> None:
     """Read an array of the expected shape and element type from `file` (.npy, .h5)."""
-    files.load_into(file, a)
+    if pieces is None:
+        files.load_into(file, a)
+    else:
+        parallel_files.load(file, a, pieces)
 
 
 def source(where: str, k: int, n: int, image: np.ndarray) -> None:
