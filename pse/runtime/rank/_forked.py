@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from typing import TextIO
-
-_RANK = os.getpid()
+from typing import NoReturn, TextIO
 
 
-def end_if_forked(failure: BaseException | None = None) -> None:
-    """End this process, as Python ends one, if a module has forked it.
+def end_forked(failure: BaseException | None = None) -> NoReturn:
+    """End this process, which a module has forked, as Python ends one.
 
     Parameters
     ----------
     failure : BaseException, optional
         What was raised in it.
     """
-    if os.getpid() == _RANK:
-        return
     code = 0
     if isinstance(failure, SystemExit):
         code = _exit_code(failure, sys.stderr)

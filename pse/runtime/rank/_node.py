@@ -24,8 +24,7 @@ from pse.runtime.faults._stack_frames import stack_frame_command
 from pse.runtime.request._prepared import Prepared
 from pse.runtime.supervise._error_format import exit_code_of, format_error
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
-from pse.runtime.supervise._monitor_handle import MonitoredJob, MonitorHandle
-from pse.runtime.supervise._node_links import Meeting
+from pse.runtime.supervise._monitor_handle import Meeting, MonitoredJob, MonitorHandle
 from pse.runtime.supervise._processes import open_job_stderr, proxy_descriptor
 from pse.text import text_bytes
 

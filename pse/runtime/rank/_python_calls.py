@@ -7,6 +7,7 @@ outputs that it returns are copied once. A module that keeps an array beyond its
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +27,16 @@ from pse.runtime.plan._arguments import bindings
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import Projection
 from pse.runtime.rank import _objects as objects
-from pse.runtime.rank._forked import end_if_forked
+
+_RANK = os.getpid()
+
+
+def end_if_forked(failure: BaseException | None = None) -> None:
+    """End this process if a module has forked it; `failure` is what was raised."""
+    if os.getpid() != _RANK:
+        from pse.runtime.rank._forked import end_forked
+
+        end_forked(failure)
 
 
 @dataclass

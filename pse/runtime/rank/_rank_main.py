@@ -25,9 +25,8 @@ from pse.runtime.distribution import _partition_placement as owners
 from pse.runtime.plan._job import Job
 from pse.runtime.rank._cooperative_wait import WaitTool, engage_on_all
 from pse.runtime.rank._cores import bind_to_cores, cores_text
-from pse.runtime.rank._forked import end_if_forked
-from pse.runtime.rank._leftover_threads import limit_wait_for_threads
 from pse.runtime.rank._node import Node
+from pse.runtime.rank._python_calls import end_if_forked
 from pse.runtime.rank._rank_loop import Outcome, execute_plan
 from pse.runtime.rank._recording import describe_run, prepare_trace, write_definitions
 from pse.runtime.request._dry_run import agreed
@@ -94,6 +93,8 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
     except BaseException as error:
         end_if_forked(error)
         node.fail(error)
+    from pse.runtime.rank._leftover_threads import limit_wait_for_threads
+
     limit_wait_for_threads(prepared.who(node.rank, socket.gethostname(), os.getpid()))
     return 0
 

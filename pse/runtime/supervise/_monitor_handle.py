@@ -15,7 +15,15 @@ from dataclasses import asdict, dataclass
 
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._launcher_records import Launcher
-from pse.runtime.supervise._node_links import Meeting
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Where the monitors of a job meet, and the word by which they know each other."""
+
+    host: str
+    port: int
+    token: str
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ import selectors
 import socket
 from dataclasses import dataclass
 
+from pse.runtime.supervise._monitor_handle import Meeting
+
 DONE, FAILED = b"done\n", b"failed\n"
 """What a monitor says last: its ranks have ended, or one of them failed."""
 
@@ -19,15 +21,6 @@ CONNECT_PATIENCE = 5.0
 """Seconds in which the first node's monitor must answer; without it, a node goes on by itself."""
 
 _ROOM = 512
-
-
-@dataclass(frozen=True)
-class Meeting:
-    """Where the monitors of a job meet, and the word by which they know each other."""
-
-    host: str
-    port: int
-    token: str
 
 
 @dataclass
