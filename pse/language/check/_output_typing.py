@@ -279,8 +279,8 @@ def _inferred(check: CallCheck, parameter: Parameter) -> Distribution | None:
     if not regular or len(cut) != len(kind.axes):
         return None
     widths = [extents.to_expression(extents.number(width)) for _, _, width in cut]
-    halo = halo_of(widths) if any(width for _, _, width in cut) else ()
-    return replace(kind, axes=tuple(axis for axis, _, _ in cut), halo=halo)
+    frame = halo_of(widths) if any(width for _, _, width in cut) else ()
+    return replace(kind, axes=tuple(axis for axis, _, _ in cut), halo=frame)
 
 
 def _global_shape(

@@ -227,8 +227,8 @@ def _axes_given(check: CallCheck, parameter: Parameter, argument: sx.CallArgumen
                 "E0306", message, argument.span, help=f"for example: {parameter.name} = 0", directive=False
             )
             return None
-        axes.append(known)
-    if None in axes:
+        axes += [known] if known is not None else []
+    if len(axes) < len(listed):
         return None
     value = axes[0] if parameter.name == "axis" else Apply("list", tuple(axes))
     return Argument(parameter, value, None, argument.span)
@@ -237,7 +237,9 @@ def _axes_given(check: CallCheck, parameter: Parameter, argument: sx.CallArgumen
 def _check_periodic(check: CallCheck, type: Type) -> None:
     """Only an axis that is cut has a halo."""
     given = next((a for a in check.inputs if a.parameter.name == "periodic"), None)
-    for axis in given.value.arguments if given is not None and isinstance(given.value, Apply) else ():
+    if given is None or not isinstance(given.value, Apply):
+        return
+    for axis in given.value.arguments:
         if isinstance(axis, Number) and axis.value not in type.distribution.axes:
             message = f"axis {axis.value} is not cut, so that it has no halo that could be periodic"
             help = f"name an axis that is cut: {' or '.join(map(str, type.distribution.axes))}"

@@ -286,7 +286,7 @@ class TreeBuilder(Transformer[Token, Any]):
     def parenthesis(self, children: list[Any]) -> Any:
         return dataclasses.replace(children[1], span=_span(children))
 
-    def list(self, children: list[Any]) -> ex.Apply:
+    def values(self, children: list[Any]) -> ex.Apply:
         return ex.Apply("list", (children[1], *children[3].value), _span(children))
 
     def binary(self, children: list[Any]) -> ex.Binary:

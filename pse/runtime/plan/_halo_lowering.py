@@ -68,7 +68,7 @@ def _periodic(site: CallSite) -> frozenset[int]:
     """Give the axes beyond whose edges an exchange goes on at the other end."""
     given = next((a.value for a in site.inputs if a.parameter.name == "periodic"), None)
     axes = given.arguments if isinstance(given, Apply) else ()
-    return frozenset(axis.value for axis in axes if isinstance(axis, Number))
+    return frozenset(int(axis.value) for axis in axes if isinstance(axis, Number))
 
 
 def _show(
