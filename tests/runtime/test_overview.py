@@ -149,6 +149,25 @@ def test_a_rank_of_another_machine_is_not_made_up(prepared, monkeypatch):
     )
 
 
+def test_a_call_that_has_not_ended_uses_the_cpu_as_its_rank_does(prepared, monkeypatch):
+    board = Board.create(*prepared.board_size)
+    observer = Observer(board, prepared)
+    site = prepared.sites[0]
+    [rank, *_] = observer._ranks(prepared.placement.thread_of(site))
+    board.start(rank, os.getpid())
+    began = time.monotonic_ns() - 4_000_000_000
+    slots = [dict(board.slot(n)) for n in range(prepared.ranks)]
+    slots[rank] |= {"site": site.id, "since": began, "state": RankState.RUNNING}
+    done = [[board.statistics(n, one.id) for one in prepared.sites] for n in range(prepared.ranks)]
+    used = iter((1.0, 1.75))
+    monkeypatch.setattr(overview_module, "cpu_seconds", lambda pid: next(used))
+    for at in (1_000_000_000, 2_000_000_000):
+        monkeypatch.setattr(overview_module.time, "monotonic_ns", lambda at=at: began + at)
+        observer._take_sample(slots, done)
+    line = observer._sites(slots, done, set())[0]
+    assert (line.calls, line.seconds, line.share) == (0, 2.0, 0.75)
+
+
 def test_call_sites_are_of_the_ranks_in_sight(prepared, monkeypatch):
     monkeypatch.setattr(overview_module, "HIDDEN_PATIENCE", 0.0)
     board = Board.create(*prepared.board_size)

@@ -186,6 +186,7 @@ class Observer:
             for rank, board in enumerate(boards)
         ]
         hidden = self._hidden()
+        self._take_sample(slots, done)
         return Overview(
             program=self.prepared.request.program,
             processors=self.prepared.processors,
@@ -193,7 +194,7 @@ class Observer:
             seconds=time.monotonic() - self._began,
             loops=self._loops(boards, done, hidden),
             sites=self._sites(slots, done, hidden),
-            threads=self._threads(slots, done, hidden),
+            threads=self._threads(slots, hidden),
             queues=self._queues(boards),
             memory=self._memory(),
             hidden=len(hidden),
@@ -226,19 +227,29 @@ class Observer:
             ranks = [rank for rank in self._ranks(thread) if rank not in hidden]
             made = [done[rank][site.id] for rank in ranks]
             calls, wall, cpu = (sum(getattr(one, name) for one in made) for name in ("calls", "wall", "cpu"))
-            running = [slots[rank] for rank in ranks if slots[rank]["site"] == site.id]
-            seconds = (wall + sum(max(0, now - slot["since"]) for slot in running)) / 1e9
+            running = {
+                rank: max(0, now - slots[rank]["since"]) for rank in ranks if slots[rank]["site"] == site.id
+            }
+            seconds = (wall + sum(running.values())) / 1e9
+            if self._elapsed > 0:  # Calls that go on use the CPU as their ranks did in the last second.
+                cpu += sum(self._share("cpu", [rank]) * spent for rank, spent in running.items())
+                wall += sum(running.values())
             state = site_state(calls, len(running), [slots[rank] for rank in ranks])
             name = f"{site.label}:{site.span.line}"
             lines.append(Line(thread.label, name, calls, seconds, cpu / wall if wall else 0.0, state))
         return lines
 
-    def _threads(
-        self, slots: Sequence[Slot], done: Sequence[Sequence[SiteStatistics]], hidden: set[int]
-    ) -> list[ThreadLine]:
+    def _take_sample(self, slots: Sequence[Slot], done: Sequence[Sequence[SiteStatistics]]) -> None:
         self._samples.append(_sample(slots, done))
         while len(self._samples) > 2 and self._samples[-1].at - self._samples[1].at >= SHARE_INTERVAL:
             self._samples.popleft()
+
+    @property
+    def _elapsed(self) -> float:
+        """Seconds between the first and the last sample."""
+        return self._samples[-1].at - self._samples[0].at if self._samples else 0.0
+
+    def _threads(self, slots: Sequence[Slot], hidden: set[int]) -> list[ThreadLine]:
         lines = []
         for key in self.prepared.placement.keys:
             ranks = [rank for rank in self._ranks(key) if rank not in hidden]
@@ -251,7 +262,7 @@ class Observer:
     def _share(self, what: str, ranks: Sequence[int]) -> float:
         """Give how much of the last second some ranks spent, on average."""
         first, last = self._samples[0], self._samples[-1]
-        whole = (last.at - first.at) * len(ranks)
+        whole = self._elapsed * len(ranks)
         spent = sum(getattr(last, what)[rank] - getattr(first, what)[rank] for rank in ranks)
         return min(1.0, max(0.0, spent / whole)) if whole > 0 else 0.0
 
