@@ -127,7 +127,9 @@ class CallLowering:
             arguments = [self.context.arguments.output(site, site.outputs[0], position)]
         else:
             kind, function, given = self._module(site, position)
-            texts = [Assignment(str(a.tag), position.partition, a.value) for a in given if _is_text(a)]
+            texts = [
+                Assignment(str(a.tag), position.partition, a.value) for a in given if a.value and _is_text(a)
+            ]
             arguments = [a._replace(value=None) if _is_text(a) else a for a in given]
         reduced = [output for output in site.outputs if output.reduction]
         targets = {output.reduction.target for output in reduced if output.reduction}

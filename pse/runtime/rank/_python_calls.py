@@ -242,7 +242,9 @@ class PythonCalls:
 
     def _text(self, slot: int, parameter: Parameter, given: Argument | Output | None) -> str:
         if slot >= 0:
-            return bytes(memoryview(self.sequencer.read(slot, False))[:-1]).decode()
+            buffer = self.sequencer.read(slot, False)
+            assert buffer is not None
+            return bytes(memoryview(buffer)[:-1]).decode()
         value = given.value if isinstance(given, Argument) else parameter.default
         assert value is not None
         return value.value if isinstance(value, Text) else str(evaluate(value, self.job.environment))
