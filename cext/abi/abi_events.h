@@ -74,6 +74,8 @@ enum pse_event_type {
     PSE_EVENT_CONTEXT_END = 17, /* a TPH is done on this rank */
     PSE_EVENT_MODULE_ENTER = 24, /* a module is called for this call site */
     PSE_EVENT_MODULE_LEAVE = 25, /* the module returned: the whole call in one record */
+    /* how long the rank was ready to run without a core, in the call that ends next */
+    PSE_EVENT_MODULE_PREEMPTED = 26,
     PSE_EVENT_SEND = 32, /* a tag is handed over; site: the call site that defined it */
     PSE_EVENT_RECEIVE = 33, /* a tag has arrived; site: the call site that defined it */
     PSE_EVENT_QUEUE_DEPTH = 34, /* the length of a queue of this rank changed */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls/call_accounting.h"
 #include "calls/partition_wait.h"
 #include "deadlock_detection.h"
 #include "messaging.h"
@@ -31,7 +32,7 @@ int pse_engine_create(pse_engine **out, const pse_plan *plan, pse_board *board, 
     s->credits.sent = calloc(plan->pushes_count + 1, sizeof *s->credits.sent);
     s->iterations.loops = calloc(plan->loops_count + 1, sizeof *s->iterations.loops);
     s->credits.queued = calloc(plan->edges + 1, sizeof *s->credits.queued);
-    s->accounting.loads = calloc(plan->loads_count + 1, sizeof *s->accounting.loads);
+    pse_engine_account_create(s);
     bool made = s->credits.sent != NULL && s->iterations.loops != NULL && s->credits.queued != NULL &&
                 s->accounting.loads != NULL && pse_engine_edge_slots_create(s) &&
                 pse_engine_posting_create(s) && pse_engine_messaging_create(s) &&
@@ -61,7 +62,7 @@ void pse_engine_destroy(pse_engine *s)
     free(s->iterations.loops);
     free(s->credits.sent);
     free(s->credits.queued);
-    free(s->accounting.loads);
+    pse_engine_account_destroy(s);
     pse_engine_edge_slots_destroy(s);
     pse_engine_posting_destroy(s);
     free(s);

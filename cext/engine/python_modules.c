@@ -163,7 +163,7 @@ bool pse_engine_set_bytes(pse_engine *s, int32_t slot, const char *data, uint64_
     if (block == NULL)
         return false;
     pse_engine_layout_fill(&layout, PSE_OBJECT, 1, 1, &extent);
-    pse_engine_buffer_describe(s, block, s->pending.call, s->pending.context, &layout);
+    pse_engine_buffer_describe(s, block, &layout, s->pending.call->site, s->pending.context->tph);
     memcpy(pse_engine_buffer_data(s, block), data, size);
     pse_engine_value *v = pse_engine_slot_renew(s, s->pending.context, slot);
     v->state = VALUE_BUFFER;

@@ -33,5 +33,5 @@ pse_block *pse_engine_receive_buffer(pse_engine *s, const pse_layout *layout, co
     if (block == NULL)
         return NULL;
     uint32_t site = message->kind == PSE_CARRIES_POINTER ? s->plan->edge_sites[message->edge] : message->site;
-    return pse_engine_begin_block(s, block, layout, site, message->tph);
+    return pse_engine_buffer_describe(s, block, layout, site, message->tph);
 }

@@ -42,12 +42,7 @@ pse_block *pse_engine_make_buffer(pse_engine *s, const pse_layout *layout)
     pse_block *block = pse_engine_buffer_make(s, bytes, &code);
     if (block == NULL)
         return NULL;
-    block->layout = *layout;
-    block->owner = s->plan->rank;
-    block->site = PSE_NONE;
-    block->tph = s->pending.context->tph;
-    atomic_store_explicit(&block->waiter, -1, memory_order_relaxed);
-    return block;
+    return pse_engine_buffer_describe(s, block, layout, PSE_NONE, s->pending.context->tph);
 }
 
 void pse_engine_set_buffer(pse_engine *s, int32_t slot, pse_block *buffer)

@@ -13,6 +13,9 @@
  * that their senders can go on: it may be they for whom it waits. */
 #define BUFFER_NANOSECONDS 1000000u
 
+/* Polls for transfers between nodes interrupt a wait for so long at most; it is still one wait. */
+#define POLL_NANOSECONDS 1000000u
+
 /* Of several reasons to wait, the one that comes first here counts. */
 static uint16_t waiting_reason(uint32_t wants)
 {
@@ -55,6 +58,22 @@ void pse_engine_announce(pse_engine *s, uint32_t wants)
         atomic_fetch_sub(pse_board_space_wanted(s->board), 1u);
 }
 
+/* Record that a wait begins.  If nothing was recorded since a wait for the same ended, that one goes on. */
+static void record_begin(pse_engine *s, uint64_t begin, uint16_t reason, uint32_t site, uint64_t tph,
+                         uint64_t edge)
+{
+    if (s->recorder == NULL)
+        return;
+    const pse_event *last = s->recorder->next - 1;
+    if (s->waiting.recorded_begin != 0 && last->type == PSE_EVENT_WAIT_END && last->flags == reason &&
+        last->site == site && last->tph == tph && last->a == edge && begin - last->time <= POLL_NANOSECONDS) {
+        pse_recorder_take_back(s->recorder);
+        return;
+    }
+    s->waiting.recorded_begin = begin;
+    pse_engine_record(s, begin, PSE_EVENT_WAIT_BEGIN, reason, site, tph, edge, 0, 0);
+}
+
 static bool sleep_until_rung(pse_engine *s, uint32_t seen, uint64_t timeout)
 {
     uint64_t begin = pse_clock(), tph;
@@ -64,7 +83,7 @@ static bool sleep_until_rung(pse_engine *s, uint32_t seen, uint64_t timeout)
     uint16_t reason = waiting_reason(why), state = PSE_RANK_RUNNING + reason;
     if (parked && reason == PSE_WAIT_INPUT)
         reason = PSE_WAIT_PARTITIONS;
-    pse_engine_record(s, begin, PSE_EVENT_WAIT_BEGIN, reason, site, tph, pse_pair(PSE_NONE, edge), 0, 0);
+    record_begin(s, begin, reason, site, tph, pse_pair(PSE_NONE, edge));
     atomic_store_explicit(&s->self->since, begin, memory_order_relaxed);
     atomic_store_explicit(&s->self->state, state, memory_order_relaxed);
     uint64_t slept = 0;
@@ -74,7 +93,8 @@ static bool sleep_until_rung(pse_engine *s, uint32_t seen, uint64_t timeout)
     pse_engine_cpu_slept(s, end, slept);
     if (site != PSE_NONE)
         pse_engine_count_up(&pse_board_statistics(s->board, s->plan->rank, site)->waited, end - begin);
-    pse_engine_record(s, end, PSE_EVENT_WAIT_END, reason, site, tph, pse_pair(PSE_NONE, edge), begin, 0);
+    pse_engine_record(s, end, PSE_EVENT_WAIT_END, reason, site, tph, pse_pair(PSE_NONE, edge),
+                      s->waiting.recorded_begin, 0);
     return rang;
 }
 

@@ -16,6 +16,7 @@ typedef struct pse_engine_waiting {
     uint32_t reason; /* what the oldest blocked call waits for: PSE_WANT_*, 0 for input, NO_REASON */
     uint64_t frees_seen, still_since; /* for finding out that nobody can ever free */
     uint32_t bells_seen;
+    uint64_t recorded_begin; /* of the latest wait in the trace; 0: there is none */
 } pse_engine_waiting;
 
 /* Say what we wait for, so that whoever brings it rings.  Then everything must be looked at once more. */

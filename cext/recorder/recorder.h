@@ -82,6 +82,13 @@ static inline void pse_recorder_add_at(pse_recorder *recorder, uint64_t time, ui
     __atomic_store_n(&event->type, type, __ATOMIC_RELEASE);
 }
 
+/* Take back the latest record, which this rank has just looked at: `recorder->next - 1`, once there is one.
+ */
+static inline void pse_recorder_take_back(pse_recorder *recorder)
+{
+    __atomic_store_n(&(--recorder->next)->type, (uint16_t)0, __ATOMIC_RELEASE);
+}
+
 /* Append one record that happens now. */
 static inline void pse_recorder_add(pse_recorder *recorder, uint16_t type, uint16_t flags, uint32_t site,
                                     uint64_t tph, uint64_t a, uint64_t b, uint64_t c)

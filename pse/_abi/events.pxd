@@ -42,6 +42,7 @@ cdef extern from "abi_events.h" nogil:
         PSE_EVENT_CONTEXT_END
         PSE_EVENT_MODULE_ENTER
         PSE_EVENT_MODULE_LEAVE
+        PSE_EVENT_MODULE_PREEMPTED
         PSE_EVENT_SEND
         PSE_EVENT_RECEIVE
         PSE_EVENT_QUEUE_DEPTH

@@ -5,6 +5,7 @@ programs (`harness.run`), which also see that nothing is left at the end. Here t
 buffer was freed.
 """
 
+import itertools
 from collections import Counter
 from pathlib import Path
 
@@ -221,6 +222,37 @@ def test_buffers_that_threads_share_are_freed_by_who_uses_them_last(folder, trac
             # With iterations side by side, a branch may be decided after a call of another iteration.
             assert loop == "inflight" or int(last[rank]["site"]) in used[int(event["site"])]
     assert made == freed
+
+
+@pytest.fixture(scope="module")
+def on_two_nodes(folder, tmp_path_factory):
+    """The trace of a run on two nodes."""
+    program = compile_program(written("for"), folder / "rounds.coven")
+    where = tmp_path_factory.mktemp("two-nodes")
+    carry_out(make_job(program, 3, nodes=lambda rank: rank % 2), trace=where)
+    return pse.trace.open(where)
+
+
+def test_buffers_that_other_nodes_send_are_recorded_as_allocated(on_two_nodes):
+    changes = Counter()
+    for rank in on_two_nodes.ranks:
+        for event in on_two_nodes.events(rank):
+            sign = {EventType.ALLOCATE: 1, EventType.FREE: -1}.get(event["type"], 0)
+            changes[int(event["b"])] += sign * int(event["a"])
+    assert set(changes.values()) == {0}
+
+
+def test_waits_for_one_tag_that_polls_interrupt_are_one(on_two_nodes):
+    waits = 0
+    for rank in on_two_nodes.ranks:
+        events = on_two_nodes.events(rank)
+        for end, begin in itertools.pairwise(events):
+            if (end["type"], begin["type"]) != (EventType.WAIT_END, EventType.WAIT_BEGIN):
+                continue
+            same = all(end[name] == begin[name] for name in ("flags", "site", "tph", "a"))
+            assert not same or begin["time"] - end["time"] > 1_000_000
+        waits += on_two_nodes.files[rank].counts[EventType.WAIT_END]
+    assert waits > 0
 
 
 @pytest.mark.parametrize("loop", LOOPS)

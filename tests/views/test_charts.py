@@ -128,6 +128,28 @@ def test_cpu_load_is_cpu_time_over_run_time(write_trace, make):
     assert sorted(dots["lib.load (line 1) · thread_A"]) == pytest.approx([0.2, 1.0])
 
 
+@pytest.mark.parametrize("cores", [1, 2])
+def test_load_tells_sleep_from_lack_of_a_core(write_trace, make, cores):
+    preempted = {"type": EventType.MODULE_PREEMPTED, "site": 0, "tph": 1}
+    first = make.call(0, 0, 1000)
+    first[1]["a"] = 200
+    first.insert(1, preempted | {"time": 1000, "a": 700, "b": 0})
+    second = make.call(1, 0, 1000)
+    second[1]["a"] = 200
+    known = dataclasses.replace(make.definitions(2), environment={"cores": cores})
+    opened = write_trace([first, second], known)
+    found = {one.label.split()[0]: (one.mean, one.preempted, one.asleep) for one in loads(opened, ALL)}
+    assert found["lib.load"] == pytest.approx((0.2, 0.7, 0.1))
+    assert found["lib.rows"] == pytest.approx((0.2, 0, 0.8))
+    figure = views.draw(opened, "load")
+    advises = cores == 2
+    said = {text.get_text().split(" ")[0]: text.get_color() for text in figure.axes[0].texts}
+    assert (said["20"] != said["preempted"]) is advises
+    assert [one.get_gid() for one in figure.axes[0].lines].count("limit") == advises
+    caption = " ".join(text.get_text() for text in figure.texts)
+    assert ("2 ranks share the 1 core" in caption) is not advises
+
+
 def test_calls_of_one_line_are_told_apart_by_their_threads(write_trace, make):
     known = make.definitions(2, ["tiny", "tiny"])
     sites = tuple(dataclasses.replace(site, place="small.coven:6:1") for site in known.sites)
@@ -175,6 +197,17 @@ def test_memory_belongs_to_whoever_allocated_it(write_trace, make):
             if isinstance(one, PolyCollection)}  # fmt: skip
     assert tops["row 0"].height == pytest.approx(0.84)
     assert tops["row 1"].height == pytest.approx(0.84 * 300 / 1500)
+
+
+def test_parts_of_a_shared_block_are_charged_to_who_allocated_them(write_trace, make):
+    first = [memory(0, 1000, 1), memory(500, 3000, 1, 1), memory(900, 10, 7, local=True)]
+    second = [memory(10, 2000, 1), memory(800, 50, 9, 1)]
+    opened = write_trace([first, second], make.definitions(2))
+    changes = opened.memory()
+    assert [changes["bytes"][changes["rank"] == rank].sum() for rank in (0, 1)] == [10, -50]
+    caption = " ".join(text.get_text() for text in views.draw(opened, "memory").texts).replace("\n", " ")
+    assert "Warning: 50 B of 1 thread is freed that was not allocated in this trace." in caption
+    assert "Warning: 10 B of 1 thread is not freed when the run ends." in caption
 
 
 def test_a_pixel_shows_the_most_memory_within_it(write_trace, make):

@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 from pse import views
@@ -35,6 +36,36 @@ def distance(one, other):
 @pytest.mark.parametrize("colours", [list(FAMILIES.values()), list(views.wait_colours().values())])
 def test_colours_differ(colours):
     assert all(distance(*two) > 8 for two in itertools.combinations(colours, 2))
+
+
+SEEN = {
+    "normal": np.eye(3),
+    "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "tritanopia": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+"""How light is seen: Machado, Oliveira, Fernandes, IEEE Trans. Vis. Comput. Graph. 15, 2009."""
+XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def cielab(shade, seen):
+    parts = np.array([int(shade[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    x, y, z = np.cbrt(XYZ @ np.clip(seen @ linear, 0, 1) / XYZ.sum(axis=1))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("kind", SEEN)
+def test_the_colour_blind_tell_families_of_mpi_routines_apart(kind):
+    colours = [cielab(shade, np.array(SEEN[kind])) for shade in FAMILIES.values()]
+    assert min(np.linalg.norm(one - other) for one, other in itertools.combinations(colours, 2)) > 20
+
+
+def test_main_is_the_palest_routine():
+    colours = views.routine_colours(["main", "int main(int, char **)", "domain", "MPI_Init", "solve"])
+    assert colours["main"] == colours["int main(int, char **)"]
+    light = {name: cielab(shade, np.eye(3))[0] for name, shade in colours.items()}
+    assert all(light["main"] > light[name] for name in ("domain", "MPI_Init", "solve"))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,11 @@
+#define _GNU_SOURCE
 #include "calls/call_accounting.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "state/engine_state.h"
 
@@ -32,8 +37,64 @@ void pse_engine_cpu_slept(pse_engine *s, uint64_t now, uint64_t slept)
     s->accounting.cpu_read_at = now;
 }
 
+/* Reading the run-queue delay is a system call of some microseconds: only a trace needs it, and only of call
+ * sites whose calls last so long on average. */
+#define LONG_CALL 500000u
+
+void pse_engine_account_create(pse_engine *s)
+{
+    s->accounting.loads = calloc(s->plan->loads_count + 1, sizeof *s->accounting.loads);
+    s->accounting.delay_file = -1;
+    s->accounting.entered_delay = UINT64_MAX;
+}
+
+void pse_engine_account_destroy(pse_engine *s)
+{
+    free(s->accounting.loads);
+    if (s->accounting.delay_file >= 0)
+        close(s->accounting.delay_file);
+}
+
+/* How long this thread has been ready to run without a core so far, ns; UINT64_MAX where the system doesn't
+ * say. */
+static uint64_t run_queue_delay(pse_engine *s)
+{
+    char text[96];
+    unsigned long long on_core, delay;
+    if (s->accounting.delay_file < 0)
+        s->accounting.delay_file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    ssize_t length = pread(s->accounting.delay_file, text, sizeof text - 1, 0);
+    if (length <= 0)
+        return UINT64_MAX;
+    text[length] = 0;
+    return sscanf(text, "%llu %llu", &on_core, &delay) == 2 ? delay : UINT64_MAX;
+}
+
+static bool calls_last_long(const pse_site_statistics *statistics)
+{
+    uint64_t calls = atomic_load_explicit(&statistics->calls, memory_order_relaxed);
+    return atomic_load_explicit(&statistics->wall, memory_order_relaxed) >= calls * LONG_CALL;
+}
+
+/* Record how long the call that ends was preempted, if that is at least a hundredth of its time. */
+static void record_preemption(pse_engine *s, uint64_t now, const pse_call *call, const pse_context *context)
+{
+    uint64_t before = s->accounting.entered_delay, after;
+    if (before == UINT64_MAX || (after = run_queue_delay(s)) == UINT64_MAX || after < before)
+        return;
+    uint64_t delay = after - before, wall = now - s->accounting.entered;
+    if (delay > wall)
+        delay = wall;
+    if (delay > wall / 100)
+        pse_engine_record(s, now, PSE_EVENT_MODULE_PREEMPTED, 0, call->site, context->tph, delay,
+                          s->accounting.entered, 0);
+}
+
 void pse_engine_account_enter(pse_engine *s, pse_context *context, const pse_call *call)
 {
+    bool reads =
+        s->recorder != NULL && calls_last_long(pse_board_statistics(s->board, s->plan->rank, call->site));
+    s->accounting.entered_delay = reads ? run_queue_delay(s) : UINT64_MAX;
     uint64_t now = pse_clock();
     if (s->accounting.culprit != NULL)
         *s->accounting.culprit = call->text;
@@ -62,6 +123,7 @@ static void leave(pse_engine *s, pse_context *context, const pse_call *call, uin
         s->accounting.loads[context->load] += cpu;
     if (copied)
         pse_engine_count_up(&statistics->copied, copied);
+    record_preemption(s, now, call, context);
     pse_engine_record(s, now, PSE_EVENT_MODULE_LEAVE, s->pending.module_code ? PSE_MODULE_FAILED : 0,
                       call->site, context->tph, cpu, s->accounting.entered,
                       pse_pair((uint32_t)s->pending.module_code, context->partition));

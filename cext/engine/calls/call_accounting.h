@@ -8,10 +8,14 @@ typedef struct pse_engine_accounting {
     const char *volatile *culprit;
     uint64_t entered, entered_cpu;
     uint64_t cpu_value, cpu_read_at;
-    uint64_t cpu_guessed; /* how much of cpu_value was not read but reckoned from the time awake */
-    uint64_t *loads;      /* per partition: ns of CPU time that its calls took */
+    uint64_t cpu_guessed;   /* how much of cpu_value was not read but reckoned from the time awake */
+    uint64_t entered_delay; /* ns of run-queue delay until the call began; UINT64_MAX: it wasn't read */
+    int delay_file;         /* where it is read; -1: nowhere */
+    uint64_t *loads;        /* per partition: ns of CPU time that its calls took */
 } pse_engine_accounting;
 
+void pse_engine_account_create(pse_engine *s);
+void pse_engine_account_destroy(pse_engine *s);
 void pse_engine_account_enter(pse_engine *s, pse_context *context, const pse_call *call);
 void pse_engine_account_rest(pse_engine *s, pse_context *context,
                              const pse_call *call); /* it goes on later */

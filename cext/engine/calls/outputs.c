@@ -76,7 +76,7 @@ static pse_block *make_output(pse_engine *s, pse_context *context, const pse_cal
                            ? make_shared_part(s, context, call, which, argument, bytes, code)
                            : pse_engine_buffer_make(s, bytes, code);
     if (block != NULL)
-        pse_engine_buffer_describe(s, block, call, context, &layout);
+        pse_engine_buffer_describe(s, block, &layout, call->site, context->tph);
     if (block != NULL && s->finite_check.on) /* What a module leaves out is not what it made. */
         memset(pse_engine_buffer_data(s, block), s->buffers.poisoned ? PSE_POISON_FRESH : 0, bytes);
     return block;

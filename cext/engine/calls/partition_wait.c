@@ -48,7 +48,7 @@ static pse_block *pack(void *engine, const pse_message *message, const void *dat
     if (pse_arena_allocate(s->arena, bytes, &handle) != 0)
         return NULL;
     pse_block *block =
-        pse_engine_begin_block(s, pse_engine_block_at(s, handle), layout, message->site, message->tph);
+        pse_engine_buffer_describe(s, pse_engine_block_at(s, handle), layout, message->site, message->tph);
     memcpy(pse_engine_buffer_data(s, block), data, bytes);
     pse_engine_count_up(&pse_board_statistics(s->board, s->plan->rank, message->site)->copied, bytes);
     return block;

@@ -86,25 +86,33 @@ static uint64_t identity(const pse_engine *s, const pse_block *block)
 }
 
 /* Note who made it. */
-static void sign(const pse_engine *s, pse_block *block, const pse_call *call, const pse_context *context)
+static void sign(const pse_engine *s, pse_block *block, uint32_t site, uint64_t tph)
 {
     block->owner = s->plan->rank;
-    block->site = call->site;
-    block->tph = context->tph;
+    block->site = site;
+    block->tph = tph;
 }
 
-void pse_engine_buffer_describe(pse_engine *s, pse_block *block, const pse_call *call,
-                                const pse_context *context, const pse_layout *layout)
+pse_block *pse_engine_buffer_describe_view(const pse_engine *s, pse_block *block, const pse_layout *layout,
+                                           uint32_t site, uint64_t tph)
 {
-    sign(s, block, call, context);
-    if (block->parent != 0)
-        sign(s, pse_engine_block_at(s, block->parent), call, context);
+    sign(s, block, site, tph);
     block->layout = *layout;
     atomic_store_explicit(&block->waiter, -1, memory_order_relaxed);
+    return block;
+}
+
+pse_block *pse_engine_buffer_describe(pse_engine *s, pse_block *block, const pse_layout *layout,
+                                      uint32_t site, uint64_t tph)
+{
+    pse_engine_buffer_describe_view(s, block, layout, site, tph);
+    if (block->parent != 0)
+        sign(s, pse_engine_block_at(s, block->parent), site, tph);
     if (s->recorder != NULL)
         pse_engine_record(s, pse_clock(), PSE_EVENT_ALLOCATE,
-                          pse_engine_buffer_is_private(block) ? PSE_MEMORY_LOCAL : 0, call->site,
-                          context->tph, block->bytes, identity(s, block), 0);
+                          pse_engine_buffer_is_private(block) ? PSE_MEMORY_LOCAL : 0, site, tph, block->bytes,
+                          identity(s, block), 0);
+    return block;
 }
 
 static void ring_space_waiters(pse_engine *s)
@@ -116,11 +124,9 @@ static void ring_space_waiters(pse_engine *s)
     }
 }
 
-static void note_free(pse_engine *s, uint64_t name, uint16_t flags, uint64_t bytes, uint64_t tph,
-                      uint32_t site, uint32_t owner)
+static uint64_t recorded_time(const pse_engine *s)
 {
-    if (s->recorder != NULL)
-        pse_engine_record(s, pse_clock(), PSE_EVENT_FREE, flags, site, tph, bytes, name, owner);
+    return s->recorder != NULL ? pse_clock() : 0;
 }
 
 static void release_private(pse_engine *s, pse_block *block)
@@ -131,8 +137,8 @@ static void release_private(pse_engine *s, pse_block *block)
         return;
     int class_index = private_class(block->bytes);
     if (!(block->flags & PSE_BLOCK_UNRECORDED))
-        note_free(s, identity(s, block), PSE_MEMORY_LOCAL, block->bytes, block->tph, block->site,
-                  block->owner);
+        pse_engine_record(s, recorded_time(s), PSE_EVENT_FREE, PSE_MEMORY_LOCAL, block->site, block->tph,
+                          block->bytes, identity(s, block), block->owner);
     s->buffers.in_use--;
     if (s->buffers.guarded) {
         pse_engine_guarded_free(block, block->bytes);
@@ -148,7 +154,9 @@ static void release_private(pse_engine *s, pse_block *block)
 
 static void release_shared(pse_engine *s, pse_block *block)
 {
-    /* After the release the block may be somebody else's: look at it before. */
+    /* After the release the block may be another rank's, which records that it allocated it: what is recorded
+     * about this release, and its time, are read before. */
+    uint64_t now = recorded_time(s);
     int32_t waiter = atomic_load_explicit(&block->waiter, memory_order_acquire);
     uint64_t bytes = block->bytes, tph = block->tph;
     uint32_t site = block->site, owner = block->owner;
@@ -158,7 +166,7 @@ static void release_shared(pse_engine *s, pse_block *block)
     s->released_twice |= left == PSE_ARENA_NOT_HELD;
     if (left == 0) {
         if (!is_view)
-            note_free(s, name, 0, bytes, tph, site, owner);
+            pse_engine_record(s, now, PSE_EVENT_FREE, 0, site, tph, bytes, name, owner);
         if (atomic_load(pse_board_space_wanted(s->board)) != 0)
             ring_space_waiters(s);
         return;
@@ -304,7 +312,7 @@ pse_block *pse_engine_buffer_pack(pse_engine *s, const pse_context *context, con
     }
     if (copy == NULL)
         return NULL;
-    pse_engine_buffer_describe(s, copy, call, context, &layout);
+    pse_engine_buffer_describe(s, copy, &layout, call->site, context->tph);
     if (part != NULL)
         copy_part(s, copy, block, part);
     else

@@ -42,9 +42,12 @@ uint64_t pse_engine_buffer_move(const pse_engine *s, const pse_part *part, char 
 /* Whether this rank's slot is the only holder, so that the block may be written in place.  If not, ask to be
  * rung. */
 bool pse_engine_buffer_exclusive(pse_engine *s, pse_block *block);
-/* Note who made it, for which call, and what it holds. */
-void pse_engine_buffer_describe(pse_engine *s, pse_block *block, const pse_call *call,
-                                const pse_context *context, const pse_layout *layout);
+/* Write the head of a buffer that this rank has just made, and record that it was allocated; returns it. */
+pse_block *pse_engine_buffer_describe(pse_engine *s, pse_block *block, const pse_layout *layout,
+                                      uint32_t site, uint64_t tph);
+/* Write the head of a view of a buffer whose memory another head stands for. */
+pse_block *pse_engine_buffer_describe_view(const pse_engine *s, pse_block *block, const pse_layout *layout,
+                                           uint32_t site, uint64_t tph);
 /* The address of the data for a module: from now on what lies beside them is forbidden, if that is wanted. */
 void *pse_engine_buffer_expose(const pse_engine *s, const pse_block *block);
 void pse_engine_buffers_destroy(pse_engine *s);

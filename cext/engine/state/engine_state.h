@@ -98,18 +98,6 @@ static inline void *pse_engine_buffer_data(const pse_engine *s, const pse_block 
     return pse_engine_buffer_is_private(block) ? (char *)(uintptr_t)block->data : s->arena_base + block->data;
 }
 
-/* Write the head of a block that this rank has just been given. */
-static inline pse_block *pse_engine_begin_block(const pse_engine *s, pse_block *block,
-                                                const pse_layout *layout, uint32_t site, uint64_t tph)
-{
-    block->layout = *layout;
-    block->owner = s->plan->rank;
-    block->site = site;
-    block->tph = tph;
-    atomic_store_explicit(&block->waiter, -1, memory_order_relaxed);
-    return block;
-}
-
 /* The buffer that a message brings, or NULL. */
 static inline pse_block *pse_engine_message_buffer(const pse_engine *s, const pse_message *message)
 {

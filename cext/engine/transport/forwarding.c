@@ -58,8 +58,8 @@ static pse_block *copy_for_node(pse_engine *s, const pse_block *block)
     uint64_t bytes = pse_engine_layout_bytes(&block->layout);
     if (pse_arena_allocate(s->arena, bytes, &handle) != 0)
         return NULL;
-    pse_block *copy =
-        pse_engine_begin_block(s, pse_engine_block_at(s, handle), &block->layout, block->site, block->tph);
+    pse_block *copy = pse_engine_buffer_describe(s, pse_engine_block_at(s, handle), &block->layout,
+                                                 block->site, block->tph);
     memcpy(pse_engine_buffer_data(s, copy), pse_engine_buffer_data(s, block), bytes);
     pse_engine_count_up(&pse_board_statistics(s->board, s->plan->rank, block->site)->copied, bytes);
     return copy;

@@ -33,7 +33,8 @@ static pse_block *viewed(pse_engine *s, const pse_context *context, const pse_ca
     *code = pse_arena_view(s->arena, pse_engine_buffer_handle(s, block), offset, part->bytes, &handle);
     if (*code != 0)
         return NULL;
-    return pse_engine_begin_block(s, pse_engine_block_at(s, handle), &part->layout, call->site, context->tph);
+    return pse_engine_buffer_describe_view(s, pse_engine_block_at(s, handle), &part->layout, call->site,
+                                           context->tph);
 }
 
 /* Whether the part, whose pushes follow each other, also goes to another node: it is sent from where it lies,

@@ -62,6 +62,7 @@ class EventType(IntEnum):
     CONTEXT_END = 17  # a TPH is done on this rank
     MODULE_ENTER = 24  # a module is called for this call site
     MODULE_LEAVE = 25  # the module returned: the whole call in one record
+    MODULE_PREEMPTED = 26  # how long the rank was ready to run without a core, in the call that ends next
     SEND = 32  # a tag is handed over; site: the call site that defined it
     RECEIVE = 33  # a tag has arrived; site: the call site that defined it
     QUEUE_DEPTH = 34  # the length of a queue of this rank changed

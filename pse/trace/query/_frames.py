@@ -22,7 +22,7 @@ TABLES = (
     *("module_calls", "waits", "messages", "memory", "queue_depths", "routine_calls"),
     *("partition_messages", "partition_collectives"),
 )
-SECONDS = {"enter", "leave", "cpu", "begin", "end", "sent", "received", "time", "taken", "done"}
+SECONDS = {"enter", "leave", "cpu", "preempted", "begin", "end", "sent", "received", "time", "taken", "done"}
 NUMBERS = {"rank", "site", "partition", "peer", "sender", "receiver", "root"}  # NONE among them is missing.
 OWN_FLAGS = MessageFlag.DESCRIPTOR | MessageFlag.COPIED | MessageFlag.REMOTE | MessageFlag.SCALAR
 """Those of tags; messages among partitions have one more, and say in a field what the last one does."""

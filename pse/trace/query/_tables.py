@@ -1,4 +1,4 @@
-"""Tables from events: module calls, waits, memory, queues; NumPy all the way, no loop over events.
+"""Tables from events: module calls, waits, queues; NumPy all the way, no loop over events.
 
 Times are ns since the run's origin (`Trace.origin`), so they can be compared between ranks and hosts.  A
 record that ends something carries the time of its begin, so no enter has to be matched with its leave.
@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pse.trace.format._events import EventType, MemoryFlag, ModuleFlag
+from pse.trace.format._events import EventType, ModuleFlag
 from pse.trace.format._field_values import Array, high32, low32
 from pse.trace.query._column_extraction import Extraction, record_counts
+from pse.trace.query._key_matching import match_keys
 from pse.trace.store._trace_files import TraceFiles
 
 MODULE_CALL_DTYPE = np.dtype(
@@ -24,6 +25,7 @@ MODULE_CALL_DTYPE = np.dtype(
         ("enter", "<i8"),  # ns
         ("leave", "<i8"),  # ns
         ("cpu", "<u8"),  # ns
+        ("preempted", "<u8"),  # ns
         ("status", "<i4"),  # what the module returned
         ("failed", "?"),
         ("complete", "?"),
@@ -40,17 +42,6 @@ WAIT_DTYPE = np.dtype(
         ("begin", "<i8"),  # ns
         ("end", "<i8"),  # ns
         ("complete", "?"),
-    ]
-)
-MEMORY_DTYPE = np.dtype(
-    [
-        ("time", "<i8"),  # ns
-        ("rank", "<u4"),  # whose memory it is: the one that allocated it
-        ("site", "<u4"),
-        ("tph", "<u8"),
-        ("handle", "<u8"),
-        ("bytes", "<i8"),  # negative: freed
-        ("local", "?"),  # the process's own memory, not the node's arena
     ]
 )
 QUEUE_DTYPE = np.dtype(
@@ -119,7 +110,22 @@ _ENDED_CALLS = Extraction(
 def module_calls(trace: TraceFiles) -> Array:
     """See `Trace.module_calls`."""
     ended = _ENDED_CALLS.rows(trace, EventType.MODULE_LEAVE, complete=True)
+    _set_preempted(trace, ended)
     return _with_interrupted(trace, ended, EventType.MODULE_ENTER, EventType.MODULE_LEAVE, _open_call)
+
+
+_PREEMPTIONS = Extraction(
+    np.dtype([("rank", "<u4"), ("leave", "<i8"), ("preempted", "<u8")]), leave="time(time)", preempted="a"
+)
+
+
+def _set_preempted(trace: TraceFiles, calls: Array) -> None:
+    """Add to each call how long it was preempted: a record of that has the time of the call's end."""
+    found = _PREEMPTIONS.rows(trace, EventType.MODULE_PREEMPTED)
+    if len(found):
+        keys = [(table["rank"], table["leave"].astype("<u8")) for table in (found, calls)]
+        records, places = match_keys(*keys)
+        calls["preempted"][places] = found["preempted"][records]
 
 
 def _open_call(rank: int, begun: Array, times: Array) -> Array:
@@ -158,30 +164,6 @@ def _open_wait(rank: int, begun: Array, times: Array) -> Array:
     row["peer"], row["edge"] = low32(begun["a"]), high32(begun["a"])
     row["begin"], row["end"] = times
     return row
-
-
-_CHANGES = Extraction(
-    MEMORY_DTYPE,
-    time="time(time)",
-    rank="c.low",
-    site="site",
-    tph="tph",
-    handle="b",
-    bytes="a",
-    local=f"flags&{MemoryFlag.LOCAL:d}",
-)
-
-
-def memory(trace: TraceFiles) -> Array:
-    """See `Trace.memory`."""
-    kinds = (EventType.ALLOCATE, EventType.FREE)
-    changes = _CHANGES.rows(trace, *kinds)
-    files = [trace.files[rank].types for rank in trace.ranks]
-    freed = np.concatenate([types[np.isin(types, kinds)] for types in files]) == EventType.FREE
-    owners = np.repeat(np.array(trace.ranks, "<u4"), record_counts(trace, *kinds))
-    np.copyto(changes["rank"], owners, where=~freed)
-    np.negative(changes["bytes"], out=changes["bytes"], where=freed)
-    return changes[np.argsort(changes["time"], kind="stable")]
 
 
 _SAMPLES = Extraction(

@@ -9,6 +9,7 @@ from typing import Any
 from pse.trace.format._field_values import Array
 from pse.trace.query import (
     _frames as frames,
+    _memory_changes as memory_changes,
     _messages as messages,
     _mpi as mpi,
     _partition_messages as partition_messages,
@@ -56,9 +57,10 @@ class Trace(TraceFiles):
         -------
         structured array, shape (calls,)
             ``rank`` (uint32), ``site`` (uint32, call site), ``tph`` (uint64), ``partition`` (uint32),
-            ``enter`` and ``leave`` (int64, ns), ``cpu`` (uint64, ns), ``status`` (int32, what the module
-            returned), ``failed`` (bool), ``complete`` (bool; False: the end of the trace interrupted it, and
-            ``leave`` is the rank's last event).
+            ``enter`` and ``leave`` (int64, ns), ``cpu`` (uint64, ns), ``preempted`` (uint64, ns that it was
+            ready to run without a core), ``status`` (int32, what the module returned), ``failed`` (bool),
+            ``complete`` (bool; False: the end of the trace interrupted it, and ``leave`` is the rank's last
+            event).
         """
         return tables.module_calls(self)
 
@@ -134,9 +136,10 @@ class Trace(TraceFiles):
         structured array, shape (changes,)
             ``time`` (int64, ns), ``rank`` (uint32, the one that allocated it), ``site`` (uint32), ``tph`` and
             ``handle`` (uint64), ``bytes`` (int64, negative: freed), ``local`` (bool, the process's own memory
-            instead of the node's arena).
+            instead of the node's arena).  A block whose parts several ranks allocated has a row for each when
+            it is freed.
         """
-        return tables.memory(self)
+        return memory_changes.memory(self)
 
     def queue_depths(self) -> Array:
         """All samples of the depths of queues, by rank, then in order.

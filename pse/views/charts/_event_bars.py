@@ -10,8 +10,8 @@ from pse.views.core._time_breakdown import Bars, event_bars
 
 ABOUT = (
     "Waits by reason; hand-over: giving and taking tags; memory: finding and freeing it; start and end: "
-    "before the program's first statement, and after a thread's last deed; rest of the engine: choosing what "
-    "to do next, and time without a core."
+    "before the program's first statement, and after the last thing that a thread does; rest of the engine: "
+    "choosing what to do next, and time without a core."
 )
 
 

@@ -1,12 +1,13 @@
-"""CPU load: how much of each module call's time its rank had a core for, and computed.
+"""CPU load: how much of each module call's time its rank computed, was ready without a core, and slept.
 
-A call site that loads its core less than 60 % waits inside its calls, for a disk, a network, other ranks: it
-is worth a thread of its own, beside one that computes.  A row is one call site; a dot is one call, an upright
-line all calls together.
+A call site that sleeps more than 40 % of its time waits inside its calls, for a disk, a network, other ranks:
+it is worth a thread of its own, beside one that computes.  One that was preempted is not; nor is any where
+ranks outnumber cores.  A row is one call site; a dot is one call, an upright line all calls together.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from pse.text import count_text, share_text, time_text
 from pse.trace import Selection, Trace
@@ -40,7 +42,8 @@ from pse.views.core._figure import (
 )
 
 LIMIT = 0.6
-"""Load below which a module is worth a thread of its own."""
+"""A module that sleeps for the rest, or more, is worth a thread of its own."""
+PREEMPTED, ASLEEP = "#B8B8B8", "#CFE3F5"
 PITCH = 0.4
 """Height of a row, inches."""
 MOST_ROWS = 60
@@ -65,6 +68,8 @@ class Load:
         CPU time over run time, and run time in ns, of each call.
     mean : float
         CPU time over run time of all of them.
+    preempted : float
+        The part of the run time, from 0 to 1, in which they were ready to run without a core.
     """
 
     label: str
@@ -72,6 +77,12 @@ class Load:
     loads: Array
     times: Array
     mean: float
+    preempted: float = 0.0
+
+    @property
+    def asleep(self) -> float:
+        """The part of the run time in which the calls neither computed nor were ready to, from 0 to 1."""
+        return max(0.0, 1 - self.mean - self.preempted)
 
 
 def loads(trace: Trace, selection: Selection) -> list[Load]:
@@ -91,8 +102,20 @@ def loads(trace: Trace, selection: Selection) -> list[Load]:
         times, cpu = (part["leave"] - part["enter"]).astype(float), part["cpu"].astype(float)
         site = int(part["site"][0])
         style = styles.get(names.module(site) or names.site(site)[1], Style("#999999"))
-        found.append(Load(place, style, cpu / times, times, float(cpu.sum() / times.sum())))
+        total = float(times.sum())
+        lost = float(part["preempted"].sum()) / total
+        found.append(Load(place, style, cpu / times, times, float(cpu.sum()) / total, lost))
     return sorted(found, key=lambda one: -one.times.sum())
+
+
+def crowded_host(trace: Trace) -> str:
+    """Say which host has more ranks than cores: ``7 ranks share the 2 cores of node1``; "" if none has."""
+    cores = trace.definitions.environment.get("cores") if trace.definitions else None
+    hosts = Counter(trace.files[rank].host for rank in trace.ranks)
+    host, ranks = hosts.most_common(1)[0]
+    if not isinstance(cores, int) or ranks <= cores:
+        return ""
+    return f"{ranks} ranks share the {count_text(cores, 'core')} of {host}"
 
 
 def draw_load(
@@ -109,9 +132,10 @@ def draw_load(
     shown = shown[:MOST_ROWS]
     width = width or WIDTH
     left = MARGIN + widest_name((one.label for one in shown), width) + 0.15
-    lines = caption_lines(_notes(left_out), width - 2 * MARGIN)
+    crowded = crowded_host(trace)
+    lines = caption_lines(_notes(left_out, crowded), width - 2 * MARGIN)
     longest = max(float(one.times.max()) for one in shown)
-    handles = _handles(longest)
+    handles = _handles(longest, advises=not crowded)
     legend = legend_height([str(handle.get_label()) for handle in handles], width - 2 * MARGIN)
     foot = 0.66 + legend + 0.15 * (len(lines) + 1)
     high = height_of_rows(PITCH * len(shown) + 0.15, height, foot)
@@ -119,8 +143,10 @@ def draw_load(
     figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
     axes = add_axes(figure, left=left, top=HEAD, right=MARGIN + 1.75, bottom=foot)
     _frame(axes, shown, [row_name(one.label, BODY, width) for one in shown])
+    if not crowded:
+        axes.axvline(LIMIT, color="#B00020", linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="limit")
     for place, one in enumerate(shown):
-        _row(axes, place, one, longest)
+        _row(axes, place, one, longest, stands_out=not crowded and one.asleep > 1 - LIMIT)
     legend_below(figure, handles, top=foot - 0.55, width=width - 2 * MARGIN)
     caption(figure, lines)
     return figure
@@ -130,8 +156,6 @@ def _frame(axes: Axes, shown: Sequence[Load], names: Sequence[str]) -> None:
     most = max(1.0, _highest(shown))
     axes.set_xlim(0, 1.04 * most)
     axes.set_ylim(len(shown) - 0.5, -0.5)
-    axes.axvspan(0, LIMIT, color="#FBF3E4", linewidth=0, zorder=0)
-    axes.axvline(LIMIT, color="#B00020", linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="limit")
     axes.hlines(np.arange(len(shown) - 1) + 0.5, 0, 1.04 * most, color="#EEEEEE", linewidth=0.6, zorder=0.5)
     grid(axes, "x")
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
@@ -147,7 +171,8 @@ def _highest(shown: Sequence[Load]) -> float:
     return float(loads[order][np.searchsorted(passed, 0.995 * passed[-1])])
 
 
-def _row(axes: Axes, place: int, one: Load, longest: float) -> None:
+def _row(axes: Axes, place: int, one: Load, longest: float, *, stands_out: bool) -> None:
+    _parts(axes, place, one)
     x, y, times = _dots(one, axes.get_xlim()[1])
     axes.scatter(
         x, place + y, s=_area(times, longest), c=one.style.colour, edgecolors="#333333", linewidths=0.3,
@@ -159,11 +184,24 @@ def _row(axes: Axes, place: int, one: Load, longest: float) -> None:
         [mean, mean], [place - 0.42, place + 0.42], color="#111111", linewidth=2.2, zorder=4.1, gid="mean"
     )
     count = count_text(len(one.times), "call")
+    preempted = f"preempted {share_text(one.preempted)}\n" if one.preempted >= 0.01 else ""
     axes.annotate(
-        f"{share_text(one.mean)} · {time_text(one.times.sum())} · {count}",
+        f"{preempted}{share_text(one.mean)} · {time_text(one.times.sum())} · {count}",
         (1, place), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
-        fontsize=SMALL, color="#B00020" if one.mean < LIMIT else SOFT, family=FONT, annotation_clip=False,
+        fontsize=SMALL, color="#B00020" if stands_out else SOFT, family=FONT, annotation_clip=False,
     )  # fmt: skip
+
+
+def _parts(axes: Axes, place: int, one: Load) -> None:
+    """How much of the run time was spent ready without a core and asleep, from all calls' CPU time on."""
+    begin = min(one.mean, 1.0)
+    for size, colour, hatch in ((one.preempted, PREEMPTED, "////"), (one.asleep, ASLEEP, "")):
+        size = min(size, 1 - begin)
+        axes.barh(
+            place, size, 0.7, begin, color=colour, hatch=hatch, edgecolor="white", linewidth=0, zorder=0.7,
+            gid="preempted" if hatch else "asleep",
+        )  # fmt: skip
+        begin += size
 
 
 def _dots(one: Load, most: float) -> tuple[Array, Array, Array]:
@@ -183,13 +221,16 @@ def _area(times: Array, longest: float) -> Array:
     return area
 
 
-def _handles(longest: float) -> list[Line2D]:
+def _handles(longest: float, *, advises: bool) -> list[Line2D | Patch]:
     sizes = [_dot(time, longest) for time in (longest, longest / 10)]
     mean = Line2D([], [], marker="|", color="#111111", linestyle="none", markersize=10, markeredgewidth=2.2)
     mean.set_label("all calls together")
     limit = Line2D([], [], color="#B00020", linewidth=1.0, linestyle=(0, (4, 3)))
-    limit.set_label("60 %: below, a thread of its own may pay")
-    return [*sizes, mean, limit]
+    limit.set_label("60 %: what sleeps for the rest may use a thread of its own")
+    lost = Patch(facecolor=PREEMPTED, hatch="////", edgecolor="white", linewidth=0)
+    lost.set_label("ready without a core (preempted)")
+    parts = [lost, Patch(facecolor=ASLEEP, label="asleep")]
+    return [*sizes, mean, *parts, *([limit] if advises else [])]
 
 
 def _dot(time: float, longest: float) -> Line2D:
@@ -199,10 +240,11 @@ def _dot(time: float, longest: float) -> Line2D:
     return dot
 
 
-def _notes(left_out: int) -> str:
+def _notes(left_out: int, crowded: str) -> str:
     rest = f" {left_out:,} call sites with less run time are left out." if left_out > 0 else ""
+    crowd = f"{crowded}: calls are short of cores, and more threads don't help. " if crowded else ""
     return (
-        "At the right: CPU time over run time of all calls, their run time, their number. Over 100 %: the "
-        "module has threads of its own, or its calls are too short to tell; such are drawn at the edge. "
-        f"Heights within a row only keep dots apart.{rest}"
+        f"{crowd}At the right: CPU time over run time of all calls, their run time, their number. "
+        "Over 100 %: the module has threads of its own, or its calls are too short to tell; such are "
+        f"drawn at the edge. Heights within a row only keep dots apart.{rest}"
     )

@@ -34,6 +34,7 @@ from pse.views.core._figure import (
     new_figure,
     time_axis,
 )
+from pse.views.core._memory_balance import imbalance
 from pse.views.core._rows import Row, rows
 from pse.views.core._saving import DPI
 
@@ -67,7 +68,8 @@ def draw_memory(
     edges = np.linspace(begin, end, max(100, int((width - left - MARGIN) * DPI)) + 1)
     arenas = _arenas(trace, changes, {row.host for row in shown}, edges)
     held = [_most(changes[changes["rank"] == row.rank], edges) for row in shown]
-    lines = caption_lines(_notes(arenas, len(shown) <= HEIGHTS), width - 2 * MARGIN)
+    notes = [_notes(arenas, len(shown) <= HEIGHTS), *imbalance(trace)]
+    lines = caption_lines(" ".join(notes), width - 2 * MARGIN)
     foot = 0.6 + 0.15 * (len(lines) + 1)
     room = ARENA * len(arenas) + 0.35
     high = min(PITCH * len(shown), max(TALLEST, 0.014 * len(shown)))
@@ -97,7 +99,7 @@ def _arenas(trace: Trace, changes: Array, hosts: set[str], edges: Array) -> list
 
 def _most(changes: Array, edges: Array) -> Array:
     """The most bytes held within each pixel, shape (pixels,); `changes` are in the order of time."""
-    held = np.maximum(np.append(0, np.cumsum(changes["bytes"])), 0)
+    held = np.append(0, np.cumsum(changes["bytes"]))
     first = np.searchsorted(changes["time"], edges[:-1], side="right")
     last = np.searchsorted(changes["time"], edges[1:], side="right")
     most: Array = held[first].astype(float)
@@ -115,10 +117,11 @@ def _curve(axes: Axes, edges: Array, values: Array, label: str) -> None:
     axes.stairs(values, edges, color=EDGE, linewidth=0.9, baseline=None)
     peak = max(float(values.max()), 1.0)
     axes.set_xlim(edges[0], edges[-1])
-    axes.set_ylim(0, 1.1 * peak)
-    step = _round_step(peak / 2)
-    axes.set_yticks(np.arange(0, 1.1 * peak, step))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _size(value) if value else "0"))
+    lowest = min(float(values.min()), 0.0)
+    axes.set_ylim(1.1 * lowest, 1.1 * peak)
+    step = _round_step(max(peak, -lowest) / 2)
+    axes.set_yticks(np.arange(step * np.ceil(lowest / step), 1.1 * peak, step))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
     axes.tick_params(axis="x", labelbottom=False)
     grid(axes)
     title = f"shared memory ({label}): at most {_size(peak)}"
@@ -171,7 +174,7 @@ def _shades(figure: Figure, axes: Axes, held: Sequence[Array], edges: Array, mos
     own = figure.add_axes((box.x1 + 0.12 / width, box.y0, 0.12 / width, box.height))
     bar = figure.colorbar(image, cax=own)
     bar.set_ticks([0, most / 2, most])
-    own.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _size(value) if value else "0"))
+    own.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
     own.tick_params(labelsize=SMALL, length=2, labelfontfamily=FONT)
 
 
@@ -186,3 +189,11 @@ def _notes(arenas: Sequence[tuple[str, Array]], peaks: bool) -> str:
         f"A thread has what it allocated until it is freed, wherever that is. {peak}"
         f"The arena is shared by all threads of a host.{hosts}"
     )
+
+
+def _tick(value: float) -> str:
+    return f"{'−' if value < 0 else ''}{_size(abs(value))}" if value else "0"
+
+
+def _size(value: float) -> str:
+    return size_text(value, zeros=False)

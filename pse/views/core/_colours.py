@@ -40,12 +40,14 @@ _WAITS = {
 FAMILIES = {
     "send": "#332288",
     "receive": "#117733",
-    "wait or test": "#999933",
+    "wait or test": "#DDAA33",
     "collective": "#882255",
-    "file or window": "#AA4499",
-    "other": "#666666",
+    "file or window": "#33BBEE",
+    "other": "#A0A0A0",
 }
-"""Families of MPI's routines."""
+"""Families of MPI's routines; people with any kind of colour-blindness tell them apart."""
+MAIN = "#CBD0D8"
+"""`main`, in which all others are: the palest."""
 _FAMILY = (
     ("send", r"I?[BSR]?send(_init)?|P(send|ready)\w*|I?sendrecv\w*"),
     ("receive", r"I?M?recv(_init)?|Precv\w*|I?M?probe|Parrived"),
@@ -136,9 +138,15 @@ def routine_colours(names: Iterable[str]) -> dict[str, str]:
 def routine_styles(names: Iterable[str]) -> dict[str, Style]:
     """Give each routine its colour and hatch: MPI's by their family, others as modules."""
     names = list(names)
-    own = _styles([name for name in names if not name.startswith("MPI_")])
+    own = _styles([name for name in names if not name.startswith("MPI_") and not _is_main(name)])
+    own |= {name: Style(MAIN) for name in names if _is_main(name)}
     mpi = {name: Style(FAMILIES[routine_family(name)]) for name in names if name.startswith("MPI_")}
     return {name: mpi[name] if name in mpi else own[name] for name in names}
+
+
+def _is_main(name: str) -> bool:
+    """Whether a routine is the whole program: ``main``, ``int main(int, char **)``."""
+    return re.fullmatch(r"(\w+ +)?main_*( *\(.*\))?", name) is not None
 
 
 def routine_family(name: str) -> str:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.trace import EventType, Phase, Selection, Trace, WaitReason
+from pse.trace import EventType, Selection, Trace, WaitReason
 from pse.trace.format import Array
 from pse.trace.query import Names
 from pse.views.core._colours import Style, module_styles, routine_family, routine_styles, wait_colours
+from pse.views.core._program_span import ENDS, START_AND_END, program_span
 from pse.views.core._rows import Row, rows
 
 HAND_OVER = (
@@ -27,13 +28,12 @@ HAND_OVER = (
 COUNTED = 4
 """So many of the first types are counted."""
 MEMORY = (EventType.ALLOCATE, EventType.FREE)
-ENDS = (EventType.PHASE, EventType.TEXT, EventType.COUNTER, EventType.CLOCK_SYNC)
 LATEST = 2**53
 """ns: later times are damaged, and sums of them would not fit."""
 ENGINE_STYLES = {
     "hand-over": Style("#0072B2"),
     "memory": Style("#56B4E9"),
-    "start and end": Style("#BBBBBB", "////"),
+    START_AND_END: Style("#BBBBBB", "////"),
     "rest of the engine": Style("#666666"),
 }
 
@@ -161,10 +161,10 @@ def _engine(
     counts = dict.fromkeys(ENGINE_STYLES, 0)
     for rank in shown:
         kind, spent = _pieces(trace, rank, selection)
-        for name, kinds in (("hand-over", HAND_OVER), ("memory", MEMORY), ("start and end", ENDS)):
+        for name, kinds in (("hand-over", HAND_OVER), ("memory", MEMORY), (START_AND_END, ENDS)):
             chosen = np.isin(kind, kinds)
             sums[name][place[rank]] += spent[chosen].sum()
-            counts[name] += int(np.isin(kind, kinds[:COUNTED]).sum()) if name != "start and end" else 0
+            counts[name] += int(np.isin(kind, kinds[:COUNTED]).sum()) if name != START_AND_END else 0
             spent = np.where(chosen, 0, spent)
         sums["rest of the engine"][place[rank]] += spent.sum()
     for name, style in ENGINE_STYLES.items():
@@ -182,16 +182,14 @@ def _pieces(trace: Trace, rank: int, selection: Selection) -> tuple[Array, Array
 
 def _with_ends(trace: Trace, rank: int, kind: Array) -> Array:
     """Types of events, with all that happened outside of the program taken for its start and end."""
-    phases, numbers = np.flatnonzero(kind == EventType.PHASE), trace.select(rank, EventType.PHASE)["a"]
-    ready, done = phases[numbers == Phase.READY], phases[numbers == Phase.DONE]
-    if not len(ready):
+    span = program_span(trace, rank, kind)
+    if span is None:
         return kind
-    own = np.flatnonzero((kind < EventType.REGION_ENTER) & ~np.isin(kind, ENDS))
+    first, last = span
     kind = kind.copy()
-    kind[: ready[0] + 1] = EventType.PHASE
-    if len(done):  # From its last deed on it only waits for the others to be done.
-        last = own[own < done[0]]
-        kind[(last[-1] if len(last) else ready[0]) + 1 :] = EventType.PHASE
+    kind[: first + 1] = EventType.PHASE
+    if last is not None:
+        kind[last + 1 :] = EventType.PHASE
     return kind
 
 

@@ -42,7 +42,7 @@ from pse.views.gantt._gantt_blocks import Calls
 from pse.views.gantt._gantt_data import Blocks
 from pse.views.gantt._gantt_lod import blocks
 from pse.views.gantt._gantt_message_lines import MessageLines
-from pse.views.gantt._gantt_overlays import MADE_BY, Markers
+from pse.views.gantt._gantt_overlays import MADE_BY, Markers, StartAndEnd
 
 PITCH = 0.40
 """Height of a row, inches, if there is room."""
@@ -114,7 +114,7 @@ def draw_gantt(
     pixels = max(100, min(int((width - left - right) * DPI), MOST_PIXELS // len(shown)))
     found = blocks(trace, selection, shown=shown, pixels=pixels)
     calls = Calls(trace, found)
-    parts: list[Part] = [calls]
+    parts: list[Part] = [calls, StartAndEnd(trace, found)]
     parts += [MessageLines(trace, found, selection.tphs is not None)] if lines else []
     parts += [Markers(found), *(overlay(trace, found) for overlay in chosen)]
     high = _rows_height(len(shown), 1 + 0.25 * max(0, calls.depths - 2 + calls.has_calls))
@@ -153,7 +153,7 @@ def _compose(
     figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
     axes = add_axes(figure, left=left, top=HEAD, right=right, bottom=foot)
     pitch = 72 * high / len(found.rows)
-    _frame(axes, found, pitch, found.end if selection.end is not None else _last(found))
+    _frame(axes, found, pitch)
     for part in parts:
         part.draw(axes, pitch)
     legend_below(figure, handles, top=foot - 0.55, width=room)
@@ -161,19 +161,9 @@ def _compose(
     return figure
 
 
-def _last(found: Blocks) -> int:
-    """Where the last block ends, and a little more: what comes after it is only the end of processes."""
-    ends = [found.begin]
-    for one in found.rows:
-        ends.append(int(one.blocks["end"].max(initial=found.begin)))
-        ends.append(int(found.edges[int(one.shares["pixel"].max()) + 1]) if len(one.shares) else found.begin)
-    last = max(ends) + (max(ends) - found.begin) // 100
-    return min(found.end, last) if last > found.begin else found.end
-
-
-def _frame(axes: Axes, found: Blocks, pitch: float, end: int) -> None:
+def _frame(axes: Axes, found: Blocks, pitch: float) -> None:
     axes.set_ylim(len(found.rows) - 0.45, -0.55)
-    time_axis(axes, found.begin, end)
+    time_axis(axes, found.begin, found.end)
     grid(axes, "x")
     shown = [one.row for one in found.rows]
     _bands(axes, shown, pitch)

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from pse.text import size_text
 from pse.trace import EventType, Trace
 from pse.trace.format import Array
 from pse.views.core._figure import FONT, SMALL
+from pse.views.core._program_span import START_AND_END, outside_of_program
 from pse.views.gantt._gantt_blocks import HALF
 from pse.views.gantt._gantt_data import Blocks
 
@@ -54,6 +56,32 @@ class Markers:
             axes.annotate(
                 text, (time, row - HALF), (2, 2), textcoords="offset points", size=SMALL - 1, family=FONT
             )
+
+
+class StartAndEnd:
+    """The time of each rank before the program's first statement, and after the last thing that it does."""
+
+    notes: Sequence[str] = ()
+
+    def __init__(self, trace: Trace, found: Blocks) -> None:
+        self._spans = [
+            (place, begin, end)
+            for place, one in enumerate(found.rows)
+            for begin, end in outside_of_program(trace, one.row.rank)
+            if begin < found.end and end > found.begin
+        ]
+        self._look: dict[str, Any] = {
+            "facecolor": "#F2F2F2", "edgecolor": "#C4C4C4", "hatch": "////", "linewidth": 0,
+        }  # fmt: skip
+        self.handles = [Patch(**self._look, label=START_AND_END)] if self._spans else []
+
+    def draw(self, axes: Axes, pitch: float) -> None:
+        """Draw a hatched band for each."""
+        bands = [
+            [(begin, place - HALF), (begin, place + HALF), (end, place + HALF), (end, place - HALF)]
+            for place, begin, end in self._spans
+        ]
+        axes.add_collection(PolyCollection(bands, **self._look, zorder=0.8, gid=START_AND_END), autolim=False)
 
 
 class _Curves:

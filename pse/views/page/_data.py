@@ -17,6 +17,8 @@ from pse.text import time_text
 from pse.trace import EventType, Trace, WaitReason
 from pse.trace.format import Array
 from pse.trace.query import Selection, messages_between_ranks, mpi_messages
+from pse.views.core._memory_balance import imbalance
+from pse.views.core._program_span import outside_of_program
 from pse.views.core._rows import Row, rows
 from pse.views.core._selection_caption import selection_text, start_text
 from pse.views.page._blocks import BLOCK_DTYPE, Lane, lanes
@@ -47,7 +49,8 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
     """
     shown, kinds = rows(trace, selection), Kinds(trace)
     found = list(lanes(trace, selection, shown, kinds, most))
-    begin, end = _window(trace, selection, found)
+    window = selection.window(trace)
+    begin, end = window.begin, window.end
     tphs = TphTable(trace, np.concatenate([lane.entries["tph"] for lane in found]))
     messages, notes = _messages(trace, selection, shown)
     sampled, samples = series(trace, selection, shown, begin, end)
@@ -57,7 +60,7 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
     described, text = packed(columns)
     head = {
         "title": _title(trace), "facts": _facts(trace, selection, shown, found),
-        "notes": [*_merge_notes(found), *notes, *more, *trace.problems],
+        "notes": [*_merge_notes(found), *notes, *more, *imbalance(trace), *trace.problems],
         "begin": begin, "end": max(end, begin + 1), "quantum": max(lane.bin for lane in found),
         "blocks": sum(lane.blocks for lane in found), "rows": [_row(row) for row in shown],
         "lanes": [{"row": lane.row, "nested": lane.nested, "count": len(lane.entries)} for lane in found],
@@ -65,6 +68,7 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
         "nested": "routines of MPI" if _only_mpi(kinds) else "what is nested",
         "lines": "lines of hand-overs" if trace.definitions else "lines of messages",
         "partitions": _partitions(found),
+        "outside": [outside_of_program(trace, row.rank) for row in shown],
         "loops": _loops(trace), "series": sampled, "marks": marked, "columns": described,
     }  # fmt: skip
     return head, text
@@ -155,16 +159,6 @@ def _message_columns(
         places[messages["receiver"]], places_in(tphs.numbers, messages["tph"]), messages["bytes"],
     )  # fmt: skip
     return dict(zip(names, columns, strict=True))
-
-
-def _window(trace: Trace, selection: Selection, found: Sequence[Lane]) -> tuple[int, int]:
-    """What was selected; else all up to the last block: what comes after it is only the end of processes."""
-    window = selection.window(trace)
-    begin = window.begin
-    if selection.end is not None:
-        return begin, window.end
-    last = max(int(lane.entries["end"].max(initial=begin)) for lane in found)
-    return begin, min(trace.span, last + (last - begin) // 100) if last > begin else trace.span
 
 
 def _title(trace: Trace) -> str:

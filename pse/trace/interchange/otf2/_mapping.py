@@ -74,6 +74,7 @@ DEFINED = {
     "parameter:begin": None,
     "parameter:end": None,
     "parameter:take": None,
+    "parameter:preempted": None,
     "parameter:complete": None,
     "parameter:together": None,
     "parameter:apart": None,
@@ -148,6 +149,7 @@ RULES = (
     Rule(E.CONTEXT_BEGIN, "ParameterUnsignedInt", ("parameter:begin", "tph"), {
         "parent": ("a", 0), "counter": ("b", 0), "loop": ("c.low", NONE), "partition": ("c.high", NONE)}),
     Rule(E.CONTEXT_END, "ParameterUnsignedInt", ("parameter:end", "tph")),
+    Rule(E.MODULE_PREEMPTED, "ParameterUnsignedInt", ("parameter:preempted", "a"), {"entered": ("b", 0)}),
     Rule(E.PARTITION_TAKE, "ParameterUnsignedInt", ("parameter:take", "a"), {
         "sender": ("b.low", NONE), **_AMONG}),
     Rule(E.PARTITION_SEND_COMPLETE, "ParameterUnsignedInt", ("parameter:complete", "a"), {

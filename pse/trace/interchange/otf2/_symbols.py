@@ -80,6 +80,7 @@ class Symbols:
             ),
             "parameter:begin": lambda *_: definer.parameter("TPH begins"),
             "parameter:end": lambda *_: definer.parameter("TPH ends"),
+            "parameter:preempted": lambda *_: definer.parameter("preempted"),
             "parameter:take": lambda *_: definer.parameter("partition takes"),
             "parameter:complete": lambda *_: definer.parameter("partition's send complete"),
             "parameter:together": lambda *_: definer.parameter("collective operation of partitions begins"),

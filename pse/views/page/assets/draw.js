@@ -42,6 +42,9 @@ function drawBlocks(model, view, scroll) {
   pen.fillStyle = look.row;
   for (const place of rows)
     for (const lane of place.lanes) if (!lane.nested) pen.fillRect(0, lane.y, view.width, lane.height);
+  view.places.forEach((place, row) => {
+    if (rows.includes(place)) drawOutside(model, view, pen, look, place, row);
+  });
   drawTicks(model, view, pen, look, scroll);
   pen.globalAlpha = view.tph ? 0.22 : 1;
   for (const place of rows) for (const lane of place.lanes) drawLane(model, view, pen, look, level, lane);
@@ -53,6 +56,29 @@ function drawBlocks(model, view, scroll) {
   drawMarks(model, view, pen, look);
 }
 
+// The start and the end of a rank, outside of the program: hatched, under everything else.
+function drawOutside(model, view, pen, look, place, row) {
+  const lane = place.lanes[0],
+    spans = model.outside[row];
+  for (const [begin, end] of lane ? spans : []) {
+    const left = Math.max(0, xOf(view, begin)),
+      right = Math.min(view.width, xOf(view, end));
+    if (right - left < 1) continue;
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, lane.y, right - left, lane.height);
+    pen.clip();
+    pen.strokeStyle = look.line;
+    pen.beginPath();
+    for (let x = left - (left % 6) - lane.height; x < right; x += 6) {
+      pen.moveTo(x, lane.y + lane.height);
+      pen.lineTo(x + lane.height, lane.y);
+    }
+    pen.stroke();
+    pen.restore();
+  }
+}
+
 function drawTicks(model, view, pen, look, scroll) {
   pen.fillStyle = look.line;
   pen.globalAlpha = 0.6;
@@ -62,10 +88,18 @@ function drawTicks(model, view, pen, look, scroll) {
 
 function drawLane(model, view, pen, look, level, lane) {
   const to = level.from[lane.lane + 1],
-    factor = pixels(view);
+    factor = pixels(view),
+    column = new PixelColumn((at, pieces) =>
+      drawShares(model, view, pen, look, pieces, 1 / factor, lane, at, at + 1),
+    );
   for (let i = firstAfter(level, lane.lane, view.begin); i < to && level.start[i] < view.end; i++) {
     const left = Math.max(-2, (level.start[i] - view.begin) * factor);
     const right = Math.min(view.width + 2, (level.end[i] - view.begin) * factor);
+    if (right - left < 1) {
+      column.add(Math.floor((left + right) / 2), level, i);
+      continue;
+    }
+    column.flush();
     const single = level.first[i + 1] - level.first[i] === 1 && level.count[level.first[i]] === 1;
     if (single)
       drawBlock(
@@ -78,7 +112,35 @@ function drawLane(model, view, pen, look, level, lane) {
         Math.round(left),
         Math.round(right),
       );
-    else drawMerged(model, view, pen, look, level, i, lane, Math.floor(left), Math.ceil(right));
+    else {
+      const whole = Math.max(level.end[i] - level.start[i], 1);
+      const edges = [Math.floor(left), Math.ceil(right)];
+      drawShares(model, view, pen, look, piecesOf(level, i), whole, lane, ...edges);
+    }
+  }
+  column.flush();
+}
+
+function piecesOf(level, i) {
+  const pieces = [];
+  for (let p = level.first[i]; p < level.first[i + 1]; p++)
+    pieces.push({ kind: level.kind[p], time: level.time[p] });
+  return pieces;
+}
+
+// Entries narrower than a pixel, one pixel after the other: the time of each kind in it is summed up.
+class PixelColumn {
+  constructor(draw) {
+    Object.assign(this, { draw, at: null, times: new Map() });
+  }
+  add(at, level, i) {
+    if (at !== this.at) this.flush();
+    this.at = at;
+    for (const { kind, time } of piecesOf(level, i)) this.times.set(kind, (this.times.get(kind) || 0) + time);
+  }
+  flush() {
+    if (this.times.size) this.draw(this.at, Array.from(this.times, ([kind, time]) => ({ kind, time })));
+    this.times.clear();
   }
 }
 
@@ -148,19 +210,20 @@ function hatch(pen, way, left, y, width, height) {
   pen.restore();
 }
 
+const LEAST_HEIGHT = 0.06; // Of a lane: so that a single short call can be seen.
+
 // Merged blocks: each colour as high as its share of the time, waits as a band behind, a line below.
-function drawMerged(model, view, pen, look, level, i, lane, left, right) {
-  const whole = Math.max(level.end[i] - level.start[i], 1),
-    width = right - left;
+function drawShares(model, view, pen, look, pieces, whole, lane, left, right) {
+  const width = right - left;
   let band = lane.y + 0.68 * lane.height,
     base = lane.y + lane.height,
     any = false;
   for (const waits of [true, false]) {
-    for (let p = level.first[i]; p < level.first[i + 1]; p++) {
-      const kind = model.kinds[level.kind[p]],
-        share = Math.min(1, level.time[p] / whole);
+    for (const piece of pieces) {
+      const kind = model.kinds[piece.kind],
+        share = Math.min(1, piece.time / whole);
       if ((kind.category === "wait") !== waits || !shown(view, kind)) continue;
-      const height = waits ? WAIT_HEIGHT * lane.height * share : Math.max(lane.height * share, 0.5);
+      const height = waits ? WAIT_HEIGHT * lane.height * share : lane.height * Math.max(share, LEAST_HEIGHT);
       pen.fillStyle = kind.colour;
       if (waits) faded(pen, look.waits, () => pen.fillRect(left, (band -= height), width, height));
       else pen.fillRect(left, (base -= height), width, height);
