@@ -79,8 +79,8 @@ def share_out(mark: str, plan: Plan) -> tuple[list[Share], str]:
         if plan.cpu == 1 and plan.nodes <= len(cores):
             return [Share(core=core) for core in pinned], f"pinned, each node to a core ({reason})"
         raise UsageError(
-            f"--cpu {plan.cpu:g}: this machine can't limit a share: {reason}",
-            help=f"--cpu {PIN} gives every node a core",
+            f"cpu {plan.cpu:g}: this machine can't limit a share: {reason}",
+            help=f"cpu {PIN} gives every node a core",
         ) from None
     if plan.cpu > 1:
         pinned = [None] * plan.nodes

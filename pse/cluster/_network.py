@@ -131,8 +131,8 @@ def _delay(node: str, latency: int) -> None:
         )
     except Refused as refused:
         raise UsageError(
-            f"this kernel has no netem, which --latency needs ({refused.words})",
-            help="leave out --latency, or load it where the kernel has it: modprobe sch_netem",
+            f"this kernel has no netem, which a latency needs ({refused.words})",
+            help="leave the latency out, or load it where the kernel has it: modprobe sch_netem",
         ) from None
 
 

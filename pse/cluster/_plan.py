@@ -134,8 +134,8 @@ def _rate(text: str | None) -> int | None:
     bits = round(float(match[1]) * _THOUSANDS[match[2].lower()]) if match else 0
     if not 100_000 <= bits <= 100_000_000_000:
         raise UsageError(
-            f"--rate {text}: expected bits a second from 100kbit to 100gbit",
-            help="for example --rate 100mbit",
+            f"rate {text}: expected bits a second from 100kbit to 100gbit",
+            help="for example 100mbit",
         )
     return bits
 
@@ -146,9 +146,7 @@ def _latency(text: str | None) -> int | None:
     match = _TIME.fullmatch(text.strip())
     microseconds = round(float(match[1]) * _MICROSECONDS[match[2].lower()]) if match else 0
     if not 1 <= microseconds <= 10_000_000:
-        raise UsageError(
-            f"--latency {text}: expected a time from 1us to 10s", help="for example --latency 1ms"
-        )
+        raise UsageError(f"latency {text}: expected a time from 1us to 10s", help="for example 1ms")
     return microseconds
 
 
@@ -161,6 +159,6 @@ def _cpu(value: float | str | None) -> float | str | None:
         share = 0.0
     if not 0.01 <= share <= 1024:
         raise UsageError(
-            f"--cpu {value}: expected a share of one core from 0.01, or pin", help="for example --cpu 0.25"
+            f"cpu {value}: expected a share of one core from 0.01, or pin", help="for example 0.25"
         )
     return share

@@ -31,5 +31,15 @@ def default_capacity(root: str = "") -> int:
     """Bytes for an arena that leaves others room: four fifths of the available memory, in whole MiB.
 
     Nothing is reserved by it: the arena takes memory only as blocks need it.
+
+    Parameters
+    ----------
+    root : str, optional
+        Directory before ``/proc`` and ``/sys``; for tests.
+
+    Returns
+    -------
+    int
+        Bytes.
     """
     return max(memory_figures(root).available * 4 // 5 // _MIB, 1) * _MIB

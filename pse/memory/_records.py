@@ -16,6 +16,27 @@ class LiveBlock:
     """One line of the report of who holds what: a live block or view, and who allocated it for what.
 
     `parent` is the handle of the block that a view belongs to, 0 for a block with data of its own.
+
+    Parameters
+    ----------
+    handle : int
+        Offset in the arena, bytes.
+    bytes : int
+        Size of its data.
+    references : int
+        How many hold it.
+    owner : int
+        Rank that allocated it.
+    site : int
+        Call site for which it was allocated.
+    tph : int
+        TPH for which it was allocated.
+    parent : int
+        Handle of the block that a view belongs to, 0 for none.
+    shape : tuple of int
+        Its extents.
+    dtype : str
+        Type of an element, as NumPy writes it.
     """
 
     handle: int
@@ -33,6 +54,15 @@ class Descriptor(NamedTuple):
     """All that another rank needs to open a block: 24 bytes on the wire, however large the block is.
 
     It carries one reference, which the rank that opens it takes over.
+
+    Parameters
+    ----------
+    pid : int
+        Process that holds the arena's file open.
+    fd : int
+        Number of the file there.
+    handle : int
+        Offset of the block in the arena, bytes.
     """
 
     pid: int
@@ -41,7 +71,15 @@ class Descriptor(NamedTuple):
 
 
 class MemoryFigures(NamedTuple):
-    """Bytes of memory: `total` if all else ended, `available` now; a cgroup's limit counts."""
+    """Bytes of memory: `total` if all else ended, `available` now; a cgroup's limit counts.
+
+    Parameters
+    ----------
+    total : int
+        Bytes if all else ended.
+    available : int
+        Bytes that are available now.
+    """
 
     total: int
     available: int

@@ -21,6 +21,8 @@ class ModuleError(RunError):
         Names the module, the parameter, what was expected and what came.
     traceback : str
         The module's own frames, innermost last; empty where no exception was raised.
+    help : str, optional
+        What to do.
     """
 
     def __init__(self, message: str, *, help: str | None = None, traceback: str = "") -> None:

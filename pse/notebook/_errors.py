@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,8 @@ class ProgramRejected(NotebookError):
         All that is wrong with it: a sequence of `pse.language.Diagnostic`, which shows itself in colour.
     shown : bool
         Whether they have been displayed already (the magic does that, in place).
+    sources : mapping of str to str
+        Texts of files by their paths, to show the lines of diagnostics.
     """
 
     exit_code = 1
@@ -74,6 +77,10 @@ class RunFailed(NotebookError):
         What its modules had printed.
     trace_directory : str or None
         Where it was recorded up to then, for `pse.trace.open`.
+    message : str
+        What went wrong.
+    help : str, optional
+        What to do.
     """
 
     def __init__(
@@ -109,7 +116,33 @@ def translated() -> Iterator[None]:
     except ProgramRefused as error:
         raise ProgramRejected(error.diagnostics, error.sources) from None
     except PseError as error:
-        raise NotebookError(error.message.rstrip(), help=error.help) from None
+        help = as_parameters(error.help) if error.help else None
+        raise NotebookError(as_parameters(error.message.rstrip()), help=help) from None
+
+
+_VALUE = r"(\S+?)(?=[:,;)]*(\s|$))"
+_PARAMETERS = (
+    (rf"(?:--option|-o) ([\w.]+)={_VALUE}", r"options={'\1': '\2'}"),
+    (rf"-D (\w+)={_VALUE}", r"params={'\1': \2}"),
+    (rf"-p {_VALUE}", r"processors=\1"),
+    (rf"--(trace|tools) '?{_VALUE}", r"\1='\2'"),
+)
+_COMMAND = re.compile(r"\bpse [a-z]+ |python -m pse")
+
+
+def as_parameters(text: str) -> str:
+    """Name Python's parameters where a message speaks of options of the command line.
+
+    Examples
+    --------
+    >>> as_parameters("--option arena=3Q: expected a size; run with -p 2 or -D N=8")
+    "options={'arena': '3Q'}: expected a size; run with processors=2 or params={'N': 8}"
+    """
+    if _COMMAND.search(text):  # A whole command for a shell.
+        return text
+    for option, parameter in _PARAMETERS:
+        text = re.sub(rf"(?<![\w-]){option}", parameter, text)
+    return text
 
 
 def needed(name: str, purpose: str) -> ModuleType:

@@ -200,6 +200,11 @@ class Job:
         NotebookError
             If an option or the directory of the trace is.
         """
+        if self.tools not in (None, "off") and not os.path.isfile(self.tools):
+            raise NotebookError(
+                f"tools={self.tools!r}: there is no such file",
+                help="name a configuration of the tool stack, or give tools='off' for no tools",
+            )
         with translated():
             prepare(
                 Request(

@@ -95,11 +95,24 @@ def verify(file: str, made: Path) -> None:
     check = ctypes.CDLL(str(made)).pse_toolstack_verify
     check.restype = ctypes.c_char_p
     if wrong := check(os.fsencode(file)):
-        raise UsageError(os.fsdecode(wrong))
+        raise UsageError(os.fsdecode(wrong), help=_advice(file))
+
+
+def _advice(configuration: str) -> str | None:
+    if os.path.exists(configuration):
+        return None
+    return "name a file that lists tools, one on each line; `pse tools list` shows the tools that there are"
 
 
 def describe(configuration: str, mpi: Mpi) -> tuple[list[LoadedTool], str]:
     """Load and start a configuration's tools in a process of their own.
+
+    Parameters
+    ----------
+    configuration : str
+        Path of a configuration file.
+    mpi : Mpi
+        The MPI library that the tools are for.
 
     Returns
     -------
@@ -125,7 +138,8 @@ def describe(configuration: str, mpi: Mpi) -> tuple[list[LoadedTool], str]:
     words = done.stderr.decode(errors="replace")
     if done.returncode != 0:
         raise UsageError(
-            words.removeprefix("error: ").strip() or f"loading ended with code {done.returncode}"
+            words.removeprefix("error: ").strip() or f"loading ended with code {done.returncode}",
+            help=_advice(configuration),
         )
     return list(_tools(done.stdout.decode(errors="replace"))), words
 

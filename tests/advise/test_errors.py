@@ -84,8 +84,8 @@ def test_modules_that_are_gone(pipeline: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"link": "fast"}, "--link fast: expected a rate such as 100Mbit"),
-        ({"link": "0x"}, "--link 0x"),
+        ({"link": "fast"}, "link fast: expected a rate such as 100Mbit"),
+        ({"link": "0x"}, "link 0x"),
         ({"speeds": ["compute"]}, "expected MODULE=2x"),
         ({"speeds": ["compute=quick"]}, "how many times as fast"),
         ({"threads": ["compute=7"]}, "not a thread label"),

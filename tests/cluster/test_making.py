@@ -60,12 +60,12 @@ Cluster("killed", nodes=2).up()
         (["up", "--nodes", "0"], "0 nodes: expected 1 to 100"),
         (["up", "--nodes", "101"], "101 nodes: expected 1 to 100"),
         (["up", "--nodes", "two"], "'two' is not a valid integer"),
-        (["up", "--rate", "fast"], "--rate fast: expected bits a second from 100kbit to 100gbit"),
-        (["up", "--rate", "1kbit"], "--rate 1kbit: expected bits a second from"),
-        (["up", "--latency", "3"], "--latency 3: expected a time from 1us to 10s"),
-        (["up", "--cpu", "0"], "--cpu 0: expected a share of one core from 0.01, or pin"),
-        (["up", "--cpu", "nan"], "--cpu nan: expected a share of one core"),
-        (["up", "--cpu", "all"], "--cpu all: expected a share of one core"),
+        (["up", "--rate", "fast"], "rate fast: expected bits a second from 100kbit to 100gbit"),
+        (["up", "--rate", "1kbit"], "rate 1kbit: expected bits a second from"),
+        (["up", "--latency", "3"], "latency 3: expected a time from 1us to 10s"),
+        (["up", "--cpu", "0"], "cpu 0: expected a share of one core from 0.01, or pin"),
+        (["up", "--cpu", "nan"], "cpu nan: expected a share of one core"),
+        (["up", "--cpu", "all"], "cpu all: expected a share of one core"),
         (["run", "a"], "no command to run is given"),
         (["run", "a", "--"], "no command to run is given"),
         (["run", "-n", "0", "--", "true"], "0 is not in the range"),
@@ -109,10 +109,10 @@ def test_without_control_groups_a_core_each_can_be_had_and_a_part_is_refused(mon
     assert [(share.group, share.core) for share in shares] == [("", 0), ("", 1)]
     assert words.startswith("pinned, each node to a core (there is no control group")
     with pytest.raises(
-        UsageError, match=r"--cpu 0\.5: this machine can't limit a share: there is no"
+        UsageError, match=r"cpu 0\.5: this machine can't limit a share: there is no"
     ) as caught:
         cpu_quota.share_out("pse-0a0a0a", make_plan("a", 2, cpu=0.5))
-    assert caught.value.help == "--cpu pin gives every node a core"
+    assert caught.value.help == "cpu pin gives every node a core"
 
 
 def test_a_plan_says_what_it_is():
@@ -201,6 +201,6 @@ def test_a_latency_is_had_or_refused_and_leaves_nothing(allowed, left, monkeypat
     except UsageError as error:
         refusal = error
     if refusal is not None:
-        assert refusal.message.startswith("this kernel has no netem, which --latency needs")
-        assert refusal.help == "leave out --latency, or load it where the kernel has it: modprobe sch_netem"
+        assert refusal.message.startswith("this kernel has no netem, which a latency needs")
+        assert refusal.help == "leave the latency out, or load it where the kernel has it: modprobe sch_netem"
     assert left("pse-0a0a0a") == []

@@ -36,7 +36,7 @@ def test_a_new_module_works_as_it_is(run, load_module, call, language):
     ("arguments", "message"),
     [
         (("there",), "there.c exists already and is left as it is"),
-        (("there.py",), "a module in c is called NAME.c, not there.py"),
+        (("there.zig",), "there.zig: a module in c ends in .c, not .zig; the endings are .c (c), .cpp (c++)"),
         (("2nd",), "`2nd` can't be the name of a module"),
         (("absent/new",), "absent/new.c can't be written: No such file or directory"),
         (("new", "-l", "cobol"), "'cobol' is not one of"),

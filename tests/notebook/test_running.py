@@ -21,12 +21,44 @@ from pse.notebook import (
 )
 from pse.notebook._diagnostics import Diagnostics
 from pse.notebook._display import MOST, CellScreen, Screen, screen
-from pse.notebook._errors import Interrupted, needed
+from pse.notebook._errors import Interrupted, as_parameters, needed
 from pse.notebook._programs import checked, written
 from pse.notebook._running import make_job, trace_directory
 from pse.runtime.supervise._processes import descendants
 
 NO_CLUSTER = unmet_prerequisite()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"tools": "nope.conf"}, "tools='nope.conf': there is no such file\nhelp: name a configuration"),
+        ({"options": {"arena": "3Q"}}, "options={'arena': '3Q'}: arena must be auto, or a size"),
+        ({"options": {"nope": 1}}, "options={'nope': '1'}: there is no option nope"),
+    ],
+)
+def test_refusals_name_the_parameters_of_python(tmp_path, monkeypatch, given, said):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NotebookError) as caught:
+        pse.run("coven 1\nprogram p { print(1) }\n", **given)
+    assert str(caught.value).startswith(said)
+    assert not isinstance(caught.value, RunFailed)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("run with a larger arena (-o arena=SIZE) or smaller arrays",
+         "run with a larger arena (options={'arena': 'SIZE'}) or smaller arrays"),
+        ("leave out -D N=3: it keeps its value", "leave out params={'N': 3}: it keeps its value"),
+        ("--trace out: it can't be written", "trace='out': it can't be written"),
+        ("-p 8 needs 17 ranks", "processors=8 needs 17 ranks"),
+        ("record a run: pse run PROGRAM -p P --trace DIR", "record a run: pse run PROGRAM -p P --trace DIR"),
+        ("a-p 2 isn't an option", "a-p 2 isn't an option"),
+    ],
+)  # fmt: skip
+def test_options_of_the_command_line_become_parameters(text, expected):
+    assert as_parameters(text) == expected
 
 
 @pytest.mark.mpi

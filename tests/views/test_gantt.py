@@ -10,7 +10,8 @@ from matplotlib.colors import to_hex
 
 from pse import trace, views
 from pse.errors import UsageError
-from pse.trace import EventType, Selection, TextKind, pair
+from pse.trace import EventType, Phase, Selection, TextKind, pair
+from pse.views.core._program_span import outside_of_program
 
 
 def drawn(figure):
@@ -217,11 +218,25 @@ def test_nothing_happened(write_trace, make, rows):
     figure.draw_without_rendering()
 
 
-def test_time_ends_with_the_last_block(write_trace, make):
-    rows = [*make.call(0, 0, 1000), {"time": 2000, "type": EventType.PHASE, "a": 4}]
+def test_pictures_have_one_time_axis(write_trace, make):
+    memory = {"time": 0, "type": EventType.ALLOCATE, "a": 8, "b": 64}
+    rows = [memory, *make.call(0, 0, 1000), {"time": 2000, "type": EventType.PHASE, "a": 4}]
     opened = write_trace([rows], make.definitions(1))
-    assert views.draw(opened, "gantt").axes[0].get_xlim() == (0, 1010)
+    for name in ("gantt", "memory", "critical-path"):
+        assert views.draw(opened, name).axes[0].get_xlim() == (0, 2000)
     assert views.draw(opened, "gantt", Selection(end=1.5e-6)).axes[0].get_xlim() == (0, 1500)
+
+
+def test_start_and_end_of_a_rank_are_drawn(write_trace, make):
+    phases = [(0, Phase.START), (300, Phase.READY), (1700, Phase.DONE), (2000, Phase.END)]
+    first, second, *rest = [{"time": time, "type": EventType.PHASE, "a": number} for time, number in phases]
+    rows = [first, second, *make.call(0, 400, 1000), *make.wait(1000, 1200), *rest]
+    opened = write_trace([rows, make.call(1, 500, 900)], make.definitions(2))
+    assert outside_of_program(opened, 0) == [(0, 300), (1200, 2000)]
+    assert outside_of_program(opened, 1) == []
+    (bands,) = [one for one in views.draw(opened, "gantt").axes[0].collections
+                if one.get_gid() == "start and end"]  # fmt: skip
+    assert [path.get_extents().intervalx.tolist() for path in bands.get_paths()] == [[0, 300], [1200, 2000]]
 
 
 def test_one_call_of_no_length(write_trace, make):

@@ -236,6 +236,25 @@ def load(browser: Any) -> Callable[[Path], Page]:
     return open_page
 
 
+def test_a_call_shorter_than_a_pixel_is_as_high_as_its_share(tmp_path, load, write_trace, make) -> None:
+    calls = [make.call(0, begin, begin + length) for begin, length in ((10**8, 400), (5 * 10**8, 10**8))]
+    begin, end = ({"time": time, "type": EventType.PHASE, "a": phase} for time, phase in ((0, 1), (10**9, 4)))
+    write_html(write_trace([[begin, *calls[0], *calls[1], end]], make.definitions(1)), tmp_path / "view.html")
+    page = load(tmp_path / "view.html")
+    painted = (
+        "const pen = document.getElementById('blocks').getContext('2d');"
+        "const lane = gantt.view.places[0].lanes[0];"
+        "const x = gantt.xOf(arguments[0]), ratio = devicePixelRatio;"
+        "const data = pen.getImageData(x * ratio, lane.y * ratio, 1, lane.height * ratio).data;"
+        "const is = (i) => Math.abs(data[i] - 0xE6) + Math.abs(data[i + 1] - 0x9F) + data[i + 2] < 9;"
+        "let rows = 0; for (let i = 0; i < data.length; i += 4) rows += is(i);"
+        "return rows / (data.length / 4)"
+    )
+    found = page.js(painted, 5.5e8), page.js(painted, 1e8)
+    assert found[0] > 0.8  # But for its label.
+    assert 0.02 < found[1] < 0.12
+
+
 @pytest.fixture
 def page(load: Callable[[Path], Page], made: tuple[trace.Trace, Path]) -> Iterator[Page]:
     page = load(made[1])

@@ -55,6 +55,8 @@ class Advice:
         The program's text with the proposal.
     sha256 : str
         Of the program that ran.
+    subject : Subject, optional
+        The trace and the program that the advice is about.
     """
 
     program: str

@@ -94,9 +94,9 @@ def parse_whatif(
     return WhatIf(
         processors,
         link,
-        {name: _speed(text, value) for text, name, value in _pairs("--speed", speeds, "MODULE=2x")},
+        {name: _speed(text, value) for text, name, value in _pairs("speed", speeds, "MODULE=2x")},
         _depth(options),
-        {name: _label(text, value) for text, name, value in _pairs("--threads", threads, "SITE=THREAD")},
+        {name: _label(text, value) for text, name, value in _pairs("thread", threads, "SITE=THREAD")},
     )
 
 
@@ -119,29 +119,27 @@ def _factor(text: str) -> float | None:
 def _speed(text: str, value: str) -> float:
     factor = _factor(value)
     if factor is None:
-        raise AdviceError(
-            f"--speed {text}: expected MODULE=FACTOR, how many times as fast, as in fft.rows=2x"
-        )
+        raise AdviceError(f"speed {text}: expected MODULE=FACTOR, how many times as fast, as in fft.rows=2x")
     return factor
 
 
 def _label(text: str, value: str) -> str:
     if not value.isidentifier():
-        raise AdviceError(f"--threads {text}: {value} is not a thread label; expected one such as thread_C")
+        raise AdviceError(f"thread {text}: {value} is not a thread label; expected one such as thread_C")
     return value
 
 
 def _depth(options: Sequence[str]) -> int | None:
     depth = None
-    for text, name, value in _pairs("-o", options, "queue_depth=N"):
+    for text, name, value in _pairs("option", options, "queue_depth=N"):
         if name != "queue_depth":
             raise AdviceError(
-                f"-o {text}: unknown option; advice knows only queue_depth",
-                help="for example, -o queue_depth=4",
+                f"option {text}: unknown option; advice knows only queue_depth",
+                help="for example queue_depth=4",
             )
         read = OPTIONS["queue_depth"].read(value)
         if not isinstance(read, int):
-            raise AdviceError(f"-o {text}: queue_depth must be {OPTIONS['queue_depth'].expected}")
+            raise AdviceError(f"option {text}: queue_depth must be {OPTIONS['queue_depth'].expected}")
         depth = read
     return depth
 
@@ -153,7 +151,7 @@ def _link_factor(text: str, rate: float) -> float:
         return float(found[1]) * _UNITS[(found[2] or "").lower()] / 8 * _HEADERS
     factor = _factor(text.strip())
     if factor is None:
-        raise AdviceError(f"--link {text}: expected a rate such as 100Mbit, or a factor such as 2x")
+        raise AdviceError(f"link {text}: expected a rate such as 100Mbit, or a factor such as 2x")
     return rate * factor
 
 
@@ -191,7 +189,7 @@ def factors(subject: Subject, whatif: WhatIf) -> dict[int, float]:
     """
     found: dict[int, float] = {}
     for name, speed in whatif.speeds.items():
-        for site in _named(subject, name, "--speed"):
+        for site in _named(subject, name, "speed"):
             found[site] = 1.0 / speed
     return found
 
@@ -206,11 +204,11 @@ def chosen_threads(subject: Subject, whatif: WhatIf) -> dict[int, str]:
     """
     found: dict[int, str] = {}
     for name, label in whatif.threads.items():
-        for site in _named(subject, name, "--threads"):
+        for site in _named(subject, name, "thread"):
             span = subject.walk.sites[site].span
             if (span.line, span.column) not in subject.calls:
                 raise AdviceError(
-                    f"--threads {name}={label}: the call in line {span.line} can't have a thread label"
+                    f"thread {name}={label}: the call in line {span.line} can't have a thread label"
                 )
             found[site] = label
     return found

@@ -11,7 +11,35 @@ from pse.trace.query import Names, Trace, transfer_way
 
 @dataclass(frozen=True)
 class MessageStep:
-    """A message from a partition to another; times in ns, None: not in the trace."""
+    """A message from a partition to another; times in ns, None: not in the trace.
+
+    Parameters
+    ----------
+    time : int
+        When it was sent.
+    sender : int
+        Rank that sent it.
+    receiver : int
+        Rank that received it.
+    source : int
+        Partition that sent it.
+    target : int
+        Partition that received it.
+    tag : int
+        Its message tag.
+    label : str
+        Call site that sent it.
+    bytes : int
+        Its size.
+    way : str
+        How it travelled.
+    arrived : int or None
+        When it came to the receiver; None: not in the trace.
+    taken : int or None
+        When the receiving partition had it; None: not in the trace.
+    kind : str, optional
+        ``message``.
+    """
 
     time: int
     sender: int
@@ -29,7 +57,31 @@ class MessageStep:
 
 @dataclass(frozen=True)
 class CollectiveStep:
-    """A collective operation of partitions, from the first to come to the last to be done; times in ns."""
+    """A collective operation of partitions, from the first to come to the last to be done; times in ns.
+
+    Parameters
+    ----------
+    time : int
+        When the first partition came.
+    rank : int
+        Rank of that partition.
+    operation : str
+        Name of the operation.
+    label : str
+        Call site.
+    partitions : int
+        How many take part.
+    last : int
+        Partition that came last.
+    last_rank : int
+        Its rank.
+    last_came : int
+        When it came.
+    done : int or None
+        When the last partition was done; None: not in the trace.
+    kind : str, optional
+        ``collective``.
+    """
 
     time: int
     rank: int  # of the partition that came first

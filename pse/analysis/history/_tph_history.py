@@ -36,7 +36,37 @@ class Waited:
 
 @dataclass(frozen=True)
 class CallStep:
-    """A module call in a TPH; times in ns."""
+    """A module call in a TPH; times in ns.
+
+    Parameters
+    ----------
+    time : int
+        When the call began.
+    rank : int
+        Rank of the job.
+    thread : str
+        Label of the thread.
+    processor : int or None
+        Its processor; None for the root.
+    label : str
+        Call site.
+    place : str
+        Its place in the program, ``file:line:col``.
+    partition : int or None
+        Partition; None outside PARALLEL.
+    duration : int
+        How long it took.
+    cpu : int
+        CPU time of it.
+    failed : bool
+        Whether the module failed.
+    complete : bool
+        Whether it ended within the trace.
+    waited : tuple of Waited
+        What the rank waited for before it.
+    kind : str, optional
+        ``call``.
+    """
 
     time: int
     rank: int
@@ -55,7 +85,33 @@ class CallStep:
 
 @dataclass(frozen=True)
 class HandoverStep:
-    """A tag that was handed over in a TPH; times in ns, None: not in the trace."""
+    """A tag that was handed over in a TPH; times in ns, None: not in the trace.
+
+    Parameters
+    ----------
+    time : int
+        When it was handed over.
+    sender : int
+        Rank that sent it.
+    receiver : int
+        Rank that received it.
+    tag : str
+        Name of the tag.
+    source : str
+        Call site that defined it.
+    bytes : int
+        Its size.
+    way : str
+        How it travelled.
+    arrived : int
+        When it came.
+    read : int or None
+        When a call read it; None: not in the trace.
+    reader : str
+        Call site that read it.
+    kind : str, optional
+        ``hand-over``.
+    """
 
     time: int
     sender: int

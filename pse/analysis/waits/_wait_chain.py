@@ -9,7 +9,19 @@ from typing import Any
 
 @dataclass(frozen=True)
 class LastArrival:
-    """Who came last to a collective operation: partition, rank, when (ns); and the root if it has one."""
+    """Who came last to a collective operation: partition, rank, when (ns); and the root if it has one.
+
+    Parameters
+    ----------
+    partition : int
+        Partition that came last.
+    rank : int
+        Its rank.
+    time : int
+        When it came, ns since the run's origin.
+    root : int, optional
+        Partition that is the operation's root, if it has one.
+    """
 
     partition: int
     rank: int
@@ -42,7 +54,27 @@ class Message:
 
 @dataclass(frozen=True)
 class WaitEnd:
-    """How a wait ended: who did it, when (ns), and with which tag or message if it was one."""
+    """How a wait ended: who did it, when (ns), and with which tag or message if it was one.
+
+    Parameters
+    ----------
+    rank : int
+        Rank that ended it.
+    time : int
+        When, ns since the run's origin.
+    tag : str, optional
+        Name of the tag that came; empty if it was none.
+    bytes : int, optional
+        Size of what came.
+    way : str, optional
+        How it travelled.
+    certain : bool, optional
+        Whether the trace says so; False: the likeliest cause.
+    message : Message, optional
+        The message among partitions that came, if it was one.
+    was_late_receiver : bool, optional
+        Whether a sender waited for its receiver.
+    """
 
     rank: int
     time: int
@@ -103,7 +135,17 @@ class Link:
 
 @dataclass(frozen=True)
 class WaitChain:
-    """Links from the rank that was asked about to one that nobody kept waiting; `circle`: there is none."""
+    """Links from the rank that was asked about to one that nobody kept waiting; `circle`: there is none.
+
+    Parameters
+    ----------
+    time : int
+        Moment that was asked about, ns since the run's origin.
+    links : tuple of Link
+        From the rank that was asked about on.
+    circle : bool, optional
+        Whether the ranks wait for each other, so that nobody is at the end.
+    """
 
     time: int
     links: tuple[Link, ...]

@@ -64,7 +64,28 @@ def error_at(
     help: str | None = None,
     label: str = "",
 ) -> Diagnostic:
-    """Make an error."""
+    """Make an error.
+
+    Parameters
+    ----------
+    code : str
+        For example ``E0312``.
+    message : str
+        What is wrong.
+    span : Span
+        Where.
+    notes : iterable of (Span, str), optional
+        Other places, each with what is to be seen there.
+    help : str, optional
+        What to do.
+    label : str, optional
+        What is written under the place.
+
+    Returns
+    -------
+    Diagnostic
+        The error.
+    """
     return Diagnostic(code, Severity.ERROR, message, span, tuple(notes), help, label)
 
 
@@ -81,7 +102,18 @@ def warning_at(
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Say whether any of the diagnostics is an error."""
+    """Say whether any of the diagnostics is an error.
+
+    Parameters
+    ----------
+    diagnostics : iterable of Diagnostic
+        Errors and warnings.
+
+    Returns
+    -------
+    bool
+        Whether one is an error.
+    """
     return any(d.severity is Severity.ERROR for d in diagnostics)
 
 
@@ -114,7 +146,20 @@ def render_diagnostics(diagnostics: Iterable[Diagnostic], sources: Mapping[str, 
 
 
 def render_pieces(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> list[Piece]:
-    """Print diagnostics as pieces of text, each with its style; `render_diagnostics` gives the text alone."""
+    """Print diagnostics as pieces of text, each with its style; `render_diagnostics` gives the text alone.
+
+    Parameters
+    ----------
+    diagnostics : iterable of Diagnostic
+        What is printed.
+    sources : mapping of str to str
+        Texts of files by their paths, to show the lines.
+
+    Returns
+    -------
+    list of Piece
+        Text and style of each piece, in order.
+    """
     lines = {path: text.split("\n") for path, text in sources.items()}
     pieces: list[Piece] = []
     for diagnostic in diagnostics:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import importlib.resources
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pse.errors import UsageError
@@ -73,11 +73,19 @@ def find_code_page(code: str) -> CodePage:
     pages = code_pages()
     if code.upper() in pages:
         return pages[code.upper()]
-    near = [other for other in pages if other[1:] == code.upper().lstrip("EW")]
-    near = near or list(filter(None, [nearest_word(code, pages)]))
-    commands = [f"pse explain {other}" for other in near]
-    known = "`pse explain` lists all codes"
-    raise UsageError(
-        f"there is no diagnostic with the code {code}",
-        help=f"did you mean {list_text(commands, 'or')}? {known}" if commands else known,
-    )
+    raise UsageError(f"there is no diagnostic with the code {code}", help=_advice(code.upper(), list(pages)))
+
+
+def _advice(code: str, pages: Sequence[str]) -> str:
+    """Name the codes that begin so, or have the same digits, or the nearest one; and the range of all."""
+    is_start = re.fullmatch(r"[EW]\d*", code) is not None
+    begun = [other for other in pages if is_start and other.startswith(code)]
+    if begun:
+        return f"codes that begin with {code}: {', '.join(begun)}"
+    near = [other for other in pages if other[1:] == code.lstrip("EW")]
+    if not near and re.fullmatch(r"[EW]?\d{4}", code) is None:
+        near = list(filter(None, [nearest_word(code, pages)]))
+    guess = f"did you mean {list_text([f'pse explain {other}' for other in near], 'or')}? " if near else ""
+    of_kind = ([other for other in pages if other[0] == kind] for kind in "EW")
+    ranges = [f"{codes[0]} to {codes[-1]}" for codes in of_kind if codes]
+    return f"{guess}codes go from {' and from '.join(ranges)}; `pse explain` lists all"

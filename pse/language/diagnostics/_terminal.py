@@ -58,7 +58,18 @@ def _print_pieces(pieces: Iterable[Piece], stream: TextIO) -> None:
 
 
 def summary_text(diagnostics: Iterable[Diagnostic]) -> str:
-    """Count diagnostics in words: `2 errors, 1 warning`."""
+    """Count diagnostics in words: `2 errors, 1 warning`.
+
+    Parameters
+    ----------
+    diagnostics : iterable of Diagnostic
+        Errors and warnings.
+
+    Returns
+    -------
+    str
+        Their numbers in words.
+    """
     listed = list(diagnostics)
     errors = sum(d.severity is Severity.ERROR for d in listed)
     counts = ((errors, "error"), (len(listed) - errors, "warning"))

@@ -10,6 +10,13 @@ from pathlib import Path
 def replace_file(path: str | Path, data: bytes) -> None:
     """Put new contents in the place of a file, with its mode; a link stays a link.
 
+    Parameters
+    ----------
+    path : path
+        The file.
+    data : bytes
+        Its new contents.
+
     Raises
     ------
     OSError

@@ -17,7 +17,15 @@ Value = int | float | complex | bool | str
 
 @dataclass(frozen=True)
 class Number:
-    """A literal: int, float or bool."""
+    """A literal: int, float or bool.
+
+    Parameters
+    ----------
+    value : int or float or bool
+        Its value.
+    span : Span or None, optional
+        Its place in the text; None for what is not from a text.
+    """
 
     value: int | float | bool
     span: Span | None = field(default=None, compare=False)
@@ -25,7 +33,15 @@ class Number:
 
 @dataclass(frozen=True)
 class Text:
-    """A string literal, unescaped."""
+    """A string literal, unescaped.
+
+    Parameters
+    ----------
+    value : str
+        The text without quotes.
+    span : Span or None, optional
+        Its place in the text; None for what is not from a text.
+    """
 
     value: str
     span: Span | None = field(default=None, compare=False)
@@ -33,7 +49,15 @@ class Text:
 
 @dataclass(frozen=True)
 class Name:
-    """A name: parameter, `procs`, partition, loop counter or tag."""
+    """A name: parameter, `procs`, partition, loop counter or tag.
+
+    Parameters
+    ----------
+    id : str
+        The name.
+    span : Span or None, optional
+        Its place in the text; None for what is not from a text.
+    """
 
     id: str
     span: Span | None = field(default=None, compare=False)
@@ -50,6 +74,16 @@ def position_name(axis: int | None, partition: str) -> str:
 def read_position(name: str) -> tuple[int | None, str] | None:
     """Give axis (None: the index itself) and set of such a name, "" as it is written; None for any other.
 
+    Parameters
+    ----------
+    name : str
+        A name in an expression.
+
+    Returns
+    -------
+    tuple of (int or None, str), or None
+        Axis and partition set; None if the name is no position.
+
     Examples
     --------
     >>> read_position("partition"), read_position(position_name(1, "P")), read_position("P")
@@ -61,7 +95,17 @@ def read_position(name: str) -> tuple[int | None, str] | None:
 
 @dataclass(frozen=True)
 class Unary:
-    """`-x`, `not x`."""
+    """`-x`, `not x`.
+
+    Parameters
+    ----------
+    operator : str
+        As it is written.
+    operand : Expression
+        What it is applied to.
+    span : Span or None, optional
+        Its place in the text; None for what is not from a text.
+    """
 
     operator: str
     operand: Expression
@@ -70,7 +114,19 @@ class Unary:
 
 @dataclass(frozen=True)
 class Binary:
-    """`+ - * / // % **`, comparisons, `and`, `or`."""
+    """`+ - * / // % **`, comparisons, `and`, `or`.
+
+    Parameters
+    ----------
+    operator : str
+        As it is written.
+    left : Expression
+        Left operand.
+    right : Expression
+        Right operand.
+    span : Span or None, optional
+        Its place in the text; None for what is not from a text.
+    """
 
     operator: str
     left: Expression
@@ -80,7 +136,17 @@ class Binary:
 
 @dataclass(frozen=True)
 class Apply:
-    """A built-in function of scalars: `min max abs sqrt floor ceil log2 i64 f64`."""
+    """A built-in function of scalars: `min max abs sqrt floor ceil log2 i64 f64`.
+
+    Parameters
+    ----------
+    function : str
+        Name of the function.
+    arguments : tuple of Expression
+        Its arguments.
+    span : Span or None, optional
+        Its place in the text; None for what is not from a text.
+    """
 
     function: str
     arguments: tuple[Expression, ...]

@@ -32,6 +32,21 @@ class Distribution:
     """`@ block(0, 1) halo(1)`: a pattern, the axes it cuts, its block size, its halo, its partition.
 
     `halo` has a width for each of the axes, or one for all; it is empty where there is none.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        How indices are dealt out.
+    axes : tuple of int, optional
+        Axes that are cut, from 0.
+    block : Expression, optional
+        Size of a block, in elements, where the pattern has one.
+    halo : tuple of Expression, optional
+        Widths of the halo, in elements.
+    user : str, optional
+        Name of the user's pattern.
+    partition : str, optional
+        Name of the partition set; None: the only one.
     """
 
     pattern: Pattern
@@ -60,6 +75,15 @@ class Type:
     signature over dimension names) for an array, and None for "any number of axes" (`a[...]`, signatures
     only). `element` None means "any element type" (`T`, signatures only). For a scalar, `distribution` is
     replicated, root, or block (one value per partition).
+
+    Parameters
+    ----------
+    element : Element or None
+        Type of an element; None: any.
+    shape : tuple of Expression or None, optional
+        Extents; ``()`` for a scalar, None for any number of axes.
+    distribution : Distribution, optional
+        Where its elements lie.
     """
 
     element: Element | None
@@ -87,7 +111,21 @@ class Direction(enum.Enum):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a module's directive."""
+    """One parameter of a module's directive.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    direction : Direction
+        Whether the module reads it, writes it or both.
+    type : Type
+        Its type.
+    default : Expression, optional
+        Value if a call gives none.
+    span : Span, optional
+        Its place in the text; None for what is not from a text.
+    """
 
     name: str
     direction: Direction
@@ -102,6 +140,19 @@ class Signature:
 
     `dimensions` are the names that compiled modules get as `int64_t` after the declared parameters, in
     order of first appearance; a name that is itself a scalar parameter is not among them.
+
+    Parameters
+    ----------
+    name : str
+        Name of the module.
+    parameters : tuple of Parameter
+        Its parameters in order.
+    dimensions : tuple of str, optional
+        Names that stand for extents.
+    collective : bool, optional
+        Whether it takes a communicator.
+    span : Span, optional
+        Its place in the text; None for what is not from a text.
     """
 
     name: str
@@ -122,7 +173,20 @@ class Signature:
 
 
 def render_distribution(distribution: Distribution, *, display: Callable[[str], str] = str) -> str:
-    """Write a distribution as in a program: `@ block(0) halo(1)`; nothing for "whatever the module gets"."""
+    """Write a distribution as in a program: `@ block(0) halo(1)`; nothing for "whatever the module gets".
+
+    Parameters
+    ----------
+    distribution : Distribution
+        What is written.
+    display : callable, optional
+        Turns a name into what is shown.
+
+    Returns
+    -------
+    str
+        As in a program.
+    """
     if distribution.pattern is Pattern.ANY:
         return ""
     arguments = [str(axis) for axis in distribution.axes]
@@ -141,7 +205,20 @@ def _shown(expression: Expression, display: Callable[[str], str]) -> str:
 
 
 def render_shape(type: Type, *, display: Callable[[str], str] = str) -> str:
-    """Write a shape: `[N, M]`, `[...]`, nothing for a scalar."""
+    """Write a shape: `[N, M]`, `[...]`, nothing for a scalar.
+
+    Parameters
+    ----------
+    type : Type
+        Type whose shape is written.
+    display : callable, optional
+        Turns a name into what is shown.
+
+    Returns
+    -------
+    str
+        As in a program.
+    """
     if type.shape is None:
         return "[...]"
     return f"[{', '.join(_shown(extent, display) for extent in type.shape)}]" if type.shape else ""

@@ -215,7 +215,7 @@ def create_module_file(path: str, language: str) -> Path:
     ending = TEMPLATE_ENDINGS[language]
     target = Path(path)
     if target.suffix not in ("", ending):
-        raise UsageError(f"a module in {language} is called NAME{ending}, not {target.name}")
+        raise UsageError(_wrong_ending(target, language), help=f"name it {target.with_suffix(ending)}")
     target = target.with_suffix(ending)
     name = target.stem
     if not (name.isidentifier() and name.isascii()):
@@ -234,3 +234,11 @@ def create_module_file(path: str, language: str) -> Path:
     except OSError as failure:
         raise UsageError(f"{target} can't be written: {failure.strerror}") from None
     return target
+
+
+def _wrong_ending(target: Path, language: str) -> str:
+    known = ", ".join(f"{ending} ({name})" for name, ending in TEMPLATE_ENDINGS.items())
+    return (
+        f"{target.name}: a module in {language} ends in {TEMPLATE_ENDINGS[language]}, not {target.suffix};"
+        f" the endings are {known}"
+    )

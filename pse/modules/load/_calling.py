@@ -73,6 +73,14 @@ class BegunCall:
     ----------
     returned : object
         What the function returned.
+    module : LoadedModule
+        The module that was called.
+    extents : dict of str to int
+        Values of the dimensions' names.
+    wildcard : numpy.dtype or None
+        Type of an element where the directive says ``T``.
+    given : dict of str to numpy.ndarray
+        Arrays that the module fills, by parameter.
     """
 
     module: LoadedModule

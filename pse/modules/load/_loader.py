@@ -53,6 +53,9 @@ class LoadedModule:
         Whether it takes any number of inputs of any type: `print` of the standard library alone.
     by_name : bool
         Whether the Python function gets its inputs by name.
+    error_text_function : callable or None, optional
+        Gives the text of a code that the module returned, as `coven_error` does; None if it has
+        none.
     """
 
     name: str

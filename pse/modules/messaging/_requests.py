@@ -59,6 +59,8 @@ class Request:
     ----------
     data : array or None
         Where what comes is put; valid once the request is complete.
+    scalar : bool, optional
+        Whether `data` holds a single value.
     """
 
     def __init__(self, data: Array | None = None, *, scalar: bool = False) -> None:

@@ -105,6 +105,22 @@ class Overview:
         Since the watcher began.
     hidden : int
         How many ranks are out of sight though others have begun; all, if none can be seen from here.
+    program : str
+        Path of the program.
+    processors : int
+        How many there are.
+    ranks : int
+        How many ranks.
+    loops : sequence of LoopLine
+        A line for each loop that runs.
+    sites : sequence of Line
+        A line for each call site.
+    threads : sequence of ThreadLine
+        A line for each thread.
+    queues : sequence of QueueLine
+        A line for each queue that isn't empty.
+    memory : sequence of MemoryLine
+        A line for each node.
     """
 
     program: str

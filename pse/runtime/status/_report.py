@@ -76,6 +76,22 @@ class Report:
         How partitions moved; None without the option ``balance``.
     cores : sequence of str
         The cores that each rank may use.
+    program : str
+        Path of the program.
+    processors : int
+        How many there were.
+    ranks : int
+        How many ranks.
+    described_bytes : int
+        Bytes that were handed over by descriptor.
+    copied_bytes : int
+        Bytes that were copied on a node.
+    remote_bytes : int
+        Bytes that were sent between nodes.
+    sites : sequence of SiteReport
+        A line for each call site.
+    threads : sequence of ThreadReport
+        A line for each thread.
     """
 
     program: str

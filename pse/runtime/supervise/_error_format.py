@@ -51,7 +51,15 @@ def format_error(error: BaseException) -> str:
 
 
 def print_error(error: BaseException, stream: TextIO) -> None:
-    """Print an exception as the user sees it: diagnostics in colour on a terminal, all else as plain text."""
+    """Print an exception as the user sees it: diagnostics in colour on a terminal, all else as plain text.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised.
+    stream : TextIO
+        Where to, usually stderr.
+    """
     if isinstance(error, ProgramRefused):
         print_diagnostics(error.diagnostics, error.sources, stream)
     else:

@@ -86,7 +86,17 @@ class EdgeDefinition:
 
 @dataclass(frozen=True)
 class LoopDefinition:
-    """A loop: its number in CONTEXT_BEGIN, the name of its counter ("" for ``while``), its place."""
+    """A loop: its number in CONTEXT_BEGIN, the name of its counter ("" for ``while``), its place.
+
+    Parameters
+    ----------
+    id : int
+        Number of the loop in CONTEXT_BEGIN.
+    counter : str
+        Name of its counter; empty for ``while``.
+    place : str
+        ``file:line:col`` in the program.
+    """
 
     id: int
     counter: str
@@ -215,7 +225,23 @@ class Definitions:
 
 
 def digest(text: str) -> str:
-    """SHA-256 of a program's text, 64 hexadecimal digits."""
+    """SHA-256 of a program's text, 64 hexadecimal digits.
+
+    Parameters
+    ----------
+    text : str
+        Text of a program.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> digest("")[:8]
+    'e3b0c442'
+    """
     return hashlib.sha256(text.encode()).hexdigest()
 
 

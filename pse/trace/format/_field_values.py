@@ -13,17 +13,49 @@ Array = npt.NDArray[Any]
 
 
 def low32(values: Array) -> Array:
-    """Low 32 bits of a field that holds two numbers."""
+    """Low 32 bits of a field that holds two numbers.
+
+    Parameters
+    ----------
+    values : array of uint64, shape (n,)
+        Fields.
+
+    Returns
+    -------
+    array of uint32, shape (n,)
+        Their low halves.
+    """
     return (values & 0xFFFFFFFF).astype("<u4")
 
 
 def high32(values: Array) -> Array:
-    """High 32 bits of a field that holds two numbers."""
+    """High 32 bits of a field that holds two numbers.
+
+    Parameters
+    ----------
+    values : array of uint64, shape (n,)
+        Fields.
+
+    Returns
+    -------
+    array of uint32, shape (n,)
+        Their high halves.
+    """
     return (values >> 32).astype("<u4")
 
 
 def bits_of(value: float) -> int:
     """Give the bits of a value of kind FLOATING.
+
+    Parameters
+    ----------
+    value : float
+        A number.
+
+    Returns
+    -------
+    int
+        Its 8 bytes as an unsigned number.
 
     Examples
     --------
@@ -36,6 +68,18 @@ def bits_of(value: float) -> int:
 
 def value_of(bits: int, kind: int) -> float:
     """Read bits as the kind says; what is of no known kind counts as UNSIGNED.
+
+    Parameters
+    ----------
+    bits : int
+        The 8 bytes as an unsigned number.
+    kind : int
+        A `ValueKind`.
+
+    Returns
+    -------
+    int or float
+        The value.
 
     Examples
     --------

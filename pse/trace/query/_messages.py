@@ -41,12 +41,36 @@ class MatchedMessages:
 
 
 def message_ends(trace: TraceFiles) -> tuple[Array, Array]:
-    """All sends and all receives, by rank, then in order: arrays of `RANKED_EVENT_DTYPE`."""
+    """All sends and all receives, by rank, then in order: arrays of `RANKED_EVENT_DTYPE`.
+
+    Parameters
+    ----------
+    trace : TraceFiles
+        Where the records are.
+
+    Returns
+    -------
+    tuple of two structured arrays, shapes (sends,) and (receives,)
+        Sends and receives.
+    """
     return _ENDS.rows(trace, EventType.SEND), _ENDS.rows(trace, EventType.RECEIVE)
 
 
 def match_messages(sends: Array, receives: Array) -> MatchedMessages:
-    """Match sends with receives by (sender, receiver, sequence)."""
+    """Match sends with receives by (sender, receiver, sequence).
+
+    Parameters
+    ----------
+    sends : structured array, shape (sends,)
+        Rows of `RANKED_EVENT_DTYPE`.
+    receives : structured array, shape (receives,)
+        Likewise.
+
+    Returns
+    -------
+    MatchedMessages
+        Messages of which both ends are there, and the ends that are left over.
+    """
     sent, received = match_keys(
         (sends["rank"], low32(sends["b"]), sends["c"]),
         (low32(receives["b"]), receives["rank"], receives["c"]),
@@ -61,7 +85,18 @@ def match_messages(sends: Array, receives: Array) -> MatchedMessages:
 
 
 def all_messages(trace: TraceFiles) -> Array:
-    """The messages of a trace, those too whose sender's events are missing: `sent` is when they came then."""
+    """The messages of a trace, those too whose sender's events are missing: `sent` is when they came then.
+
+    Parameters
+    ----------
+    trace : TraceFiles
+        Where the records are.
+
+    Returns
+    -------
+    structured array, shape (messages,)
+        Fields as in `Trace.messages`; times in ns.
+    """
     found = match_messages(*message_ends(trace))
     halves = np.zeros(len(found.receives), MESSAGE_DTYPE)
     halves["sender"], halves["receiver"] = low32(found.receives["b"]), found.receives["rank"]

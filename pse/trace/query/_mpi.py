@@ -76,7 +76,20 @@ _CALLS = Extraction(ROUTINE_CALL_DTYPE, routine="a.low", enter="time(b)", leave=
 
 
 def mpi_communicators(trace: TraceFiles, rank: int) -> dict[int, Communicator]:
-    """The communicators of a rank by its own number for them."""
+    """The communicators of a rank by its own number for them.
+
+    Parameters
+    ----------
+    trace : TraceFiles
+        Where the records are.
+    rank : int
+        Rank of the job.
+
+    Returns
+    -------
+    dict of int to Communicator
+        By its own numbers.
+    """
     texts = trace.texts(rank)
     made = {}
     for event in trace.select(rank, EventType.MPI_COMMUNICATOR):
@@ -89,7 +102,29 @@ def mpi_communicators(trace: TraceFiles, rank: int) -> dict[int, Communicator]:
 
 @dataclass(frozen=True)
 class MpiTraffic:
-    """What one rank did on one communicator: numbers of operations, and their bytes."""
+    """What one rank did on one communicator: numbers of operations, and their bytes.
+
+    Parameters
+    ----------
+    rank : int
+        Rank of the job.
+    communicator : Communicator
+        The communicator.
+    sent : int
+        Messages that it sent.
+    sent_bytes : int
+        Their bytes.
+    received : int
+        Messages that it received.
+    received_bytes : int
+        Their bytes.
+    collectives : int
+        Collective operations in which it took part.
+    collective_sent_bytes : int
+        Bytes that it sent in them.
+    collective_received_bytes : int
+        Bytes that it received in them.
+    """
 
     rank: int
     communicator: Communicator
@@ -103,7 +138,18 @@ class MpiTraffic:
 
 
 def mpi_traffic(trace: TraceFiles) -> list[MpiTraffic]:
-    """What went through each communicator, by rank."""
+    """What went through each communicator, by rank.
+
+    Parameters
+    ----------
+    trace : TraceFiles
+        Where the records are.
+
+    Returns
+    -------
+    list of MpiTraffic
+        One for each rank and communicator, by rank.
+    """
     return [row for rank in trace.ranks for row in _rank_traffic(trace, rank)]
 
 

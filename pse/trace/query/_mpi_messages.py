@@ -118,6 +118,22 @@ def mpi_messages(trace: TraceFiles) -> Array:
     """All messages of MPI between ranks of the job: array of `MPI_MESSAGE_DTYPE`.
 
     Those of which only one end is there come last, with -1 as the time of the other.
+
+    Parameters
+    ----------
+    trace : TraceFiles
+        Where the records are.
+
+    Returns
+    -------
+    structured array, shape (messages,)
+        Rows of `MPI_MESSAGE_DTYPE`; times in ns.
+
+    Examples
+    --------
+    >>> messages = mpi_messages(pse.trace.open("run1"))  # doctest: +SKIP
+    >>> messages["bytes"].sum()  # doctest: +SKIP
+    4096
     """
     known = Communicators(trace)
     sends = [_ends(trace, known, rank, EventType.MPI_SEND) for rank in trace.ranks]
@@ -167,7 +183,24 @@ def _of_requests(trace: TraceFiles, rank: int, kind: EventType, requests: Array)
 
 
 def mpi_collectives(trace: TraceFiles) -> Array:
-    """All collective operations of MPI, by rank, then in order: array of `MPI_COLLECTIVE_DTYPE`."""
+    """All collective operations of MPI, by rank, then in order: array of `MPI_COLLECTIVE_DTYPE`.
+
+    Parameters
+    ----------
+    trace : TraceFiles
+        Where the records are.
+
+    Returns
+    -------
+    structured array, shape (operations,)
+        Rows of `MPI_COLLECTIVE_DTYPE`; times in ns.
+
+    Examples
+    --------
+    >>> operations = mpi_collectives(pse.trace.open("run1"))  # doctest: +SKIP
+    >>> len(operations)  # doctest: +SKIP
+    12
+    """
     known = Communicators(trace)
     parts = [np.empty(0, MPI_COLLECTIVE_DTYPE)]
     for rank in trace.ranks:

@@ -102,7 +102,23 @@ class Names:
 
 
 def program_line(place: str) -> str:
-    """Give the line in ``file:line:col``; "" where the place has none."""
+    """Give the line in ``file:line:col``; "" where the place has none.
+
+    Parameters
+    ----------
+    place : str
+        ``file:line:col``.
+
+    Returns
+    -------
+    str
+        The line's number.
+
+    Examples
+    --------
+    >>> program_line("fft.coven:14:5")
+    '14'
+    """
     return place.rsplit(":", 2)[-2] if place.count(":") >= 2 else ""
 
 

@@ -113,7 +113,18 @@ def partition_messages(trace: TraceFiles) -> Array:
 
 
 def messages_between_ranks(messages: Array) -> Array:
-    """Those of which both ends are there, on two ranks, as views draw them: an array of `MESSAGE_DTYPE`."""
+    """Those of which both ends are there, on two ranks, as views draw them: an array of `MESSAGE_DTYPE`.
+
+    Parameters
+    ----------
+    messages : structured array, shape (messages,)
+        From `mpi_messages`.
+
+    Returns
+    -------
+    structured array, shape (n,)
+        Rows of `MESSAGE_DTYPE`; times in ns.
+    """
     both = (
         (messages["sent"] >= 0) & (messages["received"] >= 0) & (messages["sender"] != messages["receiver"])
     )

@@ -177,7 +177,20 @@ class Tphs:
 
 
 def tph_lifetimes(trace: TraceFiles, number: int) -> list[tuple[int, int | None, int | None]]:
-    """On which ranks a TPH lived: rank, begin and end there (ns; None: not in the trace), by begin."""
+    """On which ranks a TPH lived: rank, begin and end there (ns; None: not in the trace), by begin.
+
+    Parameters
+    ----------
+    trace : TraceFiles
+        Where the records are.
+    number : int
+        Number of the TPH.
+
+    Returns
+    -------
+    list of (int, int or None, int or None)
+        Rank, begin and end, ns since the run's origin.
+    """
     found = []
     for rank in trace.ranks:
         begin = _time_of(trace, rank, EventType.CONTEXT_BEGIN, number)

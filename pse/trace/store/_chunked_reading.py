@@ -24,6 +24,16 @@ def chunks(records: Array) -> Iterator[Array]:
     """Go over a contiguous array of records, at most `CHUNK` at a time.
 
     Pages of a mapped file are given back after each chunk; the array stays valid.
+
+    Parameters
+    ----------
+    records : structured array, shape (records,)
+        Of a mapped file, or in memory.
+
+    Returns
+    -------
+    iterator of structured arrays
+        Views of consecutive parts.
     """
     mapping = _mapping(records)
     begin = _address(records) - _address(np.frombuffer(mapping, "u1")) if mapping is not None else 0

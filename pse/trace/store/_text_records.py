@@ -8,7 +8,18 @@ from pse.trace.format._field_values import Array, high32, low32
 
 
 def decode_texts(parts: Array) -> dict[tuple[int, int], str]:
-    """Put together what TEXT records of one rank name, by (`TextKind`, number)."""
+    """Put together what TEXT records of one rank name, by (`TextKind`, number).
+
+    Parameters
+    ----------
+    parts : structured array, shape (parts,)
+        TEXT records of one rank, in order.
+
+    Returns
+    -------
+    dict of (int, int) to str
+        Names by kind and number.
+    """
     parts = parts[np.lexsort((high32(parts["a"]), low32(parts["a"]), parts["flags"]))]
     data = np.stack([parts["b"], parts["c"]], axis=1).astype("<u8").tobytes()
     begins = np.flatnonzero(high32(parts["a"]) == 0)

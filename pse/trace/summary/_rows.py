@@ -135,7 +135,45 @@ class RankRow:
 
 @dataclass(frozen=True)
 class Summary:
-    """A trace in a few tables."""
+    """A trace in a few tables.
+
+    Parameters
+    ----------
+    path : str
+        Directory of the trace.
+    program : str
+        Path of the program.
+    started : str
+        When the run started, ISO 8601.
+    span : int
+        How long it took, ns.
+    events : int
+        How many there are.
+    arena_peak : dict of str to int
+        Most bytes in the arena, by host.
+    unmatched_sends : int
+        Tags that were sent and didn't come.
+    unmatched_receives : int
+        Tags that came and whose sender isn't in the trace.
+    calls : tuple of CallRow
+        A row for each call site.
+    traffic : tuple of TrafficRow
+        A row for each edge.
+    partitions : tuple of PartitionRow
+        A row for each call site that sends messages among partitions.
+    waits : tuple of WaitRow
+        A row for each reason.
+    queues : tuple of QueueRow
+        A row for each queue.
+    routines : tuple of RoutineRow
+        A row for each routine of MPI.
+    communicators : tuple of CommunicatorRow
+        A row for each communicator.
+    ranks : tuple of RankRow
+        A row for each rank.
+    problems : tuple of str
+        What is wrong with the trace, a sentence each.
+    """
 
     path: str
     program: str

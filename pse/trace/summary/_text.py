@@ -27,7 +27,15 @@ PLAIN_WIDTH = 160  # Where no terminal sets the width: lines that programs read 
 
 
 def print_summary(summary: Summary, console: Console | None = None) -> None:
-    """Print a summary: as wide as the terminal, or plain lines where there is none."""
+    """Print a summary: as wide as the terminal, or plain lines where there is none.
+
+    Parameters
+    ----------
+    summary : Summary
+        From `summarize`.
+    console : Console, optional
+        Where to; stdout if not given.
+    """
     console = console or Console()
     if console.is_terminal:
         console.print(render(summary))

@@ -193,7 +193,3 @@ def _notes(arenas: Sequence[tuple[str, Array]], peaks: bool) -> str:
 
 def _tick(value: float) -> str:
     return f"{'−' if value < 0 else ''}{_size(abs(value))}" if value else "0"
-
-
-def _size(value: float) -> str:
-    return size_text(value, zeros=False)

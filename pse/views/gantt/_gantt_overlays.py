@@ -77,6 +77,8 @@ class StartAndEnd:
 
     def draw(self, axes: Axes, pitch: float) -> None:
         """Draw a hatched band for each."""
+        if not self._spans:
+            return
         bands = [
             [(begin, place - HALF), (begin, place + HALF), (end, place + HALF), (end, place - HALF)]
             for place, begin, end in self._spans

@@ -1,0 +1,80 @@
+"""What facades export says its parameters: numpydoc, checked from the sources, without importing them."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FACADES = sorted((ROOT / "pse").rglob("__init__.pyi"))
+SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
+NAMED = re.compile(r"^([\w*]+(?:, [\w*]+)*)(?: : |$)", re.MULTILINE)
+
+
+@cache
+def definitions(module: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
+    """Functions and classes of a module by name; {} for what is written in Cython."""
+    file = ROOT.joinpath(*module.split(".")).with_suffix(".py")
+    if not file.exists():
+        return {}
+    found = ast.parse(file.read_text()).body
+    return {node.name: node for node in found if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+
+
+def exported(facade: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
+    """Give the functions and classes of Python that a facade exports, by the name they have there."""
+    package = ".".join(facade.parent.relative_to(ROOT).parts)
+    for node in ast.parse(facade.read_text()).body:
+        if not isinstance(node, ast.ImportFrom) or node.module is None:
+            continue
+        parents = package.split(".")[: -(node.level - 1) or None] if node.level else []
+        made = definitions(".".join([*parents, node.module]))
+        yield from ((f"{package}.{name.asname}", made[name.name]) for name in node.names if name.name in made)
+
+
+def documented(text: str) -> set[str]:
+    """Names in the sections Parameters and Attributes of a docstring."""
+    parts = SECTION.split(text)
+    own = [body for title, body in zip(parts[1::2], parts[2::2], strict=True)
+           if title in ("Parameters", "Attributes", "Other Parameters")]  # fmt: skip
+    lists = (names.split(", ") for body in own for names in NAMED.findall(body))
+    return {name.lstrip("*") for names in lists for name in names}
+
+
+def arguments(function: ast.FunctionDef) -> set[str]:
+    given = function.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, [given.vararg, given.kwarg])]
+    return {one.arg for one in every if one.arg not in ("self", "cls") and not one.arg.startswith("_")}
+
+
+def fields(node: ast.ClassDef) -> set[str]:
+    """Names that a call of the class takes: those of __init__, or the fields of a record."""
+    made = [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+    if made:
+        return arguments(made[0])
+    is_record = any("dataclass" in ast.unparse(one) for one in node.decorator_list)
+    is_record |= any(ast.unparse(base) in ("NamedTuple", "TypedDict") for base in node.bases)
+    found = [one for one in node.body if isinstance(one, ast.AnnAssign)] if is_record else []
+    found = [one for one in found if "ClassVar" not in ast.unparse(one.annotation)
+             and not (one.value and "init=False" in ast.unparse(one.value))]  # fmt: skip
+    return {one.target.id for one in found if not one.target.id.startswith("_")}
+
+
+@pytest.mark.parametrize("facade", FACADES, ids=lambda path: ".".join(path.parent.relative_to(ROOT).parts))
+def test_exported_functions_and_classes_document_their_parameters(facade):
+    missing = {}
+    for name, node in exported(facade):
+        expected = fields(node) if isinstance(node, ast.ClassDef) else arguments(node)
+        if rest := expected - documented(ast.get_docstring(node) or ""):
+            missing[name] = rest
+    assert missing == {}
+
+
+def test_names_of_both_sections_and_of_lists_count():
+    text = (
+        "Head.\n\nParameters\n----------\na, *b : int\n    One.\nc\n    Two.\n\nReturns\n-------\nd : int\n"
+    )
+    assert documented(text) == {"a", "b", "c"}
