@@ -7,6 +7,7 @@ starts.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import subprocess
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from pse.errors import UsageError
 from pse.toolstack import _elf as elf
-from pse.toolstack._library import library, shipped_tools
+from pse.toolstack._library import SHIPPED, library, shipped_tools
 from pse.toolstack._mpi import Mpi, find_mpi, loaded_mpi
 
 CONFIGURATION = "PSE_TOOLS"
@@ -155,20 +156,18 @@ def _tools(text: str) -> Iterator[LoadedTool]:
 def available() -> Iterator[tuple[str, Path, int]]:
     """Yield the tools that a configuration can name, the first of each name on the search path.
 
-    Those that come with pse are the ones for the MPI library that `find_mpi` finds.
+    Those that come with pse are the ones for the MPI library that `find_mpi` finds; without one, those that
+    were built with pse.
 
     Yields
     ------
     tuple of (str, path, int)
         Name, file, and how many routines it wraps.
-
-    Raises
-    ------
-    UsageError
-        If there is no MPI library.
     """
-    seen: set[str] = set()
-    for directory in [*filter(None, os.environ.get(SEARCH, "").split(":")), shipped_tools(find_mpi())]:
+    shipped, seen = SHIPPED, set[str]()
+    with contextlib.suppress(UsageError):
+        shipped = shipped_tools(find_mpi())
+    for directory in [*filter(None, os.environ.get(SEARCH, "").split(":")), shipped]:
         for path in sorted(Path(directory).glob("*.so")):
             name = path.stem.removeprefix("lib")
             wrapped = [symbol for symbol in elf.read(path).functions if symbol.startswith("MPI_")]
