@@ -62,7 +62,7 @@ def test_whoever_has_what_it_needs_waits_for_nobody(pipeline):
 
 
 @pytest.mark.parametrize(
-    ("reason", "deed"),
+    ("reason", "ending"),
     [
         (WaitReason.CREDIT, [
             {"time": 100, "type": EventType.QUEUE_DEPTH, "a": pair(0, 0), "b": 2, "c": 2},
@@ -74,8 +74,10 @@ def test_whoever_has_what_it_needs_waits_for_nobody(pipeline):
     ],
     ids=lambda value: value.name if isinstance(value, WaitReason) else "",
 )  # fmt: skip
-def test_other_waits_lead_to_whoever_ended_them(written, reason, deed):
-    opened = written([*phase(0, 2), *wait(0, 200, 420, reason=reason)], [*phase(0, 2), *deed, *phase(900, 3)])
+def test_other_waits_lead_to_whoever_ended_them(written, reason, ending):
+    opened = written(
+        [*phase(0, 2), *wait(0, 200, 420, reason=reason)], [*phase(0, 2), *ending, *phase(900, 3)]
+    )
     link = wait_chain(opened, 0, 300).links[0]
     assert link.reason == reason.name.lower()
     assert (link.ended_by.rank, link.ended_by.time) == (1, 400)
