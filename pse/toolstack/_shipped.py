@@ -121,8 +121,8 @@ def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place
             sources = map(str, [*tool.glob("*.c"), *extra])
             product = ["-o", str(made / f"{tool.name}.so"), "-lm"]
             commands.append([*line, f"-I{tool}", *_LINKED, *sources, *shared, *product])
-        for words in _compile_all(commands, work):
-            warnings.warn(f"a tool that comes with pse can't be compiled for this MPI: {words}", stacklevel=2)
+        for error in _compile_all(commands, work):
+            warnings.warn(f"a tool that comes with pse can't be compiled for this MPI: {error}", stacklevel=2)
         if not place.exists():
             made.rename(place)
 

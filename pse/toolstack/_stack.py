@@ -164,7 +164,8 @@ def available() -> Iterator[tuple[str, Path, int]]:
     tuple of (str, path, int)
         Name, file, and how many routines it wraps.
     """
-    shipped, seen = SHIPPED, set[str]()
+    shipped: Path = SHIPPED
+    seen: set[str] = set()
     with contextlib.suppress(UsageError):
         shipped = shipped_tools(find_mpi())
     for directory in [*filter(None, os.environ.get(SEARCH, "").split(":")), shipped]:
