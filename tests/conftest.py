@@ -181,7 +181,7 @@ def nothing_left_behind(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Co
             monkeypatch.setenv(name, value)
         yield
         suspects = (lambda: ours) if beside else (lambda: shared_memory() - others)
-        left = settle(lambda: leftovers(mark, suspects(), Path(temporary)))
+        left = settle(lambda: left_behind(mark, suspects(), Path(temporary)))
     assert not left, "left behind:\n" + "\n".join(left)
 
 
@@ -193,7 +193,7 @@ def settle(look: Callable[[], list[str]]) -> list[str]:
     return seen
 
 
-def leftovers(mark: Mapping[str, str], suspects: set[str], temporary: Path) -> list[str]:
+def left_behind(mark: Mapping[str, str], suspects: set[str], temporary: Path) -> list[str]:
     """Describe marked processes, orphans among entries of /dev/shm, and files under `temporary`."""
     processes = [f"process {pid}: {command}" for pid, command in marked_processes(mark)]
     orphans = [f"/dev/shm/{name}" for name in sorted(orphaned_shared_memory(suspects))]

@@ -6,7 +6,7 @@ import math
 import pytest
 from benchmarks.scaling_model import Model, fit_line, power, simulate
 
-from pse.bench._places import nodes, share_of
+from pse.bench._environments import nodes, share_of
 from pse.bench._running import program_path, run_peer, run_program, usable_cores
 from pse.bench.subjects.synthetic import bound
 from pse.cluster import unmet_prerequisite

@@ -19,9 +19,9 @@ from pse.runtime.distribution._load_balancer import better
 
 PROGRAMS = Path(__file__).parent / "programs"
 HEAD = """coven 1
-import "mail.c" as c
-import "mail.cpp" as cpp
-import "mailing.py" as py
+import "messages.c" as c
+import "messages.cpp" as cpp
+import "messages.py" as py
 param i64 N = 24
 param i64 seed = 1
 param i64 what = 0
@@ -40,7 +40,7 @@ def play(body, count="6", place="one", balance=0, decide=lambda: better, **value
     """Run a program on a place; gives what reached the root."""
     processors, how = PLACES[place]
     program = compile_program(HEAD.format(count=count) + f"program p {{ {body} }}", PROGRAMS / "p.coven")
-    kept = import_python(str(PROGRAMS / "mailing.py"), "mailing.py").kept
+    kept = import_python(str(PROGRAMS / "messages.py"), "messages.py").kept
     kept.clear()
     texts = {name: str(value) for name, value in values.items()}
     run(make_job(program, processors, values=texts, balance=balance, **how), decide=decide)
@@ -82,7 +82,7 @@ def test_modules_in_cpp_have_the_same_functions(place):
 
 
 def test_a_module_loads_outside_the_engine_and_is_alone_there():
-    library = ctypes.CDLL(str(build_module(str(PROGRAMS / "mail.c")).library))
+    library = ctypes.CDLL(str(build_module(str(PROGRAMS / "messages.c")).library))
     x, left = (ctypes.c_double * 2)(1, 2), (ctypes.c_double * 2)()
     assert library.ring(x, left, ctypes.c_int64(2)) == -1  # COVEN_OUTSIDE
     assert (partition.index, partition.count) == (0, 1)
@@ -132,7 +132,7 @@ def test_random_messages_of_python_modules(seed, place, count):
         over_partitions("thread_B py.random_messages(seed, xs) -> ys"), place=place, count=count, seed=seed
     )
     number = PLACES[place][0] if count == "procs" else int(count)
-    pattern = import_python(str(PROGRAMS / "mailing.py"), "mailing.py").pattern(seed, number)
+    pattern = import_python(str(PROGRAMS / "messages.py"), "messages.py").pattern(seed, number)
     arrived = np.bincount([target for _, target, _, _ in pattern], minlength=number)
     assert np.array_equal(pieces(got["y"], number), pieces(got["x"], number) + arrived[:, None])
 

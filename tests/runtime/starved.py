@@ -15,8 +15,8 @@ from pse.runtime import _sequencer
 
 PROGRAMS = Path(__file__).parents[1] / "messaging" / "programs"
 PROGRAM = """coven 1
-import "mail.c" as c
-import "mailing.py" as py
+import "messages.c" as c
+import "messages.py" as py
 param i64 N = 30000
 param i64 seed = 1
 partition P = 6

@@ -286,10 +286,12 @@ def test_a_second_run_is_kept_out_of_a_directory_in_use(left):
 
 @pytest.fixture(scope="module")
 def received(tmp_path_factory):
-    """What letters.coven writes when nobody disturbs it."""
-    directory = work(tmp_path_factory.mktemp("received") / "work", "letters.coven", "letters.py")
+    """What pending_messages.coven writes when nobody disturbs it."""
+    directory = work(
+        tmp_path_factory.mktemp("received") / "work", "pending_messages.coven", "pending_messages.py"
+    )
     (directory / "failed").touch()
-    run(directory, "run", "letters.coven")
+    run(directory, "run", "pending_messages.coven")
     return files(directory)
 
 
@@ -299,11 +301,11 @@ TWO_NODES = {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1", "MPIR_CVAR_NUM_CLIQUES": "2"}
 @pytest.mark.parametrize(("place", "again"), [({}, "2"), (TWO_NODES, "1")], ids=["one node", "two nodes"])
 def test_messages_under_way_are_kept(tmp_path, received, place, again):
     """Each round receives what the one before has sent; the seventh is killed."""
-    directory = work(tmp_path / "work", "letters.coven", "letters.py")
+    directory = work(tmp_path / "work", "pending_messages.coven", "pending_messages.py")
     said = run(
         directory,
         "run",
-        "letters.coven",
+        "pending_messages.coven",
         "-p",
         "3",
         "--checkpoint",
@@ -313,27 +315,29 @@ def test_messages_under_way_are_kept(tmp_path, received, place, again):
         code=3,
         **place,
     )
-    assert re.search(r"`pse resume kept` continues at letters\.coven:10:3, k = [67]\n", said)
+    assert re.search(r"`pse resume kept` continues at pending_messages\.coven:10:3, k = [67]\n", said)
     run(directory, "resume", "kept", "-p", again)
     assert files(directory) == received
 
 
 def test_large_messages_under_way_are_kept(tmp_path):
     """What is too large to be copied when it is sent waits for its receiver over a checkpoint as well."""
-    undisturbed, directory = (work(tmp_path / name, "letters.coven", "letters.py") for name in "ab")
+    undisturbed, directory = (
+        work(tmp_path / name, "pending_messages.coven", "pending_messages.py") for name in "ab"
+    )
     for place in (undisturbed, directory):
-        modules = place / "letters.py"
+        modules = place / "pending_messages.py"
         modules.write_text(modules.read_text().replace("700", "7000"))
     (undisturbed / "failed").touch()
-    run(undisturbed, "run", "letters.coven", "-p", "1")
-    run(directory, "run", "letters.coven", "-p", "3", "--checkpoint", "kept", "--every", "1", code=3)
+    run(undisturbed, "run", "pending_messages.coven", "-p", "1")
+    run(directory, "run", "pending_messages.coven", "-p", "3", "--checkpoint", "kept", "--every", "1", code=3)
     run(directory, "resume", "kept", "-p", "2")
     assert (directory / "whole.npy").read_bytes() == (undisturbed / "whole.npy").read_bytes()
 
 
 def test_messages_of_another_number_of_partitions_are_refused():
-    text = (PROGRAMS / "letters.coven").read_text().replace("P = count", "P = count * procs")
-    result = check_program(text, str(PROGRAMS / "letters.coven"), modules=Finder())
+    text = (PROGRAMS / "pending_messages.coven").read_text().replace("P = count", "P = count * procs")
+    result = check_program(text, str(PROGRAMS / "pending_messages.coven"), modules=Finder())
     assert result.program is not None
     loop = next(s.id for s in number_statements(result.program).steps if isinstance(s.statement, For))
     now = bind_parameters(result.program, {}, 3).environment

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pse.advise.model._errors import AdviceError
-from pse.advise.model._links import fit
+from pse.advise.model._link_estimate import fit
 from pse.trace import Definitions, EventType, MessageFlag, Phase, TextKind, Trace, WaitReason
 from pse.trace.format import value_of
 

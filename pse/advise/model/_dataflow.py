@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pse.advise.model._operations import Input, Operation
-from pse.advise.model._sizes import whole
 from pse.advise.model._trace_cursor import ROOT
+from pse.advise.model._transfer_sizes import whole
 from pse.language.check import ResolvedProgram
 from pse.language.types import Value
 

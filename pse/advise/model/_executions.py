@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pse.advise.model._dataflow import Dataflow
 from pse.advise.model._operations import Input, Kind, Operation, Push
 from pse.advise.model._root_handover import pushed
-from pse.advise.model._sizes import exchanges, pieces, whole
 from pse.advise.model._trace_cursor import ROOT, Cursor
+from pse.advise.model._transfer_sizes import exchanges, pieces, whole
 from pse.language.check import CallSite, ResolvedProgram
 from pse.language.types import Element, Value
 from pse.program import Walk, inouts_of, outputs_of, read_names

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from pse.advise.model._dataflow import Dataflow
 from pse.advise.model._operations import Loop
-from pse.advise.model._sizes import number
 from pse.advise.model._trace_cursor import Cursor
+from pse.advise.model._transfer_sizes import number
 from pse.language.check import For, If, While
 from pse.program import Walk
 

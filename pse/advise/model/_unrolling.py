@@ -11,8 +11,8 @@ from pse.advise.model._executions import Executions, Setting, Strands
 from pse.advise.model._loop_sampling import LoopSample
 from pse.advise.model._operations import Calls, Decision, Loop, Node, Unrolled
 from pse.advise.model._program_subject import Subject
-from pse.advise.model._sizes import number
 from pse.advise.model._trace_cursor import ROOT, Cursor, ObservedCalls
+from pse.advise.model._transfer_sizes import number
 from pse.errors import EvaluationError
 from pse.language.check import Assign, CallSite, For, If, Parallel, Swap, While
 from pse.language.types import Expression, evaluate, names_in

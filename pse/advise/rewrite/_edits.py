@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pse.advise.model._program_subject import Subject
-from pse.advise.model._sizes import number
+from pse.advise.model._transfer_sizes import number
 from pse.advise.rewrite._rewriting import Change
 from pse.language.check import For
 

@@ -14,8 +14,8 @@ from pse.advise.model._errors import AdviceError
 from pse.advise.model._executions import Setting
 from pse.advise.model._operations import Kind, Unrolled
 from pse.advise.model._program_subject import Subject, bind
-from pse.advise.model._sizes import number
 from pse.advise.model._trace_cursor import observe
+from pse.advise.model._transfer_sizes import number
 from pse.advise.model._unrolling import Unrolling
 from pse.advise.search._search import Candidate, Study
 from pse.advise.search._whatif import WhatIf, factors, supposed_machine

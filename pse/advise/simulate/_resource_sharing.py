@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pse.advise.model._links import SMALL
+from pse.advise.model._link_estimate import SMALL
 from pse.advise.simulate._assignment import Machine
 
 LEAST_SHARE = 0.05

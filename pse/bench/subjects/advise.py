@@ -21,8 +21,8 @@ from pathlib import Path
 import pse
 from pse.advise import Advice, advise, run_time
 from pse.bench._calibrate import steps_in
+from pse.bench._environments import Place, nodes, share_of
 from pse.bench._figures import Against, Figure
-from pse.bench._places import Place, nodes, share_of
 from pse.bench._running import Samples, finish, in_turn, program_path, start, stop, usable_cores
 
 PROPOSED = "proposed"

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pse.bench._environments import Place, nodes, share_of
 from pse.bench._figures import Against, Figure
-from pse.bench._places import Place, nodes, share_of
 from pse.bench._running import Samples, finish, in_turn, peer_command, run_peer, run_program, start, stop
 from pse.errors import RunError
 

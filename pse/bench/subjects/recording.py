@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pse.bench._calibrate import steps_in
+from pse.bench._environments import Place, nodes
 from pse.bench._figures import Against, Figure
-from pse.bench._places import Place, nodes
 from pse.bench._running import Samples, in_turn, ratios, run_program, usable_cores
 
 MOST = 1.0

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pse.bench._calibrate import steps_in
+from pse.bench._environments import Place, nodes, share_of
 from pse.bench._figures import Against, Figure
-from pse.bench._places import Place, nodes, share_of
 from pse.bench._running import Samples, in_turn, run_peer, run_program, usable_cores
 
 

@@ -23,9 +23,9 @@ from typing import IO, Any, cast
 from pse import __version__
 from pse.trace.format._events import NONE, EventType, MessageFlag, ModuleFlag, Phase, TextKind
 from pse.trace.format._field_values import high32, low32, value_of
+from pse.trace.interchange._event_streams import Stream, streams
 from pse.trace.interchange._output import new_file
 from pse.trace.interchange._progress import Progress
-from pse.trace.interchange._streams import Stream, streams
 from pse.trace.query._mpi import mpi_communicators
 from pse.trace.query._names import Names
 from pse.trace.query._selection import Selection

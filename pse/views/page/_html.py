@@ -19,7 +19,7 @@ from pse.views.core._saving import write_file
 from pse.views.page._data import MOST_ENTRIES, page_data
 
 SCRIPTS = (
-    "words.js",
+    "number_format.js",
     "model.js",
     "view.js",
     "draw.js",

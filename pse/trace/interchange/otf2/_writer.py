@@ -22,9 +22,9 @@ from pse import __version__
 from pse.trace.format._errors import TraceError
 from pse.trace.format._events import EventType
 from pse.trace.format._field_values import Array
+from pse.trace.interchange._event_streams import Stream, streams
 from pse.trace.interchange._output import new_directory
 from pse.trace.interchange._progress import Progress
-from pse.trace.interchange._streams import Stream, streams
 from pse.trace.interchange.otf2 import _mapping as mapping
 from pse.trace.interchange.otf2._definition_writer import (
     ACCUMULATED_START,

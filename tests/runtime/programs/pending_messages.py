@@ -1,4 +1,4 @@
-"""Modules of letters.coven: what one round sends, the next one receives."""
+"""Modules of pending_messages.coven: what one round sends, the next one receives."""
 
 import os
 import signal
