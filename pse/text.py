@@ -206,7 +206,7 @@ def ranges_text(numbers: Sequence[int], dash: str = "-", separator: str = ", ") 
 
 
 def text_bytes(text: str) -> bytes:
-    r"""Encode a text for people, whatever is in it: names of files may hold bytes that are no text.
+    r"""Encode a text for people, whatever is in it: names of files may hold bytes that are not text.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def display_name(name: str, tags: Mapping[str, Tag]) -> str:
     Returns
     -------
     str
-        The name; what is no tag is given back as it is.
+        The name; what is not a tag is given back as it is.
     """
     tag = tags.get(name)
     return tag.display if tag is not None and tag.display else name

@@ -9,7 +9,7 @@ before each iteration.  What an ``inflight`` body defines stays inside its itera
 over a tag at the exit of a loop (`LoopExit`), it reads the tag there, and for its readers the version is new.
 
 The equations are solved for each thread by passes backwards over `Walk.events` until nothing changes
-(backward data-flow analysis: Aho, Lam, Sethi, Ullman, *Compilers*, section 9.2.5).  Names that are no tags
+(backward data-flow analysis: Aho, Lam, Sethi, Ullman, *Compilers*, section 9.2.5).  Names that are not tags
 never appear.
 """
 

@@ -237,7 +237,7 @@ def read_names(statement: Statement) -> frozenset[str]:
     Returns
     -------
     frozenset of str
-        Unique names; among them parameters, partitions and ``procs``, which are no tags.
+        Unique names; among them parameters, partitions and ``procs``, which are not tags.
     """
     match statement:
         case CallSite():

@@ -121,7 +121,7 @@ def _parents() -> dict[int, int]:
 
 
 def _rank_of(pid: int) -> int | None:
-    """Its rank, as MPI's launcher says in its environment; None for what is no rank's Python."""
+    """Its rank, as MPI's launcher says in its environment; None for what isn't a rank's Python."""
     try:
         if os.readlink(f"/proc/{pid}/exe") != os.path.realpath(sys.executable):
             return None

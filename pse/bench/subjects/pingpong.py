@@ -48,7 +48,7 @@ def _figures(samples: Samples) -> list[Figure]:
 
 
 def _run(sizes: Sizes, shared: str) -> dict[str, float]:
-    """Seconds of the run, and the share of it that is no work."""
+    """Seconds of the run, and the share of it that is not work."""
     defines = {"bytes": sizes.bytes, "rounds": sizes.rounds, "passes": sizes.passes}
     kept = run_program("pingpong.coven", defines, options=[f"shared_memory={shared}"])
     _check(kept, sizes)

@@ -105,7 +105,7 @@ def kind_of(entity: Entity) -> str:
 class Globals:
     """The names of a file, and which of them were used (by the place of their declaration).
 
-    `patterns` are names from Python files that are no modules, so perhaps distribution patterns.
+    `patterns` are names from Python files that are not modules, so perhaps distribution patterns.
     """
 
     names: dict[str, Entity] = field(default_factory=dict)

@@ -28,7 +28,7 @@ _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """A piece of a rule that is no node of its own: `where …`, `[…]`, a list in parentheses."""
+    """A piece of a rule that is not a node of its own: `where …`, `[…]`, a list in parentheses."""
 
     kind: str
     value: Any

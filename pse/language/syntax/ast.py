@@ -44,7 +44,7 @@ class CallArgument:
 
 @dataclass(frozen=True)
 class CallExpression:
-    """A call of what is no built-in function, where an expression stands: `let visiting = copy(xm)`."""
+    """A call of what is not a built-in function, where an expression stands: `let visiting = copy(xm)`."""
 
     callee: Dotted
     arguments: tuple[CallArgument, ...]

@@ -82,7 +82,7 @@ def read_position(name: str) -> tuple[int | None, str] | None:
     Returns
     -------
     tuple of (int or None, str), or None
-        Axis and partition set; None if the name is no position.
+        Axis and partition set; None if the name is not a position.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Opaque:
-    """An operation that is no polynomial, on normalised operands."""
+    """An operation that is not a polynomial, on normalised operands."""
 
     operator: str
     operands: tuple[Extent, ...]

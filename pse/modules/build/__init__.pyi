@@ -1,4 +1,5 @@
-from ._catalogue import (
+from ._compilers import find_compiler as find_compiler
+from ._module_list import (
     Listed as Listed,
     call_text as call_text,
     choose_modules as choose_modules,
@@ -8,6 +9,5 @@ from ._catalogue import (
     read_module_file as read_module_file,
     split_reference as split_reference,
 )
-from ._compilers import find_compiler as find_compiler
 from ._templates import TEMPLATE_ENDINGS as TEMPLATE_ENDINGS, create_module_file as create_module_file
 from ._trampolines import EXCEPTION_CODE as EXCEPTION_CODE

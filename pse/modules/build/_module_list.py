@@ -68,7 +68,7 @@ def find_modules(paths: Iterable[str]) -> tuple[list[Listed], list[ModuleFile]]:
     Raises
     ------
     ModuleNotFound, UsageError
-        If a path is missing; files in folders that are no modules are passed over.
+        If a path is missing; files in folders that are not modules are passed over.
     """
     modules: list[Listed] = []
     wrong: list[ModuleFile] = []

@@ -2,7 +2,7 @@
 
 The checker calls this while it checks, so nothing is built, imported or executed here: files are read as
 text. What is wrong with the directives becomes diagnostics of the `ModuleFile`; what is wrong with the file
-itself (there is none, it can't be read, it is no source text) raises `ModuleNotFound`.
+itself (there is none, it can't be read, it is not source text) raises `ModuleNotFound`.
 """
 
 from __future__ import annotations

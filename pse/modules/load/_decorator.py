@@ -27,7 +27,7 @@ def module(directive: str) -> Callable[[Function], Function]:
     Raises
     ------
     TypeError
-        If it is no string: the decorator was written without one.
+        If it is not a string: the decorator was written without one.
 
     Examples
     --------

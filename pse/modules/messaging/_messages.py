@@ -111,7 +111,7 @@ def _check_peer(peer: int, tag: int, what: str) -> None:
 
 
 def check_integer(value: object, what: str) -> None:
-    """Refuse what is no whole number."""
+    """Refuse what is not a whole number."""
     if not isinstance(value, int | np.integer):
         raise TypeError(f"{what} {value!r}: expected an integer")
 

@@ -1,4 +1,4 @@
-"""Processes that a module forks: they are no ranks, and must neither go on with the run nor fail it."""
+"""Processes that a module forks: they are not ranks, and must neither go on with the run nor fail it."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ class PythonCalls:
         return len(data)
 
     def _report(self, name: str, value: float) -> None:
-        """Keep the largest value of a figure; one that is no number stays."""
+        """Keep the largest value of a figure; one that is not a number stays."""
         before = self.figures.get(name, -math.inf)
         self.figures[name] = value if value > before or math.isnan(value) else before
 

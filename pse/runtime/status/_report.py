@@ -109,7 +109,7 @@ class Report:
     cores: Sequence[str] = ()
 
     def to_json(self) -> str:
-        """Write it as one JSON object on one line; a figure that is no finite number is null."""
+        """Write it as one JSON object on one line; a figure that is not a finite number is null."""
         data = asdict(self)
         data["figures"] = {
             name: value if math.isfinite(value) else None for name, value in data["figures"].items()
@@ -243,7 +243,7 @@ def _largest(figures: Iterable[Mapping[str, float]]) -> dict[str, float]:
     largest: dict[str, float] = {}
     for some in figures:
         for name, value in some.items():
-            # A value that is no number is the worst there can be, and must not get lost.
+            # A value that is not a number is the worst there can be, and must not get lost.
             if name not in largest or math.isnan(value) or value > largest[name]:
                 largest[name] = value
     return largest

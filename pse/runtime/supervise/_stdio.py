@@ -22,7 +22,7 @@ def open_closed_streams() -> None:
             redirect_to_null(number)
             stream: TextIO = os.fdopen(number, "w" if number else "r", closefd=False)
             setattr(sys, name, stream)
-    # Names of files may hold bytes that are no text.
+    # Names of files may hold bytes that are not text.
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
 

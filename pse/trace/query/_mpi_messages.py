@@ -171,7 +171,7 @@ def _ends(trace: TraceFiles, known: Communicators, rank: int, kind: EventType) -
 
 
 def _of_requests(trace: TraceFiles, rank: int, kind: EventType, requests: Array) -> Array:
-    """When a rank's requests had an event of a kind, -1 where they had none; request 0 is no request."""
+    """When a rank's requests had an event of a kind, -1 where they had none; request 0 is not a request."""
     events = trace.select(rank, kind)
     numbers = high32(events["c"])
     order = np.argsort(numbers, kind="stable")

@@ -17,7 +17,7 @@ void pse_toolstack_drop(void *self, enum pse_kept_for what, uintptr_t handle);
 struct pse_ring *pse_toolstack_open_ring(void *self, const char *name, const char *signature, size_t bytes,
                                          size_t count);
 
-/* A ring for a consumer in the process that is no tool (Python): NULL if nobody has made it. */
+/* A ring for a consumer in the process that is not a tool (Python): NULL if nobody has made it. */
 PSE_EXPORT struct pse_ring *pse_toolstack_ring(const char *name);
 
 #endif

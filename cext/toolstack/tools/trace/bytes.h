@@ -20,7 +20,7 @@ struct sized_type {
 /* The one that this thread has asked for last. */
 extern _Thread_local struct sized_type pse_trace_last_type;
 
-/* The bytes of an element; 0 for what is no type. */
+/* The bytes of an element; 0 for what is not a type. */
 uint64_t pse_trace_size_of(MPI_Datatype datatype);
 
 /* Neighbours of this rank in a topology: those it sends to, or those it receives from. */

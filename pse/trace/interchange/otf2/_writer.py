@@ -168,7 +168,7 @@ class _Archive:
         return count.value
 
     def _write_comparisons(self, rank: int, writer: int) -> None:
-        """Say how well this rank's clock is known; the times are corrected, so what is left is no offset."""
+        """Say how well this rank's clock is known; times are corrected, so no offset is left."""
         if rank not in self.trace.ranks:
             return
         syncs = self.trace.select(rank, EventType.CLOCK_SYNC)
