@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pse.notebook._diagnostics import Diagnostics
 from pse.notebook._display import show_figures
 from pse.notebook._errors import NotebookError, needed, translated
-from pse.runtime.status import Report, format_report
-from pse.text import list_text, size_text
+from pse.runtime.status import SITE_HEAD, THREAD_HEAD, Report, format_report, site_rows, thread_rows
+from pse.text import list_text
 from pse.trace import Selection, Trace, TraceError, open as open_trace
 
 if TYPE_CHECKING:
@@ -147,34 +147,8 @@ class Result:
 
 
 def _html(headline: str, report: Report) -> str:
-    sites = [
-        (
-            site.label,
-            site.place.rpartition("/")[2],
-            site.thread,
-            str(site.calls),
-            f"{site.seconds:.3f}",
-            f"{100 * site.cpu_share:.0f} %",
-            f"{site.waited_seconds:.3f}",
-            size_text(site.described_bytes),
-            size_text(site.copied_bytes + site.remote_bytes),
-        )
-        for site in report.sites
-    ]
-    threads = [
-        (
-            thread.thread,
-            str(thread.ranks),
-            str(thread.calls),
-            f"{thread.seconds:.3f}",
-            f"{100 * thread.cpu_share:.0f} %",
-            f"{thread.waited_seconds:.3f}",
-        )
-        for thread in report.threads
-    ]
-    head = ("call site", "place", "thread", "calls", "seconds", "CPU", "waited", "handed over", "copied")
-    parts = [f"<b>{html.escape(headline)}</b>", _table(head, sites, 3)]
-    parts.append(_table(("thread", "ranks", "calls", "seconds", "CPU", "waited"), threads, 1))
+    parts = [f"<b>{html.escape(headline)}</b>", _table(SITE_HEAD, site_rows(report), 3)]
+    parts.append(_table(THREAD_HEAD, thread_rows(report), 1))
     if report.figures:
         figures = [(name, f"{value:.6g}") for name, value in report.figures.items()]
         parts.append(_table(("reported", "value"), figures, 1))

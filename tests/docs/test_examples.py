@@ -6,9 +6,9 @@ A page's fenced blocks tell what to do by their info strings, in the page's orde
 - ```` ```console ```` runs each line after ``$ `` in a shell and compares what it prints, standard output and
   error together; ```` ```console exit=1 ```` expects that exit code of the last command, all others 0.
 
-In what is shown ``…`` stands for any text, and for any lines where it stands alone; times, percentages and
-runs of blanks are not compared.  Other blocks are not touched.  `programs` and `examples` of the repository
-lie in the directory.
+In what is shown ``…`` stands for any text, and for any lines where it stands alone; times, percentages, a
+"–" in the place of one, and runs of blanks are not compared.  Other blocks are not touched.  `programs` and
+`examples` of the repository lie in the directory.
 """
 
 import functools
@@ -32,7 +32,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(
     r"^(?P<fence>`{3,})(?P<info>[^`\n]*)\n(?P<text>.*?)^(?P=fence)[ ]*$", re.MULTILINE | re.DOTALL
 )
-TIME = re.compile(r"(?<![\w.])\d+(?:\.\d+)?\s?(?:ns|µs|ms|s|%)(?!\w)|(?<![\w.])\d+\.\d{3}(?![\w.])")
+TIME = re.compile(
+    r"(?<![\w.])\d+(?:\.\d+)?\s?(?:ns|µs|ms|s|%)(?!\w)|(?<![\w.])\d+\.\d{3}(?![\w.])|(?<= )–(?= )"
+)
 SLOW = re.compile(r"\[ *\d+\.\d s\] preparing ")
 """What a run says before it begins, where that takes long."""
 SECONDS = 120

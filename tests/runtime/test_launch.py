@@ -36,7 +36,13 @@ def test_a_run_says_what_it_does_and_closes_with_a_report():
     assert re.match(r"faulty\.coven: \d+\.\d\d s on 2 processors \(5 ranks\)\n", job.out)
     assert re.search(r"^c\.misbehave +faulty\.coven:19:7 +thread_B +6 ", job.out, re.MULTILINE)
     assert re.search(r"^thread_C +2 ", job.out, re.MULTILINE)
-    for words in ("handed over by descriptor", "copied on a node", "peak shared memory", "wall time"):
+    for words in (
+        "handed over by descriptor",
+        "copied on a node",
+        "peak shared memory",
+        "wall time",
+        "start-up before it",
+    ):
         assert re.search(rf"^{words} +\S", job.out, re.MULTILINE), words
     assert re.search(r"^rounds +2$", job.out, re.MULTILINE)
 
@@ -76,6 +82,7 @@ def test_the_json_report_is_alone_on_standard_output(start):
     assert job.code == 0, job.err
     report = json.loads(job.out)
     assert tuple(report) == FIELDS
+    assert 0 < report["startup_seconds"] < 60
     assert (report["processors"], report["ranks"], report["figures"]) == (2, 5, {"rounds": 3.0})
     calls = {site["label"]: site["calls"] for site in report["sites"]}
     assert (calls["fill"], calls["c.nap"], calls["transpose"]) == (4, 8, 8)

@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import time
+from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ from pse.runtime.request._prepared import Prepared, Request
 from pse.runtime.request._request import prepare
 from pse.runtime.request._resume import description, job_before, verify_files, way_on
 from pse.runtime.status import _report as report
-from pse.runtime.supervise._cleanup import unlink_mpi_files
+from pse.runtime.supervise._cleanup import started, unlink_mpi_files
 from pse.runtime.supervise._error_format import exit_code_of, print_error
 from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Record
 from pse.runtime.supervise._monitor_handle import MonitorHandle
@@ -197,6 +198,8 @@ def _report(node: Node, prepared: Prepared, outcome: Outcome, output: int, *, wa
     )
     if made is None:
         return
+    waited = time.time() - started(node.launcher.pid if node.launcher else os.getpid())
+    made = replace(made, startup_seconds=max(0.0, waited - wall / 1e9))
     if node.records:
         node.records.write(Record("report", 0, 0, made.to_json()))
     else:

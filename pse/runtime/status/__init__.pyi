@@ -5,5 +5,11 @@ from ._progress import (
     can_draw as can_draw,
 )
 from ._report import Report as Report
-from ._report_text import format_report as format_report
+from ._report_text import (
+    SITE_HEAD as SITE_HEAD,
+    THREAD_HEAD as THREAD_HEAD,
+    format_report as format_report,
+    site_rows as site_rows,
+    thread_rows as thread_rows,
+)
 from ._terminal_progress import draw_overview as draw_overview, share_bar as share_bar

@@ -92,6 +92,8 @@ class Report:
         A line for each call site.
     threads : sequence of ThreadReport
         A line for each thread.
+    startup_seconds : float
+        From the start of `pse run`, or of the first rank where there is none, to the agreement of all ranks.
     """
 
     program: str
@@ -107,6 +109,7 @@ class Report:
     threads: Sequence[ThreadReport]
     moves: Moves | None = None
     cores: Sequence[str] = ()
+    startup_seconds: float = 0.0
 
     def to_json(self) -> str:
         """Write it as one JSON object on one line; a figure that is not a finite number is null."""

@@ -8,6 +8,12 @@ from pse.runtime.distribution._load_balancer import Moves
 from pse.runtime.status._report import Report, SiteReport
 from pse.text import count_text, share_text, size_text
 
+SITE_HEAD = ("call site", "place", "thread", "calls", "seconds", "CPU", "waited", "handed over", "copied")
+THREAD_HEAD = ("thread", "ranks", "calls", "seconds", "CPU", "waited")
+
+TELLING_SECONDS = 50e-6
+"""Seconds that a call lasts at least if the share of its CPU time is to mean anything."""
+
 
 def format_report(report: Report) -> str:
     """Write a report for people.
@@ -24,29 +30,60 @@ def format_report(report: Report) -> str:
     """
     processors, ranks = count_text(report.processors, "processor"), count_text(report.ranks, "rank")
     head = f"{report.program}: {report.wall_seconds:.2f} s on {processors} ({ranks})"
-    site_rows = [_site_row(site) for site in report.sites]
-    thread_rows = [
+    sites = _table(SITE_HEAD, site_rows(report), 3)
+    threads = _table(THREAD_HEAD, thread_rows(report), 1)
+    return "\n".join([head, "", *sites, "", *threads, "", *_summary(report)]) + "\n"
+
+
+def site_rows(report: Report) -> list[tuple[str, ...]]:
+    """Write what is known of every call site, under `SITE_HEAD`.
+
+    Parameters
+    ----------
+    report : Report
+        What the run was like.
+
+    Returns
+    -------
+    list of tuple of str
+        A row for each call site.
+    """
+    return [
         (
-            t.thread,
-            str(t.ranks),
-            str(t.calls),
-            f"{t.seconds:.3f}",
-            share_text(t.cpu_share),
-            f"{t.waited_seconds:.3f}",
+            *(site.label, site.place.rpartition("/")[2], site.thread, str(site.calls)),
+            *(f"{site.seconds:.3f}", _cpu(site), f"{site.waited_seconds:.3f}"),
+            *(size_text(site.described_bytes), size_text(site.copied_bytes + site.remote_bytes)),
         )
-        for t in report.threads
+        for site in report.sites
     ]
-    site_head = ("call site", "place", "thread", "calls", "seconds", "CPU", "waited", "handed over", "copied")
-    thread_head = ("thread", "ranks", "calls", "seconds", "CPU", "waited")
-    parts = [head, "", *_table(site_head, site_rows, 3), "", *_table(thread_head, thread_rows, 1), ""]
-    return "\n".join(parts + _summary(report)) + "\n"
 
 
-def _site_row(site: SiteReport) -> tuple[str, ...]:
-    place = site.place.rpartition("/")[2]
-    times = (f"{site.seconds:.3f}", share_text(site.cpu_share), f"{site.waited_seconds:.3f}")
-    moved = (size_text(site.described_bytes), size_text(site.copied_bytes + site.remote_bytes))
-    return (site.label, place, site.thread, str(site.calls), *times, *moved)
+def _cpu(site: SiteReport) -> str:
+    """Write the share of CPU time, unless calls were so short that the clocks' own cost would count."""
+    told = site.calls and site.seconds >= TELLING_SECONDS * site.calls
+    return share_text(site.cpu_share) if told else "–"
+
+
+def thread_rows(report: Report) -> list[tuple[str, ...]]:
+    """Write what is known of every thread, under `THREAD_HEAD`.
+
+    Parameters
+    ----------
+    report : Report
+        What the run was like.
+
+    Returns
+    -------
+    list of tuple of str
+        A row for each thread.
+    """
+    return [
+        (
+            *(thread.thread, str(thread.ranks), str(thread.calls), f"{thread.seconds:.3f}"),
+            *(share_text(thread.cpu_share), f"{thread.waited_seconds:.3f}"),
+        )
+        for thread in report.threads
+    ]
 
 
 def _summary(report: Report) -> list[str]:
@@ -56,6 +93,7 @@ def _summary(report: Report) -> list[str]:
         ("sent between nodes", size_text(report.remote_bytes)),
         ("peak shared memory", size_text(report.peak_shared_memory_bytes)),
         ("wall time", f"{report.wall_seconds:.3f} s"),
+        ("start-up before it", f"{report.startup_seconds:.3f} s"),
         *([("partitions moved", moves_text(report.moves))] if report.moves else []),
         *([("cores of ranks", cores_text(report.cores))] if len(set(report.cores)) > 1 else []),
         *((name, f"{value:.6g}") for name, value in report.figures.items()),

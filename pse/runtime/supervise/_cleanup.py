@@ -38,12 +38,12 @@ def _topologies_of(parent: int) -> list[str]:
     """Find the topology files that a hydra proxy wrote since it began: ranks read them while MPI starts."""
     if _read(f"/proc/{parent}/comm").strip() != "hydra_pmi_proxy":
         return []
-    began = _started(parent)
+    began = started(parent)
     found = [os.path.join(TEMPORARY, name) for name in os.listdir(TEMPORARY) if _TOPOLOGY.fullmatch(name)]
     return [path for path in found if _is_recent(path, began)]
 
 
-def _started(pid: int) -> float:
+def started(pid: int) -> float:
     """When a process started, in seconds since the epoch."""
     ticks = int(_read(f"/proc/{pid}/stat").rpartition(")")[2].split()[19])
     return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")
