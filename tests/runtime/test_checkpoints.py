@@ -29,7 +29,7 @@ from pse.trace import open as open_trace
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
-KILLS, ROUNDS = 20, 20
+ROUNDS = 20
 PATIENCE = 60.0
 """Seconds in which a run must get to its next checkpoint."""
 
@@ -112,11 +112,12 @@ def kill(started, choose):
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment_and_resumed_it_gives_the_same_bits(tmp_path, undisturbed):
+@pytest.mark.parametrize("kills", [8, pytest.param(20, marks=pytest.mark.nightly)])
+def test_killed_at_any_moment_and_resumed_it_gives_the_same_bits(tmp_path, undisturbed, kills):
     choose = random.Random(20)
     directory = work(tmp_path / "work")
     arguments = ["run", "checkpointed.coven", "-p", "3", "--checkpoint", "kept", "--every", "1"]
-    for _ in range(KILLS):
+    for _ in range(kills):
         # However slow the test is, the run gets no further than this, so there are always as many kills.
         before = step(directory)
         hold(directory, before + 3)
