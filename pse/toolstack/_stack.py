@@ -168,8 +168,9 @@ def available() -> Iterator[tuple[str, Path, int]]:
     seen: set[str] = set()
     with contextlib.suppress(UsageError):
         shipped = shipped_tools(find_mpi())
-    for directory in [*filter(None, os.environ.get(SEARCH, "").split(":")), shipped]:
-        for path in sorted(Path(directory).glob("*.so")):
+    searched = map(Path, filter(None, os.environ.get(SEARCH, "").split(":")))
+    for directory in [*searched, shipped]:
+        for path in sorted(directory.glob("*.so")):
             name = path.stem.removeprefix("lib")
             wrapped = [symbol for symbol in elf.read(path).functions if symbol.startswith("MPI_")]
             if wrapped and name not in seen:
