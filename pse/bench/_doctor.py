@@ -23,7 +23,7 @@ from pse.bench._machine import BUSY_SHARE, share_in_use
 from pse.cluster import unmet_prerequisite
 from pse.errors import PseError
 from pse.modules.build import find_compiler
-from pse.runtime.launch import find_mpiexec, rank_environment
+from pse.runtime.launch import Mpiexec, find_mpiexec, rank_environment
 from pse.runtime.rank import cpu_model, mpi_library
 from pse.text import list_text, share_text, size_text
 from pse.toolstack import find_mpi
@@ -106,15 +106,16 @@ def _mpi() -> Iterator[Finding]:
         return
     yield Finding("MPI", GOOD, library)
     try:
-        yield _ranks(find_mpiexec().path)
+        yield _ranks(find_mpiexec())
     except PseError as error:
         yield Finding("mpiexec", BAD, error.message, error.help)
 
 
-def _ranks(mpiexec: str) -> Finding:
+def _ranks(found: Mpiexec) -> Finding:
     """Start two ranks: an mpiexec of another MPI than mpi4py's starts two worlds of one rank each."""
+    mpiexec = found.path
     command = [mpiexec, "-n", "2", sys.executable, "-c", _HELLO]
-    environment = rank_environment(os.environ, hydra=find_mpiexec().hydra)
+    environment = rank_environment(os.environ, hydra=found.hydra)
     options = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, "timeout": _RANKS_SECONDS}
     try:
         done = subprocess.run(command, env=environment, **options)  # type: ignore[call-overload]

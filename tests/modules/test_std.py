@@ -45,7 +45,7 @@ def test_what_the_runtime_carries_out_has_no_function(std, name):
 )
 def test_what_is_saved_is_loaded(std, tmp_path, ending, array):
     if ending == ".h5":
-        pytest.importorskip("h5py")
+        pytest.importorskip("h5py", reason="h5py (extra pse[hdf5]) is not installed")
     file = str(tmp_path / f"a{ending}")
     assert call_python(std("save"), [file, array]) == ()
     out = np.empty_like(array)
@@ -122,7 +122,7 @@ def test_files_that_cannot_be_loaded(std, tmp_path, monkeypatch, file, message):
 
 
 def test_h5_without_the_dataset(std, tmp_path):
-    h5py = pytest.importorskip("h5py")
+    h5py = pytest.importorskip("h5py", reason="h5py (extra pse[hdf5]) is not installed")
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["one"], file["two"] = [1.0], [2.0]
     with pytest.raises(ModuleError, match="has no dataset `data`; it holds: one, two"):
@@ -248,7 +248,7 @@ def test_the_standard_library_has_no_file():
 @pytest.mark.parametrize("ending", [".npy", ".h5"])
 def test_a_full_disk_is_what_save_says(std, tmp_path, ending):
     if ending == ".h5":
-        pytest.importorskip("h5py")
+        pytest.importorskip("h5py", reason="h5py (extra pse[hdf5]) is not installed")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
     try:

@@ -226,7 +226,7 @@ def test_more_partitions_than_cells_and_no_cells_at_all(play):
 def test_pieces_are_saved_and_loaded_apart(play, tmp_path, monkeypatch, ending, place, partition, where):
     """What NumPy and h5py read is the whole array; other partitions load it as they need it."""
     if ending == ".h5":
-        pytest.importorskip("h5py")
+        pytest.importorskip("h5py", reason="h5py (extra pse[hdf5]) is not installed")
     monkeypatch.chdir(tmp_path)
     body = f"""
   var f64[N, M] @ {where} u

@@ -2,6 +2,7 @@ from ._launch import launch_job as launch_job
 from ._mpiexec import (
     HOSTS_VARIABLE as HOSTS_VARIABLE,
     Hosts as Hosts,
+    Mpiexec as Mpiexec,
     find_mpiexec as find_mpiexec,
     rank_environment as rank_environment,
 )

@@ -32,7 +32,15 @@ HOSTS_VARIABLE = "PSE_HOSTS"
 
 @dataclass(frozen=True)
 class Mpiexec:
-    """An mpiexec; `hydra` says that it is MPICH's."""
+    """An mpiexec.
+
+    Attributes
+    ----------
+    path : str
+        Its file.
+    hydra : bool
+        Whether it is MPICH's.
+    """
 
     path: str
     hydra: bool
