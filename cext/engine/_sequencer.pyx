@@ -14,6 +14,8 @@ from pse.memory._arena cimport Arena, pse_arena, pse_block, pse_layout
 from pse.runtime._channel cimport Board, pse_board
 from pse.trace._recorder cimport Recorder, pse_recorder
 
+import os
+
 from pse._abi.elements import FORMATS
 
 include "face/declarations.pxi"
@@ -26,6 +28,7 @@ def messaging_services():
 
 include "face/plan.pxi"
 include "face/buffer.pxi"
+include "face/output.pxi"
 include "face/core.pxi"
 include "face/calls.pxi"
 include "face/messages.pxi"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calls/call_accounting.h"
+#include "calls/output_prefix.h"
 #include "calls/outputs.h"
 #include "calls/partition_wait.h"
 #include "messaging.h"
@@ -59,6 +60,7 @@ bool pse_engine_rest(pse_engine *s)
         return false;
     pse_messaging_leave();
     pse_engine_account_rest(s, s->pending.context, s->pending.call);
+    pse_engine_output_leave(s);
     return true;
 }
 

@@ -53,6 +53,11 @@ _RUN = (
     click.option(
         "--debug", is_flag=True, help="Find what overruns its arrays: -O1 -g, guard pages around all buffers."
     ),
+    click.option(
+        "--prefix",
+        is_flag=True,
+        help="Begin lines that modules print with [processor, thread, loops].",
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
 )
 _RANK = (click.option("--coopwait", is_flag=True, hidden=True),)

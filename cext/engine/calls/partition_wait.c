@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calls/call_accounting.h"
+#include "calls/output_prefix.h"
 #include "messaging.h"
 #include "state/buffers.h"
 #include "state/engine_state.h"
@@ -152,6 +153,7 @@ bool pse_engine_module_enter(pse_engine *s, pse_context *context, const pse_call
                        .grid = row ? row->grid : NULL},
         };
     }
+    pse_engine_output_enter(s, context, call);
     pse_engine_account_enter(s, context, call);
     pse_messaging_enter(&at->visit);
     return true;
@@ -161,6 +163,7 @@ void pse_engine_module_leave(pse_engine *s, pse_context *context, const pse_call
 {
     pse_messaging_leave();
     pse_engine_account_leave(s, context, call, copied);
+    pse_engine_output_leave(s);
 }
 
 /* Park the call if anything it posted is not complete; it goes on with `made` and the frame as they are. */

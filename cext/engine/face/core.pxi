@@ -7,7 +7,7 @@ cdef class Core:
     cdef pse_engine *sequencer
     cdef readonly Plan plan
     cdef readonly Board board
-    cdef object arena, recorder
+    cdef object arena, recorder, prefixes
     cdef list unpinned
 
     def __init__(self, Plan plan, Board board, Arena arena, Recorder recorder, uintptr_t culprit=0):
@@ -47,6 +47,11 @@ cdef class Core:
     def guard(self):
         """For debugging, before it runs: whoever reads or writes just outside of a buffer crashes."""
         pse_engine_guard(self.sequencer)
+
+    def prefix_output(self, OutputPipe pipe, SitePrefixes prefixes):
+        """From now on begin every line that modules write with the prefix of its call."""
+        self.prefixes = prefixes
+        pse_engine_prefix_output(self.sequencer, pipe.pipes, prefixes.sites, prefixes.idle)
 
     @property
     def private_buffers(self):

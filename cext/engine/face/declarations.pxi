@@ -2,9 +2,24 @@
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t, uintptr_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 from cpython.buffer cimport PyBUF_FORMAT
+
+cdef extern from "calls/output_prefix.h" nogil:
+    ctypedef struct pse_engine
+    ctypedef struct pse_engine_output_pipe
+    ctypedef struct pse_engine_loop_name:
+        const char *name
+        int32_t slot
+    ctypedef struct pse_engine_site_prefix:
+        const char *thread
+        const pse_engine_loop_name *loops
+        int32_t count
+    int pse_engine_output_pipe_open(pse_engine_output_pipe **out)
+    void pse_engine_output_pipe_close(pse_engine_output_pipe *pipes)
+    void pse_engine_prefix_output(pse_engine *sequencer, pse_engine_output_pipe *pipes,
+                                  const pse_engine_site_prefix *sites, const char *idle)
 
 cdef extern from "engine.h" nogil:
     ctypedef struct pse_outgoing:
@@ -15,7 +30,6 @@ cdef extern from "engine.h" nogil:
         pse_layout layout
         const pse_move *moves
         uint32_t moves_count
-    ctypedef struct pse_engine
     int pse_engine_create(pse_engine **out, const pse_plan *plan, pse_board *board, pse_arena *arena,
                              pse_recorder *recorder)
     void pse_engine_destroy(pse_engine *sequencer)

@@ -11,11 +11,11 @@ from pse.errors import RunError
 from pse.language.check import CallSite, For, Parallel, While
 from pse.memory import Arena
 from pse.modules.build import EXCEPTION_CODE
-from pse.program import Step
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.faults._deadlock import deadlock_error
 from pse.runtime.faults._partition_errors import partition_error
-from pse.runtime.plan._projection import Projection, round_counter
+from pse.runtime.plan._loop_counters import loop_counters, shown_tag
+from pse.runtime.plan._projection import Projection
 from pse.runtime.plan._slots import HIDDEN
 from pse.text import count_text, list_text, size_text
 
@@ -96,13 +96,14 @@ def not_finite(sequencer: Sequencer, projection: Projection) -> RunError:
     """Name an output that holds a NaN or infinity, and the rounds of the loops around the call."""
     slot, index, value = sequencer.not_finite()
     tag = next((name for (name, _), number in projection.slots.items() if number == slot), HIDDEN)
-    what = "an output" if tag.startswith(HIDDEN) else f"`{_shown(tag)}`"
+    what = "an output" if tag.startswith(HIDDEN) else f"`{shown_tag(tag)}`"
     walk = projection.walk
     around = [walk.steps[step] for step in walk.ancestors(walk.step_of_site[_site_id(sequencer)])]
     inside = any(isinstance(step.statement, Parallel) for step in around)
     piece = "its piece of " if index and inside else ""
     at = f"{list(index)} of " if index else ""
-    rounds = [text for step in reversed(around) if (text := _round(sequencer, projection, step))]
+    counters = loop_counters(projection, _site_id(sequencer), sequencer.pending_partition)
+    rounds = [_round(loop, sequencer.slot_scalar(slot)) for loop, slot in counters]
     return RunError(
         f"{stopped_at(sequencer, projection)} made {'a NaN' if math.isnan(value) else 'an infinity'}: "
         f"{at}{piece}{what} is {value}{', at ' if rounds else ''}{', '.join(rounds)}",
@@ -110,26 +111,11 @@ def not_finite(sequencer: Sequencer, projection: Projection) -> RunError:
     )
 
 
-def _round(sequencer: Sequencer, projection: Projection, step: Step) -> str:
-    """Say in which round of a loop the pending call is; empty if the statement isn't a loop."""
-    loop = step.statement
-    if not isinstance(loop, For | While):
-        return ""
-    inflight = isinstance(loop, For) and loop.inflight is not None
-    name = loop.counter if isinstance(loop, For) and inflight else round_counter(loop, step.id)
-    partition = sequencer.pending_partition
-    slot = projection.slots.get((name, partition), projection.slots.get((name, None)))
-    if slot is None:
-        return ""
-    number = sequencer.slot_scalar(slot)
+def _round(loop: For | While, number: complex) -> str:
+    """Say in which round of a loop a call is."""
     if isinstance(loop, For):
-        return f"{_shown(loop.counter)} = {number}"
+        return f"{shown_tag(loop.counter)} = {number}"
     return f"round {number} of the `while` in line {loop.span.line}"
-
-
-def _shown(name: str) -> str:
-    """Give a tag's name as the user wrote it: `ring#2.visiting` is `visiting` in a segment."""
-    return name.rpartition(".")[2]
 
 
 def _site_id(sequencer: Sequencer) -> int:

@@ -186,8 +186,8 @@ def rank_arguments(request: Request) -> list[str]:
         line += ["--trace", request.trace]
     if request.every is not None:
         line += ["--every", request.every]
-    flags = {"--coopwait": request.coopwait, "--quiet": request.quiet, "--debug": request.debug}
-    line += [flag for flag, given in flags.items() if given]
+    flags = ("coopwait", "quiet", "debug", "prefix")
+    line += [f"--{name}" for name in flags if getattr(request, name)]
     if request.resume:
         assert request.checkpoint is not None
         return ["resume", *line, "--", request.checkpoint]

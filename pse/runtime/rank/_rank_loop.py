@@ -20,13 +20,14 @@ from pse._abi.waiting import RankState
 from pse.memory import Arena, ArenaStatistics
 from pse.modules import load_module
 from pse.runtime._channel import Board
-from pse.runtime._sequencer import Sequencer
+from pse.runtime._sequencer import OutputPipe, Sequencer
 from pse.runtime.distribution._load_balancer import Moves
 from pse.runtime.pause._migration import Incarnation, Rebalancing
 from pse.runtime.pause._pause_collectives import MpiPeers
 from pse.runtime.plan._communicators import make as make_communicators
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import project
+from pse.runtime.rank._output_prefix import set_prefixes
 from pse.runtime.rank._python_calls import PythonCalls
 from pse.runtime.rank._recording import begin_recording
 from pse.runtime.supervise._backoff import Backoff
@@ -75,6 +76,7 @@ def execute_plan(
     trace: str | None = None,
     culprit: int = 0,
     checkpoints: Checkpoints | None = None,
+    output: OutputPipe | None = None,
 ) -> Outcome:
     """Run this rank's part of a program.
 
@@ -94,6 +96,8 @@ def execute_plan(
         Address of a ``const char *volatile`` that is kept at the text of the running call.
     checkpoints : Checkpoints, optional
         Where to write checkpoints, and from which one to go on.
+    output : OutputPipe, optional
+        Puts a prefix before every line that modules write.
 
     Raises
     ------
@@ -114,6 +118,8 @@ def execute_plan(
             sequencer.poison()
         if job.check == "nan":
             sequencer.check_finite()
+        if output:
+            set_prefixes(sequencer, projection, job, rank, output)
         return Incarnation(job, projection, sequencer)
 
     begin = again(job)

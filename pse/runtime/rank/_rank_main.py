@@ -27,6 +27,7 @@ from pse.runtime.plan._job import Job
 from pse.runtime.rank._cooperative_wait import WaitTool, engage_on_all
 from pse.runtime.rank._cores import bind_to_cores, cores_text
 from pse.runtime.rank._node import Node
+from pse.runtime.rank._output_prefix import prefixed_output
 from pse.runtime.rank._python_calls import end_if_forked
 from pse.runtime.rank._rank_loop import Outcome, execute_plan
 from pse.runtime.rank._recording import describe_run, prepare_trace, write_definitions
@@ -141,7 +142,8 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
     speaks = node.rank == 0 and node.launcher is None
     output = _set_output_aside(node, prepared)
     began, computed = time.monotonic_ns(), _cpu_time()
-    with _progress(node, prepared) if speaks else contextlib.nullcontext():
+    prefixed = prefixed_output() if prepared.request.prefix else contextlib.nullcontext()
+    with _progress(node, prepared) if speaks else contextlib.nullcontext(), prefixed as pipe:
         outcome = execute_plan(
             node.comm,
             job,
@@ -150,6 +152,7 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
             trace=trace,
             culprit=_faults.culprit_address(),
             checkpoints=_checkpoints(node, prepared, job),
+            output=pipe,
         )
     _report(node, prepared, outcome, output, wall=time.monotonic_ns() - began, cpu=_cpu_time() - computed)
 

@@ -49,6 +49,8 @@ class Request:
         Whether nothing is printed but what modules print, errors, and a report that is JSON.
     debug : bool
         Whether modules are built to be debugged, and buffers lie between guard pages and are poisoned.
+    prefix : bool
+        Whether every line that modules write begins with the thread, and the rounds of loops, of its call.
     """
 
     program: str
@@ -63,6 +65,7 @@ class Request:
     coopwait: bool = False
     quiet: bool = False
     debug: bool = False
+    prefix: bool = False
 
     @property
     def build(self) -> BuildMode:

@@ -231,7 +231,9 @@ def _tell(descriptor: int, kind: str, content: Any) -> None:
 @contextlib.contextmanager
 def report_in_background(board: Board, prepared: Prepared) -> Iterator[None]:
     """Say in plain lines what happens meanwhile: for a run without a launcher, in one of its ranks."""
-    lines = Progress(board, prepared)
+    # Modules may have standard error to themselves, with prefixes.
+    out = os.fdopen(os.dup(2), "w", encoding="utf-8", errors="backslashreplace")
+    lines = Progress(board, prepared, out)
     lines.start()
     with _every(lines.interval, lines.update):
         yield

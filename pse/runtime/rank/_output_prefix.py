@@ -1,0 +1,46 @@
+"""`--prefix`: every line that modules write says the processor, thread, partition and rounds of its call."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterator
+
+from pse.language.check import CallSite, For
+from pse.runtime._sequencer import OutputPipe, Sequencer, SitePrefixes
+from pse.runtime.plan._job import Job
+from pse.runtime.plan._loop_counters import loop_counters, shown_tag
+from pse.runtime.plan._projection import Projection
+
+
+@contextlib.contextmanager
+def prefixed_output() -> Iterator[OutputPipe]:
+    """Put a prefix before every line that is written to descriptors 1 and 2 meanwhile."""
+    # What is in a buffer when the call ends would get the prefix of another one.
+    os.environ.setdefault("GFORTRAN_UNBUFFERED_PRECONNECTED", "1")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(write_through=True)
+    pipe = OutputPipe()
+    try:
+        yield pipe
+    finally:
+        pipe.close()
+
+
+def set_prefixes(sequencer: Sequencer, projection: Projection, job: Job, rank: int, pipe: OutputPipe) -> None:
+    """Tell a sequencer what the prefixes of its calls are."""
+    placement = job.liveness.placement
+    processor, label = placement.seat(rank).processor, placement.seat(rank).key.label
+    thread = f"root {label}" if processor is None else f"p{processor} {label}"
+    rows = [(thread, _loops(projection, site, processor)) for site in projection.walk.sites]
+    sequencer.prefix_output(pipe, SitePrefixes(rows, f"[{thread}] ".encode()))
+
+
+def _loops(projection: Projection, site: CallSite, partition: int | None) -> list[tuple[str, int]]:
+    return [
+        (shown_tag(loop.counter) if isinstance(loop, For) else "round", slot)
+        for loop, slot in loop_counters(projection, site.id, partition)
+    ]
