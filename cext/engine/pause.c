@@ -23,7 +23,8 @@ static bool expecting(const pse_engine *s, const pse_context *context)
 int pse_engine_pause_step(pse_engine *s, pse_context *context, int *result)
 {
     bool always = s->plan->instructions[context->pc].b != 0;
-    bool due = s->pause.due != 0 && (always || s->pause.rounds + 1 >= s->pause.due);
+    uint64_t next = s->pause.due;
+    bool due = next != 0 && (always || s->pause.rounds + 1 >= next);
     if (due && !context->paused) {
         if (expecting(s, context) || s->posting.overflow_count > 0 || s->forwarding.held_up.first != NULL)
             return PROGRESS_BLOCKED;

@@ -2,10 +2,13 @@
 #ifndef PSE_ENGINE_PAUSE_H
 #define PSE_ENGINE_PAUSE_H
 
+#include <stdatomic.h>
+
 #include "engine.h"
 
+/* Another thread of the caller may set and read them while the engine runs. */
 typedef struct pse_engine_pause {
-    uint64_t rounds, due; /* passed so far; the next one that the caller wants to see (0: none) */
+    _Atomic uint64_t rounds, due; /* passed so far; the next one that the caller wants to see (0: none) */
 } pse_engine_pause;
 
 int pse_engine_pause_step(pse_engine *s, pse_context *context, int *result);

@@ -29,6 +29,11 @@ cdef extern from "faults.h" nogil:
     int pse_faults_install(const pse_faults_reporter *reporter)
     void pse_faults_prepare_stack_frames(const char *const *helper, const char *const *environment)
     int pse_faults_install_stops(void (*interrupt)(int number) noexcept nogil)
+    ctypedef struct pse_faults_deferral:
+        int fd
+        int milliseconds
+        const char *late
+    void pse_faults_defer_stops(const pse_faults_deferral *to)
     void pse_faults_finalize_called()
     void pse_faults_leave_slowly(const pse_faults_reporter *reporter, int code)
     int pse_faults_exit_status(int pidfd, int pid)
@@ -90,6 +95,21 @@ def catch_stops():
     cdef int code = pse_faults_install_stops(interrupt)
     if code != 0:
         raise OSError(-code, os.strerror(-code))
+
+
+def defer_stops(int fd, double seconds, str late):
+    """Have the pipe `fd` told of SIGINT and SIGTERM; `late` is said where the rank has not ended in time."""
+    cdef pse_faults_deferral to
+    to.fd, to.milliseconds = fd, <int>(1000 * seconds)
+    to.late = strdup(late.encode(errors="backslashreplace"))  # For good, as above.
+    if to.late is NULL:
+        raise MemoryError("no memory left for a text")
+    pse_faults_defer_stops(&to)
+
+
+def end_deferral():
+    """End the process soon after a signal again; one that has come counts no longer."""
+    pse_faults_defer_stops(NULL)
 
 
 def leave(int code):

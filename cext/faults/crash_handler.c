@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HANDLER_STACK (64 * 1024)
-#define STOP_MICROSECONDS 700000
-#define WATCH_MILLISECONDS 2000 /* a death is named, and all ranks are killed, within some ten of them */
+#define STOP_MILLISECONDS 700
+#define SAME_STOP_MILLISECONDS 200 /* a batch system and MPI's launcher may both pass one signal on */
+#define WATCH_MILLISECONDS 2000    /* a death is named, and all ranks are killed, within some ten of them */
 
 const char *volatile pse_faults_current_call;
 
@@ -22,6 +24,8 @@ static pid_t rank_pid; /* A process that a module forks inherits the handlers, b
 static bool core_wanted;
 static atomic_flag handling = ATOMIC_FLAG_INIT;
 static volatile sig_atomic_t stopped_by;
+static volatile int64_t stopped_at;
+static pse_faults_deferral deferral = {.fd = -1, .milliseconds = STOP_MILLISECONDS};
 static void (*interrupt_owner)(int number);
 static volatile sig_atomic_t crashed_by, crashed_thread, reading_stack;
 static pse_faults_text words; /* Not on the handler's small stack. */
@@ -203,26 +207,78 @@ static void leave_stopped(int number)
     pse_faults_text_add(&words, reporter.who);
     pse_faults_text_add(&words, " was stopped by ");
     pse_faults_text_add(&words, stopped_by == SIGINT ? "SIGINT\n" : "SIGTERM\n");
+    if (number == SIGALRM)
+        pse_faults_text_add(&words, deferral.late);
     pse_faults_report(&reporter, reporter.rank, &words);
     atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_FAILED);
     pse_faults_leave(&reporter, 128 + stopped_by);
 }
 
-static void on_stop(int number)
+static int64_t milliseconds(void)
 {
-    static const struct itimerval patience = {.it_value = {.tv_usec = STOP_MICROSECONDS}};
-    if (stopped_by != 0 || is_forked()) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return INT64_C(1000) * now.tv_sec + now.tv_nsec / 1000000;
+}
+
+static bool works(uint32_t rank)
+{
+    uint32_t state = atomic_load(&pse_board_slot(reporter.board, rank)->state);
+    return state > PSE_RANK_ABSENT && state < PSE_RANK_DONE;
+}
+
+/* Whether the signal is one that this process has had, or that another rank of the node passes on. */
+static bool is_known(pid_t sender)
+{
+    if (milliseconds() - stopped_at < SAME_STOP_MILLISECONDS)
+        return true;
+    for (uint32_t rank = 0; rank < pse_board_get_size(reporter.board).ranks; rank++)
+        if (works(rank) && (pid_t)atomic_load(&pse_board_slot(reporter.board, rank)->pid) == sender)
+            return sender != 0;
+    return false;
+}
+
+/* What is to be done before the end takes all ranks, and the signal may have been for this one alone. */
+static void pass_on(int number)
+{
+    for (uint32_t rank = 0; rank < pse_board_get_size(reporter.board).ranks; rank++)
+        if (rank != reporter.rank && works(rank))
+            kill((pid_t)atomic_load(&pse_board_slot(reporter.board, rank)->pid), number);
+}
+
+static void on_stop(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (is_forked() || (stopped_by != 0 && !is_known(info->si_pid))) {
         leave_stopped(number);
         return;
     }
+    if (stopped_by != 0)
+        return;
+    struct itimerval patience = {
+        .it_value = {.tv_sec = deferral.milliseconds / 1000, .tv_usec = deferral.milliseconds % 1000 * 1000}};
     stopped_by = number;
+    stopped_at = milliseconds();
     setitimer(ITIMER_REAL, &patience, NULL);
     interrupt_owner(number);
+    if (deferral.fd >= 0) {
+        unsigned char told = (unsigned char)number;
+        if (write(deferral.fd, &told, 1) == 1)
+            pass_on(number);
+    }
+}
+
+void pse_faults_defer_stops(const pse_faults_deferral *to)
+{
+    static const pse_faults_deferral none = {.fd = -1, .milliseconds = STOP_MILLISECONDS};
+    deferral = to != NULL ? *to : none;
+    stopped_by = to != NULL ? stopped_by : 0;
 }
 
 int pse_faults_install_stops(void (*interrupt)(int number))
 {
-    struct sigaction stop = {.sa_handler = on_stop}, late = {.sa_handler = leave_stopped};
+    struct sigaction stop = {.sa_sigaction = on_stop, .sa_flags = SA_SIGINFO},
+                     late = {.sa_handler = leave_stopped};
     interrupt_owner = interrupt;
     if (sigaction(SIGALRM, &late, NULL) != 0 || sigaction(SIGINT, &stop, NULL) != 0 ||
         sigaction(SIGTERM, &stop, NULL) != 0)

@@ -49,6 +49,17 @@ int pse_faults_install(const pse_faults_reporter *reporter);
  * good order; a module that doesn't return in time, or a second signal, ends it at once.  0 or -errno. */
 int pse_faults_install_stops(void (*interrupt)(int number));
 
+/* Where a stop is deferred: a pipe that is told the signal's number, how long the rank may take to end then,
+ * and what is said if it takes longer.  The other ranks of the node get the signal too. */
+typedef struct pse_faults_deferral {
+    int fd; /* -1: not deferred */
+    int milliseconds;
+    const char *late; /* Kept for good. */
+} pse_faults_deferral;
+
+/* Defer stops from now on, or with NULL no longer: then the next signal counts as the first again. */
+void pse_faults_defer_stops(const pse_faults_deferral *to);
+
 /* MPI begins to end in this process: the run fails, by the name of the module that did it, unless it is done.
  */
 void pse_faults_finalize_called(void);

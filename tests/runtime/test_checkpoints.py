@@ -133,6 +133,56 @@ def test_killed_at_any_moment_and_resumed_it_gives_the_same_bits(tmp_path, undis
     assert read_manifest(str(directory / "kept")).finished
 
 
+def stopped(directory, command, number, environment=None, *, alone=False, until=3):
+    """Signal a run, or one of its ranks alone, that is held at a step; gives the job."""
+    hold(directory, until)
+    started = Job(command, environment or {}, directory)
+    deadline = time.monotonic() + PATIENCE
+    while not (directory / f"at{until}").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    started.hit(started.ranks()[2] if alone else started.process.pid, number)
+    return started
+
+
+BARE = [beside_python("mpiexec"), "-n", "3", sys.executable, "-m", "pse"]
+STOPS = {
+    "pse run": ([beside_python("pse"), "run", "-p", "2"], signal.SIGINT, False),
+    "mpiexec": (BARE, signal.SIGTERM, False),
+    "one rank": (BARE, signal.SIGTERM, True),
+}
+
+
+@pytest.mark.parametrize(("how", "until"), [("pse run", 3), ("one rank", 3), ("mpiexec", ROUNDS + 7)])
+def test_a_run_that_is_stopped_writes_a_checkpoint_first(tmp_path, undisturbed, how, until):
+    command, number, alone = STOPS[how]
+    directory = work(tmp_path / "work")
+    arguments = ["checkpointed.coven", "--checkpoint", "kept", "--every", "1000s"]
+    started = stopped(directory, [*command, *arguments], number, alone=alone, until=until)
+    (directory / "hold").unlink()
+    assert started.wait() == 128 + number, started.err
+    assert f"stopped by {number.name}\n`pse resume kept` continues at checkpointed.coven:" in started.err
+    assert started.seconds < 10.0
+    assert step(directory) >= until - 1
+    run(directory, "resume", "kept")
+    assert files(directory) == undisturbed
+
+
+@pytest.mark.parametrize("how", ["pse run", "mpiexec"])
+def test_a_run_that_comes_to_no_checkpoint_in_time_says_so_when_it_is_stopped(tmp_path, how):
+    (tmp_path / "sitecustomize.py").write_text(
+        "from pse.runtime.checkpoint import _schedule\n_schedule.STOP_GRACE = 1.0\n"
+    )
+    command, number, _ = STOPS[how]
+    directory = work(tmp_path / "work")
+    arguments = ["checkpointed.coven", "--checkpoint", "kept", "--every", "1"]
+    started = stopped(directory, [*command, *arguments], number, {"PYTHONPATH": str(tmp_path)})
+    assert started.wait() == 128 + number, started.err
+    assert "no checkpoint could be written within 1 s of the signal; the last one in kept, if" in started.err
+    assert "error: " not in started.err
+    whole(directory)
+
+
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory):
     """Kill a run in its fourth round; gives its directory."""

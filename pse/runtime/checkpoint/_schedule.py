@@ -14,6 +14,20 @@ from pse.errors import UsageError
 
 DEFAULT = "30s"
 
+STOP_GRACE = 20.0
+"""Seconds that a run has for a last checkpoint when it is stopped; batch systems kill after some 30."""
+
+_LONGEST = 5.0
+"""Seconds between two meetings, about: a rank that waits for the others there can stop no sooner."""
+
+
+def late_stop(directory: str) -> str:
+    """Say that a run that was stopped has come to no checkpoint in time."""
+    return (
+        f"no checkpoint could be written within {STOP_GRACE:.0f} s of the signal; "
+        f"the last one in {directory}, if there is one, stays\n"
+    )
+
 
 @dataclass(frozen=True)
 class Every:
@@ -74,11 +88,12 @@ class Schedule:
         self._saved, self._saved_at = rounds, now
         self._met, self._met_at = rounds, now
         self._postponed = False
+        self._stride = 1
 
     @property
     def first(self) -> int:
         """The pause at which all meet first."""
-        return self._saved + (self.every.rounds or 1)
+        return self._saved + 1
 
     def meet(self, rounds: int, now: float, *, entry: bool, before_entry: bool) -> Decision:
         """Decide at a meeting.
@@ -118,10 +133,11 @@ class Schedule:
 
     def _step(self, rounds: int, now: float, save: bool) -> int:
         """How many pauses on all meet again: by the pace of the last ones, and at most twice as many."""
+        pace = max((now - self._met_at) / max(1, rounds - self._met), 1e-9)
+        self._stride = max(1, min(int(_LONGEST / pace), 2 * self._stride))
         if self.every.rounds is not None:
-            return self.every.rounds if save else max(1, self._saved + self.every.rounds - rounds)
-        assert self.every.seconds is not None
-        passed = max(1, rounds - self._met)
-        pace = max((now - self._met_at) / passed, 1e-9)
-        left = self.every.seconds - (0.0 if save else now - self._saved_at)
-        return max(1, min(int(left / pace), 2 * passed))
+            left = self.every.rounds - (0 if save else rounds - self._saved)
+        else:
+            assert self.every.seconds is not None
+            left = int((self.every.seconds - (0.0 if save else now - self._saved_at)) / pace)
+        return max(1, min(left, self._stride))

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from pse.errors import RunError, UsageError
 from pse.runtime._channel import Board
+from pse.runtime.checkpoint._schedule import STOP_GRACE, late_stop
 from pse.runtime.launch._mpiexec import (
     Hosts,
     Mpiexec,
@@ -161,6 +162,7 @@ class _JobRun:
         self.selector = selectors.DefaultSelector()
         self.diagnosis: Diagnosis | None = None
         self.stopped_by = 0
+        self._stopped_at = float("inf")
         self.deadline = float("inf")
         self._mark = f"{_MARK}={secrets.token_hex(8)}"
 
@@ -312,7 +314,13 @@ class _JobRun:
         for output in self.outputs:
             output.drop_banners()
         self.process.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
-        self.deadline = time.monotonic() + STOP_PATIENCE
+        self._stopped_at = time.monotonic()
+        grace = STOP_GRACE if self.prepared.request.checkpoint else 0.0
+        self.deadline = self._stopped_at + grace + STOP_PATIENCE
+
+    @property
+    def _stopped_late(self) -> bool:
+        return time.monotonic() - self._stopped_at >= STOP_GRACE
 
     def _kill(self) -> None:
         self.monitor.kill()
@@ -339,6 +347,8 @@ class _JobRun:
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_IGN)  # A second one would spoil the exit code.
             sys.stderr.write(f"stopped by {signal.Signals(self.stopped_by).name}\n")
+            if self._stopped_late and self.prepared.request.checkpoint:
+                sys.stderr.write(late_stop(self.prepared.request.checkpoint))
             sys.stderr.write(way_on(self.prepared.request))
             return 128 + self.stopped_by
         diagnosis = (

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from mpi4py import MPI
@@ -32,6 +32,7 @@ from pse.runtime.checkpoint._schedule import Every, Schedule
 from pse.runtime.checkpoint._values import Restoring, capture
 from pse.runtime.pause import _pending_messages as pending_messages
 from pse.runtime.pause._pause_collectives import MpiPeers
+from pse.runtime.pause._stop import StopAgreement, Stopped, can_agree
 from pse.runtime.plan._edges import inflight_loops, is_entry, leads_to_entry
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import Projection
@@ -85,26 +86,48 @@ class Checkpoints:
         self._lock = self.directory.lock() if self.rank == 0 else -1
         self._serial = manifest.serial
         self._progress: _Progress | None = None
+        self._counting = threading.Lock()
+        self._stop: StopAgreement | None = None
+        self._for_stops = comm.Dup() if can_agree() else None
         self._schedule = Schedule(Every.parse(manifest.every), max(manifest.rounds, 1), time.monotonic())
         self.due = self._schedule.first
 
     def begin(self, projection: Projection, sequencer: Sequencer, figures: dict[str, float]) -> None:
         """Put back what was kept, if there is something, before the sequencer runs."""
-        sequencer.set_due(self.due)
-        if self.resumed is None:
-            return
-        kept = self.resumed.manifest
+        if self.resumed is not None:
+            self._restore(self.resumed, projection, sequencer, figures)
+        if self._for_stops is not None:
+            self._stop = StopAgreement(
+                self._for_stops,
+                sequencer,
+                self.directory.path,
+                lambda: self._progress is not None and sequencer.rounds <= self.manifest.rounds,
+                self._finish_counting,
+            )
+
+    def _restore(
+        self, resumed: Resumed, projection: Projection, sequencer: Sequencer, figures: dict[str, float]
+    ) -> None:
+        kept = resumed.manifest
         if not sequencer.start_at(kept.point, kept.rounds - 1):
             raise AssertionError(f"there is no pause {kept.point}")
         reader = Reader(self.directory.path, kept)
-        Restoring(self.job, self.resumed.before, reader).fill(self.rank, projection, sequencer, kept.point)
-        pending_messages.restore(self.job, self.resumed.before, self.rank, sequencer, reader)
+        Restoring(self.job, resumed.before, reader).fill(self.rank, projection, sequencer, kept.point)
+        pending_messages.restore(self.job, resumed.before, self.rank, sequencer, reader)
         reader.close()
         if kept.point in inflight_loops(self.job.liveness.walk):
             sequencer.skip(inflight_loops(self.job.liveness.walk)[kept.point], kept.iterations)
             self._count_iterations(0)
         if self.rank == 0:
             figures.update({name: float.fromhex(value) for name, value in kept.figures.items()})
+
+    def set_due(self, sequencer: Sequencer, other: int) -> None:
+        """Have the sequencer return at the next pause that concerns checkpoints, or at an earlier one."""
+        due = min(self.due, other) if other else self.due
+        if self._stop:
+            self._stop.set_due(sequencer, due)
+        else:
+            sequencer.set_due(due)
 
     def pause(
         self,
@@ -116,6 +139,10 @@ class Checkpoints:
         """Meet at a pause; all ranks are at the same one."""
         point, number = sequencer.point, sequencer.rounds + 1
         entry = is_entry(self.job.liveness.walk, point)
+        if self._stop and self._stop.place:
+            peers.wait(self._stop.agreed)
+            if number == self._stop.place:
+                self._save_and_stop(projection, sequencer, peers, figures, self._stop.number)
         if number < self.due and not entry:
             return
         decided = np.zeros(2, np.int64)
@@ -127,6 +154,31 @@ class Checkpoints:
         self.due = int(decided[1])
         if decided[0]:
             self._save(projection, sequencer, peers, figures)
+
+    def _save_and_stop(
+        self,
+        projection: Projection,
+        sequencer: Sequencer,
+        peers: MpiPeers,
+        figures: Mapping[str, float],
+        number: int,
+    ) -> NoReturn:
+        """Write the last checkpoint of a run that a signal stops; then all ranks end."""
+        self._save(projection, sequencer, peers, figures)
+        self._stop_counting()
+        peers.meet()
+        raise Stopped(number)
+
+    def end_of_loops(self) -> None:
+        """There are no more pauses: a signal ends the rank at once again.
+
+        Raises
+        ------
+        Stopped
+            If one has come meanwhile.
+        """
+        if self._stop:
+            self._stop.end()
 
     def finish(self) -> None:
         """All ranks have come to the end of the program: there is nothing to resume."""
@@ -226,7 +278,8 @@ class Checkpoints:
 
     def _warn(self, reason: str) -> None:
         last = f"the last one is at {self.manifest.place}" if self.manifest.files else "it has none yet"
-        sys.stderr.write(f"warning: a checkpoint can't be written: {reason}; the run continues; {last}\n")
+        then = "" if self._stop and self._stop.place else "the run continues; "
+        sys.stderr.write(f"warning: a checkpoint can't be written: {reason}; {then}{last}\n")
         sys.stderr.flush()
 
     def _count_iterations(self, base: int) -> None:
@@ -248,9 +301,17 @@ class Checkpoints:
         self._commit(replace(self.manifest, iterations=count))
 
     def _stop_counting(self) -> None:
-        if self._progress is not None:
-            self._progress.stop()
-        self._progress = None
+        with self._counting:
+            if self._progress is not None:
+                self._progress.stop()
+            self._progress = None
+
+    def _finish_counting(self) -> None:
+        """Bring the count up to date for the last time, while the rank itself is anywhere."""
+        with self._counting:
+            if self._progress is not None:
+                self._progress.stop(tell=True)
+            self._progress = None
 
 
 class _Progress(threading.Thread):
@@ -267,15 +328,20 @@ class _Progress(threading.Thread):
 
     def run(self) -> None:
         while not self._over.wait(self._interval):
-            complete = self._count()
-            if complete >= self._told + self._least:
-                self._tell(complete)
-                self._told = complete
+            self._look(self._least)
 
-    def stop(self) -> None:
-        """End; what it was writing is complete then."""
+    def _look(self, least: int) -> None:
+        complete = self._count()
+        if complete >= self._told + least:
+            self._tell(complete)
+            self._told = complete
+
+    def stop(self, *, tell: bool = False) -> None:
+        """End; what it was writing is complete then, and with `tell` up to date."""
         self._over.set()
         self.join()
+        if tell:
+            self._look(1)
 
 
 def _place(job: Job, projection: Projection, sequencer: Sequencer) -> str:

@@ -206,7 +206,7 @@ class _RankLoop:
         while True:
             result = self.sequencer.run(round(1e9 * self.backoff.seconds) if self.projection.remote else 0)
             if result == RunResult.DONE:
-                return
+                return self._end()
             if result == RunResult.PYTHON:
                 self.calls.call()
             elif result == RunResult.POLL:
@@ -217,6 +217,10 @@ class _RankLoop:
                 from pse.runtime.faults._failures import run_error
 
                 raise run_error(result, self.sequencer, self.projection, self.arena)
+
+    def _end(self) -> None:
+        if self.checkpoints:
+            self.checkpoints.end_of_loops()
 
     def _look(self) -> None:
         """Serve the other nodes; the next look is later each time nothing came, but in time for arrays."""
@@ -250,8 +254,11 @@ class _RankLoop:
         self.transport.sequencer = sequencer
 
     def _wait_for_due(self) -> None:
-        dues = [part.due for part in (self.checkpoints, self.moving) if part and part.due]
-        self.sequencer.set_due(min(dues, default=0))
+        moving = self.moving.due if self.moving else 0
+        if self.checkpoints:
+            self.checkpoints.set_due(self.sequencer, moving)
+        else:
+            self.sequencer.set_due(moving)
 
 
 def _finish_together(peers: MpiPeers) -> None:

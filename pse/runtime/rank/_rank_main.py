@@ -14,7 +14,6 @@ import socket
 import sys
 import time
 from dataclasses import replace
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +22,7 @@ from mpi4py import MPI
 from pse.memory import default_capacity
 from pse.runtime import _faults
 from pse.runtime.distribution import _partition_placement as owners
+from pse.runtime.pause._stop import Stopped, stop
 from pse.runtime.plan._job import Job
 from pse.runtime.rank._cooperative_wait import WaitTool, engage_on_all
 from pse.runtime.rank._cores import bind_to_cores, cores_text
@@ -43,14 +43,6 @@ from pse.runtime.supervise._monitor_handle import MonitorHandle
 
 if TYPE_CHECKING:
     from pse.runtime.pause._checkpoint import Checkpoints
-
-
-class Stopped(BaseException):
-    """A signal asks this rank to end."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
 
 
 def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitTool | None) -> int:
@@ -89,9 +81,9 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
     node.join(prepared)
     try:
         _run_prepared(node, prepared)
-    except Stopped as stop:
-        end_if_forked(stop)
-        node.stop(stop.number, way_on(request))
+    except Stopped as stopped:
+        end_if_forked(stopped)
+        node.stop(stopped.number, way_on(request))
     except BaseException as error:
         end_if_forked(error)
         node.fail(error)
@@ -126,7 +118,7 @@ def _agree(comm: MPI.Intracomm, request: Request, launched: bool) -> Prepared | 
 
 def _run_prepared(node: Node, prepared: Prepared) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
+        signal.signal(number, stop)
     # Hydra sends it when a rank has died: MPICH's handler would interrupt a module's system call, and that
     # module would be blamed.
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
@@ -220,7 +212,3 @@ def _report(node: Node, prepared: Prepared, outcome: Outcome, output: int, *, wa
 def _cpu_time() -> int:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return int((used.ru_utime + used.ru_stime) * 1e9)
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise Stopped(number)

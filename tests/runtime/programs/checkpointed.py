@@ -11,6 +11,7 @@ import numpy as np
 
 def hold(step):
     while Path("hold").exists() and int(Path("hold").read_text()) <= step:
+        Path(f"at{step}").touch()
         time.sleep(0.002)
 
 
