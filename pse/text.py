@@ -1,9 +1,12 @@
-"""Sizes, times, shares, counts and lists as people read them: one form of each in the whole product."""
+"""Sizes, times, shares, counts, lists and places as people read them: one form of each everywhere."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+_PLACE = re.compile(r":((?:[0-9]+:[0-9]+ → )*[0-9]+:[0-9]+)$")
 
 
 def number_text(value: float, digits: int = 3, *, zeros: bool = True) -> str:
@@ -203,6 +206,81 @@ def ranges_text(numbers: Sequence[int], dash: str = "-", separator: str = ", ") 
         else:
             runs.append([number])
     return separator.join(f"{run[0]}{dash}{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+
+
+def split_place(place: str) -> tuple[str, list[tuple[int, int]]]:
+    """Split a place in a program; in a segment it begins with the calls that lead there.
+
+    Parameters
+    ----------
+    place : str
+        ``file:line:col``, or ``file:line:col → line:col`` in a segment.
+
+    Returns
+    -------
+    tuple of str and list of (int, int)
+        The file, and lines with columns, the last of them the place itself; no lines if there are none.
+
+    Examples
+    --------
+    >>> split_place("heat.coven:26:5 → 14:7"), split_place("module.so")
+    (('heat.coven', [(26, 5), (14, 7)]), ('module.so', []))
+    """
+    found = _PLACE.search(place)
+    if found is None:
+        return place, []
+    steps = [step.split(":") for step in found[1].split(" → ")]
+    return place[: found.start()], [(int(line), int(column)) for line, column in steps]
+
+
+def program_line(place: str, *, columns: bool = False) -> str:
+    """Give the line of a place; in a segment the lines of the calls that lead there, too.
+
+    Parameters
+    ----------
+    place : str
+        As `split_place` takes it.
+    columns : bool, default False
+        Whether the columns are written, too.
+
+    Returns
+    -------
+    str
+        The line; empty where the place has none.
+
+    Examples
+    --------
+    >>> program_line("fft.coven:14:5"), program_line("heat.coven:26:5 → 14:7")
+    ('14', '26 → 14')
+    """
+    steps = split_place(place)[1]
+    return " → ".join(f"{line}:{column}" if columns else f"{line}" for line, column in steps)
+
+
+def site_lines(sites: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Give the lines by which call sites are told apart, with columns where the lines don't do so.
+
+    Parameters
+    ----------
+    sites : iterable of (str, str)
+        Label and place of each call site.
+
+    Returns
+    -------
+    dict
+        The line of each label and place.
+
+    Examples
+    --------
+    >>> list(site_lines([("rows", "a.coven:3:2"), ("rows", "a.coven:3:9"), ("add", "a.coven:4:2")]).values())
+    ['3:2', '3:9', '4']
+    """
+    known = list(dict.fromkeys(sites))
+    uses = Counter((label, program_line(place)) for label, place in known)
+    return {
+        (label, place): program_line(place, columns=uses[label, program_line(place)] > 1)
+        for label, place in known
+    }
 
 
 def text_bytes(text: str) -> bytes:

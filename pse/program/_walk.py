@@ -15,6 +15,7 @@ from functools import cached_property
 
 from pse.language.check import Assign, CallSite, For, If, Parallel, ResolvedProgram, Statement, Swap, While
 from pse.language.types import Direction, Expression, names_in
+from pse.text import site_lines
 
 
 class Role(enum.Enum):
@@ -118,6 +119,14 @@ class Walk:
     def sites(self) -> tuple[CallSite, ...]:
         """Call sites in textual order."""
         return tuple(step.statement for step in self.steps if isinstance(step.statement, CallSite))
+
+    def line(self, site: CallSite) -> str:
+        """Give the line of a call site; with columns, and calls of segments, where they tell sites apart."""
+        return self._lines[site.label, str(site.span)]
+
+    @cached_property
+    def _lines(self) -> dict[tuple[str, str], str]:
+        return site_lines((site.label, str(site.span)) for site in self.sites)
 
     @cached_property
     def step_of_site(self) -> dict[int, int]:

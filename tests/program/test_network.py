@@ -2,8 +2,10 @@
 
 import networkx as nx
 import pytest
+from pse_testing.harness import compile_program
 
-from pse.program import ThreadKey, build_graph
+from pse.language.check import For
+from pse.program import ThreadKey, build_graph, number_statements
 
 
 def edges(graph: nx.MultiDiGraph) -> set[tuple]:
@@ -87,3 +89,37 @@ def test_a_tag_is_freed_after_its_last_reader(random_program, seed):
             if site is not None:
                 assert not gone & {argument.tag for argument in site.inputs}
                 gone = (gone - {output.tag for output in site.outputs}) | graph.liveness.frees(site)
+
+
+TWICE = """coven 1
+param i64 n = 8
+segment halve(f64[n] x) -> (f64[n] y) {
+  for k in 0 .. 2 { copy(x) -> y }
+}
+segment quarter(f64[n] x) -> (f64[n] y) {
+  halve(x) -> half
+  halve(half) -> y  copy(half) -> rest  copy(half) -> last
+}
+program twice {
+  var f64[n] a
+  zero() -> a
+  quarter(a) -> b  quarter(b) -> c
+}
+"""
+
+
+def test_calls_in_segments_are_told_apart_by_the_lines_of_the_calls_that_lead_there():
+    program = compile_program(TWICE, "twice.coven")
+    walk = number_statements(program)
+    lines = [walk.line(site) for site in walk.sites]
+    assert len(set(lines)) == len(lines)
+    assert lines[:3] == ["12", "13:3 → 7:3 → 4:21", "13:3 → 8:3 → 4:21"]
+    assert [str(site.span) for site in walk.sites[1:2]] == ["twice.coven:13:3 → 7:3 → 4:21"]
+    once = number_statements(compile_program(TWICE.replace("  quarter(b) -> c", ""), "twice.coven"))
+    assert [once.line(site) for site in once.sites[1:3]] == ["13 → 7 → 4", "13 → 8 → 4"]
+
+
+def test_a_loop_in_a_segment_has_the_calls_that_lead_there_in_its_place():
+    walk = number_statements(compile_program(TWICE, "twice.coven"))
+    loops = [step.statement for step in walk.steps if isinstance(step.statement, For)]
+    assert str(loops[0].span) == "twice.coven:13:3 → 7:3 → 4:3"

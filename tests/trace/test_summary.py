@@ -1,5 +1,6 @@
 """The summary: numbers that can be checked by hand, and how they look."""
 
+import dataclasses
 import io
 import json
 
@@ -9,6 +10,7 @@ from rich.console import Console
 
 from pse import trace
 from pse.trace import NONE, EventType, pair
+from pse.trace.query import Names
 from pse.trace.summary import _text as text
 
 
@@ -198,3 +200,19 @@ def test_the_command_takes_a_selection(pse, small_trace):
 def test_the_command_says_what_there_is_to_select(pse, small_trace, words, message):
     done = pse("trace", "summary", small_trace, *words)
     assert (done.code, done.out, done.err) == (2, "", message)
+
+
+def test_calls_in_segments_are_told_apart_by_the_lines_of_the_calls_that_lead_there(tmp_path):
+    known = small_definitions(processors=0)
+    places = ("small.coven:9:3 → 5:7", "small.coven:9:20 → 5:7", "small.coven:12:3 → 5:7")
+    sites = tuple(dataclasses.replace(known.sites[0], id=n, place=place) for n, place in enumerate(places))
+    trace.write_definitions(tmp_path, dataclasses.replace(known, sites=sites, edges=()))
+    begin, end = EventType.MODULE_ENTER, EventType.MODULE_LEAVE
+    rest = {"tph": 1, "a": NONE, "c": pair(0, NONE)}
+    times = [{"time": time, "type": (begin, end)[time % 2], "site": time // 2} for time in range(6)]
+    write_rank(tmp_path, 0, [row | rest for row in times])
+    opened = trace.open(tmp_path)
+    out = io.StringIO()
+    text.print_summary(trace.summarize(opened), Console(file=out, width=160))
+    assert all(line in out.getvalue() for line in (" 9:3 → 5:7 ", " 9:20 → 5:7 ", " 12 → 5 "))
+    assert Names(opened).spoken_site(2) == f"{sites[2].label} (line 12 → 5)"

@@ -6,8 +6,17 @@ from collections.abc import Iterator
 
 from pse.analysis.history._partition_steps import CollectiveStep, MessageStep
 from pse.analysis.history._tph_history import CallStep, HandoverStep, HistoryStep, TphHistory
-from pse.text import count_text, list_text, moment_text, ranges_text, share_text, size_text, time_text
-from pse.trace.query import program_line
+from pse.text import (
+    count_text,
+    list_text,
+    moment_text,
+    program_line,
+    ranges_text,
+    share_text,
+    size_text,
+    split_place,
+    time_text,
+)
 
 WIDTH = 26  # Of the column of ranks.
 
@@ -104,7 +113,7 @@ def _call(step: CallStep) -> Iterator[str]:
     time = f"{time_text(step.duration)}{' FAILED' * step.failed}" if step.complete else "the trace ends in it"
     part = f" of partition {step.partition}" if step.partition is not None else ""
     cpu = f", CPU {share_text(step.cpu / step.duration)}" if step.duration and step.complete else ""
-    what = f"{step.label}{f' ({_line(step.place)})' if step.place else ''}{part}"
+    what = f"{step.label}{f' (line {step.line})' if step.line else ''}{part}"
     yield f"{step.time / 1e9:11.6f}  {_where(step):<{WIDTH}}  {what}: {time}{cpu}"
 
 
@@ -125,8 +134,5 @@ def _where(step: CallStep) -> str:
 
 
 def _at(place: str) -> str:
-    return f"at {_line(place)} of {place.rsplit(':', 2)[0]}" if program_line(place) else f"at {place}"
-
-
-def _line(place: str) -> str:
-    return f"line {line}" if (line := program_line(place)) else place
+    file, steps = split_place(place)
+    return f"at line {program_line(place)} of {file}" if steps else f"at {place}"

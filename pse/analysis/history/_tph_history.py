@@ -64,6 +64,8 @@ class CallStep:
         Whether it ended within the trace.
     waited : tuple of Waited
         What the rank waited for before it.
+    line : str
+        The line of the call site; in a segment the lines of the calls that lead there, too.
     kind : str, optional
         ``call``.
     """
@@ -80,6 +82,7 @@ class CallStep:
     failed: bool
     complete: bool
     waited: tuple[Waited, ...]
+    line: str = ""
     kind: str = "call"
 
 
@@ -282,6 +285,7 @@ class _StepMaker:
             failed=bool(call["failed"]),
             complete=bool(call["complete"]),
             waited=tuple(self._waited(block)),
+            line=self._names.line(call["site"]),
         )
 
     def _waited(self, block: int) -> list[Waited]:

@@ -160,6 +160,7 @@ class _Search:
             "complete": self._complete(block),
             "label": label if known else "",
             "place": place,
+            "line": self._names.line(row["site"]),
             "tph": self._tphs.short(int(row["tph"])) if row["tph"] else "",
         }
 
@@ -169,7 +170,7 @@ class _Search:
         if routine is None:
             return Link(rank, name, "call", **where)
         inside = self._in_routine(rank, name, routine)
-        place = {key: where[key] for key in ("label", "place", "tph")}
+        place = {key: where[key] for key in ("label", "place", "line", "tph")}
         return dataclasses.replace(inside, **place)
 
     def _routine(self, rank: int) -> int | None:

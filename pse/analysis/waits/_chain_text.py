@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from pse.analysis.waits._wait_chain import Link, Message, WaitChain, WaitEnd
 from pse.text import moment_text, size_text, time_text
-from pse.trace.query import program_line
 
 PROGRAM = "the program"
 LONG = 1_000_000
@@ -81,7 +80,7 @@ def _state(link: Link) -> str:
 
 
 def _site(link: Link) -> str:
-    return f"{link.label} (line {line})" if (line := program_line(link.place)) else link.label
+    return f"{link.label} (line {link.line})" if link.line else link.label
 
 
 def _reason(link: Link) -> str:

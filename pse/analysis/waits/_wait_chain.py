@@ -114,6 +114,8 @@ class Link:
         How the wait ended.
     meanwhile : tuple of (str, int)
         What the rank did from the moment until it handed over: names and times in ns.
+    line : str
+        The line of the call site; in a segment the lines of the calls that lead there, too.
     """
 
     rank: int
@@ -131,6 +133,7 @@ class Link:
     routine: str = ""
     ended_by: WaitEnd | None = None
     meanwhile: tuple[tuple[str, int], ...] = ()
+    line: str = ""
 
 
 @dataclass(frozen=True)

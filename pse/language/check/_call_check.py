@@ -369,7 +369,7 @@ class CallCheck(CallContext):
             parallel=context.partition is not None,
             partition=context.partition,
             dimensions=dimensions,
-            span=self.node.span,
+            span=context.reached(self.node.span),
             label=self.node.callee.text,
         )
 

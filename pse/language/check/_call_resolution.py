@@ -230,7 +230,7 @@ def _swap(context: Context, node: sx.Call) -> list[Statement]:
         message = f"`{first.display}` is swapped with itself"
         context.report(error_at("E0310", message, node.span, help="name two different tags"))
         return []
-    return [Swap(first.unique, second.unique, node.span)]
+    return [Swap(first.unique, second.unique, context.reached(node.span))]
 
 
 def _swapped(context: Context, argument: sx.CallArgument) -> TagEntity | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pse.language.check._ir import ModuleReference, Tag
 from pse.language.check._scope import PROCS, Entity, Frame, Globals, PartitionEntity, TagEntity, kind_of
@@ -58,9 +58,9 @@ class Context:
     """State of one check.
 
     `partition` is the partition of the PARALLEL block that is being walked, None outside; `segments` the
-    names of the segments that are being inlined, `depth` how many blocks are open in all of them;
-    `root_thread` is the label, with a space, of the last labelled call outside PARALLEL: what suggestions
-    are written with.
+    names of the segments that are being inlined, `called` the places of their calls, `depth` how many
+    blocks are open in all of them; `root_thread` is the label, with a space, of the last labelled call
+    outside PARALLEL: what suggestions are written with.
     """
 
     path: str
@@ -72,6 +72,7 @@ class Context:
     constants: dict[str, Expression] = field(default_factory=dict)
     partition: str | None = None
     segments: tuple[str, ...] = ()
+    called: tuple[tuple[int, int], ...] = ()
     segment_uses: dict[str, int] = field(default_factory=dict)
     depth: int = 0
     calls: int = 0
@@ -82,6 +83,10 @@ class Context:
     def report(self, diagnostic: Diagnostic) -> None:
         """Take a diagnostic."""
         self.diagnostics.append(diagnostic)
+
+    def reached(self, span: Span) -> Span:
+        """Give a place together with the calls of the segments that are being inlined."""
+        return replace(span, calls=self.called) if self.called else span
 
     # Names.
 

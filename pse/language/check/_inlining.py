@@ -42,7 +42,7 @@ def inline(context: Context, node: sx.Call, entity: SegmentEntity, kind: str, wa
         before += _input(context, caller, inner, field, argument)
     for field, goal in zip(segment.outputs, goals, strict=True):
         _output(context, caller, inner, field, goal)
-    return [*before, *_body(context, inner, entity, walk)]
+    return [*before, *_called(context, node, inner, entity, walk)]
 
 
 def check_alone(
@@ -68,6 +68,18 @@ def _frame(context: Context, entity: SegmentEntity) -> Frame:
     count = context.segment_uses[name] = context.segment_uses.get(name, 0) + 1
     prefix = f"{context.frame.prefix}{name}#{count}."
     return Frame(context.globals, prefix, entity.node.body)
+
+
+def _called(
+    context: Context, node: sx.Call, inner: Frame, entity: SegmentEntity, walk: Walk
+) -> tuple[Statement, ...]:
+    """Check the body of a segment for one call of it."""
+    called, place = context.called, (node.span.line, node.span.column)
+    context.called = (*called, place)
+    try:
+        return _body(context, inner, entity, walk)
+    finally:
+        context.called = called
 
 
 def _body(context: Context, inner: Frame, entity: SegmentEntity, walk: Walk) -> tuple[Statement, ...]:

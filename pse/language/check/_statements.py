@@ -99,7 +99,7 @@ def _let(context: Context, node: sx.Let) -> list[Statement]:
     constant = context.constant(found.expression) if found.partition is None else None
     if constant is not None:
         context.constants[entity.unique] = constant
-    return [Assign(entity.unique, found.expression, node.span)]
+    return [Assign(entity.unique, found.expression, context.reached(node.span))]
 
 
 def _is_object(context: Context, found: Scalar, value: sx.SyntaxExpression) -> bool:
@@ -166,7 +166,7 @@ def _assigned(
         help = f"declare it as {found.element.label}, or convert the value"
         context.report(error_at("E0303", message, place(value), label=found.element.label, help=help))
         return []
-    return [Assign(entity.unique, found.expression, span)]
+    return [Assign(entity.unique, found.expression, context.reached(span))]
 
 
 def _assignment(context: Context, node: sx.Assignment) -> list[Statement]:
@@ -209,7 +209,7 @@ def _for(context: Context, node: sx.For) -> list[Statement]:
         body = statements(context, node.body)
     if lower is None or upper is None or (inflight is None) != (node.inflight is None):
         return []
-    return [For(counter.unique, lower, upper, inflight, body, node.span)]
+    return [For(counter.unique, lower, upper, inflight, body, context.reached(node.span))]
 
 
 def _while(context: Context, node: sx.While) -> list[Statement]:
@@ -220,14 +220,16 @@ def _while(context: Context, node: sx.While) -> list[Statement]:
         message = "`while` needs `max`, the number of iterations after which it gives up"
         context.report(error_at("E0406", message, place(node.condition), help=help))
     body = block(context, node.body)
-    return [While(test, limit, body, node.span)] if test is not None and limit is not None else []
+    if test is None or limit is None:
+        return []
+    return [While(test, limit, body, context.reached(node.span))]
 
 
 def _if(context: Context, node: sx.If) -> list[Statement]:
     test = condition(context, node.condition)
     then = block(context, node.then)
     otherwise = block(context, node.otherwise) if node.otherwise is not None else ()
-    return [If(test, then, otherwise, node.span)] if test is not None else []
+    return [If(test, then, otherwise, context.reached(node.span))] if test is not None else []
 
 
 def _parallel(context: Context, node: sx.Parallel) -> list[Statement]:
@@ -243,7 +245,7 @@ def _parallel(context: Context, node: sx.Parallel) -> list[Statement]:
     context.partition = None
     if partition is None:
         del context.diagnostics[reported:]  # They depend on a partition that is not known.
-    return [Parallel(partition, body, node.span)] if partition is not None else []
+    return [Parallel(partition, body, context.reached(node.span))] if partition is not None else []
 
 
 def _head(span: Span) -> tuple[str, int, int, int, int]:

@@ -176,12 +176,12 @@ def line_pieces(diagnostics: Iterable[Diagnostic]) -> list[Piece]:
             (f"{severity}[{diagnostic.code}]", severity),
             (f": {_printable(diagnostic.message)} (", ""),
         ]
-        pieces += [(str(diagnostic.span), "place"), (")\n", "")]
+        pieces += [(diagnostic.span.start, "place"), (")\n", "")]
     return pieces
 
 
 def _pieces(diagnostic: Diagnostic, sources: Mapping[str, list[str]]) -> list[Piece]:
-    place = str(diagnostic.span)
+    place = diagnostic.span.start
     notes = [(f"{span.path}:{span.line}", text) for span, text in diagnostic.notes]
     width = max(len(where) for where in [place, *(where for where, _ in notes)]) + 3
     severity = diagnostic.severity.value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,9 @@ class Span:
         Where it begins, counted from 1.
     end_line, end_column : int
         Where it ends; the end column is exclusive.
+    calls : tuple of (int, int)
+        In an inlined segment: line and column of the calls that lead to this place, the outermost first.
+        Spans are compared without them.
     """
 
     path: str
@@ -24,6 +27,13 @@ class Span:
     column: int
     end_line: int
     end_column: int
+    calls: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
+        steps = [*self.calls, (self.line, self.column)]
+        return f"{self.path}:{' → '.join(f'{line}:{column}' for line, column in steps)}"
+
+    @property
+    def start(self) -> str:
+        """The place alone, as editors read it, without the calls of segments that lead to it."""
         return f"{self.path}:{self.line}:{self.column}"

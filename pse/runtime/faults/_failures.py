@@ -17,7 +17,7 @@ from pse.runtime.faults._partition_errors import partition_error
 from pse.runtime.plan._loop_counters import loop_counters, shown_tag
 from pse.runtime.plan._projection import Projection
 from pse.runtime.plan._slots import HIDDEN
-from pse.text import count_text, list_text, size_text
+from pse.text import count_text, list_text, program_line, size_text
 
 
 def run_error(result: int, sequencer: Sequencer, projection: Projection, arena: Arena | None) -> RunError:
@@ -115,7 +115,7 @@ def _round(loop: For | While, number: complex) -> str:
     """Say in which round of a loop a call is."""
     if isinstance(loop, For):
         return f"{shown_tag(loop.counter)} = {number}"
-    return f"round {number} of the `while` in line {loop.span.line}"
+    return f"round {number} of the `while` in line {program_line(str(loop.span))}"
 
 
 def _site_id(sequencer: Sequencer) -> int:

@@ -102,10 +102,11 @@ def make(comm: MPI.Intracomm, job: Job) -> dict[int, Communicator]:
     placement = job.liveness.placement
     key = placement.seat(comm.Get_rank()).key
     sites = [site for site in job.liveness.walk.sites if takes_one(site) and placement.thread_of(site) == key]
-    return {site.id: _made(comm, site, members(job, site)) for site in sites}
+    walk = job.liveness.walk
+    return {site.id: _made(comm, site, members(job, site), walk.line(site)) for site in sites}
 
 
-def _made(comm: MPI.Intracomm, site: CallSite, ranks: list[int]) -> Communicator:
+def _made(comm: MPI.Intracomm, site: CallSite, ranks: list[int], line: str) -> Communicator:
     from mpi4py import MPI
 
     everybody = comm.Get_group()
@@ -113,7 +114,7 @@ def _made(comm: MPI.Intracomm, site: CallSite, ranks: list[int]) -> Communicator
     made = comm.Create_group(group, site.id)
     group.Free()
     everybody.Free()
-    made.Set_name(f"{site.label}:{site.span.line}")
+    made.Set_name(f"{site.label}:{line}")
     compiled = site.module.language != "python"
     # Code that checks what MPI returns is rare outside Python, where mpi4py does it.
     made.Set_errhandler(MPI.ERRORS_ARE_FATAL if compiled else MPI.ERRORS_RETURN)

@@ -18,6 +18,7 @@ from pse.language.check import CallSite, For, If, Parallel, While
 from pse.language.types import Expression, evaluate, names_in
 from pse.runtime.distribution._partition_placement import partition_counts
 from pse.runtime.plan._edges import inflight_loops, is_own
+from pse.text import program_line
 
 if TYPE_CHECKING:
     from pse._abi.channel import SiteStatistics
@@ -95,9 +96,10 @@ class LoopCounts:
                 )
 
     def _name(self, loop: For | While) -> str:
+        line = program_line(str(loop.span))
         if isinstance(loop, While):
-            return f"while:{loop.span.line}"
-        return f"{self.prepared.program.tags[loop.counter].display or loop.counter}:{loop.span.line}"
+            return f"while:{line}"
+        return f"{self.prepared.program.tags[loop.counter].display or loop.counter}:{line}"
 
     def _calls(self, loop: int) -> Iterator[tuple[CallSite, int]]:
         """Give the calls that every iteration makes, and how often."""

@@ -251,7 +251,7 @@ class Observer:
                 cpu += sum(self._share("cpu", [rank]) * spent for rank, spent in running.items())
                 wall += sum(running.values())
             state = site_state(calls, len(running), [slots[rank] for rank in ranks])
-            name = f"{site.label}:{site.span.line}"
+            name = f"{site.label}:{self.prepared.walk.line(site)}"
             lines.append(Line(thread.label, name, calls, seconds, cpu / wall if wall else 0.0, state))
         return lines
 

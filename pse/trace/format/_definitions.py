@@ -38,7 +38,7 @@ class SiteDefinition:
     module : str
         Name of the module.
     place : str
-        ``file:line:col`` in the program.
+        ``file:line:col`` in the program; in a segment ``file:line:col → line:col``, calls of segments first.
     thread : str
         Label of the thread that it runs on.
     parallel : bool
@@ -95,7 +95,7 @@ class LoopDefinition:
     counter : str
         Name of its counter; empty for ``while``.
     place : str
-        ``file:line:col`` in the program.
+        ``file:line:col`` in the program; in a segment ``file:line:col → line:col``, calls of segments first.
     """
 
     id: int

@@ -14,7 +14,7 @@ from ._mpi import (
     mpi_traffic as mpi_traffic,
 )
 from ._mpi_messages import mpi_collectives as mpi_collectives, mpi_messages as mpi_messages
-from ._names import Names as Names, program_line as program_line
+from ._names import Names as Names
 from ._partition_messages import messages_between_ranks as messages_between_ranks
 from ._selection import Selection as Selection
 from ._time_window import TimeWindow as TimeWindow

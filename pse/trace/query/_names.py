@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pse.text import site_lines
 from pse.trace.format._events import NONE, Collective, WaitReason
 from pse.trace.format._field_values import Array
 from pse.trace.store._trace_files import TraceFiles
@@ -28,6 +29,7 @@ class Names:
     def __init__(self, trace: TraceFiles) -> None:
         definitions, self._files = trace.definitions, trace.files
         self._sites = {site.id: site for site in definitions.sites} if definitions else {}
+        self._lines = site_lines((site.label, site.place) for site in self._sites.values())
         self._edges = {edge.id: edge for edge in definitions.edges} if definitions else {}
         self._ranks = {rank.rank: rank for rank in definitions.ranks} if definitions else {}
         labels = {(rank.region, rank.thread) for rank in self._ranks.values()}
@@ -63,16 +65,21 @@ class Names:
         return self._files[rank].host if rank in self._files else ""
 
     def site(self, number: Any) -> tuple[int | None, str, str]:
-        """Number (None for none), label and place (``file:line:col``, "" if unknown) of a call site."""
+        """Number (None for none), label and place ("" if unknown) of a call site."""
         if number == NONE:
             return None, "(no call site)", ""
         found = self._sites.get(int(number))
         return (int(number), found.label, found.place) if found else (int(number), f"site {number}", "")
 
+    def line(self, number: Any) -> str:
+        """Line of a call site, ``26 → 14`` in a segment that line 26 calls; "" if unknown."""
+        _, label, place = self.site(number)
+        return self._lines.get((label, place), "")
+
     def spoken_site(self, number: Any) -> str:
         """A call site in a sentence: ``fft.rows (line 16)``."""
-        _, label, place = self.site(number)
-        return f"{label} (line {line})" if (line := program_line(place)) else label
+        _, label, _ = self.site(number)
+        return f"{label} (line {line})" if (line := self.line(number)) else label
 
     def spoken_rank(self, rank: int) -> str:
         """A rank in a sentence: ``rank 3 (p1 · thread_B)``."""
@@ -99,27 +106,6 @@ class Names:
         if edge == NONE:
             return "(inbox)"
         return self._edges[edge].tag if edge in self._edges else f"edge {edge}"
-
-
-def program_line(place: str) -> str:
-    """Give the line in ``file:line:col``; "" where the place has none.
-
-    Parameters
-    ----------
-    place : str
-        ``file:line:col``.
-
-    Returns
-    -------
-    str
-        The line's number.
-
-    Examples
-    --------
-    >>> program_line("fft.coven:14:5")
-    '14'
-    """
-    return place.rsplit(":", 2)[-2] if place.count(":") >= 2 else ""
 
 
 def _other(region: str) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pse.text import count_text, share_text, size_text, time_text
-from pse.trace.query._names import program_line
+from pse.text import count_text, share_text, site_lines, size_text, time_text
 from pse.trace.summary._rows import (
     CallRow,
     CommunicatorRow,
@@ -22,6 +21,9 @@ from pse.trace.summary._rows import (
     TrafficRow,
     WaitRow,
 )
+
+_SiteRow = CallRow | WaitRow | TrafficRow | PartitionRow
+_Line = Callable[[_SiteRow], str]
 
 PLAIN_WIDTH = 160  # Where no terminal sets the width: lines that programs read shouldn't be cut.
 
@@ -49,11 +51,12 @@ def print_summary(summary: Summary, console: Console | None = None) -> None:
 
 def render(summary: Summary) -> RenderableType:
     """Everything there is to show, the empty tables left out."""
+    line = _line([*summary.calls, *summary.waits, *summary.traffic, *summary.partitions])
     tables = (
-        _calls(summary.calls),
-        _waits(summary.waits),
-        _traffic(summary.traffic),
-        _partitions(summary.partitions),
+        _calls(summary.calls, line),
+        _waits(summary.waits, line),
+        _traffic(summary.traffic, line),
+        _partitions(summary.partitions, line),
         _queues(summary.queues),
         _routines(summary.routines),
         _communicators(summary.communicators),
@@ -90,11 +93,11 @@ def _notes(summary: Summary) -> list[str]:
     return notes
 
 
-def _calls(rows: Sequence[CallRow]) -> Table:
+def _calls(rows: Sequence[CallRow], line: _Line) -> Table:
     table = _table("Module calls", "call site", ["line", "thread"], ["calls", "total", "mean", "max", "CPU"])
     for row in sorted(rows, key=lambda row: -row.total):
         times = (time_text(row.total), time_text(row.mean), time_text(row.max), share_text(row.cpu_share))
-        _add(table, row.label + _marks(row), _line(row.place), row.thread, f"{row.calls:,}", *times)
+        _add(table, row.label + _marks(row), line(row), row.thread, f"{row.calls:,}", *times)
     return table
 
 
@@ -105,25 +108,26 @@ def _marks(row: CallRow) -> str:
     return f" ({', '.join(marks)})" if marks else ""
 
 
-def _line(place: str) -> str:
-    """The line in ``file:line:col``: the heading names the program."""
-    return program_line(place) or place
+def _line(rows: Iterable[_SiteRow]) -> _Line:
+    """Give what tells the line of a row's call site: the heading names the program."""
+    lines = site_lines((row.label, row.place) for row in rows)
+    return lambda row: lines[row.label, row.place] or row.place
 
 
-def _waits(rows: Sequence[WaitRow]) -> Table:
+def _waits(rows: Sequence[WaitRow], line: _Line) -> Table:
     table = _table("Waits", "call site", ["line", "thread", "for"], ["count", "total", "longest"])
     for row in sorted(rows, key=lambda row: -row.total):
         times = (time_text(row.total), time_text(row.max))
-        _add(table, row.label, _line(row.place), row.thread, row.reason, f"{row.count:,}", *times)
+        _add(table, row.label, line(row), row.thread, row.reason, f"{row.count:,}", *times)
     return table
 
 
-def _traffic(rows: Sequence[TrafficRow]) -> Table:
+def _traffic(rows: Sequence[TrafficRow], line: _Line) -> Table:
     names = ["line", "thread", "way"]
     table = _table("Tags by the call site that defines them", "call site", names,
                    ["tags", "by descriptor", "copied", "remote"])  # fmt: skip
     for row in rows:
-        start = (row.label, _line(row.place), row.thread)
+        start = (row.label, line(row), row.thread)
         sent = (row.sent_descriptor, row.sent_copied, row.sent_remote)
         received = (row.received_descriptor, row.received_copied, row.received_remote)
         for way, count, sizes in (("sent", row.sent, sent), ("received", row.received, received)):
@@ -132,11 +136,11 @@ def _traffic(rows: Sequence[TrafficRow]) -> Table:
     return table
 
 
-def _partitions(rows: Sequence[PartitionRow]) -> Table:
+def _partitions(rows: Sequence[PartitionRow], line: _Line) -> Table:
     table = _table("Messages among partitions by the call site that sends them", "call site",
                    ["line", "thread", "for"], ["messages", "same rank", "same node", "remote"])  # fmt: skip
     for row in rows:
-        start = (row.label, _line(row.place), row.thread, row.what)
+        start = (row.label, line(row), row.thread, row.what)
         _add(table, *start, f"{row.messages:,}", *map(size_text, (row.own, row.node, row.remote)))
     return table
 

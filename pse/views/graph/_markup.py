@@ -98,7 +98,7 @@ def _node(graph: ProgramGraph, step: int) -> Piece:
     site = graph.walk.steps[step].statement
     assert isinstance(site, CallSite)
     data = graph.nx.nodes[site.id]
-    lines = [site.label, f"{data['thread']} · line {site.span.line}"]
+    lines = [site.label, f"{data['thread']} · line {graph.walk.line(site)}"]
     lines += [f"frees {display_names(data['frees'], graph.tags)}"] if data["frees"] else []
     return Piece("node", f"n{site.id}", tuple(lines), graph.placement.keys.index(data["key"]))
 

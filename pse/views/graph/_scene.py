@@ -278,7 +278,7 @@ class _Composer:
     def _call(self, site: CallSite, box: Box, layer: int) -> Call:
         data = self.graph.nx.nodes[site.id]
         thread = self.place[data["key"]]
-        lines = [site.label, f"{data['thread']} · line {site.span.line}"]
+        lines = [site.label, f"{data['thread']} · line {self.graph.walk.line(site)}"]
         lines += [f"frees {display_names(data['frees'], self.tags)}"] if data["frees"] else []
         call = Call(Element("call", tuple(lines), thread, box, layer))
         self.ends[site.id] = call.node

@@ -94,16 +94,16 @@ class Kinds:
         defines = [edge.tag for edge in self._edges if edge.source == number]
         return self._kind(
             "call", group, label, module=module, place=place, reads=_listed(reads), defines=_listed(defines),
-            tags=_listed(reads + defines, " "), short=_with_line(label, place),
+            tags=_listed(reads + defines, " "), short=self._names.spoken_site(site),
         )  # fmt: skip
 
     def _wait(self, reason: int, site: int, edge: int) -> dict[str, Any]:
         name = self._names.reason(reason)
         group = self._group("wait", name, name, Style(self._waits.get(name, OTHER)))
-        _, label, place = self._names.site(site)
+        place = self._names.site(site)[2]
         tag = self._names.tag(edge) if edge != NONE else ""
         words = WAIT_TEXTS.get(WaitReason(reason), "") if reason in WaitReason.__members__.values() else ""
-        call = _with_line(label, place) if site != NONE else ""
+        call = self._names.spoken_site(site) if site != NONE else ""
         return self._kind(
             "wait", group, f"wait: {name}", module=self._names.module(site), place=place, tag=tag, tags=tag,
             reason=words, call=call, short=f"wait: {name}",
@@ -131,8 +131,3 @@ def _look(style: Style) -> dict[str, Any]:
 
 def _listed(tags: list[str], separator: str = ", ") -> str:
     return separator.join(dict.fromkeys(tags))
-
-
-def _with_line(label: str, place: str) -> str:
-    """Add the line, so that two call sites of one module are told apart."""
-    return f"{label} (line {place.rsplit(':', 2)[-2]})" if place.count(":") >= 2 else label

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pse.text import split_place
 from pse.trace.interchange.otf2._records import DEFINITIONS, U32, U64, UNDEFINED, Library, array
 
 MPI, USER, MEASUREMENT_SYSTEM = 4, 1, 6  # Paradigms.
@@ -66,7 +67,7 @@ class DefinitionWriter:
         return self.number("Attribute", name, lambda: (self.string(name), 0, kind))
 
     def region(self, name: str, place: str = "", paradigm: int = USER) -> int:
-        """Number of a region; `place` is ``file:line:col`` and becomes its description too."""
+        """Number of a region; `place` is that of a call site and becomes its description too."""
 
         def fields() -> tuple[Any, ...]:
             file, line = ("MPI", 0) if paradigm == MPI else _file_and_line(place)
@@ -138,8 +139,8 @@ class DefinitionWriter:
 
 
 def _file_and_line(place: str) -> tuple[str, int]:
-    parts = place.rsplit(":", 2)
-    return (parts[0], int(parts[1])) if len(parts) == 3 and parts[1].isdigit() else (place, 0)
+    file, steps = split_place(place)
+    return file, steps[-1][0] if steps else 0
 
 
 def _with_arrays(record: str, fields: tuple[Any, ...]) -> tuple[Any, ...]:
