@@ -96,6 +96,8 @@ MODULES = {
         spread(in f64 u[n + 2], out f64 v[n + 2])
         spread_rows(in f64 u[m + 2, n + 2] @ block(0) halo(1), out f64 v[m + 2, n + 2] @ block(0) halo(1))
         smooth(inout f64 u[n + 2])
+        mix(in T x[n], in T y[n])
+        shaped(out f64 x[n])
     """,
     "broken.c": "bad(in f64 x[1.5])",
     "shapes.py": """

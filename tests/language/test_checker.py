@@ -129,7 +129,7 @@ def test_pieces_of_one_distribution_match(finder):
 
 @pytest.mark.parametrize(
     ("second", "code"),
-    [("@ block(0)", []), ("@ cyclic(0)", ["E0311"]), ("@ block_cyclic(0, 4)", ["E0311"])],
+    [("@ block(0)", []), ("@ cyclic(0)", ["E0312"]), ("@ block_cyclic(0, 4)", ["E0312"])],
 )
 def test_pieces_of_different_distributions_do_not_match(second, code, finder):
     body = f"""t.make(64) -> x

@@ -5,8 +5,11 @@
     // expect E0312 15:22
     //   message: distribution mismatch: `img` is @ root, but `fft_rows` needs @ block(0)
     //   help: scatter it first:  scatter(img) -> rows @ block(0)
+    // mended +15:  scatter(img) -> rows @ block(0)
+    // mended 15:   thread_B fft_rows(rows)
 
-The line of the help stands there if, and only if, the diagnostic has one.
+The line of the help stands there if, and only if, the diagnostic has one.  The last lines do what the helps
+say: a line is inserted before the 15th, which is replaced; `-15` removes it.  Then the program is correct.
 """
 
 import re
@@ -28,6 +31,8 @@ PARSED = [path for path in PROGRAMS if not path.stem.startswith("e00")]
 EXPECTATION = re.compile(
     r"^// expect ([EW]\d{4}) (\d+):(\d+)\n//   message: (.+)\n(?://   help: (.+)\n)?", re.MULTILINE
 )
+MENDED = re.compile(r"^// mended ([+-]?)(\d+)(?::(.*))?$", re.MULTILINE)
+WRONG_ELSEWHERE = ("e0511_import_of_bad_directive", "w0301_frame_of_an_uncut_axis")  # In modules.
 SAMPLES = ("fft2d", "heat", "nbody")
 
 
@@ -45,6 +50,31 @@ def test_program_has_its_diagnostics(path, finder):
     errors = [code for code, *_ in expected if code.startswith("E")]
     assert (result.program is None) == bool(errors)
     assert to_json(result.diagnostics)["errors"] == len(errors)
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_program_is_correct_after_what_its_helps_say(path, finder):
+    text = path.read_text()
+    fixes = MENDED.findall(text)
+    needed = EXPECTATION.search(text) is not None and path.stem not in WRONG_ELSEWHERE
+    assert bool(fixes) == needed, "the file says how it is mended if something is wrong in it"
+    mended = apply_fixes(text, fixes)
+    diagnostics = check_program(mended, path.name, modules=finder).diagnostics
+    if needed:
+        severe = [d for d in diagnostics if d.code.startswith("E") or d.code == path.stem[:5].upper()]
+        assert not severe, render_diagnostics(severe, {path.name: mended})
+
+
+def apply_fixes(text, fixes):
+    """Change lines of a text: replace one, insert before one (+), or remove one (-)."""
+    lines = {number: [line] for number, line in enumerate(text.split("\n"), 1)}
+    for sign, number, line in fixes:
+        at = lines[int(number)]
+        if sign == "+":
+            at.insert(len(at) - 1, line)
+        else:
+            at[-1:] = [line] if sign == "" else []
+    return "\n".join(line for at in lines.values() for line in at)
 
 
 @pytest.mark.parametrize(

@@ -92,8 +92,9 @@ class _Binding:
         """Take a value of the command line."""
         parameter = self._parameters.get(name)
         if parameter is None:
-            listed = ", ".join(self._parameters) or "none"
-            help = did_you_mean(name, self._parameters) or f"its parameters: {listed}"
+            known = f"its parameters: {', '.join(self._parameters)}"
+            none = f"leave out  -D {name}=…: the program has no parameters"
+            help = did_you_mean(name, self._parameters) or (known if self._parameters else none)
             self._fail("E0603", f"the program has no parameter `{name}`", self._start, help)
             return
         read = (

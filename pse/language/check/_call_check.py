@@ -26,6 +26,7 @@ from pse.language.types._shape_unification import Matcher
 from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import (
     Direction,
+    Distribution,
     Element,
     Parameter,
     Pattern,
@@ -141,7 +142,7 @@ class CallCheck(CallContext):
         """Check one input; everything wrong is reported and gives None."""
         if parameter.type.scalar and parameter.direction is Direction.IN:
             return self._scalar_input(parameter, argument)
-        entity = self.tag(argument)
+        entity = self.tag(argument, changed=parameter.direction is Direction.INOUT)
         if entity is None or entity.type is None:
             return None
         if not self._is_array(parameter, entity, argument) or not self._may_change(
@@ -155,9 +156,9 @@ class CallCheck(CallContext):
         name = Name(entity.unique, argument.value.span)
         return Argument(parameter, name, entity.unique, argument.span)
 
-    def tag(self, argument: sx.CallArgument) -> TagEntity | None:
+    def tag(self, argument: sx.CallArgument, *, changed: bool = False) -> TagEntity | None:
         """Find the tag that an argument names; anything else is reported."""
-        return named_tag(self.context, argument)
+        return named_tag(self.context, argument, changed=changed)
 
     # Scalars.
 
@@ -281,6 +282,9 @@ class CallCheck(CallContext):
         self, pattern: Expression, actual: Extent, axis: int, display: str, type: Type, span: Span
     ) -> None:
         def mismatch(expected: Extent) -> None:
+            if self.show_extent(actual) == self.show_extent(expected):
+                self._cut_otherwise(extents.pieces_in(expected)[0].distribution, display, type, span)
+                return
             message = (
                 f"shape mismatch: axis {axis} of `{display}` is {self.show_extent(actual)}, "
                 f"but `{self.node.callee.text}` needs {self.show_extent(expected)} "
@@ -290,6 +294,14 @@ class CallCheck(CallContext):
             self.fail("E0311", message, span, label=self.context.show(type), help=help)
 
         self.matcher.expect(pattern, actual, mismatch)
+
+    def _cut_otherwise(self, want: Distribution, display: str, type: Type, span: Span) -> None:
+        """Report pieces of an equally long axis that are cut in two ways within one call."""
+        cut = render_distribution(want, display=self.context.display)
+        have = render_distribution(type.distribution, display=self.context.display)
+        message = f"distribution mismatch: `{display}` is {have}, but other arrays of this call are {cut}"
+        help = f"redistribute it inside PARALLEL:  redistribute({display}) -> pieces {cut}"
+        self.fail("E0312", message, span, label=self.context.show(type), help=help)
 
     def _warn_of_frame(self, parameter: Parameter, type: Type, display: str, span: Span) -> None:
         """Tell where a directive takes cells of an axis that is not cut for a halo."""
@@ -374,14 +386,14 @@ class CallCheck(CallContext):
         )
 
 
-def named_tag(context: Context, argument: sx.CallArgument) -> TagEntity | None:
-    """Find the tag that an argument names; anything else is reported."""
+def named_tag(context: Context, argument: sx.CallArgument, *, changed: bool = False) -> TagEntity | None:
+    """Find the tag that an argument names, perhaps to change it; anything else is reported."""
     node = argument.value
     if isinstance(node, sx.CallExpression):
         scalar(context, node)
         return None
     if not isinstance(node, Name) or read_position(node.id) is not None:
-        help = "give the value a name first:  let x = …"
+        help = "give the name of a tag that a call makes" + (", which may be changed" if changed else "")
         message = "a tag is expected here, not an expression"
         context.report(error_at("E0309", message, argument.span, help=help))
         return None

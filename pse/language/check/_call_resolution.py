@@ -207,7 +207,7 @@ def _swap(context: Context, node: sx.Call) -> list[Statement]:
         message = (
             "`swap` is not allowed inside PARALLEL: it exchanges the names of whole tags, not their pieces"
         )
-        context.report(error_at("E0316", message, node.span, help="move it out of the block"))
+        context.report(error_at("E0316", message, node.span, help="move the call out of the block"))
         return []
     values = [argument for argument in arguments if not isinstance(argument.value, Name)]
     for argument in values:
@@ -238,7 +238,7 @@ def _swapped(context: Context, argument: sx.CallArgument) -> TagEntity | None:
     if entity is not None and entity.kind in ("counter", "input"):
         what = "a loop counter" if entity.kind == "counter" else "an input of the segment"
         message = f"`{entity.display}` is {what}, and cannot be swapped"
-        help = "swap two tags that are declared by `var` or made by calls"
+        help = "give two tags that are declared by `var` or made by calls"
         if entity.kind == "input":
             help = "declare it as an output of the segment, or swap the tags where the segment is called"
         notes = [(entity.span, "declared here")]

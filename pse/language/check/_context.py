@@ -47,10 +47,27 @@ def call_form(name: str, inputs: Sequence[str], outputs: Sequence[str]) -> str:
     return f"{name}({', '.join(inputs)})" + (f" -> {', '.join(outputs)}" if outputs else "")
 
 
+def written_inputs(node: sx.Call, names: Sequence[str]) -> list[str]:
+    """Give the inputs of a call as written, or their names where the call has another number of them."""
+    values = [a.value for a in node.arguments if not isinstance(a.value, sx.CallExpression)]
+    fits = len(values) == len(names) and all(a.name is None for a in node.arguments)
+    return [render_expression(value) for value in values] if fits else list(names)
+
+
 def reserved(place: Span) -> Diagnostic:
     """Report that somebody declares `procs`."""
     message = f"`{PROCS}` is the number of processors and cannot be declared"
     return error_at("E0205", message, place, help="choose another name")
+
+
+def _outlives(context: Context, gone: TagEntity) -> str:
+    """Say how a value that is visible only inside a block can be read after it."""
+    if gone.kind == "counter":
+        return "copy its value:  before the loop  var i64 last = 0   inside  last = " + gone.display
+    if gone.type is None or gone.type.scalar:
+        shown = context.show(gone.type) if gone.type is not None else "…"
+        return f"declare it before the block, and assign to it inside:  var {shown} {gone.display} = …"
+    return f"declare and write it before the block, too:  var {context.show(gone.type)} {gone.display}"
 
 
 @dataclass
@@ -108,16 +125,12 @@ class Context:
         if below is not None:
             message = f"`{name.id}` is used before the statement that makes it"
             notes = [(below, f"`{name.id}` is made here")]
-            help = "move that statement up; what an earlier round of a loop makes is declared before the loop"
-            help += f":  var … {name.id}"
+            help = "move that statement up, or write the tag before the loop, too:  … -> " + name.id
         if name.id in self.frame.retired:
             gone = self.frame.retired[name.id]
             where = "inside its loop" if gone.kind == "counter" else "in the block where it is declared"
             notes = [(gone.span, f"`{name.id}` is visible only {where}")]
-            shown = self.show(gone.type) if gone.type is not None else "…"
-            help = f"declare it before the block, and assign to it inside:  var {shown} {name.id}"
-            if gone.kind == "counter":
-                help = "copy its value inside the loop to a name that is declared before it with `var`"
+            help = _outlives(self, gone)
         self.report(error_at("E0201", message, name.span, notes=notes, help=help))
 
     def misused(self, name: sx.Identifier, entity: Entity, wanted: str, help: str) -> None:

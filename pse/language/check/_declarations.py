@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePath
 from typing import NamedTuple
 
 from pse.errors import EvaluationError, ModuleNotFound
@@ -26,7 +28,7 @@ from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
 from pse.language.types._evaluation import evaluate
-from pse.language.types._expressions import Expression, Value, names_in
+from pse.language.types._expressions import Expression, Value, names_in, render_expression
 from pse.language.types._options import OPTIONS
 from pse.language.types._types import Element, Signature
 
@@ -117,7 +119,8 @@ def _import(context: Context, item: sx.Import, finder: ModuleFinder) -> None:
     for name in item.names or ():
         _imported_name(context, item, name, file, modules)
     if item.alias is None and item.names is None and item.path != STANDARD:
-        help = f'write: import "{item.path}" as k, or: import "{item.path}" {{ name }}'
+        name = re.sub(r"\W", "_", PurePath(item.path).stem)
+        help = f'write:  import "{item.path}" as {name}   or:  import "{item.path}" {{ module }}'
         context.report(
             error_at(
                 "E0503", "this import gives no name by which its modules are called", item.span, help=help
@@ -233,9 +236,8 @@ def _partition(context: Context, item: sx.PartitionNode, declarations: Declarati
     count = _count(context, item.count)
     if item.layout is not None and item.layout.id != "grid":
         message = f"a partition can be laid out as grid(…), not `{item.layout.id}`"
-        context.report(
-            error_at("E0607", message, item.layout.span, help=f"write: as grid({', '.join(['…'] * 2)})")
-        )
+        help = f"write:  as grid(1, {render_expression(item.count)})"
+        context.report(error_at("E0607", message, item.layout.span, help=help))
     grid = [_count(context, extent) for extent in item.grid]
     entity = PartitionEntity(item.name.id, count, tuple(grid), item.name.span)
     _add(context, item.name, entity)
@@ -303,7 +305,8 @@ def _option(context: Context, entry: sx.OptionNode) -> Option | None:
     value: Value | None = kind.read(str(entry.value)) if readable else None
     if value is None:
         message = f"the value of option `{entry.name.id}` must be {kind.expected}, not `{entry.value}`"
-        context.report(error_at("E0606", message, entry.value_span))
+        help = f"for example:  {entry.name.id} = {kind.example}"
+        context.report(error_at("E0606", message, entry.value_span, help=help))
         return None
     return Option(entry.name.id, value, entry.thread.id if entry.thread else None, entry.span)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pse.language.check._call_check import named_tag
-from pse.language.check._context import Context, call_form
+from pse.language.check._context import Context, call_form, written_inputs
 from pse.language.check._ir import Assign, Statement
 from pse.language.check._remedies import conversion
 from pse.language.check._scalars import scalar
@@ -113,28 +113,31 @@ def _counts(context: Context, node: sx.Call, segment: sx.Segment) -> bool:
     for argument in given:
         if argument.name is not None:
             message = "the inputs of a segment are given by position"
-            help = f"write the value alone, in the order of the declaration:  {_form(segment)}"
+            help = f"write the value alone, in the order of the declaration:  {_form(segment, node)}"
             context.report(error_at("E0307", message, argument.span, notes=notes, help=help))
             return False
     if len(wanted) != len(given):
         number = f"{len(given)} {'is' if len(given) == 1 else 'are'} given"
         message = f"segment `{name}` takes {count_text(len(wanted), 'input')}; {number}"
-        context.report(error_at("E0301", message, node.span, notes=notes, help=f"write:  {_form(segment)}"))
+        context.report(
+            error_at("E0301", message, node.span, notes=notes, help=f"write:  {_form(segment, node)}")
+        )
         return False
     if len(segment.outputs) != len(node.outputs):
         outputs = count_text(len(segment.outputs), "output")
         number = f"{len(node.outputs)} {'is' if len(node.outputs) == 1 else 'are'} named"
         message = f"segment `{name}` gives {outputs}; {number}"
-        context.report(error_at("E0302", message, node.span, notes=notes, help=f"write:  {_form(segment)}"))
+        context.report(
+            error_at("E0302", message, node.span, notes=notes, help=f"write:  {_form(segment, node)}")
+        )
         return False
     return _distinct(context, node)
 
 
-def _form(segment: sx.Segment) -> str:
-    """Write the call of a segment with the names of its declaration."""
-    return call_form(
-        segment.name.id, [f.name.id for f in segment.inputs], [f.name.id for f in segment.outputs]
-    )
+def _form(segment: sx.Segment, node: sx.Call) -> str:
+    """Write the call of a segment as it should look."""
+    inputs = written_inputs(node, [f.name.id for f in segment.inputs])
+    return call_form(segment.name.id, inputs, [f.name.id for f in segment.outputs])
 
 
 def _distinct(context: Context, node: sx.Call) -> bool:

@@ -71,6 +71,8 @@ def _expect_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
         return True
     if type.distribution.distributed and check.context.partition is None:
         return whole_on_root(check, goal, type.distribution)
+    if check.context.partition is not None and _where(check, parameter, goal) is None:
+        return False
     return check.expect_shape(parameter, type, goal.entity.display, span)
 
 
@@ -266,7 +268,7 @@ def _inferred(check: CallCheck, parameter: Parameter) -> Distribution | None:
     cut: list[tuple[int, Piece, int]] = []
     for axis, pattern in enumerate(parameter.type.shape or ()):
         extent = check.matcher.extent(pattern)
-        pieces = [base for monomial, _ in extent.terms for base, _ in monomial if isinstance(base, Piece)]
+        pieces = extents.pieces_in(extent)
         if pieces:
             halo = extents.add(extent, extents.scale(extents.atom(pieces[0]), -1)).constant
             if halo is None or halo < 0 or halo % 2:

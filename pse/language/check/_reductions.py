@@ -16,7 +16,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types import _symbolic_extents as extents
-from pse.language.types._elements import NUMERIC
+from pse.language.types._elements import COMPLEX, NUMERIC
 from pse.language.types._expressions import Expression
 from pse.language.types._types import Distribution, Element, Type
 
@@ -58,19 +58,31 @@ def _comes_from_module(check: CallCheck, node: sx.ReductionNode) -> bool:
 def operation_fits(check: CallCheck, operation: str, span: Span, type: Type) -> bool:
     """Check that there is such an operation for elements of a type."""
     if operation not in REDUCTIONS:
-        near = did_you_mean(operation, REDUCTIONS) or f"reductions are {', '.join(REDUCTIONS)}"
+        near = did_you_mean(operation, REDUCTIONS) or _reductions_of(type)
         message = f"unknown reduction `{operation}`"
         check.fail("E0319", message, span, help=near, directive=False)
         return False
     wanted = (Element.BOOL,) if operation in ("all", "any") else NUMERIC
     unordered = operation in ("min", "max") and type.element in (Element.C64, Element.C128)
     if type.element not in wanted or unordered:
-        message = f"`{operation}` is not defined for {check.context.show(type)}"
-        numbers = "numbers are reduced by `sum`, `prod`, and where they have an order by `min`, `max`"
-        help = "truth values are reduced by `all` and `any`" if type.element is Element.BOOL else numbers
+        word = check.signature.name if check.signature.name in ("smallest", "largest") else operation
+        message = f"`{word}` is not defined for {check.context.show(type)}"
+        help = _reductions_of(type) if word == operation else "give an array of real numbers or integers"
         check.fail("E0319", message, span, help=help, directive=False)
         return False
     return True
+
+
+def _reductions_of(type: Type) -> str:
+    """Say which operations combine elements of a type."""
+    if type.element is None or type.element not in (Element.BOOL, *NUMERIC):
+        return "only numbers and truth values can be combined"
+    known = ("sum", "prod", "min", "max")
+    if type.element is Element.BOOL:
+        known = ("all", "any")
+    elif type.element in COMPLEX:
+        known = ("sum", "prod")
+    return f"reductions of {type.element.label} are {', '.join(known)}"
 
 
 def even_shape(check: CallCheck, type: Type, span: Span) -> tuple[Expression, ...] | None:

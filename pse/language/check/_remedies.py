@@ -61,7 +61,7 @@ def declaration(context: Context, name: str, element: Element | None, axes: int)
         for e in context.globals.names.values()
         if isinstance(e, ParameterEntity) and e.element in INTEGERS
     ]
-    shape = ", ".join((known + ["N"] * axes)[:axes])
+    shape = ", ".join((known + ["8"] * axes)[:axes])
     where = " @ block(0)" if context.partition is not None else ""
     over = over_partition(context, context.partition) if where else ""
     before = "PARALLEL" if where else "the call"

@@ -83,7 +83,9 @@ def _scalar(context: Context, node: sx.SyntaxExpression) -> Scalar | None:
             element = binary_element(operator, first.element, second.element) if first and second else None
             return _result(context, node, operator, [first, second], element)
         case Apply("list"):
-            context.report(error_at("E0308", "one value is expected here, not a list of them", place(node)))
+            message = "one value is expected here, not a list of them"
+            help = "write one value; only `periodic` of `exchange` takes a list"
+            context.report(error_at("E0308", message, place(node), help=help))
             return None
         case Apply(function, arguments):
             inners = [_scalar(context, argument) for argument in arguments]
@@ -191,9 +193,8 @@ def _position(context: Context, node: Name, axis: int | None) -> Scalar | None:
     declared = context.globals.names.get(context.partition)
     grid = len(declared.grid) if isinstance(declared, PartitionEntity) else 0
     if axis is not None and axis >= grid:
-        axes = f"has a grid of {count_text(grid, 'axis', 'axes')}, from 0" if grid else "has no grid"
+        axes, help = grid_axes(context.partition, grid)
         message = f"`{node.id}` is a coordinate on a grid, but the partition `{context.partition}` {axes}"
-        help = f"for example:  partition {context.partition} = 2 * procs as grid(2, procs)"
         context.report(error_at("E0322", message, place(node), help=help))
         return None
     return Scalar(Name(position_name(axis, context.partition), node.span), Element.I64, context.partition)
@@ -213,6 +214,14 @@ def _tag(context: Context, node: Name, entity: TagEntity) -> Scalar | None:
         leaves_parallel(context, node.id, place(node), entity.span)
         return None
     return Scalar(Name(entity.unique, node.span), entity.type.element, partition)
+
+
+def grid_axes(partition: str, axes: int) -> tuple[str, str]:
+    """Say how many axes the grid of a partition has, and how to name one of them."""
+    if not axes:
+        return "has no grid", f"for example:  partition {partition} = 2 * procs as grid(2, procs)"
+    last = "axis 0" if axes == 1 else f"an axis from 0 to {axes - 1}"
+    return f"has a grid of {count_text(axes, 'axis', 'axes')}, counted from 0", f"name {last}"
 
 
 def leaves_parallel(context: Context, name: str, span: Span, declared: Span) -> None:
@@ -239,7 +248,10 @@ def replicated(context: Context, found: Scalar | None, node: sx.SyntaxExpression
     if found is None or found.partition is None:
         return found.expression if found else None
     message = "control flow cannot depend on a value that differs from partition to partition"
-    help = "reduce it to one value first, outside the block:  -> e reduce total(max)"
+    help = "combine the values where they are made, and test the result after the block"
+    help += ":  -> e reduce total(max)"
+    if any(read_position(name) is not None for name in names_in(found.expression)):
+        help = "give the value to a module as an input: the module can decide by it"
     context.report(error_at("E0403", message, place(node), help=help))
     return None
 
@@ -255,18 +267,18 @@ def bound(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     return replicated(context, found, node)
 
 
-def extent(context: Context, node: sx.SyntaxExpression) -> Expression | None:
-    """Check an extent and write it over parameters, `procs`, partitions and loop counters."""
+def extent(context: Context, node: sx.SyntaxExpression, what: str = "an extent") -> Expression | None:
+    """Check an extent (or a width) and write it over parameters, `procs`, partitions and loop counters."""
     found = bound(context, node)
     if found is None:
         return None
     known = context.constant(found)
     if known is None:
-        message = "the shape of a tag must be known before the run"
+        message = f"{what} must be known before the run"
         help = "use parameters, `procs`, partitions, loop counters, and `let` of these"
         context.report(error_at("E0317", message, place(node), help=help))
     elif not names_in(known) and isinstance(value := evaluate(known, {}), int) and value < 0:
-        message = f"an extent cannot be negative: this is {value}"
-        context.report(error_at("E0306", message, place(node), help="give an extent of at least 0"))
+        message = f"{what} cannot be negative: this is {value}"
+        context.report(error_at("E0306", message, place(node), help="give a number of at least 0"))
         return None
     return known

@@ -185,7 +185,7 @@ def _assignment(context: Context, node: sx.Assignment) -> list[Statement]:
     if not isinstance(entity, TagEntity):
         context.misused(node.name, entity, "a tag", "choose another name for the tag")
         return []
-    if found is None or not may_write(context, node.name, entity) or entity.type is None:
+    if found is None or not may_write(context, node.name, entity, assigned=True) or entity.type is None:
         return []
     if context.partition is not None and not entity.type.distribution.distributed:
         message = f"`{node.name.id}` has one value for all partitions: it cannot be assigned inside PARALLEL"

@@ -135,8 +135,9 @@ def _combined(check: CallCheck, entity: TagEntity | None, goal: Target | None) -
     if not operation_fits(check, WHOLE[name], check.node.arguments[0].span, type):
         return None
     if name == "norm" and inside:
+        square = f"dot({entity.display}, {entity.display})"
         help = (
-            "reduce the squares:  dot(x, x) -> s reduce squares(sum)  and take sqrt(squares) after the block"
+            f"reduce the squares:  {square} -> s reduce squares(sum)  and take sqrt(squares) after the block"
         )
         message = "`norm` is that of a whole array: those of pieces cannot be added"
         check.fail("E0316", message, check.node.span, help=help, directive=False)

@@ -15,7 +15,7 @@ from pse.language.check._distribution_check import match_distribution
 from pse.language.check._ir import Argument, Output
 from pse.language.check._output_typing import finish
 from pse.language.check._remedies import declaration
-from pse.language.check._scalars import bound
+from pse.language.check._scalars import bound, grid_axes
 from pse.language.check._scope import PartitionEntity, TagEntity
 from pse.language.check._std_arrays import (
     COMPUTING,
@@ -33,7 +33,6 @@ from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
 from pse.language.types._expressions import Apply, Name, Number
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Type
-from pse.text import count_text
 
 
 def check_standard(check: CallCheck, found: list[Target | None]) -> list[Output]:
@@ -201,9 +200,9 @@ def _exchange(check: CallCheck, entity: TagEntity | None, goal: Target | None) -
     if type is not None and not type.distribution.halo:
         message = f"`{check.node.callee.text}` fills the halo of a tag, but this tag has none"
         with_halo = replace(type, distribution=replace(type.distribution, halo=(Number(1),)))
-        help = (
-            f"declare it with one before the block:  var {check.context.show(with_halo)} {_display(entity)}"
-        )
+        name = _display(entity)
+        help = f"declare it with one before it is written:  var {check.context.show(with_halo)} {name}"
+        help += f"   and leave out the distribution behind  -> {name}"
         span, label = check.node.arguments[0].span, check.context.show(type)
         check.fail("E0321", message, span, label=label, help=help, directive=False)
     elif type is not None:
@@ -216,7 +215,8 @@ def _axes_given(check: CallCheck, parameter: Parameter, argument: sx.CallArgumen
     node, axes = argument.value, []
     listed = node.arguments if isinstance(node, Apply) and node.function == "list" else (node,)
     if parameter.name == "axis" and len(listed) > 1:
-        check.fail("E0308", "one axis is expected here, not a list of them", argument.span, directive=False)
+        message, help = "one axis is expected here, not a list of them", "transform one axis after the other"
+        check.fail("E0308", message, argument.span, help=help, directive=False)
         return None
     for item in listed:
         found = bound(check.context, item)
@@ -255,10 +255,9 @@ def _shift(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> T
     declared = check.context.globals.names.get(type.distribution.partition or "")
     grid = len(declared.grid) if isinstance(declared, PartitionEntity) else 0
     if given.value.value >= max(grid, 1):
-        has = f"has a grid of {count_text(grid, 'axis', 'axes')}, from 0" if grid else "has no grid"
-        name = type.distribution.partition
+        name = type.distribution.partition or ""
+        has, help = grid_axes(name, grid)
         message = f"`axis` is one of the axes of the grid, but the partition `{name}` {has}"
-        help = f"for example:  partition {name} = 2 * procs as grid(2, procs)"
         check.fail("E0322", message, given.span, help=help, directive=False)
         return None
     return type
@@ -301,7 +300,9 @@ def _fill(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
         message = (
             f"the elements are of type {type.element.label}, but the value is of type {check.element.label}"
         )
-        check.fail("E0303", message, given.span, label=check.element.label, directive=False)
+        help = f"give a value of type {type.element.label}, or declare the tag with elements of type "
+        help += check.element.label
+        check.fail("E0303", message, given.span, label=check.element.label, help=help, directive=False)
         return None
     return type
 
@@ -309,8 +310,12 @@ def _fill(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
 def _random(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = _zero(check, entity, goal)
     if type is not None and goal is not None and type.element is not Element.F64:
-        message = f"`{check.node.callee.text}` fills arrays of type f64"
-        check.fail("E0303", message, goal.node.span, label=check.context.show(type), directive=False)
+        have, name = type.element.label if type.element else "unknown", goal.node.name.id
+        message = f"`{check.node.callee.text}` fills arrays of type f64, but `{name}` is of type {have}"
+        help = f"declare it as  var {check.context.show(replace(type, element=Element.F64))} {name}"
+        check.fail(
+            "E0303", message, goal.node.span, label=check.context.show(type), help=help, directive=False
+        )
         return None
     return type
 

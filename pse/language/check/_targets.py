@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pse.language.check._call_check import CallCheck
-from pse.language.check._context import Context, call_form
+from pse.language.check._context import Context, call_form, written_inputs
 from pse.language.check._scope import ModuleEntity, TagEntity, kind_of
 from pse.language.check._type_resolution import written_distribution
 from pse.language.diagnostics._diagnostic import error_at
@@ -56,7 +56,7 @@ def target(context: Context, node: sx.OutputNode, kind: str) -> Target | None:
     return Target(node, found, annotation, kind) if may_write(context, node.name, found) else None
 
 
-def may_write(context: Context, name: sx.Identifier, entity: TagEntity) -> bool:
+def may_write(context: Context, name: sx.Identifier, entity: TagEntity, *, assigned: bool = False) -> bool:
     """Refuse to write what is named once: `let`, loop counters, inputs of segments."""
     if entity.kind not in ("let", "counter", "input"):
         return True
@@ -66,8 +66,10 @@ def may_write(context: Context, name: sx.Identifier, entity: TagEntity) -> bool:
         if entity.type is not None
         else "declare it with `var` instead of `let`",
         "counter": "write the result under another name",
-        "input": "copy it first:  copy(…) -> mine",
+        "input": "write the result under another name",
     }[entity.kind]
+    if assigned and entity.kind == "input" and entity.type is not None:
+        help = f"copy it into a variable first:  var {context.show(entity.type)} mine = {name.id}"
     message = f"`{name.id}` is {what[entity.kind]}, and cannot be written"
     context.report(error_at("E0204", message, name.span, notes=[(entity.span, "declared here")], help=help))
     return False
@@ -82,7 +84,7 @@ def targets(check: CallCheck, kind: str) -> list[Target | None] | None:
         named = f"{len(given)} {'is' if len(given) == 1 else 'are'} named"
         message = f"`{check.node.callee.text}` gives {gives}; {named}"
         inputs = [p.name for p in check.signature.inputs if p.type.element is not Element.COMM]
-        form = call_form(check.node.callee.text, inputs, [p.name for p in wanted])
+        form = call_form(check.node.callee.text, written_inputs(check.node, inputs), [p.name for p in wanted])
         check.fail("E0302", message, check.node.span, help=f"write:  {check.thread}{form}")
         return None
     seen: set[str] = set()

@@ -166,8 +166,8 @@ def written_distribution(
     partition = partition_over(context, node.partition, node.span)
     if partition is None:
         return None
-    halo = [extent(context, width) for width in found.halo]
-    block = extent(context, found.block) if found.block is not None else None
+    halo = [extent(context, width, "the width of a halo") for width in found.halo]
+    block = extent(context, found.block, "the size of a block") if found.block is not None else None
     if None in halo or (block is None) != (found.block is None):
         return None
     widths = halo_of([width for width in halo if width is not None])

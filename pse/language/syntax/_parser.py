@@ -153,8 +153,11 @@ class Recovery:
             except UnexpectedToken:
                 index = self._mistake(index)
             if len(self.diagnostics) >= MAX_ERRORS:
+                message = "too many errors; the rest of the file is not read"
                 self.diagnostics.append(
-                    error_at("E0010", "too many errors; the rest of the file is not read", self._at(index))
+                    error_at(
+                        "E0010", message, self._at(index), help="correct the errors above, then check again"
+                    )
                 )
                 return None
         return result if isinstance(result, syntax.Program) else None

@@ -15,6 +15,7 @@ from pse.language.diagnostics._suggestions import nearest_word
 from pse.language.syntax import ast as syntax
 from pse.language.syntax._ast_builder import span_of
 from pse.language.syntax._lexer import PROGRAM_KEYWORDS
+from pse.language.types._options import read_size
 from pse.text import list_text
 
 LANGUAGE_VERSION = 1
@@ -59,6 +60,7 @@ _HINTS = {
     "^": "a power is written `**`",
     "'": 'strings are written in double quotes: "…"',
 }
+_STRAY = "remove it; it is allowed only in strings and comments"
 
 
 def unexpected(
@@ -67,7 +69,7 @@ def unexpected(
     """Report a token that does not fit after those `behind` it, where the bracket `opened` is open."""
     span, before = span_of(token), behind[-1] if behind else None
     if token.type == "STRAY":
-        letter = "names have letters from a to z, digits and `_`" if token[0].isalpha() else "remove it"
+        letter = "names have letters from a to z, digits and `_`" if token[0].isalpha() else _STRAY
         hint = next((text for mark, text in _HINTS.items() if token.startswith(mark)), letter)
         return error_at("E0001", f"unexpected character `{_short(token)}`", span, help=hint)
     if token.type == "BADSTRING":
@@ -76,9 +78,8 @@ def unexpected(
         )
     if token.type == "BADNUMBER":
         message = f"`{_short(token)}` is neither a number nor a name"
-        return error_at(
-            "E0003", message, span, help="a name begins with a letter; sizes are written as 64KiB"
-        )
+        help = "write an operator or a blank after the number; in `options`, sizes are written as 64KiB"
+        return error_at("E0003", message, span, help=help)
     close, closing = _CLOSED_BY.get(opened.type if opened is not None else "", ("", ""))
     if opened is None or close not in accepted or before is None:
         message = f"expected {_expected(accepted)}, found {_found(token)}"
@@ -114,6 +115,23 @@ def _hint(token: Token, behind: Sequence[Token], accepted: Collection[str]) -> s
     same_line = before is not None and before.line == token.line
     if str(token) in PROGRAM_KEYWORDS and "NAME" in accepted and same_line and token.type != "OVER":
         return f"`{token}` is a word of the language; it cannot be a name"
+    return _missing(token, before, set(accepted) - {"SEMICOLON"})
+
+
+def _missing(token: Token, before: Token | None, accepted: set[str]) -> str | None:
+    """Say what to write where few things fit."""
+    if token.type == "SIZE":
+        return f"sizes with a unit are allowed only in `options`; write the bytes:  {read_size(token)}"
+    if token.type == "DOT" and "RANGE" in accepted:
+        return "the bounds of a loop have two dots between them:  0 .. 4"
+    if "LBRACE" in accepted:
+        return f"write `{{` before {_found(token)}"
+    if accepted == {"INT"}:
+        return "write the number itself, for example:  0"
+    if accepted == {"NAME"} and before is not None:
+        return f"write a name after `{_short(before)}`"
+    if accepted >= _EXPRESSION and before is not None:
+        return f"write a value after `{_short(before)}`, for example:  1"
     return None
 
 

@@ -23,13 +23,14 @@ SMALLEST_ARENA = 256 << 10
 
 @dataclass(frozen=True)
 class OptionKind:
-    """One option: how to read it, what to say about what it may be, whether a thread can have its own.
+    """One option: how to read it, what it may be in words, a value, whether a thread can have its own.
 
     `quoted` says that a program may write its value in quotation marks.
     """
 
     read: Callable[[str], Value | None]
     expected: str
+    example: str
     per_thread: bool = False
     quoted: bool = False
 
@@ -86,13 +87,15 @@ def read_pin(text: str) -> Value | None:
 
 
 OPTIONS = {
-    "shared_memory": OptionKind(read_switch, "on or off"),
-    "arena": OptionKind(read_arena, "auto, or a size from 256KiB, such as 4GiB"),
-    "local_limit": OptionKind(read_size, "a size such as 64KiB"),
-    "queue_depth": OptionKind(read_count, "an integer from 1", per_thread=True),
-    "placement": OptionKind(read_placement, 'block, cyclic, or a function: "file.py:function"', quoted=True),
-    "balance": OptionKind(read_balance, "off, or a number of rounds from 1"),
-    "check": OptionKind(read_check, "off or nan"),
-    "pin": OptionKind(read_pin, 'off, compact, spread, or cores: "0,2,4-7"', quoted=True),
+    "shared_memory": OptionKind(read_switch, "on or off", "on"),
+    "arena": OptionKind(read_arena, "auto, or a size from 256KiB, such as 4GiB", "4GiB"),
+    "local_limit": OptionKind(read_size, "a size such as 64KiB", "64KiB"),
+    "queue_depth": OptionKind(read_count, "an integer from 1", "4", per_thread=True),
+    "placement": OptionKind(
+        read_placement, 'block, cyclic, or a function: "file.py:function"', "block", quoted=True
+    ),
+    "balance": OptionKind(read_balance, "off, or a number of rounds from 1", "10"),
+    "check": OptionKind(read_check, "off or nan", "nan"),
+    "pin": OptionKind(read_pin, 'off, compact, spread, or cores: "0,2,4-7"', "compact", quoted=True),
 }
 """Every option by name."""

@@ -245,6 +245,11 @@ def global_extent(extent: Extent) -> Extent:
     return rewrite(extent, lambda base: base.extent if isinstance(base, Piece) else None)
 
 
+def pieces_in(extent: Extent) -> list[Piece]:
+    """Give the pieces that an extent is made of."""
+    return [base for monomial, _ in extent.terms for base, _ in monomial if isinstance(base, Piece)]
+
+
 def has_piece(extent: Extent) -> bool:
     """Say whether an extent differs from partition to partition."""
     return global_extent(extent) != extent
