@@ -15,6 +15,7 @@ import click
 
 from pse._interrupt import stop_at_once
 from pse.runtime.supervise import is_stream_full, open_closed_streams, redirect_to_null
+from pse.text import nearest_word
 
 _PROGRAM = ".coven"
 
@@ -53,12 +54,10 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def _meant(self, ctx: click.Context, name: str) -> str:
-        import difflib
-
         names = self.list_commands(ctx)
-        near = difflib.get_close_matches(name, names, 1)
+        near = nearest_word(name, names)
         if near:
-            return f"did you mean `{ctx.command_path} {near[0]}`?"
+            return f"did you mean `{ctx.command_path} {near}`?"
         if name.endswith(_PROGRAM) and "run" in names:
             return f"to run a program: {ctx.command_path} run {name}"
         return f"there are {', '.join(names)}"

@@ -109,7 +109,7 @@ def _chosen(mpi: str | None, words: tuple[str, ...] = ()) -> "Mpi":
     if mpi is None:
         return find_mpi(words)
     if not Path(mpi).exists():
-        raise UsageError(f"--mpi {mpi}: there is no such file")
+        raise UsageError(f"--mpi {mpi}: there is no such file", help="give the path of a libmpi.so")
     return Mpi.at(Path(mpi))
 
 

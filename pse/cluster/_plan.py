@@ -82,7 +82,7 @@ def make_plan(
     """
     check_name(name)
     if not 1 <= nodes <= MOST_NODES:
-        raise UsageError(f"{nodes} nodes: expected 1 to {MOST_NODES}")
+        raise UsageError(f"{nodes} nodes: expected 1 to {MOST_NODES}", help="for example:  --nodes 4")
     return Plan(name, nodes, _rate(rate), _latency(latency), _cpu(cpu))
 
 

@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from pse.errors import PseError
@@ -116,13 +117,31 @@ def translated() -> Iterator[None]:
     except ProgramRefused as error:
         raise ProgramRejected(error.diagnostics, error.sources) from None
     except PseError as error:
-        help = as_parameters(error.help) if error.help else None
-        raise NotebookError(as_parameters(error.message.rstrip()), help=help) from None
+        help = as_asked(error.help) if error.help else None
+        raise NotebookError(as_asked(error.message.rstrip()), help=help) from None
+
+
+_MAGIC = ContextVar("magic", default=False)
+
+
+@contextlib.contextmanager
+def asked_by_magic() -> Iterator[None]:
+    """Leave options in messages as ``%%coven`` takes them, which are those of the command line."""
+    before = _MAGIC.set(True)
+    try:
+        yield
+    finally:
+        _MAGIC.reset(before)
+
+
+def as_asked(text: str) -> str:
+    """Name in a message what the user wrote: options of ``%%coven``, else Python's parameters."""
+    return text if _MAGIC.get() else as_parameters(text)
 
 
 _VALUE = r"(\S+?)(?=[:,;)]*(\s|$))"
 _PARAMETERS = (
-    (rf"(?:--option|-o) ([\w.]+)={_VALUE}", r"options={'\1': '\2'}"),
+    (rf"-o ([\w.]+)={_VALUE}", r"options={'\1': '\2'}"),
     (rf"-D (\w+)={_VALUE}", r"params={'\1': \2}"),
     (rf"-p {_VALUE}", r"processors=\1"),
     (rf"--(trace|tools) '?{_VALUE}", r"\1='\2'"),
@@ -135,7 +154,7 @@ def as_parameters(text: str) -> str:
 
     Examples
     --------
-    >>> as_parameters("--option arena=3Q: expected a size; run with -p 2 or -D N=8")
+    >>> as_parameters("-o arena=3Q: expected a size; run with -p 2 or -D N=8")
     "options={'arena': '3Q'}: expected a size; run with processors=2 or params={'N': 8}"
     """
     if _COMMAND.search(text):  # A whole command for a shell.

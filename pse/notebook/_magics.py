@@ -14,10 +14,10 @@ from IPython.core.magic import Magics, cell_magic, magics_class
 from IPython.core.magic_arguments import MagicArgumentParser
 
 from pse.notebook._display import screen, tell
-from pse.notebook._errors import NotebookError, ProgramRejected, translated
+from pse.notebook._errors import NotebookError, ProgramRejected, asked_by_magic, translated
 from pse.notebook._programs import cell_file, checked, written
 from pse.notebook._result import Result
-from pse.notebook._running import Job, chosen_processors, make_job
+from pse.notebook._running import Job, make_job
 from pse.runtime.request import parse_defines
 
 
@@ -46,7 +46,11 @@ def _parsed(line: str) -> Any:
     except (UsageError, ValueError) as error:
         raise NotebookError(f"%%coven {line}: {error}", help="%%coven? lists its options") from None
     if not given.name.isidentifier():
-        raise NotebookError(f"--name {given.name}: this is not a valid name for a variable")
+        message = f"--name {given.name}: this is not a valid name for a variable"
+        raise NotebookError(message, help="for example:  --name result")
+    if given.processors < 1:
+        message = f"-p {given.processors}: the number of processors must be at least 1"
+        raise NotebookError(message, help="for example:  -p 2")
     if str(given.trace or "").endswith(".coven"):
         message = f"--trace {given.trace}: this is taken as the directory of the trace, not as the program"
         raise NotebookError(message, help="name the program's file first: %%coven FILE --trace")
@@ -72,21 +76,10 @@ class CovenMagics(Magics):
         """
         given = _parsed(line)
         path = written(cell, given.file or cell_file(cell))
-        with translated():
-            params, options = parse_defines(given.defines), parse_defines(given.options)
-        try:
-            found = checked(path)
-            if found.warnings:
-                tell(found.warnings)
-            job = make_job(
-                found, chosen_processors(given.processors, None), params, options, given.trace, given.tools
-            )
-        except ProgramRejected as error:
-            tell(error.diagnostics)
-            error.shown = True
-            raise
+        with asked_by_magic():
+            result = _run(_job(given, path))
         assert self.shell is not None
-        self.shell.user_ns[given.name] = result = _run(job)
+        self.shell.user_ns[given.name] = result
         tell(result)
 
 
@@ -99,6 +92,21 @@ def load_magics(shell: InteractiveShell) -> None:
         The notebook's IPython.
     """
     shell.register_magics(CovenMagics)
+
+
+def _job(given: Any, path: str) -> Job:
+    """Make the run that the line asks for; what is wrong with the program is shown in place."""
+    try:
+        found = checked(path)
+        if found.warnings:
+            tell(found.warnings)
+        with translated():
+            params = parse_defines(given.defines)
+        return make_job(found, given.processors, params, given.options, given.trace, given.tools)
+    except ProgramRejected as error:
+        tell(error.diagnostics)
+        error.shown = True
+        raise
 
 
 def _run(job: Job) -> Result:

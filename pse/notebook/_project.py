@@ -48,7 +48,8 @@ def create_project(path: str) -> list[Path]:
         return [_write(template, folder) for template in _templates()]
     except OSError as failure:
         shutil.rmtree(folder, ignore_errors=True)
-        raise UsageError(f"{folder} can't be written: {failure.strerror}") from None
+        help = "name a directory that you can write to"
+        raise UsageError(f"{folder} can't be written: {failure.strerror}", help=help) from None
 
 
 def _check_name(name: str) -> None:

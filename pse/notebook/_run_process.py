@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from rich.text import Text
 
 from pse.notebook._display import Quiet, Screen
-from pse.notebook._errors import Interrupted, NotebookError, RunFailed, as_parameters
+from pse.notebook._errors import Interrupted, NotebookError, RunFailed, as_asked
 from pse.runtime.status import WATCHER_VARIABLE, Overview
 
 STOP_PATIENCE = 5.0
@@ -161,5 +161,5 @@ class Child:
         if not error:
             message = words or f"the run ended with code {self.code} and didn't say why"
         message, _, help_text = message.partition("\nhelp: ")
-        help = as_parameters(help_text.strip()) or None
-        return RunFailed(as_parameters(message.strip()), self.code, self.printed, trace, help=help)
+        help = as_asked(help_text.strip()) or None
+        return RunFailed(as_asked(message.strip()), self.code, self.printed, trace, help=help)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pse.errors import UsageError
 from pse.notebook._display import Screen, screen, tell
 from pse.notebook._errors import NotebookError, RunFailed, translated
 from pse.notebook._programs import Checked, checked, spelled
@@ -87,7 +88,7 @@ def run(
     found = checked(program)
     if found.warnings:
         tell(found.warnings)
-    job = make_job(found, count, params, options, trace, tools, cluster)
+    job = make_job(found, count, params, options_given(options), trace, tools, cluster)
     shown = screen(progress)
     try:
         result = job.run(shown)
@@ -102,7 +103,7 @@ def make_job(
     found: Checked,
     processors: int,
     params: Mapping[str, Any] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Sequence[str] = (),
     trace: bool | str | os.PathLike[str] | None = None,
     tools: str | os.PathLike[str] | None = None,
     cluster: Cluster | str | None = None,
@@ -112,7 +113,7 @@ def make_job(
         found,
         processors,
         {name: spelled(value) for name, value in mapping("params", params).items()},
-        options_given(options),
+        options,
         trace_directory(trace),
         None if tools is None else os.fspath(tools),
         chosen_cluster(cluster),
@@ -200,12 +201,12 @@ class Job:
         NotebookError
             If an option or the directory of the trace is.
         """
-        if self.tools not in (None, "off") and not os.path.isfile(self.tools):
-            raise NotebookError(
-                f"tools={self.tools!r}: there is no such file",
-                help="name a configuration of the tool stack, or give tools='off' for no tools",
-            )
         with translated():
+            if self.tools not in (None, "off") and not os.path.isfile(self.tools):
+                raise UsageError(
+                    f"--tools {self.tools}: there is no such file",
+                    help="name a configuration of the tool stack, or give --tools off for no tools",
+                )
             prepare(
                 Request(
                     self.found.path,

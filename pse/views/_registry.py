@@ -6,12 +6,12 @@ and height are inches, None is what suits the picture.  The file is imported whe
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pse.errors import UsageError
+from pse.text import did_you_mean
 from pse.trace import Trace
 from pse.trace.query import Selection
 from pse.views.core._mpl_defaults import mpl_defaults
@@ -136,9 +136,8 @@ def find_view(name: str) -> View:
         There is none; the message suggests the nearest.
     """
     if name not in VIEWS:
-        near = difflib.get_close_matches(name, VIEWS, n=1)
-        meant = f", perhaps {near[0]!r} is meant" if near else ""
-        raise UsageError(f"there is no view {name!r}{meant}", help=f"the views are {', '.join(VIEWS)}")
+        help = did_you_mean(name, VIEWS) or f"the views are {', '.join(VIEWS)}"
+        raise UsageError(f"there is no view {name!r}", help=help)
     return VIEWS[name]
 
 

@@ -363,7 +363,7 @@ def test_an_impossible_point_is_a_failed_one(folder):
 def test_what_is_wrong_with_all_points_is_said_at_once(folder, monkeypatch):
     for wrong, words in (
         ({"procs": [2], "N": [3, 5]}, "N % procs"),
-        ({"N": [2], "options": {"queue_dept": 1}}, "did you mean queue_depth"),
+        ({"N": [2], "options": {"queue_dept": 1}}, "did you mean `queue_depth`?"),
         ({"N": [2], "timeout": 0}, "timeout must be a positive number of seconds, not 0"),
         ({"N": [2], "timeout": True}, "timeout must be a positive number of seconds, not True"),
         ({"params": [("N", 2)]}, "params must be a dictionary"),

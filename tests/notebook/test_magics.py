@@ -11,6 +11,9 @@ import pytest
 
 pytest.importorskip("ipykernel")
 
+from pse.notebook import NotebookError
+from pse.notebook._magics import CovenMagics
+
 PROGRAMS = Path(__file__).parent / "programs"
 
 SQUARES = """\
@@ -193,3 +196,33 @@ def test_the_stop_button_ends_a_run(shown):
 def test_warnings_are_shown(shown):
     assert not failed(shown[16])
     assert "is written but never read" in texts(shown[16])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("-o nope=1", "-o nope=1: there is no option nope\nhelp: the options are "),
+        (
+            "-o queue_depth=0",
+            "-o queue_depth=0: queue_depth must be an integer from 1, not 0\nhelp: for example:  -o ",
+        ),
+        ("-o queue_depth", "-o queue_depth: expected NAME=VALUE\nhelp: for example:  -o queue_depth=4"),
+        (
+            "-o queue_depth.thread_Z=2",
+            "-o queue_depth.thread_Z=2: the program has no thread thread_Z; it has ",
+        ),
+        ("-D n", "-D n: expected NAME=VALUE\nhelp: for example:  -D N=2048"),
+        ("-D n=1 -D n=2", "-D n=2: n is given twice\nhelp: leave out one of the two"),
+        ("--tools nope.conf", "--tools nope.conf: there is no such file\nhelp: name a configuration"),
+        ("-p 0", "-p 0: the number of processors must be at least 1\nhelp: for example:  -p 2"),
+        (
+            "--name 3x",
+            "--name 3x: this is not a valid name for a variable\nhelp: for example:  --name result",
+        ),
+    ],
+)
+def test_refusals_name_what_the_line_says(tmp_path, monkeypatch, line, said):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NotebookError) as caught:
+        CovenMagics(shell=None).coven(line, "coven 1\nprogram p { thread_A print(1) }\n")
+    assert str(caught.value).startswith(said)

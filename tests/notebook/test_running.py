@@ -167,7 +167,7 @@ def test_a_wrong_program_is_rejected_with_its_diagnostics(folder):
         ({"cluster": 2}, "cluster must be a pse.cluster.Cluster or the name of one, not 2"),
         ({"params": {"m": 1}}, "the program has no parameter `m`"),
         ({"params": {"n": "many"}}, "many"),
-        ({"options": {"queue_dept": 1}}, "did you mean queue_depth"),
+        ({"options": {"queue_dept": 1}}, "did you mean `queue_depth`?"),
         ({"trace": "squares.py"}, "it is a file; expected a directory"),
         ({"trace": ""}, "trace is empty: expected the path of a directory"),
     ],

@@ -200,16 +200,19 @@ WRONG = {
     "half processors": (["faulty.coven", "-p", "2.5"], "2.5 is not a number of processors"),
     "too many processors": (["faulty.coven", "-p", "40000", "-D", "N=40000"], "takes at most"),
     "unknown parameter": (["faulty.coven", "-D", "M=3"], "the program has no parameter `M`"),
-    "no value": (["faulty.coven", "-D", "N"], "error: -D N: expected name=value\n"),
-    "no name": (["faulty.coven", "-D", "=3"], "error: -D =3: expected name=value\n"),
-    "twice": (["faulty.coven", "-D", "N=4", "-D", "N=8"], "error: -D N=8: N is given twice\n"),
+    "no value": (["faulty.coven", "-D", "N"], "error: -D N: expected NAME=VALUE\n"),
+    "no name": (["faulty.coven", "-D", "=3"], "error: -D =3: expected NAME=VALUE\n"),
+    "twice": (
+        ["faulty.coven", "-D", "N=4", "-D", "N=8"],
+        "error: -D N=8: N is given twice\nhelp: leave out one",
+    ),
     "no number": (
         ["faulty.coven", "-D", "N=four"],
         "parameter `N` has the type i64, and 'four' is not of that type",
     ),
     "out of where": (["faulty.coven", "-p", "2", "-D", "N=7"], "`N` does not satisfy its `where` clause"),
     "unknown option": (["faulty.coven", "-o", "queue=2"], "there is no option queue\nhelp: "),
-    "misspelt option": (["faulty.coven", "-o", "queue_dept=2"], "help: did you mean queue_depth?\n"),
+    "misspelt option": (["faulty.coven", "-o", "queue_dept=2"], "help: did you mean `queue_depth`?\n"),
     "wrong switch": (["faulty.coven", "-o", "shared_memory=2"], "shared_memory must be on or off, not 2\n"),
     "no such thread": (
         ["faulty.coven", "-o", "queue_depth.thread_Z=1"],

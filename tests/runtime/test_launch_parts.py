@@ -65,9 +65,9 @@ def test_the_command_line_wins_over_the_program_and_threads_over_all():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("queue_depth", "expected name=value"),
-        ("=3", "expected name=value"),
-        ("queue_depth.thread_A.x=3", "expected name=value"),
+        ("queue_depth", "expected NAME=VALUE"),
+        ("=3", "expected NAME=VALUE"),
+        ("queue_depth.thread_A.x=3", "expected NAME=VALUE"),
         ("depth=3", "there is no option depth"),
         ("queue_depth=0", "queue_depth must be an integer from 1, not 0"),
         ("queue_depth=", "queue_depth must be an integer from 1, not empty"),

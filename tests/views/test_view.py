@@ -92,7 +92,7 @@ def test_help_lists_views():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--view", "gant", "-o", "run.png"], "there is no view 'gant', perhaps 'gantt' is meant"),
+        (["--view", "gant", "-o", "run.png"], "there is no view 'gant'\nhelp: did you mean `gantt`?"),
         (["-o", "run.jpg"], "known suffixes are .png, .svg, .pdf, .html"),
         (["-o", "run"], "known suffixes"),
         (["-o", "no/where/run.png"], "there is no directory no/where"),

@@ -16,11 +16,11 @@ from pse.language.check._ir import ParameterDeclaration, PartitionDeclaration, R
 from pse.language.check._scope import PROCS
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
-from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.types._elements import COMPLEX, INTEGERS, fits, literal_element
 from pse.language.types._evaluation import evaluate
 from pse.language.types._expressions import Expression, Number, Value, names_in, render_expression
 from pse.language.types._types import Element
+from pse.text import did_you_mean
 
 MAX_PARTITIONS = 1_000_000
 """Most partitions that a program may ask for."""

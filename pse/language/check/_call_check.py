@@ -16,7 +16,6 @@ from pse.language.check._scalars import Scalar, place, scalar
 from pse.language.check._scope import ModuleEntity, TagEntity
 from pse.language.diagnostics._diagnostic import error_at, warning_at
 from pse.language.diagnostics._source import Span
-from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.syntax._ast_builder import BUILTINS
 from pse.language.types import _symbolic_extents as extents
@@ -34,7 +33,7 @@ from pse.language.types._types import (
     render_distribution,
     render_type,
 )
-from pse.text import count_text
+from pse.text import count_text, did_you_mean
 
 
 class CallCheck(CallContext):

@@ -31,10 +31,10 @@ from pse.language.check._std_arrays import WHOLE
 from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
 from pse.language.check._targets import Target, poison, targets
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, warning_at
-from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Apply, Expression, Name, walk
 from pse.language.types._types import Distribution, Pattern, Type
+from pse.text import did_you_mean
 
 PIECEWISE = ("copy", "zero", "fill", "random", "save", "load", "fft", "ifft", *WHOLE)
 """Standard modules that work on each piece of a distributed array for itself."""

@@ -14,7 +14,6 @@ from pse.language.check._ir import ModuleReference, Tag
 from pse.language.check._scope import PROCS, Entity, Frame, Globals, PartitionEntity, TagEntity, kind_of
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
-from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._expressions import Expression, Name, render_expression, substitute
@@ -28,7 +27,7 @@ from pse.language.types._types import (
     render_signature,
     render_type,
 )
-from pse.text import count_text
+from pse.text import count_text, did_you_mean
 
 REPLICATED = Distribution(Pattern.REPLICATED)
 ROOT = Distribution(Pattern.ROOT)

@@ -24,13 +24,13 @@ from pse.language.check._scope import (
 )
 from pse.language.check._type_resolution import element_of
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors
-from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
 from pse.language.types._evaluation import evaluate
 from pse.language.types._expressions import Expression, Value, names_in, render_expression
 from pse.language.types._options import OPTIONS
 from pse.language.types._types import Element, Signature
+from pse.text import did_you_mean
 
 
 class Declarations(NamedTuple):

@@ -13,12 +13,12 @@ from pse.language.check._scope import ModuleEntity, TagEntity
 from pse.language.check._targets import may_write
 from pse.language.check._type_resolution import written_distribution
 from pse.language.diagnostics._source import Span
-from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import COMPLEX, NUMERIC
 from pse.language.types._expressions import Expression
 from pse.language.types._types import Distribution, Element, Type
+from pse.text import did_you_mean
 
 REDUCTIONS = ("sum", "prod", "min", "max", "all", "any")
 """What `reduce` can do."""

@@ -9,7 +9,6 @@ from pse.language.check._context import Context
 from pse.language.check._scope import PROCS, AliasEntity, ParameterEntity, PartitionEntity, TagEntity
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
-from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.syntax._ast_builder import BUILTINS
 from pse.language.types._elements import (
@@ -33,7 +32,7 @@ from pse.language.types._expressions import (
     read_position,
 )
 from pse.language.types._types import Element
-from pse.text import count_text
+from pse.text import count_text, did_you_mean
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ from pse.language.check._targets import may_write
 from pse.language.check._type_resolution import partition_over, written_type
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
-from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.syntax._lexer import MAX_NESTING
 from pse.language.types._elements import fits
 from pse.language.types._expressions import Number
 from pse.language.types._types import Distribution, Element, Pattern, Type
+from pse.text import did_you_mean
 
 MAX_CALLS = 20_000
 """Most calls of a program after inlining."""

@@ -14,10 +14,10 @@ from pse.language.check._scalars import extent
 from pse.language.check._scope import PROCS, AliasEntity, ParameterEntity, PartitionEntity
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
-from pse.language.diagnostics._suggestions import did_you_mean
 from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Expression, Number
 from pse.language.types._types import Distribution, Element, Pattern, Type, halo_of
+from pse.text import did_you_mean
 
 Report = Callable[[Diagnostic], None]
 """Takes each diagnostic as it is found."""

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pse.errors import UsageError
-from pse.language.diagnostics._suggestions import nearest_word
-from pse.text import list_text
+from pse.text import list_text, nearest_word
 
 _SECTION = re.compile(r"^## ([EW]\d{4}): ([^\n]*)\n\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 

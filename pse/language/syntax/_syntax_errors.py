@@ -11,12 +11,11 @@ from lark import Token
 
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
-from pse.language.diagnostics._suggestions import nearest_word
 from pse.language.syntax import ast as syntax
 from pse.language.syntax._ast_builder import span_of
 from pse.language.syntax._lexer import PROGRAM_KEYWORDS
 from pse.language.types._options import read_size
-from pse.text import list_text
+from pse.text import list_text, nearest_word
 
 LANGUAGE_VERSION = 1
 """The version of the language that this checker knows."""

@@ -7,7 +7,6 @@ itself (there is none, it can't be read, it is not source text) raises `ModuleNo
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable
@@ -26,6 +25,7 @@ from pse.modules.directives import (
 )
 from pse.modules.directives._directives import LANGUAGES, MARKS, Directive
 from pse.modules.directives._source_text import PythonOutline
+from pse.text import did_you_mean, nearest_word
 
 LARGEST = 16 << 20
 """Bytes of the largest file that is taken for a module's source."""
@@ -153,9 +153,9 @@ def _similar(shown: str, import_path: str) -> str | None:
         ]
     except OSError:
         return f"there is no folder {folder} either; the path is relative to the program's file"
-    close = difflib.get_close_matches(name, beside, n=1)
+    close = nearest_word(name, beside)
     if close:
-        return f'did you mean "{os.path.join(os.path.dirname(import_path), close[0])}"?'
+        return f'did you mean "{os.path.join(os.path.dirname(import_path), close)}"?'
     return "the path of an import is relative to the program's file"
 
 
@@ -269,8 +269,7 @@ def takes_arrays(text: str, language: str, name: str) -> bool:
 def _candidates(name: str, text: str, language: str, names: frozenset[str] | None) -> str | None:
     code = sourcetext.stripped(text, language)
     words = names if names is not None else set(sourcetext.called_names(code))
-    close = difflib.get_close_matches(name, sorted(words), n=1)
-    return f"did you mean `{close[0]}`?" if close else None
+    return did_you_mean(name, words)
 
 
 def _nothing_declared(text: str, shown: str, language: str) -> list[Diagnostic]:

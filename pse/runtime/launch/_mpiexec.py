@@ -129,7 +129,8 @@ def check_hosts(hosts: Hosts) -> None:
             named = [line for line in file if line.partition("#")[0].strip()]
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise UsageError(f"hostfile {hosts.file!r}: {reason}") from None
+        help = "give the path of a text file with one host on each line"
+        raise UsageError(f"hostfile {hosts.file!r}: {reason}", help=help) from None
     if not named:
         raise UsageError(f"hostfile {hosts.file!r} names no host", help="write one host on each line")
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -15,6 +14,7 @@ from pse.errors import UsageError
 from pse.language.check import Option
 from pse.language.types import OPTIONS, Value
 from pse.runtime.distribution._partition_placement import is_users
+from pse.text import did_you_mean, list_text
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def resolve(program: Iterable[Option], overrides: Iterable[str], threads: Iterab
         try:
             options = _set(options, name, thread, _read(name, value), labels)
         except ValueError as error:
-            raise UsageError(f"--option {text}: {error}", help=_help(name)) from None
+            raise UsageError(f"-o {text}: {error}", help=_help(name, labels)) from None
     return options
 
 
@@ -106,8 +106,8 @@ def _split(text: str) -> tuple[str, str | None, str]:
     words = re.split(r"[.\s]+", name.strip())
     if not equals or not words[0] or len(words) > 2:
         raise UsageError(
-            f"--option {text}: expected name=value",
-            help="for example -o queue_depth=4, or -o queue_depth.thread_C=4 for one thread",
+            f"-o {text}: expected NAME=VALUE",
+            help="for example:  -o queue_depth=4   or, for one thread:  -o queue_depth.thread_C=4",
         )
     return words[0], words[1] if len(words) == 2 else None, value.strip()
 
@@ -133,9 +133,9 @@ def _set(options: Options, name: str, thread: str | None, value: Value, labels: 
     return replace(options, queue_depths={**options.queue_depths, thread: int(str(value))})
 
 
-def _help(name: str) -> str | None:
+def _help(name: str, labels: tuple[str, ...]) -> str:
     if name in OPTIONS:
-        return None
-    near = difflib.get_close_matches(name, OPTIONS, 1)
-    *names, last = OPTIONS
-    return f"did you mean {near[0]}?" if near else f"the options are {', '.join(names)} and {last}"
+        thread = f".{labels[0]}" if OPTIONS[name].per_thread and labels else ""
+        one = f"   or, for one thread:  -o {name}{thread}={OPTIONS[name].example}" if thread else ""
+        return f"for example:  -o {name}={OPTIONS[name].example}{one}"
+    return did_you_mean(name, OPTIONS) or f"the options are {list_text(OPTIONS)}"

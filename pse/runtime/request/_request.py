@@ -49,9 +49,9 @@ def parse_defines(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip().isidentifier():
-            raise UsageError(f"-D {text}: expected name=value", help="for example -D N=2048")
+            raise UsageError(f"-D {text}: expected NAME=VALUE", help="for example:  -D N=2048")
         if name.strip() in defines:
-            raise UsageError(f"-D {text}: {name.strip()} is given twice")
+            raise UsageError(f"-D {text}: {name.strip()} is given twice", help="leave out one of the two")
         defines[name.strip()] = value.strip()
     return defines
 
