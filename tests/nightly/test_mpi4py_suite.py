@@ -1,6 +1,9 @@
 """mpi4py's own test suite passes under each tool, and under all of them, wherever it passes without tools.
 
-Each of the suite's files is a job of its own, so that one that hangs is told apart from the others.
+Each of the suite's files is a job of its own, so that one that hangs is told apart from the others. First it
+runs without tools; how long that takes decides how long it may take with them. A table at the end has one row
+for each test. `pytest -m nightly tests/nightly/test_mpi4py_suite.py -k 3-coopwait` is 3 ranks
+under one tool, `-k 3-all` 3 ranks under all.
 """
 
 import contextlib
@@ -11,6 +14,8 @@ import signal
 import subprocess
 import sys
 import tarfile
+import time
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,8 +27,18 @@ pytestmark = [pytest.mark.nightly, pytest.mark.mpi, pytest.mark.timeout(4 * 3600
 TOOLS = ("coopwait", "count", "delay", "trace", "check", "record", "replay", "profile", "piggyback")
 ORDER = ("count", "check", "profile", "trace", "record", "piggyback", "delay", "coopwait")
 """All that can be together: there is nothing to replay while a run is recorded."""
-SECONDS = 240
-"""The longest that a file may take; without tools the slowest takes a quarter of it."""
+LONGEST = 900
+"""What a file may take without tools, in seconds; one that takes longer is compared with nothing."""
+SPARE, FACTOR = 120, 4
+"""With tools a file may take SPARE seconds, and FACTOR times as long as without."""
+LEFT_OUT = {
+    # MPICH 5.0 cancels a send within a node as if it were one of UCX: it crashes, also without tools, unless
+    # the memory of the request was used before in a way that prevents it.
+    "test_p2p_buf": ("testProbeCancel",),
+    # Where MPI has no MPI_Comm_iagree, mpi4py calls MPI_Iallreduce, on one rank before a barrier and on the
+    # others after it: `check` rightly ends the job.
+    "test_ulfm": ("testIAgree",),
+}
 FAILED = re.compile(r"^(?:FAIL|ERROR): (.+)$", re.MULTILINE)
 DONE = re.compile(r"Ran [1-9]\d* tests? in", re.MULTILINE)
 DOWNLOAD = (
@@ -55,10 +70,21 @@ def suite(tmp_path_factory) -> Path:
     return top.parent
 
 
-def run_file(suite: Path, file: str, ranks: int, variables: dict[str, str]) -> set[str]:
-    """Run a file of the suite as a job; give the tests that fail, or the file if it hangs or ends early."""
+@dataclass(frozen=True)
+class Outcome:
+    """How a file ended: what failed, and after how many seconds."""
+
+    failed: frozenset[str]
+    seconds: float
+    hangs: bool = False
+
+
+def run_file(suite: Path, file: str, ranks: int, variables: dict[str, str], limit: float) -> Outcome:
+    """Run a file of the suite as a job; what fails are its tests, or the file if it hangs or ends early."""
     mpiexec = str(Path(sys.executable).with_name("mpiexec"))
     command = [mpiexec, "-n", str(ranks), sys.executable, "test/main.py", "-q", "-i", f"^{file}[.]py$"]
+    command += [word for test in LEFT_OUT.get(file, ()) for word in ("-x", test)]
+    begin = time.monotonic()
     process = subprocess.Popen(
         command,
         cwd=suite,
@@ -71,27 +97,47 @@ def run_file(suite: Path, file: str, ranks: int, variables: dict[str, str]) -> s
         start_new_session=True,
     )
     try:
-        output, _ = process.communicate(timeout=SECONDS)
+        output, _ = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
-        output, _ = process.communicate()
-        return {f"{file}: does not end within {SECONDS} s"}
+        process.communicate()
+        return Outcome(frozenset({f"{file}: does not end within {limit:.0f} s"}), limit, hangs=True)
     failed = {f"{file}: {name}" for name in FAILED.findall(output)}
     if not failed and (process.returncode != 0 or len(DONE.findall(output)) < ranks):
         failed.add(f"{file}: ends early with code {process.returncode}: {output[-600:]}")
-    return failed
+    return Outcome(frozenset(failed), time.monotonic() - begin)
 
 
 @pytest.fixture(scope="module")
 def bare(suite):
-    """Give what fails without tools, of one file at a number of ranks."""
+    """Give how a file ends without tools at a number of ranks."""
 
     @functools.cache
-    def run(file: str, ranks: int) -> frozenset[str]:
-        return frozenset(run_file(suite, file, ranks, {}))
+    def run(file: str, ranks: int) -> Outcome:
+        return run_file(suite, file, ranks, {}, LONGEST)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def table(request):
+    """Collect a row for each test, and print them at the end."""
+    rows = []
+    yield rows
+    writer = request.config.get_terminal_writer()
+    writer.line()
+    writer.line(f"{'tools':9} ranks  files  fail  fail without  seconds  without")
+    for tools, ranks, ends, without in rows:
+        counts = [sum(bool(end.failed) for end in each) for each in (ends, without)]
+        seconds = [sum(end.seconds for end in each) for each in (ends, without)]
+        cells = f"{len(ends):5}  {counts[0]:4}  {counts[1]:12}  {seconds[0]:7.0f}  {seconds[1]:7.0f}"
+        writer.line(f"{name_of(tools):9} {ranks:5}  {cells}")
+
+
+def name_of(tools: tuple[str, ...]) -> str:
+    """Give what a stack is called in ids and in the table."""
+    return "all" if tools == ORDER else "+".join(tools)
 
 
 def stack(names: tuple[str, ...], place: Path) -> dict[str, str]:
@@ -109,16 +155,27 @@ def stack(names: tuple[str, ...], place: Path) -> dict[str, str]:
     return environment(str(configuration), find_mpi())
 
 
+def run_with_tools(suite, file, ranks, tools, place, without: Outcome) -> Outcome:
+    """Run a file under a stack; what replays needs a run that was recorded."""
+    limit = SPARE + FACTOR * without.seconds
+    place.mkdir()
+    if tools == ("replay",):
+        run_file(suite, file, ranks, stack(("record",), place), limit)
+    return run_file(suite, file, ranks, stack(tools, place), limit)
+
+
+@pytest.mark.parametrize("tools", [ORDER, *[(tool,) for tool in TOOLS]], ids=name_of)
 @pytest.mark.parametrize("ranks", [1, 3, 5])
-@pytest.mark.parametrize("tools", [*[(tool,) for tool in TOOLS], ORDER], ids="+".join)
-def test_what_passes_without_tools_passes_with_them(suite, bare, tools, ranks, tmp_path):
-    wrong = []
-    files = sorted(path.stem for path in (suite / "test").glob("test_*.py"))
-    for file in files:
-        place = tmp_path / file
-        place.mkdir()
-        if tools == ("replay",):
-            run_file(suite, file, ranks, stack(("record",), place))
-        failed = run_file(suite, file, ranks, stack(tools, place))
-        wrong += sorted(failed - bare(file, ranks)) if failed else []
+def test_what_passes_without_tools_passes_with_them(suite, bare, table, tools, ranks, tmp_path):
+    ends, without, wrong = [], [], []
+    table.append((tools, ranks, ends, without))
+    for file in sorted(path.stem for path in (suite / "test").glob("test_*.py")):
+        alone = bare(file, ranks)
+        if alone.hangs:
+            continue
+        end = run_with_tools(suite, file, ranks, tools, tmp_path / file, alone)
+        ends.append(end)
+        without.append(alone)
+        wrong += sorted(end.failed - alone.failed)
+    assert ends, "no file ends without tools"
     assert not wrong, "\n".join(wrong)
