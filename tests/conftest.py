@@ -55,6 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
     # MPICH looks at every network interface as it starts, and fails if one goes meanwhile: those of emulated
     # clusters do, in the tests beside.
     os.environ.setdefault("UCX_NET_DEVICES", "lo")
+    # Open MPI starts no more ranks than cores, and none for root, unless it is told to.
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"):
+        os.environ |= {name: "1", f"{name}_CONFIRM": "1"}
+    os.environ |= {"OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    os.environ |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     if not hasattr(config, "workerinput"):
         shared = tempfile.TemporaryDirectory(prefix="pse-tests-")
         os.environ |= {SHARED: shared.name, "PSE_CACHE": str(Path(shared.name) / "cache")}
