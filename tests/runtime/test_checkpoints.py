@@ -99,8 +99,14 @@ def wait_until(started, directory, number):
 def whole(directory):
     """Make sure that there is one complete checkpoint."""
     manifest = read_manifest(str(directory / "kept"))
-    for note in manifest.files:
-        verify(str(directory / "kept"), note)
+    try:
+        for note in manifest.files:
+            verify(str(directory / "kept"), note)
+    except CheckpointRefused:
+        # Ranks outlive a launcher that was killed for a moment, in which they may write the next checkpoint.
+        if read_manifest(str(directory / "kept")) == manifest:
+            raise
+        return whole(directory)
     return manifest
 
 
@@ -290,7 +296,7 @@ def test_what_contradicts_the_run_is_refused(left):
 
 def test_the_same_run_begins_anew_in_its_directory_and_says_so(left):
     warnings = prepare(RUN).remarks
-    assert "warning: kept holds a checkpoint of this program at checkpointed.coven:13:3, k = 3; " in warnings
+    assert "warning: kept holds a checkpoint of this program at checkpointed.coven:15:3, k = 3; " in warnings
     assert "`pse resume kept` continues from it" in warnings
     whole(left)
 

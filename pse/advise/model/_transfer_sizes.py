@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import prod
 
 import numpy as np
 
 from pse.errors import EvaluationError
-from pse.language.check import CallSite, PartitionDeclaration, ResolvedProgram
+from pse.language.check import CallSite, PartitionDeclaration, ResolvedProgram, periodic_axes
 from pse.language.types import Element, Expression, Type, Value, evaluate
 
 EXCHANGING = frozenset({"transpose", "redistribute", "exchange", "shift"})
@@ -60,9 +60,8 @@ def pieces(
             place[axis or 0] = (place[axis or 0] - by) % grid[axis or 0]
             yield int(np.ravel_multi_index(place, grid)), size / count
         case "exchange":
-            yield from _neighbours(
-                kind, size, _grid(program, kind, count, environment), partition, environment
-            )
+            grid = _grid(program, kind, count, environment)
+            yield from _neighbours(kind, size, grid, partition, periodic_axes(site), environment)
         case _:
             yield from ((other, size / count**2) for other in range(count))
 
@@ -87,7 +86,12 @@ def _declaration(partitions: Sequence[PartitionDeclaration], name: str | None) -
 
 
 def _neighbours(
-    kind: Type, size: float, grid: tuple[int, ...], partition: int, environment: Environment
+    kind: Type,
+    size: float,
+    grid: tuple[int, ...],
+    partition: int,
+    periodic: Collection[int],
+    environment: Environment,
 ) -> Iterator[tuple[int, float]]:
     """Give the partitions beside one, with the bytes of the strip that its halo shows of each."""
     place = np.unravel_index(partition, grid)
@@ -99,5 +103,7 @@ def _neighbours(
         for step in (-1, 1):
             beside = [int(index) for index in place]
             beside[dimension] += step
+            if axis in periodic:
+                beside[dimension] %= grid[dimension]
             if 0 <= beside[dimension] < grid[dimension]:
                 yield int(np.ravel_multi_index(beside, grid)), strip

@@ -16,4 +16,5 @@ from ._ir import (
     Swap as Swap,
     Tag as Tag,
     While as While,
+    periodic_axes as periodic_axes,
 )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pse.language.diagnostics._source import Span
-from pse.language.types._expressions import Expression, Value
+from pse.language.types._expressions import Apply, Expression, Number, Value
 from pse.language.types._types import Element, Parameter, Signature, Type
 
 
@@ -166,6 +166,24 @@ class CallSite:
     span: Span
     label: str
     moved: bool = False
+
+
+def periodic_axes(site: CallSite) -> frozenset[int]:
+    """Give the axes beyond whose edges an `exchange` goes on at the array's other end.
+
+    Parameters
+    ----------
+    site : CallSite
+        A call of `exchange`.
+
+    Returns
+    -------
+    frozenset of int
+        The axes that `periodic` names.
+    """
+    given = next((a.value for a in site.inputs if a.parameter.name == "periodic"), None)
+    axes = given.arguments if isinstance(given, Apply) else ()
+    return frozenset(int(axis.value) for axis in axes if isinstance(axis, Number))
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import numpy as np
 
 from pse._abi.plan import CallKind
 from pse.errors import ProgramError
-from pse.language.check import CallSite
-from pse.language.types import Apply, Number, Type, evaluate, names_in
+from pse.language.check import CallSite, periodic_axes
+from pse.language.types import Type, evaluate, names_in
 from pse.runtime.distribution._distributions import coordinates
 from pse.runtime.distribution._halos import Strip
 from pse.runtime.distribution._strided_copies import packing, strided_copies, unpacking
@@ -35,7 +35,7 @@ def lower_exchange(context: LoweringContext, site: CallSite, position: Position)
     tag, here = source_of(site), position.partition
     array, edge = context.shapes.type_of(site, tag), Edge(site.id, tag, Role.PIECES)
     size = itemsize(element_of(array))
-    shown, seen = (lists[here or 0] for lists in context.shapes.strips(array, _periodic(site)))
+    shown, seen = (lists[here or 0] for lists in context.shapes.strips(array, periodic_axes(site)))
     parts = [part_of(array, unpacking(strided_copies(s.held, s.framed, size), size)) for s in shown]
     strips = f"%strips{site.id}" if shown else None
     expected = [Expect(strips, here, edge, here, len(shown))] if strips else []
@@ -62,13 +62,6 @@ def lower_shift(context: LoweringContext, site: CallSite, position: Position) ->
         Expect(output.tag, here, edge, here),
         Call(site, CallKind.PUBLISH, position, (), pushes, dead, take),
     ]
-
-
-def _periodic(site: CallSite) -> frozenset[int]:
-    """Give the axes beyond whose edges an exchange goes on at the other end."""
-    given = next((a.value for a in site.inputs if a.parameter.name == "periodic"), None)
-    axes = given.arguments if isinstance(given, Apply) else ()
-    return frozenset(int(axis.value) for axis in axes if isinstance(axis, Number))
 
 
 def _show(

@@ -20,12 +20,14 @@ def begin(n):
     return np.exp(1j * np.arange(n)) * 3, {"rounds": []}, 1 + 2j
 
 
-# @ coven module relax(inout c128 u[m], in c128 v[m], in i64 k, in i64 milliseconds, out f64 most)
-def relax(u, v, k, milliseconds):
+# @ coven module relax(inout c128 u[m], in c128 v[m], in i64 k, in f64 peaks[2], in i64 milliseconds,
+# @                    out f64 most, out f64 own[2])
+def relax(u, v, k, peaks, milliseconds):
     hold(k)
     time.sleep(milliseconds / 1000)
-    u += np.sin(v.real * k) + 0.25j * v
-    return float(np.abs(u).max(initial=0.0))
+    u += np.sin(v.real * k) + 0.25j * v + 0.001 * peaks.sum()
+    most = [x.max(initial=0.0) for x in (np.abs(u), u.real, u.imag)]
+    return float(most[0]), np.array(most[1:])
 
 
 # @ coven module shrink(inout c128 u[m], out f64 most)
