@@ -2,6 +2,8 @@
 
 import os
 import resource
+import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from pse.errors import ModuleNotFound
 from pse.language.check._ir import ModuleReference
 from pse.modules import Finder, ModuleError, call_python, load_module
 from pse.modules.std import _images as images
+from pse.modules.std._drafts import appearing, draft_name
 from pse.modules.std._signatures import DIRECTIVES, STRUCTURAL, standard_file
 
 
@@ -68,6 +71,31 @@ def test_a_file_is_replaced_whole_with_ordinary_permissions(std, tmp_path):
     mask = os.umask(0)
     os.umask(mask)
     assert file.stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next_one(std, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", np.ones(3))
+    if not (child := os.fork()):
+        with appearing("a.npy") as number:
+            Path(draft_name("a.npy", number)).write_bytes(b"half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert sorted(os.listdir()) == [".a.npy.1.draft", "a.npy"]
+    np.testing.assert_array_equal(np.load("a.npy"), np.ones(3))
+    call_python(std("save"), ["a.npy", np.zeros(2)])
+    assert os.listdir() == ["a.npy"]
+    np.testing.assert_array_equal(np.load("a.npy"), np.zeros(2))
+
+
+def test_writers_of_one_file_keep_out_of_each_others_way(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with appearing("a.txt") as one:
+        with appearing("a.txt") as other:
+            Path(draft_name("a.txt", other)).write_text("first")
+        assert (one, other) == (1, 2)
+        Path(draft_name("a.txt", one)).write_text("second")
+    assert (os.listdir(), Path("a.txt").read_text()) == (["a.txt"], "second")
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from pse.modules._errors import ModuleError
+from pse.modules.std._drafts import appearing, draft_name
 
 DATASET: Final = "data"
 """Name of the dataset in an HDF5 file."""
@@ -43,12 +42,13 @@ def save(file: str, array: np.ndarray) -> None:
         If the file can't be written.
     """
     ending = ending_of(file, "save")
-    with explained(file, "saved"), _appearing(file) as draft:
+    with explained(file, "saved"), appearing(file) as number:
+        draft = draft_name(file, number)
         if ending in HDF5:
-            with h5py_for(file).File(draft, "w") as opened:
+            with h5py_for(file).File(draft, "w", locking=False) as opened:
                 opened.create_dataset(DATASET, data=array)
         else:
-            with draft.open("wb") as opened:
+            with open(draft, "wb") as opened:
                 np.save(opened, array, allow_pickle=False)
 
 
@@ -129,24 +129,6 @@ def _is_disk_full(failure: Exception) -> bool:
     if isinstance(failure, OSError):
         return failure.errno in _FULL or text.endswith("written")
     return any(f"errno = {number}," in text for number in _FULL)
-
-
-@contextmanager
-def _appearing(file: str) -> Iterator[Path]:
-    """Give the name of a draft beside a file; rename it when it is complete, remove it when it fails."""
-    descriptor, draft = tempfile.mkstemp(
-        prefix=f".{os.path.basename(file)}.", dir=os.path.dirname(file) or "."
-    )
-    os.close(descriptor)
-    try:
-        yield Path(draft)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(draft, 0o666 & ~mask)
-        os.replace(draft, file)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
 
 
 def h5py_for(file: str) -> Any:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pse.modules.std import _files as files
+from pse.modules.std._drafts import appearing, draft_name
 from pse.modules.std._pieces import Pieces, runs
 
 Array = NDArray[Any]
@@ -23,25 +25,21 @@ Array = NDArray[Any]
 def save(file: str, piece: Array, pieces: Pieces) -> Generator[Any, Any, None]:
     """Write the running partition's piece, together with all others."""
     ending, first = files.ending_of(file, "save"), pieces.messages.partition_index() == 0
-    place = np.zeros(2, np.int64)  # where the elements begin, and what tells drafts of one file apart
-    draft = ""
-    try:
-        with files.explained(file, "saved"):
-            if first:
-                place[1] = int.from_bytes(os.urandom(7), "little")
-                draft = _draft(file, place[1])
-                place[0] = _begin(draft, ending, file, pieces.shape, piece.dtype)
-            yield pieces.messages.bcast(place)
-            draft = _draft(file, place[1])
+    place = np.zeros(2, np.int64)  # where the elements begin, and the number of the draft
+    with files.explained(file, "saved"), ExitStack() as stack:
+        if first:
+            place[1] = stack.enter_context(appearing(file))
+            place[0] = _begin(draft_name(file, place[1]), ending, file, pieces.shape, piece.dtype)
+        yield pieces.messages.bcast(place)
+        draft = draft_name(file, place[1])
+        try:
             _write(draft, int(place[0]), piece, pieces)
-            yield pieces.messages.barrier()
-            if first:
-                os.replace(draft, file)
-            yield pieces.messages.barrier()
-    except BaseException:
-        if draft and os.path.exists(draft):
+        except OSError:
             os.unlink(draft)
-        raise
+            raise
+        yield pieces.messages.barrier()
+        stack.close()
+        yield pieces.messages.barrier()
 
 
 def load(file: str, piece: Array, pieces: Pieces) -> None:
@@ -56,15 +54,11 @@ def load(file: str, piece: Array, pieces: Pieces) -> None:
             piece[pieces.own] = stored[box][inside]
 
 
-def _draft(file: str, number: int) -> str:
-    return os.path.join(os.path.dirname(file), f".{os.path.basename(file)}.{number:x}")
-
-
 def _begin(draft: str, ending: str, file: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
-    """Make a draft of full length; gives where its elements begin."""
+    """Make a draft as long as the file will be; gives where its elements begin."""
     if ending in files.HDF5:
         return _begin_hdf5(draft, file, shape, dtype)
-    with open(draft, "xb") as opened:
+    with open(draft, "wb") as opened:
         described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(opened, described)
         opened.truncate(opened.tell() + int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
@@ -73,7 +67,7 @@ def _begin(draft: str, ending: str, file: str, shape: tuple[int, ...], dtype: np
 
 def _begin_hdf5(draft: str, file: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
     h5py = files.h5py_for(file)
-    with h5py.File(draft, "x") as opened:
+    with h5py.File(draft, "w", locking=False) as opened:
         layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
         kind, space = h5py.h5t.py_create(dtype, logical=True), h5py.h5s.create_simple(shape)

@@ -1,0 +1,84 @@
+"""Drafts: files that are written beside the one that they become, which so appears complete or not at all.
+
+A draft is locked as long as its writer lives.  One that nobody locks was left by a writer that was killed:
+whoever saves to the same name next removes it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+def draft_name(file: str, number: int) -> str:
+    """Give the name of a file's draft; a number tells those of several writers apart."""
+    return os.path.join(os.path.dirname(file), f".{os.path.basename(file)}.{number}.draft")
+
+
+@contextmanager
+def appearing(file: str) -> Iterator[int]:
+    """Make an empty draft of a file, and give its number; rename it at the end, remove it when that fails."""
+    number, descriptor = _claimed(file)
+    draft = draft_name(file, number)
+    try:
+        yield number
+        os.replace(draft, file)
+    except BaseException:
+        if _is_named(descriptor, draft):
+            os.unlink(draft)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _claimed(file: str) -> tuple[int, int]:
+    """Make the first draft that nobody else writes; gives its number and its locked descriptor."""
+    for number in itertools.count(1):
+        draft = draft_name(file, number)
+        _remove_abandoned(draft)
+        try:
+            descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        except FileExistsError:
+            continue
+        # Whoever cleans up may have locked it before its writer, and removes it.
+        if _lock(descriptor) is not False and _is_named(descriptor, draft):
+            return number, descriptor
+        os.close(descriptor)
+    raise AssertionError("there is no end of numbers")
+
+
+def _remove_abandoned(draft: str) -> None:
+    """Remove a draft whose writer is gone.  It is not used again: other ranks of that run may still write."""
+    try:
+        descriptor = os.open(draft, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        if _lock(descriptor) and _is_named(descriptor, draft):
+            os.unlink(draft)
+    except OSError:
+        pass  # It is another user's, say, and stays.
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool | None:
+    """Lock a file; False if another process has, None where the file system has no locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _is_named(descriptor: int, path: str) -> bool:
+    """Say whether an open file still has a name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    except FileNotFoundError:
+        return False
