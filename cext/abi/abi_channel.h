@@ -81,17 +81,17 @@ _Static_assert(sizeof(pse_message) == 56 && offsetof(pse_message, tph) == 0 &&
 
 /* One rank's slot of the board.  Written by its rank, but for `bell`, which everybody rings. */
 typedef struct pse_slot {
-    _Atomic int32_t pid;
-    _Atomic uint32_t state; /* pse_rank_state */
-    _Atomic uint32_t site; /* call site that runs now, or PSE_NO_SITE */
+    _Atomic int32_t pid; /* process of the rank, 0 before it has started */
+    _Atomic uint32_t state; /* what it does (RankState) */
+    _Atomic uint32_t site; /* call site that runs now, or NO_SITE */
     _Atomic uint32_t cpu; /* core it was last seen on */
     _Atomic uint64_t tph; /* TPH that the call works on */
     _Atomic uint64_t since; /* when `state` or `site` last changed (CLOCK_MONOTONIC ns) */
     _Atomic uint64_t affinity; /* cores it may use, as a mask of the first 64 */
     _Atomic int64_t loop_index; /* loop counter of the TPH, for people */
     _Atomic uint64_t yield_after; /* until then, waiting for a shared core is done asleep (doorbell.c) */
-    _Alignas(64) _Atomic uint32_t bell;
-    _Atomic uint32_t sleeping;
+    _Alignas(64) _Atomic uint32_t bell; /* how often it was rung */
+    _Atomic uint32_t sleeping; /* 1 while the rank sleeps */
     /* PSE_WANT_*: what its blocked TPHs wait for, so that others ring when it comes */
     _Atomic uint32_t wants;
 } pse_slot;

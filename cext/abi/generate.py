@@ -10,7 +10,8 @@ Each table gives
 - ``pse/_abi/NAME.py``: constants, enums, dtypes of structs (that of events.def is in ``pse/trace/format``),
 
 and some give a part of a file that is written by hand: the enums of ``coven.h``, the tables of
-``docs/trace.md``.
+``docs/trace.md``.  The structs of ``coven.h`` are written there alone; ``pse/_abi/services.py`` has them for
+ctypes.
 
 A table is a list of rows; each begins at the start of a line, all else is comment.  "-" stands for "none"; a
 text may be several strings, as in C.
@@ -39,7 +40,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from abigen import c, cython, manual, python
+from abigen import c, ctypes_mirror, cython, manual, python
 from abigen.layout import Layouts
 from abigen.model import TableError, read
 
@@ -59,6 +60,7 @@ def outputs() -> dict[Path, str]:
         made[ROOT / f"{table.module.replace('.', '/')}.py"] = python.module(table, layouts)
     coven, page = ROOT / "pse" / "modules" / "include" / "coven.h", ROOT / "docs" / "trace.md"
     made[coven] = c.coven(coven.read_text(encoding="utf-8"), tables)
+    made[ROOT / "pse" / "_abi" / "services.py"] = ctypes_mirror.module(made[coven])
     made[page] = manual.page(page.read_text(encoding="utf-8"), tables, layouts)
     return made
 

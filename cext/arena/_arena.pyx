@@ -88,7 +88,17 @@ cdef class Arena:
 
     @staticmethod
     def create(capacity):
-        """Make an arena that may grow to `capacity` bytes.
+        """Make an arena.
+
+        Parameters
+        ----------
+        capacity : int
+            Bytes to which it may grow.
+
+        Returns
+        -------
+        Arena
+            Empty; others attach to it by its `fd`.
 
         Raises
         ------
@@ -109,7 +119,19 @@ cdef class Arena:
 
     @staticmethod
     def attach(pid_t pid, int fd):
-        """Map the arena that process `pid` of the same user holds as descriptor `fd`.
+        """Map an arena that another process of the same user has made.
+
+        Parameters
+        ----------
+        pid : int
+            The process.
+        fd : int
+            Its descriptor of the memory file.
+
+        Returns
+        -------
+        Arena
+            The same memory.
 
         Raises
         ------
@@ -128,7 +150,7 @@ cdef class Arena:
         return pse_arena_fd(self.handle)
 
     def allocate(self, shape, dtype="f8"):
-        """A new block for a C-contiguous array; its contents are undefined.
+        """Allocate a block for a C-contiguous array; its contents are undefined.
 
         Parameters
         ----------
@@ -136,6 +158,11 @@ cdef class Arena:
             At most eight extents.
         dtype
             Whatever numpy takes for i4, i8, f4, f8, c8, c16, u1, u2, or b1, in native byte order.
+
+        Returns
+        -------
+        Block
+            Holds the only reference.
 
         Raises
         ------
@@ -155,7 +182,23 @@ cdef class Arena:
         return Block.adopt(self, handle)
 
     def allocate_shared(self, uint64_t key, uint32_t parts, shape, dtype="f8"):
-        """One block for `parts` callers with the same `key`: the first allocates it, the others get it too.
+        """Give one block to several callers: the first allocates it, the others get it too.
+
+        Parameters
+        ----------
+        key : int
+            What the callers have in common; other than 0.
+        parts : int
+            How many callers there are.
+        shape : int or sequence of int
+            At most eight extents.
+        dtype
+            As for `allocate`.
+
+        Returns
+        -------
+        Block
+            Holds one of the references.
 
         Raises
         ------
@@ -179,7 +222,17 @@ cdef class Arena:
         return Block.adopt(self, handle)
 
     def open(self, pse_handle handle):
-        """The block that a descriptor names; takes over the reference that came with it.
+        """Give the block that a descriptor names; takes over the reference that came with it.
+
+        Parameters
+        ----------
+        handle : int
+            The descriptor's handle.
+
+        Returns
+        -------
+        Block
+            Holds that reference.
 
         Raises
         ------
@@ -194,9 +247,19 @@ cdef class Arena:
         return Block.adopt(self, handle)
 
     def prefault(self, uint64_t limit=UINT64_MAX):
-        """Map at most `limit` bytes that other ranks have grown into; returns how many are left.
+        """Map memory that other ranks have grown into.
 
         For a rank with nothing else to do: its first pass over these blocks then meets no page fault.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Bytes to map at most.
+
+        Returns
+        -------
+        int
+            Bytes that are left to map.
         """
         cdef uint64_t left
         with nogil:
@@ -204,19 +267,42 @@ cdef class Arena:
         return left
 
     def statistics(self):
-        """Counts over all ranks, as an `ArenaStatistics`."""
+        """Count over all ranks.
+
+        Returns
+        -------
+        ArenaStatistics
+            Blocks, bytes in use, and what the arena has grown to.
+        """
         cdef pse_arena_statistics counts
         pse_arena_read_statistics(self.handle, &counts)
         return ArenaStatistics(**counts)
 
     def glance(self):
-        """The same without taking the arena's lock: for watchers, who must never wait for a rank."""
+        """Count without taking the arena's lock: for watchers, who must never wait for a rank.
+
+        Returns
+        -------
+        ArenaStatistics
+            As `statistics`; numbers may belong to slightly different moments.
+        """
         cdef pse_arena_statistics counts
         pse_arena_glance(self.handle, &counts)
         return ArenaStatistics(**counts)
 
     def live(self, size_t limit=100):
-        """The `limit` largest live blocks and views, largest first, as a list of `LiveBlock`."""
+        """List the largest live blocks and views.
+
+        Parameters
+        ----------
+        limit : int, default 100
+            How many at most.
+
+        Returns
+        -------
+        list of LiveBlock
+            The largest first.
+        """
         cdef pse_handle *handles = <pse_handle *>PyMem_Malloc(max(limit, 1) * sizeof(pse_handle))
         if handles == NULL:
             raise MemoryError
@@ -228,7 +314,13 @@ cdef class Arena:
             PyMem_Free(handles)
 
     def is_valid(self):
-        """True if every invariant of the arena holds; walks over all blocks."""
+        """Check every invariant of the arena; walks over all blocks.
+
+        Returns
+        -------
+        bool
+            Whether all hold.
+        """
         return pse_arena_is_valid(self.handle)
 
     def guard(self):
@@ -239,11 +331,23 @@ cdef class Arena:
         pse_arena_guard(self.handle)
 
     def protect(self, pse_handle handle):
-        """Forbid this process the pages around a block of a guarded arena."""
+        """Forbid this process the pages around a block of a guarded arena.
+
+        Parameters
+        ----------
+        handle : int
+            The block.
+        """
         pse_arena_protect(self.handle, handle)
 
     def poison(self, bint on):
-        """From now on, overwrite what is freed (all ranks): a test then sees whoever reads it afterwards."""
+        """Overwrite what is freed from now on, by all ranks: a test then sees whoever reads it afterwards.
+
+        Parameters
+        ----------
+        on : bool
+            Whether to.
+        """
         pse_arena_poison(self.handle, on)
 
 
@@ -354,12 +458,17 @@ cdef class Block:
         return pse_arena_references(self.arena.handle, self._handle)
 
     def view(self, key):
-        """A part of the block, as a block of its own that shares its memory.
+        """Give a part of the block, as a block of its own that shares its memory.
 
         Parameters
         ----------
         key
             What stands in the brackets of a numpy array: integers and slices.
+
+        Returns
+        -------
+        Block
+            Keeps this one alive.
 
         Raises
         ------
@@ -381,9 +490,12 @@ cdef class Block:
         return Block.adopt(self.arena, handle)
 
     def share(self):
-        """A `Descriptor` for one other holder, with a reference of its own.
+        """Make a reference for one other holder.
 
-        Whoever opens it takes the reference over; one that is never opened keeps the block alive.
+        Returns
+        -------
+        Descriptor
+            Whoever opens it takes the reference over; one that is never opened keeps the block alive.
         """
         pse_arena_retain(self.arena.handle, self._handle, 1)
         return Descriptor(getpid(), pse_arena_fd(self.arena.handle), self._handle)

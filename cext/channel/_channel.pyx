@@ -5,9 +5,7 @@ import os
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from pse._abi.channel cimport PSE_NO_SITE
-
-from pse._abi.channel import SiteStatistics
+from pse._abi.channel import RankSlot, SiteStatistics
 
 cdef extern from *:
     """
@@ -109,17 +107,24 @@ cdef class Board:
         slot_state(self._slot(rank), state)
 
     def slot(self, uint32_t rank):
-        """Give pid, state, site (or None), tph, loop_index, since (ns, monotonic) and whether it sleeps."""
-        cdef pse_slot *slot = self._slot(rank)
-        return {
-            "pid": slot.pid,
-            "state": slot.state,
-            "site": None if slot.site == PSE_NO_SITE else slot.site,
-            "tph": slot.tph,
-            "loop_index": slot.loop_index,
-            "since": slot.since,
-            "sleeping": bool(slot.sleeping),
-        }
+        """Give what the board has of a rank now.
+
+        Parameters
+        ----------
+        rank : int
+            A rank of the node.
+
+        Returns
+        -------
+        RankSlot
+            Its process and state, the call that runs (or `NO_SITE`), and since when (ns, monotonic).
+
+        Raises
+        ------
+        IndexError
+            The board has no such rank.
+        """
+        return RankSlot(**self._slot(rank)[0])
 
     def statistics(self, uint32_t rank, uint32_t site):
         """Give what a rank did at a call site: calls, times in ns, bytes by how they travelled."""

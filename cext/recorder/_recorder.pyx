@@ -57,7 +57,26 @@ cdef class Recorder:
 
     def record(self, uint16_t type, uint32_t site=0xffffffff, uint64_t tph=0, uint64_t a=0, uint64_t b=0,
                uint64_t c=0, uint16_t flags=0):
-        """Append one event that happens now.  What the fields mean is in docs/trace.md."""
+        """Append one event that happens now.  docs/trace.md says what the fields mean for each type.
+
+        Parameters
+        ----------
+        type : int
+            An `EventType`, other than 0.
+        site : int, optional
+            Call site; the default means none.
+        tph : int, default 0
+            TPH that it concerns.
+        a, b, c : int, default 0
+            The event's own fields.
+        flags : int, default 0
+            Bits of the event's type.
+
+        Raises
+        ------
+        ValueError
+            The recorder is closed, or the type is 0.
+        """
         self.check()
         if type == 0:
             raise ValueError("event type 0 would end the trace")
@@ -65,14 +84,42 @@ cdef class Recorder:
 
     def record_at(self, uint64_t time, uint16_t type, uint32_t site=0xffffffff, uint64_t tph=0, uint64_t a=0,
                   uint64_t b=0, uint64_t c=0, uint16_t flags=0):
-        """Append one event with a time that `clock` gave before."""
+        """Append one event that happened before.
+
+        Parameters
+        ----------
+        time : int
+            When, as `clock` gave it (ns).
+        type, site, tph, a, b, c, flags : int
+            As for `record`.
+
+        Raises
+        ------
+        ValueError
+            The recorder is closed, or the type is 0.
+        """
         self.check()
         if type == 0:
             raise ValueError("event type 0 would end the trace")
         pse_recorder_add_at(self.recorder, time, type, flags, site, tph, a, b, c)
 
     def text(self, uint16_t kind, uint32_t number, str name):
-        """Name thing `number` of `kind` (`TextKind`); before the first event that mentions it."""
+        """Give something a name; before the first event that mentions it.
+
+        Parameters
+        ----------
+        kind : int
+            A `TextKind`.
+        number : int
+            Which thing of this kind.
+        name : str
+            At least one character.
+
+        Raises
+        ------
+        ValueError
+            The recorder is closed, or the name is empty or has a zero byte.
+        """
         self.check()
         if not name or "\0" in name:
             raise ValueError(f"a name has at least one character and no zero byte, got {name!r}")
@@ -106,10 +153,37 @@ cdef class Recorder:
 
 
 def clock():
-    """Now, in the time of the records: ns of CLOCK_MONOTONIC."""
+    """Read the clock of the records.
+
+    Returns
+    -------
+    int
+        CLOCK_MONOTONIC, in ns.
+
+    Examples
+    --------
+    >>> clock() <= clock()
+    True
+    """
     return pse_clock()
 
 
 def pair(uint32_t low, uint32_t high):
-    """Two 32-bit numbers in one field."""
+    """Put two numbers into one field of an event.
+
+    Parameters
+    ----------
+    low, high : int
+        At most 32 bits each.
+
+    Returns
+    -------
+    int
+        `low` in the lower half, `high` in the upper one.
+
+    Examples
+    --------
+    >>> pair(2, 1) == (1 << 32) + 2
+    True
+    """
     return <uint64_t>high << 32 | low

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+NO_SITE = 0xFFFFFFFF  # No call site.
+
 # A message between two ranks.
 MESSAGE_DTYPE = np.dtype(
     [
@@ -25,6 +27,51 @@ MESSAGE_DTYPE = np.dtype(
         ("extra", "<u4"),
     ]
 )
+
+
+class RankSlot(NamedTuple):
+    """One rank's slot of the board.  Written by its rank, but for `bell`, which everybody rings.
+
+    Attributes
+    ----------
+    pid : int
+        process of the rank, 0 before it has started
+    state : int
+        what it does (RankState)
+    site : int
+        call site that runs now, or NO_SITE
+    cpu : int
+        core it was last seen on
+    tph : int
+        TPH that the call works on
+    since : int
+        when `state` or `site` last changed (CLOCK_MONOTONIC ns)
+    affinity : int
+        cores it may use, as a mask of the first 64
+    loop_index : int
+        loop counter of the TPH, for people
+    yield_after : int
+        until then, waiting for a shared core is done asleep (doorbell.c)
+    bell : int
+        how often it was rung
+    sleeping : int
+        1 while the rank sleeps
+    wants : int
+        PSE_WANT_*: what its blocked TPHs wait for, so that others ring when it comes
+    """
+
+    pid: int
+    state: int
+    site: int
+    cpu: int
+    tph: int
+    since: int
+    affinity: int
+    loop_index: int
+    yield_after: int
+    bell: int
+    sleeping: int
+    wants: int
 
 
 class SiteStatistics(NamedTuple):

@@ -1,6 +1,8 @@
-"""What facades export says its parameters: numpydoc, checked from the sources, without importing them."""
+"""What facades export says its parameters: numpydoc, checked from the sources, and from Cython's modules."""
 
 import ast
+import importlib
+import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -78,3 +80,47 @@ def test_names_of_both_sections_and_of_lists_count():
         "Head.\n\nParameters\n----------\na, *b : int\n    One.\nc\n    Two.\n\nReturns\n-------\nd : int\n"
     )
     assert documented(text) == {"a", "b", "c"}
+
+
+def compiled() -> Iterator[tuple[str, ast.FunctionDef, object]]:
+    """Give the functions, and the methods of classes, that facades export from Cython, by their names."""
+    for facade in FACADES:
+        package = ".".join(facade.parent.relative_to(ROOT).parts)
+        for line in ast.parse(facade.read_text()).body:
+            stub = facade.parent / f"{getattr(line, 'module', None)}.pyi"
+            if not isinstance(line, ast.ImportFrom) or not stub.exists():
+                continue
+            made = importlib.import_module(f"{package}.{line.module}")
+            exported = {one.name for one in line.names}
+            for node in ast.parse(stub.read_text()).body:
+                if getattr(node, "name", None) in exported:
+                    yield from described(f"{package}.{node.name}", node, getattr(made, node.name))
+
+
+def described(name: str, node: ast.stmt, what: object) -> Iterator[tuple[str, ast.FunctionDef, object]]:
+    """Give a function with what it is at run time, or all public methods of a class."""
+    if isinstance(node, ast.FunctionDef):
+        yield name, node, what
+    for one in node.body if isinstance(node, ast.ClassDef) else ():
+        if isinstance(one, ast.FunctionDef) and not one.name.startswith("_"):
+            yield f"{name}.{one.name}", one, getattr(what, one.name)
+        elif isinstance(one, ast.FunctionDef) and one.name == "__init__":
+            yield name, one, what
+
+
+COMPILED = {name: (node, what) for name, node, what in compiled()}
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_exports_of_cython_document_parameters_and_what_they_return(name):
+    node, what = COMPILED[name]
+    text = inspect.getdoc(what) or ""
+    assert text
+    assert arguments(node) <= documented(text)
+    is_property = any(ast.unparse(one) == "property" for one in node.decorator_list)
+    if node.returns is not None and ast.unparse(node.returns) != "None" and not is_property:
+        assert "\nReturns\n-------\n" in text
+
+
+def test_exports_of_cython_are_found():
+    assert {"pse.trace.clock", "pse.trace.Recorder.record", "pse.memory.Arena.allocate"} <= COMPILED.keys()

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from pse._abi.channel import NO_SITE
 from pse._abi.elements import ELEMENT_CODES
 from pse._abi.plan import RunResult
 from pse._abi.waiting import RANK_TEXTS, RankState
@@ -275,13 +276,11 @@ class Crew:
         lines = []
         for rank in range(len(self.job.nodes)):
             slot = self.node(rank).board.slot(rank)
-            site = f" at {sites[slot['site']].label}" if slot["site"] is not None else ""
-            age = time.clock_gettime(time.CLOCK_MONOTONIC) - slot["since"] / 1e9
+            site = f" at {sites[slot.site].label}" if slot.site != NO_SITE else ""
+            age = time.clock_gettime(time.CLOCK_MONOTONIC) - slot.since / 1e9
             who = f"rank {rank} ({self.job.liveness.placement.describe(rank)})"
-            asleep = ", asleep" if slot["sleeping"] else ""
-            lines.append(
-                f"{who}: {RANK_TEXTS[slot['state']]}{site} for {age:.1f} s{asleep}, TPH {slot['tph']:x}"
-            )
+            asleep = ", asleep" if slot.sleeping else ""
+            lines.append(f"{who}: {RANK_TEXTS[slot.state]}{site} for {age:.1f} s{asleep}, TPH {slot.tph:x}")
         for number, node in enumerate(self.nodes):
             blocks = node.arena.live() if node.arena is not None else []
             lines += [f"node {number}: {block}" for block in blocks]

@@ -75,7 +75,7 @@ def expected_sums(rounds, items):
 
 def state(nodes, rank):
     """What a rank does, on whichever node it is."""
-    return max(node.board.slot(rank)["state"] for node in nodes)
+    return max(node.board.slot(rank).state for node in nodes)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pse._abi.channel import NO_SITE
 from pse._abi.waiting import RANK_TEXTS, RankState
 from pse.runtime._channel import Board
 
@@ -56,19 +57,19 @@ def test_a_bell_that_rang_before_is_not_waited_for():
 
 def test_a_slot_says_what_its_rank_does():
     board = Board.create(2, 3, 1, 1)
-    assert board.slot(1)["state"] == RankState.ABSENT
+    assert board.slot(1).state == RankState.ABSENT
     board.start(1, 4711)
     slot = board.slot(1)
-    assert (slot["pid"], slot["state"], slot["site"], slot["sleeping"]) == (
+    assert (slot.pid, slot.state, slot.site, slot.sleeping) == (
         4711,
         RankState.STARTING,
-        None,
+        NO_SITE,
         False,
     )
     for state in (RankState.RUNNING, RankState.DONE, RankState.FAILED):
         board.set_state(1, state)
-        assert board.slot(1)["state"] == state
-    assert board.slot(0)["pid"] == 0
+        assert board.slot(1).state == state
+    assert board.slot(0).pid == 0
     assert (
         RANK_TEXTS[RankState.ABSENT],
         RANK_TEXTS[RankState.RUNNING],
@@ -129,7 +130,7 @@ def test_another_process_opens_the_board_and_is_woken():
     command = [sys.executable, "-c", OTHER, str(os.getpid()), str(board.fd)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
         assert board.wait(0, seen, 60), "the other process did not ring"
-        assert (board.slot(1)["pid"], board.slot(1)["state"]) == (17, RankState.RUNNING)
+        assert (board.slot(1).pid, board.slot(1).state) == (17, RankState.RUNNING)
         board.ring(1)
         out, _ = other.communicate(timeout=60)
     assert (out, other.returncode) == ("(3, 4, 5, 2)\nrung\n", 0)

@@ -156,8 +156,8 @@ def test_a_call_that_has_not_ended_uses_the_cpu_as_its_rank_does(prepared, monke
     [rank, *_] = observer._ranks(prepared.placement.thread_of(site))
     board.start(rank, os.getpid())
     began = time.monotonic_ns() - 4_000_000_000
-    slots = [dict(board.slot(n)) for n in range(prepared.ranks)]
-    slots[rank] |= {"site": site.id, "since": began, "state": RankState.RUNNING}
+    slots = [board.slot(n) for n in range(prepared.ranks)]
+    slots[rank] = slots[rank]._replace(site=site.id, since=began, state=RankState.RUNNING)
     done = [[board.statistics(n, one.id) for one in prepared.sites] for n in range(prepared.ranks)]
     used = iter((1.0, 1.75))
     monkeypatch.setattr(overview_module, "cpu_seconds", lambda pid: next(used))
@@ -237,7 +237,7 @@ def test_a_node_whose_ranks_are_processes_of_this_machine_is_seen(prepared):
         discovery.look()
         assert [node.ranks for node in discovery.nodes] == [(0,), (2,)]
         assert discovery.hidden() == (1,)
-        assert discovery.board_of(2).slot(2)["pid"] == other.pid
+        assert discovery.board_of(2).slot(2).pid == other.pid
         assert discovery.nodes[1].memory().capacity == 1 << 24
         other.communicate("\n")
 

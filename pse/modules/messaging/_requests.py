@@ -10,46 +10,19 @@ import ctypes
 import itertools
 import threading
 from collections.abc import Callable, Sequence
-from ctypes import CFUNCTYPE, POINTER, Structure, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
 from typing import Any
 
 import numpy as np
 
 from pse._abi.coven import CollectiveKind, Reduction
 from pse._abi.elements import TYPE_CODES
+from pse._abi.services import Collective, Services
 from pse.modules.load import _loader as loader
 
 Array = np.ndarray[Any, Any]
 Operation = str | Callable[[Array, Array], Any]
 OPERATIONS = {op.name.lower(): op for op in Reduction}
-CLOSURE = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_void_p, c_size_t)
-
-
-class Collective(Structure):
-    """``coven_collective``."""
-
-    _fields_ = [
-        ("kind", c_uint32), ("type", c_uint32), ("op", c_uint32), ("root", c_int64), ("count", c_size_t),
-        ("data", c_void_p), ("result", c_void_p), ("counts", c_void_p), ("offsets", c_void_p),
-        ("received_counts", c_void_p), ("received_offsets", c_void_p), ("function", c_void_p),
-        ("closure", CLOSURE), ("context", c_void_p),
-    ]  # fmt: skip
-
-
-class Services(Structure):
-    """``coven_services``."""
-
-    _fields_ = [
-        ("version", c_uint32),
-        ("partition", CFUNCTYPE(c_int64)),
-        ("partitions", CFUNCTYPE(c_int64)),
-        ("send", CFUNCTYPE(c_int64, c_int64, c_int32, c_void_p, c_size_t, c_uint32)),
-        ("receive", CFUNCTYPE(c_int64, c_int64, c_int32, c_void_p, c_size_t, c_uint32)),
-        ("collective", CFUNCTYPE(c_int64, POINTER(Collective))),
-        ("wait", CFUNCTYPE(None, POINTER(c_int64), c_size_t)),
-        ("complete", CFUNCTYPE(c_int, c_int64)),
-        ("grid", CFUNCTYPE(c_int64, c_uint32)),
-    ]
+CLOSURE: Any = dict(Collective._fields_)["closure"]  # type: ignore[arg-type]
 
 
 class Request:
@@ -147,7 +120,7 @@ def wait_for(requests: Sequence[Request]) -> None:
         Posted by this partition.
     """
     tickets = [request.ticket for request in requests]
-    services().wait((c_int64 * len(tickets))(*tickets), len(tickets))
+    services().wait((ctypes.c_int64 * len(tickets))(*tickets), len(tickets))
 
 
 def services() -> Services:
@@ -212,7 +185,8 @@ def type_code(dtype: np.dtype[Any]) -> int:
     """Give the engine's number of an element type; raises TypeError if it has none."""
     code = TYPE_CODES.get(dtype.str[1:]) if dtype.isnative else None
     if code is None:
-        raise TypeError(f"elements of type {dtype} can't be sent: expected one of the types of the language")
+        known = ", ".join(TYPE_CODES)
+        raise TypeError(f"elements of type {dtype} can't be sent: expected one of {known}")
     return code
 
 

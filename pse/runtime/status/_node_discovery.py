@@ -36,16 +36,16 @@ class VisibleNode:
     def update(self) -> None:
         """Find out which ranks the node has."""
         slots = ((rank, self.board.slot(rank)) for rank in range(self.board.ranks))
-        self.ranks = tuple(rank for rank, slot in slots if slot["state"] != RankState.ABSENT and slot["pid"])
+        self.ranks = tuple(rank for rank, slot in slots if slot.state != RankState.ABSENT and slot.pid)
 
     def find_arena(self) -> None:
         """Map the arena, where a rank has one open."""
         if self._arena is not None:
             return
         for slot in map(self.board.slot, self.ranks):
-            for descriptor in _memory_files(slot["pid"], _ARENA) if slot["state"] < RankState.DONE else ():
+            for descriptor in _memory_files(slot.pid, _ARENA) if slot.state < RankState.DONE else ():
                 with contextlib.suppress(ArenaError, OSError):
-                    self._arena = Arena.attach(slot["pid"], descriptor)
+                    self._arena = Arena.attach(slot.pid, descriptor)
                     return
 
     def memory(self) -> ArenaStatistics | None:

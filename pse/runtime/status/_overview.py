@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from pse._abi.channel import NO_SITE
 from pse._abi.waiting import RANK_TEXTS, RankState
 from pse.program import ThreadKey
 from pse.runtime._channel import Board
@@ -22,8 +23,7 @@ from pse.runtime.status._node_discovery import NodeDiscovery, cpu_seconds
 from pse.text import share_text
 
 if TYPE_CHECKING:
-    from pse._abi.channel import SiteStatistics
-    from pse.runtime._channel import Slot
+    from pse._abi.channel import RankSlot, SiteStatistics
 
 HIDDEN_PATIENCE = 2.0
 """Seconds after the first rank in which the others are expected."""
@@ -235,7 +235,7 @@ class Observer:
         return [LoopLine(name, number, total, bound) for name, number, total, bound in counted]
 
     def _sites(
-        self, slots: Sequence[Slot], done: Sequence[Sequence[SiteStatistics]], hidden: set[int]
+        self, slots: Sequence[RankSlot], done: Sequence[Sequence[SiteStatistics]], hidden: set[int]
     ) -> list[Line]:
         now, lines = time.monotonic_ns(), []
         for site in self.prepared.sites:
@@ -243,9 +243,7 @@ class Observer:
             ranks = [rank for rank in self._ranks(thread) if rank not in hidden]
             made = [done[rank][site.id] for rank in ranks]
             calls, wall, cpu = (sum(getattr(one, name) for one in made) for name in ("calls", "wall", "cpu"))
-            running = {
-                rank: max(0, now - slots[rank]["since"]) for rank in ranks if slots[rank]["site"] == site.id
-            }
+            running = {rank: max(0, now - slots[rank].since) for rank in ranks if slots[rank].site == site.id}
             seconds = (wall + sum(running.values())) / 1e9
             if self._elapsed > 0:  # Calls that go on use the CPU as their ranks did in the last second.
                 cpu += sum(self._share("cpu", [rank]) * spent for rank, spent in running.items())
@@ -255,7 +253,7 @@ class Observer:
             lines.append(Line(thread.label, name, calls, seconds, cpu / wall if wall else 0.0, state))
         return lines
 
-    def _take_sample(self, slots: Sequence[Slot], done: Sequence[Sequence[SiteStatistics]]) -> None:
+    def _take_sample(self, slots: Sequence[RankSlot], done: Sequence[Sequence[SiteStatistics]]) -> None:
         self._samples.append(_sample(slots, done))
         while len(self._samples) > 2 and self._samples[-1].at - self._samples[1].at >= SHARE_INTERVAL:
             self._samples.popleft()
@@ -265,7 +263,7 @@ class Observer:
         """Seconds between the first and the last sample."""
         return self._samples[-1].at - self._samples[0].at if self._samples else 0.0
 
-    def _threads(self, slots: Sequence[Slot], hidden: set[int]) -> list[ThreadLine]:
+    def _threads(self, slots: Sequence[RankSlot], hidden: set[int]) -> list[ThreadLine]:
         lines = []
         for key in self.prepared.placement.keys:
             ranks = [rank for rank in self._ranks(key) if rank not in hidden]
@@ -322,23 +320,23 @@ def thread_name(key: ThreadKey) -> str:
     return f"root {key.label}" if key.region == "root" else key.label
 
 
-def _sample(slots: Sequence[Slot], done: Sequence[Sequence[SiteStatistics]]) -> _Sample:
+def _sample(slots: Sequence[RankSlot], done: Sequence[Sequence[SiteStatistics]]) -> _Sample:
     now = time.monotonic_ns()
-    running = (0 if slot["site"] is None else max(0, now - slot["since"]) for slot in slots)
+    running = (0 if slot.site == NO_SITE else max(0, now - slot.since) for slot in slots)
     busy = [
         (sum(site.wall for site in sites) + more) / 1e9 for sites, more in zip(done, running, strict=True)
     ]
-    cpu = [cpu_seconds(slot["pid"]) if slot["pid"] else 0.0 for slot in slots]
+    cpu = [cpu_seconds(slot.pid) if slot.pid else 0.0 for slot in slots]
     return _Sample(now / 1e9, busy, cpu)
 
 
-def site_state(calls: int, running: int, slots: Sequence[Slot]) -> str:
+def site_state(calls: int, running: int, slots: Sequence[RankSlot]) -> str:
     """Say in words what a call site's ranks do, those in sight."""
     if not slots:
         return "out of sight"
     if running:
         return f"running on {running} of {len(slots)}" if len(slots) > 1 else "running"
-    states = {slot["state"] for slot in slots}
+    states = {slot.state for slot in slots}
     if states <= {RankState.DONE, RankState.LEFT}:
         return "done"
     if calls == 0:
@@ -348,13 +346,13 @@ def site_state(calls: int, running: int, slots: Sequence[Slot]) -> str:
     return RANK_TEXTS[states.pop()] if len(states) == 1 else "waiting"
 
 
-def _slot_state(slot: Slot) -> str:
-    if slot["site"] is not None:
+def _slot_state(slot: RankSlot) -> str:
+    if slot.site != NO_SITE:
         return "in a module"
-    return _OWN_WORDS.get(slot["state"], RANK_TEXTS[slot["state"]])
+    return _OWN_WORDS.get(slot.state, RANK_TEXTS[slot.state])
 
 
-def thread_state(slots: Sequence[Slot]) -> str:
+def thread_state(slots: Sequence[RankSlot]) -> str:
     """Say in words what a thread's ranks do; the most frequent first."""
     words = [_slot_state(slot) for slot in slots]
     counted = sorted({word: words.count(word) for word in words}.items(), key=lambda item: -item[1])

@@ -10,6 +10,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pse._abi.channel import NO_SITE
 from pse._abi.waiting import RankState
 from pse.runtime import _faults
 from pse.runtime._channel import Board
@@ -104,16 +105,16 @@ def diagnose_exit(
     """
     status = exit_status(process)
     slot = board.slot(process.rank) if board else None
-    if slot is None or slot["state"] == RankState.ABSENT:
+    if slot is None or slot.state == RankState.ABSENT:
         code = explained_code(status)
         if code is not None:
             return Diagnosis("", code) if code else None
         return Diagnosis(_faults.describe_death(board, process.rank, name, status, None))
-    if slot["state"] == RankState.LEFT:
+    if slot.state == RankState.LEFT:
         return None
-    if slot["state"] == RankState.DONE and (status is None or os.WIFEXITED(status)):
+    if slot.state == RankState.DONE and (status is None or os.WIFEXITED(status)):
         return Diagnosis(f"error: {name} ended before it had left MPI, so that the other ranks wait\n{_EXIT}")
-    if slot["state"] == RankState.FAILED:
+    if slot.state == RankState.FAILED:
         return Diagnosis("")
-    site = None if slot["site"] is None else sites[slot["site"]]
+    site = None if slot.site == NO_SITE else sites[slot.site]
     return Diagnosis(_faults.describe_death(board, process.rank, name, status, site))

@@ -160,7 +160,7 @@ class NodeMonitor(Monitor):
 
     def has_begun(self, rank: int) -> bool:
         """Say whether a rank has come as far as its place on the board."""
-        return self.board is not None and self.board.slot(rank)["state"] != RankState.ABSENT
+        return self.board is not None and self.board.slot(rank).state != RankState.ABSENT
 
     def is_mpiexec(self, pid: int) -> bool:
         """Say whether a process is mpiexec, which is monitored on its own."""

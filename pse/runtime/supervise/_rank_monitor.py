@@ -112,7 +112,7 @@ class RankMonitor(Monitor):
 
     def has_begun(self, rank: int) -> bool:
         """Say whether a rank has come as far as its place on the board."""
-        return self.board.slot(rank)["state"] != RankState.ABSENT
+        return self.board.slot(rank).state != RankState.ABSENT
 
     @property
     def all_begun(self) -> bool:
