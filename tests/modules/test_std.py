@@ -166,8 +166,8 @@ def test_h5_without_h5py(std, tmp_path, monkeypatch):
 
 
 def test_printing_takes_any_number_of_values(std, capsys):
-    assert call_python(std("print"), [3, 0.1 + 0.2, "text"]) == ()
-    assert capsys.readouterr().out == "3 0.3 text\n"
+    assert call_python(std("print"), [3, 0.1 + 0.2, "text", True]) == ()
+    assert capsys.readouterr().out == "3 0.3 text true\n"
 
 
 # Images.

@@ -74,12 +74,12 @@ def check_program(text: str, path: str, *, modules: ModuleFinder) -> CheckResult
     if parsed.tree is None or has_errors(parsed.diagnostics):
         return CheckResult(None, in_order(parsed.diagnostics))
     names = Globals()
-    context = Context(path, names, Frame(names), list(parsed.diagnostics))
+    context = Context(path, text, names, Frame(names), list(parsed.diagnostics))
     declarations = declare(context, parsed.tree, modules)
     body = _bodies(context, declarations, parsed.tree)
     if not has_errors(context.diagnostics):
         context.diagnostics += [*_unused(context, declarations), *context.warnings]
-        context.diagnostics += check_halos(body or (), context.tags)
+        context.diagnostics += check_halos(body or (), context.tags, text)
     diagnostics = in_order(context.diagnostics)
     if has_errors(diagnostics) or body is None:
         return CheckResult(None, diagnostics)
@@ -116,7 +116,7 @@ def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> t
 def _flow(context: Context, body: tuple[Statement, ...], defined: Sequence[str]) -> None:
     """Check paths only where every statement is understood: a missing one would look like a missing write."""
     if not has_errors(context.diagnostics):
-        context.diagnostics += check_flow(body, context.tags, defined)
+        context.diagnostics += check_flow(body, context.tags, context.text, defined)
 
 
 def _unused(context: Context, declarations: Declarations) -> list[Diagnostic]:

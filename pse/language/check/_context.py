@@ -80,6 +80,7 @@ class Context:
     """
 
     path: str
+    text: str
     globals: Globals
     frame: Frame
     diagnostics: list[Diagnostic] = field(default_factory=list)

@@ -75,7 +75,7 @@ class _Loop:
 
 
 def check_flow(
-    body: Sequence[Statement], tags: Mapping[str, Tag], defined: Iterable[str] = ()
+    body: Sequence[Statement], tags: Mapping[str, Tag], text: str, defined: Iterable[str] = ()
 ) -> list[Diagnostic]:
     """Check all paths of a resolved program.
 
@@ -85,10 +85,12 @@ def check_flow(
         The resolved statements.
     tags : mapping of str to Tag
         All tags of the program.
+    text : str
+        Its text, from which messages take the names.
     defined : iterable of str
         Tags that have a value from the start (the inputs of a segment that is checked alone).
     """
-    flow = _Flow(tags)
+    flow = _Flow(tags, text)
     for tag in defined:
         flow.write(tag, tags[tag].span, None)
     flow.block(body)
@@ -96,9 +98,9 @@ def check_flow(
 
 
 class _Flow:
-    def __init__(self, tags: Mapping[str, Tag]) -> None:
+    def __init__(self, tags: Mapping[str, Tag], text: str) -> None:
         self.diagnostics: list[Diagnostic] = []
-        self._tags = tags
+        self._tags, self._text = tags, text
         self._states: dict[str, _State] = {}
         self._journal: list[tuple[str, _State]] = []
         self._loops: list[_Loop] = []
@@ -258,11 +260,11 @@ class _Flow:
 
     # Reports.
 
-    def _display(self, tag: str) -> str:
-        return self._tags[tag].display or tag
+    def _display(self, tag: str, span: Span) -> str:
+        return self._tags[tag].name_at(span, self._text)
 
     def _unwritten(self, tag: str, span: Span, state: _State) -> None:
-        name = self._display(tag)
+        name = self._display(tag, span)
         message = f"`{name}` is read before anything has written it"
         help = f"write it before, for example with a call:  … -> {name}"
         if state.perhaps:
@@ -271,7 +273,7 @@ class _Flow:
         self.diagnostics.append(error_at("E0401", message, span, help=help))
 
     def _ambiguous(self, tag: str, span: Span, loop: Span) -> None:
-        name = self._display(tag)
+        name = self._display(tag, span)
         message = f"`{name}` is read, but each iteration in flight writes its own value: none is the last"
         notes = [(loop, "the loop with `inflight` is here")]
         help = "remove `inflight`, or use the value inside the loop"
@@ -288,7 +290,7 @@ class _Flow:
         for tag, span in loop.first_reads.items():
             if tag not in loop.writes:
                 continue
-            name = self._display(tag)
+            name = self._display(tag, span)
             message = f"`{name}` is carried from one iteration to the next, but the loop has `inflight`"
             notes = [(loop.writes[tag], "written here, for the next iteration to read")]
             help = "remove `inflight`, or write the tag in each iteration before it is read"
@@ -298,7 +300,7 @@ class _Flow:
         """Two threads of one region write a tag, and nothing between the writes orders them."""
         for thread, parallel, span in before:
             if parallel == writer[1] and thread != writer[0]:
-                both = f"`{self._display(tag)}` is written by {thread} and {writer[0]}"
+                both = f"`{self._display(tag, writer[2])}` is written by {thread} and {writer[0]}"
                 message = f"{both}, and nothing decides which of them is last"
                 notes = [(span, f"written by {thread} here, and not read after that")]
                 help = "run both calls on the same thread, or read the tag in between"

@@ -22,7 +22,7 @@ Stale = dict[str, Span]
 """Tags whose halo nothing has filled since they were written: where that was."""
 
 
-def check_halos(body: Sequence[Statement], tags: Mapping[str, Tag]) -> list[Diagnostic]:
+def check_halos(body: Sequence[Statement], tags: Mapping[str, Tag], text: str) -> list[Diagnostic]:
     """Warn of calls that read a halo which was not exchanged.
 
     Parameters
@@ -31,8 +31,10 @@ def check_halos(body: Sequence[Statement], tags: Mapping[str, Tag]) -> list[Diag
         The checked program's statements.
     tags : mapping of str to Tag
         Its tags by their unique names.
+    text : str
+        Its text, from which messages take the names.
     """
-    walk = _Walk(tags)
+    walk = _Walk(tags, text)
     walk.statements(body, {}, report=True)
     return walk.found
 
@@ -55,8 +57,8 @@ def takes_halo(parameter: Parameter, type: Type) -> bool:
 
 
 class _Walk:
-    def __init__(self, tags: Mapping[str, Tag]) -> None:
-        self.tags, self.found = tags, list[Diagnostic]()
+    def __init__(self, tags: Mapping[str, Tag], text: str) -> None:
+        self.tags, self.text, self.found = tags, text, list[Diagnostic]()
 
     def statements(self, body: Sequence[Statement], stale: Stale, *, report: bool) -> None:
         """Walk over statements and change `stale` as they do."""
@@ -109,10 +111,10 @@ class _Walk:
                 stale[name] = since
 
     def _warn(self, site: CallSite, tag: str, span: Span, since: Span) -> None:
-        name = self.tags[tag].display
+        name = self.tags[tag].name_at(span, self.text)
         message = (
             f"`{site.label}` takes the halo of `{name}`, but it was not exchanged since `{name}` was written"
         )
-        notes = [(since, f"`{name}` is written here")]
+        notes = [(since, "it is written here")]
         help = f"fill it before the call:  exchange({name})"
         self.found.append(warning_at("W0401", message, span, notes=notes, help=help))

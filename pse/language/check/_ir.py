@@ -8,12 +8,16 @@ partitions, loop counters and scalar tags by these unique names.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Apply, Expression, Number, Value
 from pse.language.types._types import Element, Parameter, Signature, Type
+
+_WRITTEN = re.compile(r"(?:\w+\s*=\s*)?([A-Za-z_]\w*)(?:\s*@.*)?")
+"""A tag where it is read or written: an input, perhaps given by name, or an output with its distribution."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,12 @@ class Tag:
     span: Span
     display: str = ""
     loop_counter: bool = False
+
+    def name_at(self, span: Span, text: str) -> str:
+        """Give the name that is written at a place of a program: in a segment it is the segment's."""
+        line = text.split("\n")[span.line - 1] if span.line == span.end_line else ""
+        found = _WRITTEN.fullmatch(line[span.column - 1 : span.end_column - 1])
+        return found[1] if found else self.display or self.name
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,13 @@ def source(where: str, k: int, n: int, image: np.ndarray) -> None:
 
 def print_values(*value: Any) -> None:
     """Print values on one line of standard output."""
-    print(*(f"{v:.10g}" if isinstance(v, float | np.floating) else v for v in value), flush=True)
+    print(*(_shown(one) for one in value), flush=True)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    return f"{value:.10g}" if isinstance(value, float | np.floating) else value
 
 
 def scan(x: Any, op: str, *, pieces: Pieces | None = None) -> Generator[Any, Any, Any]:

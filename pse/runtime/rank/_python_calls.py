@@ -218,7 +218,7 @@ class PythonCalls:
         if kind == ArgumentKind.TEXT:
             return self._text(slot, parameter, given)
         if kind == ArgumentKind.SCALAR:
-            return _typed(self.sequencer.scalar(expression), parameter.type.element)
+            return _typed(self.sequencer.scalar(expression), self._element(parameter, given))
         if kind == ArgumentKind.UPDATE:
             element = self._element(parameter, given)
             return np.array(_typed(self.sequencer.slot_scalar(slot), element), element and element.value)
@@ -230,11 +230,11 @@ class PythonCalls:
         return np.asarray(buffer)
 
     def _element(self, parameter: Parameter, given: Argument | Output | None) -> Element | None:
-        """What a scalar parameter takes: what the directive says, or what the tag has where it says `T`."""
+        """What a scalar parameter takes: what the directive says, or what is given where it says `T`."""
         if parameter.type.element is not None or not isinstance(given, Argument):
             return parameter.type.element
         tag = self.job.program.tags.get(given.tag or "")
-        return tag.type.element if tag else None
+        return tag.type.element if tag else self.job.element(given.value)
 
     def _holds_object(self, argument: Argument) -> bool:
         tag = self.job.program.tags.get(argument.tag or "")
