@@ -115,7 +115,7 @@ def _ranks(found: Mpiexec) -> Finding:
     """Start two ranks: an mpiexec of another MPI than mpi4py's starts two worlds of one rank each."""
     mpiexec = found.path
     command = [mpiexec, "-n", "2", sys.executable, "-c", _HELLO]
-    environment = rank_environment(os.environ, hydra=found.hydra)
+    environment = rank_environment(os.environ, found)
     options = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, "timeout": _RANKS_SECONDS}
     try:
         done = subprocess.run(command, env=environment, **options)  # type: ignore[call-overload]

@@ -234,7 +234,7 @@ def start(command: list[str], directory: str, place: Surroundings = HERE) -> sub
     return subprocess.Popen(
         place.inside(command),
         cwd=directory,
-        env=rank_environment(os.environ) | place.environment(),
+        env=rank_environment(os.environ, find_mpiexec()) | place.environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -44,6 +44,13 @@ def test_open_mpis_launcher_is_told_from_mpichs_beside_it(tmp_path, monkeypatch)
         assert _mpiexec.find_mpiexec().hydra is hydra
 
 
+def test_intels_launcher_keeps_the_machines_topology(tmp_path, monkeypatch):
+    for name in ("mpiexec", "hydra_pmi_proxy", "hydra_bstrap_proxy"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    assert _mpiexec.rank_environment({}, _mpiexec.find_mpiexec()) == {}
+
+
 def test_mpi4py_is_told_that_a_library_is_open_mpi(library_file, monkeypatch):
     monkeypatch.delenv("MPI4PY_MPIABI", raising=False)
     ours = library_file("libmpi.so.40", "int ompi_mpi_comm_self;")

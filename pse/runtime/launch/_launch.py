@@ -183,7 +183,7 @@ class _JobRun:
         return self._finish()
 
     def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
-        environment = rank_environment(os.environ, hydra=mpiexec.hydra)
+        environment = rank_environment(os.environ, mpiexec)
         environment[LAUNCHER_VARIABLE] = Launcher(
             os.getpid(), self.board.fd, self.records.fd, int(self.all_local)
         ).variable()

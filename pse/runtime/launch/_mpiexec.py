@@ -39,11 +39,14 @@ class Mpiexec:
     path : str
         Its file.
     hydra : bool
-        Whether it is MPICH's.
+        Whether it is MPICH's, or one that was made of that.
+    intel : bool, default False
+        Whether it is Intel's, which was made of MPICH's.
     """
 
     path: str
     hydra: bool
+    intel: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def find_mpiexec() -> Mpiexec:
     Returns
     -------
     Mpiexec
-        Its path, and whether it is MPICH's.
+        Its path, and whose it is.
 
     Raises
     ------
@@ -101,10 +104,11 @@ def find_mpiexec() -> Mpiexec:
             help="install the embedded MPI (pip install 'pse[mpich]'), or load your site's MPI",
         )
     real = os.path.realpath(path)
-    proxy = os.path.join(os.path.dirname(real), "hydra_pmi_proxy")
+    directory = os.path.dirname(real)
+    proxy = os.path.join(directory, "hydra_pmi_proxy")
     name = os.path.basename(real)  # Debian may have both MPIs' in one directory.
     hydra = name == "mpiexec.hydra" or (os.path.exists(proxy) and name not in ("orterun", "prterun"))
-    return Mpiexec(path, hydra)
+    return Mpiexec(path, hydra, intel=os.path.exists(os.path.join(directory, "hydra_bstrap_proxy")))
 
 
 def check_hosts(hosts: Hosts) -> None:
@@ -197,15 +201,15 @@ def rank_arguments(request: Request) -> list[str]:
     return [*line, "--", request.program]
 
 
-def rank_environment(environment: Mapping[str, str], *, hydra: bool = True) -> dict[str, str]:
+def rank_environment(environment: Mapping[str, str], mpiexec: Mpiexec) -> dict[str, str]:
     """Give the environment for ranks: the user's own, and what keeps MPI tidy where that says nothing.
 
     Parameters
     ----------
     environment : mapping of str to str
         The user's environment, which wins.
-    hydra : bool, default True
-        Whether mpiexec is MPICH's.
+    mpiexec : Mpiexec
+        What starts them.
 
     Returns
     -------
@@ -214,10 +218,12 @@ def rank_environment(environment: Mapping[str, str], *, hydra: bool = True) -> d
 
     Examples
     --------
-    >>> rank_environment({"HOME": "/root"})
+    >>> rank_environment({"HOME": "/root"}, Mpiexec("mpiexec", hydra=True))
     {'HWLOC_XMLFILE': '/dev/null', 'HOME': '/root'}
     """
-    if hydra:
+    if mpiexec.intel:
+        defaults = {}  # It crashes without the machine's topology.
+    elif mpiexec.hydra:
         # Hydra writes the machine's topology to a file in /tmp that a kill leaves behind; we need none.
         defaults = {"HWLOC_XMLFILE": "/dev/null"}
     else:
