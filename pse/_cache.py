@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,29 +123,78 @@ def code_directory() -> Path:
     Raises
     ------
     RunError
-        If it belongs to another user than this one and root.
+        If another user than this one and root may put code there.
     """
     found = directory()
-    owner = stranger(found)
-    if owner is None:
-        return found
-    raise RunError(
-        f"the cache directory {found} belongs to {owner}, and pse loads only code of yours or of root's",
-        help="set PSE_CACHE to a directory of your own",
-    )
+    refuse(found)
+    return found
 
 
-def stranger(path: Path) -> str | None:
-    """Name the owner of a file or directory, unless that is this user or root; None also if there is none."""
+def refuse(path: Path) -> None:
+    """Make sure that nothing strangers have made would be loaded from a place in the cache.
+
+    Raises
+    ------
+    RunError
+        If `distrust` says why.
+    """
+    if why := distrust(path):
+        raise RunError(
+            f"{why}, and pse loads only code that nobody but you and root can have made",
+            help="set PSE_CACHE to a directory of your own that only you may write to",
+        )
+
+
+def distrust(path: Path) -> str | None:
+    """Say why what is in a place of the cache is not loaded; None if it can be.
+
+    The cache directory, the file, and every directory between them must belong to this user or root.  Nobody
+    else may write there, but for directories in which everybody can only change what is theirs (mode 1777).
+    """
+    top = directory()
+    if not path.is_relative_to(top):
+        return f"{path} is not in the cache directory {top}"
+    between = path.relative_to(top).parts
+    places = [top.joinpath(*between[:count]) for count in range(len(between) + 1)]
+    return next((why for why in map(_stranger, places) if why), None)
+
+
+def _stranger(path: Path) -> str | None:
+    """Say who else than this user and root owns or may change a file or directory; None if nobody."""
     try:
-        owner = path.stat().st_uid
+        link, status = path.lstat(), path.stat()
     except OSError:
         return None
-    if owner in (0, os.geteuid()):
+    what = f"{'the cache directory' if path == directory() else 'in the cache,'} {path}"
+    for owner in (link.st_uid, status.st_uid):
+        if owner not in (0, os.geteuid()):
+            return f"{what} belongs to {_user(owner)}"
+    if stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX:
         return None
+    ours = status.st_gid in (0, os.getegid())  # Many users have a group of their own, which may write.
+    if status.st_mode & (stat.S_IWOTH if ours else stat.S_IWOTH | stat.S_IWGRP):
+        return f"{what} can be written to by other users"
+    return None
+
+
+def _user(number: int) -> str:
     import pwd
 
     try:
-        return f"user {pwd.getpwuid(owner).pw_name}"
+        return f"user {pwd.getpwuid(number).pw_name}"
     except KeyError:
-        return f"user {owner}"
+        return f"user {number}"
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder in the cache; the system gives it back if this process is killed."""
+    path = folder / _LOCK
+    if path.is_dir():  # Nothing of ours makes a directory there.
+        shutil.rmtree(path)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

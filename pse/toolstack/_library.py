@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from pse._cache import code_directory
+from pse._cache import code_directory, distrust, locked, refuse
 from pse.errors import RunError, UsageError
 from pse.modules.build import find_compiler
 from pse.toolstack import _elf as elf, _shims as shims, _shipped as shipped, _stubs as stubs
@@ -59,7 +59,7 @@ def library(mpi: Mpi) -> Path:
     note = code_directory() / "toolstack" / f"known-{_stamp(mpi)}"
     with contextlib.suppress(OSError):
         known = Path(note.read_text())
-        if known.name == _PRODUCT and elf.is_whole(known):
+        if known.name == _PRODUCT and not distrust(known) and elf.is_whole(known):
             return known
     made = _library(mpi)
     with contextlib.suppress(OSError):
@@ -137,29 +137,33 @@ def _linked(sources: dict[str, str], mpi: Mpi, more: Sequence[str] = ()) -> Path
     parts += [path.read_text() for path in sorted([*INCLUDE.glob("*.h"), *_SHIMS.glob("*.[ch]")])]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
     product = code_directory() / "toolstack" / key / _PRODUCT
-    if not elf.is_whole(product):
-        _make(sources, [*compiler.command, *more], mpi, product)
-    return product
-
-
-def _make(sources: dict[str, str], compiler: list[str], mpi: Mpi, product: Path) -> None:
-    """Compile beside the final place and move the result there: several may do this at once."""
+    refuse(product)
+    if elf.is_whole(product):
+        return product
     try:
         product.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="tmp-", dir=product.parent) as work:
-            for name, text in sources.items():
-                Path(work, name).write_text(text)
-            includes = [f"-I{INCLUDE}", f"-I{_SHIMS}", *([f"-I{mpi.include}"] if mpi.include else [])]
-            files = [str(Path(work, name)) for name in sources]
-            archive = ["-Wl,--whole-archive", str(_ARCHIVE), "-Wl,--no-whole-archive", "-ldl", "-lpthread"]
-            last = ["-Wl,-z,nodelete", f"-Wl,-soname,{_PRODUCT}", "-o", str(Path(work, _PRODUCT))]
-            _compile([*compiler, *_FLAGS, *includes, *files, *archive, *last])
-            Path(work, _PRODUCT).rename(product)
+        with locked(product.parent):  # All ranks of a job may want it at once: one makes it.
+            if not elf.is_whole(product):
+                _make(sources, [*compiler.command, *more], mpi, product)
     except OSError as error:
         raise RunError(
             f"the cache of the tool stack can't be used: {error.strerror}: {error.filename}",
             help="free some space, or set PSE_CACHE to a directory that you may write to",
         ) from None
+    return product
+
+
+def _make(sources: dict[str, str], compiler: list[str], mpi: Mpi, product: Path) -> None:
+    """Compile beside the final place and move the result there."""
+    with tempfile.TemporaryDirectory(prefix="tmp-", dir=product.parent) as work:
+        for name, text in sources.items():
+            Path(work, name).write_text(text)
+        includes = [f"-I{INCLUDE}", f"-I{_SHIMS}", *([f"-I{mpi.include}"] if mpi.include else [])]
+        files = [str(Path(work, name)) for name in sources]
+        archive = ["-Wl,--whole-archive", str(_ARCHIVE), "-Wl,--no-whole-archive", "-ldl", "-lpthread"]
+        last = ["-Wl,-z,nodelete", f"-Wl,-soname,{_PRODUCT}", "-o", str(Path(work, _PRODUCT))]
+        _compile([*compiler, *_FLAGS, *includes, *files, *archive, *last])
+        Path(work, _PRODUCT).rename(product)
 
 
 def _compile(line: list[str]) -> None:

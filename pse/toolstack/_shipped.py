@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from pse._cache import code_directory
+from pse._cache import code_directory, refuse
 from pse.errors import RunError
 from pse.modules.build import find_compiler
 from pse.toolstack import _elf as elf
@@ -60,7 +60,10 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
     parts += [*map(Path.read_text, sources), *sorted(library.functions)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
     place = code_directory() / "toolstack" / f"tools-{key}"
-    if not place.exists():
+    if place.exists():
+        for product in (place, *place.iterdir()):
+            refuse(product)
+    else:
         try:
             known = read(header, compiler.command, options)
         except HeaderError as error:

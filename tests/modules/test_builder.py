@@ -404,10 +404,29 @@ def test_a_strangers_cache_is_refused(write, fresh_cache):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_what_strangers_put_into_a_shared_cache_is_not_loaded(write, fresh_cache):
     library = build_module(write("twice.c", DOUBLE)).library
-    os.chown(library.parent, STRANGER, -1)
-    assert not build_module("twice.c").hit
+    for changed in (library, library.parent):
+        os.chown(changed, STRANGER, -1)
+        assert not build_module("twice.c").hit
     os.chown(library.parents[1], STRANGER, -1)
-    assert f"belongs to user {STRANGER}" in failure(write, "twice.c", DOUBLE).message
+    with pytest.raises(RunError, match=f"in the cache, .* belongs to user {STRANGER}, and pse loads only"):
+        build_module("twice.c")
+
+
+@pytest.mark.parametrize(
+    ("mode", "group", "hit"), [(0o777, 0, False), (0o1777, 0, True), (0o775, 12345, False)]
+)
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_strangers_may_write_to_is_not_loaded(write, fresh_cache, mode, group, hit):
+    library = build_module(write("twice.c", DOUBLE)).library
+    for folder in (library.parents[2], fresh_cache):
+        os.chown(folder, -1, group)
+        folder.chmod(mode)
+        if hit:
+            assert build_module("twice.c").hit
+        else:
+            with pytest.raises(RunError, match="can be written to by other users, and pse loads only"):
+                build_module("twice.c")
+        folder.chmod(0o755)
 
 
 def test_warnings_are_kept_and_told_again(write, fresh_cache):

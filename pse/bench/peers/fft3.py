@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from mpi4py import MPI
 
-from pse._cache import directory as build_directory
+from pse._cache import code_directory
 from pse.bench._kernels import call, native, transpose
 
 FORWARD, MEASURE = -1, 0
@@ -61,7 +61,7 @@ class Fftw:
         start = -raw.ctypes.data % 64  # FFTW's vector code wants aligned arrays.
         self.band = raw[start : start + raw.size - 64].view(complex).reshape(-1, n)
         address = self.band.ctypes.data
-        wisdom = str(build_directory() / f"bench-mpi-{n}-{comm.Get_size()}.wisdom").encode()
+        wisdom = str(code_directory() / f"bench-mpi-{n}-{comm.Get_size()}.wisdom").encode()
         one = comm.Get_rank() == 0
         if one:
             self.library.fftw_import_wisdom_from_filename(wisdom)

@@ -37,6 +37,8 @@ def grammar() -> Lark:
 
 def _read(file: Path) -> Lark | None:
     """Take kept tables up again, as lark's own stand-alone parsers do; None if they are of no use."""
+    if _cache.distrust(file):
+        return None
     try:
         data, memo = json.loads(file.read_bytes(), object_hook=_numbered)
         tables: Lark = Lark._load_from_dict(data, memo, transformer=TreeBuilder())  # type: ignore[no-untyped-call]

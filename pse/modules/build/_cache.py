@@ -15,18 +15,15 @@ others wait and find its result; a variant appears by one rename, and a builder 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pse._cache import code_directory as code_directory, stranger
+from pse._cache import code_directory as code_directory, distrust, locked, refuse
 from pse.modules._errors import BuildError
 
 RECORD = "build.json"
@@ -63,15 +60,15 @@ def find_or_make(key: str, make: Callable[[Path], tuple[dict[str, str], dict[str
     BuildError
         If the cache directory can't be used.
     RunError
-        If it belongs to a stranger.
+        If strangers may write to it.
     """
     folder = code_directory() / "modules" / key
     if (entry := _lookup(folder)) is not None:
         return entry
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _refuse_strangers(folder)
-        with _locked(folder / "lock"):
+        refuse(folder)
+        with locked(folder):
             return _lookup(folder) or _make(folder, make)
     except OSError as failure:
         reason = f"{failure.strerror or failure}: {failure.filename or folder}"
@@ -88,20 +85,9 @@ def _lookup(folder: Path) -> Entry | None:
             whole = _fingerprint(product) == (record["size"], record["sha256"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
-        if current and whole and not stranger(folder) and not stranger(record_file.parent):
+        if current and whole and not distrust(product):
             return Entry(record_file.parent, record, hit=True)
     return None
-
-
-def _refuse_strangers(folder: Path) -> None:
-    """Make sure that nobody else put the folder there: a shared cache is one that all may write to."""
-    owner = stranger(folder)
-    if owner is not None:
-        raise BuildError(
-            f"{folder} in the cache of built modules belongs to {owner}, and pse loads only code of yours or "
-            "of root's",
-            help="set PSE_CACHE to a directory of your own",
-        )
 
 
 def _fingerprint(product: Path) -> tuple[int, str]:
@@ -136,16 +122,3 @@ def _make(folder: Path, make: Callable[[Path], tuple[dict[str, str], dict[str, o
         shutil.rmtree(work, ignore_errors=True)
         raise
     return Entry(final, record, hit=False)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a file's lock; the system gives it back if this process is killed."""
-    if path.is_dir():  # Nothing of ours makes a directory there.
-        shutil.rmtree(path)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
