@@ -43,6 +43,10 @@ def _be_rank() -> int:
 
     launcher = find_launcher()
     _replace_input()
+    if any(word.startswith("--tools") for word in sys.argv):
+        from pse.cli._run_options import restart_under_tools
+
+        restart_under_tools(_parse())
     watched = launcher is not None and launcher.sees_all
     monitor = MonitorHandle() if local_rank() == 0 and not watched else None
     request = _parse()
@@ -50,7 +54,7 @@ def _be_rank() -> int:
     from pse.cli._run_options import coopwait
     from pse.runtime.rank import run_rank
 
-    return run_rank(request, monitor, coopwait() if request.coopwait else None)
+    return run_rank(request, monitor, coopwait(request))
 
 
 def _replace_input() -> None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 OFF = "off"
 """What ``--tools`` says for no tools at all."""
 
+_RESTARTED = "PSE_RESTARTED"
+"""Environment variable: the process number of a rank that has begun again under its tools."""
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -58,9 +61,15 @@ _RUN = (
         is_flag=True,
         help="Begin lines that modules print with [processor, thread, loops].",
     ),
+    click.option(
+        "--tools",
+        metavar="CONF",
+        help=f"The MPI tools to put under it (see `pse tools`); {OFF}: none at all.",
+    ),
+    click.option("--live", is_flag=True, help="Show loops, threads, queues and memory while it runs."),
     click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
 )
-_RANK = (click.option("--coopwait", is_flag=True, hidden=True),)
+_RANK = (click.option("--coopwait/--no-coopwait", default=None, hidden=True),)
 _LAUNCH = (
     click.option("--hosts", metavar="A,B", help="The machines to run on."),
     click.option(
@@ -69,12 +78,6 @@ _LAUNCH = (
         shell_complete=files,
         help="A file that names the machines, one on each line.",
     ),
-    click.option(
-        "--tools",
-        metavar="CONF",
-        help=f"The MPI tools to put under it (see `pse tools`); {OFF}: none at all.",
-    ),
-    click.option("--live", is_flag=True, help="Show loops, threads, queues and memory while it runs."),
 )
 
 
@@ -99,37 +102,39 @@ def make_request(program: str, *, defines: tuple[str, ...], **given: Any) -> Req
     return Request(program, parse_defines(defines), **given)
 
 
-def launch(
-    program: str, *, hosts: str | None, hostfile: str | None, tools: str | None, live: bool, **given: Any
-) -> NoReturn:
+def launch(program: str, *, hosts: str | None, hostfile: str | None, **given: Any) -> NoReturn:
     """Start the ranks that the command line asks for, and leave with their exit code."""
     from pse.runtime.launch import Hosts, launch_job
 
-    where = Hosts.chosen(hosts, hostfile, os.environ)
-    sys.exit(launch_job(make_request(program, **given), where, put_under(tools, given["trace"]), live=live))
+    request, where = make_request(program, **given), Hosts.chosen(hosts, hostfile, os.environ)
+    _put_under(request)
+    sys.exit(launch_job(request, where, lambda: coopwait(request)))
 
 
-def put_under(tools: str | None, trace: str | None) -> "Callable[[], Coopwait] | None":
-    """Have ranks run under the tools that the command line names; what they record goes into the run's trace.
-
-    Returns
-    -------
-    callable or None
-        Gives what modules that have communicators wait by; None if there are other tools, or shall be none.
-    """
-    if tools is None:
-        return None if "PSE_TOOLS" in os.environ else coopwait
-    if tools != OFF:
-        from pse.toolstack import environment, find_mpi
-
-        os.environ.update(environment(tools, find_mpi()))
-        if trace is not None:
-            os.environ["PSE_TRACE_DIRECTORY"] = os.path.abspath(trace)
-    return None
+def restart_under_tools(request: Request) -> None:
+    """Have this rank begin again under the tools that its command line names: they come before MPI."""
+    if request.tools in (None, OFF) or os.environ.pop(_RESTARTED, "") == str(os.getpid()):
+        return
+    _put_under(request)
+    os.environ[_RESTARTED] = str(os.getpid())
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
-def coopwait() -> "Coopwait":
-    """Give the tool; its room takes a while to import, and `runtime` can't."""
-    from pse.toolstack import Coopwait
+def _put_under(request: Request) -> None:
+    """Have what this process starts run under the tools; what they record goes into the run's trace."""
+    if request.tools in (None, OFF):
+        return
+    from pse.toolstack import environment, find_mpi
+
+    os.environ.update(environment(request.tools, find_mpi()))
+    if request.trace is not None:
+        os.environ["PSE_TRACE_DIRECTORY"] = os.path.abspath(request.trace)
+
+
+def coopwait(request: Request) -> "Coopwait | None":
+    """Give what modules that have communicators wait by; None if there are other tools, or shall be none."""
+    if request.tools is not None or "PSE_TOOLS" in os.environ or request.coopwait is False:
+        return None
+    from pse.toolstack import Coopwait  # It takes a while, and `runtime` can't import it.
 
     return Coopwait()

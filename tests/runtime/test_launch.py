@@ -1,14 +1,22 @@
 """Starting runs: both ways to run, reports, exit codes, and every wrong command line with its one message."""
 
+import fcntl
 import json
 import os
+import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 from pse_testing.jobs import PROGRAMS, Job, bare, beside_python, launched
 
+from pse.runtime._channel import Board
+from pse.runtime.request._prepared import Request
+from pse.runtime.request._request import prepare
+from pse.runtime.status import _progress_choice
 from pse.runtime.status._report import FIELDS
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
@@ -106,6 +114,21 @@ def test_a_run_warns_in_one_line_and_a_quiet_one_not_at_all(start, warned):
     assert (loud.wait(), quiet.wait()) == (0, 0)
     assert "warning[W0201]: `x` is written but never read (w.coven:5:7)\nrunning w.coven" in loud.err
     assert (quiet.out, quiet.err) == ("7\n", "")
+
+
+def test_a_rank_draws_on_the_terminal_of_a_bare_mpiexec(tmp_path, monkeypatch):
+    (tmp_path / "empty.coven").write_text('coven 1\nprogram empty {\n  thread_A print("done")\n}\n')
+    prepared = prepare(Request(str(tmp_path / "empty.coven"), {}, live=True))
+    reader, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 30, 90, 0, 0))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(_progress_choice, "open_job_stderr", lambda: terminal)
+    with _progress_choice.report_in_background(Board.create(*prepared.board_size), prepared):
+        drawn = b""
+        while b"thread_A" not in drawn:
+            drawn += os.read(reader, 4096)
+    os.close(reader)
+    assert b"call site" in drawn
 
 
 def test_a_quiet_run_cannot_be_live(warned):

@@ -80,9 +80,7 @@ _RANKS_PER_CORE = 64
 _MARK = "PSE_JOB"
 
 
-def launch_job(
-    request: Request, hosts: Hosts, waiting: Callable[[], WaitTool] | None = None, *, live: bool = False
-) -> int:
+def launch_job(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool | None] = lambda: None) -> int:
     """Run a program on ranks that mpiexec starts.
 
     Parameters
@@ -92,9 +90,7 @@ def launch_job(
     hosts : Hosts
         Where ranks are to run.
     waiting : callable, optional
-        Gives the tool by which modules that have communicators wait in MPI.
-    live : bool, optional
-        Whether to show loops, threads, queues and memory while it runs, and not only call sites.
+        Gives the tool by which modules that have communicators wait in MPI, if there is to be one.
 
     Returns
     -------
@@ -111,8 +107,6 @@ def launch_job(
             "`pse run` starts MPI itself and can't run inside an MPI job",
             help=f"inside an MPI job, each rank is: python -m pse {request.asked}",
         )
-    if live and request.quiet:
-        raise UsageError("--live and --quiet exclude each other", help="give only one of the two")
     check_hosts(hosts)
     prepared = prepare(request)
     if prepared.resumed:
@@ -131,12 +125,12 @@ def launch_job(
     else:
         prepared.print_warnings(sys.stderr)
     placed = spread_ranks(hosts, prepared.placement, prepared.processors)
-    cooperative = waiting is not None and any(takes_one(site) for site in prepared.sites)
-    if waiting and cooperative:
-        waiting().make()
-    for_ranks = replace(request, processors=prepared.processors, coopwait=cooperative)
+    tool = waiting() if any(takes_one(site) for site in prepared.sites) else None
+    if tool:
+        tool.make()
+    for_ranks = replace(request, processors=prepared.processors, coopwait=tool is not None)
     line = mpiexec_command(mpiexec, prepared.ranks, placed, rank_arguments(for_ranks))
-    return _JobRun(prepared, hosts.all_local(os.environ), live=live).run(line, mpiexec)
+    return _JobRun(prepared, hosts.all_local(os.environ)).run(line, mpiexec)
 
 
 def _check_ranks(prepared: Prepared) -> None:
@@ -153,11 +147,11 @@ def _check_ranks(prepared: Prepared) -> None:
 class _JobRun:
     """One run of mpiexec, from its start to the exit code."""
 
-    def __init__(self, prepared: Prepared, all_local: bool, *, live: bool = False) -> None:
+    def __init__(self, prepared: Prepared, all_local: bool) -> None:
         self.prepared, self.all_local = prepared, all_local
         self.board = Board.create(*prepared.board_size)
         self.records = Records.create()
-        self.progress = choose_progress(self.board, prepared, everything=live)
+        self.progress = choose_progress(self.board, prepared)
         self.progress.observer.elsewhere = not all_local
         self.selector = selectors.DefaultSelector()
         self.diagnosis: Diagnosis | None = None

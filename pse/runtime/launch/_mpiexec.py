@@ -191,7 +191,9 @@ def rank_arguments(request: Request) -> list[str]:
         line += ["--trace", request.trace]
     if request.every is not None:
         line += ["--every", request.every]
-    flags = ("coopwait", "quiet", "debug", "prefix")
+    if request.coopwait is not None:
+        line.append("--coopwait" if request.coopwait else "--no-coopwait")
+    flags = ("quiet", "debug", "prefix")
     line += [f"--{name}" for name in flags if getattr(request, name)]
     if request.resume:
         assert request.checkpoint is not None

@@ -22,8 +22,8 @@ from pse.runtime.rank._node import Node
 from pse.runtime.supervise._backoff import Backoff
 from pse.text import count_text
 
-_READY, _FOLLOWS, _KNOWS_WHY = range(3)
-"""What a rank says: it could; the first rank of its node couldn't; it couldn't, and knows why."""
+_READY, _FOLLOWS, _KNOWS_WHY, _HAS_OTHERS = range(4)
+"""What a rank says: it could; its node's first rank couldn't; it couldn't, and knows why; it has others."""
 
 _PATH_ROOM = 4096
 
@@ -44,16 +44,17 @@ class WaitTool(Protocol):
         """Let it work from now on."""
 
 
-def engage_on_all(node: Node, tool: WaitTool) -> None:
+def engage_on_all(node: Node, tool: WaitTool | None) -> None:
     """Put the tool under all ranks, or under none; collective over all of them."""
-    path, why = _attempt(tool.find) if node.first else ("", "")
+    path, why = _attempt(tool.find) if node.first and tool else ("", "")
     path = _told_to_all(node.local, path)
-    if path:
+    if path and tool:
         _, why = _attempt(lambda: tool.prepare(path))
-    states = _exchanged(node.comm, _KNOWS_WHY if why else _READY if path else _FOLLOWS)
-    if not any(states):
+    mine = _KNOWS_WHY if why else _READY if path else _FOLLOWS
+    states = _exchanged(node.comm, mine if tool else _HAS_OTHERS)
+    if tool and not any(states):
         tool.engage()
-    elif node.rank == states.index(_KNOWS_WHY):
+    elif _KNOWS_WHY in states and node.rank == states.index(_KNOWS_WHY):
         without = {node.nodes[rank] for rank, state in enumerate(states) if state != _READY}
         sys.stderr.write(_warning(why, len(without) - 1))
 

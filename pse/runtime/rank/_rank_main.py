@@ -23,6 +23,7 @@ from pse.memory import default_capacity
 from pse.runtime import _faults
 from pse.runtime.distribution import _partition_placement as owners
 from pse.runtime.pause._stop import Stopped, stop
+from pse.runtime.plan._communicators import takes_one
 from pse.runtime.plan._job import Job
 from pse.runtime.rank._cooperative_wait import WaitTool, engage_on_all
 from pse.runtime.rank._cores import bind_to_cores, cores_text
@@ -58,7 +59,8 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
     monitor : MonitorHandle or None
         The node's monitor, if this process has started it.
     wait_tool : WaitTool or None
-        The tool by which modules wait in MPI, on all ranks; None if they wait as MPI does.
+        The tool by which modules wait in MPI; None if they wait as MPI does.  Without a launcher that has
+        decided, all ranks use it if some module has a communicator.
 
     Returns
     -------
@@ -76,7 +78,7 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
     prepared = _agree(comm, request, node.launcher is not None)
     if isinstance(prepared, int):
         return prepared
-    if wait_tool:
+    if _takes_communicator(prepared) if request.coopwait is None else request.coopwait:
         engage_on_all(node, wait_tool)
     node.join(prepared)
     try:
@@ -91,6 +93,10 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
 
     limit_wait_for_threads(prepared.who(node.rank, socket.gethostname(), os.getpid()))
     return 0
+
+
+def _takes_communicator(prepared: Prepared) -> bool:
+    return any(takes_one(site) for site in prepared.sites)
 
 
 def _agree(comm: MPI.Intracomm, request: Request, launched: bool) -> Prepared | int:
@@ -150,7 +156,7 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
 
 
 def _progress(node: Node, prepared: Prepared) -> contextlib.AbstractContextManager[None]:
-    from pse.runtime.status._progress import report_in_background
+    from pse.runtime.status._progress_choice import report_in_background
 
     return contextlib.nullcontext() if prepared.request.quiet else report_in_background(node.board, prepared)
 

@@ -43,8 +43,13 @@ class Request:
         How often checkpoints are written: ``10`` (rounds), or ``30s``.
     resume : bool
         Whether to resume from the checkpoint there; then the program is the one that it names.
-    coopwait : bool
-        Whether modules wait in MPI by the tool `coopwait`; the launcher decides and tells the ranks.
+    coopwait : bool or None
+        Whether modules wait in MPI by the tool `coopwait`; a launcher decides and tells the ranks, which
+        decide without one (None).
+    tools : str or None
+        The configuration of the MPI tools to put under the run, or "off".
+    live : bool
+        Whether to show loops, threads, queues and memory while it runs, and not only call sites.
     quiet : bool
         Whether nothing is printed but what modules print, errors, and a report that is JSON.
     debug : bool
@@ -62,7 +67,9 @@ class Request:
     checkpoint: str | None = None
     every: str | None = None
     resume: bool = False
-    coopwait: bool = False
+    coopwait: bool | None = None
+    tools: str | None = None
+    live: bool = False
     quiet: bool = False
     debug: bool = False
     prefix: bool = False

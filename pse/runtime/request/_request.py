@@ -82,6 +82,8 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
     CheckpointRefused
         If the request resumes a run whose checkpoint can't be read.
     """
+    if request.live and request.quiet:
+        raise UsageError("--live and --quiet exclude each other", help="give only one of the two")
     kept = None
     if request.resume:
         request, kept = continued(request)

@@ -31,6 +31,9 @@ MOST_LINES = 24
 FEW = 6
 """Threads that are named one by one."""
 
+_LAST_TURN = 1.0
+"""Seconds that what is being said in the background may take to its end."""
+
 WATCHER_VARIABLE = "PSE_WATCHER"
 """Environment variable by which a process that starts `pse run` names the descriptor it wants told."""
 
@@ -229,17 +232,6 @@ def _tell(descriptor: int, kind: str, content: Any) -> None:
 
 
 @contextlib.contextmanager
-def report_in_background(board: Board, prepared: Prepared) -> Iterator[None]:
-    """Say in plain lines what happens meanwhile: for a run without a launcher, in one of its ranks."""
-    # Modules may have standard error to themselves, with prefixes.
-    out = os.fdopen(os.dup(2), "w", encoding="utf-8", errors="backslashreplace")
-    lines = Progress(board, prepared, out)
-    lines.start()
-    with _every(lines.interval, lines.update):
-        yield
-
-
-@contextlib.contextmanager
 def announce_preparation(prepared: Prepared) -> Iterator[None]:
     """Say, if it takes long, that a run is being made ready: plans of many partitions, modules to build."""
     if prepared.request.quiet:
@@ -258,12 +250,12 @@ def announce_preparation(prepared: Prepared) -> Iterator[None]:
         else:
             print(line, file=sys.stderr, flush=True)
 
-    with _every(PLAIN_INTERVAL, say):
+    with every(PLAIN_INTERVAL, say):
         yield
 
 
 @contextlib.contextmanager
-def _every(interval: float, do: Callable[[], None]) -> Iterator[None]:
+def every(interval: float, do: Callable[[], None]) -> Iterator[None]:
     """Do something every so many seconds meanwhile, in a thread of its own."""
     over = threading.Event()
 
@@ -271,11 +263,13 @@ def _every(interval: float, do: Callable[[], None]) -> Iterator[None]:
         while not over.wait(interval):
             do()
 
-    threading.Thread(target=repeat, daemon=True).start()
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
     try:
         yield
     finally:
         over.set()
+        thread.join(_LAST_TURN)
 
 
 def can_draw(stream: TextIO) -> bool:

@@ -6,6 +6,7 @@ Apart from `progress` because rich takes a while to load, which ranks and pipes 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Collection, Sequence
 from typing import TextIO
@@ -83,6 +84,16 @@ class Dashboard(LiveProgress):
     def draw(self, overview: Overview) -> RenderableType:
         """Draw loops, call sites, threads, queues and memory."""
         return draw_overview(overview, self._console.size.height)
+
+
+class DashboardOfRank(Dashboard):
+    """The same, drawn by a rank on mpiexec's terminal; the rank may be killed, so the cursor stays."""
+
+    def start(self) -> None:
+        """Take the lower lines of the terminal."""
+        self._console.size = os.get_terminal_size(self.out.fileno())
+        super().start()
+        self._console.show_cursor(True)
 
 
 def draw_overview(overview: Overview, height: int | None = None) -> RenderableType:

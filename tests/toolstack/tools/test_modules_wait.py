@@ -139,8 +139,18 @@ def test_coopwait_can_be_turned_off(written, pse):
 
 
 @pytest.mark.mpi
-def test_a_bare_mpirun_is_left_as_it_is(written, mpiexec):
-    assert waited(mpiexec(3, "-m", "pse", "meet.coven"), 3)[1] < MANY
+def test_a_bare_mpirun_has_it_too_and_other_tools_in_its_place(written, mpiexec):
+    assert waited(mpiexec(3, "-m", "pse", "meet.coven"), 3)[1] > MANY
+    (written / "count.conf").write_text("module count\nargument output calls\n")
+    assert waited(mpiexec(3, "-m", "pse", "meet.coven", "--tools", "count.conf"), 3)[1] < MANY
+    assert "MPI_Barrier " in (written / "calls").read_text()
+
+
+@pytest.mark.mpi
+def test_tools_that_are_not_there_end_the_ranks_of_a_bare_mpirun(written, mpiexec):
+    done = mpiexec(3, "-m", "pse", "plain.coven", "--tools", "none.conf")
+    assert (done.code, done.err.count("error: ")) == (2, 1)
+    assert "none.conf: the configuration of the tool stack can't be read" in done.err
 
 
 @pytest.mark.mpi
