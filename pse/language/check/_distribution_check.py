@@ -92,6 +92,11 @@ def same_pattern(left: Distribution, right: Distribution, context: Context) -> b
     return plain and _same_halo(left, right, context) and _same(left.block, right.block, context)
 
 
+def in_one_place(left: Distribution, right: Distribution, context: Context) -> bool:
+    """Compare two distributions and what they are over."""
+    return same_pattern(left, right, context) and left.partition == right.partition
+
+
 def _same_halo(left: Distribution, right: Distribution, context: Context) -> bool:
     widths = ([context.extent(width) for width in one.widths] for one in (left, right))
     return next(widths) == next(widths)
@@ -119,9 +124,22 @@ def check_layouts(program: ResolvedProgram, environment: Mapping[str, Value]) ->
         combined = [o for o in site.outputs if o.reduction or _is_scan(site)]
         found += [wrong for o in combined for wrong in _uneven(o, program.tags, partitions, environment)]
     if not environment:
+        found += [wrong for tag in program.tags.values() for wrong in _changing(tag, program.tags)]
         grids = (_wrong_grid(partition) for partition in program.partitions)
         found += [wrong for wrong in grids if wrong is not None]
     return found
+
+
+def _changing(tag: Tag, tags: Mapping[str, Tag]) -> Iterator[Diagnostic]:
+    """A distributed array is laid out once, before the run."""
+    distribution = tag.type.distribution
+    trees = [*(tag.type.shape or ()), *distribution.halo, distribution.block]
+    names = sorted({name for tree in trees if tree is not None for name in names_in(tree)})
+    counter = next((tags[name].display for name in names if name in tags), None)
+    if distribution.distributed and counter is not None:
+        message = f"`{tag.display}` is distributed, but its shape depends on the loop counter `{counter}`"
+        help = "give it the largest shape that is needed, of parameters, `procs` and partitions"
+        yield error_at("E0317", message, tag.span, help=help)
 
 
 def _wrong_grid(partition: PartitionDeclaration) -> Diagnostic | None:

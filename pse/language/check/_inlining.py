@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from pse.language.check._call_check import named_tag
 from pse.language.check._context import Context, call_form, written_inputs
+from pse.language.check._distribution_check import in_one_place
 from pse.language.check._ir import Assign, Statement
-from pse.language.check._remedies import conversion
+from pse.language.check._remedies import conversion, shown
 from pse.language.check._scalars import scalar
 from pse.language.check._scope import Frame, SegmentEntity, TagEntity
 from pse.language.check._targets import Target, target
@@ -228,6 +229,8 @@ def _scalar_input(
 def _output(context: Context, caller: Frame, inner: Frame, field: sx.Field, goal: Target | None) -> None:
     """Bind one output: the segment writes the caller's tag."""
     type = _field_type(context, inner, field)
+    if goal is not None and type is not None and not _lies_so(context, goal, type):
+        type = None
     if goal is None:
         type = None
     elif goal.entity is not None:
@@ -242,6 +245,17 @@ def _output(context: Context, caller: Frame, inner: Frame, field: sx.Field, goal
             _alias(context, inner, field, entity)
             return
     inner.declare(TagEntity(inner.unique(field.name.id), field.name.id, field.name.span, None, "output"))
+
+
+def _lies_so(context: Context, goal: Target, type: Type) -> bool:
+    """Compare the distribution that is written with an output with the one that the segment declares."""
+    written = goal.annotation
+    if written is None or in_one_place(written, type.distribution, context):
+        return True
+    message = f"distribution mismatch: the segment gives {shown(context, type)}"
+    help = f"leave out the distribution:  -> {goal.node.name.id}"
+    context.report(error_at("E0312", message, goal.node.span, help=help))
+    return False
 
 
 def _alias(context: Context, inner: Frame, field: sx.Field, entity: TagEntity) -> None:

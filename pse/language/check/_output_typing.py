@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck
-from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
-from pse.language.check._distribution_check import same_pattern
+from pse.language.check._context import REPLICATED, ROOT, no_such_axis
+from pse.language.check._distribution_check import in_one_place, same_pattern
 from pse.language.check._ir import Output
 from pse.language.check._reductions import check_reduction
-from pse.language.check._remedies import another_name, conversion, declaration, distributed_so
-from pse.language.check._targets import Target
+from pse.language.check._remedies import another_name, declaration, distributed_so, lies
+from pse.language.check._targets import Target, refuse_distributed_scalar
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._expressions import Expression
 from pse.language.types._symbolic_extents import Extent, Piece
@@ -79,9 +79,7 @@ def _expect_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
 def _scalar_type(check: CallCheck, parameter: Parameter, goal: Target) -> Type | None:
     element = parameter.type.element or check.element
     if goal.node.distribution is not None:
-        message = "a scalar has no distribution"
-        help = "leave out the distribution"
-        check.fail("E0306", message, goal.node.distribution.span, help=help, directive=False)
+        refuse_distributed_scalar(check, goal.node.distribution.span)
         return None
     if element is None:
         unknown_element(check, goal)
@@ -125,36 +123,25 @@ def _agrees(check: CallCheck, goal: Target, type: Type) -> bool:
         help = f"reduce it:  -> own reduce {entity.display}(sum)"
         check.fail("E0315", message, span, notes=notes, help=help, directive=False)
         return False
-    advice, label = None, context.show(type)
-    if not _in_one_place(known, type, context):
+    advice, label = another_name(context, goal.node.name.id, goal.annotation), context.show(type)
+    if not in_one_place(known.distribution, type.distribution, context):
         code, message = "E0312", f"distribution mismatch: the call does not give what `{entity.display}` is"
-        if not known.scalar:
-            given = replace(entity, type=type)
-            advice = conversion(context, given, known.distribution, check.thread)
-            if not (known.distribution.distributed or type.distribution.distributed):
-                advice = another_name(check.context, goal.node.name.id)
     elif known.element is not type.element:
         code, message = "E0303", f"the call does not give the element type of `{entity.display}`"
-        advice = another_name(check.context, goal.node.name.id)
     elif [context.extent(e) for e in known.shape or ()] != [context.extent(e) for e in type.shape or ()]:
         code, message = "E0311", f"shape mismatch: the call does not give the shape of `{entity.display}`"
-        advice = another_name(check.context, goal.node.name.id)
     else:
         return True
     check.fail(code, message, span, notes=notes, label=label, help=advice, directive=False)
     return False
 
 
-def _in_one_place(left: Type, right: Type, context: Context) -> bool:
-    same = same_pattern(left.distribution, right.distribution, context)
-    return same and left.distribution.partition == right.distribution.partition
-
-
 def unknown_element(check: CallCheck, goal: Target) -> None:
     """Report that nothing says what an output's elements are."""
     name = goal.node.name.id
     message = f"the element type of `{name}` cannot be worked out from the call"
-    check.fail("E0318", message, goal.node.name.span, help=declaration(check.context, name, None, 1))
+    help = declaration(check.context, name, None, 1, goal.annotation)
+    check.fail("E0318", message, goal.node.name.span, help=help)
 
 
 def array_type(check: CallCheck, parameter: Parameter, goal: Target) -> Type | None:
@@ -196,12 +183,9 @@ def _unknown_size(check: CallCheck, goal: Target, dimension: str) -> None:
         if output is goal.node
     )
     element = parameter.type.element or check.element
-    check.fail(
-        "E0318",
-        message,
-        goal.node.name.span,
-        help=declaration(check.context, name, element, len(parameter.type.shape or ("N",))),
-    )
+    axes = len(parameter.type.shape or ("N",))
+    help = declaration(check.context, name, element, axes, goal.annotation)
+    check.fail("E0318", message, goal.node.name.span, help=help)
 
 
 def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution | None:
@@ -237,10 +221,11 @@ def whole_on_root(check: CallCheck, goal: Target, distribution: Distribution) ->
     """Outside PARALLEL a module gives a whole array on the root."""
     if not distribution.distributed and distribution.pattern is not Pattern.REPLICATED:
         return True
-    name = goal.node.name.id
+    name, thread = goal.node.name.id, check.context.root_thread
     message = "distribution mismatch: outside PARALLEL a module gives a whole array on the root"
     after = "scatter" if distribution.distributed else "replicate"
-    help = f"give it a name of its own and {after} it:  {check.context.root_thread}{after}(…) -> {name}"
+    where = f" {lies(check.context, distribution)}" if goal.annotation and distribution.distributed else ""
+    help = f"give it a name of its own and {after} it:  -> whole   {thread}{after}(whole) -> {name}{where}"
     check.fail("E0312", message, goal.node.span, help=help, directive=False)
     return False
 

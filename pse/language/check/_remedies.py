@@ -5,14 +5,14 @@ from __future__ import annotations
 from pse.language.check._context import Context
 from pse.language.check._scope import ParameterEntity, PartitionEntity, TagEntity
 from pse.language.types._elements import INTEGERS
-from pse.language.types._types import Distribution, Element, Pattern, render_distribution
+from pse.language.types._types import Distribution, Element, Pattern, Type, render_distribution
 
 
 def conversion(context: Context, entity: TagEntity, want: Distribution, thread: str = "") -> str:
     """Suggest the call that brings a tag into the wanted distribution, with labels that fit its region."""
     assert entity.type is not None, "only typed tags are compared"
     have, name, inside = entity.type.distribution, entity.display, context.partition is not None
-    target = render_distribution(want, display=context.display) + over_partition(context, want.partition)
+    target = lies(context, want)
     if have.distributed and want.distributed:
         where = "first" if inside else "inside PARALLEL"
         return f"redistribute it {where}:  {thread}redistribute({name}) -> pieces {target}"
@@ -39,12 +39,26 @@ def over_partition(context: Context, partition: str | None) -> str:
     return f" over {partition or context.partition or names[0]}"
 
 
-def another_name(context: Context, name: str) -> str:
-    """Suggest an output with a name that is not in use."""
+def lies(context: Context, distribution: Distribution) -> str:
+    """Write a distribution with what it is over, where the program has several partitions."""
+    over = over_partition(context, distribution.partition) if distribution.distributed else ""
+    return render_distribution(distribution, display=context.display) + over
+
+
+def shown(context: Context, type: Type) -> str:
+    """Write a type with what it is distributed over, where the program has several partitions."""
+    if not type.distribution.distributed:
+        return context.show(type)
+    return context.show(type) + over_partition(context, type.distribution.partition)
+
+
+def another_name(context: Context, name: str, written: Distribution | None = None) -> str:
+    """Suggest an output with a name that is not in use, and the distribution that is written with it."""
     number = 2
     while context.frame.find(f"{name}{number}") is not None:
         number += 1
-    return f"name the output otherwise:  -> {name}{number}"
+    where = f" {lies(context, written)}" if written is not None else ""
+    return f"name the output otherwise:  -> {name}{number}{where}"
 
 
 def distributed_so(context: Context, name: str, how: str = "@ block(0)") -> str:
@@ -53,7 +67,9 @@ def distributed_so(context: Context, name: str, how: str = "@ block(0)") -> str:
     return f"write how its pieces lie, for example:  -> {name} {how}{over}"
 
 
-def declaration(context: Context, name: str, element: Element | None, axes: int) -> str:
+def declaration(
+    context: Context, name: str, element: Element | None, axes: int, written: Distribution | None = None
+) -> str:
     """Suggest the declaration of an array that a call is to fill, where the call stands."""
     label = element.label if element is not None else "f64"
     known = [
@@ -62,11 +78,12 @@ def declaration(context: Context, name: str, element: Element | None, axes: int)
         if isinstance(e, ParameterEntity) and e.element in INTEGERS
     ]
     shape = ", ".join((known + ["8"] * axes)[:axes])
-    where = " @ block(0)" if context.partition is not None else ""
-    over = over_partition(context, context.partition) if where else ""
-    before = "PARALLEL" if where else "the call"
+    where = f" {lies(context, written)}" if written is not None else ""
+    if context.partition is not None:
+        where = where or f" @ block(0){over_partition(context, context.partition)}"
+    before = "PARALLEL" if context.partition is not None else "the call"
     typed = "" if element is not None else "its element type and "
     return (
         f"declare it before {before} with {typed}the shape of the whole array, for example:  "
-        f"var {label}[{shape}]{where}{over} {name}"
+        f"var {label}[{shape}]{where} {name}"
     )

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, no_such_axis
-from pse.language.check._distribution_check import match_distribution
+from pse.language.check._distribution_check import in_one_place, match_distribution
 from pse.language.check._reductions import even_shape, operation_fits
-from pse.language.check._remedies import distributed_so
+from pse.language.check._remedies import distributed_so, shown
 from pse.language.check._scope import TagEntity
-from pse.language.check._targets import Target
+from pse.language.check._targets import Target, refuse_distributed_scalar
 from pse.language.types._elements import COMPLEX, INTEGERS
 from pse.language.types._expressions import Number, Text
 from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type
@@ -72,18 +72,22 @@ def declared(check: CallCheck, goal: Target | None, example: str) -> Distributio
     return None
 
 
-def told(check: CallCheck, goal: Target | None, type: Type) -> Type | None:
+def told(check: CallCheck, goal: Target, type: Type) -> bool:
     """Compare the distribution that is written with the output with what the operation gives."""
-    if (
-        goal is not None
-        and goal.annotation is not None
-        and goal.annotation.pattern is not type.distribution.pattern
-    ):
-        message = f"distribution mismatch: `{check.node.callee.text}` gives {check.context.show(type)}"
-        help = f"leave out the distribution:  -> {goal.node.name.id}"
-        check.fail("E0312", message, goal.node.span, help=help, directive=False)
-        return None
-    return type
+    if goal.node.distribution is not None and type.scalar:
+        refuse_distributed_scalar(check, goal.node.distribution.span)
+        return False
+    written, name = goal.annotation, goal.node.name.id
+    if written is None or in_one_place(written, type.distribution, check.context):
+        return True
+    if goal.known is not None and not any(not p.type.scalar for p in check.signature.inputs):
+        message = f"`{name}` is declared as {shown(check.context, type)}"
+        help = f"declare it so:  var {shown(check.context, replace(type, distribution=written))} {name}"
+    else:
+        message = f"`{check.node.callee.text}` gives {shown(check.context, type)}"
+        help = f"leave out the distribution:  -> {name}"
+    check.fail("E0312", f"distribution mismatch: {message}", goal.node.span, help=help, directive=False)
+    return False
 
 
 def piece_type(check: CallCheck, entity: TagEntity | None) -> Type | None:
@@ -141,10 +145,6 @@ def _combined(check: CallCheck, entity: TagEntity | None, goal: Target | None) -
         )
         message = "`norm` is that of a whole array: those of pieces cannot be added"
         check.fail("E0316", message, check.node.span, help=help, directive=False)
-        return None
-    if goal is not None and goal.node.distribution is not None:
-        message, help = "a scalar has no distribution", "leave out the distribution"
-        check.fail("E0306", message, goal.node.distribution.span, help=help, directive=False)
         return None
     if name == "dot" and not _alike(check):
         return None

@@ -31,7 +31,7 @@ from pse.language.check._targets import Target
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
-from pse.language.types._expressions import Apply, Name, Number
+from pse.language.types._expressions import Apply, Name, Number, names_in, read_position
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Type
 
 
@@ -47,7 +47,7 @@ def check_standard(check: CallCheck, found: list[Target | None]) -> list[Output]
     type = operation.rule(check, entity, goal)
     if not found or check.failed:
         return []
-    if goal is None or type is None or not _axes_fit(check, goal, type):
+    if goal is None or type is None or not _axes_fit(check, goal, type) or not told(check, goal, type):
         check.failed = True
         return []
     output = finish(check, check.signature.outputs[0], goal, type)
@@ -153,7 +153,7 @@ def _gather(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> 
     if not type.distribution.distributed:
         mismatch(check, type, "only a distributed array can be gathered", "use the array itself: it is whole")
         return None
-    return told(check, goal, replace(type, distribution=ROOT))
+    return replace(type, distribution=ROOT)
 
 
 def _replicate(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
@@ -165,7 +165,7 @@ def _replicate(check: CallCheck, entity: TagEntity | None, goal: Target | None) 
         help = f"gather it first:  gather({_display(entity)}) -> whole"
         mismatch(check, type, "only a root array can be replicated", help)
         return None
-    return told(check, goal, replace(type, distribution=REPLICATED))
+    return replace(type, distribution=REPLICATED)
 
 
 def _redistribute(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
@@ -185,7 +185,7 @@ def _transpose(check: CallCheck, entity: TagEntity | None, goal: Target | None) 
         return None
     turned = replace(type, shape=(*shape[:-2], shape[-1], shape[-2]))
     if check.context.partition is None and not type.distribution.distributed:
-        return told(check, goal, turned)
+        return turned
     if check.context.partition is None:
         _in_region(check, "inside")
         return None
@@ -250,7 +250,9 @@ def _check_periodic(check: CallCheck, type: Type) -> None:
 def _shift(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = piece_type(check, entity)
     given = next((a for a in check.inputs if a.parameter.name == "axis"), None)
-    if type is None or given is None or not isinstance(given.value, Number):
+    if type is None or not _distance_known(check):
+        return None
+    if given is None or not isinstance(given.value, Number):
         return type
     declared = check.context.globals.names.get(type.distribution.partition or "")
     grid = len(declared.grid) if isinstance(declared, PartitionEntity) else 0
@@ -261,6 +263,22 @@ def _shift(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> T
         check.fail("E0322", message, given.span, help=help, directive=False)
         return None
     return type
+
+
+def _distance_known(check: CallCheck) -> bool:
+    """The distance of a shift is known before the run: hand-overs have fixed ends."""
+    for index, given in enumerate(check.inputs):
+        if given.parameter.name != "by":
+            continue
+        known = check.context.constant(given.value)
+        names = names_in(known) if known is not None else ()
+        if known is None or any(n in check.context.tags or read_position(n) for n in names):
+            message = "the distance of `shift` must be known before the run, and the same in all partitions"
+            help = "use parameters, `procs`, partitions, and `let` of these"
+            check.fail("E0317", message, given.span, help=help, directive=False)
+            return False
+        check.inputs[index] = replace(given, value=known)
+    return True
 
 
 def _copy(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
@@ -281,9 +299,8 @@ def _zero(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
         name = goal.node.name.id
         filling = check.node.callee.text
         message = f"nothing says what `{name}` is: `{filling}` fills a tag that is declared already"
-        check.fail(
-            "E0318", message, goal.node.span, help=declaration(check.context, name, None, 1), directive=False
-        )
+        help = declaration(check.context, name, None, 1, goal.annotation)
+        check.fail("E0318", message, goal.node.span, help=help, directive=False)
     elif goal.known is not None:
         message = f"`{check.node.callee.text}` fills arrays, and `{goal.node.name.id}` is a scalar"
         help = f"write:  {goal.node.name.id} = 0"

@@ -9,6 +9,7 @@ from pse.language.check._context import Context, call_form, written_inputs
 from pse.language.check._scope import ModuleEntity, TagEntity, kind_of
 from pse.language.check._type_resolution import written_distribution
 from pse.language.diagnostics._diagnostic import error_at
+from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._types import Distribution, Element, Type
 from pse.text import count_text
@@ -54,6 +55,12 @@ def target(context: Context, node: sx.OutputNode, kind: str) -> Target | None:
         context.report(error_at("E0210", message, node.name.span, notes=notes, help="choose another name"))
         return None
     return Target(node, found, annotation, kind) if may_write(context, node.name, found) else None
+
+
+def refuse_distributed_scalar(check: CallCheck, span: Span) -> None:
+    """Report a distribution behind an output that is a scalar."""
+    help = "leave out the distribution"
+    check.fail("E0306", "a scalar has no distribution", span, help=help, directive=False)
 
 
 def may_write(context: Context, name: sx.Identifier, entity: TagEntity, *, assigned: bool = False) -> bool:
