@@ -6,13 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pse_testing.jobs import TWO_NODES
 
 from pse.modules._errors import BuildError
 from pse.modules.build._libraries import find_mpi
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 PROGRAMS = Path(__file__).parent / "programs"
-TWO_NODES = {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1", "MPIR_CVAR_NUM_CLIQUES": "2"}
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pse_testing.jobs import TWO_NODES
 
 pytestmark = pytest.mark.mpi
 HERE = Path(__file__).parent / "programs"
 PROGRAMS = Path(__file__).parents[2] / "programs"
-TWO_NODES = {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1", "MPIR_CVAR_NUM_CLIQUES": "2"}
 PLACES = {
     "one node": ((), {}),
     "two nodes": ((), TWO_NODES),

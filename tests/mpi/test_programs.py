@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
 from pse_testing.harness import compile_program, make_job
+from pse_testing.jobs import TWO_NODES
 from pse_testing.oracle import Oracle
 from pse_testing.program_writer import programs
 
 pytestmark = [pytest.mark.mpi, pytest.mark.slow]
 PROGRAMS = Path(__file__).parent / "programs"
-TWO_NODES = {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1", "MPIR_CVAR_NUM_CLIQUES": "2"}
 PLACES = {
     "one node": ((), {}),
     "two nodes": ((), TWO_NODES),

@@ -16,6 +16,9 @@ PROGRAMS = Path(__file__).parents[1] / "runtime" / "programs"
 LONG = ("-D", "rounds=1000000", "-D", "milliseconds=1")
 """Parameters of faulty.coven with which it runs until it is stopped."""
 
+TWO_NODES = {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1", "MPIR_CVAR_NUM_CLIQUES": "2"}
+"""With these, MPICH takes odd ranks for those of another node; under another MPI, such tests are skipped."""
+
 PATIENCE = 30.0
 """Seconds for what is quick on a machine that has nothing else to do."""
 

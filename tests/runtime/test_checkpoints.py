@@ -10,7 +10,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from pse_testing.jobs import PROGRAMS, Job, beside_python
+from pse_testing.jobs import PROGRAMS, TWO_NODES, Job, beside_python
 
 from pse.errors import PseError, UsageError
 from pse.language import bind_parameters, check_program, render_diagnostics
@@ -350,9 +350,6 @@ def received(tmp_path_factory):
     (directory / "failed").touch()
     run(directory, "run", "pending_messages.coven")
     return files(directory)
-
-
-TWO_NODES = {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1", "MPIR_CVAR_NUM_CLIQUES": "2"}
 
 
 @pytest.mark.parametrize(("place", "again"), [({}, "2"), (TWO_NODES, "1")], ids=["one node", "two nodes"])

@@ -5,6 +5,7 @@ import re
 import shutil
 
 import pytest
+from pse_testing.jobs import TWO_NODES
 
 from pse.runtime.launch._mpiexec import rank_arguments
 from pse.runtime.request._prepared import Request
@@ -76,8 +77,6 @@ if os.environ.get("PMI_RANK") in os.environ["CHANGED"].split():
     name, _, value = os.environ["CHANGE"].partition("=")
     os.environ[name] = value
 """
-TWO_NODES = {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1", "MPIR_CVAR_NUM_CLIQUES": "2"}
-"""MPICH then takes odd ranks for those of another node."""
 WARNING = "warning: modules that wait in MPI keep a core busy, since the tool coopwait is missing on host "
 MANY = 20
 """Whoever sleeps while it waits has slept more often than that; whoever spins never sleeps."""
