@@ -4,8 +4,12 @@ Every room's errors derive from these; the command line prints ``error: …`` an
 `exit_code`.  What is wrong in a program are diagnostics (`pse.language.diagnostics`), many in one pass.
 """
 
+import errno
 import os
-from typing import Any
+from typing import Any, Final
+
+DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Why a file can't grow: the numbers of an `OSError`."""
 
 
 class PseError(Exception):

@@ -28,6 +28,7 @@ cdef extern from "faults.h" nogil:
         const char *who
     int pse_faults_install(const pse_faults_reporter *reporter)
     void pse_faults_prepare_stack_frames(const char *const *helper, const char *const *environment)
+    void pse_faults_prepare_python_frames(int number, int fd)
     int pse_faults_install_stops(void (*interrupt)(int number) noexcept nogil)
     ctypedef struct pse_faults_deferral:
         int fd
@@ -84,6 +85,11 @@ cdef const char **kept_texts(list texts) except NULL:
 def prepare_stack_frames(list command, list environment):
     """Have crashes tell the user's stack frames: `command` prints those whose addresses follow as arguments."""
     pse_faults_prepare_stack_frames(kept_texts(command), kept_texts(environment))
+
+
+def prepare_python_frames(int number, int fd):
+    """Have crashes tell Python's frames too, which the handler of a signal writes to a file."""
+    pse_faults_prepare_python_frames(number, fd)
 
 
 cdef void interrupt(int number) noexcept nogil:

@@ -2,17 +2,23 @@
 #include "faults.h"
 #include "signal_safe_text.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #define HANDLER_STACK (64 * 1024)
+#define NEXT_TO_STACK UINT64_C(65536)
+#define MOST_CALLERS 64
 #define STOP_MILLISECONDS 700
 #define SAME_STOP_MILLISECONDS 200 /* a batch system and MPI's launcher may both pass one signal on */
 #define WATCH_MILLISECONDS 2000    /* a death is named, and all ranks are killed, within some ten of them */
@@ -27,7 +33,7 @@ static volatile sig_atomic_t stopped_by;
 static volatile int64_t stopped_at;
 static pse_faults_deferral deferral = {.fd = -1, .milliseconds = STOP_MILLISECONDS};
 static void (*interrupt_owner)(int number);
-static volatile sig_atomic_t crashed_by, crashed_thread, reading_stack;
+static volatile sig_atomic_t crashed_thread, reading_stack;
 static pse_faults_text words; /* Not on the handler's small stack. */
 
 typedef struct crash {
@@ -45,8 +51,26 @@ static const crash crashes[] = {
 };
 #define CRASHES (sizeof crashes / sizeof crashes[0])
 
-static const crash *crash_of(int number)
+static const crash stack_overflow = {SIGSEGV, "stack overflow",
+                                     "its calls nest too deeply, or its local arrays are too large: `ulimit "
+                                     "-s` allows more, malloc needs none"};
+
+static const crash *crashed_by = &crashes[0];
+
+/* The page that the stack pointer is in is none, or the address was next to it: the stack's own are mapped.
+ */
+static bool is_beyond_stack(uintptr_t address, uintptr_t stack_pointer)
 {
+    uintptr_t page = stack_pointer & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+    unsigned char resident;
+    return address - stack_pointer + NEXT_TO_STACK < 2 * NEXT_TO_STACK ||
+           (mincore((void *)page, 1, &resident) != 0 && errno == ENOMEM);
+}
+
+static const crash *crash_of(int number, const siginfo_t *info, const void *context)
+{
+    if (number == SIGSEGV && is_beyond_stack((uintptr_t)info->si_addr, pse_faults_stack_pointer(context)))
+        return &stack_overflow;
     for (size_t i = 0; i < CRASHES; i++)
         if (crashes[i].number == number)
             return &crashes[i];
@@ -112,12 +136,12 @@ static bool somebody_died(void)
 }
 
 /* The report goes out before the slot is marked: whoever sees the mark may rely on the report. */
-static void finish(int number)
+static void finish(void)
 {
-    add_help(crash_of(number));
+    add_help(crashed_by);
     pse_faults_report(&reporter, reporter.rank, &words);
     atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_FAILED);
-    leave(number);
+    leave(crashed_by->number);
 }
 
 /* Another thread crashes as well, and the first one ends the process; or the handler itself does: over a
@@ -128,7 +152,7 @@ static void crash_again(int number)
         poll(NULL, 0, WATCH_MILLISECONDS);
     if (reading_stack) {
         reading_stack = false;
-        finish(crashed_by);
+        finish();
     }
     act_by_default(number);
 }
@@ -137,7 +161,6 @@ static void crash_again(int number)
  * time to name that one. */
 static void on_crash(int number, siginfo_t *info, void *context)
 {
-    (void)info;
     if (is_forked()) {
         act_by_default(number);
         return;
@@ -147,11 +170,11 @@ static void on_crash(int number, siginfo_t *info, void *context)
         return;
     }
     crashed_thread = gettid();
-    crashed_by = number;
+    crashed_by = crash_of(number, info, context);
     if (pse_faults_current_call == NULL && somebody_died())
         poll(NULL, 0, WATCH_MILLISECONDS);
-    describe(crash_of(number), context);
-    finish(number);
+    describe(crashed_by, context);
+    finish();
 }
 
 /* The module that runs called something that would end the run for others. */
@@ -175,6 +198,17 @@ static void fail_call(const char *called, const char *help)
     pse_faults_leave_slowly(&reporter, PSE_EXIT_FAILED);
 }
 
+static bool is_called_by(const char *function)
+{
+    void *frames[MOST_CALLERS];
+    Dl_info found;
+    for (int i = backtrace(frames, MOST_CALLERS) - 1; i >= 0; i--)
+        if (dladdr((char *)frames[i] - 1, &found) != 0 && found.dli_sname != NULL &&
+            strcmp(found.dli_sname, function) == 0)
+            return true;
+    return false;
+}
+
 /* A library that calls exit() would take the rank along and leave all others waiting.  After a run this comes
  * last: Python, and with it MPI, has been left in order. */
 static void on_exit_called(void)
@@ -185,7 +219,8 @@ static void on_exit_called(void)
     if (state == PSE_RANK_DONE)
         atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_LEFT);
     if (state >= PSE_RANK_RUNNING && state < PSE_RANK_DONE && pse_faults_current_call != NULL)
-        fail_call("exit()", "a module must return its error code instead");
+        fail_call(is_called_by("MPI_Abort") || is_called_by("PMPI_Abort") ? "MPI_Abort()" : "exit()",
+                  "a module must return its error code instead, or raise an exception: all ranks end then");
 }
 
 void pse_faults_finalize_called(void)

@@ -86,9 +86,16 @@ _Noreturn void pse_faults_leave_slowly(const pse_faults_reporter *reporter, int 
 /* Add which TPH a rank worked on: ", TPH 65538 (iteration 1)". */
 void pse_faults_add_tph(pse_faults_text *words, const pse_slot *slot);
 
-/* Have crashes tell the user's stack frames: `helper` (a command, then addresses of code) prints them as
- * lines of a report. Both end with NULL and are kept for good. */
+/* Have crashes tell the user's stack frames: `helper` (a command, then the text of Python's frames, then
+ * addresses of code) prints them as lines of a report. Both end with NULL and are kept for good. */
 void pse_faults_prepare_stack_frames(const char *const *helper, const char *const *environment);
+
+/* Have them tell Python's frames too: the handler of this signal writes those of its thread to the start of
+ * the file, as Python's faulthandler does. */
+void pse_faults_prepare_python_frames(int number, int fd);
+
+/* Where the stack ends of what a signal interrupted (a ucontext_t). */
+uintptr_t pse_faults_stack_pointer(const void *context);
 
 /* Add the stack frames of this thread, from where a signal interrupted it (a ucontext_t; NULL: from here). An
  * unsound stack may crash it. */

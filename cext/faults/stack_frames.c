@@ -13,13 +13,15 @@
 #include <unistd.h>
 
 #define MOST_FRAMES 128
+#define PYTHON_TEXT 4096
 #define ADDRESS_TEXT 20
 #define HELPER_WORDS 8
 #define PATIENCE_MILLISECONDS 6000
 
-static const char *command[HELPER_WORDS + MOST_FRAMES + 1];
+static const char *command[HELPER_WORDS + 1 + MOST_FRAMES + 1];
 static const char *const *environment;
 static int words_of_helper;
+static int python_signal, python_fd = -1;
 static char addresses[MOST_FRAMES][ADDRESS_TEXT]; /* Not on the handler's small stack. */
 
 void pse_faults_prepare_stack_frames(const char *const *helper, const char *const *its_environment)
@@ -29,6 +31,33 @@ void pse_faults_prepare_stack_frames(const char *const *helper, const char *cons
     for (words_of_helper = 0; helper[words_of_helper] != NULL && words_of_helper < HELPER_WORDS;)
         command[words_of_helper] = helper[words_of_helper], words_of_helper++;
     environment = its_environment;
+}
+
+void pse_faults_prepare_python_frames(int number, int fd)
+{
+    python_signal = number;
+    python_fd = fd;
+}
+
+/* What the handler of that signal writes of this thread's Python frames. */
+static const char *python_frames(void)
+{
+    static char text[PYTHON_TEXT];
+    ssize_t length = 0;
+    if (python_fd >= 0 && lseek(python_fd, 0, SEEK_SET) == 0 && raise(python_signal) == 0)
+        length = pread(python_fd, text, sizeof text - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+    return text;
+}
+
+uintptr_t pse_faults_stack_pointer(const void *context)
+{
+    const ucontext_t *interrupted = context;
+#if defined(__x86_64__)
+    return (uintptr_t)interrupted->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+    return (uintptr_t)interrupted->uc_mcontext.sp;
+#endif
 }
 
 static uintptr_t interrupted_at(const ucontext_t *context)
@@ -44,7 +73,7 @@ static uintptr_t interrupted_at(const ucontext_t *context)
 static uintptr_t return_address(const ucontext_t *context)
 {
 #if defined(__x86_64__)
-    return *(const uintptr_t *)context->uc_mcontext.gregs[REG_RSP];
+    return *(const uintptr_t *)pse_faults_stack_pointer(context);
 #elif defined(__aarch64__)
     return (uintptr_t)context->uc_mcontext.regs[30];
 #endif
@@ -56,7 +85,7 @@ static void add_address(int *count, uintptr_t address)
     char *text = addresses[*count], *end = text + ADDRESS_TEXT - 1;
     for (*end = '\0'; address != 0 && end > text; address /= 16)
         *--end = digits[address % 16];
-    command[words_of_helper + (*count)++] = end;
+    command[words_of_helper + 1 + (*count)++] = end;
 }
 
 /* The frames of a signal: those of its handler are left out.  Returns how many frames were consumed. */
@@ -80,7 +109,8 @@ static int unwind(const ucontext_t *context)
     int first = context != NULL ? add_interrupted(context, frames, found, &count) : 0;
     for (int i = first; i < found && count < MOST_FRAMES; i++)
         add_address(&count, (uintptr_t)frames[i] - 1);
-    command[words_of_helper + count] = NULL;
+    command[words_of_helper] = python_frames();
+    command[words_of_helper + 1 + count] = NULL;
     return count;
 }
 

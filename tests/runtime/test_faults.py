@@ -35,7 +35,7 @@ FAULTS = {
     rf"  in misbehave.*\n{FOLDED}help: .*zero\n",
     3: rf"error: abort in {SITE}\n  where: {RANK_OF_B}, {TPH}\n  in abort, libc\S*\n"
     rf"  {OF_MODULE['3']}{FOLDED}help: .*abort\(\).*\n",
-    4: rf"error: segmentation fault in {SITE}\n  where: {RANK_OF_B}, {TPH}\n"
+    4: rf"error: stack overflow in {SITE}\n  where: {RANK_OF_B}, {TPH}\n"
     rf"(  in recurse, \S*faulty\.c:\d+( \(\d+ frames\))?\n)+help: ",
     5: r"error: faulty\.coven:19:7: module c\.misbehave .*returned 7: it was told to fail\n",
     6: rf"error: {SITE} called exit\(\)\n  where: {RANK_OF_B}, {TPH}\n"
@@ -47,6 +47,8 @@ FAULTS = {
 }
 """What faulty.c does by its `how`, and how it must be reported."""
 
+IN_PYTHON = r"(\n  in string_at, .*)?\n  in misbehave, \S*faulty\.py:\d+\n  … and"
+
 PYTHON_FAULTS = {
     1: r"raised ValueError: told to raise.*\n  File .*faulty\.py\", line \d+, in misbehave\n    raise Value",
     2: r"called sys\.exit\(\): 4",
@@ -55,7 +57,10 @@ PYTHON_FAULTS = {
     6: r"raised LinAlgError: Singular matrix",
     9: r"raised Wordless: \(its text can't be made\)",
     10: r"raised ValueError: caf\\udce9",
-    11: r"error: module misbehave, faulty\.coven:15:5 called MPI_Finalize\(\)\n  where: rank 0 .*TPH",
+    11: r"error: module misbehave, faulty\.coven:15:5 called MPI_Finalize\(\)\n  where: rank 0 .*TPH.*"
+    + IN_PYTHON,
+    14: r"error: (module misbehave, faulty\.coven:15:5|rank 0 .*) called MPI_Abort\(\)",
+    15: rf"error: segmentation fault in module misbehave, faulty\.coven:15:5\n  where: .*{IN_PYTHON}",
 }
 
 BROKEN_IN_RANK_2 = """

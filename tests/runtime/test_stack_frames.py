@@ -5,10 +5,12 @@ import os
 import pytest
 
 from pse.runtime.faults._stack_frames import (
+    PACKAGE,
     Frame,
     _frame,
     describe_frames,
     find_mapping,
+    python_frames,
     read_mappings,
 )
 
@@ -99,3 +101,19 @@ def test_an_address_belongs_to_the_file_that_is_mapped_there():
     assert found is not None
     assert (found.path, found.base) == ("/lib/a b.so", 0x1000)
     assert [find_mapping(mappings, address) for address in (0, 0x4000, 0x5500)] == [None] * 3
+
+
+def test_python_frames_are_those_between_the_engines_own():
+    text = "".join(
+        f'  File "{path}", line {line} in {name}\n'
+        for path, line, name in [
+            (PACKAGE + "runtime/rank/_node.py", 90, "_on_finalize"),
+            ("steps.py", 7, "inner"),
+            ("steps.py", 12, "step"),
+            (PACKAGE + "runtime/rank/_python_calls.py", 50, "call"),
+            ("<frozen runpy>", 88, "_run_code"),
+        ]
+    )
+    frames = python_frames("Current thread 0x1 (most recent call first):\n" + text)
+    assert [frame.text() for frame in frames] == ["in inner, steps.py:7", "in step, steps.py:12"]
+    assert python_frames(text[text.index(PACKAGE + "runtime/rank/_py") - 8 :]) == []

@@ -6,7 +6,6 @@ never read.  Every failure names the file and what to do.
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from pse.errors import DISK_FULL
 from pse.modules._errors import ModuleError
 from pse.modules.std._drafts import appearing, draft_name
 
@@ -21,7 +21,6 @@ DATASET: Final = "data"
 """Name of the dataset in an HDF5 file."""
 
 NPY: Final = {".npy"}
-_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 HDF5: Final = {".h5", ".hdf5"}
 
@@ -127,8 +126,8 @@ def _is_disk_full(failure: Exception) -> bool:
     """Say whether a file can't grow; errors of NumPy and h5py say it in their text only."""
     text = str(failure)
     if isinstance(failure, OSError):
-        return failure.errno in _FULL or text.endswith("written")
-    return any(f"errno = {number}," in text for number in _FULL)
+        return failure.errno in DISK_FULL or text.endswith("written")
+    return any(f"errno = {number}," in text for number in DISK_FULL)
 
 
 def h5py_for(file: str) -> Any:

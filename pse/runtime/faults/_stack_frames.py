@@ -1,7 +1,8 @@
 """The stack frames of a rank that crashes: lines of its report that name the user's own source.
 
 The crash handler starts this file as a script, without pse and without site-packages.  Its arguments are the
-directory of built modules and the addresses of the frames, innermost first; the crashed process waits.
+directory of built modules, what faulthandler says of Python's frames, and the addresses of the frames in
+compiled code, innermost first; the crashed process waits.
 """
 
 from __future__ import annotations
@@ -12,13 +13,19 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 MOST_LINES = 12
 """So many frames of the user's source are shown."""
 
 PATIENCE = 4.0
 """Seconds that `addr2line` may take for one library."""
+
+PYTHON_FRAME = re.compile(r'^  File "(?P<path>.*)", line (?P<line>\d+) in (?P<name>.*)$', re.MULTILINE)
+"""How faulthandler writes a frame."""
+
+PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
+"""Where pse's own Python files are."""
 
 TRAMPOLINE = "pse_call_"
 """How the function begins through which the engine calls a module: what called it is the engine's."""
@@ -119,14 +126,30 @@ def shown_path(path: str) -> str:
     return path.removeprefix(here)
 
 
-def describe_frames(frames: list[Frame]) -> list[str]:
+def python_frames(text: str) -> list[Frame]:
+    """Find the Python frames that the engine called: those between its own."""
+    frames = [
+        (match["path"], Frame(match["name"], f"{shown_path(match['path'])}:{match['line']}", True))
+        for match in PYTHON_FRAME.finditer(text)
+    ]
+    groups = [(ours, [frame for _, frame in group]) for ours, group in groupby(frames, _is_ours)]
+    called = (group for (ours, group), _ in pairwise(groups) if not ours)
+    return next(called, [])
+
+
+def _is_ours(frame: tuple[str, Frame]) -> bool:
+    return frame[0].startswith(PACKAGE)
+
+
+def describe_frames(frames: list[Frame], python: list[Frame] | None = None) -> list[str]:
     """Write the frames of the user's source, and fold those of libraries and of the engine."""
+    called = [frame.text() for frame in (python or [])[:MOST_LINES]]
     entry = next((i for i, frame in enumerate(frames) if frame.function.startswith(TRAMPOLINE)), None)
     last = max((i for i, frame in enumerate(frames[:entry]) if frame.own), default=-1) + 1
     if entry is not None:
         last = entry
-    lines = list(fold(frames[:last]))[:MOST_LINES] or [frame.text() for frame in frames[:1]]
-    rest = len(frames) - max(last, 1)
+    lines = called + list(fold(frames[:last]))[:MOST_LINES] or [frame.text() for frame in frames[:1]]
+    rest = len(frames) - (last or not called)
     return [*lines, f"… and {rest} frame{'s' * (rest > 1)} of the engine and of libraries"] if rest else lines
 
 
@@ -150,14 +173,24 @@ def stack_frame_command() -> tuple[list[str], list[str]]:
     return [sys.executable, "-I", "-S", os.path.abspath(__file__), modules], environment
 
 
+def register_python_frames() -> tuple[int, int]:
+    """Have a signal write the Python frames of its thread to a file of no name; give both."""
+    import faulthandler
+    import signal
+
+    number, file = signal.SIGRTMAX, os.memfd_create("python frames", os.MFD_CLOEXEC)
+    faulthandler.register(number, file=file, all_threads=False)
+    return number, file
+
+
 def main() -> None:
     """Print the lines for the parent process's frames."""
-    modules, *addresses = sys.argv[1:]
+    modules, python, *addresses = sys.argv[1:]
     with open(f"/proc/{os.getppid()}/maps", encoding="utf-8", errors="replace") as file:
         mappings = read_mappings(file.read())
     frames = resolve([int(address, 16) for address in addresses if address], mappings, modules)
     sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-    print("".join(f"  {line}\n" for line in describe_frames(frames)), end="")
+    print("".join(f"  {line}\n" for line in describe_frames(frames, python_frames(python))), end="")
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ from pse.runtime.status._report import Report
 from pse.runtime.status._report_text import format_report
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._cleanup import check_shared_memory, remove_leaked
-from pse.runtime.supervise._exit_diagnosis import RANK_FAILED, Diagnosis
+from pse.runtime.supervise._exit_diagnosis import KILLED_HELP, RANK_FAILED, Diagnosis
 from pse.runtime.supervise._file_limit import raise_file_limit
 from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher, Records
 from pse.runtime.supervise._processes import ProcessManager, RankProcess, StdoutHangup
@@ -287,12 +287,19 @@ class _JobRun:
         """The first diagnosis counts; what happens to other ranks after it is our doing."""
         if diagnosis is None or self._ending:
             return
-        self.diagnosis = diagnosis
+        for output in self.outputs:
+            output.read_available()
+        self.diagnosis = self._aborted() or diagnosis
         for output in self.outputs:
             output.drop_banners()
         if diagnosis.text:
             self.monitor.kill()
         self.deadline = time.monotonic() + END_PATIENCE
+
+    def _aborted(self) -> Diagnosis | None:
+        """Name the rank that called MPI_Abort, of which the others died."""
+        ranks = [output.aborted for output in self.outputs if output.aborted is not None]
+        return self.monitor.aborted(ranks[0]) if ranks else None
 
     def _stop(self, number: int) -> None:
         """Pass a signal on; at the second one there is no more patience."""
@@ -351,7 +358,7 @@ class _JobRun:
             else self.monitor.recorded_failure() or self.diagnosis
         )
         if diagnosis is None and self.process.returncode != 0:
-            diagnosis = Diagnosis(_unexplained(self.process.returncode))
+            diagnosis = self._aborted() or Diagnosis(_unexplained(self.process.returncode))
         if diagnosis is not None:
             sys.stderr.write(diagnosis.text + way_on(self.prepared.request))
             return diagnosis.exit_code or RANK_FAILED
@@ -369,8 +376,10 @@ class _JobRun:
 
 
 def _unexplained(code: int) -> str:
-    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-    return f"error: mpiexec {how}, and no rank said why\nhelp: read what mpiexec itself printed above\n"
+    if code < 0:
+        return f"error: mpiexec was killed by {signal.Signals(-code).name}\nhelp: {KILLED_HELP}\n"
+    why = f"error: mpiexec ended with code {code}, and no rank said why\n"
+    return f"{why}help: read what mpiexec printed above\n"
 
 
 class _SignalPipe:

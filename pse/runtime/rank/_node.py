@@ -20,7 +20,7 @@ from pse._abi.waiting import RankState
 from pse.errors import RunError
 from pse.runtime import _faults
 from pse.runtime._channel import Board
-from pse.runtime.faults._stack_frames import stack_frame_command
+from pse.runtime.faults._stack_frames import register_python_frames, stack_frame_command
 from pse.runtime.request._prepared import Prepared
 from pse.runtime.supervise._error_format import exit_code_of, format_error
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
@@ -83,6 +83,7 @@ class Node:
         proxy = -1 if self.launcher and self.launcher.sees_all else proxy_descriptor()
         _faults.install(self.board, self.rank, self._name, self._words, self.records is not None, proxy)
         _faults.prepare_stack_frames(*stack_frame_command())
+        _faults.prepare_python_frames(*register_python_frames())
         # MPI_Finalize first deletes this attribute; later it waits for all other ranks.
         MPI.COMM_SELF.Set_attr(MPI.Comm.Create_keyval(delete_fn=_on_finalize), True)
         meeting = self._meeting()

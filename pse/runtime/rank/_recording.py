@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from pse.errors import UsageError
+from pse.errors import DISK_FULL, UsageError
 from pse.language.check import CallSite, For
 from pse.language.types import Type, render_expression
 from pse.program import read_names
@@ -63,6 +63,9 @@ def _naming_the_option(directory: str) -> Iterator[None]:
         yield
     except TraceError as error:
         raise UsageError(f"--trace {directory}: {error}", help=error.help) from error
+    except OSError as error:
+        help = "free some space there, or record on another disk" if error.errno in DISK_FULL else None
+        raise UsageError(f"--trace {directory}: {error.strerror}", help=help) from None
 
 
 def begin_recording(directory: str, rank: int, job: Job) -> Recorder:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pse._abi.waiting import RankState
 from pse.runtime._channel import Board
 from pse.runtime.supervise._backoff import Backoff
-from pse.runtime.supervise._exit_diagnosis import KILLED_HELP, Diagnosis, diagnose_exit
+from pse.runtime.supervise._exit_diagnosis import ABORT_HELP, KILLED_HELP, Diagnosis, diagnose_exit
 from pse.runtime.supervise._launcher_records import Records
 from pse.runtime.supervise._monitor import Monitor
 from pse.runtime.supervise._processes import RankProcess, find_managers, is_dead, name_rank
@@ -109,6 +109,16 @@ class RankMonitor(Monitor):
                 return self._never_seen()
             patience = RECORD_PATIENCE if self.any_begun else 0.0
         return self.recorded_failure(patience) or diagnosis
+
+    def aborted(self, rank: int) -> Diagnosis | None:
+        """Name a rank of this node that called MPI_Abort, and what it ran if that is known."""
+        if rank not in self.ranks:
+            return None
+        name = name_rank(rank, socket.gethostname(), self.ranks[rank].pid, self.names.places[rank])
+        site = self.board.slot(rank)["site"]
+        caller = name if site is None else self.names.sites[site]
+        where = "" if site is None else f"  where: {name}\n"
+        return Diagnosis(f"error: {caller} called MPI_Abort()\n{where}help: {ABORT_HELP}\n")
 
     def has_begun(self, rank: int) -> bool:
         """Say whether a rank has come as far as its place on the board."""

@@ -16,6 +16,8 @@ _BANNER = re.compile(
     rb"|Abort\(\d+\) on node \d+|\[(proxy|mpiexec)[:@]"
 )
 
+_ABORT = re.compile(rb"Abort\(\d+\) on node (\d+) .*: application called MPI_Abort\(")
+
 
 class RankOutput:
     """One stream of a job.
@@ -28,6 +30,11 @@ class RankOutput:
         Gets the bytes, in whole lines as far as possible.
     hydra : bool
         Whether mpiexec is MPICH's, whose banners are known.
+
+    Attributes
+    ----------
+    aborted : int or None
+        The rank that called MPI_Abort: all ranks are then killed, and MPICH says in its output why.
     """
 
     def __init__(self, stream: IO[bytes], deliver: Callable[[bytes], None], hydra: bool) -> None:
@@ -36,6 +43,7 @@ class RankOutput:
         self._stream, self._deliver, self._hydra = stream, deliver, hydra
         self._tail = b""
         self._dropping = False
+        self.aborted: int | None = None
 
     def drop_banners(self) -> None:
         """From now on leave out hydra's banners: the launcher says what happened."""
@@ -70,6 +78,9 @@ class RankOutput:
         self._stream.close()
 
     def _pass_on(self, data: bytes) -> None:
+        aborted = _ABORT.search(data) if self._hydra else None
+        if aborted:
+            self.aborted = int(aborted[1])
         if self._dropping:
             lines = data.splitlines(keepends=True)
             data = b"".join(line for line in lines if not _BANNER.match(line.rstrip()))

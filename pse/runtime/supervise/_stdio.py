@@ -8,7 +8,9 @@ import os
 import sys
 from typing import TextIO, TypeGuard
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+from pse.errors import DISK_FULL
+
+_REFUSED = (*DISK_FULL, errno.EIO)
 
 
 def open_closed_streams() -> None:
@@ -54,4 +56,4 @@ def is_stream_full(error: BaseException) -> TypeGuard[OSError]:
     bool
         Whether nothing more can be written there.
     """
-    return isinstance(error, OSError) and error.errno in _FULL and error.filename is None
+    return isinstance(error, OSError) and error.errno in _REFUSED and error.filename is None

@@ -1,5 +1,6 @@
 """Modules that do what a module must not do, in Python."""
 
+import ctypes
 import os
 import resource
 import signal
@@ -66,6 +67,12 @@ def misbehave(how, k, round):  # noqa: C901
         from mpi4py import MPI
 
         MPI.Finalize()
+    if how == 14:
+        from mpi4py import MPI
+
+        MPI.COMM_WORLD.Abort(5)
+    if how == 15:
+        ctypes.string_at(1)
     if how == 12:
         fork_in_every_way()
     if how == 13:
