@@ -30,6 +30,7 @@ PREFIXES = {
     "kernels": ("pse_kernels_",),
     "messaging": ("pse_messaging_",),
     "recorder": ("pse_recorder_",),
+    "replay": ("pse_replay_",),
     "toolstack": ("pse_",),
 }
 WRAPPED = re.compile("MPIX?_")

@@ -1,0 +1,121 @@
+# Bounds are checked once a call, which costs nothing there.
+# cython: show_performance_hints=False
+"""Python's face of the analysis of traces (one C file each): records in, call paths and operations of MPI out."""
+
+from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+
+from pse._abi.replay cimport pse_replay_call, pse_replay_node, pse_replay_operation
+from pse.trace._recorder cimport pse_event
+
+
+cdef extern from "call_paths.h" nogil:
+    ctypedef struct pse_replay_paths:
+        pse_replay_node *nodes
+        uint64_t node_count
+        pse_replay_call *calls
+        uint64_t call_count
+        pse_replay_operation *operations
+        uint64_t operation_count, operation_room
+        uint64_t lost_ends, open_calls, outside
+
+    int pse_replay_paths_begin(pse_replay_paths *paths)
+    int pse_replay_paths_take(pse_replay_paths *paths, const pse_event *events, const int16_t *residuals,
+                              uint64_t count)
+    void pse_replay_paths_finish(pse_replay_paths *paths, uint64_t last)
+    void pse_replay_paths_free(pse_replay_paths *paths)
+
+cdef extern from "wrong_order.h" nogil:
+    void pse_replay_wrong_order(const double *sent, const uint8_t *late, const uint32_t *sender,
+                                const uint32_t *call, uint64_t count, uint8_t *order)
+
+
+cdef class CallPathReader:
+    """Reads the records of one rank.
+
+    Parameters
+    ----------
+    calls : bytes that can be written, 24 for each operation
+        Gets the calls in which operations happened.
+    operations : bytes that can be written, 40 for each operation of MPI among the records
+        Gets the operations.
+    """
+
+    cdef pse_replay_paths *paths
+    cdef uint8_t[::1] calls, operations
+
+    def __cinit__(self, uint8_t[::1] calls, uint8_t[::1] operations):
+        cdef uint64_t room = operations.shape[0] // sizeof(pse_replay_operation)
+        if calls.shape[0] // sizeof(pse_replay_call) < room:
+            raise ValueError(f"room for {room} calls is expected")
+        self.paths = <pse_replay_paths *>calloc(1, sizeof(pse_replay_paths))
+        if self.paths == NULL:
+            raise MemoryError()
+        self.calls, self.operations = calls, operations
+        self.paths.operation_room = room
+        if room:
+            self.paths.calls = <pse_replay_call *>&calls[0]
+            self.paths.operations = <pse_replay_operation *>&operations[0]
+        if pse_replay_paths_begin(self.paths):
+            raise MemoryError()
+
+    def __dealloc__(self):
+        if self.paths != NULL:
+            pse_replay_paths_free(self.paths)
+            free(self.paths)
+
+    def take(self, const uint8_t[::1] records, const int16_t[::1] residuals=None):
+        """Take the next records in; residuals: 65,536ths of a ns to add to their times."""
+        cdef uint64_t count = records.shape[0] // sizeof(pse_event)
+        cdef const int16_t *added = NULL
+        cdef int failed
+        if count == 0:
+            return
+        if residuals is not None:
+            if <uint64_t>residuals.shape[0] != count:
+                raise ValueError(f"{count} residuals are expected")
+            added = &residuals[0]
+        with nogil:
+            failed = pse_replay_paths_take(self.paths, <const pse_event *>&records[0], added, count)
+        if failed:
+            raise MemoryError()
+
+    def finish(self, uint64_t last):
+        """End all calls that are open, at a time of the rank's clock; once, after all records."""
+        pse_replay_paths_finish(self.paths, last)
+
+    @property
+    def nodes(self):
+        """The tree of calls, as bytes of `pse_replay_node`."""
+        return (<const char *>self.paths.nodes)[:self.paths.node_count * sizeof(pse_replay_node)]
+
+    @property
+    def counts(self):
+        """How many calls and operations there are, ends without begin, calls without end, operations in no call."""
+        return (self.paths.call_count, self.paths.operation_count, self.paths.lost_ends, self.paths.open_calls,
+                self.paths.outside)
+
+
+def wrong_order(const double[::1] sent, const uint8_t[::1] late, const uint32_t[::1] sender,
+                const uint32_t[::1] call, uint8_t[::1] order):
+    """Mark the late messages of one rank that were received in wrong order.
+
+    Parameters
+    ----------
+    sent : array of float64, shape (n,)
+        For each message in the order of receiving, when its sending began.
+    late : array of uint8, shape (n,)
+        Whether the receiver waited for it.
+    sender : array of uint32, shape (n,)
+        Who sent it.
+    call : array of uint32, shape (n,)
+        Which call received it; at most one message of a call is late.
+    order : array of uint8, shape (n,)
+        Zeros; gets 1 where a message of the same sender was overtaken, 2 where one of another sender was.
+    """
+    cdef uint64_t count = sent.shape[0]
+    if {late.shape[0], sender.shape[0], call.shape[0], order.shape[0]} != {sent.shape[0]}:
+        raise ValueError(f"{count} messages are expected")
+    if count:
+        with nogil:
+            pse_replay_wrong_order(&sent[0], &late[0], &sender[0], &call[0], count, &order[0])

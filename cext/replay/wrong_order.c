@@ -1,0 +1,29 @@
+#include "wrong_order.h"
+
+/* The late messages that are looked at; the last one may be of the call that is at work. */
+typedef struct kept_messages {
+    uint64_t message[PSE_REPLAY_KEPT];
+    uint64_t used, next;
+} kept_messages;
+
+static void keep(kept_messages *kept, uint64_t message)
+{
+    kept->message[kept->next] = message;
+    kept->next = (kept->next + 1) % PSE_REPLAY_KEPT;
+    kept->used += kept->used < PSE_REPLAY_KEPT;
+}
+
+void pse_replay_wrong_order(const double *sent, const uint8_t *late, const uint32_t *sender,
+                            const uint32_t *call, uint64_t count, uint8_t *order)
+{
+    kept_messages kept = {.used = 0};
+    for (uint64_t i = 0; i < count; i++) {
+        for (uint64_t k = 0; k < kept.used; k++) {
+            uint64_t other = kept.message[k];
+            if (order[other] == PSE_ORDER_RIGHT && sent[i] < sent[other] && call[i] != call[other])
+                order[other] = sender[i] == sender[other] ? PSE_ORDER_SAME_SOURCE : PSE_ORDER_OTHER_SOURCE;
+        }
+        if (late[i])
+            keep(&kept, i);
+    }
+}

@@ -1,0 +1,38 @@
+# Made from cext/abi/replay.def by cext/abi/generate.py: change the table, not this file.
+
+from libc.stdint cimport int16_t, uint32_t, uint64_t, uint8_t
+
+cdef extern from "abi_replay.h" nogil:
+    ctypedef struct pse_replay_node:
+        uint64_t key
+        uint64_t visits
+        double time
+        uint64_t tph
+        uint32_t parent
+        uint32_t child
+
+    ctypedef struct pse_replay_call:
+        uint64_t enter
+        uint64_t leave
+        uint32_t node
+        int16_t enter_residual
+        int16_t leave_residual
+
+    ctypedef struct pse_replay_operation:
+        uint64_t time
+        uint64_t a
+        uint64_t b
+        uint64_t c
+        uint32_t call
+        int16_t residual
+        uint8_t type
+        uint8_t flags
+
+    enum:
+        PSE_FRAME_PROGRAM
+        PSE_FRAME_ROUTINE
+        PSE_FRAME_SITE
+        PSE_FRAME_WAIT
+        PSE_ORDER_RIGHT
+        PSE_ORDER_SAME_SOURCE
+        PSE_ORDER_OTHER_SOURCE
