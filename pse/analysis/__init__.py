@@ -1,4 +1,4 @@
-"""Why ranks waited: causes and chains of waits, the critical path, the history of a TPH."""
+"""Why ranks waited: wait states, causes and chains of waits, the critical path, the history of a TPH."""
 
 import lazy_loader
 

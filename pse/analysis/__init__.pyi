@@ -1,4 +1,9 @@
 from ._activity import Activity as Activity, BlockKind as BlockKind, rank_activity as rank_activity
+from .cube._cube import CallPath as CallPath, Cube as Cube, Location as Location
+from .cube._cube_file import read_cube as read_cube, write_cube as write_cube
+from .cube._cube_text import cube_text as cube_text, severities_json as severities_json
+from .cube._cubex import export_cubex as export_cubex
+from .cube._metrics import METRICS as METRICS, Metric as Metric
 from .history._history_text import tph_history_text as tph_history_text
 from .history._partition_steps import CollectiveStep as CollectiveStep, MessageStep as MessageStep
 from .history._tph_history import (
@@ -14,6 +19,7 @@ from .path._critical_path import (
     critical_path as critical_path,
     critical_path_text as critical_path_text,
 )
+from .replay._analysis import analyze as analyze
 from .waits._chain_search import parse_time as parse_time, wait_chain as wait_chain
 from .waits._chain_text import wait_chain_text as wait_chain_text
 from .waits._mpi_wait_causes import mpi_wait_causes as mpi_wait_causes

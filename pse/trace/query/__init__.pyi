@@ -1,3 +1,4 @@
+from ._key_matching import match_keys as match_keys
 from ._message_consumers import NO_CALL as NO_CALL, message_consumers as message_consumers
 from ._messages import (
     MESSAGE_DTYPE as MESSAGE_DTYPE,
@@ -13,7 +14,11 @@ from ._mpi import (
     mpi_communicators as mpi_communicators,
     mpi_traffic as mpi_traffic,
 )
-from ._mpi_messages import mpi_collectives as mpi_collectives, mpi_messages as mpi_messages
+from ._mpi_messages import (
+    Communicators as Communicators,
+    mpi_collectives as mpi_collectives,
+    mpi_messages as mpi_messages,
+)
 from ._names import Names as Names
 from ._partition_messages import messages_between_ranks as messages_between_ranks
 from ._selection import Selection as Selection

@@ -17,6 +17,16 @@ def match_keys(sends: tuple[Array, ...], receives: tuple[Array, ...]) -> tuple[A
 
     Columns of a key are unsigned.  It is fastest where the last one ascends among those that are equal in all
     others, as numbers of messages do.
+
+    Parameters
+    ----------
+    sends, receives : tuples of arrays of unsigned integers, shape (rows,)
+        The columns of the keys of both tables.
+
+    Returns
+    -------
+    sent, received : arrays of int64, shape (pairs,)
+        Places in both tables.
     """
     ways: list[Array] = [np.zeros(len(ends[0]), "<u8") for ends in (sends, receives)]
     size = 1

@@ -1,0 +1,1 @@
+"""The cube: metrics of call paths on locations, its file and its exports."""

@@ -1,0 +1,158 @@
+"""The cube: what each metric is, for each call path and each location."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pse.analysis.cube._metrics import BY_NAME, METRICS
+from pse.trace.format import Array
+
+
+@dataclass(frozen=True)
+class CallPath:
+    """A call path: a node of the tree of calls.
+
+    Parameters
+    ----------
+    parent : int
+        Index of the call path that it was called from; -1 for a root.
+    kind : str
+        What it ends in: ``program``, ``loop``, ``call site``, ``module``, ``routine`` or ``wait``.
+    name : str
+        Name of that.
+    place : str
+        ``file:line:col``; "" if it is not known.
+    """
+
+    parent: int
+    kind: str
+    name: str
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Location:
+    """What events are of: a thread of a process on a node of a machine.
+
+    Parameters
+    ----------
+    machine : str
+        Name of the machine (metahost).
+    node : str
+        Name of the node.
+    rank : int
+        Rank of its process.
+    thread : int
+        Number of the thread in its process.
+    name : str
+        Name of the thread, or "".
+    """
+
+    machine: str
+    node: str
+    rank: int
+    thread: int = 0
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Cube:
+    """Metrics of call paths on locations.
+
+    Parameters
+    ----------
+    call_paths : tuple of CallPath
+        All call paths; parents come before their children.
+    locations : tuple of Location
+        All locations, by rank, then by thread.
+    values : mapping of str to array of float64, shape (call paths, locations)
+        By the name of each metric that is not 0 everywhere.  A value is that of a call path without those
+        that were called from it, and includes the metrics below its own.  Times are in ns.
+    title : str
+        What was analysed.
+    problems : tuple of str
+        What could not be analysed, a sentence each.
+
+    Examples
+    --------
+    >>> cube = pse.analysis.analyze("run1")  # doctest: +SKIP
+    >>> cube.total("mpi_latesender") / 1e9  # seconds  # doctest: +SKIP
+    0.25
+    """
+
+    call_paths: tuple[CallPath, ...]
+    locations: tuple[Location, ...]
+    values: Mapping[str, Array]
+    title: str = ""
+    problems: tuple[str, ...] = field(default=())
+
+    @functools.cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """The ranks of all processes, ascending."""
+        return tuple(sorted({location.rank for location in self.locations}))
+
+    def exclusive(self, metric: str) -> Array:
+        """Values of a metric: of call paths without those that they called; (call paths, locations)."""
+        found = self.values.get(metric)
+        if found is None:
+            found = np.zeros((len(self.call_paths), len(self.locations)))
+        return found
+
+    def inclusive(self, metric: str) -> Array:
+        """Values of a metric: of call paths with all that they called; (call paths, locations)."""
+        values = self.exclusive(metric).copy()
+        for path in range(len(self.call_paths) - 1, 0, -1):
+            if self.call_paths[path].parent >= 0:
+                values[self.call_paths[path].parent] += values[path]
+        return values
+
+    def total(self, metric: str) -> float:
+        """Give the sum of a metric over all call paths and locations."""
+        return float(self.exclusive(metric).sum())
+
+    def own(self, metric: str) -> Array:
+        """Values of a metric without the metrics below it; (call paths, locations)."""
+        values = self.exclusive(metric).copy()
+        for child in METRICS:
+            if child.parent == metric:
+                values -= self.exclusive(child.name)
+        return values
+
+    def by_region(self, metric: str) -> dict[str, list[float]]:
+        """Sums of a metric by the name that call paths end in, a value for each rank; without zeros.
+
+        Parameters
+        ----------
+        metric : str
+            Name of a metric.
+
+        Returns
+        -------
+        dict of str to list of float
+            In the metric's unit, in the order of `ranks`.
+        """
+        values = self.exclusive(metric)
+        sums: dict[str, Array] = {}
+        columns = np.searchsorted(self.ranks, [location.rank for location in self.locations])
+        for row in np.flatnonzero(values.any(axis=1)).tolist():
+            name = self.call_paths[row].name
+            sums.setdefault(name, np.zeros(len(self.ranks)))
+            np.add.at(sums[name], columns, values[row])
+        return {name: sums[name].tolist() for name in sorted(sums)}
+
+    def path_text(self, path: int) -> str:
+        """Write a call path from the root on: ``main / solve / MPI_Recv``."""
+        names: list[str] = []
+        while path >= 0:
+            names.insert(0, self.call_paths[path].name)
+            path = self.call_paths[path].parent
+        return " / ".join(names)
+
+
+def check_metric(name: str) -> None:
+    """Raise KeyError for what is not the name of a metric."""
+    BY_NAME[name]

@@ -1,0 +1,111 @@
+"""The file of a cube: NumPy's ``.npz``, without pickled objects.
+
+``cube`` is JSON in UTF-8 as an array of bytes: ``format`` (pse-cube), ``version``, ``title``, ``problems``,
+``call_paths`` (parent, kind, name, place of each), ``locations`` (machine, node, rank, thread, name of each).
+``metric.NAME`` is an array of float64, shape (call paths, locations), for each metric that is not all 0.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pse.analysis.cube._cube import CallPath, Cube, Location
+from pse.analysis.cube._metrics import BY_NAME
+from pse.errors import UsageError, require_directory
+
+FORMAT, VERSION = "pse-cube", 1
+_HEAD, _METRIC = "cube", "metric."
+
+
+def write_cube(cube: Cube, path: str | os.PathLike[str]) -> None:
+    """Write a cube to a file.
+
+    Parameters
+    ----------
+    cube : Cube
+        The cube.
+    path : path
+        The file; what was there is replaced.
+
+    Raises
+    ------
+    UsageError
+        Its directory does not exist.
+
+    Examples
+    --------
+    >>> pse.analysis.write_cube(cube, "run1.npz")  # doctest: +SKIP
+    """
+    require_directory(path)
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": cube.title,
+        "problems": cube.problems,
+        "call_paths": [astuple(path) for path in cube.call_paths],
+        "locations": [astuple(location) for location in cube.locations],
+    }
+    text = np.frombuffer(json.dumps(head, ensure_ascii=False).encode(errors="surrogateescape"), "u1")
+    arrays: dict[str, Any] = {_METRIC + name: values for name, values in cube.values.items()}
+    with Path(path).open("wb") as file:
+        np.savez_compressed(file, **{_HEAD: text, **arrays})
+
+
+def read_cube(path: str | os.PathLike[str]) -> Cube:
+    """Read a cube from a file.
+
+    Parameters
+    ----------
+    path : path
+        What `write_cube` wrote.
+
+    Returns
+    -------
+    Cube
+        The cube; metrics that this pse does not know are left out.
+
+    Raises
+    ------
+    UsageError
+        There is no such file, it is not a cube, or it is damaged.
+
+    Examples
+    --------
+    >>> cube = pse.analysis.read_cube("run1.npz")  # doctest: +SKIP
+    """
+    try:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return _decoded(arrays)
+    except FileNotFoundError:
+        raise UsageError(f"{path} does not exist", help=_HELP) from None
+    except OSError as error:
+        raise UsageError(f"{path} can't be read: {error.strerror or error}", help=_HELP) from error
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        raise UsageError(f"{path} is not a cube, or it is damaged: {error}", help=_HELP) from error
+
+
+_HELP = "write one with: pse analyze DIR -o CUBE.npz"
+
+
+def _decoded(arrays: Any) -> Cube:
+    head = json.loads(arrays[_HEAD].tobytes().decode(errors="surrogateescape"))
+    if head["format"] != FORMAT or head["version"] > VERSION:
+        raise ValueError(f"its format is {head['format']} {head['version']}, not {FORMAT} {VERSION}")
+    paths = tuple(CallPath(*path) for path in head["call_paths"])
+    locations = tuple(Location(*location) for location in head["locations"])
+    names = [name.removeprefix(_METRIC) for name in arrays if name.startswith(_METRIC)]
+    values = {name: arrays[_METRIC + name] for name in names if name in BY_NAME}
+    for number, path in enumerate(paths):
+        if not -1 <= path.parent < number:
+            raise ValueError(f"call path {number} has the parent {path.parent}")
+    for name, table in values.items():
+        if table.dtype != np.float64 or table.shape != (len(paths), len(locations)):
+            raise ValueError(f"{name} is {table.dtype} {table.shape}")
+    return Cube(paths, locations, values, head["title"], tuple(head["problems"]))

@@ -1,0 +1,114 @@
+"""A cube as text and JSON: metrics with their shares of all time, the longest waits, severities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pse.analysis.cube._cube import Cube
+from pse.analysis.cube._metrics import BY_NAME, METRICS, WAIT_STATES, ancestors
+from pse.text import count_text, list_text, share_text, time_text
+
+_LEAVES = (*WAIT_STATES, *(metric.name for metric in METRICS if metric.parent == "waiting"))
+_RANKS = 3  # Ranks that a line names.
+
+
+def cube_text(cube: Cube, top: int = 10) -> Iterator[str]:
+    """Give the lines of a report: where all time went, then the longest waits.
+
+    Parameters
+    ----------
+    cube : Cube
+        The cube.
+    top : int, default 10
+        How many call paths with their longest waits are listed.
+
+    Yields
+    ------
+    str
+        A line.
+
+    Examples
+    --------
+    >>> print(*cube_text(cube), sep="\\n")  # doctest: +SKIP
+    12.0 µs on 2 ranks, 1 node
+    """
+    nodes = {(location.machine, location.node) for location in cube.locations}
+    machines = {location.machine for location in cube.locations}
+    places = [count_text(len(cube.ranks), "rank"), count_text(len(nodes), "node")]
+    places += [count_text(len(machines), "machine")] if len(machines) > 1 else []
+    yield f"{time_text(cube.total('time'))} of all ranks together: {list_text(places)}"
+    yield ""
+    yield from _metric_lines(cube)
+    yield ""
+    waits = longest_waits(cube, top)
+    yield "the longest waits, by call path" if waits else "no rank waited for another in MPI or between calls"
+    for metric, path, values in waits:
+        head = f"{time_text(values.sum()):>8}  {_share(cube, values.sum()):>6}"
+        yield f"{head}  {BY_NAME[metric].title}: {cube.path_text(path)}{_worst_ranks(cube, values)}"
+
+
+def _metric_lines(cube: Cube) -> Iterator[str]:
+    shown = [metric for metric in METRICS if metric.unit == "ns" and cube.total(metric.name) > 0]
+    names = {metric.name: "  " * (len(ancestors(metric.name)) - 1) + metric.title for metric in shown}
+    width = max(map(len, names.values()), default=0)
+    for name, shown_name in names.items():
+        total = cube.total(name)
+        yield f"{shown_name:{width}}  {time_text(total):>8}  {_share(cube, total):>6}"
+
+
+def _share(cube: Cube, time: float) -> str:
+    return share_text(time / (cube.total("time") or 1))
+
+
+def longest_waits(cube: Cube, top: int) -> list[tuple[str, int, Any]]:
+    """Find the call paths with the longest waits: metric, index of the call path, values by location."""
+    found = []
+    for metric in _LEAVES:
+        values = cube.own(metric) if metric == "mpi_latesender" else cube.exclusive(metric)
+        sums = values.sum(axis=1)
+        for path in np.argsort(-sums, kind="stable")[:top].tolist():
+            if sums[path] > 0:
+                found.append((float(sums[path]), metric, path, values[path]))
+    found.sort(key=lambda row: -row[0])
+    return [(metric, path, values) for _, metric, path, values in found[:top]]
+
+
+def _worst_ranks(cube: Cube, values: Any) -> str:
+    """The ranks that waited the longest, with how long."""
+    order = np.argsort(-values, kind="stable")
+    worst = [
+        f"rank {cube.locations[place].rank} {time_text(values[place])}"
+        for place in order[:_RANKS].tolist()
+        if values[place] > 0
+    ]
+    more = int((values > 0).sum()) - len(worst)
+    return f" ({', '.join(worst)}{f' and {more:,} more' if more else ''})"
+
+
+def severities_json(cube: Cube) -> dict[str, Any]:
+    """Give wait states of MPI as JSON: metric, then routine, then a value for each rank in µs.
+
+    Parameters
+    ----------
+    cube : Cube
+        The cube.
+
+    Returns
+    -------
+    dict
+        ``severities``, ``unit``, ``ranks`` and ``problems``; routines without a wait state are left out.
+    """
+    found = {metric: cube.by_region(metric) for metric in WAIT_STATES}
+    return {
+        "severities": {
+            metric: {name: [value / 1e3 for value in values] for name, values in regions.items()}
+            for metric, regions in sorted(found.items())
+            if regions
+        },
+        "unit": "microseconds, summed per region, one value per rank",
+        "ranks": list(cube.ranks),
+        "problems": list(cube.problems),
+    }

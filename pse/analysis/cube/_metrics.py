@@ -1,0 +1,198 @@
+"""The tree of metrics: what each measures, under which it counts, and what the routines of MPI are for.
+
+Names are those of SCALASCA where it has the metric.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric.
+
+    Parameters
+    ----------
+    name : str
+        Its name in files and reports.
+    parent : str
+        The metric that includes it; "" for none.
+    unit : str
+        ``ns``, ``bytes``, or "" for counts.
+    title : str
+        A few words for people.
+    meaning : str
+        A sentence.
+    """
+
+    name: str
+    parent: str
+    unit: str
+    title: str
+    meaning: str
+
+
+def _metric(name: str, parent: str, title: str, meaning: str, unit: str = "ns") -> Metric:
+    return Metric(name, parent, unit, title, meaning)
+
+
+METRICS: tuple[Metric, ...] = (
+    _metric("time", "", "Time", "All time of all ranks."),
+    _metric("execution", "time", "Execution", "Time outside of MPI and of the runtime's waits."),
+    _metric("mpi", "time", "MPI", "Time in routines of MPI."),
+    _metric("mpi_communication", "mpi", "MPI communication", "Time in routines that exchange data."),
+    _metric("mpi_point2point", "mpi_communication", "Point-to-point communication", "Time in messages."),
+    _metric(
+        "mpi_latesender",
+        "mpi_point2point",
+        "Late sender",
+        "A receiver waits for a message of which sending begins late.",
+    ),
+    _metric(
+        "mpi_latesender_wo",
+        "mpi_latesender",
+        "Messages in wrong order",
+        "A receiver waits for a message, and receives another that was sent earlier later.",
+    ),
+    _metric(
+        "mpi_lswo_different",
+        "mpi_latesender_wo",
+        "from different sources",
+        "The earlier message has another sender.",
+    ),
+    _metric(
+        "mpi_lswo_same",
+        "mpi_latesender_wo",
+        "from the same source",
+        "The earlier message has the same sender.",
+    ),
+    _metric(
+        "mpi_latereceiver",
+        "mpi_point2point",
+        "Late receiver",
+        "A sender waits for a receive that is posted late.",
+    ),
+    _metric(
+        "mpi_collective",
+        "mpi_communication",
+        "Collective communication",
+        "Time in collective operations that exchange data.",
+    ),
+    _metric(
+        "mpi_earlyreduce", "mpi_collective", "Early reduce", "A root waits for the first rank with data."
+    ),
+    _metric("mpi_earlyscan", "mpi_collective", "Early scan", "A rank waits for those before it in a scan."),
+    _metric(
+        "mpi_latebroadcast", "mpi_collective", "Late broadcast", "Ranks wait for the root with their data."
+    ),
+    _metric(
+        "mpi_wait_nxn",
+        "mpi_collective",
+        "Wait at N×N",
+        "Ranks wait until the last one has come to an operation in which all need data of all.",
+    ),
+    _metric(
+        "mpi_nxn_completion",
+        "mpi_collective",
+        "N×N completion",
+        "Ranks stay in such an operation after the first one left it.",
+    ),
+    _metric(
+        "mpi_synchronization", "mpi", "MPI synchronization", "Time in routines that only synchronize ranks."
+    ),
+    _metric(
+        "mpi_barrier_wait",
+        "mpi_synchronization",
+        "Wait at barrier",
+        "Ranks wait until the last one has come to a barrier.",
+    ),
+    _metric(
+        "mpi_barrier_completion",
+        "mpi_synchronization",
+        "Barrier completion",
+        "Ranks stay in a barrier after the first one left it.",
+    ),
+    _metric("mpi_init_exit", "mpi", "MPI start and end", "Time in MPI_Init, MPI_Finalize and their kin."),
+    _metric("mpi_other", "mpi", "Other MPI", "Time in all other routines of MPI."),
+    _metric("waiting", "time", "Waits between calls", "A rank of the runtime has no call that can start."),
+    _metric("queue_empty", "waiting", "Queue empty", "A thread waits for a tag that another rank defines."),
+    _metric("queue_full", "waiting", "Queue full", "A producer waits for a place in a queue."),
+    _metric("partition_parked", "waiting", "Parked partition", "Partitions wait for messages of others."),
+    _metric("arena_wait", "waiting", "Arena wait", "A call waits for room in the node's shared memory."),
+    _metric(
+        "readers_wait", "waiting", "Other readers", "A call waits for readers of what it changes in place."
+    ),
+    _metric("transfer_wait", "waiting", "Transfer between nodes", "A rank waits for a transfer to complete."),
+    _metric("order_wait", "waiting", "Collective order", "A call waits for its turn among collective calls."),
+    _metric("iteration_wait", "waiting", "Earlier iteration", "An iteration waits for one before it."),
+    _metric(
+        "start_wait", "waiting", "Start and end", "A rank waits for others at the start or end of the run."
+    ),
+    _metric("visits", "", "Visits", "How often a call path was entered.", unit=""),
+    _metric("bytes_sent", "", "Bytes sent", "Bytes that MPI's messages and collectives sent.", unit="bytes"),
+    _metric("bytes_received", "", "Bytes received", "Bytes that they received.", unit="bytes"),
+)
+"""All metrics, each followed by those that it includes."""
+
+BY_NAME = {metric.name: metric for metric in METRICS}
+
+WAIT_STATES = (
+    *("mpi_latesender", "mpi_latesender_wo", "mpi_latereceiver", "mpi_barrier_wait"),
+    *("mpi_barrier_completion", "mpi_wait_nxn", "mpi_nxn_completion", "mpi_earlyreduce"),
+    *("mpi_earlyscan", "mpi_latebroadcast"),
+)
+"""Wait states of MPI that reports list."""
+
+_SUFFIX = r"(_c)?"
+_POINT_TO_POINT = re.compile(
+    r"MPI_(I?[bsr]?send|I?m?recv|I?sendrecv(_replace)?|[bsr]?send_init|recv_init|p(send|recv)_init|start(all)?"
+    r"|wait(all|any|some)?|test(all|any|some)?|i?m?probe|pready.*|parrived)" + _SUFFIX,
+    re.IGNORECASE,
+)
+_COLLECTIVE = re.compile(
+    r"MPI_I?(neighbor_)?(bcast|reduce|allreduce|reduce_scatter(_block)?|gatherv?|scatterv?|allgatherv?"
+    r"|alltoall[vw]?|scan|exscan)(_init)?" + _SUFFIX,
+    re.IGNORECASE,
+)
+_BARRIER = re.compile(r"MPI_I?barrier(_init)?", re.IGNORECASE)
+_START_AND_END = re.compile(r"MPI_(init(_thread)?|finalize|session_(init|finalize))", re.IGNORECASE)
+
+
+def metric_of_routine(name: str) -> str:
+    """Give the metric that the time of a routine belongs to.
+
+    Parameters
+    ----------
+    name : str
+        Name of a routine.
+
+    Returns
+    -------
+    str
+        A metric's name.
+
+    Examples
+    --------
+    >>> metric_of_routine("MPI_Recv"), metric_of_routine("MPI_Allreduce_c"), metric_of_routine("main")
+    ('mpi_point2point', 'mpi_collective', 'execution')
+    """
+    kinds = {
+        "mpi_point2point": _POINT_TO_POINT,
+        "mpi_collective": _COLLECTIVE,
+        "mpi_synchronization": _BARRIER,
+        "mpi_init_exit": _START_AND_END,
+    }
+    if not name.startswith("MPI_"):
+        return "execution"
+    return next((metric for metric, pattern in kinds.items() if pattern.fullmatch(name)), "mpi_other")
+
+
+def ancestors(name: str) -> tuple[str, ...]:
+    """Name a metric and all that include it."""
+    found = []
+    while name:
+        found.append(name)
+        name = BY_NAME[name].parent
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Patterns of waiting, each with its formula: times in, waiting times out."""

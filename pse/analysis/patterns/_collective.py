@@ -1,0 +1,126 @@
+"""Wait states of collective operations: formulas over rows that are sorted by operation, then by rank in it.
+
+B and F are when a rank begins and ends an operation.  The formulas are those of SCALASCA 2 (its documentation
+of metrics), checked against its results.  Only waiting times above 0 count.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pse.trace import Collective
+from pse.trace.format import Array
+
+BARRIERS = (Collective.BARRIER,)
+N_TO_N = (
+    *(Collective.ALLREDUCE, Collective.REDUCE_SCATTER, Collective.REDUCE_SCATTER_BLOCK),
+    *(Collective.ALLGATHER, Collective.ALLGATHERV),
+    *(Collective.ALLTOALL, Collective.ALLTOALLV, Collective.ALLTOALLW),
+)
+ONE_TO_N = (Collective.BCAST, Collective.SCATTER, Collective.SCATTERV)
+N_TO_ONE = (Collective.REDUCE, Collective.GATHER, Collective.GATHERV)
+SCANS = (Collective.SCAN, Collective.EXSCAN)
+
+
+class Operations:
+    """Rows of collective operations, a row for each rank of each.
+
+    Parameters
+    ----------
+    starts : array of int64, shape (operations,)
+        The first row of each operation.
+    begin, end : array of float64, shape (rows,)
+        B and F, ns.
+    sends, receives : array of bool, shape (rows,)
+        Whether the rank sends or receives more than 0 bytes.
+    is_root : array of bool, shape (rows,)
+        Whether the rank is the root.
+    """
+
+    def __init__(
+        self, starts: Array, begin: Array, end: Array, sends: Array, receives: Array, is_root: Array
+    ) -> None:
+        self.begin, self.end = begin, end
+        self.sends, self.receives, self.is_root = sends, receives, is_root
+        self._starts = starts
+        self.of_row = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(begin))))
+
+    def latest(self, times: Array, counted: Array) -> Array:
+        """For each row the latest time of its operation among the rows that count; -inf if none does."""
+        found: Array = np.maximum.reduceat(np.where(counted, times, -np.inf), self._starts)[self.of_row]
+        return found
+
+    def earliest(self, times: Array, counted: Array) -> Array:
+        """For each row the earliest time of its operation among the rows that count; inf if none does."""
+        found: Array = np.minimum.reduceat(np.where(counted, times, np.inf), self._starts)[self.of_row]
+        return found
+
+    def latest_so_far(self, times: Array) -> Array:
+        """For each row the latest time of its operation among this row and those before it."""
+        order = np.argsort(times, kind="stable")
+        rank_of = np.empty(len(times), "<i8")
+        rank_of[order] = np.arange(len(times))
+        latest = np.maximum.accumulate(self.of_row * len(times) + rank_of) - self.of_row * len(times)
+        found: Array = times[order][latest]
+        return found
+
+
+def wait_at_barrier(rows: Operations) -> Array:
+    """How long each rank waits in a barrier for the last one to come: ``min(max B, F_i) - B_i``."""
+    return _wait(rows, np.ones(len(rows.begin), bool))
+
+
+def barrier_completion(rows: Operations) -> Array:
+    """How long each rank is in a barrier after the first one left it: ``F_i - max(min F, max B)``."""
+    return _completion(rows, np.ones(len(rows.begin), bool), np.ones(len(rows.begin), bool))
+
+
+def wait_at_n_to_n(rows: Operations) -> Array:
+    """How long each rank waits for the last one to come to an operation in which all need data of all.
+
+    ``min(max B, F_i) - B_i`` with B of the ranks that send data; only ranks that receive data wait.
+    """
+    return np.where(rows.receives, _wait(rows, rows.sends), 0.0)
+
+
+def n_to_n_completion(rows: Operations) -> Array:
+    """How long each rank is in such an operation after the first one left it.
+
+    ``F_i - max(min F, max B)`` with B of the ranks that send data, for ranks that receive data.
+    """
+    return np.where(rows.receives, _completion(rows, rows.sends, rows.receives), 0.0)
+
+
+def late_broadcast(rows: Operations) -> Array:
+    """How long ranks that receive data wait for a root that comes late: ``min(B_root, F_i) - B_i``."""
+    root = rows.latest(rows.begin, rows.is_root)
+    waits = np.maximum(np.minimum(root, rows.end) - rows.begin, 0.0)
+    return np.where(rows.receives & ~rows.is_root, waits, 0.0)
+
+
+def early_reduce(rows: Operations) -> Array:
+    """How long a root waits for the first of the ranks that send it data: ``min(min B, F_root) - B_root``."""
+    senders = rows.sends & ~rows.is_root
+    first = rows.earliest(rows.begin, senders)
+    waits = np.maximum(np.minimum(first, rows.end) - rows.begin, 0.0)
+    return np.where(rows.is_root & np.isfinite(first), waits, 0.0)
+
+
+def early_scan(rows: Operations) -> Array:
+    """How long each rank that receives data waits for those before it: ``min(max B_j, F_i) - B_i``.
+
+    The maximum is over the ranks ``j <= i`` that send data.
+    """
+    latest = rows.latest_so_far(np.where(rows.sends, rows.begin, -np.inf))
+    return np.where(rows.receives, np.maximum(np.minimum(latest, rows.end) - rows.begin, 0.0), 0.0)
+
+
+def _wait(rows: Operations, senders: Array) -> Array:
+    waits: Array = np.maximum(np.minimum(rows.latest(rows.begin, senders), rows.end) - rows.begin, 0.0)
+    return waits
+
+
+def _completion(rows: Operations, senders: Array, receivers: Array) -> Array:
+    first_end, last_begin = rows.earliest(rows.end, receivers), rows.latest(rows.begin, senders)
+    waits: Array = np.maximum(rows.end - np.maximum(first_end, last_begin), 0.0)
+    return waits

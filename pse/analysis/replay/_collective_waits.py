@@ -1,0 +1,94 @@
+"""Waiting in collective operations: the parts of all ranks put together, and the formulas of their kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from pse.analysis.patterns import _collective as collective
+from pse.analysis.patterns._collective import Operations
+from pse.trace import NONE
+from pse.trace.format import Array
+from pse.trace.query import Communicators
+
+_Formula = Callable[[Operations], Array]
+_PATTERNS: tuple[tuple[tuple[int, ...], tuple[tuple[str, _Formula], ...]], ...] = (
+    (
+        collective.BARRIERS,
+        (
+            ("mpi_barrier_wait", collective.wait_at_barrier),
+            ("mpi_barrier_completion", collective.barrier_completion),
+        ),
+    ),
+    (
+        collective.N_TO_N,
+        (
+            ("mpi_wait_nxn", collective.wait_at_n_to_n),
+            ("mpi_nxn_completion", collective.n_to_n_completion),
+        ),
+    ),
+    (collective.ONE_TO_N, (("mpi_latebroadcast", collective.late_broadcast),)),
+    (collective.N_TO_ONE, (("mpi_earlyreduce", collective.early_reduce),)),
+    (collective.SCANS, (("mpi_earlyscan", collective.early_scan),)),
+)
+"""Kinds of operations, and the metrics and formulas of each."""
+
+
+def collective_waits(parts: Array) -> Iterator[tuple[str, Array, Array]]:
+    """Search the wait states of collective operations.
+
+    Parameters
+    ----------
+    parts : array of PART_DTYPE
+        All parts of complete operations, by operation, then by place.
+
+    Yields
+    ------
+    metric : str
+        Name of the metric.
+    rows : array of PART_DTYPE
+        Some of the parts.
+    waits : array of float64, shape (rows,)
+        Their waiting times, ns.
+    """
+    for kinds, patterns in _PATTERNS:
+        rows = parts[np.isin(parts["operation"], kinds)]
+        if len(rows):
+            is_root = rows["root"] == rows["place"]
+            columns = (np.ascontiguousarray(rows[name]) for name in ("begin", "end", "sends", "receives"))
+            operations = Operations(np.flatnonzero(_is_first(rows)), *columns, is_root)
+            for metric, formula in patterns:
+                yield metric, rows, formula(operations)
+
+
+def complete_operations(parts: Array, known: Communicators) -> tuple[Array, int]:
+    """The parts of operations with all ranks of their communicators, and the number of other operations.
+
+    They come by operation, then by place.  Where ranks differ in what an operation is, it is not complete.
+    """
+    parts = parts[parts["communicator"] != NONE]
+    sizes = [1 + int(parts[name].max(initial=0)) for name in ("ordinal", "place")]
+    key = parts["communicator"].astype("<u8") * np.uint64(sizes[0]) + parts["ordinal"]
+    if sizes[0] * sizes[1] * (1 + len(known.sizes)) < 1 << 64:
+        order = np.argsort(key * np.uint64(sizes[1]) + parts["place"], kind="stable")
+    else:
+        order = np.lexsort((parts["place"], key))
+    parts = parts[order]
+    starts = np.flatnonzero(_is_first(parts))
+    if not len(starts):
+        return parts, 0
+    counts = np.diff(np.append(starts, len(parts)))
+    is_whole = counts == known.sizes[parts["communicator"][starts]]
+    for name in ("operation", "root"):
+        is_whole &= np.maximum.reduceat(parts[name], starts) == np.minimum.reduceat(parts[name], starts)
+    return parts[np.repeat(is_whole, counts)], int((~is_whole).sum())
+
+
+def _is_first(parts: Array) -> Array:
+    """Whether a row is the first one of its operation."""
+    is_first = np.ones(len(parts), bool)
+    is_first[1:] = (parts["ordinal"][1:] != parts["ordinal"][:-1]) | (
+        parts["communicator"][1:] != parts["communicator"][:-1]
+    )
+    return is_first

@@ -1,0 +1,151 @@
+"""The operations of a rank as rows that its partners need: ends of messages, and its parts in collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pse.analysis.replay._rank_calls import RankCalls, run_times
+from pse.trace import NONE, EventType
+from pse.trace.format import Array, high32, low32
+from pse.trace.query import Communicators, Trace
+
+END_DTYPE = np.dtype(
+    [
+        ("communicator", "<u4"),  # the same number on all ranks
+        ("sender", "<u4"),  # rank of the job
+        ("receiver", "<u4"),  # rank of the job
+        ("tag", "<u4"),
+        ("order", "<u8"),  # the operation with which it takes its place among messages of its kind
+        ("call", "<u4"),  # the call that completes it; NONE: not in the trace
+        ("path", "<u4"),  # call path of that call
+        ("start_enter", "<f8"),  # ns: when the call that sends or posts was entered; nan: not in the trace
+        ("enter", "<f8"),  # ns: when the call that completes it was entered
+        ("leave", "<f8"),  # ns: when that call was left
+        ("partner", "<f8"),  # ns: `start_enter` of the other end; nan: not in the trace
+    ]
+)
+"""An end of a message."""
+
+PART_DTYPE = np.dtype(
+    [
+        ("communicator", "<u4"),  # the same number on all ranks
+        ("ordinal", "<u4"),  # of the operation among the rank's on its communicator
+        ("place", "<u4"),  # rank in the communicator
+        ("root", "<u4"),  # rank in the communicator
+        ("rank", "<u4"),  # rank of the job
+        ("path", "<u4"),
+        ("operation", "u1"),  # Collective
+        ("sends", "?"),  # more than 0 bytes
+        ("receives", "?"),  # more than 0 bytes
+        ("begin", "<f8"),  # ns
+        ("end", "<f8"),  # ns
+    ]
+)
+"""A rank's part in a collective operation."""
+
+
+def moved_bytes(calls: RankCalls, paths: Array) -> Iterator[tuple[str, Array, Array]]:
+    """What a rank sent and received: metric, call paths and bytes of messages and collective operations."""
+    types = calls.operations["type"]
+    own = np.append(paths, 0)
+    for metric, kind, field in (
+        ("bytes_sent", EventType.MPI_SEND, "a"),
+        ("bytes_received", EventType.MPI_RECEIVE, "a"),
+        ("bytes_sent", EventType.MPI_COLLECTIVE_END, "a"),
+        ("bytes_received", EventType.MPI_COLLECTIVE_END, "b"),
+    ):
+        rows = np.flatnonzero(types == kind)
+        yield metric, own[_calls_of(calls, rows)], calls.operations[field][rows]
+
+
+def message_ends(calls: RankCalls, paths: Array, known: Communicators) -> tuple[Array, Array]:
+    """The sends and the receives of a rank, in the order of the operations that show them.
+
+    `paths` has the call path of each call.
+    """
+    types, request = calls.operations["type"], high32(calls.operations["c"])
+    sends, receives = (np.flatnonzero(types == kind) for kind in (EventType.MPI_SEND, EventType.MPI_RECEIVE))
+    completions = _partners(types, request, sends, EventType.MPI_SEND_COMPLETE)
+    posts = _partners(types, request, receives, EventType.MPI_RECEIVE_POST)
+    out, back = _ends(calls, known, sends, is_send=True), _ends(calls, known, receives, is_send=False)
+    out["order"], back["order"] = sends, np.where(posts >= 0, posts, receives)
+    _time(out, calls, paths, sends, completions)
+    _time(back, calls, paths, posts, receives)
+    return out, back
+
+
+def _time(ends: Array, calls: RankCalls, paths: Array, starts: Array, completions: Array) -> None:
+    """Say when the calls of operations were entered and left; operation -1 is not in the trace."""
+    own, enter, leave = np.append(paths, 0), np.append(calls.enter, np.nan), np.append(calls.leave, np.nan)
+    start, complete = (_calls_of(calls, operations) for operations in (starts, completions))
+    ends["call"] = complete
+    ends["start_enter"] = enter[start]
+    ends["path"], ends["enter"], ends["leave"] = own[complete], enter[complete], leave[complete]
+
+
+def _calls_of(calls: RankCalls, operations: Array) -> Array:
+    """The calls of operations, -1 for none."""
+    found = calls.operations["call"].astype("<i8")[operations] if len(operations) else operations
+    return np.where((operations < 0) | (found == NONE), -1, found)
+
+
+def _partners(types: Array, request: Array, rows: Array, kind: EventType) -> Array:
+    """For operations the one of a kind with the same request, themselves for blocking ones, -1 for none."""
+    others = np.flatnonzero(types == kind)
+    numbers = request[others]
+    if (numbers[1:] < numbers[:-1]).any():
+        order = np.argsort(numbers, kind="stable")
+        others, numbers = others[order], numbers[order]
+    own = request[rows]
+    found = rows.copy()
+    started = np.flatnonzero(own)
+    if len(numbers):
+        place = np.minimum(np.searchsorted(numbers, own[started]), len(numbers) - 1)
+        found[started] = np.where(numbers[place] == own[started], others[place], -1)
+    else:
+        found[started] = -1
+    return found
+
+
+def _ends(calls: RankCalls, known: Communicators, rows: Array, *, is_send: bool) -> Array:
+    ends = np.empty(len(rows), END_DTYPE)
+    b, c = (calls.operations[field][rows] for field in "bc")
+    ends["communicator"] = known.number(calls.rank, low32(c))
+    other = known.job_rank(ends["communicator"], low32(b))
+    ends["sender"], ends["receiver"] = (calls.rank, other) if is_send else (other, calls.rank)
+    ends["tag"], ends["partner"] = high32(b), np.nan
+    return ends
+
+
+def collective_parts(trace: Trace, calls: RankCalls, paths: Array, known: Communicators) -> tuple[Array, int]:
+    """The parts of a rank in blocking collective operations that ended, and how many did not end."""
+    types = calls.operations["type"]
+    blocking = high32(calls.operations["c"]) == 0
+    begins, ends = (
+        np.flatnonzero(blocking & (types == kind))
+        for kind in (EventType.MPI_COLLECTIVE_BEGIN, EventType.MPI_COLLECTIVE_END)
+    )
+    begun = np.searchsorted(begins, ends) - 1  # The latest begin.
+    ends, begun = ends[begun >= 0], begun[begun >= 0]
+    begin, end = calls.operations[begins[begun]], calls.operations[ends]
+    parts = np.empty(len(end), PART_DTYPE)
+    own = low32(end["c"])
+    parts["communicator"], parts["place"] = known.number(calls.rank, own), known.place(calls.rank, own)
+    parts["ordinal"] = _ordinals(parts["communicator"])
+    parts["rank"], parts["operation"] = calls.rank, end["flags"]
+    parts["path"] = np.append(paths, 0)[_calls_of(calls, ends)]
+    parts["root"], parts["sends"], parts["receives"] = low32(begin["a"]), end["a"] > 0, end["b"] > 0
+    for name, rows in (("begin", begin), ("end", end)):
+        parts[name] = run_times(trace, calls.rank, rows["time"], rows["residual"])
+    return parts, len(begins) - len(ends)
+
+
+def _ordinals(groups: Array) -> Array:
+    """The position of each row among those of its group."""
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    found = np.empty(len(groups), "<i8")
+    found[order] = np.arange(len(groups)) - np.searchsorted(ordered, ordered)
+    return found

@@ -1,0 +1,84 @@
+"""Wait states of known length are found to the nanosecond, and nothing else is."""
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings, strategies as st
+from pse_testing.planted_waits import PlantedWaits
+
+from pse.analysis import METRICS, analyze
+
+RANKS = 5
+WORLD = list(range(RANKS))
+COMMUNICATORS = [WORLD, [3, 0, 4], [1, 2], [4, 3, 2, 1]]
+WAITS = st.integers(0, 10**9)
+STATES = {metric.name for metric in METRICS if metric.unit == "ns"} - {
+    *("time", "execution", "mpi", "mpi_communication", "mpi_synchronization", "mpi_point2point"),
+    *("mpi_collective", "mpi_init_exit", "mpi_other"),
+}
+COLLECTIVES = (
+    *("MPI_Barrier", "MPI_Allreduce", "MPI_Alltoall", "MPI_Bcast", "MPI_Scatter", "MPI_Reduce"),
+    *("MPI_Gather", "MPI_Scan"),
+)
+
+
+def some_ranks(draw, on, count):
+    return draw(st.permutations(COMMUNICATORS[on]))[:count]
+
+
+def draw_step(draw, planted):
+    """Take one step, in one of the communicators."""
+    on = draw(st.integers(0, len(COMMUNICATORS) - 1))
+    size = len(COMMUNICATORS[on])
+    kind = draw(st.integers(0, 6))
+    if kind == 0:
+        source, target = some_ranks(draw, on, 2)
+        planted.late_sender(on, source, target, draw(WAITS), draw(st.integers(0, 3)), draw(st.booleans()))
+    elif kind == 1:
+        source, target = some_ranks(draw, on, 2)
+        planted.late_receiver(on, source, target, draw(WAITS), draw(st.integers(0, 3)), draw(st.booleans()))
+    elif kind == 2:
+        target, *sources = some_ranks(draw, on, size)
+        sources = draw(st.lists(st.sampled_from(sources), min_size=1, max_size=5))
+        waits = [draw(WAITS) for _ in sources]
+        planted.waitall(on, sources, target, waits, draw(st.booleans()))
+    elif kind == 3:
+        first, target, *others = some_ranks(draw, on, size)
+        planted.wrong_order(on, first, draw(st.sampled_from([first, *others])), target, draw(WAITS))
+    elif kind == 4:
+        rank = draw(st.sampled_from(WORLD))
+        planted.enter(rank, draw(st.sampled_from(["solve", "exchange", "halo"])))
+    elif kind == 5:
+        planted.leave(draw(st.sampled_from(WORLD)))
+    else:
+        begins, ends = ([draw(WAITS) for _ in range(size)] for _ in range(2))
+        root = draw(st.integers(0, size - 1))
+        planted.collective(on, draw(st.sampled_from(COLLECTIVES)), begins, [end + 1 for end in ends], root)
+
+
+@st.composite
+def programs(draw):
+    planted = PlantedWaits(RANKS, COMMUNICATORS)
+    for _ in range(draw(st.integers(1, 12))):
+        draw_step(draw, planted)
+    return planted
+
+
+def found_in(cube):
+    """Wait states by metric, call path and rank."""
+    return {
+        (metric, cube.path_text(path), cube.locations[place].rank): values[path, place]
+        for metric, values in cube.values.items()
+        if metric in STATES
+        for path, place in zip(*values.nonzero(), strict=True)
+    }
+
+
+@settings(max_examples=40, deadline=None)
+@given(programs())
+def test_what_is_planted_is_found_and_nothing_else(planted):
+    with tempfile.TemporaryDirectory() as directory:
+        cube = analyze(planted.write(Path(directory) / "run"))
+    assert found_in(cube) == dict(planted.expected)
+    assert cube.problems == ()
+    assert cube.total("time") == sum(rows[-1]["time"] - rows[0]["time"] for rows in planted.rows if rows)

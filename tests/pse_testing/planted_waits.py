@@ -1,0 +1,251 @@
+"""Traces of MPI with wait states of known length, known by construction and not by a formula.
+
+Every step begins when all ranks that take part are free.  Ranks wait only where a step says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from pse import trace
+from pse.trace import NONE, Collective, EventType, SendMode, pair
+from pse_testing.traces import Row, region_rows, text_rows, write_trace
+
+E = EventType
+STEP = 10  # ns between events that belong together.
+ROUTINES = (
+    *("MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Isend", "MPI_Recv", "MPI_Irecv", "MPI_Wait", "MPI_Waitall"),
+    *("MPI_Testall", "MPI_Barrier", "MPI_Allreduce", "MPI_Alltoall", "MPI_Bcast", "MPI_Scatter"),
+    *("MPI_Reduce", "MPI_Gather", "MPI_Scan", "solve", "exchange", "halo"),
+)
+MODES = {"MPI_Ssend": SendMode.SYNCHRONOUS, "MPI_Bsend": SendMode.BUFFERED}
+
+
+class PlantedWaits:
+    """Ranks that call MPI.
+
+    Parameters
+    ----------
+    ranks : int
+        How many there are.
+    communicators : sequence of sequences of int
+        The members of each in its order; the first has all ranks.
+
+    Attributes
+    ----------
+    expected : Counter
+        ns by metric, call path and rank.
+    """
+
+    def __init__(self, ranks: int, communicators: list[list[int]]) -> None:
+        self.ranks, self.communicators = ranks, communicators
+        self.rows: list[list[Row]] = [[] for _ in range(ranks)]
+        self.now = [1000] * ranks
+        self.expected: Counter[tuple[str, str, int]] = Counter()
+        self._open: list[list[tuple[str, int]]] = [[] for _ in range(ranks)]
+        self._requests = [0] * ranks
+        for rank in range(ranks):
+            for number, name in enumerate(ROUTINES):
+                self.rows[rank] += text_rows(number, name)
+            self._join(rank)
+
+    def _join(self, rank: int) -> None:
+        for number, members in enumerate(self.communicators, 1):
+            if rank not in members:
+                continue
+            place = members.index(rank)
+            self._row(rank, E.MPI_COMMUNICATOR, 0, pair(number, 0), pair(members[0], number),
+                      pair(len(members), place))  # fmt: skip
+            for first in range(0, len(members) if place == 0 else 0, 4):
+                four = [*members[first : first + 4], *[NONE] * 3]
+                self._row(rank, E.MPI_COMMUNICATOR_RANKS, 0, pair(number, first), pair(*four[:2]),
+                          pair(*four[2:4]))  # fmt: skip
+
+    def _row(self, rank: int, kind: int, time: int, a: int, b: int, c: int, flags: int = 0) -> None:
+        self.rows[rank].append({"type": kind, "time": time, "a": a, "b": b, "c": c, "flags": flags})
+
+    # What all steps are made of.
+
+    def enter(self, rank: int, name: str) -> None:
+        """Enter a function of the program."""
+        self.now[rank] += STEP
+        self._open[rank].append((name, self.now[rank]))
+        self.rows[rank].append({"type": E.REGION_ENTER, "time": self.now[rank], "a": ROUTINES.index(name)})
+
+    def leave(self, rank: int) -> None:
+        """Leave the innermost function, if there is one."""
+        if self._open[rank]:
+            name, begin = self._open[rank].pop()
+            self.now[rank] += STEP
+            self.rows[rank].append(
+                {"type": E.REGION_LEAVE, "time": self.now[rank], "a": ROUTINES.index(name), "b": begin}
+            )
+
+    def path(self, rank: int, routine: str) -> str:
+        """The call path of a routine that a rank calls now."""
+        return " / ".join(["program", *(name for name, _ in self._open[rank]), routine])
+
+    def expect(self, metrics: str, rank: int, routine: str, wait: int) -> None:
+        """Expect a wait of a rank in a routine that it calls now, in each of some metrics."""
+        for metric in metrics.split():
+            if wait:
+                self.expected[metric, self.path(rank, routine), rank] += wait
+
+    def together(self, *ranks: int) -> int:
+        """Let ranks be ready at one time; give it."""
+        time = max(self.now[rank] for rank in ranks) + STEP
+        for rank in ranks:
+            self.now[rank] = time
+        return time
+
+    def call(self, rank: int, name: str, begin: int, end: int, *inside: Row) -> None:
+        """Call a routine, with events in it."""
+        self.rows[rank] += region_rows(ROUTINES.index(name), begin, end, inside)
+        self.now[rank] = end
+
+    def request(self, rank: int) -> int:
+        """Give the number of a new request."""
+        self._requests[rank] += 1
+        return self._requests[rank]
+
+    def send(self, rank: int, time: int, to: int, on: int, tag: int, request: int = 0, mode: int = 0) -> Row:
+        """Give the event of a send; ranks are those of the job."""
+        place = self.communicators[on].index(to)
+        return {"type": E.MPI_SEND, "time": time, "a": 8, "b": pair(place, tag), "c": pair(on + 1, request),
+                "flags": mode}  # fmt: skip
+
+    def post(self, time: int, of: int, on: int, tag: int, request: int) -> Row:
+        """Give the event of a posted receive; `of` may be NONE: from anybody."""
+        asked = (NONE, NONE) if of == NONE else (self.communicators[on].index(of), tag)
+        return {
+            "type": E.MPI_RECEIVE_POST,
+            "time": time,
+            "a": 8,
+            "b": pair(*asked),
+            "c": pair(on + 1, request),
+        }
+
+    def receive(self, time: int, of: int, on: int, tag: int, request: int = 0) -> Row:
+        """Give the event of a received message."""
+        place = self.communicators[on].index(of)
+        return {
+            "type": E.MPI_RECEIVE,
+            "time": time,
+            "a": 8,
+            "b": pair(place, tag),
+            "c": pair(on + 1, request),
+        }
+
+    # Steps: each plants the waits that its name says, and no others.
+
+    def late_sender(self, on: int, source: int, target: int, wait: int, tag: int, wildcard: bool) -> None:
+        """A receive, by a request or not, that waits for its send to begin; 0: it doesn't."""
+        begin = self.together(source, target)
+        if wildcard:
+            request = self.request(target)
+            self.call(target, "MPI_Irecv", begin, begin + 4, self.post(begin + 2, NONE, on, tag, request))
+            name, begin = "MPI_Wait", begin + 4
+        else:
+            name, request = "MPI_Recv", 0
+        late = begin + wait
+        self.call(source, "MPI_Send", late, late + 6, self.send(source, late + 2, target, on, tag))
+        self.expect("mpi_latesender", target, name, wait)
+        self.call(target, name, begin, late + 9, self.receive(late + 8, source, on, tag, request))
+
+    def late_receiver(self, on: int, source: int, target: int, wait: int, tag: int, buffered: bool) -> None:
+        """A send that waits for its receive; a buffered one returns at once and waits for nothing."""
+        begin = self.together(source, target)
+        name = "MPI_Bsend" if buffered else "MPI_Ssend"
+        post = begin + 5 + wait
+        end = begin + 4 if buffered else post + 4
+        self.call(source, name, begin, end, self.send(source, begin + 2, target, on, tag, mode=MODES[name]))
+        self.expect("mpi_latereceiver", source, name, 0 if buffered else post - begin)
+        self.call(target, "MPI_Recv", post, post + 8, self.receive(post + 7, source, on, tag))
+
+    def waitall(self, on: int, sources: list[int], target: int, waits: list[int], test: bool) -> None:
+        """Several receives in flight; their call waits for the last send that begins. Tests don't wait."""
+        begin = self.together(target, *sources)
+        posted = [self.request(target) for _ in sources]
+        for number, (source, request) in enumerate(zip(sources, posted, strict=True)):
+            row = self.post(begin + 1, source, on, 100 + number, request)
+            self.call(target, "MPI_Irecv", begin, begin + 2, row)
+            begin += 2
+        order = sorted(range(len(sources)), key=lambda number: waits[number])
+        received = []
+        for number in order:
+            source, late = sources[number], max(begin + waits[number], self.now[sources[number]])
+            self.call(
+                source, "MPI_Send", late, late + 2, self.send(source, late + 1, target, on, 100 + number)
+            )
+            received.append((late, number))
+        last = max(late for late, _ in received)
+        name = "MPI_Testall" if test else "MPI_Waitall"
+        rows = [self.receive(last + 5, sources[n], on, 100 + n, posted[n]) for _, n in received]
+        self.expect("mpi_latesender", target, name, 0 if test else last - begin)
+        self.call(target, name, begin, last + 6, *rows)
+
+    def wrong_order(self, on: int, first: int, second: int, target: int, wait: int) -> None:
+        """A rank waits for a message while one lies there that was sent before and is received later."""
+        begin = self.together(first, second, target)
+        self.call(first, "MPI_Send", begin, begin + 2, self.send(first, begin + 1, target, on, 200))
+        begin = max(begin, self.now[second])
+        late = begin + wait
+        self.call(second, "MPI_Send", late, late + 2, self.send(second, late + 1, target, on, 201))
+        kind = "mpi_lswo_same" if first == second else "mpi_lswo_different"
+        self.expect(f"mpi_latesender mpi_latesender_wo {kind}", target, "MPI_Recv", wait)
+        self.call(target, "MPI_Recv", begin, late + 5, self.receive(late + 4, second, on, 201))
+        self.call(target, "MPI_Recv", late + 5, late + 7, self.receive(late + 6, first, on, 200))
+
+    def collective(self, on: int, name: str, begins: list[int], ends: list[int], root: int = 0) -> None:
+        """A collective operation that ranks enter after `begins` and leave `ends` after the last one came."""
+        members = self.communicators[on]
+        start = self.together(*members)
+        operation = Collective[name.removeprefix("MPI_").upper()]
+        rooted = name in ("MPI_Bcast", "MPI_Scatter", "MPI_Reduce", "MPI_Gather")
+        last = start + max(begins)
+        for place, rank in enumerate(members):
+            begin, end = start + begins[place], last + ends[place]
+            sends, receives = self._moved(name, place == root)
+            common = {"flags": operation, "c": pair(on + 1, 0)}
+            self.expect_collective(name, place, rank, begins, ends, root)
+            self.call(
+                rank, name, begin, end,
+                {"type": E.MPI_COLLECTIVE_BEGIN, "time": begin, "a": root if rooted else NONE, **common},
+                {"type": E.MPI_COLLECTIVE_END, "time": end, "a": sends, "b": receives, **common},
+            )  # fmt: skip
+
+    @staticmethod
+    def _moved(name: str, is_root: bool) -> tuple[int, int]:
+        """Bytes that a rank sends and receives."""
+        if name in ("MPI_Bcast", "MPI_Scatter"):
+            return (8, 8) if is_root else (0, 8)
+        if name in ("MPI_Reduce", "MPI_Gather"):
+            return (8, 8) if is_root else (8, 0)
+        return (0, 0) if name == "MPI_Barrier" else (8, 8)
+
+    def expect_collective(
+        self, name: str, place: int, rank: int, begins: list[int], ends: list[int], root: int
+    ) -> None:
+        """What was planted for one rank; all leave after the last one came."""
+        own, last = begins[place], max(begins)
+        if name == "MPI_Barrier":
+            self.expect("mpi_barrier_wait", rank, name, last - own)
+            self.expect("mpi_barrier_completion", rank, name, ends[place] - min(ends))
+        elif name in ("MPI_Allreduce", "MPI_Alltoall"):
+            self.expect("mpi_wait_nxn", rank, name, last - own)
+            self.expect("mpi_nxn_completion", rank, name, ends[place] - min(ends))
+        elif name in ("MPI_Bcast", "MPI_Scatter") and place != root:
+            self.expect("mpi_latebroadcast", rank, name, max(begins[root] - own, 0))
+        elif name in ("MPI_Reduce", "MPI_Gather") and place == root and len(begins) > 1:
+            others = [begin for number, begin in enumerate(begins) if number != root]
+            self.expect("mpi_earlyreduce", rank, name, max(min(others) - own, 0))
+        elif name == "MPI_Scan":
+            self.expect("mpi_earlyscan", rank, name, max(begins[: place + 1]) - own)
+
+    def write(self, directory: Path) -> trace.Trace:
+        """Leave all functions and write the trace."""
+        for rank in range(self.ranks):
+            while self._open[rank]:
+                self.leave(rank)
+        return write_trace(directory, self.rows, None)
