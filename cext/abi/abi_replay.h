@@ -19,15 +19,13 @@ typedef struct pse_replay_node {
     uint64_t key; /* what it ends in */
     uint64_t visits; /* how often it was entered */
     double time; /* ns in it and not in what it called */
-    uint64_t tph; /* the TPH in which it was entered first */
     uint32_t parent; /* node that it was entered from; that of node 0 is 0 */
     uint32_t child; /* node that was entered from it last; 0: none */
 } pse_replay_node;
 #ifndef __cplusplus
-_Static_assert(sizeof(pse_replay_node) == 40 && offsetof(pse_replay_node, key) == 0 &&
+_Static_assert(sizeof(pse_replay_node) == 32 && offsetof(pse_replay_node, key) == 0 &&
                offsetof(pse_replay_node, visits) == 8 && offsetof(pse_replay_node, time) == 16 &&
-               offsetof(pse_replay_node, tph) == 24 && offsetof(pse_replay_node, parent) == 32 &&
-               offsetof(pse_replay_node, child) == 36,
+               offsetof(pse_replay_node, parent) == 24 && offsetof(pse_replay_node, child) == 28,
                "pse_replay_node as NumPy has it");
 #endif
 

@@ -43,7 +43,7 @@ static int grow_slots(pse_replay_paths *paths)
     return 0;
 }
 
-static int add_node(pse_replay_paths *paths, uint32_t parent, uint64_t key, uint64_t tph)
+static int add_node(pse_replay_paths *paths, uint32_t parent, uint64_t key)
 {
     if (paths->node_count == paths->node_room) {
         pse_replay_node *nodes = larger(paths->nodes, &paths->node_room, sizeof *nodes);
@@ -53,14 +53,14 @@ static int add_node(pse_replay_paths *paths, uint32_t parent, uint64_t key, uint
         if (grow_slots(paths))
             return -1;
     }
-    paths->nodes[paths->node_count] = (pse_replay_node){.key = key, .tph = tph, .parent = parent};
+    paths->nodes[paths->node_count] = (pse_replay_node){.key = key, .parent = parent};
     if (paths->node_count++)
         put_in_slot(paths, (uint32_t)(paths->node_count - 1));
     return 0;
 }
 
 /* The node of a call from another; 0 without memory. */
-static uint32_t node_below(pse_replay_paths *paths, uint32_t parent, uint64_t key, uint64_t tph)
+static uint32_t node_below(pse_replay_paths *paths, uint32_t parent, uint64_t key)
 {
     uint32_t known = paths->nodes[parent].child;
     if (known && paths->nodes[known].key == key)
@@ -70,7 +70,7 @@ static uint32_t node_below(pse_replay_paths *paths, uint32_t parent, uint64_t ke
            (paths->nodes[known].key != key || paths->nodes[known].parent != parent))
         slot = (slot + 1) & mask;
     if (!known) {
-        if (add_node(paths, parent, key, tph))
+        if (add_node(paths, parent, key))
             return 0;
         known = (uint32_t)(paths->node_count - 1);
     }
@@ -95,7 +95,7 @@ static int enter(pse_replay_paths *paths, const pse_event *event, uint64_t key, 
             return -1;
         paths->stack = stack;
     }
-    uint32_t node = node_below(paths, paths->stack[paths->depth - 1].node, key, event->tph);
+    uint32_t node = node_below(paths, paths->stack[paths->depth - 1].node, key);
     if (!node)
         return -1;
     paths->nodes[node].visits++;
@@ -195,7 +195,7 @@ static int take(pse_replay_paths *paths, const pse_event *event, int16_t residua
 int pse_replay_paths_begin(pse_replay_paths *paths)
 {
     paths->stack = larger(NULL, &paths->stack_room, sizeof *paths->stack);
-    if (!paths->stack || add_node(paths, 0, frame_key(PSE_FRAME_PROGRAM, 0, 0), 0))
+    if (!paths->stack || add_node(paths, 0, frame_key(PSE_FRAME_PROGRAM, 0, 0)))
         return -1;
     paths->nodes[0].visits = 1;
     paths->stack[paths->depth++] = (pse_replay_frame){.call = PSE_NONE};

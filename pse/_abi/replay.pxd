@@ -7,7 +7,6 @@ cdef extern from "abi_replay.h" nogil:
         uint64_t key
         uint64_t visits
         double time
-        uint64_t tph
         uint32_t parent
         uint32_t child
 

@@ -15,7 +15,6 @@ NODE_DTYPE = np.dtype(
         ("key", "<u8"),  # what it ends in
         ("visits", "<u8"),  # how often it was entered
         ("time", "<f8"),  # ns in it and not in what it called
-        ("tph", "<u8"),  # the TPH in which it was entered first
         ("parent", "<u4"),  # node that it was entered from; that of node 0 is 0
         ("child", "<u4"),  # node that was entered from it last; 0: none
     ]

@@ -9,9 +9,10 @@ from pse._abi.waiting import WAIT_TEXTS
 from pse.analysis.cube._cube import CallPath
 from pse.analysis.cube._metrics import metric_of_routine
 from pse.analysis.replay._rank_calls import RankCalls
+from pse.text import program_line
 from pse.trace import NONE, TextKind, WaitReason
 from pse.trace.format import Array
-from pse.trace.query import Names, Tphs, Trace
+from pse.trace.query import Names, Trace
 
 _KIND_SHIFT, _REASON_SHIFT = 56, 32
 METRIC_OF_WAIT: dict[int, str] = {
@@ -33,7 +34,7 @@ class CallTree:
     Parameters
     ----------
     trace : Trace
-        What the numbers of routines, call sites and TPHs stand for.
+        What the numbers of routines and call sites stand for.
 
     Attributes
     ----------
@@ -48,7 +49,6 @@ class CallTree:
         self._found: dict[CallPath, int] = {}
         definitions = trace.definitions
         self._sites = {site.id: site for site in definitions.sites} if definitions else {}
-        self._tphs = Tphs(trace) if self._sites else None
         self.paths: list[CallPath] = []
         self.metrics: list[str] = []
         imported = definitions is not None and "imported from" in definitions.environment
@@ -60,42 +60,36 @@ class CallTree:
         texts = self._trace.texts(calls.rank)
         found = np.zeros(len(calls.nodes), "<u4")
         for node, row in enumerate(calls.nodes[1:].tolist(), 1):
-            key, tph, parent = row[0], row[3], int(found[row[4]])
+            key, parent = row[0], int(found[row[3]])
             kind, number = FrameKind(key >> _KIND_SHIFT), key & NONE
             if kind == FrameKind.ROUTINE:
                 name = texts.get((TextKind.REGION, number), f"routine {number}")
                 place = texts.get((TextKind.REGION_PLACE, number), "")
                 found[node] = self._add(CallPath(parent, "routine", name, place), metric_of_routine(name))
             elif kind == FrameKind.SITE:
-                site = self._site(parent, number, tph)
+                site = self._site(parent, number)
                 module = self._sites[number].module if number in self._sites else "module"
                 found[node] = self._add(CallPath(site, "module", module), "execution")
             else:
-                found[node] = self._wait(self._site(parent, number, tph), key >> _REASON_SHIFT & 0xFFFF)
+                found[node] = self._wait(self._site(parent, number), key >> _REASON_SHIFT & 0xFFFF)
         return found
 
     def _wait(self, parent: int, reason: int) -> int:
         name = f"wait {WAIT_TEXTS.get(reason, f'({reason})')}"
         return self._add(CallPath(parent, "wait", name), METRIC_OF_WAIT.get(reason, "waiting"))
 
-    def _site(self, parent: int, number: int, tph: int) -> int:
+    def _site(self, parent: int, number: int) -> int:
         """The call path of a call site, with the loops around it."""
         if number == NONE:
             return parent
-        if self._tphs is not None and parent == self._root:
-            for name, place in self._loops(tph):
-                parent = self._add(CallPath(parent, "loop", name, place), "execution")
-        place = self._sites[number].place if number in self._sites else ""
+        site = self._sites.get(number)
+        for loop in site.loops if site and parent == self._root else ():
+            name = f"loop {loop.counter}" if loop.counter else "loop"
+            line = program_line(loop.place)
+            shown = f"{name} (line {line})" if line else name
+            parent = self._add(CallPath(parent, "loop", shown, loop.place), "execution")
+        place = site.place if site else ""
         return self._add(CallPath(parent, "call site", self._names.spoken_site(number), place), "execution")
-
-    def _loops(self, number: int) -> list[tuple[str, str]]:
-        """Name and place of the loops that a TPH is an iteration of, the outermost first."""
-        found: list[tuple[str, str]] = []
-        tph = self._tphs[number] if self._tphs is not None else None
-        while tph is not None and tph.value is not None:
-            found.insert(0, (f"loop {tph.counter}" if tph.counter else "loop", tph.place))
-            tph = self._tphs[tph.parent] if self._tphs is not None and tph.parent else None
-        return found
 
     def _add(self, path: CallPath, metric: str) -> int:
         known = self._found.get(path)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from pse.errors import DISK_FULL, UsageError
-from pse.language.check import CallSite, For
+from pse.language.check import CallSite, For, While
 from pse.language.types import Type, render_expression
 from pse.program import read_names
 from pse.runtime.plan._edges import inflight_loops
@@ -29,7 +29,7 @@ from pse.trace import (
     write_definitions as written,
     write_program,
 )
-from pse.trace.format import EventType, Phase
+from pse.trace.format import NONE, EventType, Phase
 
 
 def prepare_trace(directory: str) -> None:
@@ -100,7 +100,17 @@ def describe_run(job: Job, hosts: list[str]) -> Definitions:
 
 def _site(job: Job, site: CallSite) -> SiteDefinition:
     thread = job.liveness.placement.thread_of(site).label
-    return SiteDefinition(site.id, site.label, site.module.name, str(site.span), thread, site.parallel)
+    loops = tuple(_loops_around(job, site))
+    return SiteDefinition(site.id, site.label, site.module.name, str(site.span), thread, site.parallel, loops)
+
+
+def _loops_around(job: Job, site: CallSite) -> Iterator[LoopDefinition]:
+    """The loops around a call site, the outermost first."""
+    walk = job.liveness.walk
+    numbers = inflight_loops(walk)
+    for step in reversed(list(walk.ancestors(walk.step_of_site[site.id]))):
+        if isinstance(walk.steps[step].statement, For | While):
+            yield _loop(job, step, numbers.get(step, NONE))
 
 
 def _shown(job: Job, tag: str) -> str:
@@ -132,8 +142,8 @@ def type_text(kind: Type) -> str:
 
 def _loop(job: Job, step: int, number: int) -> LoopDefinition:
     statement = job.liveness.walk.steps[step].statement
-    assert isinstance(statement, For)
-    return LoopDefinition(number, _shown(job, statement.counter), str(statement.span))
+    counter = _shown(job, statement.counter) if isinstance(statement, For) else ""
+    return LoopDefinition(number, counter, str(statement.span))
 
 
 def _rank(job: Job, rank: int, host: str) -> RankDefinition:

@@ -26,6 +26,28 @@ JsonScalar = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
+class LoopDefinition:
+    """A loop: its number in CONTEXT_BEGIN, the name of its counter ("" for ``while``), its place.
+
+    Parameters
+    ----------
+    id : int
+        Number of the loop in CONTEXT_BEGIN; `NONE` for a loop whose iterations have no TPHs of their own.
+    counter : str
+        Name of its counter; empty for ``while``.
+    place : str
+        ``file:line:col`` in the program; in a segment ``file:line:col → line:col``, calls of segments first.
+    """
+
+    id: int
+    counter: str
+    place: str
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
 class SiteDefinition:
     """A call site.
 
@@ -43,6 +65,8 @@ class SiteDefinition:
         Label of the thread that it runs on.
     parallel : bool
         Whether it is inside PARALLEL.
+    loops : tuple of LoopDefinition
+        The loops around it, the outermost first.
     """
 
     id: int
@@ -51,6 +75,7 @@ class SiteDefinition:
     place: str
     thread: str
     parallel: bool = False
+    loops: tuple[LoopDefinition, ...] = ()
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -79,28 +104,6 @@ class EdgeDefinition:
     source: int | None
     targets: tuple[int, ...]
     type: str = ""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-
-@dataclass(frozen=True)
-class LoopDefinition:
-    """A loop: its number in CONTEXT_BEGIN, the name of its counter ("" for ``while``), its place.
-
-    Parameters
-    ----------
-    id : int
-        Number of the loop in CONTEXT_BEGIN.
-    counter : str
-        Name of its counter; empty for ``while``.
-    place : str
-        ``file:line:col`` in the program; in a segment ``file:line:col → line:col``, calls of segments first.
-    """
-
-    id: int
-    counter: str
-    place: str
 
     def __post_init__(self) -> None:
         check_fields(self)
