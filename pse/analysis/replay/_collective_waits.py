@@ -56,8 +56,9 @@ def collective_waits(parts: Array) -> Iterator[tuple[str, Array, Array]]:
         rows = parts[np.isin(parts["operation"], kinds)]
         if len(rows):
             is_root = rows["root"] == rows["place"]
-            columns = (np.ascontiguousarray(rows[name]) for name in ("begin", "end", "sends", "receives"))
-            operations = Operations(np.flatnonzero(_is_first(rows)), *columns, is_root)
+            begin, end = np.ascontiguousarray(rows["begin"]), np.ascontiguousarray(rows["end"])
+            starts = np.flatnonzero(_is_first(rows))
+            operations = Operations(starts, begin, end, rows["sends"], rows["receives"], is_root)
             for metric, formula in patterns:
                 yield metric, rows, formula(operations)
 
