@@ -9,7 +9,6 @@ import pytest
 from pse_testing.harness import compile_program, load_once, make_job
 
 from pse._abi.plan import TABLES, CallKind, Operation
-from pse.errors import ProgramError
 from pse.runtime.plan import _plan_builder as plan_builder
 from pse.runtime.plan._projection import project
 from pse.runtime.plan._tables import Tables
@@ -122,28 +121,6 @@ def test_a_thread_follows_a_loop_only_if_it_needs_something_of_it(plan):
     assert Operation.JUMP not in operations(plan(LOOP.replace("READ", "b"), 1))
     # The last round's value comes where the loop ends.
     assert Operation.JUMP not in operations(plan(LOOP.replace("READ", "a"), 1))
-
-
-MAKE = "PARALLEL over P { thread_B k.make(1) -> c }"
-REFUSED = [
-    (
-        "procs",
-        "",
-        "for j in 0 .. 3 { PARALLEL over P { thread_B shift(c, by = j) -> d } }",
-        "the distance of `shift` depends on j, which is known only while the program runs",
-        "use a distance that follows from parameters",
-    ),
-]
-
-
-@pytest.mark.parametrize(("count", "declared", "statement", "message", "advice"), REFUSED)
-def test_what_does_not_run_yet_is_refused_by_name(plan, count, declared, statement, message, advice):
-    declared = declared or f"var f64[N, M] @ block(0) c\n  {MAKE}"
-    with pytest.raises(ProgramError) as failure:
-        plan(f"  {declared}\n  {statement}", 0, 2, count=count)
-    assert message in failure.value.message
-    assert "sample.coven:" in failure.value.message
-    assert advice in (failure.value.help or "")
 
 
 EDGES = """

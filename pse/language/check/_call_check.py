@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pse.language.check._context import CallContext, Context, call_form
+from pse.language.check._context import CallContext, Context
 from pse.language.check._distribution_check import match_distribution
 from pse.language.check._halo_check import takes_frame, takes_halo
 from pse.language.check._ir import Argument, CallSite, ModuleReference, Output
+from pse.language.check._remedies import call_form, slots_of
 from pse.language.check._scalars import Scalar, place, scalar
 from pse.language.check._scope import ModuleEntity, TagEntity
 from pse.language.diagnostics._diagnostic import error_at, warning_at
@@ -97,9 +98,7 @@ class CallCheck(CallContext):
         takes = f"{count_text(len(wanted), 'input')}" + (f" ({listed})" if wanted else "")
         given = len(self.node.arguments)
         message = f"`{self.node.callee.text}` takes {takes}; {given} {'is' if given == 1 else 'are'} given"
-        form = call_form(
-            self.node.callee.text, [p.name for p in wanted], [output.name.id for output in self.node.outputs]
-        )
+        form = call_form(self.context, self.node, slots_of(wanted), [p.name for p in self.signature.outputs])
         self.fail("E0301", message, self.node.span, help=f"write:  {self.thread}{form}")
 
     def check_inputs(self, arguments: dict[str, sx.CallArgument]) -> None:

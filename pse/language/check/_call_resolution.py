@@ -26,6 +26,7 @@ from pse.language.check._ir import (
     Tag,
 )
 from pse.language.check._output_typing import module_outputs
+from pse.language.check._reductions import REDUCTIONS
 from pse.language.check._scope import AliasEntity, Entity, ModuleEntity, SegmentEntity, TagEntity
 from pse.language.check._std_arrays import WHOLE
 from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
@@ -50,6 +51,8 @@ def call(context: Context, node: sx.Call, kind: str, body: Walk) -> list[Stateme
     body : callable
         Checks the statements of a segment.
     """
+    if node.callee.text == "reduce" and context.frame.find("reduce") is None:
+        return _misplaced_reduce(context, node, kind)
     entity = _callee(context, node.callee)
     if node.label is not None and not isinstance(entity, SegmentEntity):
         use_thread(context, node.label)
@@ -61,13 +64,22 @@ def call(context: Context, node: sx.Call, kind: str, body: Walk) -> list[Stateme
     reference = entity.reference
     if reference.language == "std" and reference.name == "swap":
         return _swap(context, node)
-    if reference.language == "std" and reference.name == "reduce":
-        message = "`reduce` is not a module: it is written after the output that it reduces"
-        help = "for example:  energy(x) -> e reduce total(sum)"
-        context.report(error_at("E0319", message, node.span, help=help))
-        _poison_without_module(context, node, kind)
-        return []
     return _module(context, node, reference, kind)
+
+
+def _misplaced_reduce(context: Context, node: sx.Call, kind: str) -> list[Statement]:
+    """Report `reduce` as a statement of its own, or behind an output without a name for the result."""
+    message = "`reduce` is not a module: it is written after the output that it reduces"
+    help = "for example:  energy(x) -> e reduce total(sum)"
+    given = [argument.value for argument in node.arguments]
+    if len(given) == 1 and isinstance(given[0], Name) and given[0].id in REDUCTIONS:
+        message = "`reduce` needs a name for its result, before the operation"
+        help = f"for example:  reduce total({given[0].id})"
+        given = []
+    context.report(error_at("E0319", message, node.span, help=help))
+    if given:
+        _poison_without_module(context, node, kind)
+    return []
 
 
 def _callee(context: Context, callee: sx.Dotted) -> Entity | None:
@@ -75,7 +87,9 @@ def _callee(context: Context, callee: sx.Dotted) -> Entity | None:
     first, *rest = callee.parts
     entity = context.frame.find(first.id)
     if entity is None:
-        help = did_you_mean(callee.text, context.globals.callables())
+        help = context.globals.unimported.get(callee.text) or did_you_mean(
+            callee.text, context.globals.callables()
+        )
         help = help or "modules come from imports; segments are declared in this file"
         context.report(error_at("E0202", f"unknown module `{callee.text}`", callee.span, help=help))
         return None
@@ -199,9 +213,9 @@ def _swap(context: Context, node: sx.Call) -> list[Statement]:
     """`swap(u, v)`: two tags of one type exchange what they stand for."""
     arguments = node.arguments
     if len(arguments) != 2 or node.outputs or any(argument.name is not None for argument in arguments):
-        context.report(
-            error_at("E0301", "`swap` takes two tags and has no output", node.span, help="write: swap(u, v)")
-        )
+        given = [a.value.id for a in arguments if isinstance(a.value, Name)][:2]
+        help = f"write:  swap({', '.join([*given, *('u', 'v')[len(given) :]])})"
+        context.report(error_at("E0301", "`swap` takes two tags and has no output", node.span, help=help))
         return []
     if context.partition is not None:
         message = (

@@ -41,18 +41,6 @@ def no_such_axis(axis: int, rank: int, place: Span) -> Diagnostic:
     return error_at("E0306", message, place, help=help)
 
 
-def call_form(name: str, inputs: Sequence[str], outputs: Sequence[str]) -> str:
-    """Write a call as it should look: `make(n) -> x`."""
-    return f"{name}({', '.join(inputs)})" + (f" -> {', '.join(outputs)}" if outputs else "")
-
-
-def written_inputs(node: sx.Call, names: Sequence[str]) -> list[str]:
-    """Give the inputs of a call as written, or their names where the call has another number of them."""
-    values = [a.value for a in node.arguments if not isinstance(a.value, sx.CallExpression)]
-    fits = len(values) == len(names) and all(a.name is None for a in node.arguments)
-    return [render_expression(value) for value in values] if fits else list(names)
-
-
 def reserved(place: Span) -> Diagnostic:
     """Report that somebody declares `procs`."""
     message = f"`{PROCS}` is the number of processors and cannot be declared"

@@ -118,6 +118,8 @@ def _import(context: Context, item: sx.Import, finder: ModuleFinder) -> None:
         _add(context, item.alias, AliasEntity(item.alias.id, modules, item.path, language, item.alias.span))
     for name in item.names or ():
         _imported_name(context, item, name, file, modules)
+    for name in modules or ():
+        _unimported(context, item, name)
     if item.alias is None and item.names is None and item.path != STANDARD:
         name = re.sub(r"\W", "_", PurePath(item.path).stem)
         help = f'write:  import "{item.path}" as {name}   or:  import "{item.path}" {{ module }}'
@@ -156,6 +158,17 @@ def _imported_name(
         if file.language != "python" or (file.names is not None and name.name.id not in file.names):
             context.report(no_such_module(name.name, item.path, [*(modules or ()), *(file.names or ())]))
     _add(context, local, ModuleEntity(local.id, reference, name.span))
+
+
+def _unimported(context: Context, item: sx.Import, name: str) -> None:
+    """Note how a module of a file is called that the file's import doesn't name."""
+    listed = [f"{n.name.id} as {n.alias.id}" if n.alias else n.name.id for n in item.names or ()]
+    help = f'`{item.path}` has it; import it:  import "{item.path}" {{ {", ".join([*listed, name])} }}'
+    renamed = next((n.alias.id for n in item.names or () if n.alias and n.name.id == name), None)
+    if renamed is not None or item.alias is not None:
+        help = f"did you mean `{renamed or f'{item.alias.id}.{name}'}`?"  # type: ignore[union-attr]
+    if item.path != STANDARD:
+        context.globals.unimported.setdefault(name, help)
 
 
 def no_such_module(name: sx.Identifier, path: str, known: list[str]) -> Diagnostic:

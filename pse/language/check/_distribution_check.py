@@ -79,7 +79,8 @@ def _outside(check: CallContext, entity: TagEntity, span: Span) -> bool:
     if not entity.type.distribution.distributed:
         return True
     gather = f"gather it first:  {check.context.root_thread}gather({entity.display}) -> whole"
-    help = f"{gather}; or put the call into PARALLEL over {entity.type.distribution.partition}"
+    over = over_partition(check.context, entity.type.distribution.partition)
+    help = f"{gather}; or put the call into PARALLEL{over}"
     label = check.context.show(entity.type)
     message = "distribution mismatch: outside PARALLEL a module takes whole arrays"
     check.fail("E0312", message, span, label=label, help=help)

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pse.language.check._call_check import named_tag
-from pse.language.check._context import Context, call_form, written_inputs
+from pse.language.check._context import Context
 from pse.language.check._distribution_check import in_one_place
 from pse.language.check._ir import Assign, Statement
-from pse.language.check._remedies import conversion, shown
+from pse.language.check._remedies import Slot, call_form, conversion, shown
 from pse.language.check._scalars import scalar
 from pse.language.check._scope import Frame, SegmentEntity, TagEntity
 from pse.language.check._targets import Target, target
@@ -59,6 +59,8 @@ def check_alone(
     ]:
         tag = context.new_tag(field.name, written_type(context, field.type), kind)
         context.globals.used.add(field.name.span)
+        if kind == "input" and tag.type is not None and tag.type.scalar:  # Extents may be made of it.
+            context.tags[tag.unique] = replace(context.tags[tag.unique], loop_counter=True)
         given += [tag] if kind == "input" else []
     context.frame = caller
     return given, _body(context, inner, entity, walk)
@@ -114,14 +116,16 @@ def _counts(context: Context, node: sx.Call, segment: sx.Segment) -> bool:
     for argument in given:
         if argument.name is not None:
             message = "the inputs of a segment are given by position"
-            help = f"write the value alone, in the order of the declaration:  {_form(segment, node)}"
+            help = f"write the value alone, in the order of the declaration:  {_form(context, segment, node)}"
             context.report(error_at("E0307", message, argument.span, notes=notes, help=help))
             return False
     if len(wanted) != len(given):
         number = f"{len(given)} {'is' if len(given) == 1 else 'are'} given"
         message = f"segment `{name}` takes {count_text(len(wanted), 'input')}; {number}"
         context.report(
-            error_at("E0301", message, node.span, notes=notes, help=f"write:  {_form(segment, node)}")
+            error_at(
+                "E0301", message, node.span, notes=notes, help=f"write:  {_form(context, segment, node)}"
+            )
         )
         return False
     if len(segment.outputs) != len(node.outputs):
@@ -129,16 +133,19 @@ def _counts(context: Context, node: sx.Call, segment: sx.Segment) -> bool:
         number = f"{len(node.outputs)} {'is' if len(node.outputs) == 1 else 'are'} named"
         message = f"segment `{name}` gives {outputs}; {number}"
         context.report(
-            error_at("E0302", message, node.span, notes=notes, help=f"write:  {_form(segment, node)}")
+            error_at(
+                "E0302", message, node.span, notes=notes, help=f"write:  {_form(context, segment, node)}"
+            )
         )
         return False
     return _distinct(context, node)
 
 
-def _form(segment: sx.Segment, node: sx.Call) -> str:
+def _form(context: Context, segment: sx.Segment, node: sx.Call) -> str:
     """Write the call of a segment as it should look."""
-    inputs = written_inputs(node, [f.name.id for f in segment.inputs])
-    return call_form(segment.name.id, inputs, [f.name.id for f in segment.outputs])
+    kinds = {True: "scalar", False: "array"}
+    slots = [Slot(f.name.id, kinds[f.type.shape is None]) for f in segment.inputs]
+    return call_form(context, node, slots, [f.name.id for f in segment.outputs])
 
 
 def _distinct(context: Context, node: sx.Call) -> bool:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
 from pse.language.check._context import Context
-from pse.language.check._scope import ParameterEntity, PartitionEntity, TagEntity
+from pse.language.check._scope import ParameterEntity, SegmentEntity, TagEntity
+from pse.language.syntax import ast as sx
 from pse.language.types._elements import INTEGERS
-from pse.language.types._types import Distribution, Element, Pattern, Type, render_distribution
+from pse.language.types._expressions import Binary, Name, Text, render_expression
+from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type, render_distribution
 
 
 def conversion(context: Context, entity: TagEntity, want: Distribution, thread: str = "") -> str:
@@ -33,7 +38,7 @@ def conversion(context: Context, entity: TagEntity, want: Distribution, thread: 
 
 def over_partition(context: Context, partition: str | None) -> str:
     """Write `over P` where the program has several partitions."""
-    names = [e.name for e in context.globals.names.values() if isinstance(e, PartitionEntity)]
+    names = [e.name for e in context.globals.partitions()]
     if len(names) < 2:
         return ""
     return f" over {partition or context.partition or names[0]}"
@@ -54,17 +59,81 @@ def shown(context: Context, type: Type) -> str:
 
 def another_name(context: Context, name: str, written: Distribution | None = None) -> str:
     """Suggest an output with a name that is not in use, and the distribution that is written with it."""
-    number = 2
-    while context.frame.find(f"{name}{number}") is not None:
-        number += 1
     where = f" {lies(context, written)}" if written is not None else ""
-    return f"name the output otherwise:  -> {name}{number}{where}"
+    return f"name the output otherwise:  -> {unused_name(context, name)}{where}"
+
+
+def unused_name(context: Context, name: str) -> str:
+    """Give a name that is not in use: the given one, or one with a number behind."""
+    number, found = 2, name
+    while context.frame.find(found) is not None:
+        number, found = number + 1, f"{name}{number}"
+    return found
 
 
 def distributed_so(context: Context, name: str, how: str = "@ block(0)") -> str:
     """Write an output with a distribution over the partition at hand."""
     over = over_partition(context, context.partition)
     return f"write how its pieces lie, for example:  -> {name} {how}{over}"
+
+
+class Slot(NamedTuple):
+    """An input as a declaration has it: its kind is "array", "string" or "scalar"."""
+
+    name: str
+    kind: str
+    optional: bool = False
+
+
+def slots_of(parameters: Iterable[Parameter]) -> list[Slot]:
+    """Give the inputs of a module that a call writes."""
+    written = [p for p in parameters if p.type.element is not Element.COMM]
+    return [Slot(p.name, _kind(p.type), p.default is not None) for p in written]
+
+
+def call_form(context: Context, node: sx.Call, slots: Sequence[Slot], outputs: Sequence[str]) -> str:
+    """Write a call as it should look, with what the program gives where that fits: `make(4) -> x`."""
+    segment = isinstance(context.frame.find(node.callee.text), SegmentEntity)  # Its inputs have no names.
+    named = {
+        a.name.id: _text(a.value) if segment else f"{a.name.id} = {_text(a.value)}"
+        for a in node.arguments
+        if a.name is not None
+    }
+    given = [(_text(a.value), _kind_of(context, a.value)) for a in node.arguments if a.name is None]
+    inputs = []
+    for slot in slots:
+        taken = next((g for g in given if g[1] in ("", slot.kind)), None)
+        if slot.name in named or taken is not None:
+            inputs.append(named.get(slot.name) or taken[0])  # type: ignore[index]
+        elif not slot.optional:
+            inputs.append(f'"{slot.name}"' if slot.kind == "string" else slot.name)
+        if slot.name not in named and taken is not None:
+            given.remove(taken)
+    names = [output.name.id for output in node.outputs][: len(outputs)]
+    names += [unused_name(context, name) for name in outputs[len(names) :]]
+    return f"{node.callee.text}({', '.join(inputs)})" + (f" -> {', '.join(names)}" if names else "")
+
+
+def _kind(type: Type | None) -> str:
+    if type is None:
+        return ""
+    if type.scalar:
+        return "string" if type.element is Element.STRING else "scalar"
+    return "array"
+
+
+def _kind_of(context: Context, value: sx.SyntaxExpression) -> str:
+    """Say what kind of input an expression is; an empty text where that is not known."""
+    if isinstance(value, Text):
+        return "string"
+    entity = context.frame.find(value.id) if isinstance(value, Name) else None
+    if isinstance(entity, TagEntity):
+        return _kind(entity.type)
+    return "" if isinstance(value, Name | sx.CallExpression | Binary) else "scalar"
+
+
+def _text(value: sx.SyntaxExpression) -> str:
+    return "…" if isinstance(value, sx.CallExpression) else render_expression(value)
 
 
 def declaration(

@@ -30,6 +30,7 @@ from pse.language.types._expressions import (
     names_in,
     position_name,
     read_position,
+    render_expression,
 )
 from pse.language.types._types import Element
 from pse.text import count_text, did_you_mean
@@ -101,9 +102,8 @@ def _result(
     if len(known) < len(parts):
         return None
     if element is None:
-        types = " and ".join(part.element.label for part in known) or "no arguments"
-        help = _operand_help(word, [part.element for part in known])
-        context.report(error_at("E0308", f"`{word}` is not defined for {types}", place(node), help=help))
+        message, help = _wrong_operands(word, [part.element for part in known], isinstance(node, Apply))
+        context.report(error_at("E0308", message, place(node), help=help))
         return None
     partition = next((part.partition for part in known if part.partition is not None), None)
     expressions = tuple(part.expression for part in known)
@@ -121,17 +121,28 @@ def _result(
     return Scalar(rebuilt, element, partition)
 
 
+def _wrong_operands(word: str, elements: list[Element], function: bool) -> tuple[str, str]:
+    """Say that there are too few or many arguments, or that an operation does not exist for their types."""
+    several, count = word in ("min", "max"), len(elements)
+    if function and (count < 2 if several else count != 1):
+        takes = "two or more arguments" if several else "one argument"
+        message = f"`{word}` takes {takes}; {count} {'is' if count == 1 else 'are'} given"
+        return message, f"for example:  {word}({'a, b' if several else 'x'})"
+    types = " and ".join(element.label for element in elements)
+    return f"`{word}` is not defined for {types}", _operand_help(word, elements)
+
+
 def _operand_help(word: str, elements: list[Element]) -> str:
     """Say what an operator or function takes."""
     if word in ("and", "or", "not"):
         return f"`{word}` takes truth values: compare first, for example x != 0"
-    if Element.STRING in elements:
-        return "strings can be joined by `+` and compared with strings"
     if Element.OBJECT in elements:
         return "objects can only be passed to modules"
     if word in BUILTINS:
         count = "two or more numbers" if word in ("min", "max") else "one number"
         return f"`{word}` takes {count}, {'real or complex' if word == 'abs' else 'not complex'}"
+    if Element.STRING in elements:
+        return "strings can be joined by `+` and compared with strings"
     if Element.BOOL in elements:
         return "truth values can be combined by `and`, `or`, `not`, and compared by `==` and `!=`"
     return "complex numbers have no order and no remainder"
@@ -149,7 +160,8 @@ def _call_inside(context: Context, node: sx.CallExpression) -> None:
     name = node.callee.text
     entity = context.frame.find(node.callee.parts[0].id)
     if entity is None:
-        help = did_you_mean(name, BUILTINS) or f"functions are {', '.join(BUILTINS)}"
+        help = context.globals.unimported.get(name) or did_you_mean(name, BUILTINS)
+        help = help or f"functions are {', '.join(BUILTINS)}"
         context.report(error_at("E0202", f"unknown function `{name}`", node.callee.span, help=help))
         return
     context.globals.used.add(entity.span)
@@ -234,12 +246,23 @@ def condition(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     """Check a condition: a truth value that is the same everywhere."""
     found = scalar(context, node)
     if found is not None and found.element is not Element.BOOL:
-        message = f"a condition must be true or false, not a number of type {found.element.label}"
+        what, help = (
+            f"a number of type {found.element.label}",
+            f"compare it, for example:  {_written(node)} != 0",
+        )
         if found.element is Element.STRING:
-            message = "a condition must be true or false, not a string"
-        context.report(error_at("E0308", message, place(node), help="compare it, for example: … != 0"))
+            what, help = "a string", f'compare it, for example:  {_written(node)} == "text"'
+        elif found.element is Element.OBJECT:
+            what, help = "an object", "let a module give a truth value:  module(object) -> holds"
+        message = f"a condition must be true or false, not {what}"
+        context.report(error_at("E0308", message, place(node), help=help))
         return None
     return replicated(context, found, node)
+
+
+def _written(node: sx.SyntaxExpression) -> str:
+    """Write an expression as the program has it; a call, which is not allowed there, as dots."""
+    return "…" if isinstance(node, sx.CallExpression) else render_expression(node)
 
 
 def replicated(context: Context, found: Scalar | None, node: sx.SyntaxExpression) -> Expression | None:

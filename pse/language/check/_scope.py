@@ -105,17 +105,23 @@ def kind_of(entity: Entity) -> str:
 class Globals:
     """The names of a file, and which of them were used (by the place of their declaration).
 
-    `patterns` are names from Python files that are not modules, so perhaps distribution patterns.
+    `patterns` are names from Python files that are not modules, so perhaps distribution patterns;
+    `unimported` says how a module of an imported file, which the import doesn't name, is called or imported.
     """
 
     names: dict[str, Entity] = field(default_factory=dict)
     standard: dict[str, ModuleEntity] = field(default_factory=dict)
     patterns: dict[str, str] = field(default_factory=dict)
+    unimported: dict[str, str] = field(default_factory=dict)
     used: set[Span] = field(default_factory=set)
 
     def find(self, name: str) -> Entity | None:
         """Look a name up among the file's own names, then in the standard library."""
         return self.names.get(name) or self.standard.get(name)
+
+    def partitions(self) -> list[PartitionEntity]:
+        """Give the partitions that the file declares."""
+        return [entity for entity in self.names.values() if isinstance(entity, PartitionEntity)]
 
     def callables(self) -> Iterator[str]:
         """Give every name that a call could mean."""

@@ -25,7 +25,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.syntax._lexer import MAX_NESTING
 from pse.language.types._elements import fits
-from pse.language.types._expressions import Number
+from pse.language.types._expressions import Name, Number, render_expression
 from pse.language.types._types import Distribution, Element, Pattern, Type
 from pse.text import did_you_mean
 
@@ -91,7 +91,8 @@ def _as_call(name: sx.Identifier, value: sx.CallExpression, span: Span) -> sx.Ca
 def _let(context: Context, node: sx.Let) -> list[Statement]:
     if isinstance(node.value, sx.CallExpression) and _is_callable(context, node.value):
         return call(context, _as_call(node.name, node.value, node.span), "let", statements)
-    found = scalar(context, node.value)
+    copied = _is_array(context, node.value, f"copy it:  copy({{}}) -> {node.name.id}")
+    found = scalar(context, node.value) if not copied else None
     if found is None or _is_object(context, found, node.value):
         context.new_tag(node.name, None, "let")
         return []
@@ -100,6 +101,18 @@ def _let(context: Context, node: sx.Let) -> list[Statement]:
     if constant is not None:
         context.constants[entity.unique] = constant
     return [Assign(entity.unique, found.expression, context.reached(node.span))]
+
+
+def _is_array(context: Context, value: sx.SyntaxExpression, help: str) -> bool:
+    """Refuse to assign a whole array; the help, with its name put in, says how it is copied."""
+    entity = context.frame.find(value.id) if isinstance(value, Name) else None
+    if not isinstance(entity, TagEntity) or entity.type is None or entity.type.scalar:
+        return False
+    context.globals.used.add(entity.span)
+    message = f"`{entity.display}` is an array, and arrays are not assigned"
+    label = context.show(entity.type)
+    context.report(error_at("E0304", message, place(value), label=label, help=help.format(entity.display)))
+    return True
 
 
 def _is_object(context: Context, found: Scalar, value: sx.SyntaxExpression) -> bool:
@@ -128,7 +141,13 @@ def _var(context: Context, node: sx.Var) -> list[Statement]:
     if isinstance(node.value, sx.CallExpression) and _is_callable(context, node.value):
         context.new_tag(node.name, type, "var")
         return call(context, _as_call(node.name, node.value, node.span), "var", statements)
-    found = scalar(context, node.value) if node.value is not None else None
+    copied = type is not None and not type.scalar and node.value is not None
+    if copied:
+        shown = f"var {context.show(type)} {node.name.id}"
+        copied = _is_array(
+            context, node.value, f"declare it, then copy:  {shown}   copy({{}}) -> {node.name.id}"
+        )
+    found = scalar(context, node.value) if node.value is not None and not copied else None
     entity = context.new_tag(node.name, type, "var")
     if node.value is None or found is None or type is None:
         return []
@@ -146,7 +165,14 @@ def _assigned(
         return []
     if not type.scalar:
         message = f"`{entity.display}` is an array; a scalar cannot be assigned to it"
-        help = f"fill it with zeros:  zero() -> {entity.display}"
+        shown = "0"
+        if fits(found.element, type.element, found.expression) and not isinstance(value, sx.CallExpression):
+            shown = render_expression(value)
+        help = f"fill it:  fill({shown}) -> {entity.display}"
+        if (span.line, span.column) < (entity.span.line, entity.span.column):  # That of its declaration.
+            help = (
+                f"declare it, then {help.replace(':', f':  var {context.show(type)} {entity.display} ', 1)}"
+            )
         context.report(error_at("E0304", message, place(value), help=help))
         return []
     if found.partition is not None and not type.distribution.distributed:
@@ -172,8 +198,13 @@ def _assigned(
 def _assignment(context: Context, node: sx.Assignment) -> list[Statement]:
     if isinstance(node.value, sx.CallExpression) and _is_callable(context, node.value):
         return call(context, _as_call(node.name, node.value, node.span), "produced", statements)
-    found = scalar(context, node.value)
     entity = context.frame.find(node.name.id)
+    known = entity.type if isinstance(entity, TagEntity) else None
+    if (known is None or not known.scalar) and _is_array(
+        context, node.value, f"copy it:  copy({{}}) -> {node.name.id}"
+    ):
+        return []
+    found = scalar(context, node.value)
     if entity is None:
         help = did_you_mean(node.name.id, context.frame.visible())
         help = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck
-from pse.language.check._context import REPLICATED, ROOT, no_such_axis
+from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
 from pse.language.check._distribution_check import match_distribution
 from pse.language.check._ir import Argument, Output
 from pse.language.check._output_typing import finish
@@ -272,13 +272,21 @@ def _distance_known(check: CallCheck) -> bool:
             continue
         known = check.context.constant(given.value)
         names = names_in(known) if known is not None else ()
-        if known is None or any(n in check.context.tags or read_position(n) for n in names):
+        if known is None or any(_changes(check.context, name) for name in names):
             message = "the distance of `shift` must be known before the run, and the same in all partitions"
             help = "use parameters, `procs`, partitions, and `let` of these"
             check.fail("E0317", message, given.span, help=help, directive=False)
             return False
         check.inputs[index] = replace(given, value=known)
     return True
+
+
+def _changes(context: Context, name: str) -> bool:
+    """Whether a value differs between rounds of a loop or partitions; an input of a segment does not."""
+    if name not in context.tags:
+        return read_position(name) is not None
+    entity = context.frame.find(context.display(name))
+    return not (isinstance(entity, TagEntity) and entity.unique == name and entity.kind == "input")
 
 
 def _copy(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pse.language.check._call_check import CallCheck
-from pse.language.check._context import Context, call_form, written_inputs
+from pse.language.check._context import Context
+from pse.language.check._remedies import call_form, slots_of
 from pse.language.check._scope import ModuleEntity, TagEntity, kind_of
 from pse.language.check._type_resolution import written_distribution
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
-from pse.language.types._types import Distribution, Element, Type
+from pse.language.types._types import Distribution, Type
 from pse.text import count_text
 
 
@@ -90,8 +91,8 @@ def targets(check: CallCheck, kind: str) -> list[Target | None] | None:
         gives = f"{count_text(len(wanted), 'output')}" + (f" ({listed})" if wanted else "")
         named = f"{len(given)} {'is' if len(given) == 1 else 'are'} named"
         message = f"`{check.node.callee.text}` gives {gives}; {named}"
-        inputs = [p.name for p in check.signature.inputs if p.type.element is not Element.COMM]
-        form = call_form(check.node.callee.text, written_inputs(check.node, inputs), [p.name for p in wanted])
+        slots = slots_of(check.signature.inputs)
+        form = call_form(check.context, check.node, slots, [p.name for p in wanted])
         check.fail("E0302", message, check.node.span, help=f"write:  {check.thread}{form}")
         return None
     seen: set[str] = set()

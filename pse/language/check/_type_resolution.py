@@ -136,8 +136,12 @@ def _axes(
 def partition_over(context: Context, written: sx.Identifier | None, place: Span) -> str | None:
     """Say which partition a distribution or a PARALLEL block is over; reports where that is not clear."""
     if written is not None:
-        entity = context.use(written)
-        if entity is not None and not isinstance(entity, PartitionEntity):
+        entity = context.frame.find(written.id)
+        if entity is None:
+            _unknown_partition(context, written)
+            return None
+        context.globals.used.add(entity.span)
+        if not isinstance(entity, PartitionEntity):
             help = f"declare a partition at the top of the file:  partition Q = {written.id}"
             if not isinstance(entity, ParameterEntity):
                 help = "declare a partition at the top of the file:  partition Q = procs"
@@ -145,7 +149,7 @@ def partition_over(context: Context, written: sx.Identifier | None, place: Span)
         return written.id if isinstance(entity, PartitionEntity) else None
     if context.partition is not None:
         return context.partition
-    declared = [entity for entity in context.globals.names.values() if isinstance(entity, PartitionEntity)]
+    declared = context.globals.partitions()
     if len(declared) > 1:
         listed = " or ".join(f"over {entity.name}" for entity in declared)
         message = "the program has several partitions, and none is named here"
@@ -154,6 +158,22 @@ def partition_over(context: Context, written: sx.Identifier | None, place: Span)
     if declared:
         context.globals.used.add(declared[0].span)
     return declared[0].name if declared else PROCS
+
+
+def _unknown_partition(context: Context, name: sx.Identifier) -> None:
+    """Report a name behind `over` that nothing declares; `procs` is known, but is a number."""
+    declared = [entity.name for entity in context.globals.partitions()]
+    help = (
+        did_you_mean(name.id, declared) or f"declare it at the top of the file:  partition {name.id} = procs"
+    )
+    code, message = "E0201", f"unknown partition `{name.id}`"
+    if name.id == PROCS:
+        code, message = "E0210", f"`{PROCS}` is the number of processors; a partition is expected here"
+        help = "leave out `over procs`: without a declared partition every processor has one"
+    if declared and not help.startswith("did"):
+        over = " or ".join(f"over {known}" for known in declared)
+        help = f"write:  {over}" + (f"   or {help}" if name.id != PROCS else "")
+    context.report(error_at(code, message, name.span, help=help))
 
 
 def written_distribution(

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from pse._abi.plan import CallKind
-from pse.errors import ProgramError
 from pse.language.check import CallSite, periodic_axes
-from pse.language.types import Type, evaluate, names_in
+from pse.language.types import Type, evaluate
 from pse.runtime.distribution._distributions import coordinates
 from pse.runtime.distribution._halos import Strip
 from pse.runtime.distribution._strided_copies import packing, strided_copies, unpacking
@@ -96,19 +95,10 @@ def _target(context: LoweringContext, site: CallSite, array: Type, partition: in
 
 
 def _known(context: LoweringContext, site: CallSite, name: str, default: int) -> int:
-    """Give a scalar input of a shift; it must be known before the run, for hand-overs have fixed ends."""
+    """Give a scalar input of a shift; the checker ensures that it is known before the run."""
     tree = next((a.value for a in site.inputs if a.parameter.name == name), None)
     if tree is None:
         return default
-    unknown = sorted(names_in(tree) - context.job.environment.keys())
-    if unknown:
-        shown = context.shown(unknown[0]) if unknown[0] in context.job.program.tags else unknown[0]
-        what = "distance" if name == "by" else name
-        raise ProgramError(
-            f"{site.span}: the {what} of `shift` depends on {shown}, which is known only while "
-            "the program runs",
-            help=f"use a {what} that follows from parameters, procs and partitions alone",
-        )
     value = evaluate(tree, context.job.environment)
-    assert isinstance(value, int), "the checker ensures it"
+    assert isinstance(value, int), "the checker refuses others"
     return value
