@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calls/call_accounting.h"
+#include "calls/compiled_modules.h"
 #include "calls/partition_wait.h"
 #include "deadlock_detection.h"
 #include "messaging.h"
@@ -36,7 +37,7 @@ int pse_engine_create(pse_engine **out, const pse_plan *plan, pse_board *board, 
     bool made = s->credits.sent != NULL && s->iterations.loops != NULL && s->credits.queued != NULL &&
                 s->accounting.loads != NULL && pse_engine_edge_slots_create(s) &&
                 pse_engine_posting_create(s) && pse_engine_messaging_create(s) &&
-                pse_engine_deadlock_create(s);
+                pse_engine_deadlock_create(s) && pse_engine_watch_forks();
     if (!made)
         return PSE_RUN_MEMORY;
     pse_channel_bell_note_affinity(s->self);

@@ -115,6 +115,14 @@ def test_processes_that_a_module_forks_do_not_fail_the_run():
     assert "ZeroDivisionError" in job.err
 
 
+@pytest.mark.parametrize("start", [launched, bare])
+def test_processes_that_a_compiled_module_forks_end_where_it_returns(start):
+    job = Job(start("-D", "how=12"))
+    assert job.wait() == 0, job.err
+    ends = sorted([0, 0, signal.SIGABRT, 3 << 8] * 2)
+    assert sorted(int(n) for n in re.findall(r"a child ended with (\d+)", job.out)) == ends
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("start", [launched, bare])
 def test_a_child_and_a_thread_that_a_module_leaves_do_not_hold_up_the_end(start):

@@ -1,6 +1,9 @@
 #include "calls/compiled_modules.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "calls/outputs.h"
 #include "calls/partition_wait.h"
@@ -155,6 +158,28 @@ int pse_engine_complete_compiled(pse_engine *s, pse_context *context, const pse_
     return PROGRESS_RAN;
 }
 
+/* Whether this process is one that a module has forked: it is no rank, and must not go on as one. */
+static volatile bool forked;
+
+static void note_fork(void)
+{
+    forked = true;
+}
+
+bool pse_engine_watch_forks(void)
+{
+    static bool watching;
+    if (!watching)
+        watching = pthread_atfork(NULL, NULL, note_fork) == 0;
+    return watching;
+}
+
+static _Noreturn void end_forked(int code)
+{
+    fflush(stdout);
+    _exit(code);
+}
+
 int pse_engine_run_compiled(pse_engine *s, pse_context *context, const pse_call *call, int *result)
 {
     void *pointers[PSE_MAX_ARGUMENTS];
@@ -165,6 +190,8 @@ int pse_engine_run_compiled(pse_engine *s, pse_context *context, const pse_call 
         return pse_engine_fail(s, context, call, PSE_RUN_ARITHMETIC, result);
     pse_engine_module_enter(s, context, call);
     s->pending.module_code = call->function(pointers);
+    if (forked)
+        end_forked(s->pending.module_code);
     pse_engine_module_leave(s, context, call, 0);
     if (pse_messaging_get_fault(s->messaging)->kind != PSE_MESSAGING_FINE)
         return pse_engine_fail(s, context, call, PSE_RUN_MESSAGING, result);

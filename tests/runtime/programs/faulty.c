@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +21,24 @@ static int64_t recurse(volatile int64_t depth)
     volatile char room[4096];
     room[0] = (char)depth;
     return recurse(depth + 1) + room[0];
+}
+
+/* Fork processes that end in all ways in which a call of a module can end. */
+static int fork_in_every_way(void)
+{
+    for (int way = 0; way < 4; way++) {
+        pid_t child = fork();
+        if (child == 0 && way == 1)
+            exit(0);
+        if (child == 0 && way == 2)
+            setrlimit(RLIMIT_CORE, &(struct rlimit){0}), abort();
+        if (child == 0)
+            return way;
+        int status = -1;
+        waitpid(child, &status, 0);
+        printf("a child ended with %d\n", status);
+    }
+    return 0;
 }
 
 //@ coven module misbehave(inout f64 a[m, n] @ block(0), in i64 how, in i64 k, in i64 round)
@@ -54,6 +74,8 @@ int misbehave(double *a, int64_t how, int64_t k, int64_t round, int64_t m, int64
     case 11:
         printf("the module's last words\n");
         return raise(SIGBUS);
+    case 12:
+        return fork_in_every_way();
     default:
         return 0;
     }
