@@ -259,6 +259,16 @@ def test_a_process_manager_killed_while_ranks_start_is_named_and_no_rank():
     assert named_once(job, MANAGER_KILLED.format(pid=proxy)), job.err
 
 
+def test_a_monitor_killed_while_ranks_start_ends_the_job_and_is_named():
+    job = Job(bare(*LONG))
+    while not (monitors := [pid for pid in job.processes() if "_node_monitor" in job.command_line(pid)]):
+        assert job.process.poll() is None
+    job.hit(monitors[0], signal.SIGKILL)
+    assert job.wait() == 3
+    named = rf"error: the process that was to monitor the ranks of this host \(pid {monitors[0]}\) ended as"
+    assert named_once(job, named), job.err
+
+
 WITHOUT_NETWORK = """
 import os
 

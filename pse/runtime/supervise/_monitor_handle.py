@@ -13,8 +13,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from pse.errors import RunError
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._launcher_records import Launcher
+
+WATCHING = b"watching\n"
+"""What a monitor says when it monitors all ranks of its node."""
 
 
 @dataclass(frozen=True)
@@ -101,10 +105,24 @@ class MonitorHandle:
         return int(self._process.stdout.readline() or 0)
 
     def tell(self, job: MonitoredJob) -> None:
-        """Tell the monitor about the job, and wait until it monitors all ranks of the node."""
+        """Tell the monitor about the job, and wait until it monitors all ranks of the node.
+
+        Raises
+        ------
+        RunError
+            If it is gone.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with contextlib.suppress(OSError), self._process.stdin as pipe:
             pipe.write(job.to_json())
         with self._process.stdout as answer:
-            answer.read()
+            watching = WATCHING in answer.read()
+        if not watching:
+            from pse.runtime.supervise._exit_diagnosis import KILLED_HELP
+
+            raise RunError(
+                f"the process that was to monitor the ranks of this host (pid {self._process.pid}) ended as "
+                "they started",
+                help=KILLED_HELP,
+            )

@@ -29,7 +29,7 @@ from pse.runtime.supervise._exit_diagnosis import (
 )
 from pse.runtime.supervise._launcher_records import find_launcher
 from pse.runtime.supervise._monitor import Monitor
-from pse.runtime.supervise._monitor_handle import MonitoredJob
+from pse.runtime.supervise._monitor_handle import WATCHING, MonitoredJob
 from pse.runtime.supervise._node_links import DONE, FAILED, Link, NodeLinks
 from pse.runtime.supervise._output_holders import GRACE
 from pse.runtime.supervise._processes import ProcessManager, RankProcess, StdoutHangup, name_rank
@@ -199,6 +199,7 @@ class NodeMonitor(Monitor):
             for process in self.watched:
                 if process.rank not in job.pids:
                     self.settle(process, diagnose=False)
+            os.write(1, WATCHING)
         os.close(1)
         if self.job and self.job.meeting and self.job.leads:
             self.links.lead(self.job.meeting.token)
