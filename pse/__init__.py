@@ -4,8 +4,6 @@ Every rank imports this file: it holds nothing that costs import time.  The room
 docs/design.md; a room imports only rooms below it.
 """
 
-from typing import Any
-
 from pse._unbuilt import install as _explain_unbuilt_extensions
 from pse._version import __version__
 
@@ -32,7 +30,7 @@ def __dir__() -> list[str]:
     return [*__all__, "partition"]
 
 
-def load_ipython_extension(shell: Any) -> None:
+def load_ipython_extension(shell: object) -> None:
     """Bring the cell magic ``%%coven``: what ``%load_ext pse`` calls."""
     from pse.notebook import load_magics
 

@@ -1,13 +1,13 @@
 """The command ``pse`` from its first moment: a Ctrl-C while it loads ends it with one line."""
 
-import signal
+import _signal  # `signal` loads other modules, and a Ctrl-C meanwhile would be a traceback.
 
 from pse._interrupt import stop_at_once
 
 
 def main() -> None:
     """Load the commands and run the one that is named."""
-    signal.signal(signal.SIGINT, stop_at_once)
+    _signal.signal(_signal.SIGINT, stop_at_once)
     from pse.cli import main as commands
 
     commands()
