@@ -19,6 +19,7 @@ from pse.runtime.supervise import open_closed_streams, redirect_to_null
 if TYPE_CHECKING:
     from pse.runtime.request import Request
 
+SERIAL = "--serial"  # Outside an MPI job, this as the first word makes the process the only rank.
 _LINE_BUFFERED = 1  # _IOLBF of the C library
 
 
@@ -30,7 +31,7 @@ def main() -> None:
         from pse.runtime.supervise import inside_mpi_job
 
         named = sys.argv[1] if len(sys.argv) > 1 else ""
-        if inside_mpi_job() or named.endswith(".coven"):
+        if inside_mpi_job() or named.endswith(".coven") or named == SERIAL:
             sys.exit(_be_rank())
     signal.signal(signal.SIGINT, stop_at_once)
     from pse.cli import main as commands
@@ -42,7 +43,6 @@ def _be_rank() -> int:
     from pse.runtime.supervise import MonitorHandle, find_launcher, local_rank
 
     launcher = find_launcher()
-    _replace_input()
     if any(word.startswith("--tools") for word in sys.argv):
         from pse.cli._run_options import restart_under_tools
 
@@ -50,6 +50,8 @@ def _be_rank() -> int:
     watched = launcher is not None and launcher.sees_all
     monitor = MonitorHandle() if local_rank() == 0 and not watched else None
     request = _parse()
+    if not request.serial:
+        _replace_input()
     _prepare_process()
     from pse.cli._run_options import coopwait
     from pse.runtime.rank import run_rank
@@ -71,6 +73,8 @@ def _parse() -> "Request":
     from pse.runtime.supervise import own_rank
 
     words = sys.argv[1:]
+    if words[:2] == [SERIAL, "resume"]:
+        words[:2] = reversed(words[:2])
     chosen = resume.rank_command if words[:1] == ["resume"] else run.rank_command
     with contextlib.ExitStack() as stack:
         if own_rank() not in (None, 0):

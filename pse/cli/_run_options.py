@@ -67,6 +67,9 @@ _RUN = (
         help=f"The MPI tools to put under it (see `pse tools`); {OFF}: none at all.",
     ),
     click.option("--live", is_flag=True, help="Show loops, threads, queues and memory while it runs."),
+    click.option(
+        "--serial", is_flag=True, help="Execute all calls in one rank, in order: pdb and breakpoint() work."
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
 )
 _RANK = (click.option("--coopwait/--no-coopwait", default=None, hidden=True),)

@@ -32,20 +32,23 @@ from pse.program._walk import (
 )
 
 
-def analyse_liveness(program: ResolvedProgram) -> Liveness:
+def analyse_liveness(program: ResolvedProgram, *, serial: bool = False) -> Liveness:
     """Solve liveness for every thread of a program, where every tag is handed over as it is defined.
 
     Parameters
     ----------
     program : ResolvedProgram
         A checked program.
+    serial : bool
+        Whether one rank executes all call sites, whatever their labels.
 
     Returns
     -------
     Liveness
         Which tags each thread may still read, at every point.
     """
-    return solve_liveness(number_statements(program), place_threads(program), program.tags)
+    placement = place_threads(program, serial=serial)
+    return solve_liveness(number_statements(program), placement, program.tags)
 
 
 def solve_liveness(

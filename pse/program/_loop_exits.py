@@ -23,7 +23,9 @@ from pse.program._reaching_definitions import Origins, Reaching
 from pse.program._walk import Walk, defined_tags
 
 
-def analyse_run_liveness(program: ResolvedProgram, *, together: bool = False) -> Liveness:
+def analyse_run_liveness(
+    program: ResolvedProgram, *, together: bool = False, serial: bool = False
+) -> Liveness:
     """Solve liveness as programs are run: with hand-overs at the exits of loops.
 
     Parameters
@@ -32,13 +34,15 @@ def analyse_run_liveness(program: ResolvedProgram, *, together: bool = False) ->
         A checked program.
     together : bool
         Whether every thread follows the loops of the program itself; see `solve_liveness`.
+    serial : bool
+        Whether one rank executes all call sites, whatever their labels.
 
     Returns
     -------
     Liveness
         With what is handed over where each loop ends in `Liveness.exits`.
     """
-    pure = analyse_liveness(program)
+    pure = analyse_liveness(program, serial=serial)
     exits = _candidates(pure)
     while True:
         live = solve_liveness(pure.walk, pure.placement, pure.tags, exits, together=together)

@@ -3,6 +3,8 @@
 Root threads come first, in order of first use; then, processor by processor, the threads that ``PARALLEL``
 uses: ``rank = R + p * W + w`` and ``N = R + P * W``.  The same label inside and outside ``PARALLEL`` means
 two threads.
+
+A serial placement ignores labels: one rank executes all call sites, in the order of the program.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pse.program._walk import number_statements
 ROOT = "root"
 PARALLEL = "parallel"
 DEFAULT_LABEL = "thread_A"
+SERIAL_LABEL = "serial"
 
 
 class ThreadKey(NamedTuple):
@@ -62,6 +65,8 @@ class Placement:
         Labels of the threads outside and inside PARALLEL.
     default : str
         The label of calls without one.
+    serial : bool
+        Whether one thread of one processor executes all call sites, whatever their labels.
 
     Examples
     --------
@@ -79,6 +84,7 @@ class Placement:
     root_threads: tuple[str, ...]
     parallel_threads: tuple[str, ...]
     default: str = DEFAULT_LABEL
+    serial: bool = False
 
     @property
     def keys(self) -> tuple[ThreadKey, ...]:
@@ -88,7 +94,7 @@ class Placement:
 
     def thread_of(self, site: CallSite) -> ThreadKey:
         """Give the thread that executes a call site; a moved one takes the first thread in PARALLEL."""
-        if site.moved:
+        if site.moved or self.serial:
             return ThreadKey(PARALLEL, self.parallel_threads[0])
         return ThreadKey(PARALLEL if site.parallel else ROOT, site.thread or self.default)
 
@@ -133,6 +139,8 @@ class Placement:
     def describe(self, rank: int) -> str:
         """Name a rank for people: ``root thread_A``, ``thread_C of processor 1``."""
         key, processor = self.seat(rank)
+        if self.serial:
+            return key.label
         return f"root {key.label}" if processor is None else f"{key.label} of processor {processor}"
 
     def processors_for(self, n_ranks: int) -> int | None:
@@ -159,7 +167,7 @@ class Placement:
         return candidates if candidates[0] < n_ranks else candidates[:1]
 
 
-def place_threads(program: ResolvedProgram) -> Placement:
+def place_threads(program: ResolvedProgram, *, serial: bool = False) -> Placement:
     """Collect a program's threads, region by region, in order of first use.
 
     A call without a label runs on the first thread that the program declares, else on ``thread_A``: whatever
@@ -169,14 +177,18 @@ def place_threads(program: ResolvedProgram) -> Placement:
     ----------
     program : ResolvedProgram
         A checked program.
+    serial : bool
+        Whether labels are ignored, and one rank executes all call sites.
 
     Returns
     -------
     Placement
         The threads, and which ranks they are.
     """
-    sites = number_statements(program).sites
     default = program.threads[0] if program.threads else DEFAULT_LABEL
+    if serial:
+        return Placement((), (SERIAL_LABEL,), default, serial=True)
+    sites = number_statements(program).sites
     return Placement(
         _labels((site for site in sites if not site.parallel), default),
         _labels((site for site in sites if site.parallel), default),

@@ -104,12 +104,14 @@ def make_job(
     balance: int = 0,
     debug: bool = False,
     check: str = "off",
+    serial: bool = False,
 ) -> Job:
     """Put together what all ranks agree on; `nodes` gives the node of every rank."""
     bound = bind_parameters(program, values or {}, processors)
     assert not bound.diagnostics, render_diagnostics(bound.diagnostics, {})
     pauses = pauses or balance > 0
-    liveness = analyse_run_liveness(program, together=pauses)
+    liveness = analyse_run_liveness(program, together=pauses, serial=serial)
+    processors = 1 if serial else processors
     seats = [nodes(rank) for rank in range(liveness.placement.ranks(processors))]
     placed = place_partitions(placement, partition_counts(program, bound.environment), processors)
     return Job(

@@ -31,6 +31,7 @@ PLACES = {
     "one node": {},
     "two nodes": {"nodes": lambda rank: rank % 2},
     "no shared memory": {"shared_memory": False},
+    "serial": {"serial": True},
 }
 
 

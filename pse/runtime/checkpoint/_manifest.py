@@ -128,6 +128,18 @@ def pending_name(number: int, place: str) -> str:
     return f"%letter{number}.{place}"
 
 
+def thread_of_pending(member: str) -> str | None:
+    """Give the label of the thread whose messages a value of a checkpoint is; None if it is none.
+
+    Examples
+    --------
+    >>> thread_of_pending("%letter0.thread_B.P@3"), thread_of_pending("%mail.thread_A")
+    ('thread_B', 'thread_A')
+    """
+    found = re.match(r"%(?:mail|letter\d+)\.(\w+)", member)
+    return found[1] if found else None
+
+
 def set_of_pending(member: str) -> str | None:
     """Give the set of partitions whose message a value of a checkpoint is; None if it is not a message.
 

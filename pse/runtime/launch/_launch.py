@@ -38,6 +38,7 @@ from pse.runtime.launch._mpiexec import (
     rank_environment,
     spread_ranks,
 )
+from pse.runtime.launch._serial import run_serially
 from pse.runtime.plan._communicators import takes_one
 from pse.runtime.request._dry_run import dry_run
 from pse.runtime.request._prepared import Prepared, Request
@@ -107,6 +108,8 @@ def launch_job(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool | 
             "`pse run` starts MPI itself and can't run inside an MPI job",
             help=f"inside an MPI job, each rank is: python -m pse {request.asked}",
         )
+    if request.serial:
+        run_serially(request, hosts)
     check_hosts(hosts)
     prepared = prepare(request)
     if prepared.resumed:

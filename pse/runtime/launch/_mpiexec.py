@@ -193,7 +193,7 @@ def rank_arguments(request: Request) -> list[str]:
         line += ["--every", request.every]
     if request.coopwait is not None:
         line.append("--coopwait" if request.coopwait else "--no-coopwait")
-    flags = ("quiet", "debug", "prefix")
+    flags = ("quiet", "debug", "prefix", "serial")
     line += [f"--{name}" for name in flags if getattr(request, name)]
     if request.resume:
         assert request.checkpoint is not None

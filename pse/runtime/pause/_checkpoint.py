@@ -225,7 +225,7 @@ class Checkpoints:
             rounds=sequencer.rounds + 1,
             place=_place(self.job, projection, sequencer),
             iterations=0,
-            processors=self.job.processors,
+            processors=int(str(self.job.environment["procs"])),
             partitions={name: len(owners) for name, owners in self.job.placements.items()},
             figures=_largest(note["figures"] for note in notes),
             files=tuple(_note(note["file"]) for note in notes),

@@ -104,8 +104,9 @@ def _place(job: Job, label: str, scope: int) -> str:
 
 def _boxes(job: Job, before: Job, processor: int | None) -> Iterator[tuple[int, int]]:
     """List the boxes that a rank may have: scope and partition; sets of another size begin anew."""
-    if processor is None:
+    if processor is None or job.liveness.placement.serial:
         yield 0, 0
+    if processor is None:
         return
     for scope, name in enumerate(job.sets, 1):
         if len(job.owners(name)) == len(before.owners(name)):

@@ -19,6 +19,7 @@ from pse._abi.plan import CallKind
 from pse.errors import ProgramError
 from pse.language.check import CallSite, Parallel
 from pse.language.types import Element
+from pse.text import count_text
 
 if TYPE_CHECKING:
     from mpi4py import MPI  # Importing it starts MPI: not in the launcher.
@@ -74,8 +75,11 @@ def members(job: Job, site: CallSite) -> list[int]:
     if sorted(owners) != list(range(job.processors)):
         raise ProgramError(
             f"{site.span}: {site.label} takes a communicator, which has a rank for each partition; "
-            f"{region} has {len(owners)} partitions on {job.processors} processors",
-            help=f"write partition {region} = procs, or let the module send messages to partitions by number",
+            f"{region} has {count_text(len(owners), 'partition')} on "
+            f"{count_text(job.processors, 'processor')}",
+            help="leave out -p: with --serial there is one rank"
+            if placement.serial
+            else f"write partition {region} = procs, or let the module send messages to partitions by number",
         )
     return [placement.rank_of(key, processor) for processor in owners]
 

@@ -111,7 +111,8 @@ def refuse_shared_outputs(context: LoweringContext, site: CallSite, partition: s
         raise ProgramError(
             f"{site.span}: {site.label} changes {shown}, which is replicated, inside PARALLEL over "
             f"{partition}: the partitions of one processor share it",
-            help=f"make {shown} distributed, or give the partition one piece for each processor",
+            help=f"make {shown} distributed, or give the partition one piece for each processor"
+            + (" (with --serial: leave out -p)" if context.placement.serial else ""),
         )
 
 

@@ -96,7 +96,13 @@ class Job:
 
     def owners(self, partition: str) -> tuple[int, ...]:
         """Give the processor of every partition of a set."""
-        return self.placements.get(partition) or tuple(range(self.processors))
+        return self.placements.get(partition) or self._own_owners
+
+    @cached_property
+    def _own_owners(self) -> tuple[int, ...]:
+        """The processor of every partition of `procs`; a serial run has one, whatever the program is told."""
+        count = int(str(self.environment[PROCS]))
+        return tuple(min(index, self.processors - 1) for index in range(count))
 
     def members(self, partition: str, processor: int) -> list[int]:
         """List the partitions of a set that live on a processor."""

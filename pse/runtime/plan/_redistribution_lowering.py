@@ -40,12 +40,16 @@ def lower_scatter(context: LoweringContext, site: CallSite, position: Position) 
     call = Call(site, CallKind.PUBLISH, position, (), pushes, releases, operation, parts)
     if context.key not in readers:
         return [call]
-    return [call, Expect(output.tag, position.partition, edge, count=context.job.pieces(output.type))]
+    if context.processor is None:
+        return [call, Expect(output.tag, None, edge, count=context.job.pieces(output.type))]
+    return [call, *(Expect(output.tag, lane, edge, lane) for lane in position.lanes(output.type))]
 
 
 def lower_gather(context: LoweringContext, site: CallSite, position: Position) -> list[Lowered]:
     """Put all pieces together at a root thread."""
     source = source_of(site)
+    if context.processor is not None:
+        return _gather_serially(context, site, position, source)
     array = context.shapes.type_of(site, source)
     whole, parts = context.shapes.whole(array), []
     for partition in range(context.job.pieces(array)):
@@ -53,6 +57,28 @@ def lower_gather(context: LoweringContext, site: CallSite, position: Position) -
         parts.append(part_of(array, copies_between(array, piece, whole), extents(piece)))
     alias = context.live.last_use_everywhere(site, source)
     return [_assemble(context, site, position, source, context.given_up(site, source), parts, alias)]
+
+
+def _gather_serially(
+    context: LoweringContext, site: CallSite, position: Position, source: str
+) -> list[Lowered]:
+    """Put all pieces together on the only rank, which has a slot for each."""
+    array, gathered = context.shapes.type_of(site, source), f"%pieces{site.id}"
+    edge, releases = Edge(site.id, site.outputs[0].tag, Role.VALUE), context.given_up(site, source)
+    operation = EngineOperation(source=source, silent=True)
+    whole, lanes = context.shapes.whole(array), position.lanes(array)
+    offers = []
+    for lane in lanes:
+        push = Push(source, edge, context.rank, lane or 0)
+        here = position.at(lane)
+        offers.append(Call(site, CallKind.PUBLISH, here, (), [push], releases, operation))
+    pieces = [context.shapes.piece(array, lane or 0) for lane in lanes]
+    parts = [part_of(array, copies_between(array, piece, whole), extents(piece)) for piece in pieces]
+    return [
+        *offers,
+        Expect(gathered, None, edge, count=len(lanes)),
+        _assemble(context, site, position, gathered, [gathered], parts),
+    ]
 
 
 def lower_redistribution(context: LoweringContext, site: CallSite, position: Position) -> list[Lowered]:

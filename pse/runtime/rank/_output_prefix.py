@@ -33,10 +33,17 @@ def prefixed_output() -> Iterator[OutputPipe]:
 def set_prefixes(sequencer: Sequencer, projection: Projection, job: Job, rank: int, pipe: OutputPipe) -> None:
     """Tell a sequencer what the prefixes of its calls are."""
     placement = job.liveness.placement
-    processor, label = placement.seat(rank).processor, placement.seat(rank).key.label
+    (_, label), processor = placement.seat(rank)
     thread = f"root {label}" if processor is None else f"p{processor} {label}"
-    rows = [(thread, _loops(projection, site, processor)) for site in projection.walk.sites]
-    sequencer.prefix_output(pipe, SitePrefixes(rows, f"[{thread}] ".encode()))
+    rows = [
+        (
+            site.thread or placement.default if placement.serial else thread,
+            _loops(projection, site, processor),
+        )
+        for site in projection.walk.sites
+    ]
+    idle = label if placement.serial else thread
+    sequencer.prefix_output(pipe, SitePrefixes(rows, f"[{idle}] ".encode()))
 
 
 def _loops(projection: Projection, site: CallSite, partition: int | None) -> list[tuple[str, int]]:

@@ -158,7 +158,9 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
 def _progress(node: Node, prepared: Prepared) -> contextlib.AbstractContextManager[None]:
     from pse.runtime.status._progress_choice import report_in_background
 
-    return contextlib.nullcontext() if prepared.request.quiet else report_in_background(node.board, prepared)
+    if prepared.request.quiet or prepared.request.serial:  # A debugger has the terminal.
+        return contextlib.nullcontext()
+    return report_in_background(node.board, prepared)
 
 
 def _checkpoints(node: Node, prepared: Prepared, job: Job) -> Checkpoints | None:

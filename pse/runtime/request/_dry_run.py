@@ -50,7 +50,9 @@ def agreed(prepared: Prepared, nodes: list[int], placements: Mapping[str, Owners
     balance = 0 if plain else prepared.options.balance
     return Job(
         program=prepared.program,
-        liveness=analyse_run_liveness(prepared.program, together=prepared.pauses),
+        liveness=analyse_run_liveness(
+            prepared.program, together=prepared.pauses, serial=prepared.placement.serial
+        ),
         environment=prepared.environment,
         processors=prepared.processors,
         nodes=nodes,

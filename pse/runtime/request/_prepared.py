@@ -56,6 +56,8 @@ class Request:
         Whether modules are built to be debugged, and buffers lie between guard pages and are poisoned.
     prefix : bool
         Whether every line that modules write begins with the thread, and the rounds of loops, of its call.
+    serial : bool
+        Whether one rank executes all calls, in the order of the program.
     """
 
     program: str
@@ -73,6 +75,7 @@ class Request:
     quiet: bool = False
     debug: bool = False
     prefix: bool = False
+    serial: bool = False
 
     @property
     def build(self) -> BuildMode:

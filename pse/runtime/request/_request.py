@@ -18,7 +18,7 @@ from pse.program import Placement, place_threads
 from pse.runtime.checkpoint._files import make_directory
 from pse.runtime.request._options import resolve
 from pse.runtime.request._prepared import Prepared, Request
-from pse.runtime.request._resume import check_processors, continued, remarks, room_for
+from pse.runtime.request._resume import check_pending, check_processors, continued, remarks, room_for
 from pse.text import count_text, list_text
 
 
@@ -82,33 +82,39 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
     CheckpointRefused
         If the request resumes a run whose checkpoint can't be read.
     """
-    if request.live and request.quiet:
-        raise UsageError("--live and --quiet exclude each other", help="give only one of the two")
+    for option, given in (("--quiet", request.quiet), ("--serial", request.serial)):
+        if request.live and given:
+            raise UsageError(f"--live and {option} exclude each other", help="give only one of the two")
     kept = None
     if request.resume:
         request, kept = continued(request)
     if file is None or kept:
         file = check_file(request.program, Finder(), kept.text if kept else None)
     program = file.required()
-    placement = place_threads(program)
-    if kept and request.processors is None and (ranks is None or not placement.parallel_threads):
+    placement = place_threads(program, serial=request.serial)
+    threads = dict.fromkeys(key.label for key in place_threads(program).keys)
+    inferred = ranks is not None and placement.parallel_threads and not placement.serial
+    if kept and request.processors is None and not inferred:
         request = replace(request, processors=kept.processors)
     processors = _processors(request, placement, ranks)
     environment, diagnostics = bind_parameters(program, request.defines, processors)
     if has_errors(diagnostics):
         raise ProgramRefused(diagnostics, {file.path: file.text}, UsageError.exit_code)
-    threads = dict.fromkeys(key.label for key in placement.keys)
     options = resolve(program.options, request.options, threads)
     if request.trace is not None:
         make_directory("--trace", request.trace)
     if kept:
         check_processors(program, environment, kept)
+        check_pending(placement, kept)
     said = remarks(request, kept, program) if kept else room_for(request, program)
+    processors = 1 if placement.serial else processors
     return Prepared(request, program, placement, processors, environment, options, file, said, kept)
 
 
 def _processors(request: Request, placement: Placement, ranks: int | None) -> int:
-    if ranks is None or (not placement.parallel_threads and ranks == placement.ranks(1)):
+    if placement.serial and ranks not in (None, 1):
+        raise UsageError(f"--serial runs one rank; MPI started {ranks}", help="start it without mpiexec")
+    if ranks is None or placement.serial or (not placement.parallel_threads and ranks == placement.ranks(1)):
         return request.processors or 1  # Without PARALLEL the number of ranks doesn't depend on it.
     inferred = placement.processors_for(ranks)
     if inferred is None:

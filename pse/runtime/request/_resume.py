@@ -14,7 +14,7 @@ from pse.errors import UsageError
 from pse.language import bind_parameters
 from pse.language.check import Assign, For, ResolvedProgram, Tag, While
 from pse.language.types import Value, evaluate, names_in
-from pse.program import Liveness, analyse_run_liveness, entry_names
+from pse.program import Liveness, Placement, analyse_run_liveness, entry_names
 from pse.runtime.checkpoint._files import Directory
 from pse.runtime.checkpoint._manifest import (
     MANIFEST,
@@ -22,6 +22,7 @@ from pse.runtime.checkpoint._manifest import (
     Manifest,
     checksum_of,
     set_of_pending,
+    thread_of_pending,
 )
 from pse.runtime.checkpoint._reader import read_manifest, verify
 from pse.runtime.checkpoint._schedule import DEFAULT, Every
@@ -147,7 +148,7 @@ def description(prepared: Prepared) -> Manifest:
         defines=dict(request.defines),
         options=tuple(request.options),
         every=request.every or DEFAULT,
-        processors=prepared.processors,
+        processors=int(str(prepared.environment["procs"])),
         partitions=partition_counts(program, prepared.environment),
     )
     if kept is None:
@@ -222,6 +223,25 @@ def check_processors(program: ResolvedProgram, environment: Mapping[str, Value],
             f"the run can't be resumed on {now}: {reason}",
             help=f"resume it on {manifest.processors}: -p {manifest.processors}",
         )
+
+
+def check_pending(placement: Placement, manifest: Manifest) -> None:
+    """Make sure that there is a thread for all messages that were sent and not received.
+
+    Raises
+    ------
+    UsageError
+        If there isn't: of two runs only one was serial.
+    """
+    labels = {key.label for key in placement.keys}
+    for member in (member for note in manifest.files for member in note.members):
+        label = thread_of_pending(member)
+        if label and label not in labels:
+            raise UsageError(
+                f"the run can't be resumed {'with' if placement.serial else 'without'} --serial: messages "
+                f"among partitions of {label} have been sent and not received",
+                help=f"resume it {'without' if placement.serial else 'with'} --serial",
+            )
 
 
 def _computed(live: Liveness, changed: set[str]) -> set[str]:

@@ -1,0 +1,38 @@
+"""`pse run --serial`: this process becomes the only rank, with the terminal as its standard input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from typing import NoReturn
+
+from pse.errors import UsageError
+from pse.runtime.launch._mpiexec import Hosts, rank_arguments
+from pse.runtime.request._dry_run import dry_run
+from pse.runtime.request._prepared import Request
+from pse.runtime.request._request import prepare
+from pse.runtime.status._progress import announce_preparation
+
+
+def run_serially(request: Request, hosts: Hosts) -> NoReturn:
+    """Run a program in this process: no mpiexec, no launcher.
+
+    Raises
+    ------
+    PseError
+        If the program can't run so.
+    """
+    for option, given in (("--hosts", hosts.names), ("--hostfile", hosts.file)):
+        if given:
+            raise UsageError(
+                f"{option} and --serial exclude each other",
+                help="--serial runs one rank, on this machine",
+            )
+    prepared = prepare(request)
+    with announce_preparation(prepared):
+        dry_run(prepared)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    alone = replace(request, coopwait=False)  # It has nobody to wait for.
+    os.execv(sys.executable, [sys.executable, "-m", "pse", "--serial", *rank_arguments(alone)])

@@ -1,0 +1,80 @@
+"""`--serial`: one rank executes all calls in the order of the program, with the terminal as its input.
+
+That it computes the same bits is tested with random programs (test_random_programs.py).
+"""
+
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+from pse_testing.harness import compile_program, make_job
+from pse_testing.jobs import PROGRAMS, Job, beside_python
+
+from pse.errors import ProgramError, UsageError
+from pse.program import place_threads
+from pse.runtime.plan._communicators import members
+from pse.runtime.request import Request, prepare
+from pse.runtime.request._resume import check_pending
+
+PROGRAM = str(PROGRAMS / "stepped.coven")
+
+
+@pytest.mark.mpi
+def test_calls_follow_each_other_in_order_and_breakpoints_stop_them():
+    ran = subprocess.run(
+        [beside_python("pse"), "run", "--serial", "-q", "-p", "2", "stepped.coven"],
+        cwd=PROGRAMS,
+        input="p x\nc\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.splitlines() == [
+        "work 0 [0. 1. 2.]",
+        "work 0 [3. 4. 5.]",
+        "tell 0 30.0",
+        "work 1 [0. 1. 2.]",
+        "work 1 [3. 4. 5.]",
+        f"> {PROGRAMS / 'stepped.py'}(16)work()",
+        "-> return 2 * x",
+        "(Pdb) array([3., 4., 5.])",
+        "(Pdb) tell 1 30.0",
+    ]
+
+
+def test_a_serial_run_refuses_more_ranks():
+    assert prepare(Request(PROGRAM, {}, processors=3, serial=True), 1).environment["procs"] == 3
+    with pytest.raises(UsageError, match="--serial runs one rank; MPI started 2"):
+        prepare(Request(PROGRAM, {}, serial=True), 2)
+
+
+def test_options_that_need_a_launcher_are_refused():
+    job = Job([beside_python("pse"), "run", "--serial", "--live", "stepped.coven"])
+    assert job.wait() == 2
+    assert "error: --live and --serial exclude each other\n" in job.err
+
+
+def test_a_communicator_of_several_partitions_is_refused(tmp_path):
+    (tmp_path / "m.py").write_text("#@ coven module meet(in comm c, out i64 n)\ndef meet(c):\n    return 1\n")
+    text = (
+        'coven 1\nimport "m.py" { meet }\nprogram p {\n  var i64 n = 0\n'
+        "  PARALLEL { thread_B meet() -> one reduce n(sum) }\n}\n"
+    )
+    program = compile_program(text, tmp_path / "p.coven")
+    for processors in (1, 2):
+        job = make_job(program, processors, serial=True)
+        site = job.liveness.walk.sites[0]
+        if processors == 1:
+            assert members(job, site) == [0]
+            continue
+        with pytest.raises(ProgramError, match="procs has 2 partitions on 1 processor") as refused:
+            members(job, site)
+        assert refused.value.help == "leave out -p: with --serial there is one rank"
+
+
+def test_messages_of_another_kind_of_run_are_refused():
+    program = prepare(Request(PROGRAM, {})).program
+    sent = SimpleNamespace(files=[SimpleNamespace(members=["x@0", "%mail.thread_B.procs@1"])])
+    check_pending(place_threads(program), sent)
+    with pytest.raises(UsageError, match="resumed with --serial: messages among partitions of thread_B"):
+        check_pending(place_threads(program, serial=True), sent)
