@@ -43,10 +43,10 @@ def _be_rank() -> int:
     from pse.runtime.supervise import MonitorHandle, find_launcher, local_rank
 
     launcher = find_launcher()
-    if any(word.startswith("--tools") for word in sys.argv):
-        from pse.cli._run_options import restart_under_tools
+    if any(word.startswith(("--tools", "--sanitize")) for word in sys.argv):
+        from pse.cli._run_options import restart_with_preloads
 
-        restart_under_tools(_parse())
+        restart_with_preloads(_parse())
     watched = launcher is not None and launcher.sees_all
     monitor = MonitorHandle() if local_rank() == 0 and not watched else None
     request = _parse()

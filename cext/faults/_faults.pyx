@@ -36,6 +36,7 @@ cdef extern from "faults.h" nogil:
         const char *late
     void pse_faults_defer_stops(const pse_faults_deferral *to)
     void pse_faults_finalize_called()
+    void pse_faults_expect_sanitizers()
     void pse_faults_leave_slowly(const pse_faults_reporter *reporter, int code)
     int pse_faults_exit_status(int pidfd, int pid)
     void pse_faults_describe_death(pse_faults_text *words, const char *who, int status, const pse_slot *slot,
@@ -116,6 +117,11 @@ def defer_stops(int fd, double seconds, str late):
 def end_deferral():
     """End the process soon after a signal again; one that has come counts no longer."""
     pse_faults_defer_stops(NULL)
+
+
+def expect_sanitizers():
+    """From now on an abort follows a sanitizer's report."""
+    pse_faults_expect_sanitizers()
 
 
 def leave(int code):

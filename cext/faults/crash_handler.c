@@ -55,6 +55,10 @@ static const crash stack_overflow = {SIGSEGV, "stack overflow",
                                      "its calls nest too deeply, or its local arrays are too large: `ulimit "
                                      "-s` allows more, malloc needs none"};
 
+static const crash sanitizers_report = {SIGABRT, "report of a sanitizer",
+                                        "the sanitizer says above what it found, and where"};
+static bool sanitized;
+
 static const crash *crashed_by = &crashes[0];
 
 /* The page that the stack pointer is in is none, or the address was next to it: the stack's own are mapped.
@@ -71,6 +75,8 @@ static const crash *crash_of(int number, const siginfo_t *info, const void *cont
 {
     if (number == SIGSEGV && is_beyond_stack((uintptr_t)info->si_addr, pse_faults_stack_pointer(context)))
         return &stack_overflow;
+    if (sanitized && number == SIGABRT)
+        return &sanitizers_report;
     for (size_t i = 0; i < CRASHES; i++)
         if (crashes[i].number == number)
             return &crashes[i];
@@ -319,6 +325,11 @@ int pse_faults_install_stops(void (*interrupt)(int number))
         sigaction(SIGTERM, &stop, NULL) != 0)
         return -errno;
     return 0;
+}
+
+void pse_faults_expect_sanitizers(void)
+{
+    sanitized = true;
 }
 
 static int set_stack(void)

@@ -64,6 +64,9 @@ void pse_faults_defer_stops(const pse_faults_deferral *to);
  */
 void pse_faults_finalize_called(void);
 
+/* From now on an abort follows the report of a sanitizer with which modules were built. */
+void pse_faults_expect_sanitizers(void);
+
 /* How a process ended that is not our child: a wait status, or PSE_STATUS_UNKNOWN where the kernel doesn't
  * tell. */
 int pse_faults_exit_status(int pidfd, pid_t pid);

@@ -40,6 +40,23 @@ class Processors(click.ParamType[int]):
         self.fail(f"{value} is not a number of processors; expected a whole number of at least 1", param, ctx)
 
 
+class Sanitizers(click.ParamType[tuple[str, ...]]):
+    """Names of sanitizers, separated by commas."""
+
+    name = "LIST"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Read the names, each once."""
+        if isinstance(value, tuple):
+            return value
+        names = tuple(dict.fromkeys(name.strip() for name in value.split(",")))
+        if all(name in ("address", "undefined") for name in names):
+            return names
+        self.fail(f"{value!r} is not a list of sanitizers; expected address, undefined, or both", param, ctx)
+
+
 _RUN = (
     click.option("-p", "--processors", metavar="P", type=Processors(), help="How many processors."),
     click.option("-D", "defines", metavar="NAME=VALUE", multiple=True, help="The value of a parameter."),
@@ -69,6 +86,13 @@ _RUN = (
     click.option("--live", is_flag=True, help="Show loops, threads, queues and memory while it runs."),
     click.option(
         "--serial", is_flag=True, help="Execute all calls in one rank, in order: pdb and breakpoint() work."
+    ),
+    click.option(
+        "--sanitize",
+        metavar="address,undefined",
+        type=Sanitizers(),
+        default=(),
+        help="Build modules with sanitizers: the first error that they find ends the run.",
     ),
     click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
 )
@@ -114,13 +138,27 @@ def launch(program: str, *, hosts: str | None, hostfile: str | None, **given: An
     sys.exit(launch_job(request, where, lambda: coopwait(request)))
 
 
-def restart_under_tools(request: Request) -> None:
-    """Have this rank begin again under the tools that its command line names: they come before MPI."""
-    if request.tools in (None, OFF) or os.environ.pop(_RESTARTED, "") == str(os.getpid()):
+def restart_with_preloads(request: Request) -> None:
+    """Have this rank begin again with the tools and sanitizers of its command line, which come before MPI."""
+    if request.tools in (None, OFF) and not request.sanitize:
+        return
+    if os.environ.pop(_RESTARTED, "") == str(os.getpid()):
+        _end_preloads(request)
         return
     _put_under(request)
+    if request.sanitize:
+        from pse.modules.build import sanitizer_environment
+
+        os.environ.update(sanitizer_environment(request.sanitize, dict(os.environ)))
     os.environ[_RESTARTED] = str(os.getpid())
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+
+def _end_preloads(request: Request) -> None:
+    """Let what modules start be without the sanitizer's runtime."""
+    if "address" in request.sanitize:
+        _, _, *others = os.environ["LD_PRELOAD"].split(":")
+        os.environ["LD_PRELOAD"] = ":".join(others)
 
 
 def _put_under(request: Request) -> None:

@@ -19,6 +19,8 @@ class BuildMode:
     ----------
     debug : bool
         Whether compilers optimise little and describe all variables, so that debuggers show what is written.
+    sanitize : tuple of str
+        The sanitizers that modules are built with; they bring what `debug` does.
 
     Examples
     --------
@@ -27,11 +29,20 @@ class BuildMode:
     """
 
     debug: bool = False
+    sanitize: tuple[str, ...] = ()
 
     @property
     def flags(self) -> tuple[str, ...]:
         """The flags of C, C++, Fortran and Cython modules."""
-        return _DEBUG_FLAGS if self.debug else _FAST_FLAGS
+        debugged = _DEBUG_FLAGS if self.debug or self.sanitize else _FAST_FLAGS
+        return (*debugged, *self.sanitizers)
+
+    @property
+    def sanitizers(self) -> tuple[str, ...]:
+        """The flags of sanitizers, for compiling and linking."""
+        if not self.sanitize:
+            return ()
+        return (f"-fsanitize={','.join(self.sanitize)}", "-fno-sanitize-recover=all")
 
 
 FAST: Final = BuildMode()

@@ -21,6 +21,7 @@ from pse.modules.build import _cache as cache, _trampolines as trampolines
 from pse.modules.build._build_mode import FAST, BuildMode
 from pse.modules.build._compilers import Compiler, find_compiler
 from pse.modules.build._libraries import Library, find_library, find_mpi
+from pse.modules.build._sanitizers import find_runtime
 from pse.modules.build._trampolines import Trampolines
 from pse.modules.directives import _source_text as sourcetext
 from pse.modules.directives._directives import Options
@@ -116,6 +117,8 @@ def build_rule(source: Source) -> BuildRule:
     BuildError
         If a compiler, a library or a Python package for it is missing.
     """
+    for sanitizer in source.mode.sanitize:
+        find_runtime(find_compiler("c", source.shown), sanitizer)
     if source.language == "cython":
         return _cython(source)
     if source.language == "fortran":
@@ -244,6 +247,7 @@ def _fortran(source: Source) -> BuildRule:
         Step(
             (
                 *fortran.command,
+                *source.mode.sanitizers,
                 "user.o",
                 "trampolines.o",
                 "-o",

@@ -193,6 +193,8 @@ def rank_arguments(request: Request) -> list[str]:
         line += ["--every", request.every]
     if request.coopwait is not None:
         line.append("--coopwait" if request.coopwait else "--no-coopwait")
+    if request.sanitize:
+        line += ["--sanitize", ",".join(request.sanitize)]
     flags = ("quiet", "debug", "prefix", "serial")
     line += [f"--{name}" for name in flags if getattr(request, name)]
     if request.resume:

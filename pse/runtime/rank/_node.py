@@ -82,6 +82,8 @@ class Node:
         self.board.start(self.rank, os.getpid())
         proxy = -1 if self.launcher and self.launcher.sees_all else proxy_descriptor()
         _faults.install(self.board, self.rank, self._name, self._words, self.records is not None, proxy)
+        if prepared.request.sanitize:
+            _faults.expect_sanitizers()
         _faults.prepare_stack_frames(*stack_frame_command())
         _faults.prepare_python_frames(*register_python_frames())
         # MPI_Finalize first deletes this attribute; later it waits for all other ranks.

@@ -58,6 +58,8 @@ class Request:
         Whether every line that modules write begins with the thread, and the rounds of loops, of its call.
     serial : bool
         Whether one rank executes all calls, in the order of the program.
+    sanitize : tuple of str
+        The sanitizers that modules are built with.
     """
 
     program: str
@@ -76,11 +78,12 @@ class Request:
     debug: bool = False
     prefix: bool = False
     serial: bool = False
+    sanitize: tuple[str, ...] = ()
 
     @property
     def build(self) -> BuildMode:
         """How modules are built."""
-        return BuildMode(debug=self.debug)
+        return BuildMode(debug=self.debug, sanitize=self.sanitize)
 
     @property
     def asked(self) -> str:
