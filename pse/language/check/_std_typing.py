@@ -31,7 +31,7 @@ from pse.language.check._targets import Target
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
-from pse.language.types._expressions import Apply, Name, Number, names_in, read_position
+from pse.language.types._expressions import Apply, Name, Number, names_in, read_position, render_expression
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Type
 
 
@@ -229,6 +229,13 @@ def _axes_given(check: CallCheck, parameter: Parameter, argument: sx.CallArgumen
             return None
         axes += [known] if known is not None else []
     if len(axes) < len(listed):
+        return None
+    twice = next((axis for axis in axes if axes.count(axis) > 1), None)
+    if twice is not None:
+        listed = ", ".join(dict.fromkeys(render_expression(axis) for axis in axes))
+        message = f"axis {render_expression(twice)} is named twice in `{parameter.name}`"
+        help = f"name each axis once:  {parameter.name} = ({listed})"
+        check.fail("E0306", message, argument.span, help=help, directive=False)
         return None
     value = axes[0] if parameter.name == "axis" else Apply("list", tuple(axes))
     return Argument(parameter, value, None, argument.span)

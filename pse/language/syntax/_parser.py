@@ -22,7 +22,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import _syntax_errors as syntax_errors, ast as syntax
 from pse.language.syntax._ast_builder import origin, span_of
 from pse.language.syntax._grammar_cache import grammar
-from pse.language.syntax._lexer import CLOSING, OPENING, Scanned, scan
+from pse.language.syntax._lexer import CLOSING, OPENING, PROGRAM_KEYWORDS, Scanned, scan
 
 MAX_ERRORS = 50
 """Syntax errors after which a file is given up."""
@@ -30,7 +30,6 @@ MAX_ERRORS = 50
 LOOKAHEAD = 5
 """Tokens that must fit after a repair."""
 
-ITEM_STARTS = {"COVEN", "IMPORT", "PARAM", "PARTITION", "THREADS", "OPTIONS", "SEGMENT", "PROGRAM"}
 _INSERTS = ("RPAR", "EQUAL", "COMMA", "RSQB", "LPAR", "NAME", "LBRACE", "INT", "RANGE", "IN", "AT")
 _CONTINUES = {
     "COMMA",
@@ -178,7 +177,10 @@ class Recovery:
         """Report what stands at `index` and give the index to go on with."""
         token = self.tokens[index]
         opened = self._unclosed()
-        if token.type in ITEM_STARTS and opened is not None and self._context_is_body():
+        if opened is not None and self._context_is_body() and self._is_name(index):
+            self.diagnostics.append(syntax_errors.reserved_name(token))
+            return self._feed([_like(token, "NAME")], index + 1)
+        if token.type in syntax_errors.ITEM_STARTS and opened is not None and self._context_is_body():
             return self._item_in_block(index, opened)
         if token.type == "RBRACE" and opened is None:
             return self._stray_brace(index)
@@ -328,6 +330,15 @@ class Recovery:
             return self._panic_past(index)
         self._close_blocks()
         return index
+
+    def _is_name(self, index: int) -> bool:
+        """Whether a word of the language is meant as a name: it is assigned to, or an item's."""
+        token, after = self.tokens[index], self.tokens[min(index + 1, len(self.tokens) - 1)]
+        if token not in PROGRAM_KEYWORDS or "NAME" not in (fitting := self._accepted()):
+            return False
+        same_line = self.tokens[index - 1].line == token.line
+        item = token.type in syntax_errors.ITEM_STARTS and same_line and "LET" not in fitting
+        return after.type == "EQUAL" or item
 
     def _margin(self, opened: Token) -> int:
         """Give the column of the first token on the line where a block was opened."""

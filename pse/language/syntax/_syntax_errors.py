@@ -49,7 +49,9 @@ _SPELLING = {
     "PARALLEL": "`PARALLEL`",
     "SIZE": "a size",
 }
-_CLOSED_BY = {"LPAR": ("RPAR", "`)`"), "LSQB": ("RSQB", "`]`")}
+_CLOSED_BY = {"LPAR": ("RPAR", "`)`"), "LSQB": ("RSQB", "`]`"), "LBRACE": ("RBRACE", "`}`")}
+ITEM_STARTS = {"COVEN", "IMPORT", "PARAM", "PARTITION", "THREADS", "OPTIONS", "SEGMENT", "PROGRAM"}
+"""What begins an item of a file."""
 _COMPARISONS = {"EQUALS", "DIFFERS", "LESSTHAN", "AT_MOST", "MORETHAN", "AT_LEAST"}
 _ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
 _HINTS = {
@@ -80,13 +82,20 @@ def unexpected(
         help = "write an operator or a blank after the number; in `options`, sizes are written as 64KiB"
         return error_at("E0003", message, span, help=help)
     close, closing = _CLOSED_BY.get(opened.type if opened is not None else "", ("", ""))
-    if opened is None or close not in accepted or before is None:
+    begins = set(accepted) >= _STATEMENT or set(accepted) >= _ITEM
+    if opened is None or close not in accepted or before is None or begins:
+        if before is not None and before.line != token.line and token.type in ITEM_STARTS and not begins:
+            message = f"expected {_expected(accepted)} after `{_short(before)}`"
+            return error_at("E0004", message, span_of(before), help=_missing(token, before, set(accepted)))
         message = f"expected {_expected(accepted)}, found {_found(token)}"
         return error_at("E0004", message, span, help=_hint(token, behind, accepted))
     notes = [(span_of(opened), f"`{opened}` is opened here")]
     if before.line != token.line or token.type == "$END":
-        message = f"{closing} or `,` is missing after `{_short(before)}`"
-        help = f"write {closing} where `{opened}` is to be closed, or `,` before what follows"
+        comma = " or `,`" if "COMMA" in accepted else ""
+        message = f"{closing}{comma} is missing after `{_short(before)}`"
+        help = f"write {closing} where `{opened}` is to be closed" + (
+            comma and ", or `,` before what follows"
+        )
         return error_at("E0004", message, span_of(before), notes=notes, help=help)
     message = f"expected {_expected(accepted)}, found {_found(token)}"
     begins = token.type in {*_EXPRESSION, "STRING", "FLOAT", "TRUE", "FALSE"} and "COMMA" in accepted
@@ -146,6 +155,8 @@ def _habit(token: Token, before: Token | None, accepted: Collection[str]) -> str
         )
     if token.type == "EQUAL" and before is not None and before.type in _ARITHMETIC:
         return f"write the name again:  x = x {before} …"
+    if token.type == "EQUAL" and before is not None and before in PROGRAM_KEYWORDS:
+        return f"`{before}` is a word of the language; it cannot be a name"
     if token.type == "EQUAL" and "EQUALS" in accepted:
         return "a comparison is written `==`"
     if token.type in _ARITHMETIC and "EQUAL" in accepted and before is not None:
@@ -207,6 +218,12 @@ def item_in_block(token: Token, opened: Token) -> Diagnostic:
         notes=notes,
         help="close the block above with `}`, or move the item out of it",
     )
+
+
+def reserved_name(token: Token) -> Diagnostic:
+    """Report a word of the language where a name is expected."""
+    message = f"`{token}` is a word of the language; it cannot be a name"
+    return error_at("E0004", message, span_of(token), help="choose another name")
 
 
 def directive(token: Token, accepted: Collection[str], span: Span) -> Diagnostic:
