@@ -423,6 +423,8 @@ enum pse_run_result {
     PSE_RUN_DEADLOCK = 11, /* nothing will ever move again: pse_engine_waits */
     /* `-o check=nan` has found an output with a NaN or infinity: see pse_engine_not_finite */
     PSE_RUN_NOT_FINITE = 15,
+    /* `--debug` has found that a module wrote before one of its arrays: see pse_engine_underrun */
+    PSE_RUN_UNDERRUN = 16,
     PSE_RUN_SHAPE = 12, /* an array has another shape than the call expects: see pse_engine_misfit */
     PSE_RUN_RELEASED = 14, /* a buffer was released more often than it was held: a fault of ours */
     PSE_RUN_PAUSE = 13, /* a pause is due and everything expected has come: see pause.c, then run again */

@@ -138,6 +138,8 @@ static void make_live(pse_arena_control *control, pse_block *block, const pse_ar
     block->layout.ndim = 0;
     if (!request->parent && atomic_load_explicit(&control->poison, memory_order_relaxed))
         memset((char *)control + block->data, PSE_POISON_FRESH, request->bytes);
+    if (!request->parent && control->guarded)
+        pse_arena_fill_margin(control, block);
     pse_arena_publish(&block->magic, PSE_LIVE);
 }
 

@@ -150,6 +150,7 @@ void pse_arena_parent_repair(pse_arena_control *control);
 
 /* guard_pages.c: the size of a guarded block, and where the data of a block without parent begin. */
 uint64_t pse_arena_guarded_size(uint64_t bytes);
+void pse_arena_fill_margin(pse_arena_control *control, const pse_block *block);
 uint64_t pse_arena_place_of_data(const pse_arena_control *control, const pse_block *block, uint64_t bytes);
 
 /* allocate.c: a live block, or NULL if memory must be taken first.  `desperate` is for when there is none.

@@ -83,6 +83,9 @@ void pse_engine_check_finite(pse_engine *engine);
  * scalar), its value, and of an array the layout. */
 int32_t pse_engine_not_finite(const pse_engine *engine, int64_t *index, double *value, pse_layout *layout);
 
+/* After UNDERRUN: the slot of the array before which something was written, and how many bytes before it. */
+int32_t pse_engine_underrun(const pse_engine *engine, uint64_t *distance);
+
 /* Arguments of the pending Python call. */
 pse_block *pse_engine_buffer(pse_engine *engine, int32_t slot);
 void *pse_engine_data(pse_engine *engine, pse_block *buffer);

@@ -331,6 +331,7 @@ class RunResult(IntEnum):
     MESSAGING = 10  # messages among partitions went wrong: pse_engine_messaging_fault
     DEADLOCK = 11  # nothing will ever move again: pse_engine_waits
     NOT_FINITE = 15  # `-o check=nan` has found an output with a NaN or infinity: see pse_engine_not_finite
+    UNDERRUN = 16  # `--debug` has found that a module wrote before one of its arrays: see pse_engine_underrun
     SHAPE = 12  # an array has another shape than the call expects: see pse_engine_misfit
     RELEASED = 14  # a buffer was released more often than it was held: a fault of ours
     PAUSE = 13  # a pause is due and everything expected has come: see pause.c, then run again

@@ -40,3 +40,14 @@ def test_a_right_program_gives_the_same_between_guard_pages():
         assert job.wait() == 0, job.err
         outputs.append(job.out)
     assert outputs[0] == outputs[1] == outputs[2] == "[1. 1. 1. 1. 1. 1. 1. 1. 1. 1.]\n"
+
+
+@pytest.mark.parametrize("size", [10, 30001])
+def test_a_write_before_a_buffer_that_begins_within_a_page_is_named_after_the_call(size):
+    job = debugged("--debug", "-D", f"n={size}", "-D", "how=4")
+    assert job.wait() == 3
+    assert re.search(
+        r"error: overrun\.coven:9:5: module overrun .*wrote before the first element of `moved`: "
+        r"9 bytes before it\n",
+        job.err,
+    ), job.err

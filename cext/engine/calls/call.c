@@ -4,6 +4,7 @@
 #include "calls/call_accounting.h"
 #include "calls/compiled_modules.h"
 #include "calls/finite_check.h"
+#include "calls/margin_check.h"
 #include "calls/outputs.h"
 #include "calls/partition_wait.h"
 #include "state/buffers.h"
@@ -136,6 +137,8 @@ static int hand_over(pse_engine *s, pse_context *context, const pse_call *call, 
 {
     if (s->finite_check.on && context->push == 0 && !pse_engine_outputs_are_finite(s, context, call))
         return pse_engine_fail(s, context, call, PSE_RUN_NOT_FINITE, result);
+    if (s->buffers.guarded && context->push == 0 && !pse_engine_margins_are_whole(s, context, call))
+        return pse_engine_fail(s, context, call, PSE_RUN_UNDERRUN, result);
     context->pushing = 1;
     int code = pse_engine_hand_over(s, context, call);
     if (code != 0) {

@@ -86,6 +86,11 @@ cdef class Core:
             index //= layout.shape[axis]
         return slot, tuple(place), value
 
+    def underrun(self):
+        """Give the slot of the array before which a module wrote, and how many bytes before it."""
+        cdef uint64_t distance = 0
+        return pse_engine_underrun(self.sequencer, &distance), distance
+
     cdef _wrap(self, pse_block *block, bint writable):
         if block is NULL:
             return None

@@ -209,6 +209,13 @@ void *pse_engine_buffer_expose(const pse_engine *s, const pse_block *block)
     return pse_engine_buffer_data(s, block);
 }
 
+const unsigned char *pse_engine_buffer_margin(const pse_engine *s, const pse_block *block, uint64_t *bytes)
+{
+    return pse_engine_buffer_is_private(block)
+               ? pse_engine_guarded_margin(block, bytes)
+               : pse_arena_margin(s->arena, pse_engine_buffer_handle(s, block), bytes);
+}
+
 int64_t pse_engine_private_buffers(const pse_engine *s)
 {
     return s->buffers.in_use;

@@ -30,6 +30,8 @@ typedef struct pse_engine_buffers {
 /* Make a buffer; NULL and *code = PSE_ARENA_* if there is no room. */
 pse_block *pse_engine_buffer_make(pse_engine *s, uint64_t bytes, int *code);
 pse_block *pse_engine_buffer_make_private(pse_engine *s, uint64_t bytes); /* NULL: no memory */
+/* What lies before the data of a guarded buffer: see pse_arena_margin. */
+const unsigned char *pse_engine_buffer_margin(const pse_engine *s, const pse_block *block, uint64_t *bytes);
 void pse_engine_buffer_release(pse_engine *s, pse_block *block);
 void pse_engine_buffer_retain(pse_engine *s, pse_block *block, uint32_t count);
 

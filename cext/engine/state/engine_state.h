@@ -9,6 +9,7 @@
 #include "calls/array_operations.h"
 #include "calls/call_accounting.h"
 #include "calls/finite_check.h"
+#include "calls/margin_check.h"
 #include "calls/output_prefix.h"
 #include "calls/outputs.h"
 #include "calls/partition_wait.h"
@@ -63,6 +64,7 @@ struct pse_engine {
     pse_engine_pause pause;
     pse_engine_unfit_array misfit;
     pse_engine_finite_check finite_check;
+    pse_engine_margin_check margin_check;
     pse_engine_output_prefix output_prefix;
 };
 

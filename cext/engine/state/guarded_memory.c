@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "state/guarded_memory.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #define PAGE UINT64_C(4096)
@@ -24,7 +25,15 @@ pse_block *pse_engine_guarded_make(uint64_t bytes)
     }
     pse_block *block = (pse_block *)head;
     block->data = (uint64_t)(uintptr_t)(head + size - PAGE - bytes);
+    memset(data, PSE_MARGIN, (char *)(uintptr_t)block->data - data);
     return block;
+}
+
+const unsigned char *pse_engine_guarded_margin(const pse_block *block, uint64_t *bytes)
+{
+    const unsigned char *begin = (const unsigned char *)block + 2 * PAGE;
+    *bytes = block->data - (uintptr_t)begin;
+    return begin;
 }
 
 void pse_engine_guarded_free(pse_block *block, uint64_t bytes)

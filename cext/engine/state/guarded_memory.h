@@ -9,4 +9,7 @@
 pse_block *pse_engine_guarded_make(uint64_t bytes);
 void pse_engine_guarded_free(pse_block *block, uint64_t bytes);
 
+/* As pse_arena_margin. */
+const unsigned char *pse_engine_guarded_margin(const pse_block *block, uint64_t *bytes);
+
 #endif

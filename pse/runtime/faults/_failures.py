@@ -26,6 +26,7 @@ def run_error(result: int, sequencer: Sequencer, projection: Projection, arena: 
         RunResult.MODULE_FAILED: module_returned,
         RunResult.ARITHMETIC: arithmetic,
         RunResult.NOT_FINITE: not_finite,
+        RunResult.UNDERRUN: underrun,
         RunResult.SHAPE: misfit,
         RunResult.MEMORY: no_memory,
         RunResult.MESSAGING: partition_error,
@@ -90,6 +91,18 @@ def misfit(sequencer: Sequencer, projection: Projection) -> RunError:
 
 def _by(shape: tuple[int, ...]) -> str:
     return " × ".join(map(str, shape))
+
+
+def underrun(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Name an array before which a module wrote, where no guard page is."""
+    slot, distance = sequencer.underrun()
+    tag = next((name for (name, _), number in projection.slots.items() if number == slot), HIDDEN)
+    what = "an array" if tag.startswith(HIDDEN) else f"`{shown_tag(tag)}`"
+    return RunError(
+        f"{stopped_at(sequencer, projection)} wrote before the first element of {what}: "
+        f"{count_text(distance, 'byte')} before it",
+        help="look for an index below 0; --sanitize address stops at the line that does it",
+    )
 
 
 def not_finite(sequencer: Sequencer, projection: Projection) -> RunError:
