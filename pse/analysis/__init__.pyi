@@ -1,4 +1,10 @@
 from ._activity import Activity as Activity, BlockKind as BlockKind, rank_activity as rank_activity
+from .cube._algebra import (
+    cube_difference as cube_difference,
+    cube_mean as cube_mean,
+    cube_union as cube_union,
+    difference_text as difference_text,
+)
 from .cube._cube import CallPath as CallPath, Cube as Cube, Location as Location
 from .cube._cube_file import read_cube as read_cube, write_cube as write_cube
 from .cube._cube_text import cube_text as cube_text, severities_json as severities_json

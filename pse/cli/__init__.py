@@ -19,7 +19,7 @@ __all__ = ["main"]
 SECTIONS = (
     ("Write programs and modules", ("new", "check", "explain", "fmt", "graph", "module")),
     ("Run them", ("run", "resume", "tools", "cluster")),
-    ("See what happened, and improve it", ("trace", "analyze", "view", "advise")),
+    ("See what happened, and improve it", ("trace", "analyze", "cube", "view", "advise")),
     ("This machine", ("doctor", "bench", "cache", "completion")),
 )
 """What ``pse --help`` lists together."""

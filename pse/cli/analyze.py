@@ -5,9 +5,33 @@ from pathlib import Path
 
 import click
 
-from pse.analysis import analyze, cube_text, export_cubex, severities_json, write_cube
+from pse.analysis import Cube, analyze, cube_text, export_cubex, severities_json, write_cube
 
 _WRITERS = {".npz": write_cube, ".cubex": export_cubex}
+
+
+def _checked(_context: click.Context, _parameter: click.Parameter, output: Path | None) -> Path | None:
+    if output is not None and output.suffix not in _WRITERS:
+        raise click.UsageError(f"{output}: write a file that ends in {' or '.join(_WRITERS)}")
+    return output
+
+
+TOP = click.option(
+    "--top", type=click.IntRange(0), default=10, show_default=True, metavar="N", help="Lines by call path."
+)
+OUTPUT = click.option(
+    "-o",
+    "--output",
+    metavar="CUBE",
+    type=click.Path(path_type=Path),
+    callback=_checked,
+    help="Write metrics by call path and rank to a file too: .npz, or .cubex for Cube's browser.",
+)
+
+
+def write(cube: Cube, output: Path) -> None:
+    """Write a cube in the format that the name of the file says."""
+    _WRITERS[output.suffix](cube, output)
 
 
 @click.command("analyze")
@@ -15,25 +39,15 @@ _WRITERS = {".npz": write_cube, ".cubex": export_cubex}
 @click.option(
     "--report", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
 )
-@click.option(
-    "--top", type=click.IntRange(0), default=10, show_default=True, metavar="N", help="Waits that are listed."
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="CUBE",
-    type=click.Path(path_type=Path),
-    help="Write metrics by call path and rank to a file too: .npz, or .cubex for Cube's browser.",
-)
+@TOP
+@OUTPUT
 def command(source: Path, form: str, top: int, output: Path | None) -> None:
     """Say how long ranks waited for each other, in which call paths, and in which way."""
-    if output is not None and output.suffix not in _WRITERS:
-        raise click.UsageError(f"{output}: write a file that ends in {' or '.join(_WRITERS)}")
     cube = analyze(source)
     for problem in cube.problems:
         click.echo(f"warning: {problem}", err=True)
     if output is not None:
-        _WRITERS[output.suffix](cube, output)
+        write(cube, output)
     if form == "json":
         click.echo(json.dumps(severities_json(cube), indent=1, ensure_ascii=False))
     else:

@@ -1,0 +1,91 @@
+"""Difference, mean and union of cubes."""
+
+import numpy as np
+import pytest
+
+from pse.analysis import (
+    CallPath,
+    Cube,
+    Location,
+    cube_difference,
+    cube_mean,
+    cube_union,
+    difference_text,
+    write_cube,
+)
+from pse.errors import UsageError
+
+WAIT = "mpi_barrier_wait"
+ABOVE = ("mpi_synchronization", "mpi", "time")
+
+
+def made(barrier, wait, ranks=(0, 1), between="solve", **more):
+    """A cube with one barrier in a function: its time and its wait, on each rank."""
+    paths = (
+        CallPath(-1, "program", "program"),
+        CallPath(0, "routine", between),
+        CallPath(1, "routine", "MPI_Barrier"),
+    )
+    locations = tuple(Location("m", f"node {rank}", rank) for rank in ranks)
+    row = np.zeros((3, len(ranks)))
+    values = {name: row.copy() for name in (*ABOVE, WAIT)}
+    for name in ABOVE:
+        values[name][2] = barrier
+    values[WAIT][2] = wait
+    return Cube(paths, locations, values | more, between)
+
+
+def test_a_difference_has_what_became_more_and_less():
+    changed = cube_difference(made([100, 100], [80, 20]), made([60, 100], [10, 30]))
+    assert changed.exclusive(WAIT)[2].tolist() == [-70, 10]
+    assert changed.exclusive("time")[2].tolist() == [-40, 0]
+    assert cube_difference(made([5, 5], [1, 1]), made([5, 5], [1, 1])).values == {}
+
+
+def test_call_paths_and_ranks_of_both_are_there():
+    changed = cube_difference(made([100, 100], [80, 20]), made([50], [5], ranks=(2,), between="other"))
+    assert [location.rank for location in changed.locations] == [0, 1, 2]
+    rows = {changed.path_text(row): changed.exclusive(WAIT)[row].tolist() for row in range(5)}
+    assert rows["program / solve / MPI_Barrier"] == [-80, -20, 0]
+    assert rows["program / other / MPI_Barrier"] == [0, 0, 5]
+
+
+def test_a_mean_counts_what_a_cube_lacks_as_nothing():
+    mean = cube_mean([made([100, 100], [80, 20]), made([60], [40], ranks=(1,))])
+    assert mean.exclusive(WAIT)[2].tolist() == [40, 30]
+    assert mean.exclusive("time")[2].tolist() == [50, 80]
+
+
+def test_a_union_has_each_metric_of_the_first_that_has_it():
+    visits = np.array([[1.0, 1], [1, 1], [4, 4]])
+    union = cube_union([made([100, 100], [80, 20]), made([7, 7], [7, 7], visits=visits)])
+    assert union.exclusive(WAIT)[2].tolist() == [80, 20]
+    assert union.exclusive("visits")[2].tolist() == [4, 4]
+
+
+def test_nothing_to_compute_with_is_said():
+    with pytest.raises(UsageError, match="there is no cube to compute with"):
+        cube_mean([])
+
+
+def test_a_report_gives_changes_in_percent_of_the_old_runs_time():
+    lines = list(difference_text(made([100, 100], [80, 20]), made([60, 100], [10, 30]), top=1))
+    assert lines[1].split() == ["Time", "200", "ns", "160", "ns", "-20.0", "%"]
+    assert next(line for line in lines if "Wait at barrier" in line).split()[-2:] == ["-30.0", "%"]
+    assert lines[-1].split(maxsplit=2) == ["-30.0", "%", "Wait at barrier: program / solve / MPI_Barrier"]
+
+
+def test_the_commands_compute_with_files(pse, tmp_path):
+    old, new, out = (tmp_path / f"{name}.npz" for name in ("old", "new", "out"))
+    write_cube(made([100, 100], [80, 20]), old)
+    write_cube(made([60, 100], [10, 30]), new)
+    done = pse("cube", "diff", old, new, "-o", out)
+    assert (done.code, done.err) == (0, "")
+    assert "-30.0 %  Wait at barrier: program / solve / MPI_Barrier" in done.out
+    done = pse("cube", "mean", old, new, "--top", 1)
+    assert "70 ns    39 %  Wait at barrier" in done.out
+    assert pse("cube", "merge", old, new, out).code == 0
+    done = pse("cube", "diff", old, tmp_path / "none.npz")
+    assert (done.code, "none.npz does not exist" in done.err) == (2, True)
+    done = pse("cube", "mean", old, "-o", tmp_path / "out.txt")
+    assert (done.code, "write a file that ends in .npz or .cubex" in done.err) == (2, True)
