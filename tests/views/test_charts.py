@@ -13,6 +13,7 @@ from pse import trace, views
 from pse.analysis import critical_path, tph_history, wait_chain
 from pse.trace import NONE, EventType, MemoryFlag, MessageFlag, Selection, WaitReason, pair
 from pse.views.charts._load import loads
+from pse.views.core._colours import wait_text
 from pse.views.core._time_breakdown import event_bars, module_bars
 
 ALL = Selection()
@@ -65,12 +66,12 @@ def test_modules_in_total_are_sorted_by_time(small_trace):
 def test_what_is_no_module_is_a_wait_or_the_engine(small_trace):
     figure = views.draw(small_trace, "event-time")
     assert parts(figure) == {
-        "waits: input": {1: 410_000},
+        "waiting for input": {1: 410_000},
         "start and end": {0: 50_000},
         "rest of the engine": {0: 500_000, 1: 20_000},
     }
     assert totals(views.draw(small_trace, "event-total")) == {
-        "rest of the engine": 520_000, "waits: input": 410_000, "start and end": 50_000,
+        "rest of the engine": 520_000, "waiting for input": 410_000, "start and end": 50_000,
     }  # fmt: skip
 
 
@@ -104,7 +105,7 @@ def test_hand_overs_and_memory_are_told_from_the_rest(write_trace, make):
     ]
     bars = event_bars(write_trace([rows], make.definitions(1)), ALL)
     assert {share.label: share.total for share in bars.shown()} == {
-        "waits: credit": 60, "hand-over": 35, "memory": 100, "rest of the engine": 5,
+        "waiting for a place in a queue": 60, "hand-over": 35, "memory": 100, "rest of the engine": 5,
     }  # fmt: skip
 
 
@@ -397,10 +398,10 @@ def test_charts_of_a_run_agree_with_its_summary(pse, tmp_path):
     rows = trace.summarize(opened)
     modules = module_bars(opened, ALL)
     assert sum(one.total for one in modules.shares) == sum(row.total for row in rows.calls)
-    waits = {one.label: one.total for one in event_bars(opened, ALL).shown() if "waits" in one.label}
+    waits = {one.label: one.total for one in event_bars(opened, ALL).shown() if "waiting" in one.label}
     expected = {}
     for row in rows.waits:
-        expected[f"waits: {row.reason}"] = expected.get(f"waits: {row.reason}", 0) + row.total
+        expected[wait_text(row.reason)] = expected.get(wait_text(row.reason), 0) + row.total
     assert waits == expected
     for name in CHARTS:
         views.save(views.draw(opened, name), tmp_path / f"{name}.png")

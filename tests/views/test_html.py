@@ -293,7 +293,7 @@ def test_shows_every_block_of_the_trace(page: Page, made: tuple[trace.Trace, Pat
         for key in page.driver.find_elements(By.CSS_SELECTOR, "#legend .key")
     }
     assert times["fft.rows"] == ["96.0 ms", "7 %"]
-    assert times["input"] == ["174 ms", "12 %"]
+    assert times["waiting for input"] == ["174 ms", "12 %"]
 
 
 def test_names_are_text_wherever_they_come_from(page: Page) -> None:
@@ -330,7 +330,7 @@ def test_pointing_at_a_call_tells_all_about_it(page: Page) -> None:
 
 def test_pointing_at_a_wait_tells_for_what_and_whom(page: Page) -> None:
     told = page.tip(3, 215)
-    assert "wait: input" in told
+    assert "waiting for input" in told
     assert "for a tag that another rank defines" in told
     assert "image" in told
     assert "from rank\n0" in told
@@ -434,7 +434,7 @@ def test_a_click_follows_the_tph_on_all_threads(page: Page, made: tuple[trace.Tr
     assert page.js("return gantt.view.lines.drawn") == 4
     assert "k = 1 (TPH 131072)" in page.find("#selected").text
     page.type(".")
-    assert "wait: input" in page.find("#selected").text
+    assert "waiting for input" in page.find("#selected").text
     page.type(Keys.ESCAPE)
     assert page.colour(4, 60) == colours["transpose"]
     assert page.find("#selected").text == ""

@@ -35,7 +35,7 @@ def test_svg_has_texts_as_texts(small_trace, tmp_path):
         "small — calls and waits of each thread",
         "root · thread_A",
         "lib.load · k = 0",
-        "waits: input",
+        "waiting for input",
         "never ended",
     ):
         assert f">{word}<" in text

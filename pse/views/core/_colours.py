@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from pse._abi.waiting import RANK_TEXTS, RankState
 from pse.trace import Trace, WaitReason
 from pse.views.core._palette import GREY, PALETTE, darker
 
@@ -160,6 +161,12 @@ def routine_family(name: str) -> str:
     plain = name.removeprefix("MPI_").removesuffix("_c")
     found = (family for family, pattern in _FAMILY if re.fullmatch(pattern, plain, re.IGNORECASE))
     return next(found, "other")
+
+
+def wait_text(reason: str) -> str:
+    """Name a wait as live views do, from the name of its reason: ``waiting for input``."""
+    known = WaitReason.__members__.get(reason.upper())
+    return RANK_TEXTS[RankState.RUNNING + known] if known else f"waiting, {reason}"
 
 
 def wait_colours() -> dict[str, str]:

@@ -16,7 +16,14 @@ import numpy as np
 from pse.trace import EventType, Selection, Trace, WaitReason
 from pse.trace.format import Array
 from pse.trace.query import Names
-from pse.views.core._colours import Style, module_styles, routine_family, routine_styles, wait_colours
+from pse.views.core._colours import (
+    Style,
+    module_styles,
+    routine_family,
+    routine_styles,
+    wait_colours,
+    wait_text,
+)
 from pse.views.core._program_span import ENDS, START_AND_END, program_span
 from pse.views.core._rows import Row, rows
 
@@ -150,7 +157,7 @@ def _reasons(waits: Array, selection: Selection, groups: list[str], place: Array
         chosen = waits["reason"] == reason
         name = reason.name.lower()
         sums = np.bincount(place[waits["rank"][chosen]], times[chosen], len(groups))
-        yield Share(f"waits: {name}", Style(colours[name]), sums.astype("<i8"), int(chosen.sum()))
+        yield Share(wait_text(name), Style(colours[name]), sums.astype("<i8"), int(chosen.sum()))
 
 
 def _engine(

@@ -18,7 +18,7 @@ from matplotlib.path import Path
 from pse.text import share_text, time_text
 from pse.trace import ModuleFlag, Trace
 from pse.trace.format import Array
-from pse.views.core._colours import lighter
+from pse.views.core._colours import lighter, wait_text
 from pse.views.core._figure import FONT, SMALL, legend_name, text_width
 from pse.views.core._palette import darker, ink
 from pse.views.gantt._gantt_data import CALL, OPEN, REGION, WAIT, Blocks, Category, RowBlocks
@@ -78,7 +78,7 @@ class Calls:
         if len(work) > len(longest):
             yield Patch(facecolor="none", label=f"and {len(work) - len(longest)} more")
         waits = [index for index in there if kinds[index] == "wait"]
-        yield from (_entry(self.found.categories[index], "waits: ") for index in waits)
+        yield from (_entry(self.found.categories[index]) for index in waits)
         yield from (_entry(self.found.categories[index]) for index in there if kinds[index] == "other")
         if self.found.merged:
             yield Patch(
@@ -259,7 +259,7 @@ class Calls:
         """What may stand in a block, the longest first."""
         category = self.found.categories[int(block["category"])]
         if category.kind == "wait":
-            return (category.name,)
+            return (wait_text(category.name), category.name)
         if block["lane"] >= REGION:
             name = self.found.routines[int(block["detail"])]
             return (name, name.removeprefix("MPI_"))
@@ -268,14 +268,14 @@ class Calls:
         return (*([f"{label} · {tph}"] if tph else []), label, label.rpartition(".")[2])
 
 
-def _entry(category: Category, before: str = "") -> Patch:
+def _entry(category: Category) -> Patch:
     style = category.style
     return Patch(
         facecolor=style.colour,
         edgecolor=darker(style.colour, 0.6),
         linewidth=0.4,
         hatch=style.hatch or None,
-        label=legend_name(before + category.name),
+        label=legend_name(wait_text(category.name) if category.kind == "wait" else category.name),
     )
 
 

@@ -11,7 +11,15 @@ from pse._abi.waiting import WAIT_TEXTS
 from pse.trace import NONE, Trace, WaitReason
 from pse.trace.format import Array
 from pse.trace.query import Names
-from pse.views.core._colours import OTHER, Style, module_styles, routine_family, routine_styles, wait_colours
+from pse.views.core._colours import (
+    OTHER,
+    Style,
+    module_styles,
+    routine_family,
+    routine_styles,
+    wait_colours,
+    wait_text,
+)
 from pse.views.core._palette import ink
 
 HATCHES = ("", "..", "oo", "**")
@@ -99,14 +107,14 @@ class Kinds:
 
     def _wait(self, reason: int, site: int, edge: int) -> dict[str, Any]:
         name = self._names.reason(reason)
-        group = self._group("wait", name, name, Style(self._waits.get(name, OTHER)))
+        group = self._group("wait", name, wait_text(name), Style(self._waits.get(name, OTHER)))
         place = self._names.site(site)[2]
         tag = self._names.tag(edge) if edge != NONE else ""
         words = WAIT_TEXTS.get(WaitReason(reason), "") if reason in WaitReason.__members__.values() else ""
         call = self._names.spoken_site(site) if site != NONE else ""
         return self._kind(
-            "wait", group, f"wait: {name}", module=self._names.module(site), place=place, tag=tag, tags=tag,
-            reason=words, call=call, short=f"wait: {name}",
+            "wait", group, wait_text(name), module=self._names.module(site), place=place, tag=tag, tags=tag,
+            reason=words, call=call, short=wait_text(name),
         )  # fmt: skip
 
     def _routine(self, name: str) -> dict[str, Any]:
