@@ -1,6 +1,7 @@
 """Standard modules that compute with distributed arrays: what NumPy gives for the whole array."""
 
 import os
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from pse_testing.harness import compile_program, make_job, run
 
 from pse.errors import PseError
 from pse.modules.load._imports import import_python
+from pse.modules.std._numbers import random, random_normal
 
 MODULES = """
 import numpy as np
@@ -145,6 +147,36 @@ def test_random_numbers_sums_and_products_are_those_of_numpy(play, place, partit
     found = [told[name] for name in ("s", "s0", "n", "n0", "d", "squares")]
     expected = [u.sum(), u.sum(), *[np.linalg.norm(u)] * 2, 2.5 * u.sum(), (u * u).sum()]
     np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_normal_numbers_are_the_same_however_they_are_cut(play, place):
+    body = "".join(f"""
+  var f64[N, M] @ {where} over P{number} u{number}
+  random_normal(-5, 3) -> u{number}
+  gather(u{number}) -> y{number}
+  tell("u{number}", y{number})""" for number, (_, where) in enumerate(GRIDS))  # fmt: skip
+    partitions = "\npartition ".join(text.replace("P =", f"P{number} =") for number, (text, _) in enumerate(GRIDS))
+    told = play(body, None, partitions, {"N": 7, "M": 9}, **place)
+    whole = np.empty((7, 9))
+    random_normal(-5, 3, whole)
+    assert {array.tobytes() for array in told.values()} == {whole.tobytes()}
+
+
+def test_normal_numbers_are_normally_distributed():
+    numbers = np.empty((100_001,))
+    random_normal(42, 0, numbers)
+    assert np.isfinite(numbers).all()
+    moments = [(numbers**n).mean() for n in range(1, 7)]
+    np.testing.assert_allclose(moments, [0, 1, 0, 3, 0, 15], atol=0.5)
+    np.testing.assert_allclose(moments[:4], [0, 1, 0, 3], atol=0.05)
+    expected = [NormalDist().cdf(x) for x in np.sort(numbers)]  # Kolmogorov and Smirnov's test, at 0.1 %
+    distance = np.abs(expected - (np.arange(numbers.size) + 0.5) / numbers.size).max()
+    assert distance < 1.95 / np.sqrt(numbers.size)
+    assert abs(np.corrcoef(numbers[:-1], numbers[1:])[0, 1]) < 0.01
+    uniform = np.empty((100_001,))
+    random(42, 0, uniform)
+    assert abs(np.corrcoef(numbers, uniform)[0, 1]) < 0.01
 
 
 def test_sums_do_not_depend_on_where_partitions_live(play):

@@ -37,7 +37,7 @@ from pse.language.types._expressions import Apply, Expression, Name, walk
 from pse.language.types._types import Distribution, Pattern, Type
 from pse.text import did_you_mean
 
-PIECEWISE = ("copy", "zero", "fill", "random", "save", "load", "fft", "ifft", *WHOLE)
+PIECEWISE = ("copy", "zero", "fill", "random", "random_normal", "save", "load", "fft", "ifft", *WHOLE)
 """Standard modules that work on each piece of a distributed array for itself."""
 
 

@@ -57,7 +57,7 @@ def check_standard(check: CallCheck, found: list[Target | None]) -> list[Output]
 
 def _with_types(check: CallCheck, outputs: list[Output]) -> list[Output]:
     """Put the types of this call into the interface of a module that computes: it is called as that."""
-    if check.signature.name not in (*COMPUTING, "fill", "random", "save", "load"):
+    if check.signature.name not in (*COMPUTING, "fill", "random", "random_normal", "save", "load"):
         return outputs
     types = {a.parameter.name: check.context.tags[a.tag].type for a in check.inputs if a.tag}
     types |= {output.parameter.name: output.type for output in outputs}
@@ -364,6 +364,7 @@ OPERATIONS = {
     "zero": Operation("", _zero),
     "fill": Operation("", _fill),
     "random": Operation("", _random),
+    "random_normal": Operation("", _random),
     "save": Operation("outside", lambda check, entity, goal: None),
     "load": Operation("outside", _zero),
     **COMPUTING,

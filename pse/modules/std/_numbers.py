@@ -6,8 +6,9 @@ tag, the piece of one partition, in which ghost cells don't count.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,20 @@ def random(seed: int, k: int, a: Array, *, pieces: Pieces | None = None) -> None
 
     They are those of ``numpy.random.Generator(numpy.random.Philox(key=[seed, k])).random(shape)``.
     """
+    _fill_by_place(a, pieces, functools.partial(_uniform, seed, k, 0))
+
+
+def random_normal(seed: int, k: int, a: Array, *, pieces: Pieces | None = None) -> None:
+    """Fill an array with normally distributed numbers, mean 0 and variance 1, likewise.
+
+    Two uniform numbers make two of them (Box and Muller's method).  The uniform ones are none of those that
+    `random` gives: their counter begins where its own never comes.
+    """
+    _fill_by_place(a, pieces, functools.partial(_normal, seed, k))
+
+
+def _fill_by_place(a: Array, pieces: Pieces | None, numbers: Callable[[int, int], Array]) -> None:
+    """Fill an array from a sequence, of which `numbers` gives a first number and so many from there on."""
     shape, own = a.shape, a
     cells: Sequence[NDArray[np.int64]] = [np.arange(extent, dtype=np.int64) for extent in a.shape]
     if pieces is not None:
@@ -38,17 +53,23 @@ def random(seed: int, k: int, a: Array, *, pieces: Pieces | None = None) -> None
         shape, cells, own = pieces.shape, pieces.mine, a[pieces.own]
     for place, first, offsets in runs(shape, cells):
         if offsets.size:
-            own[place] = _uniform(seed, k, first + offsets[0], int(offsets[-1] - offsets[0]) + 1)[
-                offsets - offsets[0]
-            ].reshape(own[place].shape)
+            made = numbers(first + int(offsets[0]), int(offsets[-1] - offsets[0]) + 1)
+            own[place] = made[offsets - offsets[0]].reshape(own[place].shape)
 
 
-def _uniform(seed: int, k: int, first: int, count: int) -> Array:
+def _uniform(seed: int, k: int, high: int, first: int, count: int) -> Array:
     """Give numbers `first` to `first + count` of the sequence; the counter makes four at a time."""
     key = np.array([seed, k], np.int64).view(np.uint64)
-    bits = np.random.Philox(key=key)
-    bits.advance(int(first) // 4)
-    return np.random.Generator(bits).random(int(first) % 4 + count)[int(first) % 4 :]
+    bits = np.random.Philox(key=key, counter=[0, 0, 0, high])
+    bits.advance(first // 4)
+    return np.random.Generator(bits).random(first % 4 + count)[first % 4 :]
+
+
+def _normal(seed: int, k: int, first: int, count: int) -> Array:
+    pairs = _uniform(seed, k, 1, first - first % 2, count + first % 2 + (first + count) % 2).reshape(-1, 2)
+    radius, angle = np.sqrt(-2 * np.log1p(-pairs[:, 0])), 2 * np.pi * pairs[:, 1]
+    made = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    return made.ravel()[first % 2 :][:count]
 
 
 def total(x: Array, *, pieces: Pieces | None = None) -> Any:

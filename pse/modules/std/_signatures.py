@@ -39,6 +39,7 @@ swap(inout T a[...], inout T b[...])
 zero(out T a[...])
 fill(in T value, out T a[...])
 random(in i64 seed, in i64 k = 0, out f64 a[...])
+random_normal(in i64 seed, in i64 k = 0, out f64 a[...])
 sum(in T x[...], out T value)
 smallest(in T x[...], out T value)
 largest(in T x[...], out T value)
@@ -126,6 +127,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "scan": scan,
     "fill": numbers.fill,
     "random": numbers.random,
+    "random_normal": numbers.random_normal,
     "sum": numbers.total,
     "smallest": numbers.smallest,
     "largest": numbers.largest,
