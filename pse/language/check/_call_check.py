@@ -281,7 +281,7 @@ class CallCheck(CallContext):
     ) -> None:
         def mismatch(expected: Extent) -> None:
             if self.show_extent(actual) == self.show_extent(expected):
-                self._cut_otherwise(extents.pieces_in(expected)[0].distribution, display, type, span)
+                self._cut_otherwise(pattern, extents.pieces_in(expected)[0].distribution, display, type, span)
                 return
             message = (
                 f"shape mismatch: axis {axis} of `{display}` is {self.show_extent(actual)}, "
@@ -293,12 +293,18 @@ class CallCheck(CallContext):
 
         self.matcher.expect(pattern, actual, mismatch)
 
-    def _cut_otherwise(self, want: Distribution, display: str, type: Type, span: Span) -> None:
+    def _cut_otherwise(
+        self, pattern: Expression, want: Distribution, display: str, type: Type, span: Span
+    ) -> None:
         """Report pieces of an equally long axis that are cut in two ways within one call."""
         cut = render_distribution(want, display=self.context.display)
         have = render_distribution(type.distribution, display=self.context.display)
         message = f"distribution mismatch: `{display}` is {have}, but other arrays of this call are {cut}"
         help = f"redistribute it inside PARALLEL:  redistribute({display}) -> pieces {cut}"
+        if cut == have:
+            axes = "two axes of this call that are cut along different axes of the grid"
+            message = f"distribution mismatch: `{render_expression(pattern)}` stands for {axes}"
+            help = "give the two axes different names in the directive"
         self.fail("E0312", message, span, label=self.context.show(type), help=help)
 
     def _warn_of_frame(self, parameter: Parameter, type: Type, display: str, span: Span) -> None:

@@ -119,7 +119,7 @@ def _is_array(check: CallCheck, entity: TagEntity, span: Span) -> bool:
     assert entity.type is not None, "checked by the caller"
     if entity.type.scalar:
         message = f"`{check.node.callee.text}` works on arrays; `{entity.display}` is a scalar"
-        help = "give an array; a scalar has the same value everywhere, and is copied by  let y = x"
+        help = "give an array; a scalar is copied by  let y = x"
         check.fail("E0304", message, span, label=check.context.show(entity.type), help=help, directive=False)
         return False
     return True
