@@ -156,7 +156,8 @@ def test_normal_numbers_are_the_same_however_they_are_cut(play, place):
   random_normal(-5, 3) -> u{number}
   gather(u{number}) -> y{number}
   tell("u{number}", y{number})""" for number, (_, where) in enumerate(GRIDS))  # fmt: skip
-    partitions = "\npartition ".join(text.replace("P =", f"P{number} =") for number, (text, _) in enumerate(GRIDS))
+    declared = [text.replace("P =", f"P{number} =") for number, (text, _) in enumerate(GRIDS)]
+    partitions = "\npartition ".join(declared)
     told = play(body, None, partitions, {"N": 7, "M": 9}, **place)
     whole = np.empty((7, 9))
     random_normal(-5, 3, whole)
