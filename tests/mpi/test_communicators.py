@@ -60,3 +60,15 @@ def test_without_the_headers_of_mpi_the_build_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BuildError, match=r"x\.c needs MPI's headers to be built, and there is no mpicc"):
         find_mpi("x.c", "c")
+
+
+def test_intels_compiler_is_told_where_it_is(tmp_path, monkeypatch):
+    mpicc = tmp_path / "bin" / "mpicc"
+    mpicc.parent.mkdir()
+    mpicc.write_text('#!/bin/sh\necho gcc -I"$I_MPI_ROOT/include" -Xlinker -rpath -Xlinker /lib -lmpi\n')
+    mpicc.chmod(0o755)
+    monkeypatch.delenv("I_MPI_ROOT", raising=False)
+    monkeypatch.setattr("sys.executable", str(mpicc.with_name("python")))
+    library = find_mpi("x.c", "c")
+    assert library.compile_flags == (f"-I{tmp_path}/include",)
+    assert library.link_flags == ("-Wl,-rpath", "-Wl,/lib", "-lmpi")

@@ -12,9 +12,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pse.modules._errors import BuildError
 from pse.modules.build._compilers import Compiler, file_identity
@@ -74,15 +75,22 @@ def find_mpi(shown: str, language: str) -> Library:
     for name in _WRAPPERS.get(language, ("mpicc",)):
         beside = os.path.join(os.path.dirname(sys.executable), name)
         path = beside if os.access(beside, os.X_OK) else shutil.which(name)
-        words = shlex.split(_output([path, "-show"]) or "")[1:] if path else []
+        words = _wrapper_words(path) if path else []
         if path and words:
             compile_flags = tuple(word for word in words if word.startswith(("-I", "-D", "-isystem", "-J")))
-            link_flags = tuple(w for w in words if w.startswith(("-L", "-l", "-Wl,", "-Xlinker")))
+            link_flags = tuple(w for w in words if w.startswith(("-L", "-l", "-Wl,")))
             return Library("mpi", compile_flags, link_flags, f"{file_identity(path)} {' '.join(words)}")
     raise BuildError(
         f"{shown} needs MPI's headers to be built, and there is no mpicc beside this Python or on PATH",
         help="install the MPI that mpi4py uses with its headers (pip install 'pse[mpich]' brings both)",
     )
+
+
+def _wrapper_words(path: str) -> list[str]:
+    """List the options that a compiler of MPI gives; Intel's from a wheel does not know where it is."""
+    root = os.path.dirname(os.path.dirname(os.path.realpath(path)))
+    words = iter(shlex.split(_output([path, "-show"], {"I_MPI_ROOT": root}) or "")[1:])
+    return [f"-Wl,{next(words, '')}" if word == "-Xlinker" else word for word in words]
 
 
 def _by_pkg_config(name: str) -> Library | None:
@@ -119,9 +127,11 @@ def _by_wheel(name: str) -> Library | None:
     return Library(name, (), words, file_identity(str(files[0])))
 
 
-def _output(command: list[str]) -> str | None:
+def _output(command: list[str], defaults: Mapping[str, str] = {}) -> str | None:
+    """Give what a command prints; None if it fails or isn't there."""
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "env": {**defaults, **os.environ}}
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     except OSError:
         return None
     return done.stdout if done.returncode == 0 else None
