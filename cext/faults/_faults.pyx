@@ -37,6 +37,10 @@ cdef extern from "faults.h" nogil:
     void pse_faults_defer_stops(const pse_faults_deferral *to)
     void pse_faults_finalize_called()
     void pse_faults_expect_sanitizers()
+    void pse_faults_prepare_debugger(const char *const *command, const char *const *environment,
+                                     const char *text)
+    void pse_faults_wait_for_debugger()
+    void pse_faults_debug_crashes()
     void pse_faults_leave_slowly(const pse_faults_reporter *reporter, int code)
     int pse_faults_exit_status(int pidfd, int pid)
     void pse_faults_describe_death(pse_faults_text *words, const char *who, int status, const pse_slot *slot,
@@ -122,6 +126,22 @@ def end_deferral():
 def expect_sanitizers():
     """From now on an abort follows a sanitizer's report."""
     pse_faults_expect_sanitizers()
+
+
+def prepare_debugger(list command, list environment, str text):
+    """Set what opens a window with a debugger (an empty list: nothing does), and what is said then."""
+    pse_faults_prepare_debugger(kept_texts(command), kept_texts(environment), kept_texts([text])[0])
+
+
+def wait_for_debugger():
+    """Wait until a debugger has this process; `prepare_debugger` comes first."""
+    with nogil:
+        pse_faults_wait_for_debugger()
+
+
+def debug_crashes():
+    """From now on a crash waits for a debugger; `prepare_debugger` comes first."""
+    pse_faults_debug_crashes()
 
 
 def leave(int code):

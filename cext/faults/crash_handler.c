@@ -57,7 +57,7 @@ static const crash stack_overflow = {SIGSEGV, "stack overflow",
 
 static const crash sanitizers_report = {SIGABRT, "report of a sanitizer",
                                         "the sanitizer says above what it found, and where"};
-static bool sanitized;
+static bool sanitized, debugged;
 
 static const crash *crashed_by = &crashes[0];
 
@@ -179,6 +179,8 @@ static void on_crash(int number, siginfo_t *info, void *context)
     crashed_by = crash_of(number, info, context);
     if (pse_faults_current_call == NULL && somebody_died())
         poll(NULL, 0, WATCH_MILLISECONDS);
+    if (debugged)
+        pse_faults_wait_for_debugger();
     describe(crashed_by, context);
     finish();
 }
@@ -330,6 +332,11 @@ int pse_faults_install_stops(void (*interrupt)(int number))
 void pse_faults_expect_sanitizers(void)
 {
     sanitized = true;
+}
+
+void pse_faults_debug_crashes(void)
+{
+    debugged = true;
 }
 
 static int set_stack(void)

@@ -67,6 +67,17 @@ void pse_faults_finalize_called(void);
 /* From now on an abort follows the report of a sanitizer with which modules were built. */
 void pse_faults_expect_sanitizers(void);
 
+/* What opens a window with a debugger for this process (its first word is NULL: nothing does), and what is
+ * said then; all of it is kept for good. */
+void pse_faults_prepare_debugger(const char *const *command, const char *const *environment,
+                                 const char *text);
+
+/* Open it, and wait until a debugger has this process; safe in a signal handler. */
+void pse_faults_wait_for_debugger(void);
+
+/* From now on a crash waits for a debugger before it is reported. */
+void pse_faults_debug_crashes(void);
+
 /* How a process ended that is not our child: a wait status, or PSE_STATUS_UNKNOWN where the kernel doesn't
  * tell. */
 int pse_faults_exit_status(int pidfd, pid_t pid);

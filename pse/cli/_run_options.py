@@ -94,6 +94,9 @@ _RUN = (
         default=(),
         help="Build modules with sanitizers: the first error that they find ends the run.",
     ),
+    click.option(
+        "--gdb", metavar="RANK|crash", help="Attach gdb to a rank when it starts, or to any when it crashes."
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
 )
 _RANK = (click.option("--coopwait/--no-coopwait", default=None, hidden=True),)

@@ -187,14 +187,16 @@ def rank_arguments(request: Request) -> list[str]:
         line += ["-D", f"{name}={value}"]
     for option in request.options:
         line += ["-o", option]
-    if request.trace is not None:
-        line += ["--trace", request.trace]
-    if request.every is not None:
-        line += ["--every", request.every]
+    values = {
+        "trace": request.trace,
+        "every": request.every,
+        "gdb": request.gdb,
+        "sanitize": ",".join(request.sanitize) or None,
+    }
+    for name, value in values.items():
+        line += [] if value is None else [f"--{name}", value]
     if request.coopwait is not None:
         line.append("--coopwait" if request.coopwait else "--no-coopwait")
-    if request.sanitize:
-        line += ["--sanitize", ",".join(request.sanitize)]
     flags = ("quiet", "debug", "prefix", "serial")
     line += [f"--{name}" for name in flags if getattr(request, name)]
     if request.resume:

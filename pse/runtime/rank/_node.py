@@ -56,6 +56,8 @@ class Node:
         Who prints the report, and failures.
     board : Board
         The node's board, once `join` is over.
+    name : str
+        What messages call this rank, once `join` is over.
     """
 
     board: Board
@@ -78,10 +80,10 @@ class Node:
         self.board = _join_board(self.local, prepared, self.launcher if self.nodes[self.rank] == 0 else None)
         self.hosts, pids = _exchange_names(self.comm)
         names = [prepared.who(rank, self.hosts[rank], pids[rank]) for rank in range(self.comm.Get_size())]
-        self._name = names[self.rank]
+        self.name = names[self.rank]
         self.board.start(self.rank, os.getpid())
         proxy = -1 if self.launcher and self.launcher.sees_all else proxy_descriptor()
-        _faults.install(self.board, self.rank, self._name, self._words, self.records is not None, proxy)
+        _faults.install(self.board, self.rank, self.name, self._words, self.records is not None, proxy)
         if prepared.request.sanitize:
             _faults.expect_sanitizers()
         _faults.prepare_stack_frames(*stack_frame_command())
@@ -131,7 +133,7 @@ class Node:
 
         A launcher of ours knows whether the whole job is stopped; otherwise it is, as by a batch system.
         """
-        what = f"{self._name} was stopped by {signal.Signals(number).name}\n"
+        what = f"{self.name} was stopped by {signal.Signals(number).name}\n"
         self._tell(RunError.exit_code, f"error: {what}" if self.launcher else f"{what}{way_on}")
         self._leave(128 + number, everywhere=self._meets)
 

@@ -138,6 +138,10 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
     if trace and node.rank == 0:
         write_definitions(trace, describe_run(job, node.hosts), prepared.program.text)
     speaks = node.rank == 0 and node.launcher is None
+    if prepared.request.gdb is not None:
+        from pse.runtime.rank._debugger import attach_debugger
+
+        attach_debugger(prepared.request.gdb, node.rank, node.name)
     output = _set_output_aside(node, prepared)
     began, computed = time.monotonic_ns(), _cpu_time()
     prefixed = prefixed_output() if prepared.request.prefix else contextlib.nullcontext()

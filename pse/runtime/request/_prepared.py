@@ -60,6 +60,8 @@ class Request:
         Whether one rank executes all calls, in the order of the program.
     sanitize : tuple of str
         The sanitizers that modules are built with.
+    gdb : str or None
+        The rank that waits for gdb when it starts, or ``crash``: any, when it crashes.
     """
 
     program: str
@@ -79,6 +81,7 @@ class Request:
     prefix: bool = False
     serial: bool = False
     sanitize: tuple[str, ...] = ()
+    gdb: str | None = None
 
     @property
     def build(self) -> BuildMode:

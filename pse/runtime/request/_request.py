@@ -6,6 +6,7 @@ nothing built.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -97,6 +98,8 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
     if kept and request.processors is None and not inferred:
         request = replace(request, processors=kept.processors)
     processors = _processors(request, placement, ranks)
+    if request.gdb is not None:
+        _check_gdb(request.gdb, placement.ranks(1 if placement.serial else processors))
     environment, diagnostics = bind_parameters(program, request.defines, processors)
     if has_errors(diagnostics):
         raise ProgramRefused(diagnostics, {file.path: file.text}, UsageError.exit_code)
@@ -109,6 +112,18 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
     said = remarks(request, kept, program) if kept else room_for(request, program)
     processors = 1 if placement.serial else processors
     return Prepared(request, program, placement, processors, environment, options, file, said, kept)
+
+
+def _check_gdb(asked: str, ranks: int) -> None:
+    if asked != "crash" and not (asked.isdecimal() and int(asked) < ranks):
+        raise UsageError(
+            f"--gdb {asked}: expected the number of a rank or `crash`",
+            help="there is only rank 0" if ranks == 1 else f"the ranks are 0 to {ranks - 1}",
+        )
+    if shutil.which("gdb") is None:
+        raise UsageError(
+            "--gdb needs gdb, and it is not on PATH", help="install it with the system's packages"
+        )
 
 
 def _processors(request: Request, placement: Placement, ranks: int | None) -> int:
