@@ -9,6 +9,9 @@ _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _PLACE = re.compile(r":((?:[0-9]+:[0-9]+ → )*[0-9]+:[0-9]+)$")
 
 
+_TELLING_NANOSECONDS = 50e3
+
+
 def number_text(value: float, digits: int = 3, *, zeros: bool = True) -> str:
     """Write a number with so many significant digits, at most three decimals, and no exponent.
 
@@ -128,6 +131,29 @@ def duration_text(seconds: float) -> str:
 def share_text(share: float) -> str:
     """Write a share of 1 in whole percent: ``45 %``."""
     return f"{100 * share:.0f} %"
+
+
+def cpu_share_text(share: float, mean: float) -> str:
+    """Write the share of CPU time of calls, unless they were so short that the clocks' own cost would count.
+
+    Parameters
+    ----------
+    share : float
+        CPU time over run time.
+    mean : float
+        Mean run time of a call, ns.
+
+    Returns
+    -------
+    str
+        ``–`` for calls of less than 50 µs.
+
+    Examples
+    --------
+    >>> cpu_share_text(0.5, 1e6), cpu_share_text(0.5, 1e3)
+    ('50 %', '–')
+    """
+    return share_text(share) if mean >= _TELLING_NANOSECONDS else "–"
 
 
 def count_text(number: int, noun: str, plural: str | None = None) -> str:

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 
 from pse.runtime.distribution._load_balancer import Moves
 from pse.runtime.status._report import Report, SiteReport
-from pse.text import count_text, share_text, size_text
+from pse.text import count_text, cpu_share_text, share_text, size_text
 
 SITE_HEAD = ("call site", "place", "thread", "calls", "seconds", "CPU", "waited", "handed over", "copied")
 THREAD_HEAD = ("thread", "ranks", "calls", "seconds", "CPU", "waited")
-
-TELLING_SECONDS = 50e-6
-"""Seconds that a call lasts at least if the share of its CPU time is to mean anything."""
 
 
 def format_report(report: Report) -> str:
@@ -59,9 +56,7 @@ def site_rows(report: Report) -> list[tuple[str, ...]]:
 
 
 def _cpu(site: SiteReport) -> str:
-    """Write the share of CPU time, unless calls were so short that the clocks' own cost would count."""
-    told = site.calls and site.seconds >= TELLING_SECONDS * site.calls
-    return share_text(site.cpu_share) if told else "–"
+    return cpu_share_text(site.cpu_share, 1e9 * site.seconds / site.calls) if site.calls else "–"
 
 
 def thread_rows(report: Report) -> list[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pse.text import count_text, share_text, site_lines, size_text, time_text
+from pse.text import count_text, cpu_share_text, share_text, site_lines, size_text, time_text
 from pse.trace.summary._rows import (
     CallRow,
     CommunicatorRow,
@@ -96,7 +96,12 @@ def _notes(summary: Summary) -> list[str]:
 def _calls(rows: Sequence[CallRow], line: _Line) -> Table:
     table = _table("Module calls", "call site", ["line", "thread"], ["calls", "total", "mean", "max", "CPU"])
     for row in sorted(rows, key=lambda row: -row.total):
-        times = (time_text(row.total), time_text(row.mean), time_text(row.max), share_text(row.cpu_share))
+        times = (
+            time_text(row.total),
+            time_text(row.mean),
+            time_text(row.max),
+            cpu_share_text(row.cpu_share, row.mean),
+        )
         _add(table, row.label + _marks(row), line(row), row.thread, f"{row.calls:,}", *times)
     return table
 

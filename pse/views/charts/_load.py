@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from pse.text import count_text, share_text, time_text
+from pse.text import count_text, cpu_share_text, share_text, time_text
 from pse.trace import Selection, Trace
 from pse.trace.format import Array, TraceError
 from pse.trace.query import Names
@@ -103,8 +103,10 @@ def loads(trace: Trace, selection: Selection) -> list[Load]:
         site = int(part["site"][0])
         style = styles.get(names.module(site) or names.site(site)[1], Style("#999999"))
         total = float(times.sum())
-        lost = float(part["preempted"].sum()) / total
-        found.append(Load(place, style, cpu / times, times, float(cpu.sum()) / total, lost))
+        mean = float(cpu.sum()) / total
+        # The clocks of CPU time and of the run queue are read one after the other.
+        lost = min(float(part["preempted"].sum()) / total, max(0.0, 1 - mean))
+        found.append(Load(place, style, cpu / times, times, mean, lost))
     return sorted(found, key=lambda one: -one.times.sum())
 
 
@@ -186,7 +188,7 @@ def _row(axes: Axes, place: int, one: Load, longest: float, *, stands_out: bool)
     count = count_text(len(one.times), "call")
     preempted = f"preempted {share_text(one.preempted)}\n" if one.preempted >= 0.01 else ""
     axes.annotate(
-        f"{preempted}{share_text(one.mean)} · {time_text(one.times.sum())} · {count}",
+        f"{preempted}{cpu_share_text(one.mean, one.times.mean())} · {time_text(one.times.sum())} · {count}",
         (1, place), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
         fontsize=SMALL, color="#B00020" if stands_out else SOFT, family=FONT, annotation_clip=False,
     )  # fmt: skip
