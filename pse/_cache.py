@@ -1,6 +1,7 @@
 """Where `pse` keeps what it can make again: built modules and tools, the tables of its grammar."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -37,6 +38,12 @@ def directory() -> Path:
     import platformdirs
 
     return platformdirs.user_cache_path("pse")
+
+
+def advice(failure: OSError) -> str:
+    """Say what helps where the cache can't be written to."""
+    where = f"set PSE_CACHE to a directory that you may write to (it is {directory()} now)"
+    return f"free some space, or {where}" if failure.errno in (errno.ENOSPC, errno.EDQUOT) else where
 
 
 def contents() -> list[Kept]:

@@ -124,13 +124,36 @@ cdef class Board:
         IndexError
             The board has no such rank.
         """
-        return RankSlot(**self._slot(rank)[0])
+        cdef pse_slot *found = self._slot(rank)
+        return RankSlot(
+            pid=found.pid,
+            state=found.state,
+            site=found.site,
+            cpu=found.cpu,
+            tph=found.tph,
+            since=found.since,
+            affinity=found.affinity,
+            loop_index=found.loop_index,
+            yield_after=found.yield_after,
+            bell=found.bell,
+            sleeping=found.sleeping,
+            wants=found.wants,
+        )
 
     def statistics(self, uint32_t rank, uint32_t site):
         """Give what a rank did at a call site: calls, times in ns, bytes by how they travelled."""
         if rank >= self.ranks or site >= self.sites:
             raise IndexError(f"rank {rank} of {self.ranks}, call site {site} of {self.sites}")
-        return SiteStatistics(**pse_board_statistics(self.open_board(), rank, site)[0])
+        cdef pse_site_statistics *found = pse_board_statistics(self.open_board(), rank, site)
+        return SiteStatistics(
+            calls=found.calls,
+            wall=found.wall,
+            cpu=found.cpu,
+            described=found.described,
+            copied=found.copied,
+            remote=found.remote,
+            waited=found.waited,
+        )
 
     def iterations(self, uint32_t loop, uint32_t rank):
         """Count the iterations of an inflight loop that a rank has completed without a gap, in all runs."""

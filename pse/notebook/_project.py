@@ -53,6 +53,9 @@ def create_project(path: str) -> list[Path]:
 
 
 def _check_name(name: str) -> None:
+    if name in ("", ".."):
+        message = "the folder and its program need a name, and this path has none"
+        raise UsageError(message, help="give the name of a new folder, for example: pse new pipeline")
     if not (name.isidentifier() and name.isascii()):
         help = "use letters, digits and underscores, and no digit at first"
         raise UsageError(f"`{name}` can't be the name of a program", help=help)

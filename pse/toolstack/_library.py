@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from pse._cache import code_directory, distrust, locked, refuse
+from pse._cache import advice, code_directory, distrust, locked, refuse
 from pse.errors import RunError, UsageError
 from pse.modules.build import find_compiler
 from pse.toolstack import _elf as elf, _shims as shims, _shipped as shipped, _stubs as stubs
@@ -148,7 +148,7 @@ def _linked(sources: dict[str, str], mpi: Mpi, more: Sequence[str] = ()) -> Path
     except OSError as error:
         raise RunError(
             f"the cache of the tool stack can't be used: {error.strerror}: {error.filename}",
-            help="free some space, or set PSE_CACHE to a directory that you may write to",
+            help=advice(error),
         ) from None
     return product
 

@@ -2,10 +2,12 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pse import trace
 from pse.advise import AdviceError, advise, parse_whatif
 from pse.trace import Phase
 from tests.advise.conftest import PIPELINE
@@ -115,3 +117,21 @@ def test_processors_that_the_program_can_not_have(recorded: Record) -> None:
 )
 def test_links_are_rates_or_factors(words: str, factor: float | None) -> None:
     assert parse_whatif(link=words).link == words
+
+
+def test_a_program_seen_from_elsewhere(
+    pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    definitions = trace.read_definitions(pipeline)
+    trace.write_definitions(pipeline, replace(definitions, program="program.coven"))
+    monkeypatch.chdir("/")
+    assert advise(pipeline).proposal  # It lies beside the trace.
+    trace.write_program(pipeline, (tmp_path / "program.coven").read_text())
+    (tmp_path / "program.coven").unlink()
+    with pytest.raises(
+        AdviceError, match=r"program\.coven is not there, and modules that it imports"
+    ) as caught:
+        advise(pipeline)
+    assert "--program" in str(caught.value.help)
+    monkeypatch.chdir(tmp_path)
+    assert advise(pipeline).proposal  # The trace has a copy.

@@ -33,6 +33,7 @@ def test_its_program_is_canonical_and_runs(project, pse):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
+        (".", "the folder and its program need a name, and this path has none"),
         ("there", "there exists already and is left as it is"),
         ("2nd", "`2nd` can't be the name of a program"),
         ("for", "`for` is a reserved word"),

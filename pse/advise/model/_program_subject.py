@@ -44,6 +44,8 @@ _STATES = {
 }
 _MAIL = re.compile(r'#\s*include\s*[<"]coven\.h[>"]|\bpse\.partition\b|\bfrom\s+pse\s+import\s+partition\b')
 
+_NAME_IT = "name the program that was traced: --program PATH"
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -132,14 +134,14 @@ def read_subject(trace: Trace, definitions: Definitions, path: str | None = None
     AdviceError
         It isn't to be had, or it isn't the one that ran.
     """
-    where = path or definitions.program
+    where = path or _where_it_is(trace, definitions)
     try:
         text, wrong = read_program(where)
     except UsageError as error:
-        raise AdviceError(
-            f"the traced program {definitions.program} can't be read: {error.message}",
-            help="name the program that was traced: --program PATH",
-        ) from None
+        if path is None and trace.program_text is not None:
+            return _copied(trace.program_text, where)
+        reason = error.message.removeprefix(f"{where} cannot be read: ")
+        raise AdviceError(f"the traced program {where} can't be read: {reason}", help=_NAME_IT) from None
     changed = bool(wrong) or hashlib.sha256(text.encode()).hexdigest() != definitions.text_sha256
     if changed and trace.program_text is None:
         raise AdviceError(
@@ -149,6 +151,21 @@ def read_subject(trace: Trace, definitions: Definitions, path: str | None = None
     return Subject(
         where, *checked(trace.program_text if changed and trace.program_text else text, where), changed
     )
+
+
+def _where_it_is(trace: Trace, definitions: Definitions) -> str:
+    """Find the program where it was when it ran, seen from here, or from beside the trace."""
+    beside = trace.path.resolve().parent / definitions.program
+    return str(beside) if not Path(definitions.program).exists() and beside.exists() else definitions.program
+
+
+def _copied(text: str, where: str) -> Subject:
+    """Take the trace's copy of a program that is gone; its modules may be where they were."""
+    try:
+        return Subject(where, *checked(text, where))
+    except AdviceError:
+        message = f"the traced program {where} is not there, and modules that it imports are not there either"
+        raise AdviceError(message, help=_NAME_IT) from None
 
 
 def checked(text: str, path: str) -> tuple[str, ResolvedProgram]:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pse._cache import code_directory as code_directory, distrust, locked, refuse
+from pse._cache import advice, code_directory as code_directory, distrust, locked, refuse
 from pse.modules._errors import BuildError
 
 RECORD = "build.json"
@@ -72,8 +72,9 @@ def find_or_make(key: str, make: Callable[[Path], tuple[dict[str, str], dict[str
             return _lookup(folder) or _make(folder, make)
     except OSError as failure:
         reason = f"{failure.strerror or failure}: {failure.filename or folder}"
-        help = "free some space, or set PSE_CACHE to a directory that you may write to"
-        raise BuildError(f"the cache of built modules can't be used: {reason}", help=help) from None
+        raise BuildError(
+            f"the cache of built modules can't be used: {reason}", help=advice(failure)
+        ) from None
 
 
 def _lookup(folder: Path) -> Entry | None:
