@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pse._abi.channel import NO_SITE
 from pse._abi.waiting import RankState
 from pse.runtime._channel import Board
 from pse.runtime.supervise._backoff import Backoff
@@ -115,9 +116,9 @@ class RankMonitor(Monitor):
         if rank not in self.ranks:
             return None
         name = name_rank(rank, socket.gethostname(), self.ranks[rank].pid, self.names.places[rank])
-        site = self.board.slot(rank)["site"]
-        caller = name if site is None else self.names.sites[site]
-        where = "" if site is None else f"  where: {name}\n"
+        site = self.board.slot(rank).site
+        caller = name if site == NO_SITE else self.names.sites[site]
+        where = "" if site == NO_SITE else f"  where: {name}\n"
         return Diagnosis(f"error: {caller} called MPI_Abort()\n{where}help: {ABORT_HELP}\n")
 
     def has_begun(self, rank: int) -> bool:
