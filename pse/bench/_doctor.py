@@ -99,7 +99,10 @@ def _versions() -> Iterator[Finding]:
 def _mpi() -> Iterator[Finding]:
     library = mpi_library()
     if library.startswith("none"):
-        help = "install the embedded MPI (pip install 'pse[mpich]'), or load your site's MPI"
+        help = (
+            "install the embedded MPI (pip install 'pse[mpich]'), or load your site's MPI and compile mpi4py "
+            "for it: pip install --no-binary mpi4py --force-reinstall mpi4py"
+        )
         yield Finding(
             "MPI", BAD, f"mpi4py can't load an MPI library ({library.removeprefix('none: ')})", help
         )
