@@ -1,11 +1,14 @@
 """Small runs made by hand: links, queues, meetings, iterations in flight."""
 
 import pytest
+from pse_testing.harness import compile_program
 
 from pse.advise.model._cost_model import Cores, Link
 from pse.advise.model._operations import Calls, Decision, Input, Kind, Loop, Operation, Unrolled
+from pse.advise.model._transfer_sizes import pieces
 from pse.advise.simulate._assignment import Assignment, Machine
 from pse.advise.simulate._simulation import Simulation, SimulationDeadlock
+from pse.program import number_statements
 
 RATE, LATENCY = 1e6, 0.01
 
@@ -130,3 +133,20 @@ def test_a_run_that_can_not_go_on_is_no_run() -> None:
     operations = [call(0, 0, 0, inputs=[Input(1, None, 8.0)]), call(1, 1, 0, inputs=[Input(0, None, 8.0)])]
     with pytest.raises(SimulationDeadlock):
         run(operations, [Calls([[0], [1]])], machine(), "AB")
+
+
+@pytest.mark.parametrize(("periodic", "beside"), [("", [(1, 8.0)]), (", periodic = 0", [(2, 8.0), (1, 8.0)])])
+def test_partitions_at_the_ends_of_a_periodic_axis_are_neighbours(periodic, beside):
+    text = f"""coven 1
+partition P = 3
+program ring {{
+  var f64[12] @ block(0) halo(1) u
+  zero() -> u
+  PARALLEL {{ exchange(u{periodic}) }}
+  gather(u) -> x
+  save("x.npy", x)
+}}
+"""
+    program = compile_program(text, "ring.coven")
+    site = next(site for site in number_statements(program).sites if site.label == "exchange")
+    assert list(pieces(site, program, 0, 3, {})) == beside
