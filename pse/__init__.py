@@ -7,6 +7,10 @@ docs/design.md; a room imports only rooms below it.
 from pse._unbuilt import install as _explain_unbuilt_extensions
 from pse._version import __version__
 
+TYPE_CHECKING = False  # To import `typing` takes time.
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
 __all__ = ["__version__", "experiment", "module", "run"]
 
 _explain_unbuilt_extensions()
@@ -30,7 +34,7 @@ def __dir__() -> list[str]:
     return [*__all__, "partition"]
 
 
-def load_ipython_extension(shell: object) -> None:
+def load_ipython_extension(shell: "InteractiveShell") -> None:
     """Bring the cell magic ``%%coven``: what ``%load_ext pse`` calls."""
     from pse.notebook import load_magics
 

@@ -180,7 +180,7 @@ class _JobRun:
         return self._finish()
 
     def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
-        environment = rank_environment(os.environ, mpiexec)
+        environment = rank_environment(os.environ, mpiexec, local=self.all_local)
         environment[LAUNCHER_VARIABLE] = Launcher(
             os.getpid(), self.board.fd, self.records.fd, int(self.all_local)
         ).variable()

@@ -16,6 +16,7 @@ from pse.errors import RunError, UsageError
 from pse.program import Placement
 from pse.runtime.request._prepared import Request
 
+_IFF_UP = 1
 _ALLOCATIONS = (
     "SLURM_JOB_ID",
     "PBS_NODEFILE",
@@ -207,7 +208,9 @@ def rank_arguments(request: Request) -> list[str]:
     return [*line, "--", request.program]
 
 
-def rank_environment(environment: Mapping[str, str], mpiexec: Mpiexec) -> dict[str, str]:
+def rank_environment(
+    environment: Mapping[str, str], mpiexec: Mpiexec, *, local: bool = False
+) -> dict[str, str]:
     """Give the environment for ranks: the user's own, and what keeps MPI tidy where that says nothing.
 
     Parameters
@@ -216,6 +219,8 @@ def rank_environment(environment: Mapping[str, str], mpiexec: Mpiexec) -> dict[s
         The user's environment, which wins.
     mpiexec : Mpiexec
         What starts them.
+    local : bool, default False
+        Whether all of them run on this machine.
 
     Returns
     -------
@@ -232,6 +237,9 @@ def rank_environment(environment: Mapping[str, str], mpiexec: Mpiexec) -> dict[s
     elif mpiexec.hydra:
         # Hydra writes the machine's topology to a file in /tmp that a kill leaves behind; we need none.
         defaults = {"HWLOC_XMLFILE": "/dev/null"}
+        if local and not any(name.startswith("UCX_") for name in environment) and _loopback_is_up():
+            # UCX opens every network interface, and fails if one goes meanwhile, as those of containers do.
+            defaults["UCX_NET_DEVICES"] = "lo"
     else:
         # Waiting ranks sleep, so more ranks than cores are the normal case.
         defaults = {
@@ -239,3 +247,11 @@ def rank_environment(environment: Mapping[str, str], mpiexec: Mpiexec) -> dict[s
             "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
         }
     return {**defaults, **environment}
+
+
+def _loopback_is_up() -> bool:
+    try:
+        with open("/sys/class/net/lo/flags", encoding="ascii") as file:
+            return bool(int(file.read(), 16) & _IFF_UP)
+    except (OSError, ValueError):
+        return False
