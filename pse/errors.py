@@ -8,6 +8,8 @@ import errno
 import os
 from typing import Any, Final
 
+from pse._abi.waiting import ExitCode
+
 DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Why a file can't grow: the numbers of an `OSError`."""
 
@@ -23,7 +25,7 @@ class PseError(Exception):
         What to do about it.
     """
 
-    exit_code = 3
+    exit_code: int = ExitCode.FAILED
 
     def __init__(self, message: str, *, help: str | None = None) -> None:
         super().__init__(message)
@@ -32,21 +34,21 @@ class PseError(Exception):
 
 
 class ProgramError(PseError):
-    """The program is wrong (exit code 1)."""
+    """The program is wrong."""
 
-    exit_code = 1
+    exit_code: int = ExitCode.PROGRAM
 
 
 class UsageError(PseError):
-    """The command line is wrong (exit code 2)."""
+    """The command line is wrong."""
 
-    exit_code = 2
+    exit_code: int = ExitCode.USAGE
 
 
 class RunError(PseError):
-    """A module or a rank failed (exit code 3)."""
+    """A module or a rank failed."""
 
-    exit_code = 3
+    exit_code: int = ExitCode.FAILED
 
 
 class EvaluationError(ProgramError):

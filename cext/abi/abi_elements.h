@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define PSE_MAX_DIMS 8 /* The most axes of an array. */
+#define PSE_SMALLEST_ARENA 262144 /* Bytes that an arena needs for its own books at least. */
+
 /* Element types of tags; the value is the name of NumPy's dtype, `label` the spelling in a program. */
 enum pse_dtype {
     PSE_BYTE = 0, /* of messages among partitions only */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PSE_MAX_DIMS 8 /* The most axes of an array. */
+#include "abi_elements.h"
 
 /* What the bytes of a block are.  Strides are in bytes. */
 typedef struct pse_layout {

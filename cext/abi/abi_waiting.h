@@ -77,4 +77,11 @@ enum pse_rank_state {
     X(PSE_RANK_FAILED, 33, "failed") \
     X(PSE_RANK_LEFT, 34, "gone")
 
+/* Exit codes of commands, and of ranks that end a run. */
+enum pse_exit_code {
+    PSE_EXIT_PROGRAM = 1, /* the program is wrong */
+    PSE_EXIT_USAGE = 2, /* the command line or a configuration is wrong */
+    PSE_EXIT_FAILED = 3, /* a module or rank failed */
+};
+
 #endif

@@ -18,7 +18,7 @@ from libc.errno cimport errno
 from libc.stdint cimport UINT64_MAX
 from posix.unistd cimport getpid
 
-from pse._abi.memory cimport PSE_MAX_DIMS
+from pse._abi.elements cimport PSE_MAX_DIMS, PSE_SMALLEST_ARENA
 
 from operator import index
 
@@ -30,7 +30,6 @@ from pse.memory._records import ArenaStatistics, Descriptor, LiveBlock
 
 # NumPy's names of element types by their number; bytes and pickled objects are shown as bytes.
 _NAMES = dict.fromkeys(range(len(FORMATS)), "V1") | {code: name for name, code in TYPE_CODES.items()}
-_SMALLEST = 256 << 10
 
 
 cdef int fill_layout(pse_layout *layout, object shape, object dtype) except -1:
@@ -111,8 +110,8 @@ cdef class Arena:
         """
         cdef Arena self = Arena.__new__(Arena)
         total = read_memory("")[0]
-        if not _SMALLEST <= capacity <= total:
-            raise errors.capacity_error(capacity, _SMALLEST, total)
+        if not PSE_SMALLEST_ARENA <= capacity <= total:
+            raise errors.capacity_error(capacity, PSE_SMALLEST_ARENA, total)
         if pse_arena_create(&self.handle, capacity):
             raise errors.system_error(errno, f"an arena of {errors.exact_size(capacity)} can't be made")
         return self

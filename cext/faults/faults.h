@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi_waiting.h"
 #include "board.h"
 #include "signal_safe_text.h"
 
@@ -24,7 +25,6 @@
 extern "C" {
 #endif
 
-#define PSE_EXIT_FAILED 3 /* A module or rank failed. */
 #define PSE_STATUS_UNKNOWN (-1)
 
 /* What this process runs now, as "module fft.rows, fft2d.coven:15:7"; NULL between calls.  The sequencer sets

@@ -6,14 +6,14 @@ Works on anything that has a buffer; numpy isn't needed.
 from cpython.buffer cimport PyBUF_FULL, PyBUF_FULL_RO, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t
 
+from pse._abi.elements cimport PSE_MAX_DIMS
+
 
 cdef extern from "strided_copy.h" nogil:
     void pse_kernels_strided_copy(
         char *dst, const int64_t *dst_strides, const char *src, const int64_t *src_strides,
         const int64_t *shape, int ndim, size_t itemsize,
     )
-
-cdef int MOST_DIMS = 8
 
 
 cdef int refuse_mismatch(Py_buffer *dst, Py_buffer *src) except -1:
@@ -23,8 +23,8 @@ cdef int refuse_mismatch(Py_buffer *dst, Py_buffer *src) except -1:
             f"arrays of one shape and element size are expected, "
             f"not {to} of {dst.itemsize} bytes and {source} of {src.itemsize}"
         )
-    if dst.ndim > MOST_DIMS:
-        raise ValueError(f"arrays of at most {MOST_DIMS} axes are expected, not {dst.ndim}")
+    if dst.ndim > PSE_MAX_DIMS:
+        raise ValueError(f"arrays of at most {PSE_MAX_DIMS} axes are expected, not {dst.ndim}")
     return 0
 
 

@@ -249,6 +249,6 @@ void pse_kernels_blocks_finish(pse_kernels_blocks *found)
         end_open(found, found->wait);
     for (int64_t depth = 0; depth < least(found->depth, PSE_BLOCKS_DEPTH); depth++)
         end_open(found, found->regions[depth]);
-    for (int lane = 0; lane < PSE_LANES; lane++)
+    for (int lane = 0; lane < PSE_BLOCKS_LANES; lane++)
         empty_lane(found, &found->lanes[lane]);
 }

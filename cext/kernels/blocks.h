@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 
+#include "abi_blocks.h"
 #include "recorder.h"
 
 #ifdef __cplusplus
@@ -25,35 +26,9 @@ extern "C" {
 #define PSE_BLOCKS_STACK 256     /* Open regions that are remembered. */
 #define PSE_BLOCKS_CONTEXTS 4096 /* Begins of contexts that are picked. */
 #define PSE_BLOCKS_TAIL 2048     /* Room for what comes at the end. */
-#define PSE_BLOCK_OPEN 0x8000    /* Flag: it was never left. */
 
-enum {
-    PSE_LANE_CALL,
-    PSE_LANE_WAIT,
-    PSE_LANE_REGION, /* This one and PSE_BLOCKS_DEPTH - 1 more, by depth. */
-    PSE_LANES = PSE_LANE_REGION + PSE_BLOCKS_DEPTH
-};
-
-typedef struct pse_kernels_block {
-    int64_t begin, end; /* ns of the rank's clock. */
-    uint64_t tph;
-    uint32_t site;
-    uint32_t detail; /* Partition of a call, peer of a wait, number of a region. */
-    uint32_t
-        category; /* Of a call as `site_categories` says, of a wait its reason, of a region its number. */
-    uint16_t lane;
-    uint16_t flags; /* Of the record that ended it. */
-} pse_kernels_block;
-
-/* What one category has of one pixel; the same pixel, lane and category may come more than once. */
-typedef struct pse_kernels_share {
-    int64_t time;   /* ns. */
-    uint32_t pixel; /* From 0. */
-    uint32_t count; /* Blocks that begin in it (or before the window and end in it). */
-    uint32_t parts; /* Blocks that have a part of it. */
-    uint32_t unused;
-    pse_kernels_block last; /* The last one of them. */
-} pse_kernels_share;
+/* Lanes of a rank: those of the table, regions by depth. */
+enum { PSE_BLOCKS_LANES = PSE_LANE_REGION + PSE_BLOCKS_DEPTH };
 
 typedef struct pse_kernels_lane {
     uint32_t pixel; /* That `shares` are of. */
@@ -89,7 +64,7 @@ typedef struct pse_kernels_blocks {
     int64_t last;       /* Time of the last record. */
 
     /* Between pieces. All from here on, and the counts above, are zero at first. */
-    pse_kernels_lane lanes[PSE_LANES];
+    pse_kernels_lane lanes[PSE_BLOCKS_LANES];
     pse_kernels_block call, wait; /* Entered and not left, if so. */
     int32_t call_is_open, wait_is_open;
     pse_kernels_block regions[PSE_BLOCKS_STACK]; /* The open ones from the outermost. */

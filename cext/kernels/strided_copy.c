@@ -15,6 +15,8 @@
  */
 #include "strided_copy.h"
 
+#include "abi_elements.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,6 @@
 #endif
 
 enum {
-    MAX_DIMS = 8,
     BLOCK_BYTES = 4096,
     LINE_BYTES = 64,
     STREAM_BYTES = 4 << 20, /* Larger destinations are written past the caches. */
@@ -41,7 +42,7 @@ typedef struct plan {
     const char *src;
     size_t itemsize;
     int count;
-    axis axes[MAX_DIMS];
+    axis axes[PSE_MAX_DIMS];
     axis a, b;
     bool stream;
 } plan;

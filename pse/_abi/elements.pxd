@@ -2,6 +2,8 @@
 
 cdef extern from "abi_elements.h" nogil:
     enum:
+        PSE_MAX_DIMS
+        PSE_SMALLEST_ARENA
         PSE_BYTE
         PSE_I32
         PSE_I64

@@ -1,4 +1,4 @@
-"""Element types, and what they are in C, C++, Cython, NumPy and the buffer protocol.
+"""Element types, what they are in C, C++, Cython, NumPy and the buffer protocol, and limits of arrays.
 
 Made from cext/abi/elements.def by cext/abi/generate.py: change the table, not this file.
 """
@@ -6,6 +6,9 @@ Made from cext/abi/elements.def by cext/abi/generate.py: change the table, not t
 from __future__ import annotations
 
 from enum import Enum
+
+MAX_DIMS = 8  # The most axes of an array.
+SMALLEST_ARENA = 262144  # Bytes that an arena needs for its own books at least.
 
 
 class Element(Enum):

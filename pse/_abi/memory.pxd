@@ -22,7 +22,6 @@ cdef extern from "abi_memory.h" nogil:
         uint64_t recoveries
 
     enum:
-        PSE_MAX_DIMS
         PSE_ARENA_FULL
         PSE_ARENA_NO_MEMORY
         PSE_ARENA_TOO_LARGE

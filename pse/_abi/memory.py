@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-MAX_DIMS = 8  # The most axes of an array.
-
 # What the bytes of a block are.  Strides are in bytes.
 LAYOUT_DTYPE = np.dtype(
     [

@@ -35,3 +35,6 @@ cdef extern from "abi_waiting.h" nogil:
         PSE_RANK_DONE
         PSE_RANK_FAILED
         PSE_RANK_LEFT
+        PSE_EXIT_PROGRAM
+        PSE_EXIT_USAGE
+        PSE_EXIT_FAILED

@@ -1,4 +1,4 @@
-"""What ranks do, and why they wait.
+"""What ranks do, why they wait, and how they end.
 
 Made from cext/abi/waiting.def by cext/abi/generate.py: change the table, not this file.
 """
@@ -72,3 +72,11 @@ RANK_TEXTS: dict[int, str] = {
     RankState.FAILED: "failed",
     RankState.LEFT: "gone",
 }
+
+
+class ExitCode(IntEnum):
+    """Exit codes of commands, and of ranks that end a run."""
+
+    PROGRAM = 1  # the program is wrong
+    USAGE = 2  # the command line or a configuration is wrong
+    FAILED = 3  # a module or rank failed

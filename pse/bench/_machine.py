@@ -46,10 +46,10 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
-def share_in_use(seconds: float = _LOOK_SECONDS) -> float:
+def share_in_use() -> float:
     """Share of this machine's cores that somebody computes on, over a moment, in 0 … 1."""
     idle_before, all_before = _ticks()
-    time.sleep(seconds)
+    time.sleep(_LOOK_SECONDS)
     idle, everything = _ticks()
     passed = everything - all_before
     return 1.0 - (idle - idle_before) / passed if passed else 0.0

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from pse._abi.waiting import ExitCode
 from pse.errors import PseError
 from pse.language.diagnostics import Diagnostic, ProgramRefused, summary_text
 from pse.notebook._diagnostics import Diagnostics
@@ -52,7 +53,7 @@ class ProgramRejected(NotebookError):
         Texts of files by their paths, to show the lines of diagnostics.
     """
 
-    exit_code = 1
+    exit_code: int = ExitCode.PROGRAM
 
     def __init__(self, diagnostics: Sequence[Diagnostic], sources: Mapping[str, str]) -> None:
         self.diagnostics = Diagnostics(diagnostics, sources)

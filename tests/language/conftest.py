@@ -10,35 +10,9 @@ import pytest
 from pse.errors import ModuleNotFound
 from pse.language import Diagnostic, ModuleFile, Span, parse_directive
 from pse.language.types._types import Signature
+from pse.modules.std._signatures import DIRECTIVES
 
 LANGUAGES = {".c": "c", ".cpp": "c++", ".py": "python", ".pyx": "cython", ".f90": "fortran"}
-
-STANDARD = """
-scatter(in T a[...] @ root, out T b[...])
-gather(in T a[...], out T b[...] @ root)
-redistribute(in T a[...], out T b[...])
-replicate(in T a[...] @ root, out T b[...] @ replicated)
-transpose(in T a[m, n], out T b[n, m])
-exchange(inout T a[...], in i64 periodic = -1)
-shift(in T a[...], in i64 by = 1, in i64 axis = -1, out T b[...])
-scan(in T x[...], in string op = "sum", out T y[...])
-copy(in T a[...], out T b[...])
-swap(inout T a[...], inout T b[...])
-zero(out T a[...])
-fill(in T value, out T a[...])
-random(in i64 seed, in i64 k = 0, out f64 a[...])
-sum(in T x[...], out T value)
-smallest(in T x[...], out T value)
-largest(in T x[...], out T value)
-dot(in T x[...], in T y[...], out T value)
-norm(in T x[...], out f64 value)
-fft(in T x[...], in i64 axis = -1, out T b[...])
-ifft(in T x[...], in i64 axis = -1, out T b[...])
-save(in string file, in T a[...])
-load(in string file, out T a[...] @ root)
-source(in string where, in i64 k, in i64 n, out T image[n, n] @ root)
-print(in T value)
-"""
 
 MODULES = {
     "kernels/fft.c": """
@@ -113,7 +87,7 @@ class FakeFinder:
 
     def find(self, import_path: str, importing_file: str) -> ModuleFile:
         if import_path == "pse.std":
-            return self._file(import_path, "std", STANDARD)
+            return self._file(import_path, "std", DIRECTIVES)
         if import_path not in self._modules:
             raise ModuleNotFound(f"`{import_path}` is not there", help="paths are relative to the program")
         language = LANGUAGES[PurePath(import_path).suffix]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from pse._abi.blocks import BLOCK_DTYPE, KERNEL_SHARE_DTYPE, OPEN, Lane
 from pse.trace import EVENT_DTYPE, EventType, Selection, TraceError, WaitReason
 from pse.trace.store._chunked_reading import chunks
 from pse.views._blocks import Collector
-from pse.views.gantt._gantt_data import BLOCK_DTYPE, CALL, KERNEL_SHARE_DTYPE, OPEN, REGION, WAIT
 from pse.views.gantt._gantt_lod import blocks
 
 SITE_CATEGORIES = np.array([3, 4, 4], "<u4")
@@ -54,11 +54,11 @@ def define(rows, edges, narrow, tphs=None):
             continue
         begin, end = max(begin, edges[0]), min(end, edges[-1])
         first = max(pixel for pixel in range(len(edges) - 1) if pixel == 0 or edges[pixel] <= begin)
-        counts[first, CALL, int(category)] += 1
+        counts[first, Lane.CALL, int(category)] += 1
         for pixel in range(first, len(edges) - 1):
             part = min(end, edges[pixel + 1]) - max(begin, edges[pixel])
             if part > 0 or pixel == first:
-                times[pixel, CALL, int(category)] += part
+                times[pixel, Lane.CALL, int(category)] += part
     return kept, times, counts
 
 
@@ -102,11 +102,11 @@ def test_more_categories_than_a_lane_remembers_and_more_blocks_than_fit_at_first
 def busy(found, row):
     """Time in calls of each pixel of a row."""
     times = np.zeros(len(found.edges) - 1, "<i8")
-    for block in found.rows[row].blocks[found.rows[row].blocks["lane"] == CALL]:
+    for block in found.rows[row].blocks[found.rows[row].blocks["lane"] == Lane.CALL]:
         overlap = np.minimum(block["end"], found.edges[1:]) - np.maximum(block["begin"], found.edges[:-1])
         times += np.maximum(overlap, 0)
     shares = found.rows[row].shares
-    shares = shares[shares["lane"] == CALL]
+    shares = shares[shares["lane"] == Lane.CALL]
     np.add.at(times, shares["pixel"], shares["time"])
     return times
 
@@ -139,7 +139,7 @@ def test_small_trace_has_all_its_blocks_one_by_one(small_trace):
 
 
 def test_what_never_ended_goes_on_to_the_end_of_the_run(small_trace):
-    calls = [block for block in blocks(small_trace).rows[1].blocks if block["lane"] == CALL]
+    calls = [block for block in blocks(small_trace).rows[1].blocks if block["lane"] == Lane.CALL]
     assert [bool(block["flags"] & OPEN) for block in calls] == [False, True]
     assert int(calls[1]["end"]) == 1_000_000
     assert int(blocks(small_trace).rows[2].blocks[0]["end"]) == 1_000_000
@@ -178,7 +178,7 @@ def test_nested_regions_have_lanes_by_depth(write_trace, make):
     found = blocks(opened)
     looks = [
         (
-            int(block["lane"]) - REGION,
+            int(block["lane"]) - Lane.REGION,
             found.routines[block["detail"]],
             found.categories[block["category"]].name,
         )
@@ -201,7 +201,7 @@ def test_waits_have_the_category_of_their_reason(write_trace, make):
     found = blocks(write_trace([rows], make.definitions(1)))
     names = [found.categories[block["category"]].name for block in found.rows[0].blocks]
     assert names == ["input", "order", "unknown reason"]
-    assert set(found.rows[0].blocks["lane"]) == {WAIT}
+    assert set(found.rows[0].blocks["lane"]) == {Lane.WAIT}
 
 
 def test_pieces_are_the_whole(small_trace, monkeypatch):

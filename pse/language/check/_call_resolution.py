@@ -86,6 +86,11 @@ def _callee(context: Context, callee: sx.Dotted) -> Entity | None:
     """Find what a call means; what cannot be called is reported and gives None."""
     first, *rest = callee.parts
     entity = context.frame.find(first.id)
+    if entity is None and callee.text == "reduce":
+        message = "`reduce` is not a module: it is written after the output that it reduces"
+        help = "for example:  energy(x) -> e reduce total(sum)"
+        context.report(error_at("E0319", message, callee.span, help=help))
+        return None
     if entity is None:
         help = context.globals.unimported.get(callee.text) or did_you_mean(
             callee.text, context.globals.callables()

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pse._abi.elements import SMALLEST_ARENA
 from pse.language.types._expressions import Value
 
 _UNITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
@@ -16,9 +17,6 @@ _BINARY = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40}
 _FUNCTION = re.compile(r"[^\0\n]+\.py:[^\W\d]\w*")
 _CORES = re.compile(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*")
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)([KMGT]i?)?B")
-
-SMALLEST_ARENA = 256 << 10
-"""Bytes that an arena needs for its own books at least."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +84,11 @@ def read_pin(text: str) -> Value | None:
     return text if runs and all(run[0] <= run[-1] for run in runs) else None
 
 
+_SMALLEST = f"{SMALLEST_ARENA >> 10}KiB"
+
 OPTIONS = {
     "shared_memory": OptionKind(read_switch, "on or off", "on"),
-    "arena": OptionKind(read_arena, "auto, or a size from 256KiB, such as 4GiB", "4GiB"),
+    "arena": OptionKind(read_arena, f"auto, or a size from {_SMALLEST}, such as 4GiB", "4GiB"),
     "local_limit": OptionKind(read_size, "a size such as 64KiB", "64KiB"),
     "queue_depth": OptionKind(read_count, "an integer from 1", "4", per_thread=True),
     "placement": OptionKind(

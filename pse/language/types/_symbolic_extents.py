@@ -145,9 +145,9 @@ def _exact_quotient(left: Extent, right: Extent) -> Extent | None:
     return _collect(terms)
 
 
-def is_large(expression: Expression, limit: int = MAX_NODES) -> bool:
-    """Say whether an expression has more than `limit` nodes."""
-    return next(islice(walk(expression), limit, None), None) is not None
+def is_large(expression: Expression) -> bool:
+    """Say whether an expression has more than `MAX_NODES` nodes."""
+    return next(islice(walk(expression), MAX_NODES, None), None) is not None
 
 
 def extent_of(expression: Expression, lookup: Callable[[str], Extent]) -> Extent:

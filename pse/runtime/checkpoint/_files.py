@@ -41,12 +41,14 @@ def make_directory(option: str, path: str) -> None:
     try:
         os.makedirs(path, exist_ok=True)
     except FileExistsError:
-        raise UsageError(f"{option} {path}: it is a file; expected a directory") from None
+        message = f"{option} {path}: it is a file; expected a directory"
+        raise UsageError(message, help="name a directory, which need not exist yet") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"{option} {path!r}: {reason}") from None
     if not os.access(path, os.W_OK | os.X_OK):
-        raise UsageError(f"{option} {path}: the directory can't be written to")
+        message = f"{option} {path}: the directory can't be written to"
+        raise UsageError(message, help="name a directory that you can write to")
 
 
 class Directory:

@@ -133,7 +133,8 @@ def _integer(tree: Expression | None, environment: Mapping[str, Value] | None, l
         return 0
     value = evaluate(tree, environment or {})
     if not isinstance(value, int) or value < least:
-        raise ProgramError(f"`{render_expression(tree)}` is {value}; expected an integer from {least}")
+        message = f"`{render_expression(tree)}` is {value}; expected an integer from {least}"
+        raise ProgramError(message, help="give other values, by -D and -p, or change the declaration")
     return value
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pse._abi.memory import MAX_DIMS
+from pse._abi.elements import MAX_DIMS
 from pse.runtime.distribution import _index_sets as index_sets
 from pse.runtime.distribution._index_sets import IndexSet, StridedRuns
 

@@ -53,7 +53,8 @@ def pieces(pattern: str, extent: int, parts: int) -> tuple[IndexSet, ...]:
 def _function(pattern: str) -> Callable[[int, int], Any]:
     file, _, name = pattern.rpartition(":")
     if not os.path.isfile(file):
-        raise ProgramError(f"pattern {pattern}: there is no file {file}")
+        help = "the path of an import is relative to the program's file"
+        raise ProgramError(f"pattern {pattern}: there is no file {file}", help=help)
     function = getattr(import_python(file, file), name, None)
     if not callable(function):
         raise ProgramError(

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pse._abi.elements import Element
-from pse._abi.memory import MAX_DIMS
+from pse._abi.elements import MAX_DIMS, Element
 from pse._abi.plan import DTYPES, PLAN_DTYPE, TABLES, Row
 from pse.runtime._sequencer import Plan
 from pse.text import text_bytes

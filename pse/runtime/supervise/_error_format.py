@@ -6,6 +6,7 @@ import os
 import traceback
 from typing import TextIO
 
+from pse._abi.waiting import ExitCode
 from pse.errors import PseError, RunError
 from pse.language.diagnostics import ProgramRefused, print_diagnostics
 from pse.runtime.supervise._stdio import is_stream_full
@@ -13,9 +14,6 @@ from pse.text import exception_text
 
 DEBUG = "PSE_DEBUG"
 """Environment variable that brings the traceback of an internal error."""
-
-INTERNAL_ERROR = 3
-"""Exit code of an error that nobody foresaw."""
 
 
 def format_error(error: BaseException) -> str:
@@ -79,7 +77,7 @@ def exit_code_of(error: BaseException) -> int:
     int
         That of a `PseError`; 3 for what nobody foresaw.
     """
-    return error.exit_code if isinstance(error, PseError) else INTERNAL_ERROR
+    return error.exit_code if isinstance(error, PseError) else ExitCode.FAILED
 
 
 def _known(error: PseError) -> str:

@@ -11,15 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pse._abi.channel import NO_SITE
-from pse._abi.waiting import RankState
+from pse._abi.waiting import ExitCode, RankState
 from pse.runtime import _faults
 from pse.runtime._channel import Board
 from pse.runtime.supervise._processes import ProcessManager, RankProcess
 
-RANK_FAILED = 3
-"""Exit code of a run in which a module or rank failed."""
-
-EXPLAINED = (0, 1, 2, 3)
+EXPLAINED = (0, *ExitCode)
 """Exit codes of a rank that has said all there is to say before it ended itself."""
 
 KILLED_HELP = "somebody killed it, or the kernel did because memory ran out (see `dmesg`)"
@@ -39,7 +36,7 @@ class Diagnosis:
     """Why a run failed, as the user is to read it (empty if it has been said), and the exit code."""
 
     text: str
-    exit_code: int = RANK_FAILED
+    exit_code: int = ExitCode.FAILED
 
 
 def exit_status(process: RankProcess) -> int | None:

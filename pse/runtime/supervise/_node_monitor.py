@@ -16,11 +16,10 @@ import socket
 import sys
 import time
 
-from pse._abi.waiting import RankState
+from pse._abi.waiting import ExitCode, RankState
 from pse.runtime._channel import Board
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._exit_diagnosis import (
-    RANK_FAILED,
     Diagnosis,
     diagnose_exit,
     exit_status,
@@ -255,7 +254,7 @@ class NodeMonitor(Monitor):
                 "note: this was the first failure on its node; one on another node may have come before it\n"
             )
         launcher = self.job.launcher if self.job else find_launcher()
-        if not (launcher and launcher.record_failure(rank, RANK_FAILED, text)):
+        if not (launcher and launcher.record_failure(rank, ExitCode.FAILED, text)):
             os.write(2, text_bytes(text))
 
 

@@ -118,8 +118,9 @@ def time_unit(longest: float) -> tuple[float, str]:
     return next(((size, name) for size, name in TIME_UNITS if longest >= 2 * size), TIME_UNITS[-1])
 
 
-def time_axis(axes: Axes, begin: float, end: float, label: str = "time since the start of the run") -> None:
+def time_axis(axes: Axes, begin: float, end: float) -> None:
     """Let x be time in ns from `begin` to `end`, shown in the unit that suits."""
+    label = "time since the start of the run"
     end = max(end, begin + 1)
     axes.set_xlim(begin, end)
     if begin < 5 * (end - begin):

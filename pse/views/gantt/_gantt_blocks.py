@@ -15,13 +15,14 @@ from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.patches import Patch
 from matplotlib.path import Path
 
+from pse._abi.blocks import OPEN, Lane
 from pse.text import share_text, time_text
 from pse.trace import ModuleFlag, Trace
 from pse.trace.format import Array
 from pse.views.core._colours import lighter, wait_text
 from pse.views.core._figure import FONT, SMALL, legend_name, text_width
 from pse.views.core._palette import darker, ink
-from pse.views.gantt._gantt_data import CALL, OPEN, REGION, WAIT, Blocks, Category, RowBlocks
+from pse.views.gantt._gantt_data import Blocks, Category, RowBlocks
 
 HALF = 0.39
 """Half the height of a row's blocks; a row is 1 high."""
@@ -47,8 +48,8 @@ class Calls:
             for one in map(vars, found.rows)
             for name in ("blocks", "shares")
         ]
-        self.depths = max(0, max(lanes) - REGION + 1)
-        self.has_calls = any((table["lane"] == CALL).any() for table in self._tables())
+        self.depths = max(0, max(lanes) - Lane.REGION + 1)
+        self.has_calls = any((table["lane"] == Lane.CALL).any() for table in self._tables())
         self.pixel = (found.end - found.begin) / (len(found.edges) - 1)
         self.handles = list(self._handles())
         self.notes = list(self._notes())
@@ -86,7 +87,7 @@ class Calls:
             )
         flags = np.bitwise_or.reduce(
             [
-                np.bitwise_or.reduce(one.blocks["flags"][one.blocks["lane"] != WAIT], initial=0)
+                np.bitwise_or.reduce(one.blocks["flags"][one.blocks["lane"] != Lane.WAIT], initial=0)
                 for one in self.found.rows
             ]
             or [0]
@@ -112,17 +113,17 @@ class Calls:
 
     def _span(self, lane: Array) -> tuple[Array, Array]:
         """Upper and lower side of lanes, from the middle of the row."""
-        depth = np.maximum(lane.astype("<i4") - REGION, 0)
+        depth = np.maximum(lane.astype("<i4") - Lane.REGION, 0)
         top = 0.06 if self.has_calls else -HALF
-        upper = np.where(lane == CALL, -HALF, top + (HALF - top) * depth / max(1, self.depths))
-        upper = np.where(lane == WAIT, -WAIT_HALF, upper)
-        return upper, np.where(lane == WAIT, WAIT_HALF, HALF)
+        upper = np.where(lane == Lane.CALL, -HALF, top + (HALF - top) * depth / max(1, self.depths))
+        upper = np.where(lane == Lane.WAIT, -WAIT_HALF, upper)
+        return upper, np.where(lane == Lane.WAIT, WAIT_HALF, HALF)
 
     def _visible(self, lane: int) -> tuple[float, float]:
         """Upper and lower side of what nested blocks leave of a lane."""
         upper, lower = (float(side) for side in self._span(np.array(lane)))
-        nested = max(lane + 1, REGION) if lane != WAIT else lane
-        if nested < REGION or nested >= REGION + self.depths:
+        nested = max(lane + 1, Lane.REGION) if lane != Lane.WAIT else lane
+        if nested < Lane.REGION or nested >= Lane.REGION + self.depths:
             return upper, lower
         return upper, float(self._span(np.array(nested))[0])
 
@@ -152,14 +153,14 @@ class Calls:
 
     def _order(self, lane: int) -> float:
         """From back to front: waits, calls, routines by depth."""
-        return {WAIT: 3.0, CALL: 4.0}.get(lane, 5 + (lane - REGION) / max(1, self.depths))
+        return {Lane.WAIT: 3.0, Lane.CALL: 4.0}.get(lane, 5 + (lane - Lane.REGION) / max(1, self.depths))
 
     def _columns(self, place: int, one: RowBlocks) -> Iterator[tuple[int, int, Path]]:
         """The columns of a row by lane and category, stacked; waits hang from above."""
         shares, widths = one.shares, np.diff(self.found.edges)
         for lane in np.unique(shares["lane"]):
             chosen = shares[shares["lane"] == lane]
-            upper, lower = (float(side) for side in self._span(lane)) if lane != WAIT else (HALF, -HALF)
+            upper, lower = (float(side) for side in self._span(lane)) if lane != Lane.WAIT else (HALF, -HALF)
             level = np.full(len(widths), place + lower)
             for category in np.unique(chosen["category"]):
                 part = chosen[chosen["category"] == category]
@@ -173,7 +174,11 @@ class Calls:
                 level = after
 
     def _draw_blocks(self, axes: Axes) -> None:
-        for lane in (WAIT, CALL, *range(REGION, REGION + self.depths)):
+        for lane in (
+            Lane.WAIT,
+            Lane.CALL,
+            *range(Lane.REGION, Lane.REGION + self.depths),
+        ):
             self._draw_lane(axes, lane)
 
     def _draw_lane(self, axes: Axes, lane: int) -> None:
@@ -187,7 +192,9 @@ class Calls:
                 if chosen.any():
                     self._fill(axes, table[chosen], places[chosen], is_open)
         failed = (
-            (table["lane"] == CALL) & (table["flags"] & ModuleFlag.FAILED != 0) & (table["flags"] & OPEN == 0)
+            (table["lane"] == Lane.CALL)
+            & (table["flags"] & ModuleFlag.FAILED != 0)
+            & (table["flags"] & OPEN == 0)
         )
         if failed.any():
             shapes = self._shapes(table[failed], places[failed])
@@ -249,7 +256,7 @@ class Calls:
         colour = "#666666" if category.kind in ("wait", "other") else ink(category.style.colour)
         written = axes.text(x, y, text, size=size, color=colour, family=FONT, zorder=9, clip_on=True)
         written.set(ha="center", va="center_baseline")
-        if block["lane"] == CALL:  # Lines may cross it.
+        if block["lane"] == Lane.CALL:  # Lines may cross it.
             written.set_bbox({"facecolor": category.style.colour, "edgecolor": "none", "pad": 0.5})
 
     def _fitting(self, block: Any, width: float, size: float) -> str:
@@ -260,7 +267,7 @@ class Calls:
         category = self.found.categories[int(block["category"])]
         if category.kind == "wait":
             return (wait_text(category.name), category.name)
-        if block["lane"] >= REGION:
+        if block["lane"] >= Lane.REGION:
             name = self.found.routines[int(block["detail"])]
             return (name, name.removeprefix("MPI_"))
         label = self.labels.get(int(block["site"]), category.name)

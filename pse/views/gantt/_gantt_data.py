@@ -11,23 +11,6 @@ from pse.trace.format import Array
 from pse.views.core._colours import Style
 from pse.views.core._rows import Row
 
-CALL, WAIT, REGION = 0, 1, 2
-"""Lanes: module calls, waits, regions (MPI routines and others); deeper regions have the next lanes."""
-OPEN = 0x8000
-"""Flag of a block that was never left: it goes on to the end of the run."""
-
-BLOCK_DTYPE = np.dtype(
-    [
-        ("begin", "<i8"),  # ns since the run's origin
-        ("end", "<i8"),
-        ("tph", "<u8"),
-        ("site", "<u4"),
-        ("detail", "<u4"),  # partition of a call, peer of a wait, of a region the index of its name
-        ("category", "<u4"),  # index of `Blocks.categories`
-        ("lane", "<u2"),
-        ("flags", "<u2"),  # of the record that ended it, and OPEN
-    ]
-)
 SHARE_DTYPE = np.dtype(
     [
         ("time", "<i8"),  # ns of the pixel that the category has
@@ -35,16 +18,6 @@ SHARE_DTYPE = np.dtype(
         ("count", "<u4"),  # blocks that begin in it
         ("category", "<u4"),
         ("lane", "<u2"),
-    ]
-)
-KERNEL_SHARE_DTYPE = np.dtype(
-    [
-        ("time", "<i8"),
-        ("pixel", "<u4"),
-        ("count", "<u4"),
-        ("parts", "<u4"),
-        ("unused", "<u4"),
-        ("last", BLOCK_DTYPE),
     ]
 )
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pse._abi.blocks import BLOCK_DTYPE, KERNEL_SHARE_DTYPE, OPEN, Lane
 from pse.trace import EVENT_DTYPE, EventType, Selection, TextKind, Trace, TraceError, WaitReason
 from pse.trace.format import Array, low32
 from pse.trace.query import (
@@ -34,13 +35,7 @@ from pse.views.core._colours import (
 )
 from pse.views.core._rows import Row, rows
 from pse.views.gantt._gantt_data import (
-    BLOCK_DTYPE,
-    CALL,
-    KERNEL_SHARE_DTYPE,
-    OPEN,
-    REGION,
     SHARE_DTYPE,
-    WAIT,
     Blocks,
     Category,
     RowBlocks,
@@ -204,7 +199,7 @@ class _BlockCollection:
 
     def _categorised(self, found: Array, texts: dict[tuple[int, int], str]) -> Array:
         """Waits come with reasons and regions with numbers of the rank, to leave with indices."""
-        is_wait, is_region = found["lane"] == WAIT, found["lane"] >= REGION
+        is_wait, is_region = found["lane"] == Lane.WAIT, found["lane"] >= Lane.REGION
         found["category"][is_wait] = self.wait_categories[found["category"][is_wait] & 0xFFFF]
         numbers, places = np.unique(found["category"][is_region], return_inverse=True)
         names = [texts.get((TextKind.REGION, int(number)), f"routine {number}") for number in numbers]
@@ -272,10 +267,11 @@ class _BlockCollection:
             return
         for one in found:
             for table in (one.blocks, one.shares):
-                if ((table["lane"] == CALL) & (table["category"] != 0)).any():
+                if ((table["lane"] == Lane.CALL) & (table["category"] != 0)).any():
                     return
         raise TraceError(
-            "the selection leaves no module call: none has the chosen module, TPH, thread and time at once"
+            "the selection leaves no module call: none has the chosen module, TPH, thread and time at once",
+            help="leave out one of them",
         )
 
 
@@ -345,7 +341,7 @@ def _plain(shares: Array) -> Array:
 
 
 def _looked(found: Array, index: Array) -> Array:
-    is_region = found["lane"] >= REGION
+    is_region = found["lane"] >= Lane.REGION
     if "detail" in (found.dtype.names or ()):
         found["detail"][is_region] = found["category"][is_region]
     if len(index):

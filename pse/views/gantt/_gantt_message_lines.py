@@ -16,12 +16,13 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
+from pse._abi.blocks import Lane
 from pse.text import time_text
 from pse.trace import NONE, Trace
 from pse.trace.format import Array, EdgeDefinition
 from pse.trace.query import NO_CALL, PROGRAM_TPH, message_consumers
 from pse.views.gantt._gantt_blocks import HALF
-from pse.views.gantt._gantt_data import CALL, Blocks, RowBlocks
+from pse.views.gantt._gantt_data import Blocks, RowBlocks
 
 MOST_LINES = 800
 """More can't be told apart; then one stands for many."""
@@ -99,7 +100,7 @@ class MessageLines:
         """Link the blocks of a chosen TPH on one row as well."""
         segments, colours = [], []
         for place, one in enumerate(self.found.rows):
-            calls = one.blocks[(one.blocks["lane"] == CALL) & (one.blocks["category"] != 0)]
+            calls = one.blocks[(one.blocks["lane"] == Lane.CALL) & (one.blocks["category"] != 0)]
             calls = calls[np.lexsort((calls["begin"], calls["tph"]))]
             for first, second in itertools.pairwise(calls):
                 if first["tph"] == second["tph"]:
@@ -135,8 +136,8 @@ class _Calls:
     """The calls of one row that are there one by one, and where others are merged."""
 
     def __init__(self, one: RowBlocks, found: Blocks) -> None:
-        self.calls = one.blocks[one.blocks["lane"] == CALL]
-        merged = one.shares[one.shares["lane"] == CALL]
+        self.calls = one.blocks[one.blocks["lane"] == Lane.CALL]
+        merged = one.shares[one.shares["lane"] == Lane.CALL]
         self.merged = np.unique(found.edges[merged["pixel"]])
 
     def defining(self, message: Any) -> float:

@@ -1,6 +1,8 @@
 /* Errors and warnings on standard error, and the end of a process. */
 #include "config/report.h"
 
+#include "abi_waiting.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +11,6 @@
 #include <unistd.h>
 
 #define PATIENCE 1000 /* ms */
-#define BAD_INPUT 2   /* pse's exit code for a command line or configuration that is wrong */
 
 static int number(const char *const *names)
 {
@@ -80,7 +81,7 @@ void pse_toolstack_die(bool everywhere, const char *format, ...)
         end_job();
     }
     va_end(rest);
-    _exit(BAD_INPUT);
+    _exit(PSE_EXIT_USAGE);
 }
 
 void pse_toolstack_warn(bool everywhere, const char *format, ...)
