@@ -20,7 +20,7 @@ from pse.toolstack._wrappers import wrappers
 ROOT = Path(__file__).parents[1]
 CEXT = ROOT / "cext"
 TOOLS = CEXT / "toolstack/tools"
-FILE_CEILING = 20
+FILE_CEILING = 22
 PREFIXES = {
     "arena": ("pse_arena_",),
     "bench": ("pse_bench_",),
