@@ -249,7 +249,8 @@ def _partition(context: Context, item: sx.PartitionNode, declarations: Declarati
     count = _count(context, item.count)
     if item.layout is not None and item.layout.id != "grid":
         message = f"a partition can be laid out as grid(…), not `{item.layout.id}`"
-        help = f"write:  as grid(1, {render_expression(item.count)})"
+        cells = render_expression(count) if count is not None else "procs"
+        help = f"write:  as grid(1, {cells})"
         context.report(error_at("E0607", message, item.layout.span, help=help))
     grid = [_count(context, extent) for extent in item.grid]
     entity = PartitionEntity(item.name.id, count, tuple(grid), item.name.span)

@@ -77,7 +77,7 @@ def _reductions_of(type: Type) -> str:
     """Say which operations combine elements of a type."""
     if type.element is None or type.element not in (Element.BOOL, *NUMERIC):
         return "only numbers and truth values can be combined"
-    known = ("sum", "prod", "min", "max")
+    known: tuple[str, ...] = ("sum", "prod", "min", "max")
     if type.element is Element.BOOL:
         known = ("all", "any")
     elif type.element in COMPLEX:

@@ -285,6 +285,8 @@ def _render(expression: Expression) -> tuple[str, int]:
             left_level = level + (operator == "**" or level == _PRECEDENCE["=="])
             right_level = _PRECEDENCE["negative"] if operator == "**" else level + 1
             return f"{_at_least(left, left_level)} {operator} {_at_least(right, right_level)}", level
+        case _:  # A call in a syntax tree, which no expression may have.
+            return "…", _ATOM  # type: ignore[unreachable]
 
 
 def _at_least(expression: Expression, level: int) -> str:

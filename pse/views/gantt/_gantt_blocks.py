@@ -153,7 +153,8 @@ class Calls:
 
     def _order(self, lane: int) -> float:
         """From back to front: waits, calls, routines by depth."""
-        return {Lane.WAIT: 3.0, Lane.CALL: 4.0}.get(lane, 5 + (lane - Lane.REGION) / max(1, self.depths))
+        fixed: dict[int, float] = {Lane.WAIT: 3.0, Lane.CALL: 4.0}
+        return fixed.get(lane, 5 + (lane - Lane.REGION) / max(1, self.depths))
 
     def _columns(self, place: int, one: RowBlocks) -> Iterator[tuple[int, int, Path]]:
         """The columns of a row by lane and category, stacked; waits hang from above."""
