@@ -92,10 +92,11 @@ def _callee(context: Context, callee: sx.Dotted) -> Entity | None:
         context.report(error_at("E0319", message, callee.span, help=help))
         return None
     if entity is None:
-        help = context.globals.unimported.get(callee.text) or did_you_mean(
-            callee.text, context.globals.callables()
+        help = (
+            context.globals.unimported.get(callee.text)
+            or did_you_mean(callee.text, context.globals.callables())
+            or "modules come from imports; segments are declared in this file"
         )
-        help = help or "modules come from imports; segments are declared in this file"
         context.report(error_at("E0202", f"unknown module `{callee.text}`", callee.span, help=help))
         return None
     context.globals.used.add(entity.span)

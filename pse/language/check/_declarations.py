@@ -118,11 +118,11 @@ def _import(context: Context, item: sx.Import, finder: ModuleFinder) -> None:
         _add(context, item.alias, AliasEntity(item.alias.id, modules, item.path, language, item.alias.span))
     for name in item.names or ():
         _imported_name(context, item, name, file, modules)
-    for name in modules or ():
-        _unimported(context, item, name)
+    for module in modules or ():
+        _unimported(context, item, module)
     if item.alias is None and item.names is None and item.path != STANDARD:
-        name = re.sub(r"\W", "_", PurePath(item.path).stem)
-        help = f'write:  import "{item.path}" as {name}   or:  import "{item.path}" {{ module }}'
+        alias = re.sub(r"\W", "_", PurePath(item.path).stem)
+        help = f'write:  import "{item.path}" as {alias}   or:  import "{item.path}" {{ module }}'
         context.report(
             error_at(
                 "E0503", "this import gives no name by which its modules are called", item.span, help=help

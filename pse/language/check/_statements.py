@@ -141,8 +141,8 @@ def _var(context: Context, node: sx.Var) -> list[Statement]:
     if isinstance(node.value, sx.CallExpression) and _is_callable(context, node.value):
         context.new_tag(node.name, type, "var")
         return call(context, _as_call(node.name, node.value, node.span), "var", statements)
-    copied = type is not None and not type.scalar and node.value is not None
-    if copied:
+    copied = False
+    if type is not None and not type.scalar and node.value is not None:
         shown = f"var {context.show(type)} {node.name.id}"
         copied = _is_array(
             context, node.value, f"declare it, then copy:  {shown}   copy({{}}) -> {node.name.id}"

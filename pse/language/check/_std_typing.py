@@ -232,9 +232,9 @@ def _axes_given(check: CallCheck, parameter: Parameter, argument: sx.CallArgumen
         return None
     twice = next((axis for axis in axes if axes.count(axis) > 1), None)
     if twice is not None:
-        listed = ", ".join(dict.fromkeys(render_expression(axis) for axis in axes))
+        once = ", ".join(dict.fromkeys(render_expression(axis) for axis in axes))
         message = f"axis {render_expression(twice)} is named twice in `{parameter.name}`"
-        help = f"name each axis once:  {parameter.name} = ({listed})"
+        help = f"name each axis once:  {parameter.name} = ({once})"
         check.fail("E0306", message, argument.span, help=help, directive=False)
         return None
     value = axes[0] if parameter.name == "axis" else Apply("list", tuple(axes))

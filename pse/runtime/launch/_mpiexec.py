@@ -194,8 +194,8 @@ def rank_arguments(request: Request) -> list[str]:
         "gdb": request.gdb,
         "sanitize": ",".join(request.sanitize) or None,
     }
-    for name, value in values.items():
-        line += [] if value is None else [f"--{name}", value]
+    for name, given in values.items():
+        line += [] if given is None else [f"--{name}", given]
     if request.coopwait is not None:
         line.append("--coopwait" if request.coopwait else "--no-coopwait")
     flags = ("quiet", "debug", "prefix", "serial")
