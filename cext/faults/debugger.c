@@ -2,16 +2,16 @@
 #include "faults.h"
 #include "signal_safe_text.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_MILLISECONDS 50
-#define STOPPED_SECONDS 2 /* Such a look was interrupted by a debugger that has left already. */
+#define LOOK_NANOSECONDS 50000000
 
 static const char *const *opening, *const *environment;
 static const char *announcement;
@@ -48,13 +48,14 @@ static void open_window(void)
     }
 }
 
-static bool look_is_long(void)
+/* A debugger that attached stopped the process: of all calls that wait, this one tells it afterwards, also
+ * where the debugger has left again. */
+static bool was_stopped(void)
 {
-    struct timespec before, after;
-    clock_gettime(CLOCK_MONOTONIC, &before);
-    poll(NULL, 0, LOOK_MILLISECONDS);
-    clock_gettime(CLOCK_MONOTONIC, &after);
-    return after.tv_sec - before.tv_sec > STOPPED_SECONDS;
+    struct timespec look = {.tv_nsec = LOOK_NANOSECONDS};
+    sigset_t none;
+    sigemptyset(&none);
+    return sigtimedwait(&none, NULL, &look) < 0 && errno == EINTR;
 }
 
 void pse_faults_wait_for_debugger(void)
@@ -65,6 +66,6 @@ void pse_faults_wait_for_debugger(void)
     pse_faults_text_write(&words, STDERR_FILENO, false);
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
     open_window();
-    while (!is_traced() && !look_is_long())
+    while (!is_traced() && !was_stopped())
         ;
 }

@@ -246,7 +246,7 @@ def test_under_a_bare_mpiexec_a_run_is_resumed_too(left, undisturbed):
     assert files(left) == undisturbed
     assert traced_calls(left / "trace") == {"c.relax": 2 * 17, "c.note": 17, "c.turn": 17, "c.finish": 1}
     assert re.search(
-        r"resuming checkpointed\.coven -D milliseconds=1 at checkpointed\.coven:13:3, k = 3\n", ran.err
+        r"resuming checkpointed\.coven -D milliseconds=1 at checkpointed\.coven:15:3, k = 3\n", ran.err
     )
     assert "settled" in ran.out  # what it had reported is in the report
     assert "is complete: there is nothing to resume" in refused(RESUME)

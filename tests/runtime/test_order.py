@@ -231,7 +231,7 @@ program order {{
     count = {"2 * procs": 4, "procs - 1": 1}[partitions]
     message = (
         rf"many\.coven:7:.*: meet takes a communicator, which has a rank for each partition; P has {count} "
-        "partitions on 2 processors"
+        "partitions? on 2 processors"
     )
     with pytest.raises(ProgramError, match=message):
         Meetings(job)

@@ -24,7 +24,7 @@ static int64_t recurse(volatile int64_t depth)
 }
 
 /* Fork processes that end in all ways in which a call of a module can end. */
-static int fork_in_every_way(void)
+__attribute__((noinline)) static int fork_in_every_way(void)
 {
     for (int way = 0; way < 4; way++) {
         pid_t child = fork();
