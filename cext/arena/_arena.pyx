@@ -425,7 +425,9 @@ cdef class Block:
 
     def __dealloc__(self):
         if self._handle and pse_arena_release(self.arena.handle, self._handle) == PSE_ARENA_NOT_HELD:
-            raise errors.ArenaError(f"block {self._handle:#x} of the arena was released more often than it was held")
+            raise errors.ArenaError(
+                f"block {self._handle:#x} of the arena was released more often than it was held"
+            )
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
         buffer.buf = self.data

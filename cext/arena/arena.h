@@ -124,8 +124,8 @@ void pse_arena_guard(pse_arena *arena);
 /* Let this process crash if it reads or writes just outside of a block's data; only in guarded arenas. */
 void pse_arena_protect(const pse_arena *arena, pse_handle block);
 
-/* What lies between the first forbidden page and the data of a guarded block (of a view: its parent's), filled
- * with these bytes when the block was allocated. */
+/* What lies between the first forbidden page and the data of a guarded block (of a view: its parent's),
+ * filled with these bytes when the block was allocated. */
 #define PSE_MARGIN 0xC3
 const unsigned char *pse_arena_margin(const pse_arena *arena, pse_handle block, uint64_t *bytes);
 

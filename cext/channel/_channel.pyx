@@ -33,7 +33,6 @@ cdef extern from "scheduler_hints.h":
     int pse_channel_sleep_exactly() nogil
 
 
-
 def wake_soon():
     """Ask the scheduler for short slices, so that this process gets a core soon after it wakes up.
 

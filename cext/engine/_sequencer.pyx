@@ -1,9 +1,9 @@
 # cython: language_level=3
 """Python face of the engine (cext/engine/engine.h); its parts are in face/.
 
-A `Plan` holds the tables of one rank, as NumPy arrays with the rows of cext/abi/plan.def; a `Sequencer` runs it.
-Compiled modules run inside `Sequencer.run` without the GIL; for everything else `run` returns a result and
-the caller acts.
+A `Plan` holds the tables of one rank, as NumPy arrays with the rows of cext/abi/plan.def; a `Sequencer`
+runs it.  Compiled modules run inside `Sequencer.run` without the GIL; for everything else `run` returns a
+result and the caller acts.
 """
 
 from pse._abi.elements cimport PSE_C128, PSE_F64, PSE_I64

@@ -68,7 +68,8 @@ def install(Board board, uint32_t rank, str who, int fd, bint framed, int pmi):
     reporting_board = board
     reporter.board, reporter.rank, reporter.fd, reporter.framed = board.open_board(), rank, fd, framed
     reporter.pmi = pmi
-    reporter.who = strdup(who.encode(errors="backslashreplace"))  # For good: the handler reads it until the process ends.
+    # For good: the handler reads it until the process ends.
+    reporter.who = strdup(who.encode(errors="backslashreplace"))
     if reporter.who is NULL:
         raise MemoryError("no memory left for the name of a rank")
     cdef int code = pse_faults_install(&reporter)
@@ -88,7 +89,7 @@ cdef const char **kept_texts(list texts) except NULL:
 
 
 def prepare_stack_frames(list command, list environment):
-    """Have crashes tell the user's stack frames: `command` prints those whose addresses follow as arguments."""
+    """Have crashes tell the user's stack frames: `command` prints those whose addresses follow."""
     pse_faults_prepare_stack_frames(kept_texts(command), kept_texts(environment))
 
 
@@ -150,7 +151,7 @@ def leave(int code):
 
 
 def finalize_called():
-    """Fail the run, by the name of the module that called MPI_Finalize, unless it is done; `install` first."""
+    """Fail the run, by the name of the module that called MPI_Finalize, unless it is done."""
     pse_faults_finalize_called()
 
 

@@ -1,6 +1,6 @@
 # Bounds are checked once a call, which costs nothing there.
 # cython: show_performance_hints=False
-"""Python's face of the analysis of traces (one C file each): records in, call paths and operations of MPI out."""
+"""Python's face of the analysis of traces (one C file each): records in, call paths and operations out."""
 
 from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -91,9 +91,9 @@ cdef class CallPathReader:
 
     @property
     def counts(self):
-        """How many calls and operations there are, ends without begin, calls without end, operations in no call."""
-        return (self.paths.call_count, self.paths.operation_count, self.paths.lost_ends, self.paths.open_calls,
-                self.paths.outside)
+        """How many calls, operations, ends without begin, calls without end, operations in no call."""
+        return (self.paths.call_count, self.paths.operation_count, self.paths.lost_ends,
+                self.paths.open_calls, self.paths.outside)
 
 
 def wrong_order(const double[::1] sent, const uint8_t[::1] late, const uint32_t[::1] sender,

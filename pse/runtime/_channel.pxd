@@ -22,7 +22,8 @@ cdef extern from "board.h" nogil:
     int pse_board_claim_report(pse_board *board)
 
 cdef extern from "doorbell.h" nogil:
-    bint pse_channel_bell_wait(pse_board *board, uint32_t rank, uint32_t seen, uint64_t timeout, uint64_t *slept)
+    bint pse_channel_bell_wait(pse_board *board, uint32_t rank, uint32_t seen, uint64_t timeout,
+                               uint64_t *slept)
     uint32_t pse_channel_bell_read(pse_slot *slot)
     void pse_channel_bell_ring(pse_slot *slot)
 

@@ -16,10 +16,10 @@ cdef extern from "recorder.h" nogil:
     void pse_recorder_text(pse_recorder *recorder, uint16_t kind, uint32_t number, const char *text)
     uint64_t pse_clock()
     uint64_t pse_pair(uint32_t low, uint32_t high)
-    void pse_recorder_add_at(pse_recorder *recorder, uint64_t time, uint16_t type, uint16_t flags, uint32_t site,
-                       uint64_t tph, uint64_t a, uint64_t b, uint64_t c)
+    void pse_recorder_add_at(pse_recorder *recorder, uint64_t time, uint16_t type, uint16_t flags,
+                             uint32_t site, uint64_t tph, uint64_t a, uint64_t b, uint64_t c)
     void pse_recorder_add(pse_recorder *recorder, uint16_t type, uint16_t flags, uint32_t site, uint64_t tph,
-                    uint64_t a, uint64_t b, uint64_t c)
+                          uint64_t a, uint64_t b, uint64_t c)
 
 
 cdef class Recorder:

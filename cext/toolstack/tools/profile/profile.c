@@ -54,7 +54,6 @@ static inline uint64_t members(MPI_Comm comm)
     return (uint64_t)size;
 }
 
-
 static inline bool is_root(int root, MPI_Comm comm)
 {
     int rank = MPI_PROC_NULL, two_groups = 0;
