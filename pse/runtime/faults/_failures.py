@@ -93,10 +93,15 @@ def _by(shape: tuple[int, ...]) -> str:
     return " × ".join(map(str, shape))
 
 
+def _tag(projection: Projection, slot: int) -> str:
+    """Name the tag of a slot; of one without a tag, what begins hidden names."""
+    return next((name for (name, _), number in projection.slots.items() if number == slot), HIDDEN)
+
+
 def underrun(sequencer: Sequencer, projection: Projection) -> RunError:
     """Name an array before which a module wrote, where no guard page is."""
     slot, distance = sequencer.underrun()
-    tag = next((name for (name, _), number in projection.slots.items() if number == slot), HIDDEN)
+    tag = _tag(projection, slot)
     what = "an array" if tag.startswith(HIDDEN) else f"`{shown_tag(tag)}`"
     return RunError(
         f"{stopped_at(sequencer, projection)} wrote before the first element of {what}: "
@@ -108,7 +113,7 @@ def underrun(sequencer: Sequencer, projection: Projection) -> RunError:
 def not_finite(sequencer: Sequencer, projection: Projection) -> RunError:
     """Name an output that holds a NaN or infinity, and the rounds of the loops around the call."""
     slot, index, value = sequencer.not_finite()
-    tag = next((name for (name, _), number in projection.slots.items() if number == slot), HIDDEN)
+    tag = _tag(projection, slot)
     what = "an output" if tag.startswith(HIDDEN) else f"`{shown_tag(tag)}`"
     walk = projection.walk
     around = [walk.steps[step] for step in walk.ancestors(walk.step_of_site[_site_id(sequencer)])]
