@@ -179,6 +179,18 @@ void pse_recorder_grow(pse_recorder *recorder)
         stop(file, records, error);
 }
 
+/* The host's name, after that of the machine that it belongs to where the environment tells: MACHINE/HOST. */
+static void fill_host(char *host, size_t room)
+{
+    const char *metahost = getenv("PSE_METAHOST");
+    if (metahost && *metahost)
+        snprintf(host, room / 2, "%s", metahost);
+    size_t length = strlen(host);
+    if (length)
+        host[length++] = '/';
+    gethostname(host + length, room - length - 1);
+}
+
 static void fill_header(pse_trace_header *header, uint32_t rank)
 {
     struct timespec real;
@@ -192,7 +204,7 @@ static void fill_header(pse_trace_header *header, uint32_t rank)
     clock_gettime(CLOCK_REALTIME, &real);
     header->start_clock = pse_clock();
     header->start_real = (int64_t)real.tv_sec * 1000000000 + real.tv_nsec;
-    gethostname(header->host, sizeof header->host - 1);
+    fill_host(header->host, sizeof header->host);
     memcpy(header->magic, "PSETRACE", sizeof header->magic);
 }
 

@@ -28,6 +28,13 @@ OUTPUT = click.option(
     help="Write metrics by call path and rank to a file too: .npz, or .cubex for Cube's browser.",
 )
 
+METAHOSTS = click.option(
+    "--metahosts",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Says which ranks ran on which machine, a line each: METAHOST HOST…, or METAHOST ranks 0-3 7.",
+)
+
 
 def write(cube: Cube, output: Path) -> None:
     """Write a cube in the format that the name of the file says."""
@@ -41,9 +48,10 @@ def write(cube: Cube, output: Path) -> None:
 )
 @TOP
 @OUTPUT
-def command(source: Path, form: str, top: int, output: Path | None) -> None:
+@METAHOSTS
+def command(source: Path, form: str, top: int, output: Path | None, metahosts: Path | None) -> None:
     """Say how long ranks waited for each other, in which call paths, and in which way."""
-    cube = analyze(source)
+    cube = analyze(source, metahosts=metahosts)
     for problem in cube.problems:
         click.echo(f"warning: {problem}", err=True)
     if output is not None:

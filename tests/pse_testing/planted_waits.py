@@ -6,6 +6,7 @@ Every step begins when all ranks that take part are free.  Ranks wait only where
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pse import trace
@@ -31,6 +32,13 @@ class PlantedWaits:
         How many there are.
     communicators : sequence of sequences of int
         The members of each in its order; the first has all ranks.
+    hosts : sequence of str
+        Where each rank runs, ``metahost/node``; none: they are all on one machine.
+    clocks : mapping of str to (int, float), optional
+        By host how far its clock is ahead, ns, and how much too fast it is; the others are right.
+    are_compared : bool, default True
+        Whether the trace tells that: nodes compare their clocks with the first of their metahost, these with
+        the first of all.
 
     Attributes
     ----------
@@ -38,8 +46,16 @@ class PlantedWaits:
         ns by metric, call path and rank.
     """
 
-    def __init__(self, ranks: int, communicators: list[list[int]]) -> None:
-        self.ranks, self.communicators = ranks, communicators
+    def __init__(
+        self,
+        ranks: int,
+        communicators: list[list[int]],
+        hosts: Sequence[str] = (),
+        clocks: Mapping[str, tuple[int, float]] | None = None,
+        are_compared: bool = True,
+    ) -> None:
+        self.ranks, self.communicators, self.hosts = ranks, communicators, hosts
+        self.clocks, self.are_compared = clocks or {}, are_compared
         self.rows: list[list[Row]] = [[] for _ in range(ranks)]
         self.now = [1000] * ranks
         self.expected: Counter[tuple[str, str, int]] = Counter()
@@ -86,9 +102,12 @@ class PlantedWaits:
         """The call path of a routine that a rank calls now."""
         return " / ".join(["program", *(name for name, _ in self._open[rank]), routine])
 
-    def expect(self, metrics: str, rank: int, routine: str, wait: int) -> None:
-        """Expect a wait of a rank in a routine that it calls now, in each of some metrics."""
-        for metric in metrics.split():
+    def expect(self, metrics: str, rank: int, routine: str, wait: int, others: Iterable[int]) -> None:
+        """Expect a wait of a rank for others in a routine that it calls now, in each of some metrics."""
+        names = metrics.split()
+        if self.hosts and len({self.hosts[one].partition("/")[0] for one in (rank, *others)}) > 1:
+            names.append(names[-1] + "_grid")
+        for metric in names:
             if wait:
                 self.expected[metric, self.path(rank, routine), rank] += wait
 
@@ -150,7 +169,7 @@ class PlantedWaits:
             name, request = "MPI_Recv", 0
         late = begin + wait
         self.call(source, "MPI_Send", late, late + 6, self.send(source, late + 2, target, on, tag))
-        self.expect("mpi_latesender", target, name, wait)
+        self.expect("mpi_latesender", target, name, wait, [source])
         self.call(target, name, begin, late + 9, self.receive(late + 8, source, on, tag, request))
 
     def late_receiver(self, on: int, source: int, target: int, wait: int, tag: int, buffered: bool) -> None:
@@ -160,7 +179,7 @@ class PlantedWaits:
         post = begin + 5 + wait
         end = begin + 4 if buffered else post + 4
         self.call(source, name, begin, end, self.send(source, begin + 2, target, on, tag, mode=MODES[name]))
-        self.expect("mpi_latereceiver", source, name, 0 if buffered else post - begin)
+        self.expect("mpi_latereceiver", source, name, 0 if buffered else post - begin, [target])
         self.call(target, "MPI_Recv", post, post + 8, self.receive(post + 7, source, on, tag))
 
     def waitall(self, on: int, sources: list[int], target: int, waits: list[int], test: bool) -> None:
@@ -179,10 +198,10 @@ class PlantedWaits:
                 source, "MPI_Send", late, late + 2, self.send(source, late + 1, target, on, 100 + number)
             )
             received.append((late, number))
-        last = max(late for late, _ in received)
+        last, latest = max(received, key=lambda row: row[0])
         name = "MPI_Testall" if test else "MPI_Waitall"
         rows = [self.receive(last + 5, sources[n], on, 100 + n, posted[n]) for _, n in received]
-        self.expect("mpi_latesender", target, name, 0 if test else last - begin)
+        self.expect("mpi_latesender", target, name, 0 if test else last - begin, [sources[latest]])
         self.call(target, name, begin, last + 6, *rows)
 
     def wrong_order(self, on: int, first: int, second: int, target: int, wait: int) -> None:
@@ -193,7 +212,7 @@ class PlantedWaits:
         late = begin + wait
         self.call(second, "MPI_Send", late, late + 2, self.send(second, late + 1, target, on, 201))
         kind = "mpi_lswo_same" if first == second else "mpi_lswo_different"
-        self.expect(f"mpi_latesender mpi_latesender_wo {kind}", target, "MPI_Recv", wait)
+        self.expect(f"mpi_latesender mpi_latesender_wo {kind}", target, "MPI_Recv", wait, [second])
         self.call(target, "MPI_Recv", begin, late + 5, self.receive(late + 4, second, on, 201))
         self.call(target, "MPI_Recv", late + 5, late + 7, self.receive(late + 6, first, on, 200))
 
@@ -208,7 +227,7 @@ class PlantedWaits:
             begin, end = start + begins[place], last + ends[place]
             sends, receives = self._moved(name, place == root)
             common = {"flags": operation, "c": pair(on + 1, 0)}
-            self.expect_collective(name, place, rank, begins, ends, root)
+            self.expect_collective(members, name, place, rank, begins, ends, root)
             self.call(
                 rank, name, begin, end,
                 {"type": E.MPI_COLLECTIVE_BEGIN, "time": begin, "a": root if rooted else NONE, **common},
@@ -225,27 +244,58 @@ class PlantedWaits:
         return (0, 0) if name == "MPI_Barrier" else (8, 8)
 
     def expect_collective(
-        self, name: str, place: int, rank: int, begins: list[int], ends: list[int], root: int
+        self,
+        members: Sequence[int],
+        name: str,
+        place: int,
+        rank: int,
+        begins: list[int],
+        ends: list[int],
+        root: int,
     ) -> None:
         """What was planted for one rank; all leave after the last one came."""
-        own, last = begins[place], max(begins)
+        own, last, on = begins[place], max(begins), members
         if name == "MPI_Barrier":
-            self.expect("mpi_barrier_wait", rank, name, last - own)
-            self.expect("mpi_barrier_completion", rank, name, ends[place] - min(ends))
+            self.expect("mpi_barrier_wait", rank, name, last - own, on)
+            self.expect("mpi_barrier_completion", rank, name, ends[place] - min(ends), on)
         elif name in ("MPI_Allreduce", "MPI_Alltoall"):
-            self.expect("mpi_wait_nxn", rank, name, last - own)
-            self.expect("mpi_nxn_completion", rank, name, ends[place] - min(ends))
+            self.expect("mpi_wait_nxn", rank, name, last - own, on)
+            self.expect("mpi_nxn_completion", rank, name, ends[place] - min(ends), on)
         elif name in ("MPI_Bcast", "MPI_Scatter") and place != root:
-            self.expect("mpi_latebroadcast", rank, name, max(begins[root] - own, 0))
+            self.expect("mpi_latebroadcast", rank, name, max(begins[root] - own, 0), on)
         elif name in ("MPI_Reduce", "MPI_Gather") and place == root and len(begins) > 1:
             others = [begin for number, begin in enumerate(begins) if number != root]
-            self.expect("mpi_earlyreduce", rank, name, max(min(others) - own, 0))
+            self.expect("mpi_earlyreduce", rank, name, max(min(others) - own, 0), on)
         elif name == "MPI_Scan":
-            self.expect("mpi_earlyscan", rank, name, max(begins[: place + 1]) - own)
+            self.expect("mpi_earlyscan", rank, name, max(begins[: place + 1]) - own, on)
 
     def write(self, directory: Path) -> trace.Trace:
         """Leave all functions and write the trace."""
         for rank in range(self.ranks):
             while self._open[rank]:
                 self.leave(rank)
-        return write_trace(directory, self.rows, None)
+        rows = [self._shown_rows(rank) for rank in range(self.ranks)] if self.hosts else self.rows
+        return write_trace(directory, rows, None, hosts=self.hosts)
+
+    def _shown_rows(self, rank: int) -> list[Row]:
+        """The rows of a rank as the clock of its host shows their times, and when this was compared."""
+        rows = [dict(row) for row in self.rows[rank]]
+        for row in rows:
+            for name in ("time", "b") if row["type"] == E.REGION_LEAVE else ("time",):
+                row[name] = self._shown(rank, row[name])
+        host = self.hosts[rank]
+        machine = host.partition("/")[0]
+        first = next(other for other, name in enumerate(self.hosts) if name.partition("/")[0] == machine)
+        reference = 0 if self.hosts[first] == host else first
+        if not self.are_compared or self.hosts.index(host) != rank or reference == rank:
+            return rows
+        begin, end = (self._sync(rank, reference, self.rows[rank][at]["time"]) for at in (0, -1))
+        return [begin, *rows, end]
+
+    def _shown(self, rank: int, time: int) -> int:
+        ahead, drift = self.clocks.get(self.hosts[rank], (0, 0.0))
+        return time + ahead + round(drift * time)
+
+    def _sync(self, rank: int, reference: int, time: int) -> Row:
+        own, other = self._shown(rank, time), self._shown(reference, time)
+        return {"type": E.CLOCK_SYNC, "time": own, "a": (other - own) % 2**64, "b": 100, "c": reference}

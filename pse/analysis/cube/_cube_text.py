@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from pse.analysis.cube._cube import Cube
-from pse.analysis.cube._metrics import BY_NAME, METRICS, WAIT_STATES, ancestors
+from pse.analysis.cube._metrics import BY_NAME, GRID_STATES, METRICS, WAIT_STATES, ancestors
 from pse.text import count_text, list_text, share_text, time_text
 
-_LEAVES = (*WAIT_STATES, *(metric.name for metric in METRICS if metric.parent == "waiting"))
+_STATES = (*WAIT_STATES, *(name for name in GRID_STATES if BY_NAME[name].parent in WAIT_STATES))
+_LEAVES = (*_STATES, *(metric.name for metric in METRICS if metric.parent == "waiting"))
 _RANKS = 3  # Ranks that a line names.
 
 
@@ -67,7 +68,10 @@ def longest_waits(cube: Cube, top: int) -> list[tuple[str, int, Any]]:
     """Find the call paths with the longest waits: metric, index of the call path, values by location."""
     found = []
     for metric in _LEAVES:
-        values = cube.own(metric) if metric == "mpi_latesender" else cube.exclusive(metric)
+        values = cube.exclusive(metric)
+        for below in _STATES:
+            if BY_NAME[below].parent == metric:
+                values = values - cube.exclusive(below)
         sums = values.sum(axis=1)
         for path in np.argsort(-sums, kind="stable")[:top].tolist():
             if sums[path] > 0:
@@ -100,15 +104,25 @@ def severities_json(cube: Cube) -> dict[str, Any]:
     -------
     dict
         ``severities``, ``unit``, ``ranks`` and ``problems``; routines without a wait state are left out.
+        ``grid`` has the grid versions of wait states if ranks ran on several machines, whose names are
+        in ``machines``, a name for each rank.
     """
-    found = {metric: cube.by_region(metric) for metric in WAIT_STATES}
+    machines = {location.rank: location.machine for location in cube.locations}
+    several = len(set(machines.values())) > 1
+    grid = {"grid": _by_routine(cube, GRID_STATES), "machines": [machines[rank] for rank in cube.ranks]}
     return {
-        "severities": {
-            metric: {name: [value / 1e3 for value in values] for name, values in regions.items()}
-            for metric, regions in sorted(found.items())
-            if regions
-        },
+        "severities": _by_routine(cube, WAIT_STATES),
+        **(grid if several else {}),
         "unit": "microseconds, summed per region, one value per rank",
         "ranks": list(cube.ranks),
         "problems": list(cube.problems),
+    }
+
+
+def _by_routine(cube: Cube, metrics: Iterable[str]) -> dict[str, dict[str, list[float]]]:
+    found = {metric: cube.by_region(metric) for metric in metrics}
+    return {
+        metric: {name: [value / 1e3 for value in values] for name, values in regions.items()}
+        for metric, regions in sorted(found.items())
+        if regions
     }

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from pse.analysis.cube._cube import CallPath, Cube
-from pse.analysis.cube._metrics import METRICS, Metric
+from pse.analysis.cube._metrics import GRID_STATES, METRICS, Metric
 from pse.errors import require_directory
 
 _UNITS = {"ns": ("sec", 1e-9), "bytes": ("bytes", 1.0), "": ("occ", 1.0)}
@@ -47,7 +47,7 @@ def export_cubex(cube: Cube, path: str | os.PathLike[str]) -> None:
     order = _parents_first(cube)
     with tarfile.open(Path(path), "w", format=tarfile.USTAR_FORMAT) as tar:
         _add(tar, "anchor.xml", _anchor(cube, order))
-        for number, metric in enumerate(METRICS):
+        for number, metric in enumerate(_shown(cube)):
             values = cube.exclusive(metric.name)[order] * _UNITS[metric.unit][1]
             rows = np.flatnonzero(values.any(axis=1)).astype("<i4")
             if len(rows):
@@ -79,7 +79,7 @@ def _anchor(cube: Cube, order: list[int]) -> bytes:
     ET.SubElement(root, "attr", key="Creator", value="pse")
     ET.SubElement(root, "attr", key="pse title", value=_printable(cube.title))
     ET.SubElement(ET.SubElement(root, "doc"), "mirrors")
-    _add_metrics(ET.SubElement(root, "metrics", title="Metric tree"))
+    _add_metrics(ET.SubElement(root, "metrics", title="Metric tree"), _shown(cube))
     _add_program(ET.SubElement(root, "program", title="Call tree"), cube, order)
     _add_system(ET.SubElement(root, "system", title="System tree"), cube)
     text: bytes = ET.tostring(root, encoding="UTF-8", xml_declaration=True)
@@ -97,9 +97,15 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
-def _add_metrics(above: ET.Element) -> None:
+def _shown(cube: Cube) -> list[Metric]:
+    """The metrics that the file has: those of several metahosts only if there are several."""
+    several = len({location.machine for location in cube.locations}) > 1
+    return [metric for metric in METRICS if several or metric.name not in GRID_STATES]
+
+
+def _add_metrics(above: ET.Element, shown: list[Metric]) -> None:
     made = {"": above}
-    for number, metric in enumerate(METRICS):
+    for number, metric in enumerate(shown):
         element = ET.SubElement(made[metric.parent], "metric", id=str(number), type="EXCLUSIVE")
         made[metric.name] = _described(element, metric)
 

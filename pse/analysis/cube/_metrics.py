@@ -38,7 +38,7 @@ def _metric(name: str, parent: str, title: str, meaning: str, unit: str = "ns") 
     return Metric(name, parent, unit, title, meaning)
 
 
-METRICS: tuple[Metric, ...] = (
+_WITHOUT_GRID: tuple[Metric, ...] = (
     _metric("time", "", "Time", "All time of all ranks."),
     _metric("execution", "time", "Execution", "Time outside of MPI and of the runtime's waits."),
     _metric("mpi", "time", "MPI", "Time in routines of MPI."),
@@ -134,9 +134,29 @@ METRICS: tuple[Metric, ...] = (
     _metric("bytes_sent", "", "Bytes sent", "Bytes that MPI's messages and collectives sent.", unit="bytes"),
     _metric("bytes_received", "", "Bytes received", "Bytes that they received.", unit="bytes"),
 )
+
+GRID = "_grid"
+_WITH_GRID = (
+    *("mpi_latesender", "mpi_lswo_different", "mpi_lswo_same", "mpi_latereceiver", "mpi_earlyreduce"),
+    *("mpi_earlyscan", "mpi_latebroadcast", "mpi_wait_nxn", "mpi_nxn_completion", "mpi_barrier_wait"),
+    "mpi_barrier_completion",
+)
+
+
+def _versions(metric: Metric) -> tuple[Metric, ...]:
+    """A metric, and its part among several metahosts if there is one."""
+    if metric.name not in _WITH_GRID:
+        return (metric,)
+    meaning = f"{metric.meaning} Ranks on different metahosts take part."
+    return metric, _metric(metric.name + GRID, metric.name, f"{metric.title} (grid)", meaning)
+
+
+METRICS = tuple(version for metric in _WITHOUT_GRID for version in _versions(metric))
 """All metrics, each followed by those that it includes."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
+GRID_STATES = tuple(name + GRID for name in _WITH_GRID)
+"""Wait states among several metahosts."""
 
 WAIT_STATES = (
     *("mpi_latesender", "mpi_latesender_wo", "mpi_latereceiver", "mpi_barrier_wait"),

@@ -14,11 +14,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from pse._abi.replay import MessageOrder
-from pse.analysis.cube._cube import Cube
+from pse.analysis.cube._cube import Cube, Location
 from pse.analysis.patterns import _point_to_point as point_to_point
+from pse.analysis.patterns._grid import between_metahosts, spans_metahosts
 from pse.analysis.replay._call_tree import CallTree
-from pse.analysis.replay._collective_waits import collective_waits, complete_operations
-from pse.analysis.replay._locations import locations
+from pse.analysis.replay._collective_waits import collective_waits, complete_operations, operation_starts
+from pse.analysis.replay._locations import MetahostNumbers, placed
 from pse.analysis.replay._message_matching import match_ends
 from pse.analysis.replay._operation_rows import (
     END_DTYPE,
@@ -36,13 +37,17 @@ from pse.trace.format import Array
 from pse.trace.query import Communicators, Trace
 
 
-def analyze(source: str | os.PathLike[str] | Trace) -> Cube:
+def analyze(
+    source: str | os.PathLike[str] | Trace, *, metahosts: str | os.PathLike[str] | None = None
+) -> Cube:
     """Find out where the time of all ranks went, and how long they waited in MPI for each other.
 
     Parameters
     ----------
     source : Trace or path
         A trace, its directory, or an OTF2 archive: its anchor file ``traces.otf2`` or the directory of that.
+    metahosts : path, optional
+        A file that says on which metahosts ranks ran, instead of what the trace says.
 
     Returns
     -------
@@ -53,6 +58,8 @@ def analyze(source: str | os.PathLike[str] | Trace) -> Cube:
     ------
     TraceError
         There is no such trace, or nothing of it can be read.
+    UsageError
+        The file of metahosts can't be read, or contradicts itself.
 
     Examples
     --------
@@ -62,12 +69,14 @@ def analyze(source: str | os.PathLike[str] | Trace) -> Cube:
     """
     with opened(source) as (trace, notes):
         title = str(trace.path if isinstance(source, Trace) else source)
-        return _Analysis(trace, title, notes).cube()
+        places, unplaced = placed(trace, metahosts)
+        return _Analysis(trace, title, [*notes, *unplaced], places).cube()
 
 
 class _Analysis:
-    def __init__(self, trace: Trace, title: str, notes: Sequence[str]) -> None:
-        self._title = title
+    def __init__(self, trace: Trace, title: str, notes: Sequence[str], places: Sequence[Location]) -> None:
+        self._title, self._locations = title, tuple(places)
+        self._metahosts = MetahostNumbers(trace.ranks, places)
         self._trace, self._known, self._tree = trace, Communicators(trace), CallTree(trace)
         self._severities = Severities()
         self._places = {rank: place for place, rank in enumerate(trace.ranks)}
@@ -85,8 +94,8 @@ class _Analysis:
         self._match_messages()
         self._search_collectives()
         values = self._severities.finish(len(self._tree.paths), len(self._trace.ranks))
-        where, problems = tuple(locations(self._trace)), tuple(self._problems)
-        return Cube(tuple(self._tree.paths), where, values, self._title, problems)
+        problems = tuple(self._problems)
+        return Cube(tuple(self._tree.paths), self._locations, values, self._title, problems)
 
     def _read(self, place: int, rank: int) -> None:
         calls = read_rank(self._trace, rank)
@@ -147,7 +156,7 @@ class _Analysis:
             ("mpi_lswo_same", MessageOrder.SAME_SOURCE),
             ("mpi_lswo_different", MessageOrder.OTHER_SOURCE),
         ):
-            self._severities.add(metric, place, ends["path"], np.where(orders == kind, waits, 0))
+            self._add_waits(metric, place, ends["path"], np.where(orders == kind, waits, 0), self._far(ends))
         late: Array = ends["call"][waits > 0]
         return late
 
@@ -157,16 +166,26 @@ class _Analysis:
         waits[np.isnan(waits) | ~self._waiters[ends["path"]] | (ends["call"] == NONE)] = 0
         waits[self._wait_alls[ends["path"]] & np.isin(ends["call"], late)] = 0
         waits = point_to_point.longest_of_calls(ends["call"], waits)
-        self._severities.add("mpi_latereceiver", place, ends["path"], waits)
+        self._add_waits("mpi_latereceiver", place, ends["path"], waits, self._far(ends))
 
     def _search_collectives(self) -> None:
         """Search the patterns of collective operations."""
         whole, others = complete_operations(np.concatenate(self._parts), self._known)
         self._say(others, "collective operation", "that the trace does not have of all ranks: left out")
-        for metric, rows, waits in collective_waits(whole):
+        spanning = spans_metahosts(self._metahosts.of(whole["rank"]), operation_starts(whole))
+        for metric, rows, waits, far in collective_waits(whole, spanning):
             waited = np.flatnonzero(waits > 0)
             waited = waited[np.argsort(rows["rank"][waited], kind="stable")]
             _, first = np.unique(rows["rank"][waited], return_index=True)
             for own in np.split(waited, first)[1:]:
                 place = self._places[int(rows["rank"][own[0]])]
-                self._severities.add(metric, place, rows["path"][own], waits[own])
+                self._add_waits(metric, place, rows["path"][own], waits[own], far[own])
+
+    def _far(self, ends: Array) -> Array:
+        """Whether sender and receiver are on different metahosts."""
+        return between_metahosts(*(self._metahosts.of(ends[end]) for end in ("sender", "receiver")))
+
+    def _add_waits(self, metric: str, place: int, paths: Array, waits: Array, far: Array) -> None:
+        """Add waiting times to a metric, those of different metahosts to its grid version."""
+        self._severities.add(metric, place, paths, np.where(far, 0, waits))
+        self._severities.add(f"{metric}_grid", place, paths, np.where(far, waits, 0))

@@ -35,13 +35,15 @@ _PATTERNS: tuple[tuple[tuple[int, ...], tuple[tuple[str, _Formula], ...]], ...] 
 """Kinds of operations, and the metrics and formulas of each."""
 
 
-def collective_waits(parts: Array) -> Iterator[tuple[str, Array, Array]]:
+def collective_waits(parts: Array, far: Array) -> Iterator[tuple[str, Array, Array, Array]]:
     """Search the wait states of collective operations.
 
     Parameters
     ----------
     parts : array of PART_DTYPE
         All parts of complete operations, by operation, then by place.
+    far : array of bool, shape (parts,)
+        Whether the operation has ranks on several metahosts.
 
     Yields
     ------
@@ -51,16 +53,19 @@ def collective_waits(parts: Array) -> Iterator[tuple[str, Array, Array]]:
         Some of the parts.
     waits : array of float64, shape (rows,)
         Their waiting times, ns.
+    far : array of bool, shape (rows,)
+        What `far` says of them.
     """
     for kinds, patterns in _PATTERNS:
-        rows = parts[np.isin(parts["operation"], kinds)]
+        chosen = np.isin(parts["operation"], kinds)
+        rows = parts[chosen]
         if len(rows):
             is_root = rows["root"] == rows["place"]
             begin, end = np.ascontiguousarray(rows["begin"]), np.ascontiguousarray(rows["end"])
-            starts = np.flatnonzero(_is_first(rows))
+            starts = operation_starts(rows)
             operations = Operations(starts, begin, end, rows["sends"], rows["receives"], is_root)
             for metric, formula in patterns:
-                yield metric, rows, formula(operations)
+                yield metric, rows, formula(operations), far[chosen]
 
 
 def complete_operations(parts: Array, known: Communicators) -> tuple[Array, int]:
@@ -76,7 +81,7 @@ def complete_operations(parts: Array, known: Communicators) -> tuple[Array, int]
     else:
         order = np.lexsort((parts["place"], key))
     parts = parts[order]
-    starts = np.flatnonzero(_is_first(parts))
+    starts = operation_starts(parts)
     if not len(starts):
         return parts, 0
     counts = np.diff(np.append(starts, len(parts)))
@@ -86,10 +91,10 @@ def complete_operations(parts: Array, known: Communicators) -> tuple[Array, int]
     return parts[np.repeat(is_whole, counts)], int((~is_whole).sum())
 
 
-def _is_first(parts: Array) -> Array:
-    """Whether a row is the first one of its operation."""
+def operation_starts(parts: Array) -> Array:
+    """The first row of each operation; parts come by operation."""
     is_first = np.ones(len(parts), bool)
     is_first[1:] = (parts["ordinal"][1:] != parts["ordinal"][:-1]) | (
         parts["communicator"][1:] != parts["communicator"][:-1]
     )
-    return is_first
+    return np.flatnonzero(is_first)

@@ -1,8 +1,9 @@
 /* Comparing the clocks of hosts, at the beginning and at the end of a run, so that times can be compared.
  *
- * The first rank of each host asks rank 0 what time it is, some times, and keeps the answer that came
- * soonest: half of that round trip is what the comparison may be wrong by.  Readers interpolate between the
- * two.  One host alone has nothing to compare, and a run under `pse run --trace` compares the clocks itself.
+ * The first rank of each host asks the first rank of its metahost (PSE_METAHOST) what time it is, and that of
+ * each metahost asks rank 0, some times; it keeps the answer that came soonest: half of that round trip is
+ * what the comparison may be wrong by.  Readers interpolate between the two times.  One host alone has
+ * nothing to compare, and a run under `pse run --trace` compares the clocks itself.
  */
 #ifndef PSE_TRACE_CLOCKS_H
 #define PSE_TRACE_CLOCKS_H
