@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from pse_testing.expectations import expected_in
 
 from pse.language import bind_parameters, check_program, read_program
 from pse.language.check._ir import ModuleReference
@@ -29,6 +30,25 @@ TOO_LARGE_TO_PRINT = {
     + b"program p { s15() }\n",
 }
 
+WORDS = {
+    "E0008": ("nesting too deep: more than 100 levels", "name an inner part with `let`, or use a segment"),
+    "E0009": (
+        "the program has 2,000,003 characters; at most 1,048,576 are read",
+        "give the path of a .coven program",
+    ),
+    "E0010": (
+        "too many errors; the rest of the file is not read",
+        "correct the errors above, then check again",
+    ),
+    "E0013": ("this is not a text file: it contains null bytes", "give the path of a .coven file"),
+    "E0014": ("this file is not UTF-8: byte 0xe9 does not belong here", "save the file as UTF-8"),
+    "E0211": (
+        "the program has more than 20,000 calls with its segments inlined",
+        "use loops instead of repeated segments",
+    ),
+}
+"""Message and help of those; `tests/language/programs` and `tests/modules` have those of all others."""
+
 
 def test_the_manual_is_what_ships_with_the_package():
     assert MANUAL.resolve() == SHIPPED
@@ -49,33 +69,44 @@ def test_every_page_says_what_to_do(code):
 
 @pytest.mark.parametrize("code", ENTRIES)
 def test_example_produces_its_code(code, finder, tmp_path):
-    assert code in diagnose(code, finder, tmp_path)
+    found = diagnose(code, finder, tmp_path)
+    assert code in [diagnostic.code for diagnostic in found]
+    words = {(d.message, d.help) for d in found if d.code == code}
+    assert code not in WORDS or words == {WORDS[code]}
+
+
+def test_the_words_of_every_code_are_tested():
+    listed = [
+        *sorted((ROOT / "tests/language/programs").glob("*.coven")),
+        ROOT / "tests/modules/malformed_modules.txt",
+    ]
+    tested = {code for path in listed for code, *_ in expected_in(path.read_text())}
+    assert tested | WORDS.keys() == ENTRIES.keys()
+    assert WORDS.keys() == TOO_LARGE_TO_PRINT.keys()
 
 
 def diagnose(code, finder, tmp_path):
-    """Run the example of an entry and give the codes of its diagnostics."""
+    """Run the example of an entry and give its diagnostics."""
     if code in TOO_LARGE_TO_PRINT:
         path = tmp_path / "example.coven"
         path.write_bytes(TOO_LARGE_TO_PRINT[code])
         text, diagnostics = read_program(str(path))
-        diagnostics = diagnostics or check_program(text, str(path), modules=finder).diagnostics
-        return [d.code for d in diagnostics]
+        return diagnostics or check_program(text, str(path), modules=finder).diagnostics
     language, example = FENCE.search(ENTRIES[code]).groups()
     if language == "coven":
         result = check_program(example, "example.coven", modules=finder)
         command = COMMAND.search(ENTRIES[code])
         if command is None:
-            return [d.code for d in result.diagnostics]
+            return result.diagnostics
         procs, name, value = command.groups()
         bound = bind_parameters(result.program, {name: value} if name else {}, int(procs))
-        return [d.code for d in bound.diagnostics]
+        return bound.diagnostics
     (tmp_path / f"module.{SUFFIX[language]}").write_text(example)
     program = tmp_path / "example.coven"
     text = f'coven 1\nimport "module.{SUFFIX[language]}" as m\nprogram p {{ print(1) }}\n'
     program.write_text(text)
     result = check_program(text, str(program), modules=Finder())
-    found = [*result.diagnostics, *find_unbuildable(_modules(program, language))]
-    return [d.code for d in found]
+    return [*result.diagnostics, *find_unbuildable(_modules(program, language))]
 
 
 def _modules(program, language):

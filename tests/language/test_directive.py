@@ -45,7 +45,7 @@ def test_everything_that_a_directive_can_say():
 @pytest.mark.parametrize(
     ("text", "code", "column", "message"),
     [
-        ("", "E0510", 18, "expected a name, found the end of the line"),
+        ("", "E0510", 18, "expected a name, found the end of the directive"),
         ("f", "E0510", 19, "expected"),
         ("f(in f64 x[n)", "E0510", 30, "found"),
         ("f(f64 x)", "E0510", 20, "found `f64`"),

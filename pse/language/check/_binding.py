@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pse.errors import EvaluationError
 from pse.language.check._distribution_check import check_layouts
 from pse.language.check._ir import ParameterDeclaration, PartitionDeclaration, ResolvedProgram, Tag
+from pse.language.check._remedies import example_value
 from pse.language.check._scope import PROCS
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
@@ -106,9 +107,8 @@ class _Binding:
             label = parameter.element.label
             given = f"{str(value)[:40]!r} is not of that type"
             message = f"parameter `{parameter.name}` has the type {label}, and {given}"
-            self._fail(
-                "E0604", message, parameter.span, f"for example:  -D {name}={_example(parameter.element)}"
-            )
+            help = f"for example:  -D {name}={example_value(parameter.element)}"
+            self._fail("E0604", message, parameter.span, help)
             return
         self.environment[name] = read
 
@@ -117,7 +117,7 @@ class _Binding:
         name = parameter.name
         if name not in self.environment and not self._mentioned(parameter):
             if parameter.default is None:
-                example = _example(parameter.element)
+                example = example_value(parameter.element)
                 message = f"parameter `{name}` has no value"
                 self._fail("E0602", message, parameter.span, f"give it one:  -D {name}={example}")
                 return
@@ -127,7 +127,7 @@ class _Binding:
             converted = _accept(value, parameter.element)
             if converted is None:
                 message = f"the default of parameter `{name}` is not of type {parameter.element.label}"
-                help = f"give a value:  -D {name}={_example(parameter.element)}"
+                help = f"give a value:  -D {name}={example_value(parameter.element)}"
                 self._fail("E0604", message, parameter.span, help, str(value)[:40])
                 return
             self.environment[name] = converted
@@ -217,11 +217,6 @@ class _Binding:
 def _show(value: Value) -> str:
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return text if len(text) <= 40 else text[:39] + "…"
-
-
-def _example(element: Element) -> str:
-    examples = {Element.BOOL: "true", Element.STRING: "text"}
-    return examples.get(element, "8" if element in INTEGERS else "0.5")
 
 
 def _accept(value: Value, element: Element) -> Value | None:

@@ -12,7 +12,7 @@ from pse.language.check._context import CallContext, Context
 from pse.language.check._distribution_check import match_distribution
 from pse.language.check._halo_check import takes_frame, takes_halo
 from pse.language.check._ir import Argument, CallSite, ModuleReference, Output
-from pse.language.check._remedies import call_form, slots_of
+from pse.language.check._remedies import call_help, slots_of, text_of
 from pse.language.check._scalars import Scalar, place, scalar
 from pse.language.check._scope import ModuleEntity, TagEntity
 from pse.language.diagnostics._diagnostic import error_at, warning_at
@@ -98,8 +98,9 @@ class CallCheck(CallContext):
         takes = f"{count_text(len(wanted), 'input')}" + (f" ({listed})" if wanted else "")
         given = len(self.node.arguments)
         message = f"`{self.node.callee.text}` takes {takes}; {given} {'is' if given == 1 else 'are'} given"
-        form = call_form(self.context, self.node, slots_of(wanted), [p.name for p in self.signature.outputs])
-        self.fail("E0301", message, self.node.span, help=f"write:  {self.thread}{form}")
+        outputs = [p.name for p in self.signature.outputs]
+        help = call_help(self.context, self.node, slots_of(wanted), outputs, self.thread)
+        self.fail("E0301", message, self.node.span, help=help)
 
     def check_inputs(self, arguments: dict[str, sx.CallArgument]) -> None:
         """Check every input: scalars first, as they may be extents; but `T` takes an array's type."""
@@ -168,7 +169,7 @@ class CallCheck(CallContext):
         if wanted is None:
             self.element = found.element
         elif not fits(found.element, wanted, found.expression):
-            self._element_mismatch(parameter, found.element, argument.span)
+            self._element_mismatch(parameter, found.element, argument.span, argument.value)
             return None
         if parameter.name in self.sizes and not self._bind_size(parameter, found, argument.span):
             return None
@@ -196,7 +197,7 @@ class CallCheck(CallContext):
         if type.element is parameter.type.element:
             return True
         assert type.element is not None, "a tag has an element type"
-        self._element_mismatch(parameter, type.element, span)
+        self._element_mismatch(parameter, type.element, span, value)
         return False
 
     def _bind_element(self, element: Element, span: Span) -> bool:
@@ -211,12 +212,16 @@ class CallCheck(CallContext):
         self.fail("E0303", message, span, help="give arguments of one element type")
         return False
 
-    def _element_mismatch(self, parameter: Parameter, have: Element, span: Span) -> None:
+    def _element_mismatch(
+        self, parameter: Parameter, have: Element, span: Span, value: sx.SyntaxExpression
+    ) -> None:
         want = parameter.type.element or self.element
         assert want is not None, "a first `T` takes every element type"
         message = f"{self.named(parameter)} is of type {want.label}, but {have.label} is given"
         convertible = parameter.type.scalar and want in NUMERIC and have in NUMERIC and want.label in BUILTINS
-        help = f"convert it:  {want.label}(…)" if convertible else _other_element(parameter, want)
+        help = (
+            f"convert it:  {want.label}({text_of(value)})" if convertible else _other_element(parameter, want)
+        )
         self.fail("E0303", message, span, label=have.label, help=help)
 
     # Arrays.

@@ -13,11 +13,11 @@ from pse.language.check._call_check import named_tag
 from pse.language.check._context import Context
 from pse.language.check._distribution_check import in_one_place
 from pse.language.check._ir import Assign, Statement
-from pse.language.check._remedies import Slot, call_form, conversion, shown
+from pse.language.check._remedies import call_help, conversion, shown, slot_of
 from pse.language.check._scalars import scalar
 from pse.language.check._scope import Frame, SegmentEntity, TagEntity
 from pse.language.check._targets import Target, target
-from pse.language.check._type_resolution import written_type
+from pse.language.check._type_resolution import ELEMENTS, written_type
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -116,36 +116,33 @@ def _counts(context: Context, node: sx.Call, segment: sx.Segment) -> bool:
     for argument in given:
         if argument.name is not None:
             message = "the inputs of a segment are given by position"
-            help = f"write the value alone, in the order of the declaration:  {_form(context, segment, node)}"
+            help = _help(context, segment, node)
             context.report(error_at("E0307", message, argument.span, notes=notes, help=help))
             return False
     if len(wanted) != len(given):
         number = f"{len(given)} {'is' if len(given) == 1 else 'are'} given"
         message = f"segment `{name}` takes {count_text(len(wanted), 'input')}; {number}"
-        context.report(
-            error_at(
-                "E0301", message, node.span, notes=notes, help=f"write:  {_form(context, segment, node)}"
-            )
-        )
+        context.report(error_at("E0301", message, node.span, notes=notes, help=_help(context, segment, node)))
         return False
     if len(segment.outputs) != len(node.outputs):
         outputs = count_text(len(segment.outputs), "output")
         number = f"{len(node.outputs)} {'is' if len(node.outputs) == 1 else 'are'} named"
         message = f"segment `{name}` gives {outputs}; {number}"
-        context.report(
-            error_at(
-                "E0302", message, node.span, notes=notes, help=f"write:  {_form(context, segment, node)}"
-            )
-        )
+        context.report(error_at("E0302", message, node.span, notes=notes, help=_help(context, segment, node)))
         return False
     return _distinct(context, node)
 
 
-def _form(context: Context, segment: sx.Segment, node: sx.Call) -> str:
-    """Write the call of a segment as it should look."""
-    kinds = {True: "scalar", False: "array"}
-    slots = [Slot(f.name.id, kinds[f.type.shape is None]) for f in segment.inputs]
-    return call_form(context, node, slots, [f.name.id for f in segment.outputs])
+def _help(context: Context, segment: sx.Segment, node: sx.Call) -> str:
+    """Say how to write the call of a segment."""
+    slots = [slot_of(f.name.id, _outline(f.type)) for f in segment.inputs]
+    return call_help(context, node, slots, [f.name.id for f in segment.outputs])
+
+
+def _outline(node: sx.TypeNode) -> Type:
+    """Give the type of an input as far as its declaration alone tells."""
+    shape = () if node.shape is None else (node.shape or None)
+    return Type(ELEMENTS.get(node.element.id), shape)
 
 
 def _distinct(context: Context, node: sx.Call) -> bool:

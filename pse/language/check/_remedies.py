@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from pse.language.check._context import Context
@@ -82,36 +82,89 @@ class Slot(NamedTuple):
 
     name: str
     kind: str
+    element: Element | None = None
+    axes: int | None = None
     optional: bool = False
 
 
 def slots_of(parameters: Iterable[Parameter]) -> list[Slot]:
     """Give the inputs of a module that a call writes."""
     written = [p for p in parameters if p.type.element is not Element.COMM]
-    return [Slot(p.name, _kind(p.type), p.default is not None) for p in written]
+    return [slot_of(p.name, p.type, optional=p.default is not None) for p in written]
 
 
-def call_form(context: Context, node: sx.Call, slots: Sequence[Slot], outputs: Sequence[str]) -> str:
-    """Write a call as it should look, with what the program gives where that fits: `make(4) -> x`."""
+def slot_of(name: str, type: Type, *, optional: bool = False) -> Slot:
+    """Describe an input by its type."""
+    axes = len(type.shape) if type.shape is not None else None
+    return Slot(name, _kind(type), type.element, axes, optional)
+
+
+def call_help(
+    context: Context, node: sx.Call, slots: Sequence[Slot], outputs: Sequence[str], thread: str = ""
+) -> str:
+    """Say how to write a call: what is given stays where it fits, the rest is what there is, or a value."""
+    inputs, chosen = _inputs(context, node, slots)
+    names = [output.name.id for output in node.outputs][: len(outputs)]
+    names += [unused_name(context, name) for name in outputs[len(names) :]]
+    form = f"{node.callee.text}({', '.join(inputs)})" + (f" -> {', '.join(names)}" if names else "")
+    missing = [slot.name for slot in chosen if slot.kind == "array" and slot.name in inputs]
+    missing = [f"`{name}`" for name in missing if context.frame.find(name) is None]
+    first = f"   (make {' and '.join(missing)} before)" if missing else ""
+    return f"write{', for example' if chosen else ''}:  {thread}{form}{first}"
+
+
+def _inputs(context: Context, node: sx.Call, slots: Sequence[Slot]) -> tuple[list[str], list[Slot]]:
+    """Write the inputs of a call as they should be, and tell which of them the call does not give."""
     segment = isinstance(context.frame.find(node.callee.text), SegmentEntity)  # Its inputs have no names.
     named = {
-        a.name.id: _text(a.value) if segment else f"{a.name.id} = {_text(a.value)}"
+        a.name.id: text_of(a.value) if segment else f"{a.name.id} = {text_of(a.value)}"
         for a in node.arguments
         if a.name is not None
     }
-    given = [(_text(a.value), _kind_of(context, a.value)) for a in node.arguments if a.name is None]
-    inputs = []
+    given = [(text_of(a.value), _kind_of(context, a.value)) for a in node.arguments if a.name is None]
+    inputs: list[str] = []
+    chosen: list[Slot] = []
     for slot in slots:
         taken = next((g for g in given if g[1] in ("", slot.kind)), None)
         if slot.name in named or taken is not None:
             inputs.append(named.get(slot.name) or taken[0])  # type: ignore[index]
         elif not slot.optional:
-            inputs.append(f'"{slot.name}"' if slot.kind == "string" else slot.name)
+            inputs.append(_choice(context, slot, {*inputs, *(text for text, _ in given)}))
+            chosen.append(slot)
         if slot.name not in named and taken is not None:
             given.remove(taken)
-    names = [output.name.id for output in node.outputs][: len(outputs)]
-    names += [unused_name(context, name) for name in outputs[len(names) :]]
-    return f"{node.callee.text}({', '.join(inputs)})" + (f" -> {', '.join(names)}" if names else "")
+    return inputs, chosen
+
+
+def _choice(context: Context, slot: Slot, used: Collection[str]) -> str:
+    """Choose an input: what the program has of that type, a value, or the declared name of an array."""
+    if slot.kind == "string":
+        return f'"{slot.name}"'
+    names = [name for name in context.frame.visible() if name not in used and _suits(context, name, slot)]
+    if slot.name in names:
+        return slot.name
+    if slot.kind == "array":
+        return names[-1] if names else slot.name
+    parameters = [name for name in names if isinstance(context.frame.find(name), ParameterEntity)]
+    return parameters[0] if parameters else example_value(slot.element or Element.I64)
+
+
+def _suits(context: Context, name: str, slot: Slot) -> bool:
+    """Say whether a name stands for something that an input can be."""
+    entity = context.frame.find(name)
+    if isinstance(entity, ParameterEntity):
+        return slot.kind == "scalar" and entity.element is (slot.element or Element.I64)
+    if not isinstance(entity, TagEntity) or entity.type is None or _kind(entity.type) != slot.kind:
+        return False
+    axes = slot.axes is None or slot.axes == len(entity.type.shape or ())
+    reachable = entity.type.distribution.distributed == (context.partition is not None)
+    return axes and reachable and slot.element in (None, entity.type.element)
+
+
+def example_value(element: Element) -> str:
+    """Give a value of a type, as programs and command lines have it."""
+    examples = {Element.BOOL: "true", Element.STRING: "text"}
+    return examples.get(element, "8" if element in INTEGERS else "0.5")
 
 
 def _kind(type: Type | None) -> str:
@@ -132,7 +185,8 @@ def _kind_of(context: Context, value: sx.SyntaxExpression) -> str:
     return "" if isinstance(value, Name | sx.CallExpression | Binary) else "scalar"
 
 
-def _text(value: sx.SyntaxExpression) -> str:
+def text_of(value: sx.SyntaxExpression) -> str:
+    """Write an expression as a program has it; a call, which no expression contains, is left out."""
     return "…" if isinstance(value, sx.CallExpression) else render_expression(value)
 
 

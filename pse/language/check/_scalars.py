@@ -283,7 +283,8 @@ def bound(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     found = scalar(context, node)
     if found is not None and found.element not in INTEGERS:
         message = f"an integer is expected here, not {found.element.label}"
-        help = "convert it with i64(…)" if found.element in (Element.F32, Element.F64) else "give an integer"
+        converted = f"convert it:  i64({render_expression(found.expression)})"
+        help = converted if found.element in (Element.F32, Element.F64) else "give an integer"
         context.report(error_at("E0308", message, place(node), help=help))
         return None
     return replicated(context, found, node)

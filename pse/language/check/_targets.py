@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import Context
-from pse.language.check._remedies import call_form, slots_of
+from pse.language.check._remedies import call_help, slots_of
 from pse.language.check._scope import ModuleEntity, TagEntity, kind_of
 from pse.language.check._type_resolution import written_distribution
 from pse.language.diagnostics._diagnostic import error_at
@@ -92,8 +92,8 @@ def targets(check: CallCheck, kind: str) -> list[Target | None] | None:
         named = f"{len(given)} {'is' if len(given) == 1 else 'are'} named"
         message = f"`{check.node.callee.text}` gives {gives}; {named}"
         slots = slots_of(check.signature.inputs)
-        form = call_form(check.context, check.node, slots, [p.name for p in wanted])
-        check.fail("E0302", message, check.node.span, help=f"write:  {check.thread}{form}")
+        help = call_help(check.context, check.node, slots, [p.name for p in wanted], check.thread)
+        check.fail("E0302", message, check.node.span, help=help)
         return None
     seen: set[str] = set()
     for node in given:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from pse._abi.elements import C_TYPES
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
 from pse.language.check._scalars import extent
 from pse.language.check._scope import PROCS, AliasEntity, ParameterEntity, PartitionEntity
@@ -23,6 +24,9 @@ Report = Callable[[Diagnostic], None]
 """Takes each diagnostic as it is found."""
 
 ELEMENTS = {element.label: element for element in Element}
+_FOREIGN = {spelled: element.label for element, spelled in C_TYPES.items()}
+_FOREIGN |= {element.value: element.label for element in Element}
+"""Element types by the names that C and NumPy give them."""
 PATTERNS = {pattern.value: pattern for pattern in Pattern if pattern not in (Pattern.USER, Pattern.ANY)}
 
 
@@ -30,7 +34,7 @@ def element_of(name: sx.Identifier, report: Report) -> Element | None:
     """Look up an element type; an unknown one is reported and gives None."""
     if name.id not in ELEMENTS:
         types = ", ".join(ELEMENTS)
-        help = did_you_mean(name.id, ELEMENTS) or f"types are {types}"
+        help = did_you_mean(_FOREIGN.get(name.id, name.id), ELEMENTS) or f"types are {types}"
         report(error_at("E0305", f"unknown type `{name.id}`", name.span, help=help))
     return ELEMENTS.get(name.id)
 

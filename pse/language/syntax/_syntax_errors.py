@@ -228,12 +228,30 @@ def reserved_name(token: Token) -> Diagnostic:
 
 def directive(token: Token, accepted: Collection[str], span: Span) -> Diagnostic:
     """Report a mistake in the text of a module directive."""
-    found = "the end of the line" if token.type == "$END" else f"`{_short(token)}`"
-    message = f"expected {_expected(accepted)}, found {found}"
-    example = "coven module step(in f64 u[n, m], out f64 v[n, m], out f64 residual)"
-    return error_at(
-        "E0510", f"module directive: {message}", span_of(token), help=f"a directive looks like: {example}"
-    )
+    end = "the end of the directive"
+    found = end if token.type == "$END" else f"`{_short(token)}`"
+    expected = _expected(accepted).replace(_SPELLING["$END"], end)
+    message = f"module directive: expected {expected}, found {found}"
+    return error_at("E0510", message, span_of(token), help=_directive_help(token, accepted))
+
+
+def _directive_help(token: Token, accepted: Collection[str]) -> str:
+    """Say what to write in a directive; for what prototypes in C have, how directives have it."""
+    if token.type == "SEMICOLON":
+        return "remove the `;`"
+    if token.type == "STAR" and accepted == {"NAME"}:
+        return "name the extents after the array's name instead:  in f64 u[n]"
+    if token.type == "LSQB" and accepted == {"NAME"}:
+        return "the extents stand after the array's name:  in f64 u[n]"
+    if token == "out" and accepted == {"NAME"}:
+        return "an array that is read and changed is `inout`"
+    if token.type == "ARROW":
+        return "outputs stand among the parameters, with `out` before them:  f(in f64 u[n], out f64 v[n])"
+    if "IN" in accepted and token.type == "NAME":
+        return "begin each parameter with `in`, `inout` or `out`:  in f64 u[n]"
+    if accepted >= _EXPRESSION and token.type in {"IN", "OUT", "INOUT"}:
+        return f"close the extents before `{token}`:  f64 u[n]"
+    return "a directive looks like: coven module step(in f64 u[n, m], out f64 v[n, m], out f64 residual)"
 
 
 def version(tree: syntax.Program | None, start: Span) -> list[Diagnostic]:

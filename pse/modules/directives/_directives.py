@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pse.language.diagnostics import Span
+from pse.text import nearest_word
 
 LANGUAGES: Final = {
     ".c": "c",
@@ -128,18 +129,38 @@ def problems(directives: list[Directive]) -> Iterator[tuple[Directive, str, str]
     """Yield each directive that isn't understood, with what is wrong and what to do."""
     for directive in directives:
         if directive.kind not in KINDS:
-            yield directive, f"unknown directive `coven {directive.kind}`".replace(" `coven `", ""), _KNOWN
+            yield directive, *_unknown(directive)
         elif not directive.text.strip():
             yield directive, f"nothing follows `coven {directive.kind}`", _EXAMPLES[directive.kind]
         elif directive.kind == "link":
             for name in directive.text.replace(",", " ").split():
                 if not _LIBRARY.match(name):
-                    yield directive, f"`{name}` is not the name of a library", _EXAMPLES["link"]
+                    yield directive, f"`{name}` is not the name of a library", _library_help(name)
         elif directive.kind == "flags":
             try:
                 shlex.split(directive.text)
             except ValueError as error:
-                yield directive, f"these flags can't be read: {error}".lower(), _EXAMPLES["flags"]
+                help = "close the quotation mark, or write a backslash before it"
+                yield directive, f"these flags can't be read: {error}".lower(), help
+
+
+def _unknown(directive: Directive) -> tuple[str, str]:
+    """Say what is wrong with a directive of another kind, and what to do."""
+    kind = directive.kind
+    if not kind:
+        what = f"`coven` is followed by `{directive.text.split()[0]}`" if directive.text.strip() else ""
+        return what or "nothing follows `coven`", _KNOWN
+    meant = nearest_word(kind, KINDS)
+    help = f"did you mean `coven {meant}`?" if meant else _KNOWN
+    if directive.text.startswith("("):
+        help = f"write:  coven module {kind}{directive.text}"
+    return f"unknown directive `coven {kind}`", help
+
+
+def _library_help(name: str) -> str:
+    """Give the name that a directive has of a library that is named as an option or a file."""
+    plain = re.sub(r"^(?:-l|.*/)?(?:lib)?|\.(?:so|a)(?:\.[0-9.]+)?$", "", name)
+    return f"write:  coven link {plain}" if _LIBRARY.match(plain) else _EXAMPLES["link"]
 
 
 _KNOWN = "a directive is one of: coven module NAME(…), coven link LIBRARY, coven flags FLAG …"

@@ -199,8 +199,13 @@ def _python(text: str, shown: str) -> tuple[PythonOutline | None, list[Diagnosti
     except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
         line, column = getattr(failure, "lineno", None) or 1, getattr(failure, "offset", None) or 1
         message = f"not valid Python: {getattr(failure, 'msg', None) or failure}"
-        return None, [error_at(_CODES["source"], message, Span(shown, line, column, line, column + 1))]
-    return outline, [error_at(_CODES["directive"], message, span) for span, message in outline.misplaced]
+        help = "correct this first: until then no module of the file is known"
+        span = Span(shown, line, column, line, column + 1)
+        return None, [error_at(_CODES["source"], message, span, help=help)]
+    wrong = [
+        error_at(_CODES["directive"], message, span, help=help) for span, message, help in outline.misplaced
+    ]
+    return outline, wrong
 
 
 def _signatures(declared: list[Directive]) -> tuple[list[Signature], list[Diagnostic]]:
@@ -215,7 +220,8 @@ def _signatures(declared: list[Directive]) -> tuple[list[Signature], list[Diagno
         if (first := signatures.setdefault(signature.name, signature)) is not signature:
             notes = [(first.span, "the first one")] if first.span else []
             message = f"two directives for `{signature.name}` in one file"
-            problems.append(error_at(_CODES["duplicate"], message, directive.span, notes=notes))
+            help = "remove one of the two, or give one of the modules and its function another name"
+            problems.append(error_at(_CODES["duplicate"], message, directive.span, notes=notes, help=help))
     return list(signatures.values()), problems
 
 
@@ -254,9 +260,7 @@ def _uncallable(signature: Signature, span: Span, outline: PythonOutline | None)
     """Report a Python function whose parameters are others than its directive's."""
     function = outline.functions.get(signature.name) if outline else None
     message = pyinterface.misfit_of_text(signature, function) if function else None
-    inputs = ", ".join(parameter.name for parameter in signature.inputs) or "none"
-    help = f"the directive's inputs are: {inputs}"
-    return [error_at(_CODES["function"], message, span, help=help)] if message else []
+    return [error_at(_CODES["function"], message, span, help=pyinterface.form(signature))] if message else []
 
 
 def takes_arrays(text: str, language: str, name: str) -> bool:
@@ -266,10 +270,10 @@ def takes_arrays(text: str, language: str, name: str) -> bool:
     return language == "python" or (language == "c++" and sourcetext.is_pybind(text))
 
 
-def _candidates(name: str, text: str, language: str, names: frozenset[str] | None) -> str | None:
+def _candidates(name: str, text: str, language: str, names: frozenset[str] | None) -> str:
     code = sourcetext.stripped(text, language)
     words = names if names is not None else set(sourcetext.called_names(code))
-    return did_you_mean(name, words)
+    return did_you_mean(name, words) or "give the directive and the function below it the same name"
 
 
 def _nothing_declared(text: str, shown: str, language: str) -> list[Diagnostic]:
@@ -279,7 +283,9 @@ def _nothing_declared(text: str, shown: str, language: str) -> list[Diagnostic]:
     for number, line in enumerate(text.splitlines(), 1):
         if re.match(r"\s*\W+.{0,3}\bcoven\W+module\b", line):
             span = Span(shown, number, 1, number, len(line) + 1)
-            return [error_at(_CODES["none"], "this line is not a module directive", span, help=help)]
+            message = f"this line is not a module directive: such a line begins with `{mark} coven module`"
+            help = re.sub(r"^.*?\bcoven\W+module\b", f"write:  {mark} coven module", line.rstrip())
+            return [error_at(_CODES["none"], message, span, help=help)]
     if language == "python":
         return []
     return [error_at(_CODES["none"], "no module directive in this file", Span(shown, 1, 1, 1, 2), help=help)]

@@ -7,9 +7,10 @@ functions over ``pse.language`` types.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pse._abi.elements import C_TYPES, CPP_TYPES, CYTHON_TYPES
-from pse.language.types import Direction, Element, Parameter, Signature, render_expression
+from pse.language.types import Direction, Element, Name, Parameter, Signature, render_expression
 
 
 def host_type(element: Element, language: str) -> str:
@@ -74,25 +75,32 @@ def impossible(signature: Signature, language: str, *, arrays: bool) -> Iterator
             yield from _impossible_compiled(parameter)
 
 
+_TWO_AXES = (Name("m"), Name("n"))
+
+
 def _impossible_compiled(parameter: Parameter) -> Iterator[tuple[Parameter, str, str]]:
     name, kind = parameter.name, parameter.type
+    shape = _TWO_AXES if kind.shape is None else kind.shape
+    compiled = declared(
+        replace(parameter, type=replace(kind, element=kind.element or Element.F64, shape=shape))
+    )
     if kind.element is None:
         yield (
             parameter,
             f"`{name}` is of any element type (T): a compiled module must name one",
-            "write f64, say",
+            f"write for example:  {compiled}",
         )
     elif kind.element is Element.OBJECT:
         yield (
             parameter,
-            f"`{name}` is an object: only modules in Python can take one",
-            "pass an array instead",
+            f"`{name}` is an object: only modules in Python can have one",
+            "declare an array or a scalar instead, or write this module in Python",
         )
     elif kind.shape is None:
         yield (
             parameter,
             f"`{name}` has any number of axes: a compiled module must name them",
-            "write [m, n], say",
+            f"write for example:  {compiled}",
         )
     elif kind.element is Element.STRING and (kind.shape or parameter.direction is not Direction.IN):
         wrong = f"`{name}`: a compiled module can only read a string, and only a single one"

@@ -52,10 +52,21 @@ def misfit_of_text(signature: Signature, function: ast.FunctionDef | ast.AsyncFu
         return None
     shown = f"{function.name}({ast.unparse(function.args)})"
     if isinstance(function, ast.AsyncFunctionDef):
-        return f"`{shown}` is `async`, and nobody would await what it returns"
+        return f"the function {shown} is `async`: its call would return a coroutine, not the outputs"
     interface = _interface(function.args)
     fault = misfit(signature, interface, named(interface))
     return fault and f"the function {shown} can't be called as its directive says: {fault}"
+
+
+def form(signature: Signature) -> str:
+    """Say how the function of a directive is defined."""
+    inputs, outputs = (", ".join(p.name for p in some) for some in (signature.inputs, signature.outputs))
+    plain = f"write:  def {signature.name}({inputs})"
+    if not outputs:
+        return plain
+    return (
+        f"{plain}   or, to fill arrays:  def {signature.name}({', '.join(filter(None, (inputs, outputs)))})"
+    )
 
 
 def _interface(arguments: ast.arguments) -> inspect.Signature:

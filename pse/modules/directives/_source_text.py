@@ -79,13 +79,13 @@ class PythonOutline:
 
     `names` are those bound there (None where `from x import *` makes that unknown); `functions` are
     definitions that are the only ones of their name; `directives` are from decorators; `misplaced` are
-    decorators that can't be used, with the reason.
+    decorators that can't be used, with the reason and what to do.
     """
 
     names: frozenset[str] | None
     functions: Mapping[str, Function]
     directives: tuple[Directive, ...]
-    misplaced: tuple[tuple[Span, str], ...]
+    misplaced: tuple[tuple[Span, str, str], ...]
 
 
 def outline(text: str, path: str) -> PythonOutline:
@@ -128,28 +128,42 @@ def _top(body: list[ast.stmt]) -> list[ast.stmt]:
     return outer
 
 
-def _decorators(tree: ast.Module, path: str) -> tuple[list[Directive], list[tuple[Span, str]]]:
+def _decorators(tree: ast.Module, path: str) -> tuple[list[Directive], list[tuple[Span, str, str]]]:
     packages, direct = _decorator_names(tree)
     directives: list[Directive] = []
-    misplaced: list[tuple[Span, str]] = []
-    for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
+    misplaced: list[tuple[Span, str, str]] = []
+    for function in (node for node in ast.walk(tree) if isinstance(node, Function)):
         for decorator in function.decorator_list:
             if not _is_ours(decorator, packages, direct):
                 continue
             literal = decorator.args[0] if isinstance(decorator, ast.Call) and decorator.args else None
             if not (isinstance(literal, ast.Constant) and isinstance(literal.value, str)):
-                misplaced.append(
-                    (_span(decorator, path), "the decorator takes the directive as one plain string")
-                )
-                continue
-            named = re.match(r"\s*(\w*)", literal.value)
-            if named is None or named[1] != function.name:
-                other = named[1] if named else ""
-                wrong = f"the directive names `{other}`, the function below it is `{function.name}`"
-                misplaced.append((_span(literal, path), wrong))
-                continue
-            directives.append(Directive("module", literal.value, _span(literal, path, inside=True)))
+                used = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
+                wrong = f"the decorator `{used}` takes the directive as one plain string"
+                help = f'for example:  @{used}("{function.name}(in f64 x[n], out f64 y[n])")'
+                misplaced.append((_span(decorator, path), wrong, help))
+            elif found := _misplaced(function, literal.value, top=function in tree.body):
+                misplaced.append((_span(literal, path), *found))
+            else:
+                directives.append(Directive("module", literal.value, _span(literal, path, inside=True)))
     return directives, misplaced
+
+
+def _misplaced(function: Function, directive: str, *, top: bool) -> tuple[str, str] | None:
+    """Say why the function below a decorator can't be its module, and what to do."""
+    named = re.match(r"\s*(\w*)", directive)
+    name = named[1] if named else ""
+    if name != function.name:
+        wrong = f"the directive names `{name}`, the function below it is `{function.name}`"
+        return wrong, "give both the same name"
+    if not top:
+        wrong = (
+            f"`{name}` is defined inside a class, a function or a block: modules are functions of the file"
+        )
+        return wrong, "define it at the margin of the file"
+    if isinstance(function, ast.AsyncFunctionDef):
+        return f"`{name}` is `async`: its call would return a coroutine, not the outputs", "remove `async`"
+    return None
 
 
 def _decorator_names(tree: ast.Module) -> tuple[set[str], set[str]]:

@@ -290,8 +290,5 @@ def _callable_so(reference: ModuleReference, function: Callable[..., Any], taken
     fault = pyinterface.misfit(signature, interface, taken)
     if fault is not None:
         what = f"the function {signature.name}{interface} can't be called as its directive says"
-        inputs = ", ".join(parameter.name for parameter in signature.inputs) or "none"
-        raise ModuleError(
-            f"{reference.path}:{reference.line}: {what}: {fault}",
-            help=f"the directive's inputs are: {inputs}",
-        )
+        place = f"{reference.path}:{reference.line}"
+        raise ModuleError(f"{place}: {what}: {fault}", help=pyinterface.form(signature))
