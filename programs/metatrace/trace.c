@@ -318,10 +318,8 @@ static void begin_solve(const Grid *g, Vectors v, double rho[2], double *norm, i
 }
 
 /* Solve for the head at the end of the cycle. */
-//@ coven module solve(inout f64 head[m, ny, nz], in f64 k[m, ny, nz], inout f64 history[one, cycles, two],
-//@     in i64 cycle, in f64 level, in f64 source, in f64 storage, in bool closed, in f64 tolerance, in i64
-//limit,
-//@     in i64 sweeps, in bool overlap)
+//@ coven module solve(inout f64 head[m, ny, nz], in f64 k[m, ny, nz], inout f64 history[one, cycles, two], in i64 cycle, in f64 level, in f64 source, in f64 storage, in bool closed, in f64 tolerance, in i64
+// limit, in i64 sweeps, in bool overlap)
 int solve(double *head, const double *k, double *history, int64_t cycle, double level, double source,
           double storage, _Bool closed, double tolerance, int64_t limit, int64_t sweeps, _Bool overlap,
           int64_t m, int64_t ny, int64_t nz, int64_t one, int64_t cycles, int64_t two)
@@ -352,8 +350,7 @@ int solve(double *head, const double *k, double *history, int64_t cycle, double 
 }
 
 /* Darcy's law: the velocity in a cell is the mean of the flows through opposite faces, over the porosity. */
-//@ coven module darcy(in f64 head[m, ny, nz], in f64 k[m, ny, nz], inout f64 velocity[m, ny, nz, 3], in f64 level,
-//@     in f64 porosity, in bool closed, in bool overlap)
+//@ coven module darcy(in f64 head[m, ny, nz], in f64 k[m, ny, nz], inout f64 velocity[m, ny, nz, 3], in f64 level, in f64 porosity, in bool closed, in bool overlap)
 int darcy(const double *head, const double *k, double *velocity, double level, double porosity, _Bool closed,
           _Bool overlap, int64_t m, int64_t ny, int64_t nz)
 {
