@@ -318,8 +318,7 @@ static void begin_solve(const Grid *g, Vectors v, double rho[2], double *norm, i
 }
 
 /* Solve for the head at the end of the cycle. */
-//@ coven module solve(inout f64 head[m, ny, nz], in f64 k[m, ny, nz], inout f64 history[one, cycles, two], in i64 cycle, in f64 level, in f64 source, in f64 storage, in bool closed, in f64 tolerance, in i64
-// limit, in i64 sweeps, in bool overlap)
+//@ coven module solve(inout f64 head[m, ny, nz], in f64 k[m, ny, nz], inout f64 history[one, cycles, two], in i64 cycle, in f64 level, in f64 source, in f64 storage, in bool closed, in f64 tolerance, in i64 limit, in i64 sweeps, in bool overlap)
 int solve(double *head, const double *k, double *history, int64_t cycle, double level, double source,
           double storage, _Bool closed, double tolerance, int64_t limit, int64_t sweeps, _Bool overlap,
           int64_t m, int64_t ny, int64_t nz, int64_t one, int64_t cycles, int64_t two)
