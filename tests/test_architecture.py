@@ -18,7 +18,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "bench": ("subjects",),
     "advise": ("rewrite", "search", "simulate", "model"),
     "views": ("page", "gantt", "charts", "graph", "core"),
-    "analysis": ("replay", "patterns", "cube", "history", "path", "waits"),
+    "analysis": ("replay", "clocks", "patterns", "cube", "history", "path", "waits"),
     "toolstack": (),
     "cluster": (),
     "runtime": (

@@ -2,7 +2,7 @@
 # cython: show_performance_hints=False
 """Python's face of the analysis of traces (one C file each): records in, call paths and operations out."""
 
-from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from pse._abi.replay cimport pse_replay_call, pse_replay_node, pse_replay_operation
@@ -28,6 +28,19 @@ cdef extern from "call_paths.h" nogil:
 cdef extern from "wrong_order.h" nogil:
     void pse_replay_wrong_order(const double *sent, const uint8_t *late, const uint32_t *sender,
                                 const uint32_t *call, uint64_t count, uint8_t *order)
+
+cdef extern from "logical_clock.h" nogil:
+    ctypedef struct pse_replay_order_of_events:
+        const int64_t *time
+        const uint8_t *is_first
+        uint64_t events, joins
+        const uint64_t *before
+        const uint64_t *after
+        uint64_t edges
+        int64_t latency, amortisation
+
+    int pse_replay_logical_clock(const pse_replay_order_of_events *order, int64_t *corrected,
+                                 uint8_t *moved, uint64_t *circular)
 
 
 cdef class CallPathReader:
@@ -119,3 +132,54 @@ def wrong_order(const double[::1] sent, const uint8_t[::1] late, const uint32_t[
     if count:
         with nogil:
             pse_replay_wrong_order(&sent[0], &late[0], &sender[0], &call[0], count, &order[0])
+
+
+def logical_clock(const int64_t[::1] time, const uint8_t[::1] is_first, const uint64_t[::1] before,
+                  const uint64_t[::1] after, int64_t latency, int64_t amortisation, int64_t[::1] corrected,
+                  uint8_t[::1] moved):
+    """Correct the times of events so that what happened before is earlier.
+
+    Parameters
+    ----------
+    time : array of int64, shape (n,)
+        Times of events, ns; by rank, then in the rank's order.
+    is_first : array of uint8, shape (n,)
+        Whether an event is its rank's first.
+    before, after : array of uint64, shape (m,)
+        What happened before what: numbers of events, and from n on of joins, which have no time of their own.
+    latency : int
+        ns between the two, where `after` is an event.
+    amortisation : int
+        One n-th of the rank's time is gained after an event was moved.
+    corrected : array of int64, shape (n + joins,)
+        Gets the corrected times.
+    moved : array of uint8, shape (n,)
+        Zeros; gets 1 for events that are later than what earlier ones of the rank explain.
+
+    Returns
+    -------
+    int
+        How many events and joins wait for each other in a circle.
+    """
+    cdef pse_replay_order_of_events order
+    cdef uint64_t circular = 0
+    cdef int failed
+    order.events, order.edges = time.shape[0], before.shape[0]
+    if is_first.shape[0] != time.shape[0] or moved.shape[0] != time.shape[0] \
+            or corrected.shape[0] < time.shape[0] or after.shape[0] != before.shape[0]:
+        raise ValueError(f"{order.events} events and {order.edges} edges are expected")
+    order.joins = corrected.shape[0] - order.events
+    for i in range(before.shape[0]):
+        if max(before[i], after[i]) >= <uint64_t>corrected.shape[0]:
+            raise ValueError(f"edge {i} is of an event that does not exist")
+    order.latency, order.amortisation = latency, amortisation
+    if order.events == 0:
+        return 0
+    order.time, order.is_first = &time[0], &is_first[0]
+    if order.edges:
+        order.before, order.after = &before[0], &after[0]
+    with nogil:
+        failed = pse_replay_logical_clock(&order, &corrected[0], &moved[0], &circular)
+    if failed:
+        raise MemoryError()
+    return circular

@@ -12,3 +12,13 @@ class CallPathReader:
     def counts(self) -> tuple[int, int, int, int, int]: ...
 
 def wrong_order(sent: Array, late: Array, sender: Array, call: Array, order: Array) -> None: ...
+def logical_clock(
+    time: Array,
+    is_first: Array,
+    before: Array,
+    after: Array,
+    latency: int,
+    amortisation: int,
+    corrected: Array,
+    moved: Array,
+) -> int: ...

@@ -49,9 +49,12 @@ def write(cube: Cube, output: Path) -> None:
 @TOP
 @OUTPUT
 @METAHOSTS
-def command(source: Path, form: str, top: int, output: Path | None, metahosts: Path | None) -> None:
+@click.option("--no-repair", is_flag=True, help="Leave times as they are where clocks are wrong.")
+def command(
+    source: Path, form: str, top: int, output: Path | None, metahosts: Path | None, no_repair: bool
+) -> None:
     """Say how long ranks waited for each other, in which call paths, and in which way."""
-    cube = analyze(source, metahosts=metahosts)
+    cube = analyze(source, metahosts=metahosts, repair=not no_repair)
     for problem in cube.problems:
         click.echo(f"warning: {problem}", err=True)
     if output is not None:

@@ -12,6 +12,7 @@ RANKS = 5
 WORLD = list(range(RANKS))
 COMMUNICATORS = [WORLD, [3, 0, 4], [1, 2], [4, 3, 2, 1]]
 HOSTS = [[], ["FZJ/n0", "FZJ/n0", "BRS/n1", "BRS/n2", "FZJ/n3"], [f"m{rank}/node" for rank in WORLD]]
+CLOCKS = [{}, {"FZJ/n0": (3_000, 0.0), "BRS/n1": (10**15, 0.0), "FZJ/n3": (7, 0.0), "m4/node": (10**9, 0.0)}]
 WAITS = st.integers(0, 10**9)
 STATES = {metric.name for metric in METRICS if metric.unit == "ns"} - {
     *("time", "execution", "mpi", "mpi_communication", "mpi_synchronization", "mpi_point2point"),
@@ -59,7 +60,7 @@ def draw_step(draw, planted):
 
 @st.composite
 def programs(draw):
-    planted = PlantedWaits(RANKS, COMMUNICATORS, draw(st.sampled_from(HOSTS)))
+    planted = PlantedWaits(RANKS, COMMUNICATORS, draw(st.sampled_from(HOSTS)), draw(st.sampled_from(CLOCKS)))
     for _ in range(draw(st.integers(1, 12))):
         draw_step(draw, planted)
     return planted

@@ -9,15 +9,17 @@ it, as SCALASCA does: arrays of all messages are matched at once.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from pse._abi.replay import MessageOrder
+from pse.analysis.clocks._clock_condition import ClockCondition
 from pse.analysis.cube._cube import Cube, Location
 from pse.analysis.patterns import _point_to_point as point_to_point
 from pse.analysis.patterns._grid import between_metahosts, spans_metahosts
 from pse.analysis.replay._call_tree import CallTree
+from pse.analysis.replay._clocks import check_collectives, check_messages, clock_problems, repaired
 from pse.analysis.replay._collective_waits import collective_waits, complete_operations, operation_starts
 from pse.analysis.replay._locations import MetahostNumbers, placed
 from pse.analysis.replay._message_matching import match_ends
@@ -38,7 +40,10 @@ from pse.trace.query import Communicators, Trace
 
 
 def analyze(
-    source: str | os.PathLike[str] | Trace, *, metahosts: str | os.PathLike[str] | None = None
+    source: str | os.PathLike[str] | Trace,
+    *,
+    metahosts: str | os.PathLike[str] | None = None,
+    repair: bool = True,
 ) -> Cube:
     """Find out where the time of all ranks went, and how long they waited in MPI for each other.
 
@@ -48,6 +53,9 @@ def analyze(
         A trace, its directory, or an OTF2 archive: its anchor file ``traces.otf2`` or the directory of that.
     metahosts : path, optional
         A file that says on which metahosts ranks ran, instead of what the trace says.
+    repair : bool, default True
+        Whether times are repaired by which messages were received before they were sent (the controlled
+        logical clock).
 
     Returns
     -------
@@ -70,7 +78,13 @@ def analyze(
     with opened(source) as (trace, notes):
         title = str(trace.path if isinstance(source, Trace) else source)
         places, unplaced = placed(trace, metahosts)
-        return _Analysis(trace, title, [*notes, *unplaced], places).cube()
+        analysis = _Analysis(trace, title, [*notes, *unplaced], places)
+        before, after = analysis.check_clocks(), None
+        if before.violations and repair:
+            trace = analysis.repaired_trace()
+            analysis = _Analysis(trace, title, [*notes, *unplaced], places)
+            after = analysis.check_clocks()
+        return analysis.cube(clock_problems(trace, before, after))
 
 
 class _Analysis:
@@ -87,15 +101,28 @@ class _Analysis:
         self._receives: list[Array] = [np.empty(0, END_DTYPE)]
         self._parts: list[Array] = [np.empty(0, PART_DTYPE)]
 
-    def cube(self) -> Cube:
-        """Read all ranks, then search the patterns."""
-        for rank in self._trace.ranks:
+        for rank in trace.ranks:
             self._read(self._places[rank], rank)
         self._match_messages()
+        self._collectives, others = complete_operations(np.concatenate(self._parts), self._known)
+        self._say(others, "collective operation", "that the trace does not have of all ranks: left out")
+
+    def check_clocks(self) -> ClockCondition:
+        """Check whether all that was received was sent before."""
+        return check_messages(self._received) + check_collectives(self._collectives)
+
+    def repaired_trace(self) -> Trace:
+        """The trace with times of which the clock condition is true."""
+        sent, received = self._matched
+        return repaired(self._trace, self._sent[sent], self._received[received], self._collectives)
+
+    def cube(self, problems: Iterable[str]) -> Cube:
+        """Search the patterns."""
+        self._search_messages()
         self._search_collectives()
         values = self._severities.finish(len(self._tree.paths), len(self._trace.ranks))
-        problems = tuple(self._problems)
-        return Cube(tuple(self._tree.paths), self._locations, values, self._title, problems)
+        told = (*self._problems, *problems)
+        return Cube(tuple(self._tree.paths), self._locations, values, self._title, told)
 
     def _read(self, place: int, rank: int) -> None:
         calls = read_rank(self._trace, rank)
@@ -128,19 +155,23 @@ class _Analysis:
         self._severities.add("visits", place, found, calls.nodes["visits"].astype("<f8"))
 
     def _match_messages(self) -> None:
-        """Tell each end of a message when the other one was started, and search the patterns of messages."""
+        """Tell each end of a message when the other one was started."""
         sends, receives = np.concatenate(self._sends), np.concatenate(self._receives)
         sent, received = match_ends(sends, receives)
+        self._sent, self._received, self._matched = sends, receives, (sent, received)
         sends["partner"][sent] = receives["start_enter"][received]
         receives["partner"][received] = sends["start_enter"][sent]
         self._say(len(sends) - len(sent), "send", "without a receive in the trace")
         self._say(len(receives) - len(received), "receive", "without a send in the trace")
+
+    def _search_messages(self) -> None:
+        """Search the patterns of messages."""
         names = [path.name for path in self._tree.paths]
         self._tests = point_to_point.is_test(names)
         self._waiters = point_to_point.waits_for_receiver(names)
         self._wait_alls = np.array([name in ("MPI_Waitall", "MPI_Waitall_c") for name in names], bool)
         borders = [np.cumsum([len(ends) for ends in kept[1:-1]]) for kept in (self._sends, self._receives)]
-        own = [np.split(ends, at) for ends, at in zip((sends, receives), borders, strict=True)]
+        own = [np.split(ends, at) for ends, at in zip((self._sent, self._received), borders, strict=True)]
         for place, (own_sends, own_receives) in enumerate(zip(*own, strict=True)):
             late = self._search_late_senders(place, own_receives)
             self._search_late_receivers(place, own_sends, late)
@@ -170,8 +201,7 @@ class _Analysis:
 
     def _search_collectives(self) -> None:
         """Search the patterns of collective operations."""
-        whole, others = complete_operations(np.concatenate(self._parts), self._known)
-        self._say(others, "collective operation", "that the trace does not have of all ranks: left out")
+        whole = self._collectives
         spanning = spans_metahosts(self._metahosts.of(whole["rank"]), operation_starts(whole))
         for metric, rows, waits, far in collective_waits(whole, spanning):
             waited = np.flatnonzero(waits > 0)
@@ -183,9 +213,14 @@ class _Analysis:
 
     def _far(self, ends: Array) -> Array:
         """Whether sender and receiver are on different metahosts."""
+        if not self._metahosts.are_several:
+            return np.zeros(len(ends), bool)
         return between_metahosts(*(self._metahosts.of(ends[end]) for end in ("sender", "receiver")))
 
     def _add_waits(self, metric: str, place: int, paths: Array, waits: Array, far: Array) -> None:
         """Add waiting times to a metric, those of different metahosts to its grid version."""
+        if not self._metahosts.are_several:
+            self._severities.add(metric, place, paths, waits)
+            return
         self._severities.add(metric, place, paths, np.where(far, 0, waits))
         self._severities.add(f"{metric}_grid", place, paths, np.where(far, waits, 0))

@@ -60,10 +60,7 @@ def collective_waits(parts: Array, far: Array) -> Iterator[tuple[str, Array, Arr
         chosen = np.isin(parts["operation"], kinds)
         rows = parts[chosen]
         if len(rows):
-            is_root = rows["root"] == rows["place"]
-            begin, end = np.ascontiguousarray(rows["begin"]), np.ascontiguousarray(rows["end"])
-            starts = operation_starts(rows)
-            operations = Operations(starts, begin, end, rows["sends"], rows["receives"], is_root)
+            operations = operations_of(rows)
             for metric, formula in patterns:
                 yield metric, rows, formula(operations), far[chosen]
 
@@ -89,6 +86,13 @@ def complete_operations(parts: Array, known: Communicators) -> tuple[Array, int]
     for name in ("operation", "root"):
         is_whole &= np.maximum.reduceat(parts[name], starts) == np.minimum.reduceat(parts[name], starts)
     return parts[np.repeat(is_whole, counts)], int((~is_whole).sum())
+
+
+def operations_of(parts: Array) -> Operations:
+    """The parts of operations as formulas take them; they come by operation, then by place."""
+    begin, end = np.ascontiguousarray(parts["begin"]), np.ascontiguousarray(parts["end"])
+    is_root = parts["root"] == parts["place"]
+    return Operations(operation_starts(parts), begin, end, parts["sends"], parts["receives"], is_root)
 
 
 def operation_starts(parts: Array) -> Array:

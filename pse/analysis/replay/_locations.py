@@ -24,10 +24,16 @@ class MetahostNumbers:
         Ranks of the trace, ascending.
     places : sequence of Location
         Where each ran.
+
+    Attributes
+    ----------
+    are_several : bool
+        Whether there is more than one.
     """
 
     def __init__(self, ranks: Sequence[int], places: Sequence[Location]) -> None:
         names = {place.machine: number for number, place in enumerate(places)}
+        self.are_several = len(names) > 1
         self._ranks = np.array(ranks, "<u4")
         self._numbers = np.array([names[place.machine] for place in places], "<u4")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pse.analysis.replay._rank_calls import RankCalls, run_times
+from pse.analysis.replay._rank_calls import RankCalls
 from pse.trace import NONE, EventType
 from pse.trace.format import Array, high32, low32
 from pse.trace.query import Communicators, Trace
@@ -138,7 +138,7 @@ def collective_parts(trace: Trace, calls: RankCalls, paths: Array, known: Commun
     parts["path"] = np.append(paths, 0)[_calls_of(calls, ends)]
     parts["root"], parts["sends"], parts["receives"] = low32(begin["a"]), end["a"] > 0, end["b"] > 0
     for name, rows in (("begin", begin), ("end", end)):
-        parts[name] = run_times(trace, calls.rank, rows["time"], rows["residual"])
+        parts[name] = calls.times(trace, rows)
     return parts, len(begins) - len(ends)
 
 

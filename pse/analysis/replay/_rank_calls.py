@@ -17,6 +17,7 @@ OPERATIONS = (
     *(EventType.MPI_SEND, EventType.MPI_SEND_COMPLETE, EventType.MPI_RECEIVE_POST, EventType.MPI_RECEIVE),
     *(EventType.MPI_COLLECTIVE_BEGIN, EventType.MPI_COLLECTIVE_END),
 )
+_ENDS = (EventType.REGION_LEAVE, EventType.MODULE_LEAVE, EventType.WAIT_END)
 PARTS = 65536
 
 
@@ -36,6 +37,9 @@ class RankCalls:
         When these calls were entered and left, ns since the run's origin.
     operations : array of OPERATION_DTYPE
         The operations in the order of the events.
+    is_shifted : bool
+        Whether times of operations are those of the rank's clock, which is off by the same time always; if
+        not, they are the run's.
     lost_ends, open_calls, outside : int
         Ends of calls without begin, calls without end, operations outside of all calls.
     """
@@ -46,9 +50,14 @@ class RankCalls:
     enter: Array
     leave: Array
     operations: Array
+    is_shifted: bool
     lost_ends: int
     open_calls: int
     outside: int
+
+    def times(self, trace: Trace, operations: Array) -> Array:
+        """When some of the operations were, ns since the run's origin, float64."""
+        return _run_times(trace, self.rank, self.is_shifted, operations["time"], operations["residual"])
 
 
 def read_rank(trace: Trace, rank: int) -> RankCalls:
@@ -57,27 +66,42 @@ def read_rank(trace: Trace, rank: int) -> RankCalls:
     room = sum(file.counts[kind] for kind in OPERATIONS)
     calls, operations = np.empty(room, CALL_DTYPE), np.empty(room, OPERATION_DTYPE)
     reader = CallPathReader(calls.view("u1"), operations.view("u1"))
-    _pass_over(trace, rank, reader)
+    is_shifted = trace.clock.shift(rank) is not None
+    _pass_over(trace, rank, reader, is_shifted)
     call_count, count, *defects = reader.counts
     nodes, calls = np.frombuffer(reader.nodes, NODE_DTYPE), calls[:call_count]
     enter, leave = (
-        run_times(trace, rank, calls[end], calls[f"{end}_residual"]) for end in ("enter", "leave")
+        _run_times(trace, rank, is_shifted, calls[end], calls[f"{end}_residual"])
+        for end in ("enter", "leave")
     )
-    return RankCalls(rank, nodes, calls["node"].copy(), enter, leave, operations[:count], *defects)
+    operations = operations[:count]
+    return RankCalls(rank, nodes, calls["node"].copy(), enter, leave, operations, is_shifted, *defects)
 
 
-def run_times(trace: Trace, rank: int, times: Array, residual: Array) -> Array:
-    """Times of a rank's clock as ns since the run's origin, float64: exact for 104 days."""
-    converted = trace.run_times(rank, times).astype("<f8")
+def _run_times(trace: Trace, rank: int, is_shifted: bool, times: Array, residual: Array) -> Array:
+    """Times as ns since the run's origin, float64: exact for 104 days."""
+    converted = (trace.run_times(rank, times) if is_shifted else times).astype("<f8")
     if residual.any():
         converted += residual / PARTS
     return converted
 
 
-def _pass_over(trace: Trace, rank: int, reader: CallPathReader) -> None:
-    events, added, at = trace.events(rank), residuals(trace, rank), 0
+def _pass_over(trace: Trace, rank: int, reader: CallPathReader, is_shifted: bool) -> None:
+    """Read all events; those of a clock that runs at another speed than the run's with the run's times."""
+    events, added, at, last = trace.events(rank), residuals(trace, rank), 0, 0
     parts = None if added is None else np.rint(added * PARTS).astype("<i2")
     for chunk in chunks(events):
+        if not is_shifted:
+            chunk = _of_run(trace, rank, chunk)
         reader.take(chunk.view("u1"), None if parts is None else parts[at : at + len(chunk)])
-        at += len(chunk)
-    reader.finish(int(events["time"][-1]) if len(events) else 0)
+        at, last = at + len(chunk), int(chunk["time"][-1])
+    reader.finish(last)
+
+
+def _of_run(trace: Trace, rank: int, events: Array) -> Array:
+    """Events with the run's times, also of the begins that ends of calls tell."""
+    events = events.copy()
+    events["time"] = np.maximum(trace.run_times(rank, events["time"]), 0)
+    ends = np.flatnonzero(np.isin(events["type"], _ENDS))
+    events["b"][ends] = np.maximum(trace.run_times(rank, events["b"][ends]), 0)
+    return events

@@ -8,6 +8,7 @@ their wall clocks, which is said.
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,10 @@ from pse.trace.format._field_values import Array, low32
 from pse.trace.store._rank_file import RankFile
 
 ONE_CLOCK = 1_000_000  # ns; what is more isn't the error of a comparison with itself.
+DRIFT = 100  # One n-th: clocks that drift apart faster than this are not compared right.
+AMORTISATION = (
+    100  # One n-th of a rank's time is gained after an event was moved, until its own time is reached.
+)
 
 
 @dataclass(frozen=True)
@@ -33,11 +38,14 @@ class Comparison:
         When they were compared, ns of this host's clock, ascending.
     offsets : tuple of int
         What to add to this host's time then, ns.
+    bound : int
+        How far the offsets may be off, ns.
     """
 
     reference: str
     times: tuple[int, ...]
     offsets: tuple[int, ...]
+    bound: int = 0
 
     def convert(self, times: Array) -> Array:
         """Times of this host by the other's clock, int64."""
@@ -64,6 +72,15 @@ class Comparison:
         shown = [time + offset for time, offset in zip(self.times, self.offsets, strict=True)]
         return any(later <= earlier for earlier, later in itertools.pairwise(shown))
 
+    def drift(self) -> tuple[int, int]:
+        """The largest change of the offset that no two clocks have, or 0, and the time that it took."""
+        changes = [
+            (abs(other - one), until - since)
+            for (since, one), (until, other) in itertools.pairwise(zip(self.times, self.offsets, strict=True))
+        ]
+        allowed = ONE_CLOCK + 2 * self.bound
+        return max((row for row in changes if row[0] > row[1] // DRIFT + allowed), default=(0, 0))
+
 
 class RunClock:
     """Converts the times of each rank's host into the run's: ns since its earliest event.
@@ -85,7 +102,10 @@ class RunClock:
         What makes times of different hosts hard to compare, a sentence each.
     """
 
+    amortisation = AMORTISATION
+
     def __init__(self, files: Mapping[int, RankFile], named: Mapping[int, str]) -> None:
+        self._moved: Mapping[int, tuple[Array, Array]] = {}
         self._hosts = {**named, **{rank: file.host for rank, file in files.items()}}
         self._anchors = _anchors(files)
         problems: list[str] = []
@@ -103,12 +123,27 @@ class RunClock:
         for comparison in self._chain(host):
             times = comparison.convert(times)
         shifted: Array = times + np.int64(_signed(self._anchor(self._root(host)) - self.origin))
-        return shifted
+        return _moved(shifted, *self._moved[rank]) if rank in self._moved else shifted
+
+    def moved(self, moved: Mapping[int, tuple[Array, Array]]) -> RunClock:
+        """The same with events of ranks at later times: when they were, ascending, and when they are, int64.
+
+        What follows such an event is later, too; by one `amortisation`-th less than the time since then.
+        """
+        other = copy.copy(self)
+        other._moved = moved
+        ends = [int(at[-1]) for _, at in moved.values() if len(at)]
+        other.span = max([self.span, *ends])
+        return other
 
     def shift(self, rank: int) -> int | None:
         """What `times` adds to all times of a rank, ns; None if that isn't the same for all."""
         host = self._hosts[rank]
-        return None if host in self._comparisons else _signed(self._anchor(host) - self.origin)
+        steps = list(self._chain(host))
+        if rank in self._moved or any(len(set(step.offsets)) > 1 for step in steps):
+            return None
+        added = sum(step.offsets[0] for step in steps)
+        return _signed(added + self._anchor(self._root(host)) - self.origin)
 
     def _chain(self, host: str) -> Iterator[Comparison]:
         while host in self._comparisons:
@@ -140,6 +175,14 @@ class RunClock:
         for host, comparison in self._comparisons.items():
             if len(comparison.times) == 1:
                 yield f"the clock of {host} was compared only once: how much it drifted later is not known"
+
+
+def _moved(times: Array, were: Array, are: Array) -> Array:
+    """Times after events were moved."""
+    last = np.searchsorted(were, times, side="right") - 1
+    since = times - were[np.maximum(last, 0)]
+    later = are[np.maximum(last, 0)] + since - since // AMORTISATION
+    return np.where(last >= 0, np.maximum(times, later), times)
 
 
 def _slope(one: tuple[int, int], other: tuple[int, int]) -> float:
@@ -186,7 +229,8 @@ def _compared(file: RankFile, hosts: Mapping[int, str]) -> Iterator[tuple[int, C
 def _comparison(reference: str, syncs: Array) -> Comparison:
     columns = syncs["time"].astype("<i8"), syncs["a"].astype("<i8")
     points = dict(zip(*(column.tolist() for column in columns), strict=True))
-    return Comparison(reference, tuple(sorted(points)), tuple(points[time] for time in sorted(points)))
+    offsets, bound = tuple(points[time] for time in sorted(points)), int(syncs["b"].astype("<i8").max())
+    return Comparison(reference, tuple(sorted(points)), offsets, max(bound, 0))
 
 
 def _keep(host: str, made: Comparison, found: dict[str, Comparison], problems: list[str]) -> None:
@@ -198,10 +242,16 @@ def _keep(host: str, made: Comparison, found: dict[str, Comparison], problems: l
     if step in seen:
         problems.append(f"the clock of {host} was compared in a circle; that comparison is left out")
         return
-    if made.runs_backwards():
+    change, time = made.drift()
+    if made.runs_backwards() or change:
+        wrong = (
+            "would make time run backwards"
+            if made.runs_backwards()
+            else f"differ by {change / 1e9:.3g} s within {time / 1e9:.3g} s, as no clocks do"
+        )
         problems.append(
-            f"the comparisons of the clock of {host} with that of {made.reference} would make time run "
-            "backwards; only the first is used"
+            f"the comparisons of the clock of {host} with that of {made.reference} {wrong}; "
+            "only the first is used"
         )
         made = Comparison(made.reference, made.times[:1], made.offsets[:1])
     found[host] = made

@@ -1,0 +1,1 @@
+"""Clocks of different hosts: what messages prove about them, and times that agree with it."""

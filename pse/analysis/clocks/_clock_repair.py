@@ -1,0 +1,99 @@
+"""The controlled logical clock over the messages and collective operations of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pse.analysis._replay import logical_clock
+from pse.analysis.clocks._clock_condition import is_scan, senders_and_receivers
+from pse.analysis.patterns._collective import Operations
+from pse.trace.format import Array
+
+LATENCY = 1
+"""ns that a message takes at least: what a faster network does is not known."""
+_MOST = 1 << 61  # ns; times of damaged traces may be anything.
+POINT_DTYPE = np.dtype([("rank", "<u4"), ("is_end", "u1"), ("time", "<i8")])
+
+
+def repair_clocks(
+    messages: tuple[Array, Array], parts: Array, rows: Operations | None, amortisation: int
+) -> dict[int, tuple[Array, Array]]:
+    """Move events that are earlier than what happened before them, and gently those that follow.
+
+    ``C(e) = max(T(e), C(m) + (1 - 1/a)(T(e) - T(m)), max C(f) + l)``: T is a rank's own time, m the event of
+    the rank that was moved last, f all events that happened before e on other ranks, a `amortisation`, and
+    l `LATENCY`.
+
+    Parameters
+    ----------
+    messages : tuple of arrays of POINT_DTYPE, shape (messages,)
+        The sends, and their receives.
+    parts : array with ``rank``, ``operation``, ``begin`` and ``end``, shape (rows,)
+        Ranks' parts in collective operations.
+    rows : Operations or None
+        The same rows; None if there are none.
+    amortisation : int
+        One n-th of a rank's time is gained after an event was moved.
+
+    Returns
+    -------
+    dict of int to (array of int64, array of int64)
+        For ranks of which events were moved: when these were, ascending, and when they are now, ns.  Events
+        that wait for each other in a circle keep their rank's order only.
+    """
+    points = np.concatenate([*messages, _points(parts, "begin"), _points(parts, "end")])
+    order = np.lexsort((1 - points["is_end"], points["time"], points["rank"]))
+    place = np.empty(len(points), "<u8")
+    place[order] = np.arange(len(points), dtype="<u8")
+    sends, receives, begins, ends = np.split(
+        place, np.cumsum([len(messages[0]), len(messages[1]), len(parts)])
+    )
+    edges, joins = [(sends, receives)], 0
+    if rows is not None:
+        found, joins = _collective_edges(parts["operation"], rows, begins, ends, len(points))
+        edges += found
+    points = points[order]
+    is_first = np.ones(len(points), "u1")
+    is_first[1:] = points["rank"][1:] != points["rank"][:-1]
+    corrected, moved = np.empty(len(points) + joins, "<i8"), np.zeros(len(points), "u1")
+    before, after = (np.concatenate(ends).astype("<u8") for ends in zip(*edges, strict=True))
+    times = np.clip(points["time"], -_MOST, _MOST)
+    logical_clock(times, is_first, before, after, LATENCY, amortisation, corrected, moved)
+    return _by_rank(points, corrected, np.flatnonzero(moved))
+
+
+def points_of(ranks: Array, times: Array, is_end: bool) -> Array:
+    """Events as rows of POINT_DTYPE; times are ns, float64."""
+    points = np.empty(len(ranks), POINT_DTYPE)
+    points["rank"], points["time"], points["is_end"] = ranks, np.rint(times).astype("<i8"), is_end
+    return points
+
+
+def _points(parts: Array, name: str) -> Array:
+    return points_of(parts["rank"], parts[name], name == "end")
+
+
+def _collective_edges(
+    operation: Array, rows: Operations, begins: Array, ends: Array, first_join: int
+) -> tuple[list[tuple[Array, Array]], int]:
+    """Edges by joins: one for each operation, and one for each row of a scan, after the one before."""
+    senders, receivers = senders_and_receivers(operation, rows)
+    scan = is_scan(operation)
+    operations = int(rows.of_row[-1]) + 1
+    join = first_join + np.where(scan, operations + np.arange(len(scan)), rows.of_row).astype("<u8")
+    into, out = senders | (scan & rows.sends), receivers | (scan & rows.receives)
+    next_in_scan = np.flatnonzero(scan[1:] & (rows.of_row[1:] == rows.of_row[:-1]))
+    return [
+        (begins[into], join[into]),
+        (join[out], ends[out]),
+        (join[next_in_scan], join[next_in_scan + 1]),
+    ], operations + len(scan)
+
+
+def _by_rank(points: Array, corrected: Array, moved: Array) -> dict[int, tuple[Array, Array]]:
+    ranks = points["rank"][moved]
+    starts = np.flatnonzero(np.append(True, ranks[1:] != ranks[:-1])) if len(ranks) else []
+    groups: Sequence[Array] = np.split(moved, starts[1:]) if len(ranks) else []
+    return {int(points["rank"][own[0]]): (points["time"][own], corrected[own]) for own in groups}

@@ -1,0 +1,162 @@
+"""Clocks that are wrong: comparisons correct them, the controlled logical clock repairs what is left."""
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from pse_testing.planted_waits import PlantedWaits
+from pse_testing.traces import patch_header
+
+from pse import trace
+from pse.analysis import METRICS, analyze
+from pse.analysis.clocks._clock_repair import LATENCY, points_of, repair_clocks
+from pse.analysis.patterns._collective import Operations
+from pse.analysis.replay._operation_rows import PART_DTYPE
+from pse.trace import Collective
+
+HOSTS = ["FZJ/n0", "FZJ/n1", "BRS/n2", "BRS/n2"]
+SECOND = 1_000_000_000
+
+
+def planted(clocks, are_compared=True):
+    """Messages between all neighbours and collective operations, for two seconds; each waits 10 ms."""
+    found = PlantedWaits(4, [[0, 1, 2, 3]], HOSTS, clocks, are_compared)
+    for number in range(50):
+        source = number % 4
+        found.late_sender(0, source, (source + 1) % 4, SECOND // 100, tag=1, wildcard=number % 2 == 0)
+        found.late_receiver(0, source, (source + 3) % 4, SECOND // 100, tag=2, buffered=False)
+        name = ("MPI_Barrier", "MPI_Allreduce", "MPI_Bcast", "MPI_Reduce", "MPI_Scan")[number % 5]
+        found.collective(0, name, [0, SECOND // 100, 0, 0], [40, 50, 60, 70], root=number % 4)
+    return found
+
+
+def written(program, directory):
+    """Write it with wall clocks that are the clocks of the events."""
+    program.write(directory)
+    for rank in range(program.ranks):
+        patch_header(directory / f"rank-{rank:05}.mpi.events", "start_real", struct.pack("<qQ", 0, 0))
+    return trace.open(directory)
+
+
+def totals(cube):
+    return {metric.name: cube.total(metric.name) for metric in METRICS if metric.unit == "ns"}
+
+
+def test_clocks_that_are_off_and_drift_give_the_same_waits_once_they_are_compared(tmp_path):
+    right = totals(analyze(written(planted({}), tmp_path / "right")))
+    clocks = {"FZJ/n0": (10**12, 2e-5), "FZJ/n1": (5, -5e-5), "BRS/n2": (3 * SECOND, 5e-5)}
+    cube = analyze(written(planted(clocks), tmp_path / "off"))
+    found = totals(cube)
+    assert cube.problems == ()
+    assert {name for name in found if found[name]} == {name for name in right if right[name]}
+    completions = {name: right[name] for name in right if "completion" in name}
+    for name in right.keys() - completions:
+        assert found[name] == pytest.approx(right[name], rel=1e-4, abs=200), name
+    assert all((cube.own(metric.name) > -1).all() for metric in METRICS)
+
+
+def test_what_comparisons_leave_is_repaired_and_told(tmp_path):
+    opened = written(planted({"BRS/n2": (30_000_000, 1e-4)}, are_compared=False), tmp_path / "run")
+    wrong, cube = analyze(opened, repair=False), analyze(opened)
+    assert wrong.problems[-1].endswith("too early; waits there are wrong")
+    said = cube.problems[-1]
+    assert said.startswith("by the clocks of their ranks, ")
+    assert "at most 30.1 ms too early" in said
+    assert said.endswith("the controlled logical clock has moved events, and none is left")
+    assert all((cube.own(metric.name) >= 0).all() for metric in METRICS)
+
+
+def test_clocks_that_differ_by_more_than_the_run_are_told(tmp_path):
+    cube = analyze(written(planted({"BRS/n2": (10 * SECOND, 0.0)}, are_compared=False), tmp_path / "run"))
+    assert cube.problems[-1] == (
+        "clocks differ by 10.0 s or more, but no rank ran longer than 1.50 s: "
+        "waits for ranks on other hosts can't be known"
+    )
+
+
+def test_comparisons_that_no_clocks_give_are_not_believed(tmp_path):
+    run = written(planted({"BRS/n2": (10, 0.5)}), tmp_path / "run")
+    assert run.clock.problems[0].startswith(
+        "the comparisons of the clock of BRS/n2 with that of FZJ/n0 differ by 0."
+    )
+    assert run.clock.problems[0].endswith("as no clocks do; only the first is used")
+
+
+@st.composite
+def histories(draw):
+    """Events of some ranks in an order that happened, with clocks that are wrong by up to 1 µs."""
+    ranks = draw(st.integers(2, 4))
+    now, messages, operations = 0, [], []
+    skew = [draw(st.integers(0, 1000)) for _ in range(ranks)]
+    kinds = (Collective.BARRIER, Collective.BCAST, Collective.REDUCE, Collective.SCAN, Collective.ALLTOALL)
+    for _ in range(draw(st.integers(1, 25))):
+        now += draw(st.integers(1, 200)) + 2
+        if draw(st.booleans()):
+            one, other = draw(st.permutations(range(ranks)))[:2]
+            messages.append((one, now + skew[one], other, now + draw(st.integers(1, 50)) + skew[other]))
+            now = now + 60
+        else:
+            root, kind = draw(st.integers(0, ranks - 1)), draw(st.sampled_from(kinds))
+            begins = [draw(st.integers(0, 100)) for _ in range(ranks)]
+            rows = [(now + begins[r] + skew[r], now + max(begins) + 1 + r + skew[r]) for r in range(ranks)]
+            operations.append((kind, root, rows))
+            now += max(begins) + 10
+    return messages, operations
+
+
+def parts_of(operations):
+    rows = [
+        (0, number, rank, root, rank, 0, kind, kind != Collective.BARRIER, kind != Collective.BARRIER, *times)
+        for number, (kind, root, own) in enumerate(operations)
+        for rank, times in enumerate(own)
+    ]
+    parts = np.array(rows, PART_DTYPE) if rows else np.empty(0, PART_DTYPE)
+    starts = np.flatnonzero(parts["place"] == 0)
+    is_root = parts["root"] == parts["place"]
+    columns = (parts[name].copy() for name in ("begin", "end"))
+    return parts, Operations(starts, *columns, parts["sends"], parts["receives"], is_root) if rows else None
+
+
+def moved_to(moved, rank, time):
+    """When an event is after the repair, by the formula."""
+    were, are = moved.get(rank, ([], []))
+    for was, now in zip(were[::-1], are[::-1], strict=True):
+        if was <= time:
+            return max(time, now + (time - was) - (time - was) // 100)
+    return time
+
+
+@settings(max_examples=80, deadline=None)
+@given(histories())
+def test_after_the_repair_everything_is_after_what_it_needs(history):
+    messages, operations = history
+    parts, rows = parts_of(operations)
+    columns = np.array(messages, float).reshape(-1, 4)
+    ends = tuple(points_of(columns[:, at], columns[:, at + 1], is_end=at > 0) for at in (0, 2))
+    moved = repair_clocks(ends, parts, rows, 100)
+    for sender, sent, receiver, received in messages:
+        assert moved_to(moved, receiver, received) >= moved_to(moved, sender, sent) + LATENCY
+    for kind, root, own in operations:
+        begins = [moved_to(moved, rank, begin) for rank, (begin, _) in enumerate(own)]
+        for rank, (_, end) in enumerate(own):
+            needed = {
+                Collective.BCAST: [begins[root]],
+                Collective.REDUCE: begins if rank == root else [0],
+                Collective.SCAN: begins[: rank + 1],
+            }.get(kind, begins)
+            assert moved_to(moved, rank, end) >= max(needed) + (max(needed) > 0)
+
+
+def test_times_without_violations_stay_and_circles_end(tmp_path):
+    ranks, none = np.array([0, 1]), np.empty(0, PART_DTYPE)
+    fine = (
+        points_of(ranks, np.array([5.0, 6]), is_end=False),
+        points_of(ranks[::-1], np.array([9.0, 9]), is_end=True),
+    )
+    assert repair_clocks(fine, none, None, 100) == {}
+    circle = (
+        points_of(ranks, np.array([9.0, 9]), is_end=False),
+        points_of(ranks[::-1], np.array([5.0, 6]), is_end=True),
+    )
+    assert set(repair_clocks(circle, none, None, 100)) <= {0, 1}
