@@ -17,7 +17,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "notebook": (),
     "bench": ("subjects",),
     "advise": ("rewrite", "search", "simulate", "model"),
-    "views": ("page", "gantt", "charts", "graph", "core"),
+    "views": ("page", "cube", "gantt", "charts", "graph", "core"),
     "analysis": ("replay", "clocks", "patterns", "cube", "history", "path", "waits"),
     "toolstack": (),
     "cluster": (),

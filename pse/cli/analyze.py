@@ -5,14 +5,16 @@ from pathlib import Path
 
 import click
 
-from pse.analysis import Cube, analyze, cube_text, export_cubex, severities_json, write_cube
+from pse.analysis import METRICS, Cube, analyze, cube_text, export_cubex, severities_json, write_cube
+from pse.text import list_text
+from pse.views.cube import write_cube_page
 
-_WRITERS = {".npz": write_cube, ".cubex": export_cubex}
+_SUFFIXES = (".npz", ".cubex", ".html")
 
 
 def _checked(_context: click.Context, _parameter: click.Parameter, output: Path | None) -> Path | None:
-    if output is not None and output.suffix not in _WRITERS:
-        raise click.UsageError(f"{output}: write a file that ends in {' or '.join(_WRITERS)}")
+    if output is not None and output.suffix not in _SUFFIXES:
+        raise click.UsageError(f"{output}: write a file that ends in {list_text(_SUFFIXES, 'or')}")
     return output
 
 
@@ -22,10 +24,10 @@ TOP = click.option(
 OUTPUT = click.option(
     "-o",
     "--output",
-    metavar="CUBE",
+    metavar="FILE",
     type=click.Path(path_type=Path),
     callback=_checked,
-    help="Write metrics by call path and rank to a file too: .npz, or .cubex for Cube's browser.",
+    help="Write metrics by call path and rank to a file too: .html, .npz, or .cubex for Cube's browser.",
 )
 
 METAHOSTS = click.option(
@@ -36,9 +38,13 @@ METAHOSTS = click.option(
 )
 
 
-def write(cube: Cube, output: Path) -> None:
-    """Write a cube in the format that the name of the file says."""
-    _WRITERS[output.suffix](cube, output)
+def write(cube: Cube, output: Path, old: Cube | None = None) -> None:
+    """Write a cube in the format that the name of the file says; `old` is what a difference changed."""
+    if output.suffix == ".html":
+        roots = [metric.name for metric in METRICS if not metric.parent]
+        write_cube_page(cube, output, {name: old.total(name) for name in roots} if old else None)
+    else:
+        (write_cube if output.suffix == ".npz" else export_cubex)(cube, output)
 
 
 @click.command("analyze")

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, RenderableType
 from rich.live import Live
 
+from pse.analysis import Cube
 from pse.runtime.status import PLAIN_INTERVAL, can_draw
+from pse.views.cube import cube_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -177,6 +179,20 @@ def show_figures() -> None:
         png = shell.display_formatter.formatters["image/png"]
         if Figure not in png.type_printers:
             png.for_type(Figure, _png)
+
+
+def show_cubes() -> None:
+    """Have a notebook show cubes as their page, in a frame."""
+    shell = kernel_shell()
+    if shell is not None:
+        html = shell.display_formatter.formatters["text/html"]
+        html.for_type(Cube, _frame)
+
+
+def _frame(cube: Cube) -> str:
+    return (
+        f'<iframe srcdoc="{escape(cube_page(cube))}" style="width: 100%; height: 620px; border: 0"></iframe>'
+    )
 
 
 def _png(figure: Figure) -> bytes:

@@ -13,7 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class
 from IPython.core.magic_arguments import MagicArgumentParser
 
-from pse.notebook._display import screen, tell
+from pse.notebook._display import screen, show_cubes, tell
 from pse.notebook._errors import NotebookError, ProgramRejected, asked_by_magic, translated
 from pse.notebook._programs import cell_file, checked, written
 from pse.notebook._result import Result
@@ -92,6 +92,7 @@ def load_magics(shell: InteractiveShell) -> None:
         The notebook's IPython.
     """
     shell.register_magics(CovenMagics)
+    show_cubes()
 
 
 def _job(given: Any, path: str) -> Job:

@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pse.analysis import Cube, analyze
 from pse.notebook._diagnostics import Diagnostics
-from pse.notebook._display import show_figures
+from pse.notebook._display import show_cubes, show_figures
 from pse.notebook._errors import NotebookError, needed, translated
 from pse.runtime.status import SITE_HEAD, THREAD_HEAD, Report, format_report, site_rows, thread_rows
 from pse.text import list_text
@@ -84,6 +85,19 @@ class Result:
             )
         with translated():
             return open_trace(str(self.trace_directory))
+
+    @cached_property
+    def cube(self) -> Cube:
+        """What `pse.analysis.analyze` finds in the trace; a notebook shows it as three linked trees.
+
+        Raises
+        ------
+        NotebookError
+            If the run was not recorded, or the trace can't be read.
+        """
+        show_cubes()
+        with translated():
+            return analyze(self.trace)
 
     def frame(self, table: str = "sites", selection: Selection | None = None) -> Any:
         """Give a table as a pandas data frame.

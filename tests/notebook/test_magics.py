@@ -66,6 +66,7 @@ CELLS = [
     "import sys; 'mpi4py.MPI' in sys.modules",
     INTERRUPTED,
     f"%%coven\n{SQUARES.replace('thread_A print(x)', 'thread_A square(1, 0, 0.0) -> unused')}",
+    "mine.cube",
 ]
 
 
@@ -97,6 +98,12 @@ def html(cell):
 
 def failed(cell):
     return any(output["output_type"] == "error" for output in cell["outputs"])
+
+
+@pytest.mark.mpi
+def test_a_cube_is_shown_as_its_page(shown):
+    assert html(shown[-1]).startswith("<iframe srcdoc="), texts(shown[-1])
+    assert re.search(r"^Cube\('.*', \d+ metrics of \d+ call paths on 1 location\)$", texts(shown[-1]))
 
 
 @pytest.mark.mpi

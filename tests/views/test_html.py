@@ -2,9 +2,6 @@
 
 import dataclasses
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +15,11 @@ from pse.trace import NONE, EventType, MessageFlag, Recorder, TextKind, WaitReas
 from pse.views.core._colours import module_colours
 from pse.views.page._html import write_html
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium isn't installed")
-from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
-
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or DRIVER is None, reason="chromium and chromedriver aren't both on the PATH"
-)
+pytest.importorskip("selenium", reason="selenium isn't installed")
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 EVIL = '</script><script>document.title = "taken"</script>"\'&@head@'
 MS = 1_000_000
@@ -125,28 +117,6 @@ def hand_over(
         c=sequence,
         flags=MessageFlag.DESCRIPTOR,
     )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """One headless Chromium for all tests; the sandbox has no place for root, and pages here are our own."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in (
-        "headless=new",
-        "no-sandbox",
-        "disable-gpu",
-        "disable-dev-shm-usage",
-        "window-size=1300,800",
-    ):
-        options.add_argument(f"--{argument}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with tempfile.TemporaryDirectory(prefix="pse-", ignore_cleanup_errors=True) as folder:
-        environment = os.environ | {"NO_PROXY": "*", "TMPDIR": folder}  # It leaves files in the latter.
-        service = webdriver.ChromeService(executable_path=DRIVER, env=environment)
-        driver = webdriver.Chrome(options=options, service=service)
-        yield driver
-        driver.quit()
 
 
 @dataclass

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pse.analysis.cube._metrics import BY_NAME, METRICS
+from pse.text import count_text
 from pse.trace.format import Array
 
 
@@ -59,7 +60,7 @@ class Location:
     name: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cube:
     """Metrics of call paths on locations.
 
@@ -89,6 +90,11 @@ class Cube:
     values: Mapping[str, Array]
     title: str = ""
     problems: tuple[str, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        paths = count_text(len(self.call_paths), "call path")
+        where = count_text(len(self.locations), "location")
+        return f"Cube({self.title!r}, {count_text(len(self.values), 'metric')} of {paths} on {where})"
 
     @functools.cached_property
     def ranks(self) -> tuple[int, ...]:

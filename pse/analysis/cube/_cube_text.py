@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from pse.analysis.cube._cube import Cube
-from pse.analysis.cube._metrics import BY_NAME, GRID_STATES, METRICS, WAIT_STATES, ancestors
+from pse.analysis.cube._metrics import BY_NAME, GRID_STATES, LISTED_WAITS, METRICS, WAIT_STATES, ancestors
 from pse.text import count_text, list_text, share_text, time_text
 
-_STATES = (*WAIT_STATES, *(name for name in GRID_STATES if BY_NAME[name].parent in WAIT_STATES))
-_LEAVES = (*_STATES, *(metric.name for metric in METRICS if metric.parent == "waiting"))
 _RANKS = 3  # Ranks that a line names.
 
 
@@ -67,9 +65,9 @@ def _share(cube: Cube, time: float) -> str:
 def longest_waits(cube: Cube, top: int) -> list[tuple[str, int, Any]]:
     """Find the call paths with the longest waits: metric, index of the call path, values by location."""
     found = []
-    for metric in _LEAVES:
+    for metric in LISTED_WAITS:
         values = cube.exclusive(metric)
-        for below in _STATES:
+        for below in LISTED_WAITS:
             if BY_NAME[below].parent == metric:
                 values = values - cube.exclusive(below)
         sums = values.sum(axis=1)

@@ -165,6 +165,13 @@ WAIT_STATES = (
 )
 """Wait states of MPI that reports list."""
 
+LISTED_WAITS = (
+    *WAIT_STATES,
+    *(name for name in GRID_STATES if BY_NAME[name].parent in WAIT_STATES),
+    *(metric.name for metric in METRICS if metric.parent == "waiting"),
+)
+"""Waits in MPI and between calls, of which reports list the longest by call path."""
+
 _SUFFIX = r"(_c)?"
 _POINT_TO_POINT = re.compile(
     r"MPI_(I?[bsr]?send|I?m?recv|I?sendrecv(_replace)?|[bsr]?send_init|recv_init|p(send|recv)_init|start(all)?"

@@ -1,25 +1,22 @@
 """The interactive view: a trace as one HTML file that needs nothing else, no network and no server.
 
-``page/`` has the page as written by hand: ``page.html`` with marks (``@style@`` …) where the rest is put in,
-``page.css``, and the scripts in the order of `SCRIPTS`, which share one scope.
+``assets`` has the page as written by hand: ``page.html`` with marks where the rest is put in, ``page.css``,
+and the scripts in the order of `SCRIPTS`, which share one scope.
 """
 
 from __future__ import annotations
 
 import html
-import json
 import os
-import re
-from importlib import resources
 from typing import Any
 
 from pse.trace import Trace
 from pse.trace.query import Selection
+from pse.views.core._html_page import asset, embedded_json, fill_page, page_script
 from pse.views.core._saving import write_file
 from pse.views.page._data import MOST_ENTRIES, page_data
 
 SCRIPTS = (
-    "number_format.js",
     "model.js",
     "view.js",
     "draw.js",
@@ -71,13 +68,9 @@ def write_html(
 def _page(head: dict[str, Any], columns: str) -> str:
     parts = {
         "title": html.escape(head["title"]),
-        "style": _text("page.css"),
-        "head": json.dumps(head, separators=(",", ":")).replace("<", "\\u003c"),  # No end of its element.
+        "style": asset("pse.views.page", "page.css"),
+        "head": embedded_json(head),
         "columns": columns,
-        "script": "\n".join(map(_text, SCRIPTS)),
+        "script": page_script("pse.views.page", SCRIPTS),
     }
-    return re.sub("@({})@".format("|".join(parts)), lambda found: parts[found[1]], _text("page.html"))
-
-
-def _text(name: str) -> str:
-    return resources.files("pse.views.page").joinpath("assets", name).read_text(encoding="utf-8")
+    return fill_page(asset("pse.views.page", "page.html"), parts)

@@ -19,14 +19,6 @@ async function readModel() {
   return model;
 }
 
-async function inflated(text) {
-  const packed = atob(text.trim());
-  const bytes = new Uint8Array(packed.length);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = packed.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
 // Columns lie one after the other; of each value the lowest bytes of all come first, then the next ones.
 function columnReader(columns, bytes) {
   const places = new Map();

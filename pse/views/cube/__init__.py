@@ -1,0 +1,5 @@
+"""The cube as one HTML file: metrics, call paths and ranks as three linked trees."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,116 @@
+"""The page of a cube: metrics, call paths and the system as three linked trees, in one HTML file.
+
+``assets`` has the page as written by hand: ``cube.html`` with marks where the rest is put in, ``cube.css``,
+and the scripts in the order of `SCRIPTS`, which share one scope.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import astuple
+from typing import Any
+
+import numpy as np
+
+from pse.analysis import LISTED_WAITS, METRICS, Cube, Metric
+from pse.text import count_text
+from pse.views.core._html_page import asset, embedded_json, fill_page, page_script
+from pse.views.core._saving import write_file
+
+SCRIPTS = ("cube_model.js", "tree.js", "cube.js")
+
+
+def write_cube_page(
+    cube: Cube, path: str | os.PathLike[str], reference: Mapping[str, float] | None = None
+) -> None:
+    """Write a cube as a page: one HTML file that needs nothing else, no network and no server.
+
+    Parameters
+    ----------
+    cube : Cube
+        What is shown.
+    path : path
+        The file to write; one that is there is replaced.
+    reference : mapping of str to float, optional
+        Of metrics that no other includes, what is 100 %: for a difference, those of the old run. By default
+        the cube's own.
+
+    Raises
+    ------
+    UsageError
+        The file can't be written.
+
+    Examples
+    --------
+    >>> write_cube_page(pse.analysis.analyze("run1"), "run1.html")  # doctest: +SKIP
+    """
+    write_file(cube_page(cube, reference).encode("utf-8", "replace"), path)
+
+
+def cube_page(cube: Cube, reference: Mapping[str, float] | None = None) -> str:
+    """Give the page of a cube.
+
+    Parameters
+    ----------
+    cube : Cube
+        What is shown.
+    reference : mapping of str to float, optional
+        Of metrics that no other includes, what is 100 %; by default the cube's own.
+
+    Returns
+    -------
+    str
+        HTML.
+
+    Examples
+    --------
+    >>> cube_page(cube).partition("\\n")[0]  # doctest: +SKIP
+    '<!doctype html>'
+    """
+    names = [metric.name for metric in METRICS]
+    cells = [np.flatnonzero(cube.exclusive(name)) for name in names]
+    values = [cube.exclusive(name).ravel()[chosen] for name, chosen in zip(names, cells, strict=True)]
+    roots = [metric.name for metric in METRICS if not metric.parent]
+    head = {
+        "title": cube.title,
+        "facts": _facts(cube),
+        "notes": list(cube.problems),
+        "metrics": [_metric(metric, len(chosen)) for metric, chosen in zip(METRICS, cells, strict=True)],
+        "paths": [astuple(path) for path in cube.call_paths],
+        "locations": [astuple(location) for location in cube.locations],
+        "whole": {name: cube.total(name) for name in roots} | dict(reference or {}),
+        "difference": reference is not None,
+    }
+    parts = {
+        "title": html.escape(cube.title),
+        "style": asset("pse.views.cube", "cube.css"),
+        "head": embedded_json(head),
+        "cells": _packed(np.concatenate(values), np.concatenate(cells)),
+        "script": page_script("pse.views.cube", SCRIPTS),
+    }
+    return fill_page(asset("pse.views.cube", "cube.html"), parts)
+
+
+def _metric(metric: Metric, count: int) -> dict[str, Any]:
+    """A metric, of which the page holds so many values."""
+    parent = next((place for place, other in enumerate(METRICS) if other.name == metric.parent), -1)
+    described = {name: getattr(metric, name) for name in ("name", "title", "meaning", "unit")}
+    return described | {"parent": parent, "count": count, "wait": metric.name in LISTED_WAITS}
+
+
+def _facts(cube: Cube) -> list[str]:
+    machines = {location.machine for location in cube.locations}
+    nodes = {(location.machine, location.node) for location in cube.locations}
+    facts = [count_text(len(cube.ranks), "rank"), count_text(len(nodes), "node")]
+    facts += [count_text(len(machines), "machine")] if len(machines) > 1 else []
+    return [*facts, count_text(len(cube.call_paths), "call path")]
+
+
+def _packed(values: Any, cells: Any) -> str:
+    """All values that aren't 0, then where they are (call path times locations plus location), deflated."""
+    data = values.astype("<f8").tobytes() + cells.astype("<u4").tobytes()
+    return base64.b64encode(zlib.compress(data, 6)).decode("ascii")

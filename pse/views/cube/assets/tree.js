@@ -1,0 +1,132 @@
+// A tree of nodes in a list: rows that fold, a number and a coloured box before each name, one row selected.
+
+// Colours of shares: more is redder; of what became less, bluer.  The colour-blind tell them apart.
+const STEPS = [0, 0.01, 0.03, 0.1, 0.3],
+  MORE = ["#fff0b8", "#fed976", "#fd9d43", "#e8482c", "#a50f26"],
+  LESS = ["#dcebf7", "#9ecae1", "#4f9bcb", "#2171b5", "#08306b"];
+
+function shade(share) {
+  const size = Math.abs(share);
+  if (!(size >= 1e-9)) return "transparent";
+  return (share > 0 ? MORE : LESS)[STEPS.findLastIndex((step) => size >= step)];
+}
+
+class Tree {
+  // `nodes` have parent (-1 for none; before their children) and label; `selected` is called on a change.
+  constructor(list, nodes, selected) {
+    Object.assign(this, { list, nodes, onSelect: selected, open: new Set(), chosen: 0, hides: () => false });
+    nodes.forEach((node, number) => {
+      node.children = [];
+      if (node.parent >= 0) nodes[node.parent].children.push(number);
+    });
+    list.addEventListener("click", (event) => this.click(event));
+    list.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  // Numbers: of each node alone, and with those below.  `write` makes text of one, `share` a share for its colour.
+  show(alone, whole, write, share) {
+    Object.assign(this, { alone, whole, write, share });
+    this.draw();
+  }
+
+  shown(number) {
+    const folded = !this.open.has(number) || !this.nodes[number]?.children.length;
+    return folded ? this.whole[number] : this.alone[number];
+  }
+
+  draw() {
+    const rows = [];
+    const add = (number, depth) => {
+      if (this.hides(number)) return;
+      rows.push(this.row(number, depth));
+      if (this.open.has(number)) this.nodes[number].children.forEach((child) => add(child, depth + 1));
+    };
+    this.nodes.forEach((node, number) => node.parent < 0 && add(number, 0));
+    const held = this.list.contains(document.activeElement);
+    this.list.replaceChildren(...rows);
+    if (held) this.list.querySelector('[aria-selected="true"]')?.focus();
+  }
+
+  row(number, depth) {
+    const node = this.nodes[number],
+      value = this.shown(number);
+    const row = element("li", undefined, {
+      role: "treeitem",
+      "data-node": number,
+      "aria-level": depth + 1,
+      "aria-selected": number === this.chosen,
+      tabindex: number === this.chosen ? 0 : -1,
+      title: node.title ?? node.label,
+    });
+    if (node.children.length) row.setAttribute("aria-expanded", this.open.has(number));
+    row.style.setProperty("--depth", depth);
+    const box = element("i");
+    box.style.background = shade(this.share(value, number));
+    row.classList.toggle("nothing", Math.abs(this.whole[number]) < 1e-9);
+    row.append(
+      element("b", ""),
+      box,
+      element("span", Math.abs(value) < 1e-9 ? "0" : this.write(value, number), { class: "value" }),
+      element("span", node.label, { class: "label" }),
+    );
+    if (node.note) row.append(element("span", node.note, { class: "note" }));
+    return row;
+  }
+
+  click(event) {
+    const row = event.target.closest("li");
+    if (!row) return;
+    const number = Number(row.dataset.node);
+    if (event.target.tagName === "B" && this.nodes[number].children.length) this.fold(number, this.open.has(number));
+    else this.select(number);
+  }
+
+  fold(number, folded) {
+    if (folded) this.open.delete(number);
+    else this.open.add(number);
+    // What is selected never hides.
+    for (let up = this.nodes[this.chosen].parent; up >= 0; up = this.nodes[up].parent)
+      if (folded && up === number) this.chosen = number;
+    this.onSelect();
+  }
+
+  select(number) {
+    this.chosen = number;
+    this.onSelect();
+    this.list.querySelector(`[data-node="${number}"]`)?.focus({ preventScroll: false });
+  }
+
+  // Selects a node, with all above it unfolded.
+  reveal(number) {
+    for (let up = this.nodes[number]?.parent; up >= 0; up = this.nodes[up].parent) this.open.add(up);
+    this.chosen = number;
+  }
+
+  scrollToChosen() {
+    this.list.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+  }
+
+  unfoldBelow(number) {
+    this.open.add(number);
+    this.nodes[number].children.forEach((child) => this.unfoldBelow(child));
+  }
+
+  key(event) {
+    const rows = [...this.list.children].map((row) => Number(row.dataset.node)),
+      place = rows.indexOf(this.chosen),
+      node = this.nodes[this.chosen],
+      open = node.children.length && this.open.has(this.chosen);
+    const moves = {
+      ArrowUp: () => this.select(rows[Math.max(place - 1, 0)]),
+      ArrowDown: () => this.select(rows[Math.min(place + 1, rows.length - 1)]),
+      Home: () => this.select(rows[0]),
+      End: () => this.select(rows[rows.length - 1]),
+      ArrowRight: () => (open ? this.select(rows[place + 1] ?? this.chosen) : this.fold(this.chosen, false)),
+      ArrowLeft: () => (open ? this.fold(this.chosen, true) : node.parent >= 0 && this.select(node.parent)),
+      "*": () => (this.unfoldBelow(this.chosen), this.onSelect()),
+    };
+    if (event.ctrlKey || event.altKey || event.metaKey || !moves[event.key]) return;
+    event.preventDefault();
+    moves[event.key]();
+  }
+}
