@@ -1,13 +1,33 @@
 """``pse analyze``: how long ranks waited for each other, where, and for what."""
 
+import contextlib
 import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from pse.analysis import METRICS, Cube, analyze, cube_text, export_cubex, severities_json, write_cube
-from pse.text import list_text
+from pse.analysis import (
+    METRICS,
+    Cube,
+    analyze,
+    analyze_parallel,
+    cube_text,
+    export_cubex,
+    severities_json,
+    write_cube,
+)
+from pse.errors import UsageError
+from pse.runtime.faults import ending_the_job
+from pse.runtime.supervise import Backoff, inside_mpi_job
+from pse.text import count_text, list_text
 from pse.views.cube import write_cube_page
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 _SUFFIXES = (".npz", ".cubex", ".html")
 
@@ -56,16 +76,90 @@ def write(cube: Cube, output: Path, old: Cube | None = None) -> None:
 @OUTPUT
 @METAHOSTS
 @click.option("--no-repair", is_flag=True, help="Leave times as they are where clocks are wrong.")
+@click.option(
+    "-n",
+    "processes",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Analyze by N processes, which mpiexec starts.",
+)
 def command(
-    source: Path, form: str, top: int, output: Path | None, metahosts: Path | None, no_repair: bool
+    source: Path,
+    form: str,
+    top: int,
+    output: Path | None,
+    metahosts: Path | None,
+    no_repair: bool,
+    processes: int | None,
 ) -> None:
-    """Say how long ranks waited for each other, in which call paths, and in which way."""
-    cube = analyze(source, metahosts=metahosts, repair=not no_repair)
-    for problem in cube.problems:
-        click.echo(f"warning: {problem}", err=True)
-    if output is not None:
-        write(cube, output)
-    if form == "json":
-        click.echo(json.dumps(severities_json(cube), indent=1, ensure_ascii=False))
-    else:
-        click.echo("\n".join(cube_text(cube, top)))
+    """Say how long ranks waited for each other, in which call paths, and in which way.
+
+    Several processes do it together with -n N, or inside an MPI job: mpirun -n N python -m pse analyze DIR.
+    """
+    if processes is not None:
+        paths = {"-o": output, "--metahosts": metahosts}
+        given = [word for name, path in paths.items() if path is not None for word in (name, str(path))]
+        given += ["--no-repair"] if no_repair else []
+        _restart(processes, ["--report", form, "--top", str(top), *given, "--", str(source)])
+    with _analyzed(source, metahosts, repair=not no_repair) as cube:
+        if cube is None:
+            return
+        for problem in cube.problems:
+            click.echo(f"warning: {problem}", err=True)
+        if output is not None:
+            write(cube, output)
+        if form == "json":
+            click.echo(json.dumps(severities_json(cube), indent=1, ensure_ascii=False))
+        else:
+            click.echo("\n".join(cube_text(cube, top)))
+
+
+@contextlib.contextmanager
+def _analyzed(source: Path, metahosts: Path | None, *, repair: bool) -> Iterator[Cube | None]:
+    """Analyze a trace, together with the other processes of the job if this one is in an MPI job.
+
+    Yields
+    ------
+    Cube or None
+        The cube; None on other ranks than 0, which sleep until it is done with the cube.
+    """
+    if not inside_mpi_job():
+        yield analyze(source, metahosts=metahosts, repair=repair)
+        return
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    with contextlib.ExitStack() as kept:
+        kept.callback(lambda: Backoff().sleep_until(comm.Ibarrier().Test))
+        cube = _together(source, metahosts, comm, repair=repair)
+        if cube is not None and (spare := comm.size - len(cube.locations)) > 0:
+            streams = count_text(len(cube.locations), "stream")
+            click.echo(
+                f"note: {comm.size} processes for {streams} of events: {spare} had nothing to read", err=True
+            )
+        yield cube
+
+
+def _together(source: Path, metahosts: Path | None, comm: "MPI.Intracomm", *, repair: bool) -> Cube | None:
+    failed = None
+    with ending_the_job():
+        try:
+            return analyze_parallel(source, comm, metahosts=metahosts, repair=repair)
+        except UsageError as error:  # On all ranks.
+            failed = error
+    assert failed is not None
+    if comm.rank == 0:
+        raise failed
+    sys.exit(failed.exit_code)  # Rank 0 says why.
+
+
+def _restart(processes: int, arguments: Sequence[str]) -> NoReturn:
+    """Start so many processes instead of this one, by mpiexec on this machine."""
+    from pse.runtime.launch import find_mpiexec, rank_environment
+
+    if inside_mpi_job():
+        raise click.UsageError("-n: inside an MPI job, the processes of the job analyze; leave it out")
+    mpiexec = find_mpiexec()
+    line = [mpiexec.path, "-n", str(processes), sys.executable, "-m", "pse", "analyze", *arguments]
+    sys.stdout.flush()
+    os.execve(line[0], line, rank_environment(os.environ, mpiexec, local=True))

@@ -1,5 +1,7 @@
 """A run with known numbers: one rank loads and saves, another transforms."""
 
+from pathlib import Path
+
 import pytest
 from pse_testing.traces import (
     small_definitions,
@@ -7,6 +9,7 @@ from pse_testing.traces import (
 )
 
 from pse import trace
+from pse.trace.interchange import import_otf2
 from tests.analysis.rows import LOADER, ROWS
 
 
@@ -36,3 +39,18 @@ def written(tmp_path):
 def pipeline(written):
     """Rank 0 loads, rank 1 transforms, rank 0 saves."""
     return written(LOADER, ROWS)
+
+
+@pytest.fixture(scope="session")
+def archive():
+    """An OTF2 archive of a random program."""
+    pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
+    return sorted((Path(__file__).parent / "data" / "waitstates").glob("*/traces.otf2"))[0].parent
+
+
+@pytest.fixture(scope="session")
+def random_run(archive, tmp_path_factory):
+    """The trace that such an archive becomes."""
+    path = tmp_path_factory.mktemp("imported") / "run"
+    import_otf2(archive / "traces.otf2", path)
+    return path

@@ -107,7 +107,18 @@ def histories(draw):
 
 def parts_of(operations):
     rows = [
-        (0, number, rank, root, rank, 0, kind, kind != Collective.BARRIER, kind != Collective.BARRIER, *times)
+        (
+            0,
+            len(own),
+            number,
+            rank,
+            root,
+            rank,
+            kind,
+            kind != Collective.BARRIER,
+            kind != Collective.BARRIER,
+            *times,
+        )
         for number, (kind, root, own) in enumerate(operations)
         for rank, times in enumerate(own)
     ]

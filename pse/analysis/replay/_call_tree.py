@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import astuple, replace
+from typing import Any
+
 import numpy as np
 
 from pse._abi.replay import FrameKind
 from pse._abi.waiting import WAIT_TEXTS
 from pse.analysis.cube._cube import CallPath
 from pse.analysis.cube._metrics import metric_of_routine
+from pse.analysis.replay._peers import Peers
 from pse.analysis.replay._rank_calls import RankCalls
 from pse.text import program_line
 from pse.trace import NONE, TextKind, WaitReason
@@ -45,11 +50,12 @@ class CallTree:
     """
 
     def __init__(self, trace: Trace) -> None:
-        self._trace, self._names = trace, Names(trace)
+        self._trace, self._rank = trace, 0
         self._found: dict[CallPath, int] = {}
         definitions = trace.definitions
         self._sites = {site.id: site for site in definitions.sites} if definitions else {}
         self.paths: list[CallPath] = []
+        self._ranks: list[int] = []
         self.metrics: list[str] = []
         imported = definitions is not None and "imported from" in definitions.environment
         program = definitions.program.rpartition("/")[2] if definitions and not imported else "program"
@@ -57,7 +63,7 @@ class CallTree:
 
     def add_rank(self, calls: RankCalls) -> Array:
         """Take in the call paths of a rank; for each of its nodes the index of its call path."""
-        texts = self._trace.texts(calls.rank)
+        texts, self._rank = self._trace.texts(calls.rank), calls.rank
         found = np.zeros(len(calls.nodes), "<u4")
         for node, row in enumerate(calls.nodes[1:].tolist(), 1):
             key, parent = row[0], int(found[row[3]])
@@ -73,6 +79,27 @@ class CallTree:
             else:
                 found[node] = self._wait(self._site(parent, number), key >> _REASON_SHIFT & 0xFFFF)
         return found
+
+    @functools.cached_property
+    def _names(self) -> Names:
+        return Names(self._trace)
+
+    def unified(self, peers: Peers) -> tuple[list[CallPath], Array]:
+        """The call paths of all processes, and for each own one its index among them; collective.
+
+        They come in the order in which one process would find them that goes over all ranks.
+        """
+        own = [
+            [rank, number, *astuple(path)]
+            for number, (rank, path) in enumerate(zip(self._ranks, self.paths, strict=True))
+        ]
+        paths = [CallPath(*row[2:]) for row in peers.combined(own, _merge)]
+        known = {path: number for number, path in enumerate(paths)}
+        found = np.zeros(len(self.paths), "<u4")
+        for number, path in enumerate(self.paths):
+            parent = int(found[path.parent]) if path.parent >= 0 else -1
+            found[number] = known[replace(path, parent=parent)]
+        return paths, found
 
     def _wait(self, parent: int, reason: int) -> int:
         name = f"wait {WAIT_TEXTS.get(reason, f'({reason})')}"
@@ -96,5 +123,24 @@ class CallTree:
         if known is None:
             known = self._found[path] = len(self.paths)
             self.paths.append(path)
+            self._ranks.append(self._rank)
             self.metrics.append(metric)
         return known
+
+
+def _merge(one: list[list[Any]], other: list[list[Any]]) -> list[list[Any]]:
+    """Put two trees together: rows of first rank, position there, parent, kind, name, place."""
+    found = [*map(list, one)]
+    known = {tuple(row[2:]): number for number, row in enumerate(one)}
+    number_of: list[int] = []
+    for row in other:
+        parent = number_of[row[2]] if row[2] >= 0 else -1
+        number = known.setdefault((parent, *row[3:]), len(found))
+        number_of.append(number)
+        if number == len(found):
+            found.append([*row[:2], parent, *row[3:]])
+        else:
+            found[number][:2] = min(found[number][:2], row[:2])
+    order = sorted(range(len(found)), key=lambda number: found[number][:2])
+    place = {number: at for at, number in enumerate(order)} | {-1: -1}
+    return [[*found[number][:2], place[found[number][2]], *found[number][3:]] for number in order]

@@ -2,55 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, replace
 
 import numpy as np
 
 from pse.analysis.clocks._clock_condition import ClockCondition, bounds, check_condition
 from pse.analysis.clocks._clock_repair import points_of, repair_clocks
 from pse.analysis.replay._collective_waits import operations_of
+from pse.analysis.replay._peers import Peers
+from pse.analysis.replay._streams import Streams
 from pse.text import count_text, time_text
 from pse.trace.format import Array
 from pse.trace.query import Trace
 
-
-def check_messages(receives: Array) -> ClockCondition:
-    """Check that receives (END_DTYPE, with partners) end after the beginning of their sends."""
-    return check_condition(receives["partner"], receives["leave"])
+_MESSAGE_DTYPE = np.dtype([("sender", "<u4"), ("receiver", "<u4"), ("sent", "<f8"), ("received", "<f8")])
+_MOVED_DTYPE = np.dtype([("rank", "<u4"), ("was", "<i8"), ("is", "<i8")])
 
 
-def check_collectives(parts: Array) -> ClockCondition:
-    """Check the order of parts in complete operations (PART_DTYPE, by operation, then by place)."""
-    if not len(parts):
-        return ClockCondition()
-    return check_condition(bounds(parts["operation"], operations_of(parts)), parts["end"])
+def check_clocks(receives: Array, parts: Array, peers: Peers) -> ClockCondition:
+    """Check whether all that was received was sent before; collective.
+
+    Parameters
+    ----------
+    receives : array of END_DTYPE
+        This process's receives, with partners.
+    parts : array of PART_DTYPE
+        The complete operations that met here, by operation, then by place.
+    peers : Peers
+        All processes.
+    """
+    found = check_condition(receives["partner"], receives["leave"])
+    if len(parts):
+        found += check_condition(bounds(parts["operation"], operations_of(parts)), parts["end"])
+    total = peers.combined(list(astuple(found)), lambda one, other: list(astuple(_sum(one, other))))
+    return ClockCondition(*total)
 
 
-def repaired(trace: Trace, sends: Array, receives: Array, parts: Array) -> Trace:
-    """The trace with times that keep the clock condition.
+def _sum(one: list[float], other: list[float]) -> ClockCondition:
+    return ClockCondition(*one) + ClockCondition(*other)  # type: ignore[arg-type]
+
+
+def repaired(trace: Trace, streams: Streams, messages: Array, parts: Array, peers: Peers) -> Trace:
+    """The trace with times that keep the clock condition; collective.
+
+    One process moves the events of all: which it moves where depends on all of them.
 
     Parameters
     ----------
     trace : Trace
         The trace as it is.
-    sends, receives : array of END_DTYPE, shape (messages,)
-        The two ends of each message.
+    streams : Streams
+        Who has which ranks.
+    messages : array as `messages_of` gives it
+        Those that this process's ranks received.
     parts : array of PART_DTYPE
-        All parts of complete operations, by operation, then by place.
+        The complete operations that met here.
+    peers : Peers
+        All processes.
     """
-    known = np.isfinite(sends["start_enter"]) & np.isfinite(receives["leave"])
-    sends, receives = sends[known], receives[known]
-    ends = (
-        points_of(sends["sender"], sends["start_enter"], is_end=False),
-        points_of(receives["receiver"], receives["leave"], is_end=True),
+    messages, parts = peers.gathered(messages), peers.gathered(parts)
+    moved = {} if peers.rank else _moved_events(messages, parts, trace.clock.amortisation)
+    rows = np.concatenate(
+        [np.empty(0, _MOVED_DTYPE), *(_moved_rows(rank, *own) for rank, own in moved.items())]
     )
-    rows = operations_of(parts) if len(parts) else None
-    moved = repair_clocks(ends, parts, rows, trace.clock.amortisation)
-    return replace(trace, clock=trace.clock.moved(moved))
+    own = peers.deliver(rows, streams.owners(rows["rank"], peers.rank)).rows
+    borders = np.flatnonzero(own["rank"][1:] != own["rank"][:-1]) + 1
+    groups = np.split(own, borders) if len(own) else []
+    found = {int(group["rank"][0]): (group["was"].copy(), group["is"].copy()) for group in groups}
+    return replace(trace, clock=trace.clock.moved(found))
 
 
-def clock_problems(trace: Trace, before: ClockCondition, after: ClockCondition | None) -> Iterator[str]:
+def messages_of(sends: Array, receives: Array) -> Array:
+    """Messages with known times as `repaired` takes them; sends SEND_DTYPE, receives END_DTYPE."""
+    known = np.isfinite(sends["start_enter"]) & np.isfinite(receives["leave"])
+    found = np.empty(int(known.sum()), _MESSAGE_DTYPE)
+    found["sender"], found["receiver"] = sends["sender"][known], receives["receiver"][known]
+    found["sent"], found["received"] = sends["start_enter"][known], receives["leave"][known]
+    return found
+
+
+def _moved_events(messages: Array, parts: Array, amortisation: int) -> Mapping[int, tuple[Array, Array]]:
+    """The events that the repair moves, the same however messages and operations were spread."""
+    messages = messages[np.lexsort([messages[name] for name in _MESSAGE_DTYPE.names or ()])]
+    parts = parts[np.lexsort((parts["place"], parts["ordinal"], parts["identity"]))]
+    ends = (
+        points_of(messages["sender"], messages["sent"], is_end=False),
+        points_of(messages["receiver"], messages["received"], is_end=True),
+    )
+    return repair_clocks(ends, parts, operations_of(parts) if len(parts) else None, amortisation)
+
+
+def _moved_rows(rank: int, were: Array, are: Array) -> Array:
+    rows = np.empty(len(were), _MOVED_DTYPE)
+    rows["rank"], rows["was"], rows["is"] = rank, were, are
+    return rows
+
+
+def longest_run(trace: Trace, peers: Peers) -> int:
+    """The longest time from the first to the last event of a rank, ns; collective."""
+    own = max((file.times[1] - file.times[0] for file in trace.files.values()), default=0)
+    return -int(peers.least(np.array([-min(own, 1 << 62)], "<i8"))[0])
+
+
+def clock_problems(before: ClockCondition, after: ClockCondition | None, longest: int) -> Iterator[str]:
     """Say what was wrong with the clocks, and what is after the repair; None: there was none."""
     if not before.violations:
         return
@@ -68,7 +123,6 @@ def clock_problems(trace: Trace, before: ClockCondition, after: ClockCondition |
         )
     else:
         yield f"{said}; the controlled logical clock has moved events, and none is left"
-    longest = max((file.times[1] - file.times[0] for file in trace.files.values()), default=0)
     if before.largest > longest:
         yield (
             f"clocks differ by {time_text(before.largest)} or more, but no rank ran longer than "

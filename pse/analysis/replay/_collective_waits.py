@@ -8,9 +8,11 @@ import numpy as np
 
 from pse.analysis.patterns import _collective as collective
 from pse.analysis.patterns._collective import Operations
-from pse.trace import NONE
+from pse.analysis.patterns._grid import spans_metahosts
+from pse.analysis.replay._communicators import spread
+from pse.analysis.replay._locations import Metahosts
+from pse.analysis.replay._peers import Peers
 from pse.trace.format import Array
-from pse.trace.query import Communicators
 
 _Formula = Callable[[Operations], Array]
 _PATTERNS: tuple[tuple[tuple[int, ...], tuple[tuple[str, _Formula], ...]], ...] = (
@@ -35,57 +37,52 @@ _PATTERNS: tuple[tuple[tuple[int, ...], tuple[tuple[str, _Formula], ...]], ...] 
 """Kinds of operations, and the metrics and formulas of each."""
 
 
-def collective_waits(parts: Array, far: Array) -> Iterator[tuple[str, Array, Array, Array]]:
-    """Search the wait states of collective operations.
+_FIELDS = ("wait", "completion")
+WAIT_DTYPE = np.dtype([*((name, "<f8") for name in _FIELDS), ("far", "?")])
+"""Waiting times of a part in the patterns of its kind, in their order, ns; whether several metahosts wait."""
+
+
+class CollectiveOperations:
+    """The collective operations whose parts meet in this process; collective.
 
     Parameters
     ----------
     parts : array of PART_DTYPE
-        All parts of complete operations, by operation, then by place.
-    far : array of bool, shape (parts,)
-        Whether the operation has ranks on several metahosts.
+        Those of this process's streams.
+    peers : Peers
+        All processes.
 
-    Yields
-    ------
-    metric : str
-        Name of the metric.
-    rows : array of PART_DTYPE
-        Some of the parts.
-    waits : array of float64, shape (rows,)
-        Their waiting times, ns.
-    far : array of bool, shape (rows,)
-        What `far` says of them.
+    Attributes
+    ----------
+    parts : array of PART_DTYPE
+        All parts of the operations that met here and are complete, by operation, then by place.
+    left_out : int
+        How many operations met here of which the trace does not have all parts.
     """
+
+    def __init__(self, parts: Array, peers: Peers) -> None:
+        to = spread(parts["identity"], parts["ordinal"], peers.size)
+        self._delivery = peers.deliver(parts, np.where(parts["size"] == 1, peers.rank, to))
+        self._rows, self.left_out = _complete_operations(self._delivery.rows)
+        self.parts = self._delivery.rows[self._rows]
+
+    def waits(self, metahosts: Metahosts) -> Array:
+        """How long the ranks of this process waited in their parts, as WAIT_DTYPE; collective."""
+        waits = np.zeros(len(self._delivery.rows), WAIT_DTYPE)
+        for chosen, name, found in _waits(self.parts):
+            waits[name][self._rows[chosen]] = found
+        if metahosts.several:
+            starts = operation_starts(self.parts)
+            waits["far"][self._rows] = spans_metahosts(metahosts.of(self.parts["rank"]), starts)
+        return self._delivery.reply(waits)
+
+
+def metrics_of(operations: Array) -> Iterator[tuple[str, str, Array]]:
+    """The metrics, the field of their waiting times, and which of the operations are of their kinds."""
     for kinds, patterns in _PATTERNS:
-        chosen = np.isin(parts["operation"], kinds)
-        rows = parts[chosen]
-        if len(rows):
-            operations = operations_of(rows)
-            for metric, formula in patterns:
-                yield metric, rows, formula(operations), far[chosen]
-
-
-def complete_operations(parts: Array, known: Communicators) -> tuple[Array, int]:
-    """The parts of operations with all ranks of their communicators, and the number of other operations.
-
-    They come by operation, then by place.  Where ranks differ in what an operation is, it is not complete.
-    """
-    parts = parts[parts["communicator"] != NONE]
-    sizes = [1 + int(parts[name].max(initial=0)) for name in ("ordinal", "place")]
-    key = parts["communicator"].astype("<u8") * np.uint64(sizes[0]) + parts["ordinal"]
-    if sizes[0] * sizes[1] * (1 + len(known.sizes)) < 1 << 64:
-        order = np.argsort(key * np.uint64(sizes[1]) + parts["place"], kind="stable")
-    else:
-        order = np.lexsort((parts["place"], key))
-    parts = parts[order]
-    starts = operation_starts(parts)
-    if not len(starts):
-        return parts, 0
-    counts = np.diff(np.append(starts, len(parts)))
-    is_whole = counts == known.sizes[parts["communicator"][starts]]
-    for name in ("operation", "root"):
-        is_whole &= np.maximum.reduceat(parts[name], starts) == np.minimum.reduceat(parts[name], starts)
-    return parts[np.repeat(is_whole, counts)], int((~is_whole).sum())
+        chosen = np.flatnonzero(np.isin(operations, kinds))
+        for (metric, _), name in zip(patterns, _FIELDS, strict=False):
+            yield metric, name, chosen
 
 
 def operations_of(parts: Array) -> Operations:
@@ -95,10 +92,37 @@ def operations_of(parts: Array) -> Operations:
     return Operations(operation_starts(parts), begin, end, parts["sends"], parts["receives"], is_root)
 
 
+def _waits(parts: Array) -> Iterator[tuple[Array, str, Array]]:
+    """Rows, the field of the waiting time, and the waiting times."""
+    for kinds, patterns in _PATTERNS:
+        chosen = np.flatnonzero(np.isin(parts["operation"], kinds))
+        if len(chosen):
+            operations = operations_of(parts[chosen])
+            for (_, formula), name in zip(patterns, _FIELDS, strict=False):
+                yield chosen, name, formula(operations)
+
+
+def _complete_operations(parts: Array) -> tuple[Array, int]:
+    """Rows of operations with all ranks of their communicators, and the number of other operations.
+
+    They come by operation, then by place.  Where ranks differ in what an operation is, it is not complete.
+    """
+    order = np.lexsort((parts["place"], parts["ordinal"], parts["identity"]))
+    parts = parts[order]
+    starts = operation_starts(parts)
+    if not len(starts):
+        return order, 0
+    counts = np.diff(np.append(starts, len(parts)))
+    is_whole = counts == parts["size"][starts]
+    for name in ("operation", "root", "size"):
+        is_whole &= np.maximum.reduceat(parts[name], starts) == np.minimum.reduceat(parts[name], starts)
+    return order[np.repeat(is_whole, counts)], int((~is_whole).sum())
+
+
 def operation_starts(parts: Array) -> Array:
     """The first row of each operation; parts come by operation."""
     is_first = np.ones(len(parts), bool)
     is_first[1:] = (parts["ordinal"][1:] != parts["ordinal"][:-1]) | (
-        parts["communicator"][1:] != parts["communicator"][:-1]
+        parts["identity"][1:] != parts["identity"][:-1]
     )
     return np.flatnonzero(is_first)

@@ -4,65 +4,104 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from pse.analysis.cube._cube import Location
 from pse.analysis.replay._metahosts import assign_metahosts, split_nodes
-from pse.trace import NONE
+from pse.analysis.replay._peers import Peers
+from pse.analysis.replay._streams import Streams
+from pse.errors import UsageError
+from pse.trace import NONE, Definitions
 from pse.trace.format import Array
-from pse.trace.query import Trace
 
 
-class MetahostNumbers:
+class Metahosts:
     """The metahosts of ranks as numbers.
 
     Parameters
     ----------
-    ranks : sequence of int
-        Ranks of the trace, ascending.
-    places : sequence of Location
-        Where each ran.
-
-    Attributes
-    ----------
-    are_several : bool
-        Whether there is more than one.
+    numbers : array of uint32, shape (ranks of the job,)
+        That of each rank; `NONE` of those that the trace has not.
     """
 
-    def __init__(self, ranks: Sequence[int], places: Sequence[Location]) -> None:
-        names = {place.machine: number for number, place in enumerate(places)}
-        self.are_several = len(names) > 1
-        self._ranks = np.array(ranks, "<u4")
-        self._numbers = np.array([names[place.machine] for place in places], "<u4")
+    def __init__(self, numbers: Array) -> None:
+        self._numbers = np.append(numbers, np.array([NONE], "<u4"))
+        self.several = len(np.unique(numbers[numbers != NONE])) > 1
 
     def of(self, ranks: Array) -> Array:
         """The metahost of each rank of the job, `NONE` of those that the trace has not."""
-        found = np.minimum(np.searchsorted(self._ranks, ranks), len(self._ranks) - 1)
-        return np.where(self._ranks[found] == ranks, self._numbers[found], NONE).astype("<u4")
+        found: Array = self._numbers[np.minimum(ranks, len(self._numbers) - 1)]
+        return found
 
 
-def placed(trace: Trace, metahosts: str | os.PathLike[str] | None) -> tuple[list[Location], list[str]]:
-    """The location of each rank of a trace, with the metahosts that a file says, and what is odd there."""
-    found, problems = locations(trace), list[str]()
-    if metahosts is not None:
-        found, problems = assign_metahosts(found, metahosts)
+@dataclass(frozen=True)
+class Places:
+    """Where ranks ran.
+
+    Parameters
+    ----------
+    locations : list of Location
+        On process 0 the location of each rank with a stream, ascending.
+    metahosts : Metahosts
+        Their metahosts, on all processes.
+    problems : list of str
+        What is odd with them, on process 0.
+    """
+
+    locations: list[Location]
+    metahosts: Metahosts
+    problems: list[str]
+
+
+def share_metahosts(
+    streams: Streams, definitions: Definitions | None, path: str | os.PathLike[str] | None, peers: Peers
+) -> Places:
+    """Find out where ranks ran; collective.
+
+    Raises
+    ------
+    UsageError
+        The file of metahosts can't be read or contradicts itself; on all processes.
+    """
+    found, problems, failed = list[Location](), list[str](), ["", ""]
+    numbers = np.full(len(streams.owner), NONE, "<u4")
+    if peers.rank == 0:
+        try:
+            found, problems = _placed(streams, definitions, path)
+        except UsageError as error:
+            failed = [error.message, error.help or ""]
+        names = {place.machine: number for number, place in enumerate(found)}
+        if found:
+            numbers[streams.ranks] = [names[place.machine] for place in found]
+    message, advice = peers.combined(failed, lambda one, _: one)
+    if message:
+        raise UsageError(message, help=advice or None)
+    return Places(found, Metahosts(peers.least(numbers)), problems)
+
+
+def _placed(
+    streams: Streams, definitions: Definitions | None, path: str | os.PathLike[str] | None
+) -> tuple[list[Location], list[str]]:
+    """The location of each rank, with the metahosts that a file says, and what is odd there."""
+    found, problems = locations(streams, definitions), list[str]()
+    if path is not None:
+        found, problems = assign_metahosts(found, path)
     return found, [*problems, *split_nodes(found)]
 
 
-def locations(trace: Trace) -> list[Location]:
-    """The location of each rank of a trace, in the order of `Trace.ranks`.
+def locations(streams: Streams, definitions: Definitions | None) -> list[Location]:
+    """The location of each rank of a trace, in the order of `Streams.ranks`.
 
     Ranks of imported traces may be threads of one process; a host of several machines is ``machine/node``.
     """
-    definitions = trace.definitions
     known = {rank.rank: rank for rank in definitions.ranks} if definitions else {}
     imported = definitions is not None and "imported from" in definitions.environment
     threads: Counter[int] = Counter()
     found = []
-    for rank in trace.ranks:
-        machine, _, node = trace.files[rank].host.rpartition("/")
+    for rank in streams.ranks.tolist():
+        machine, _, node = streams.hosts[streams.host[rank]].rpartition("/")
         own = known.get(rank)
         process = own.processor if own is not None and imported else None
         process = rank if process is None else process

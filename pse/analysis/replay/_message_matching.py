@@ -2,51 +2,103 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from pse.analysis.replay._communicators import UNKNOWN, Communicators
+from pse.analysis.replay._peers import Peers
+from pse.analysis.replay._streams import Streams
 from pse.trace import NONE
 from pse.trace.format import Array
 from pse.trace.query import match_keys
 
 KIND = ("communicator", "sender", "receiver", "tag")
+SEND_DTYPE = np.dtype(
+    [
+        ("identity", "<u8"),  # of the communicator
+        ("sender", "<u4"),  # rank of the job
+        ("receiver", "<u4"),  # rank of the job
+        ("tag", "<u4"),
+        ("start_enter", "<f8"),  # ns: when the call that sends was entered
+    ]
+)
+"""What the process that has a message's receive needs to know of its send."""
 
 
-def match_ends(sends: Array, receives: Array) -> tuple[Array, Array]:
+def match_messages(
+    sends: Array, receives: Array, known: Communicators, streams: Streams, peers: Peers
+) -> tuple[Array, Array, int]:
+    """Tell each end of a message when the other one was started; collective.
+
+    Sends travel to the processes that have their receives; when these were posted travels back.
+
+    Returns
+    -------
+    sends : array of SEND_DTYPE, shape (messages,)
+        The sends of messages that are received here.
+    received : array of int64, shape (messages,)
+        Rows of their receives.
+    unmatched : int
+        How many sends came here without a receive.
+    """
+    rows = np.empty(len(sends), SEND_DTYPE)
+    for name in ("sender", "receiver", "tag", "start_enter"):
+        rows[name] = sends[name]
+    rows["identity"] = np.append(known.identities, np.uint64(UNKNOWN))[
+        np.minimum(sends["communicator"], len(known.identities))
+    ]
+    delivery = peers.deliver(rows, streams.owners(sends["receiver"], peers.rank))
+    came = delivery.rows
+    sent, received = match_ends(came, receives, known.known(came["identity"]))
+    receives["partner"][received] = came["start_enter"][sent]
+    posted = np.full(len(came), np.nan)
+    posted[sent] = receives["start_enter"][received]
+    sends["partner"] = delivery.reply(posted)
+    return came[sent], received, len(came) - len(sent)
+
+
+def match_ends(sends: Array, receives: Array, communicators: Array) -> tuple[Array, Array]:
     """Rows of sends and of the receives that they belong to.
 
     Parameters
     ----------
-    sends, receives : arrays of END_DTYPE
+    sends : array of SEND_DTYPE
+        From any ranks; those of one rank are in the order of its operations.
+    receives : array of END_DTYPE
         Of any ranks; those of one rank are in the order of its operations.
+    communicators : array of uint32, shape (sends,)
+        This process's numbers of the communicators of sends.
 
     Returns
     -------
     sent, received : arrays of int64, shape (messages,)
         Rows; of ends that are left out the partner is not among the rows.
     """
+    columns = [[sends[name] for name in KIND[1:]], [receives[name] for name in KIND[1:]]]
+    columns[0].insert(0, communicators)
+    columns[1].insert(0, receives["communicator"])
     rows, ordered = [], []
-    for ends, key in zip((sends, receives), _keys(sends, receives), strict=True):
-        known = (ends["sender"] != NONE) & (ends["receiver"] != NONE) & (ends["communicator"] != NONE)
-        kept = np.flatnonzero(known)
-        order = kept[_in_order(key[kept], ends["order"][kept])]
-        rows.append(order)
-        ordered.append(key[order])
+    for kind, key, order in zip(columns, _keys(columns), (None, receives["order"]), strict=True):
+        kept = np.flatnonzero((kind[0] != NONE) & (kind[1] != NONE) & (kind[2] != NONE))
+        own = kept[_in_order(key[kept], None if order is None else order[kept])]
+        rows.append(own)
+        ordered.append(key[own])
     if np.array_equal(ordered[0], ordered[1]):
         return rows[0], rows[1]
     left, right = match_keys(*((key, _ordinals(key)) for key in ordered))
     return rows[0][left], rows[1][right]
 
 
-def _keys(sends: Array, receives: Array) -> list[Array]:
-    """What kind each message is, as one number."""
-    keys = [np.zeros(len(ends), "<u8") for ends in (sends, receives)]
+def _keys(columns: Sequence[Sequence[Array]]) -> list[Array]:
+    """What kind each message is, as one number, for sends and receives."""
+    keys = [np.zeros(len(kind[0]), "<u8") for kind in columns]
     size = 1
-    for name in KIND:
-        columns = [ends[name] for ends in (sends, receives)]
-        bound = 1 + max((int(column.max()) for column in columns if len(column)), default=0)
+    for pair in zip(*columns, strict=True):
+        bound = 1 + max((int(column.max()) for column in pair if len(column)), default=0)
         if size * bound >= 1 << 64:
             size, keys = _fewer(keys)
-        keys = [key * np.uint64(bound) + column for key, column in zip(keys, columns, strict=True)]
+        keys = [key * np.uint64(bound) + column for key, column in zip(keys, pair, strict=True)]
         size *= bound
     return keys
 
@@ -56,11 +108,11 @@ def _fewer(keys: list[Array]) -> tuple[int, list[Array]]:
     return max(len(values), 1), np.split(places.astype("<u8"), [len(keys[0])])
 
 
-def _in_order(key: Array, order: Array) -> Array:
+def _in_order(key: Array, order: Array | None) -> Array:
     """Rows by kind, then in the order in which they are started; a kind has one sender and one receiver."""
-    by_start = np.argsort(order, kind="stable") if (order[1:] < order[:-1]).any() else None
-    if by_start is None:
+    if order is None or not (order[1:] < order[:-1]).any():
         return np.argsort(key, kind="stable")
+    by_start = np.argsort(order, kind="stable")
     found: Array = by_start[np.argsort(key[by_start], kind="stable")]
     return found
 

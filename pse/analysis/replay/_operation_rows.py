@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._rank_calls import RankCalls
 from pse.trace import NONE, EventType
 from pse.trace.format import Array, high32, low32
-from pse.trace.query import Communicators, Trace
+from pse.trace.query import Trace
 
 END_DTYPE = np.dtype(
     [
-        ("communicator", "<u4"),  # the same number on all ranks
+        ("communicator", "<u4"),  # this process's number for it
         ("sender", "<u4"),  # rank of the job
         ("receiver", "<u4"),  # rank of the job
         ("tag", "<u4"),
@@ -30,12 +31,12 @@ END_DTYPE = np.dtype(
 
 PART_DTYPE = np.dtype(
     [
-        ("communicator", "<u4"),  # the same number on all ranks
+        ("identity", "<u8"),  # of the communicator
+        ("size", "<u4"),  # how many ranks it has
         ("ordinal", "<u4"),  # of the operation among the rank's on its communicator
         ("place", "<u4"),  # rank in the communicator
         ("root", "<u4"),  # rank in the communicator
         ("rank", "<u4"),  # rank of the job
-        ("path", "<u4"),
         ("operation", "u1"),  # Collective
         ("sends", "?"),  # more than 0 bytes
         ("receives", "?"),  # more than 0 bytes
@@ -110,17 +111,30 @@ def _partners(types: Array, request: Array, rows: Array, kind: EventType) -> Arr
 
 
 def _ends(calls: RankCalls, known: Communicators, rows: Array, *, is_send: bool) -> Array:
+    """Ends with the other rank as the operation has it: its rank in the communicator."""
     ends = np.empty(len(rows), END_DTYPE)
     b, c = (calls.operations[field][rows] for field in "bc")
     ends["communicator"] = known.number(calls.rank, low32(c))
-    other = known.job_rank(ends["communicator"], low32(b))
-    ends["sender"], ends["receiver"] = (calls.rank, other) if is_send else (other, calls.rank)
+    own, other = ("sender", "receiver") if is_send else ("receiver", "sender")
+    ends[own], ends[other] = calls.rank, low32(b)
     ends["tag"], ends["partner"] = high32(b), np.nan
     return ends
 
 
-def collective_parts(trace: Trace, calls: RankCalls, paths: Array, known: Communicators) -> tuple[Array, int]:
-    """The parts of a rank in blocking collective operations that ended, and how many did not end."""
+def collective_parts(
+    trace: Trace, calls: RankCalls, paths: Array, known: Communicators
+) -> tuple[Array, Array, int, int]:
+    """The parts of a rank in blocking collective operations that ended.
+
+    Returns
+    -------
+    parts : array of PART_DTYPE
+        In the order of their ends.
+    paths : array of uint32, shape (parts,)
+        Their call paths.
+    unended, unknown : int
+        How many operations did not end, and how many are on communicators that the rank did not describe.
+    """
     types = calls.operations["type"]
     blocking = high32(calls.operations["c"]) == 0
     begins, ends = (
@@ -128,18 +142,21 @@ def collective_parts(trace: Trace, calls: RankCalls, paths: Array, known: Commun
         for kind in (EventType.MPI_COLLECTIVE_BEGIN, EventType.MPI_COLLECTIVE_END)
     )
     begun = np.searchsorted(begins, ends) - 1  # The latest begin.
+    unended = len(begins) - len(ends)
     ends, begun = ends[begun >= 0], begun[begun >= 0]
+    number = known.number(calls.rank, low32(calls.operations["c"][ends]))
+    is_known = number != NONE
+    number, ends, begun = number[is_known], ends[is_known], begun[is_known]
     begin, end = calls.operations[begins[begun]], calls.operations[ends]
     parts = np.empty(len(end), PART_DTYPE)
-    own = low32(end["c"])
-    parts["communicator"], parts["place"] = known.number(calls.rank, own), known.place(calls.rank, own)
-    parts["ordinal"] = _ordinals(parts["communicator"])
-    parts["rank"], parts["operation"] = calls.rank, end["flags"]
-    parts["path"] = np.append(paths, 0)[_calls_of(calls, ends)]
+    parts["identity"], parts["size"] = known.identities[number], known.sizes[number]
+    parts["place"] = known.place(calls.rank, low32(end["c"]))
+    parts["ordinal"], parts["operation"] = _ordinals(number), end["flags"]
+    parts["rank"] = calls.rank
     parts["root"], parts["sends"], parts["receives"] = low32(begin["a"]), end["a"] > 0, end["b"] > 0
     for name, rows in (("begin", begin), ("end", end)):
         parts[name] = calls.times(trace, rows)
-    return parts, len(begins) - len(ends)
+    return parts, np.append(paths, 0)[_calls_of(calls, ends)], unended, int((~is_known).sum())
 
 
 def _ordinals(groups: Array) -> Array:

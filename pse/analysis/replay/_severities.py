@@ -13,6 +13,10 @@ _MEASURED = ("mpi_point2point", "mpi_collective", "mpi_synchronization")
 """Metrics whose times are those of routines, of which the metrics below them are parts."""
 
 
+VALUE_DTYPE = np.dtype([("metric", "<u2"), ("location", "<u4"), ("path", "<u4"), ("value", "<f8")])
+"""A value: the metric as its place in `METRICS`, location and call path."""
+
+
 class Severities:
     """Collects the values of a cube."""
 
@@ -31,13 +35,29 @@ class Severities:
         added[: len(before)] += before
         self._values[metric][location] = added
 
-    def finish(self, paths: int, locations: int) -> dict[str, Array]:
-        """Include in every metric those below it; give (call paths, locations) by the names of metrics."""
-        found: dict[str, Array] = {}
-        for metric in reversed(METRICS):
+    def rows(self, numbers: Array) -> Array:
+        """All values but zeros as rows; `numbers` are those of call paths in all processes."""
+        parts = [np.empty(0, VALUE_DTYPE)]
+        for number, metric in enumerate(METRICS):
             for location, values in self._values.get(metric.name, {}).items():
-                found.setdefault(metric.name, np.zeros((paths, locations)))[: len(values), location] += values
-            if metric.name in found and metric.parent and metric.parent not in _MEASURED:
-                found.setdefault(metric.parent, np.zeros((paths, locations)))
-                found[metric.parent] += found[metric.name]
-        return {metric.name: found[metric.name] for metric in METRICS if metric.name in found}
+                chosen = np.flatnonzero(values)
+                part = np.empty(len(chosen), VALUE_DTYPE)
+                part["metric"], part["location"] = number, location
+                part["path"], part["value"] = numbers[chosen], values[chosen]
+                parts.append(part)
+        return np.concatenate(parts)
+
+
+def tables(rows: Array, paths: int, locations: int) -> dict[str, Array]:
+    """Include in every metric those below it; give (call paths, locations) by the names of metrics."""
+    found: dict[str, Array] = {}
+    for number, metric in reversed(list(enumerate(METRICS))):
+        own = rows[rows["metric"] == number]
+        if len(own):
+            found.setdefault(metric.name, np.zeros((paths, locations)))[own["path"], own["location"]] += own[
+                "value"
+            ]
+        if metric.name in found and metric.parent and metric.parent not in _MEASURED:
+            found.setdefault(metric.parent, np.zeros((paths, locations)))
+            found[metric.parent] += found[metric.name]
+    return {metric.name: found[metric.name] for metric in METRICS if metric.name in found}

@@ -6,43 +6,154 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from pse.trace import Trace, open as open_trace
+import numpy as np
+
+from pse.analysis.replay._peers import Alone, Peers
+from pse.analysis.replay._streams import Streams, place_streams
+from pse.trace import Definitions, Trace, TraceError, open as open_trace, read_definitions
 from pse.trace.interchange import import_otf2
+from pse.trace.store import (
+    clock_of,
+    clock_records,
+    compared_ranks,
+    has_definitions,
+    listed_ranks,
+    merge_alike,
+    merge_clock_records,
+    open_ranks,
+)
 
 ANCHOR = "traces.otf2"
 
 
+@dataclass(frozen=True)
+class Source:
+    """A trace as one of the processes that analyse it has it.
+
+    Parameters
+    ----------
+    trace : Trace
+        The trace with the files of which this process reads the events.
+    streams : Streams
+        All streams, and who reads them.
+    problems : list of str
+        What this process found missing or damaged.
+    """
+
+    trace: Trace
+    streams: Streams
+    problems: list[str]
+
+
 @contextlib.contextmanager
-def opened(source: str | os.PathLike[str] | Trace) -> Iterator[tuple[Trace, list[str]]]:
-    """Open what is to be analysed; give the trace, and what an import has to say.
+def opened(source: str | os.PathLike[str] | Trace, peers: Peers) -> Iterator[Source]:
+    """Open what is to be analysed; collective.
 
     Parameters
     ----------
     source : Trace or path
-        A trace, its directory, the anchor file of an OTF2 archive, or the directory that this file is in.
+        A trace (of a process alone), its directory, the anchor file of an OTF2 archive, or the directory that
+        this file is in.
+    peers : Peers
+        The processes that analyse it.
 
     Yields
     ------
-    trace : Trace
+    Source
         The trace; an imported one is there until the end of the context.
-    notes : list of str
-        What could not be imported.
 
     Raises
     ------
     TraceError
-        It is neither, or nothing of it can be read.
+        It is neither, or nothing of it can be read; on all processes.
     """
     if isinstance(source, Trace):
-        yield source, []
+        yield _whole(source, [])
         return
     path = Path(source)
     anchor = path / ANCHOR if (path / ANCHOR).is_file() else path
-    if not anchor.is_file():
-        yield open_trace(path), []
-        return
-    with tempfile.TemporaryDirectory(prefix="pse-analyze-") as directory:
-        notes = import_otf2(anchor, Path(directory) / "trace")
-        yield open_trace(Path(directory) / "trace"), notes
+    with contextlib.ExitStack() as kept:
+        notes: list[str] = []
+        if _any(peers, anchor.is_file()):
+            path, notes = _imported(anchor, peers, kept)
+        yield _whole(open_trace(path), notes) if isinstance(peers, Alone) else _part(path, peers, notes)
+
+
+def _any(peers: Peers, value: bool) -> bool:
+    return bool(peers.least(np.array([-int(value)], "<i8"))[0])
+
+
+def _whole(trace: Trace, notes: list[str]) -> Source:
+    streams = Streams(np.full(1 + max(trace.ranks), -1, "<i4"))
+    streams.owner[list(trace.ranks)] = 0
+    streams.share_hosts(Alone(), {rank: file.host for rank, file in trace.files.items()})
+    return Source(trace, streams, [*notes, *trace.problems])
+
+
+def _imported(anchor: Path, peers: Peers, kept: contextlib.ExitStack) -> tuple[Path, list[str]]:
+    """Import an archive on each node, by its first process."""
+    told: list[Any] = ["", [], ["", ""]]
+    if peers.local.rank == 0:
+        directory = kept.enter_context(tempfile.TemporaryDirectory(prefix="pse-analyze-"))
+        told[0] = str(Path(directory) / "trace")
+        try:
+            told[1] = import_otf2(anchor, Path(told[0]))
+        except TraceError as error:
+            told[2] = [error.message, error.help or ""]
+    trace, notes, failed = peers.local.combined(told, lambda one, other: one)
+    message, advice = peers.combined(failed, lambda one, other: one if one[0] else other)
+    if message:
+        raise TraceError(message, help=advice or None)
+    return Path(trace), notes if peers.rank == 0 else []
+
+
+def _part(path: Path, peers: Peers, notes: list[str]) -> Source:
+    """Open the streams of this process, and share with the others what all must know."""
+    streams = place_streams(peers, listed_ranks(path) if peers.local.rank == 0 else [])
+    definitions, problems = _definitions(path, peers)
+    own = streams.of(peers.rank)
+    if peers.rank == 0 and definitions is not None:
+        own += sorted({rank.rank for rank in definitions.ranks} - set(streams.ranks.tolist()))
+    files, missing = open_ranks(path, own, definitions)
+    streams.lose(peers, files)
+    if not len(streams.ranks):
+        _say_that_nothing_is_there(path, peers, missing)
+    streams.share_hosts(peers, {rank: file.host for rank, file in files.items()})
+    records = peers.combined(clock_records(files), merge_clock_records)
+    named = {rank.rank: rank.host for rank in definitions.ranks} if definitions else {}
+    for rank in compared_ranks(records):
+        if rank < len(streams.host) and streams.host[rank] >= 0:
+            named[rank] = streams.hosts[streams.host[rank]]
+    clock = clock_of(records, files, named)
+    said = [*notes, *problems, *clock.problems] if peers.rank == 0 else []
+    return Source(Trace(path, definitions, files, (), clock), streams, [*said, *missing])
+
+
+def _definitions(path: Path, peers: Peers) -> tuple[Definitions | None, list[str]]:
+    """The definitions from the lowest process that has them, and what is wrong with them."""
+    text = problem = ""
+    if peers.local.rank == 0 and has_definitions(path):
+        try:
+            text = read_definitions(path).to_json()
+        except TraceError as error:
+            problem = f"{error.message}; call sites and ranks are shown by number"
+    text, problem = peers.combined(
+        [text, problem], lambda one, other: one if one[0] or not other[0] else other
+    )
+    return (Definitions.from_json(text), []) if text else (None, [problem] if problem else [])
+
+
+def _say_that_nothing_is_there(path: Path, peers: Peers, missing: list[str]) -> None:
+    """Raise the same error on all processes."""
+    said = [f"{path}: nothing of this trace can be read: {'; '.join(merge_alike(missing))}", ""]
+    if peers.rank == 0:
+        try:
+            open_trace(path)
+        except TraceError as error:
+            said = [error.message, error.help or ""]
+    message, advice = peers.combined(said, lambda one, other: one)
+    raise TraceError(message, help=advice or None)

@@ -1,3 +1,14 @@
 from ._chunked_reading import chunks as chunks
+from ._partial_opening import (
+    ClockRecords as ClockRecords,
+    clock_of as clock_of,
+    clock_records as clock_records,
+    compared_ranks as compared_ranks,
+    has_definitions as has_definitions,
+    listed_ranks as listed_ranks,
+    merge_clock_records as merge_clock_records,
+    open_ranks as open_ranks,
+)
 from ._residuals import residuals as residuals
 from ._text_records import decode_texts as decode_texts
+from ._trace_defects import merge_alike as merge_alike

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -47,7 +47,7 @@ class TraceFiles:
         names = _list(path)
         problems: list[str] = []
         definitions = _definitions(path, names, problems)
-        files = _open_files(path, names, definitions, problems)
+        files = open_files(path, names, definitions, problems)
         if not files:
             raise TraceError(f"{path}: nothing of this trace can be read: {'; '.join(merge_alike(problems))}")
         for rank in sorted(files):
@@ -130,7 +130,7 @@ _HELP = "record one with: pse run PROGRAM -p P --trace DIR"
 
 
 def _definitions(path: Path, names: Iterable[str], problems: list[str]) -> Definitions | None:
-    if not any(name == FILE_NAME or _is_runtimes(name) for name in names):
+    if not any(name == FILE_NAME or is_runtimes(name) for name in names):
         return None  # MPI's events only: no call sites.
     try:
         return read_definitions(path)
@@ -147,16 +147,25 @@ def _program(path: Path, definitions: Definitions | None, problems: list[str]) -
         return None
 
 
-def _is_runtimes(name: str) -> bool:
+def is_runtimes(name: str) -> bool:
+    """Whether a file is the runtime's, not the tool `trace`'s."""
     found = RANK_FILE.fullmatch(name)
     return found is not None and not found[2]
 
 
-def _open_files(
-    path: Path, names: Iterable[str], definitions: Definitions | None, problems: list[str]
+def open_files(
+    path: Path,
+    names: Iterable[str],
+    definitions: Definitions | None,
+    problems: list[str],
+    ranks: Collection[int] | None = None,
 ) -> dict[int, RankFile]:
+    """Open the usable files of all ranks, or of some; say what is wrong with them."""
     there = _by_rank(path, names)
     wanted = set(there) if definitions is None else {rank.rank for rank in definitions.ranks}
+    if ranks is not None:
+        there = {rank: there[rank] for rank in ranks if rank in there}
+        wanted &= set(ranks)
     for rank in sorted(there.keys() - wanted):
         problems += [f"{file.name} belongs to another run; it is left out" for file in there[rank]]
     files = {}
@@ -172,7 +181,7 @@ def _open_files(
 def _by_rank(path: Path, names: Iterable[str]) -> dict[int, list[Path]]:
     """The files of each rank, the runtime's first."""
     there: dict[int, list[Path]] = {}
-    for name in sorted(names, key=lambda name: not _is_runtimes(name)):
+    for name in sorted(names, key=lambda name: not is_runtimes(name)):
         found = RANK_FILE.fullmatch(name)
         if found:
             there.setdefault(int(found[1]), []).append(path / name)
@@ -182,7 +191,7 @@ def _by_rank(path: Path, names: Iterable[str]) -> dict[int, list[Path]]:
 def _open_parts(
     path: Path, rank: int, there: list[Path], definitions: Definitions | None, problems: list[str]
 ) -> Iterator[RankFile]:
-    if definitions is not None and not any(_is_runtimes(part.name) for part in there):
+    if definitions is not None and not any(is_runtimes(part.name) for part in there):
         problems.append(f"rank {rank}: its file rank-{rank:05}.events is missing from {path}")
     for part in there:
         try:

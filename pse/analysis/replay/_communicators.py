@@ -1,0 +1,173 @@
+"""Communicators of the traced program: numbers that are the same in all processes, and who is in them.
+
+A communicator is known by its leader's rank and number.  Which rank of the job is rank n in it is kept by one
+process for each such pair; the others ask it for those that they need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from pse.analysis.replay._peers import Peers
+from pse.trace import NONE, EventType
+from pse.trace.format import Array, high32, low32
+from pse.trace.query import Trace
+
+_SEAT_DTYPE = np.dtype([("identity", "<u8"), ("place", "<u4"), ("rank", "<u4")])
+UNKNOWN = 0xFFFFFFFFFFFFFFFF
+"""The identity of no communicator."""
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_DENSE = 1 << 22  # Pairs of communicator and rank that are told apart by a table.
+
+
+class Communicators:
+    """The communicators that the streams of this process know.
+
+    Parameters
+    ----------
+    trace : Trace
+        What its ranks said about them.
+    peers : Peers
+        All processes.
+
+    Attributes
+    ----------
+    identities : array of uint64, shape (communicators,)
+        What each is known by everywhere, ascending; this process's number for it is the index.
+    sizes : array of uint32, shape (communicators,)
+        How many ranks each has.
+    mentioned : set of int
+        Ranks of the job that its ranks say are in one.
+    """
+
+    def __init__(self, trace: Trace, peers: Peers) -> None:
+        made = {rank: trace.select(rank, EventType.MPI_COMMUNICATOR) for rank in trace.ranks}
+        all_made = np.concatenate([np.empty(0, "<u8"), *(events["b"] for events in made.values())])
+        self.identities = np.unique(_identity(all_made))
+        self.sizes = np.zeros(len(self.identities), "<u4")
+        self.mentioned: set[int] = set()
+        self._own: dict[int, tuple[Array, Array, Array]] = {}
+        seats = [np.empty(0, _SEAT_DTYPE)]
+        for rank, events in made.items():
+            numbers = self.known(_identity(events["b"]))
+            self.sizes[numbers] = low32(events["c"])
+            self._own[rank] = _by_own_number(low32(events["a"]), numbers, high32(events["c"]))
+            seats.append(_seats(rank, events))
+            self._mention(rank, events, trace.select(rank, EventType.MPI_COMMUNICATOR_RANKS))
+        self._peers = peers
+        self._kept = _Directory(peers, np.concatenate(seats))
+
+    def _mention(self, rank: int, made: Array, lines: Array) -> None:
+        self.mentioned |= {rank, *np.unique(low32(made["b"])).tolist()} if len(made) else set()
+        leads = low32(made["a"])[high32(made["c"]) == 0]
+        lines = lines[np.isin(low32(lines["a"]), leads)]
+        words = [half(lines[name]) for name in "bc" for half in (low32, high32)]
+        self.mentioned |= set(np.unique(np.concatenate(words)).tolist())
+        self.mentioned.discard(NONE)
+
+    def known(self, identities: Array) -> Array:
+        """Numbers of communicators, NONE for those that no stream of this process knows."""
+        if not len(self.identities):
+            return np.full(len(identities), NONE, "<u4")
+        found = np.minimum(np.searchsorted(self.identities, identities), len(self.identities) - 1)
+        return np.where(self.identities[found] == identities, found, NONE).astype("<u4")
+
+    def number(self, rank: int, own: Array) -> Array:
+        """For a rank's own numbers those of this process, NONE for unknown ones."""
+        return self._looked_up(rank, own, 1)
+
+    def place(self, rank: int, own: Array) -> Array:
+        """For a rank's own numbers its rank in these communicators, NONE for unknown ones."""
+        return self._looked_up(rank, own, 2)
+
+    def _looked_up(self, rank: int, own: Array, column: int) -> Array:
+        owns, values = self._own[rank][0], self._own[rank][column]
+        if not len(owns):
+            return np.full(len(own), NONE, "<u4")
+        found = np.minimum(np.searchsorted(owns, own), len(owns) - 1)
+        return np.where(owns[found] == own, values[found], NONE).astype("<u4")
+
+    def job_ranks(self, columns: Iterable[tuple[Array, Array]]) -> list[Array]:
+        """For numbers of communicators and ranks in them those of the job, NONE for unknown; collective."""
+        pairs = [((numbers.astype("<u8") << np.uint64(32)) | places) for numbers, places in columns]
+        together = np.concatenate([np.empty(0, "<u8"), *pairs])
+        asked = _distinct(together[together >> np.uint64(32) != NONE])
+        seats = np.zeros(len(asked), _SEAT_DTYPE)
+        seats["identity"], seats["place"] = self.identities[high32(asked)], low32(asked)
+        ranks = np.append(self._kept.ranks(seats), np.array([NONE], "<u4"))
+        asked = np.append(asked, np.uint64(UNKNOWN))
+        return [_found(asked, ranks, pair) for pair in pairs]
+
+
+class _Directory:
+    """Who has which place in a communicator, spread over all processes."""
+
+    def __init__(self, peers: Peers, seats: Array) -> None:
+        self._peers = peers
+        kept = peers.deliver(seats, self._homes(seats)).rows
+        self._kept = kept[np.lexsort((kept["place"], kept["identity"]))]
+
+    def _homes(self, seats: Array) -> Array:
+        return spread(seats["identity"], seats["place"], self._peers.size)
+
+    def ranks(self, seats: Array) -> Array:
+        """The ranks of the job that have these places, NONE for unknown ones; collective."""
+        delivery = self._peers.deliver(seats, self._homes(seats))
+        asked, kept = delivery.rows, self._kept
+        _, index = np.unique(np.concatenate([kept["identity"], asked["identity"]]), return_inverse=True)
+        one, other = (
+            (numbers.astype("<u8") << np.uint64(32)) | rows["place"]
+            for numbers, rows in zip(np.split(index, [len(kept)]), (kept, asked), strict=True)
+        )
+        found: Array = delivery.reply(_found(one, kept["rank"], other))
+        return found
+
+
+def spread(identities: Array, numbers: Array, count: int) -> Array:
+    """A process for each pair of a communicator and a number, the same everywhere."""
+    if count == 1:
+        return np.zeros(len(identities), "<i8")
+    mixed: Array = (identities * _MIX >> np.uint64(17)) + numbers.astype("<u8")
+    found: Array = (mixed % np.uint64(count)).astype("<i8")
+    return found
+
+
+def _identity(words: Array) -> Array:
+    """Leader and the leader's number, the leader first."""
+    return (low32(words).astype("<u8") << np.uint64(32)) | high32(words)
+
+
+def _by_own_number(own: Array, numbers: Array, places: Array) -> tuple[Array, Array, Array]:
+    """Own numbers, ascending, with the last that was said of each."""
+    kept, last = np.unique(own[::-1], return_index=True)
+    return kept, numbers[::-1][last], places[::-1][last]
+
+
+def _seats(rank: int, made: Array) -> Array:
+    seats = np.empty(len(made), _SEAT_DTYPE)
+    seats["identity"], seats["place"], seats["rank"] = _identity(made["b"]), high32(made["c"]), rank
+    return seats
+
+
+def _distinct(keys: Array) -> Array:
+    """Different keys, ascending."""
+    width = np.uint64(1 + int(low32(keys).max(initial=0)))
+    narrow = high32(keys) * width + low32(keys)
+    bound = 1 + int(narrow.max(initial=0))
+    if bound <= _DENSE:
+        is_there = np.zeros(bound, bool)
+        is_there[narrow] = True
+        narrow = np.flatnonzero(is_there).astype("<u8")
+    else:
+        narrow = np.unique(narrow)
+    return (narrow // width << np.uint64(32)) | narrow % width
+
+
+def _found(keys: Array, values: Array, wanted: Array) -> Array:
+    """Values of sorted keys, the last of equal ones; NONE for others."""
+    if not len(keys):
+        return np.full(len(wanted), NONE, "<u4")
+    place = np.maximum(np.searchsorted(keys, wanted, side="right") - 1, 0)
+    return np.where(keys[place] == wanted, values[place], NONE).astype("<u4")

@@ -1,0 +1,153 @@
+"""The processes of an analysis as ranks of an MPI job.  Who waits sleeps: ranks may share a core."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from pse.runtime.supervise import Backoff
+from pse.trace.format import Array
+
+LONGEST_SLEEP = 1e-3  # Seconds.
+TAG = 1
+
+
+class MpiPeers:
+    """All ranks of a communicator; `pse.analysis.replay._peers.Peers` says what the functions do.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        The ranks; it is not used for messages, a copy of it is.
+
+    Attributes
+    ----------
+    messages, bytes : int
+        What it sent to other processes so far.
+    """
+
+    def __init__(self, comm: MPI.Comm) -> None:
+        self._comm = comm.Dup()
+        self.rank, self.size = comm.Get_rank(), comm.Get_size()
+        self.messages = self.bytes = 0
+        self._local: MpiPeers | None = None
+        with_me = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
+        self._with_me = with_me
+        first = np.array([with_me.allreduce(self.rank, MPI.MIN)], "<i8")
+        firsts = np.empty(self.size, "<i8")
+        wait(self._comm.Iallgather(first, firsts))
+        self.nodes: Array = np.unique(firsts, return_inverse=True)[1].astype("<i8")
+
+    @property
+    def local(self) -> MpiPeers:
+        """Those on the node of this process."""
+        if self._local is None:
+            self._local = MpiPeers(self._with_me)
+        return self._local
+
+    def deliver(self, rows: Array, to: Array) -> MpiDelivery:
+        """Send each row to a process."""
+        order = np.argsort(to, kind="stable")
+        counts = np.bincount(to, minlength=self.size).astype("<i8")
+        coming = np.empty_like(counts)
+        wait(self._comm.Ialltoall(counts, coming))
+        return MpiDelivery(self, order, counts, coming, self.exchanged(rows[order], counts, coming))
+
+    def exchanged(self, rows: Array, counts: Array, coming: Array) -> Array:
+        """Exchange rows that are in the order of their targets, so many to and from each."""
+        rows = np.ascontiguousarray(rows)
+        found = np.empty(int(coming.sum()), rows.dtype)
+        self._count(counts, rows.itemsize)
+        out, back = (
+            [_bytes(data), size * rows.itemsize, MPI.BYTE] for data, size in ((rows, counts), (found, coming))
+        )
+        wait(self._comm.Ialltoallv(out, back))
+        return found
+
+    def _count(self, counts: Array, size: int) -> None:
+        others = np.delete(counts, self.rank)
+        self.messages += int(np.count_nonzero(others))
+        self.bytes += int(others.sum()) * size
+
+    def combined(self, value: Any, merge: Callable[[Any, Any], Any]) -> Any:
+        """Merge a value of all processes, in their order, by a binomial tree, and give it to all."""
+        step = 1
+        while step < self.size:
+            if self.rank % (2 * step):
+                self._send(value, self.rank - step)
+                break
+            if self.rank + step < self.size:
+                value = merge(value, self._received(self.rank + step))
+            step *= 2
+        return self._told(value)
+
+    def _told(self, value: Any) -> Any:
+        """What process 0 has, on all."""
+        text = _encoded(value) if self.rank == 0 else b""
+        length = np.array([len(text)], "<i8")
+        wait(self._comm.Ibcast(length))
+        data = np.frombuffer(text, "u1").copy() if self.rank == 0 else np.empty(int(length[0]), "u1")
+        wait(self._comm.Ibcast([data, MPI.BYTE]))
+        return value if self.rank == 0 else _decoded(data)
+
+    def _send(self, value: Any, to: int) -> None:
+        data = np.frombuffer(_encoded(value), "u1")
+        self.messages, self.bytes = self.messages + 1, self.bytes + len(data)
+        wait(self._comm.Isend([data, MPI.BYTE], to, TAG))
+
+    def _received(self, source: int) -> Any:
+        status = MPI.Status()
+        Backoff(LONGEST_SLEEP).sleep_until(lambda: self._comm.Iprobe(source, TAG, status))
+        data = np.empty(status.Get_count(MPI.BYTE), "u1")
+        wait(self._comm.Irecv([data, MPI.BYTE], source, TAG))
+        return _decoded(data)
+
+    def least(self, values: Array) -> Array:
+        """The least of the values of all processes at each place."""
+        found = np.empty_like(values)
+        wait(self._comm.Iallreduce(values, found, MPI.MIN))
+        return found
+
+    def gathered(self, rows: Array) -> Array:
+        """The rows of all processes on process 0, in their order; none elsewhere."""
+        counts = np.zeros(self.size, "<i8")
+        counts[0] = len(rows)
+        coming = np.empty_like(counts)
+        wait(self._comm.Ialltoall(counts, coming))
+        return self.exchanged(rows, counts, coming)
+
+
+class MpiDelivery:
+    """Rows that arrived."""
+
+    def __init__(self, peers: MpiPeers, order: Array, counts: Array, coming: Array, rows: Array) -> None:
+        self.rows = rows
+        self._peers, self._order, self._counts, self._coming = peers, order, counts, coming
+
+    def reply(self, answers: Array) -> Array:
+        """Send an answer for each row back; give those for the own rows, in the order of these."""
+        back = self._peers.exchanged(answers, self._coming, self._counts)
+        found = np.empty_like(back)
+        found[self._order] = back
+        return found
+
+
+def wait(request: MPI.Request) -> None:
+    """Sleep until an operation is complete."""
+    Backoff(LONGEST_SLEEP).sleep_until(request.Test)
+
+
+def _bytes(rows: Array) -> Array:
+    return rows.reshape(-1).view("u1")
+
+
+def _encoded(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _decoded(data: Array) -> Any:
+    return json.loads(data.tobytes())

@@ -1,0 +1,96 @@
+"""The processes of an analysis, and what travels among them: rows to named processes, and small tables.
+
+All functions are collective.  One process alone analyses with the same code: nothing travels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pse.trace.format import Array
+
+
+class Delivery(Protocol):
+    """Rows that arrived, by the process that sent them, in its order."""
+
+    @property
+    def rows(self) -> Array:
+        """The rows."""
+
+    def reply(self, answers: Array) -> Array:
+        """Send an answer for each row back; give those for the own rows, in the order of these."""
+
+
+class Peers(Protocol):
+    """The processes that analyse a trace together.
+
+    Attributes
+    ----------
+    rank, size : int
+        Which one this is, and how many there are.
+    nodes : array of int64, shape (size,)
+        The node of each; nodes are numbered by their lowest process.
+    """
+
+    rank: int
+    size: int
+    nodes: Array
+
+    @property
+    def local(self) -> Peers:
+        """Those on the node of this one."""
+
+    def deliver(self, rows: Array, to: Array) -> Delivery:
+        """Send each row to a process."""
+
+    def combined(self, value: Any, merge: Callable[[Any, Any], Any]) -> Any:
+        """Merge a value that JSON can hold of all processes, in their order, and give it to all."""
+
+    def least(self, values: Array) -> Array:
+        """The least of the values of all processes at each place; the same shape on all."""
+
+    def gathered(self, rows: Array) -> Array:
+        """The rows of all processes on process 0, in their order; none elsewhere."""
+
+
+@dataclass(frozen=True)
+class OwnRows:
+    """A delivery of a process to itself."""
+
+    rows: Array
+
+    def reply(self, answers: Array) -> Array:
+        """Give the answers."""
+        return answers
+
+
+class Alone:
+    """One process that analyses all streams."""
+
+    def __init__(self) -> None:
+        self.rank, self.size, self.nodes = 0, 1, np.zeros(1, "<i8")
+
+    @property
+    def local(self) -> Peers:
+        """Give this process itself."""
+        return self
+
+    def deliver(self, rows: Array, to: Array) -> Delivery:
+        """Give the rows."""
+        return OwnRows(rows)
+
+    def combined(self, value: Any, merge: Callable[[Any, Any], Any]) -> Any:
+        """Give the value."""
+        return value
+
+    def least(self, values: Array) -> Array:
+        """Give the values."""
+        return values
+
+    def gathered(self, rows: Array) -> Array:
+        """Give the rows."""
+        return rows

@@ -1,0 +1,83 @@
+"""What is incomplete in a trace, counted in all processes and said once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from pse.analysis.replay._peers import Peers
+from pse.text import count_text
+from pse.trace.format import Array
+from pse.trace.store import merge_alike
+
+_TOTALS = {
+    "sends": ("send", "sends", "without a receive in the trace"),
+    "receives": ("receive", "receives", "without a send in the trace"),
+    "collectives": (
+        *("collective operation", "collective operations"),
+        "that the trace does not have of all ranks: left out",
+    ),
+    "collective_parts": (
+        *("part of a collective operation", "parts of collective operations"),
+        "on communicators that the trace does not describe: left out",
+    ),
+}
+"""What is counted over all ranks."""
+
+
+class Problems:
+    """Collects what is incomplete.
+
+    Parameters
+    ----------
+    opening : sequence of str
+        What was missing or damaged as the trace was opened, by this process.
+    """
+
+    def __init__(self, opening: Sequence[str]) -> None:
+        self._opening = list(opening)
+        self._missing: set[int] = set()
+        self._of_ranks: list[tuple[int, str]] = []
+        self._counts: Counter[str] = Counter()
+
+    def say_missing(self, mentioned: set[int], ranks: Array) -> None:
+        """Say which of the ranks that are mentioned have no stream."""
+        self._missing |= mentioned.difference(ranks.tolist())
+
+    def count_of_rank(self, rank: int, count: int, noun: str, rest: str) -> None:
+        """Say of how many things of a rank something is true, if any."""
+        if count:
+            plural = noun.replace("operation", "operations") if "operation" in noun else None
+            self._of_ranks.append((rank, f"rank {rank}: {count_text(count, noun, plural)} {rest}"))
+
+    def count(self, name: str, count: int) -> None:
+        """Count more of what is counted over all ranks."""
+        self._counts[name] += count
+
+    def collected(self, peers: Peers) -> tuple[str, ...]:
+        """The sentences of all processes; collective."""
+        own = [self._opening, sorted(self._missing), self._of_ranks, dict(self._counts)]
+        opening, missing, of_ranks, counts = peers.combined(own, _merge)
+        return merge_alike(
+            [
+                *opening,
+                *(f"rank {rank}: the trace has none of its events" for rank in sorted(set(missing))),
+                *(sentence for _, sentence in sorted(of_ranks, key=lambda row: row[0])),
+                *_totals(counts),
+            ]
+        )
+
+
+def _merge(one: list, other: list) -> list:  # type: ignore[type-arg]
+    return [
+        [*one[0], *other[0]],
+        [*one[1], *other[1]],
+        [*one[2], *other[2]],
+        {name: one[3].get(name, 0) + other[3].get(name, 0) for name in {**one[3], **other[3]}},
+    ]
+
+
+def _totals(counts: dict[str, int]) -> Iterable[str]:
+    for name, (noun, plural, rest) in _TOTALS.items():
+        if counts.get(name):
+            yield f"{count_text(counts[name], noun, plural)} {rest}"
