@@ -13,6 +13,7 @@ from pse_testing.traces import region_rows, write_trace
 from pse.analysis import analyze
 from pse.analysis.replay._analysis import analyze_with
 from pse.trace import NONE, EventType, TraceError, pair
+from tests.analysis.test_clocks import planted, written
 from tests.analysis.test_planted_waits import found_in, programs
 
 PLACES = ([0, 0], [0, 0, 0], [0, 1], [0, 0, 1, 1, 1, 2, 2])
@@ -45,12 +46,12 @@ def assert_equal(one, other):
 
 @settings(max_examples=10, deadline=None)
 @given(programs())
-def test_several_processes_find_what_one_finds(planted):
+def test_several_processes_find_what_one_finds(program):
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "run"
-        planted.write(path)
+        program.write(path)
         alone = analyze(path)
-        assert found_in(alone) == dict(planted.expected)
+        assert found_in(alone) == dict(program.expected)
         for nodes in PLACES:
             assert_equal(by_processes([path], nodes), alone)
 
@@ -94,6 +95,14 @@ def test_clocks_of_hosts_are_compared_by_all_processes(tmp_path, nodes):
     alone = analyze(tmp_path / "run")
     assert alone.total("mpi_barrier_wait") > 0
     assert_equal(by_processes([tmp_path / "run"], nodes), alone)
+
+
+@pytest.mark.parametrize("nodes", PLACES)
+def test_clocks_are_repaired_as_by_one_process(tmp_path, nodes):
+    run = written(planted({"BRS/n2": (30_000_000, 1e-4)}, are_compared=False), tmp_path / "run").path
+    alone = analyze(run)
+    assert "the controlled logical clock has moved events" in alone.problems[-1]
+    assert_equal(by_processes([run], nodes), alone)
 
 
 def barrier_rows(rank, size, begin, end):
