@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from pse.advise import Advice, advise
 from pse.analysis import (
     METRICS,
     Cube,
@@ -17,18 +18,20 @@ from pse.analysis import (
     analyze_parallel,
     cube_text,
     export_cubex,
+    remedies,
     severities_json,
     write_cube,
 )
-from pse.errors import UsageError
+from pse.errors import PseError, UsageError
 from pse.runtime.faults import ending_the_job
 from pse.runtime.supervise import Backoff, inside_mpi_job
-from pse.text import count_text, list_text
+from pse.text import count_text, list_text, share_text
 from pse.views.cube import write_cube_page
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+_REMEDIES = 3
 _SUFFIXES = (".npz", ".cubex", ".html")
 
 
@@ -111,7 +114,7 @@ def command(
         if form == "json":
             click.echo(json.dumps(severities_json(cube), indent=1, ensure_ascii=False))
         else:
-            click.echo("\n".join(cube_text(cube, top)))
+            click.echo("\n".join([*cube_text(cube, top), *_remedy_lines(cube, source, top)]))
 
 
 @contextlib.contextmanager
@@ -163,3 +166,18 @@ def _restart(processes: int, arguments: Sequence[str]) -> NoReturn:
     line = [mpiexec.path, "-n", str(processes), sys.executable, "-m", "pse", "analyze", *arguments]
     sys.stdout.flush()
     os.execve(line[0], line, rank_environment(os.environ, mpiexec, local=True))
+
+
+def _remedy_lines(cube: Cube, source: Path, top: int) -> list[str]:
+    """What usually helps against the longest waits, and what other threads are predicted to bring."""
+    lines = [*remedies(cube, min(top, _REMEDIES))]
+    if lines and cube.total("waiting"):
+        with contextlib.suppress(PseError):  # Not every run can be simulated.
+            found = advise(source)
+            lines += [f"{_gain(found)} (pse advise {source})."] if found.proposal else []
+    return ["", "what may help", *lines] if lines else []
+
+
+def _gain(found: Advice) -> str:
+    changes = count_text(len(found.proposal), "change")
+    return f"With {changes} of its threads the program takes {share_text(found.gain)} less time, as simulated"

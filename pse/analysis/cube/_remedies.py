@@ -1,0 +1,109 @@
+"""What may help against the longest waits: who waits where, and the usual remedy, a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pse.analysis.cube._cube import Cube
+from pse.analysis.cube._cube_text import longest_waits
+from pse.analysis.cube._metrics import BY_NAME, GRID
+from pse.text import count_text, list_text, share_text
+from pse.trace.format import Array
+
+_LEAST = 0.01  # Of all time; shorter waits aren't worth a sentence.
+_NAMED = 3  # Ranks.
+
+_REMEDIES = {
+    "mpi_latesender": "Their senders come late: let these send before their other work, or share work evenly",
+    "mpi_latesender_wo": "Other messages were there already: receive in the order in which they come, with"
+    " MPI_ANY_SOURCE or one MPI_Waitall for all",
+    "mpi_latereceiver": "Post the receives with MPI_Irecv before the senders need them, or send with"
+    " MPI_Isend and complete it later",
+    "mpi_wait_nxn": "Ranks come at different times: share the work before it evenly, or start it with its"
+    " non-blocking form and work on until its result is needed",
+    "mpi_nxn_completion": "This is the operation's own time: call it less often with more data",
+    "mpi_barrier_wait": "Ranks come at different times: leave the barrier out if messages order them anyway,"
+    " or share the work before it evenly",
+    "mpi_barrier_completion": "This is the barrier's own time: leave it out if messages order ranks anyway",
+    "mpi_earlyreduce": "The root comes first: give it more of the work, or let it start the non-blocking form"
+    " and work on",
+    "mpi_earlyscan": "Ranks before these come late: share the work before it evenly, the lower ranks' first",
+    "mpi_latebroadcast": "The root comes late: let it send before its other work, or start the non-blocking"
+    " form and work on until the data is needed",
+    "queue_empty": "What defines the tag is slower than its readers: give it a thread of its own, or let more"
+    " iterations be in flight",
+    "queue_full": "What reads the tag is slower than this thread: give the reader a thread of its own, or"
+    " more processors; deeper queues help only for a while",
+    "partition_parked": "Partitions wait for each other's messages: send before other work, or let each"
+    " processor have more partitions",
+    "arena_wait": "Memory is short: give the run a larger arena, or let fewer iterations be in flight",
+    "readers_wait": "A call changes in place what others still read: let it write another tag",
+    "transfer_wait": "The link between nodes is slow for what is sent: keep calls that share large tags on"
+    " one node, or let more iterations be in flight",
+    "order_wait": "Calls with a communicator run in one order: use fewer of them, or one communicator each",
+    "iteration_wait": "Iterations wait for the one before: carry less from one to the next",
+}
+_EARLY_RECEIVE = (
+    "Post the receive earlier with MPI_Irecv and wait where its data is needed; or let senders send"
+)
+_BETWEEN_METAHOSTS = "The link between metahosts is slow: let fewer and larger messages cross it"
+
+
+def remedies(cube: Cube, top: int = 3) -> Iterator[str]:
+    """Say in words who waits the longest where, and what usually helps.
+
+    Parameters
+    ----------
+    cube : Cube
+        The cube.
+    top : int, default 3
+        For how many waits. Those of less than 1 % of all time are left out.
+
+    Yields
+    ------
+    str
+        Two sentences for each.
+
+    Examples
+    --------
+    >>> print(*remedies(cube), sep="\\n")  # doctest: +SKIP
+    Late sender: ranks 0 and 1 wait 12 % of all time in MPI_Recv (ring.py:9). Post the receive earlier with …
+    """
+    whole = cube.total("time")
+    for metric, path, values in longest_waits(cube, top):
+        if whole and values.sum() >= _LEAST * whole:
+            share = share_text(values.sum() / whole)
+            who = f"{_who(cube, values)} {share} of all time in {_where(cube, path)}"
+            yield f"{BY_NAME[metric].title}: {who}. {_remedy(cube, metric, path)}."
+
+
+def _who(cube: Cube, values: Array) -> str:
+    """The ranks that wait for most of the time, and the verb."""
+    order = np.argsort(-values, kind="stable")
+    enough = int(np.searchsorted(np.cumsum(values[order]), 0.9 * values.sum())) + 1
+    if enough > _NAMED:
+        return f"{count_text(enough, 'rank')} wait"
+    ranks = sorted({cube.locations[place].rank for place in order[:enough].tolist()})
+    words = list_text(map(str, ranks))
+    return f"ranks {words} wait" if len(ranks) > 1 else f"rank {words} waits"
+
+
+def _where(cube: Cube, path: int) -> str:
+    """The routine or call of a call path, and the nearest place in a text that is known."""
+    if cube.call_paths[path].kind == "wait":
+        path = cube.call_paths[path].parent
+    name = cube.call_paths[path].name.partition(" (line ")[0]
+    while path >= 0 and not cube.call_paths[path].place:
+        path = cube.call_paths[path].parent
+    return f"{name} ({cube.call_paths[path].place})" if path >= 0 else name
+
+
+def _remedy(cube: Cube, metric: str, path: int) -> str:
+    if metric.endswith(GRID):
+        metric = BY_NAME[metric].parent
+        return f"{_BETWEEN_METAHOSTS}. {_remedy(cube, metric, path)}"
+    if metric == "mpi_latesender" and not cube.call_paths[path].name.startswith("MPI_Wait"):
+        return f"{_EARLY_RECEIVE} before their other work"
+    return _REMEDIES.get(metric) or BY_NAME[metric].meaning.rstrip(".")

@@ -1,0 +1,54 @@
+"""What the report says may help against the longest waits."""
+
+import numpy as np
+import pytest
+
+from pse.analysis import CallPath, Cube, Location, remedies
+from pse.analysis.cube._metrics import LISTED_WAITS, ancestors
+
+PLACE = "ring.py:9"
+
+
+def waiting(metric: str, times: list[float], routine: str = "MPI_Recv", kind: str = "routine") -> Cube:
+    """Every rank runs for 100 ns; in a routine below a function it waits for some of them."""
+    paths = (
+        CallPath(-1, "program", "ring"),
+        CallPath(0, "function", "main", PLACE),
+        CallPath(1, kind, routine),
+    )
+    values = {name: np.zeros((3, len(times))) for name in ("time", *ancestors(metric))}
+    values["time"][0] = 100
+    for name in ancestors(metric)[:-1]:
+        values[name][2] = times
+    return Cube(paths, tuple(Location("", "node0", rank) for rank in range(len(times))), values)
+
+
+def test_a_sentence_names_the_ranks_that_wait_the_share_and_the_line():
+    (sentence,) = remedies(waiting("mpi_latesender", [60, 0, 30, 1]))
+    assert sentence.startswith(
+        f"Late sender: ranks 0 and 2 wait 23 % of all time in MPI_Recv ({PLACE}). Post the "
+    )
+    (sentence,) = remedies(waiting("mpi_latesender", [60, 0, 0]))
+    assert "rank 0 waits 20 % of all time" in sentence
+    (sentence,) = remedies(waiting("mpi_latesender", [10] * 8))
+    assert sentence.startswith("Late sender: 8 ranks wait 10 %")
+
+
+def test_a_receive_that_was_posted_early_gets_another_remedy():
+    (sentence,) = remedies(waiting("mpi_latesender", [60, 0], routine="MPI_Waitall"))
+    assert "MPI_Irecv" not in sentence
+    assert "let these send before their other work" in sentence
+
+
+@pytest.mark.parametrize("metric", LISTED_WAITS)
+def test_every_wait_has_a_remedy_of_two_sentences(metric):
+    (sentence,) = remedies(
+        waiting(metric, [50, 50], kind="wait" if metric.startswith("queue") else "routine")
+    )
+    assert sentence.count(". ") >= 1
+    assert sentence.endswith(".")
+
+
+def test_short_waits_get_no_remedy_and_top_limits_them():
+    assert [*remedies(waiting("mpi_latesender", [0.5, 0]))] == []
+    assert [*remedies(waiting("mpi_latesender", [50, 0]), top=0)] == []
