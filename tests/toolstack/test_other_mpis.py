@@ -2,11 +2,15 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
+from pse_testing.jobs import beside_python
 
 from pse.runtime.launch import _mpiexec
 from pse.toolstack import Mpi, _library as library, _stack as stack
+
+INCLUDE = Path(__file__).parents[2] / "cext" / "toolstack" / "tools" / "mpi_include.cmake"
 
 
 @pytest.fixture
@@ -58,6 +62,21 @@ def test_mpi4py_is_told_that_a_library_is_open_mpi(library_file, monkeypatch):
     assert stack._mpi4py_variables(Mpi(library_file("libmpi.so.12", "int x;"))) == {}
     monkeypatch.setitem(os.environ, "MPI4PY_MPIABI", "mpich")
     assert stack._mpi4py_variables(Mpi(ours)) == {}
+
+
+def test_the_build_finds_the_header_of_a_wheel_whose_mpicc_does_not_know_where_it_is(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "include").mkdir()
+    mpicc = tmp_path / "bin" / "mpicc"
+    mpicc.write_text('#!/bin/sh\necho gcc -I"${I_MPI_ROOT:-NOWHERE}/include" -I/nowhere -L/lib -lmpi\n')
+    mpicc.chmod(0o755)
+    script = tmp_path / "look.cmake"
+    script.write_text(f"include({INCLUDE})\npse_find_mpi_include(found)\nmessage(STATUS ${{found}})\n")
+    environment = os.environ | {"CMAKE_PROGRAM_PATH": str(tmp_path / "bin")}
+    environment.pop("I_MPI_ROOT", None)
+    command = [beside_python("cmake"), "-P", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == f"-- {tmp_path}/include\n"
 
 
 @pytest.mark.parametrize(
