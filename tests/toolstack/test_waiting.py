@@ -1,6 +1,5 @@
 """A stack that a running program gets in two steps: prepared, which may fail, and engaged, which can't."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -40,10 +39,14 @@ def late(tool, mpi):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_calls_go_through_the_tools_once_the_stack_is_engaged(mpiexec, preload, tmp_path, late, ranks):
+@pytest.mark.parametrize(("ranks", "library_first"), [(1, False), (3, False), (3, True)])
+def test_calls_go_through_the_tools_once_the_stack_is_engaged(
+    mpiexec, preload, mpi, tmp_path, late, ranks, library_first
+):
     (tmp_path / "tools.conf").write_text("module count\nargument output calls\n")
-    done = mpiexec(ranks, "-c", PROGRAM, preload, tmp_path / "tools.conf", late, cwd=tmp_path)
+    environment = {"LD_PRELOAD": str(mpi.path)} if library_first else {}
+    command = ("-c", PROGRAM, preload, tmp_path / "tools.conf", late)
+    done = mpiexec(ranks, *command, cwd=tmp_path, env=environment)
     assert (done.code, done.out) == (0, "the process has a stack of tools already\n" * ranks), done.err
     calls = dict(line.split()[:2] for line in (tmp_path / "calls").read_text().splitlines()[1:])
     assert int(calls["MPI_Barrier"]) == 2 * ranks  # Not the first one; that of what was loaded later, too.
@@ -70,16 +73,6 @@ def test_a_stack_that_cannot_be_says_why_and_the_program_goes_on(
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"{tmp_path}/tools.conf:1: ")
     assert words in done.stdout
-
-
-def test_a_library_that_others_would_find_first_is_a_reason(preload, mpi, tmp_path, late):
-    (tmp_path / "tools.conf").write_text("module count\n")
-    command = [sys.executable, "-c", PROGRAM, preload, tmp_path / "tools.conf", late]
-    environment = os.environ | {"LD_PRELOAD": str(mpi.path)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "the MPI library is loaded before the tool stack" in done.stdout
-    assert "leave the library out of LD_PRELOAD" in done.stdout
 
 
 def test_a_file_that_is_cut_short_is_not_whole(preload, tmp_path):

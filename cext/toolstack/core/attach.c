@@ -132,13 +132,14 @@ static bool comes_first(void)
  * (RTLD_GLOBAL). */
 PSE_EXPORT const char *pse_toolstack_prepare(const char *configuration)
 {
-    if (!comes_first())
-        return "the MPI library is loaded before the tool stack, which can't take its place then: leave the "
-               "library out of "
-               "LD_PRELOAD";
     comes_late();
     const char *why = pse_toolstack_begin_held(configuration);
-    return why || rebind_program() ? why : "the program's imports can't be made writable";
+    if (why)
+        return why;
+    /* mpi4py loads Open MPI, and LD_PRELOAD any MPI, for all to find, before this object. */
+    if (!comes_first() && !pse_toolstack_redefine_library(stub_for))
+        return "the MPI library's symbols can't be made writable";
+    return rebind_program() ? NULL : "the program's imports can't be made writable";
 }
 
 /* The second step, which can't fail. */

@@ -2,6 +2,7 @@
 #include "elf/loaded_elf.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -210,4 +211,54 @@ bool pse_toolstack_elf_rebind(const struct loaded_elf *elf, pse_toolstack_choice
     rebind(elf, elf->rela, elf->rela_count, choose, context);
     rebind(elf, elf->jump, elf->jump_count, choose, context);
     return pse_toolstack_elf_protect(elf, false);
+}
+
+/* Exports
+
+   A symbol's value is relative to the load address, and may be the distance to another object.  The table is
+   in a segment that is only read, which stays as it is for other processes. */
+
+struct segment_search {
+    uintptr_t at;
+    int protection;
+};
+
+static int note_protection(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct segment_search *search = data;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = info->dlpi_phdr + i;
+        if (segment->p_type == PT_LOAD &&
+            search->at - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz) {
+            search->protection = PROT_READ | (segment->p_flags & PF_W ? PROT_WRITE : 0) |
+                                 (segment->p_flags & PF_X ? PROT_EXEC : 0);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+bool pse_toolstack_elf_redefine(struct loaded_elf *elf, pse_toolstack_choice choose, void *context)
+{
+    const unsigned count = pse_toolstack_elf_symbols(elf);
+    const uintptr_t page = (uintptr_t)getpagesize(), start = (uintptr_t)elf->symbols & -page;
+    const size_t size = (uintptr_t)(elf->symbols + count) - start;
+    struct segment_search search = {(uintptr_t)elf->symbols, 0};
+    ElfW(Sym) *live = (ElfW(Sym) *)elf->symbols, *own = malloc((count + 1) * sizeof *own);
+    if (!own || !dl_iterate_phdr(note_protection, &search) ||
+        mprotect((void *)start, size, search.protection | PROT_WRITE) != 0) {
+        free(own);
+        return false;
+    }
+    memcpy(own, live, count * sizeof *own);
+    for (unsigned i = 0; i < count; i++) {
+        const pse_function to = pse_toolstack_elf_function(elf, live + i)
+                                    ? choose(context, elf->strings + live[i].st_name)
+                                    : NULL;
+        if (to)
+            __atomic_store_n(&live[i].st_value, (uintptr_t)to - elf->map->l_addr, __ATOMIC_RELEASE);
+    }
+    elf->symbols = own;
+    return mprotect((void *)start, size, search.protection) == 0;
 }

@@ -29,4 +29,8 @@ bool pse_toolstack_elf_protect(const struct loaded_elf *elf, bool writable);
 typedef pse_function (*pse_toolstack_choice)(void *context, const char *name);
 bool pse_toolstack_elf_rebind(const struct loaded_elf *elf, pse_toolstack_choice choose, void *context);
 
+/* Have others find other functions in an object than its own: `choose` gives that for a symbol's name, NULL
+ * to leave it alone.  This view of the object keeps its own functions. */
+bool pse_toolstack_elf_redefine(struct loaded_elf *elf, pse_toolstack_choice choose, void *context);
+
 #endif

@@ -48,6 +48,11 @@ bool pse_toolstack_find_library(void)
            (dlopen(pse_toolstack_library_path, RTLD_NOW | RTLD_LOCAL) && look_for_library());
 }
 
+bool pse_toolstack_redefine_library(pse_toolstack_choice choose)
+{
+    return pse_toolstack_elf_redefine(&library, choose, NULL);
+}
+
 void pse_toolstack_replace_init(pse_function plain, pse_function thread)
 {
     init = plain;

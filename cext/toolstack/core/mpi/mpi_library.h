@@ -24,6 +24,8 @@ const char *pse_toolstack_library_file(void);
 
 /* MPI's own routine; NULL before the library is known. */
 pse_function pse_toolstack_library_routine(int routine);
+/* Have those who look for MPI's routines in the library from now on find others. */
+bool pse_toolstack_redefine_library(pse_toolstack_choice choose);
 /* Have these stand for MPI_Init and MPI_Init_thread, which have been called already. */
 void pse_toolstack_replace_init(pse_function plain, pse_function thread);
 
