@@ -100,6 +100,10 @@ int pse_coopwait_combine(void *data, int count, MPI_Datatype type, size_t bytes,
 
 void pse_coopwait_free_world_twin(void)
 {
+    void *twin;
+    int found = 0; /* To Open MPI it is an error to delete an attribute that is not there. */
     if (twin_key != MPI_KEYVAL_INVALID)
+        PMPI_Comm_get_attr(MPI_COMM_WORLD, twin_key, &twin, &found);
+    if (found)
         PMPI_Comm_delete_attr(MPI_COMM_WORLD, twin_key);
 }

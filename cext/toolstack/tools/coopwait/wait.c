@@ -83,6 +83,23 @@ bool pse_coopwait_has_two_groups(MPI_Comm comm)
     return comm != MPI_COMM_NULL && PMPI_Comm_test_inter(comm, &two) == MPI_SUCCESS && two;
 }
 
+/* Open MPI's nonblocking forms confuse the two messages of a rank that is its neighbour on both sides. */
+static bool has_grid_of_open_mpi(MPI_Comm comm)
+{
+    int kind = MPI_UNDEFINED;
+    (void)comm;
+#ifdef OPEN_MPI
+    if (comm != MPI_COMM_NULL)
+        PMPI_Topo_test(comm, &kind);
+#endif
+    return kind == MPI_CART;
+}
+
+bool pse_coopwait_must_meet(MPI_Comm comm, bool neighbors)
+{
+    return pse_coopwait_has_two_groups(comm) || (neighbors && has_grid_of_open_mpi(comm));
+}
+
 void pse_coopwait_withdraw(MPI_Request *received)
 {
     PMPI_Cancel(received);

@@ -14,6 +14,8 @@ int pse_coopwait_barrier(MPI_Comm comm);
 /* Whether a communicator is one of two groups.  MPICH's nonblocking collective operations hang or fail on
  * these where a rank is neither root nor receiver. */
 bool pse_coopwait_has_two_groups(MPI_Comm comm);
+/* Whether ranks can't use the nonblocking form of a collective operation, or of one among neighbours. */
+bool pse_coopwait_must_meet(MPI_Comm comm, bool neighbors);
 /* Take back a receive that nobody will send to any more. */
 void pse_coopwait_withdraw(MPI_Request *received);
 /* Wait for a receive and a send; gives the first error. */
@@ -29,7 +31,8 @@ int pse_coopwait_finish_both(MPI_Request *received, MPI_Status *status, MPI_Requ
         MPI_Request request = MPI_REQUEST_NULL;                                                              \
         return pse_coopwait_finish(FORM(PMPI_##form)(arguments, &request), &request, MPI_STATUS_IGNORE);     \
     }
-/* The same for a collective operation.  On a communicator of two groups all ranks meet before they go in. */
+/* The same for a collective operation; where the nonblocking form is of no use, all ranks meet before they go
+ * in. */
 #define COLLECTIVE(name, form, parameters, arguments)                                                        \
     TOOL_PUBLIC int FORM(MPI_##name) parameters                                                              \
     {                                                                                                        \
@@ -37,7 +40,7 @@ int pse_coopwait_finish_both(MPI_Request *received, MPI_Status *status, MPI_Requ
     }
 #define COLLECTIVE_CALL(name, form, ...)                                                                     \
     MPI_Request request = MPI_REQUEST_NULL;                                                                  \
-    if (!pse_coopwait_has_two_groups(comm))                                                                  \
+    if (!pse_coopwait_must_meet(comm, #name[0] == 'N'))                                                      \
         return pse_coopwait_finish(FORM(PMPI_##form)(__VA_ARGS__, &request), &request, MPI_STATUS_IGNORE);   \
     const int error = pse_coopwait_barrier(comm);                                                            \
     return error == MPI_SUCCESS ? FORM(PMPI_##name)(__VA_ARGS__) : error;
