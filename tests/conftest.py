@@ -6,10 +6,8 @@ limit after which everything they started is killed and the test fails with what
 
 import contextlib
 import fcntl
-import functools
 import os
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pse_testing.jobs import beside_python, skip_two_nodes_elsewhere
 
 sys.path.append(str(Path(__file__).parents[1] / "cext" / "abi"))  # The package `abigen`.
 
@@ -107,8 +106,7 @@ def run(
 
     A mark in the environment finds what it started: MPI's proxies and ranks leave the process group.
     """
-    if "MPIR_CVAR_NUM_CLIQUES" in env and not has_mpich():
-        pytest.skip("only MPICH takes one machine for two")
+    skip_two_nodes_elsewhere(env)
     mark = {"PSE_TEST_RUN": secrets.token_hex(8)}
     process = subprocess.Popen(
         command,
@@ -130,24 +128,6 @@ def run(
         out, err = process.communicate()
         pytest.fail(f"not done after {timeout} s: {' '.join(command)}\n--- out\n{out}\n--- err\n{err}")
     return Finished(tuple(command), process.returncode, out, err)
-
-
-@functools.cache
-def has_mpich() -> bool:
-    """Say whether ranks are started by MPICH, which knows variables of its own."""
-    from pse.runtime.launch import find_mpiexec
-
-    mpiexec = find_mpiexec()
-    return mpiexec.hydra and not mpiexec.intel
-
-
-def beside_python(name: str) -> str:
-    """Path of a program that this environment provides; the one on PATH if it provides none."""
-    own = Path(sys.executable).parent / name
-    found = str(own) if own.exists() else shutil.which(name)
-    if found is None:
-        pytest.fail(f"{name} is neither beside {sys.executable} nor on PATH; `make venv-dev` installs it")
-    return found
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 """Late receivers in a real program of MPI: what its sends waited for, from the tool `trace`."""
 
 import sys
-from pathlib import Path
 
 import pytest
+from pse_testing.jobs import beside_python
 
 from pse import trace
 from pse.analysis import wait_chain
@@ -42,7 +42,7 @@ world.Barrier()
 def test_sends_that_wait_for_their_receive_lead_to_the_receiver(pse, tmp_path):
     (tmp_path / "late.py").write_text(PROGRAM)
     (tmp_path / "trace.conf").write_text("module trace\n  argument directory late\n")
-    command = [Path(sys.executable).parent / "mpiexec", "-n", "3", sys.executable, "late.py"]
+    command = [beside_python("mpiexec"), "-n", "3", sys.executable, "late.py"]
     done = pse("tools", "run", "-c", "trace.conf", "--", *command, cwd=tmp_path)
     assert done.code == 0, done.err
     opened = trace.open(tmp_path / "late")

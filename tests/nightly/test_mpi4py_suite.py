@@ -20,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from pse_testing.jobs import beside_python
 
 from pse.toolstack import environment, find_mpi
 
@@ -81,7 +82,7 @@ class Outcome:
 
 def run_file(suite: Path, file: str, ranks: int, variables: dict[str, str], limit: float) -> Outcome:
     """Run a file of the suite as a job; what fails are its tests, or the file if it hangs or ends early."""
-    mpiexec = str(Path(sys.executable).with_name("mpiexec"))
+    mpiexec = beside_python("mpiexec")
     command = [mpiexec, "-n", str(ranks), sys.executable, "test/main.py", "-q", "-i", f"^{file}[.]py$"]
     command += [word for test in LEFT_OUT.get(file, ()) for word in ("-x", test)]
     begin = time.monotonic()

@@ -8,7 +8,7 @@ import signal
 import sys
 
 import pytest
-from pse_testing.jobs import LONG, PROGRAMS, Job, bare, launched
+from pse_testing.jobs import LONG, PROGRAMS, Job, bare, launched, rank_variable
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -72,7 +72,7 @@ class Broken:
         if name == "{module}":
             raise ImportError("no {module} here")
 
-if os.environ.get("PMI_RANK") == "2":
+if os.environ.get("{rank}") == "2":
     sys.meta_path.insert(0, Broken)
 """
 """A sitecustomize.py: the installation that rank 2 finds lacks a module."""
@@ -209,7 +209,7 @@ def test_the_node_monitor_names_a_killed_rank_under_a_bare_mpiexec(seed):
 @pytest.mark.parametrize("start", [launched, bare])
 @pytest.mark.parametrize("module", ["mpi4py.MPI", "pse.runtime.status._report"])
 def test_a_rank_that_cannot_load_pse_before_or_after_mpi_has_started_ends_the_job(start, module, tmp_path):
-    (tmp_path / "sitecustomize.py").write_text(BROKEN_IN_RANK_2.format(module=module))
+    (tmp_path / "sitecustomize.py").write_text(BROKEN_IN_RANK_2.format(module=module, rank=rank_variable()))
     job = Job(start(*LONG), {"PYTHONPATH": str(tmp_path)})
     assert job.wait() == 3
     assert job.seconds < LIMIT + 5.0  # Five interpreters start first.
@@ -272,14 +272,14 @@ def test_a_monitor_killed_while_ranks_start_ends_the_job_and_is_named():
 WITHOUT_NETWORK = """
 import os
 
-if os.environ.get("PMI_RANK") == "1":
+if os.environ.get("{rank}") == "1":
     os.environ["UCX_TLS"] = "none_of_that_name"
 """
 """A sitecustomize.py: MPI can't start in rank 1."""
 
 
 def test_mpi_that_cannot_start_is_no_fault_of_a_module(tmp_path):
-    (tmp_path / "sitecustomize.py").write_text(WITHOUT_NETWORK)
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_NETWORK.format(rank=rank_variable()))
     job = Job(launched(), {"PYTHONPATH": str(tmp_path)})
     if job.wait() == 0:
         pytest.skip("this MPI has no UCX")

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pse_testing.jobs import rank_variable
 
 from pse.errors import UsageError
-from pse.toolstack import Mpi, _library as library, _stack as stack, find_mpi
+from pse.toolstack import Mpi, _elf as elf, _library as library, _stack as stack, find_mpi
 
 SOURCES = Path(__file__).parent / "sources"
 TOOLS = ("plain.c", "old.c", "looking.c", "others.c", "classy.cpp")
@@ -52,6 +53,19 @@ def mpi() -> Mpi:
     if found.include is None:
         pytest.skip(f"there is no mpi.h for {found.path}")
     return found
+
+
+@pytest.fixture(scope="session")
+def large(mpi) -> str:
+    """Give what the names of routines end with that mpi4py calls: it has large counts where MPI has."""
+    return "_c" if "MPI_Send_c" in elf.read(mpi.path).functions else ""
+
+
+@pytest.fixture
+def needs_large_counts(large: str) -> None:
+    """Skip the test if this MPI has no routines with large counts."""
+    if not large:
+        pytest.skip("this MPI has no routines with large counts")
 
 
 def compile_for(mpi: Mpi, line: list[str]) -> None:
@@ -97,6 +111,7 @@ def tool(mpi, tmp_path_factory) -> Callable[..., Path]:
                 "-Wall",
                 "-Wno-deprecated-declarations",
                 f"-I{mpi.include}",
+                f'-DRANK_VARIABLE="{rank_variable()}"',
             ]
             line += [f"-I{library.INCLUDE}", str(source), "-o", str(product), *flags]
             compile_for(mpi, line)

@@ -223,6 +223,8 @@ int main(void) { for (int c = 0, e; c < 10; c++) mpi_barrier_(&c, &e); return 0;
     ],
 )
 def test_fortrans_entry_points_are_filtered_too(mpi, tmp_path, shared_cache, monkeypatch, filters, expected):
+    if mpi.path.name.startswith("libmpi.so.40"):
+        pytest.skip("the library of this test has handles that are numbers; Open MPI's are addresses")
     for name, text in ("mpi", FORTRAN_MPI), ("tool", FORTRAN_TOOL), ("calls", FORTRAN_CALLS):
         (tmp_path / f"{name}.c").write_text(text)
     shared = ["cc", "-shared", "-fPIC", "-w", f"-I{mpi.include}"]

@@ -4,12 +4,11 @@ The embedded MPI has no Fortran, so the library beside it is a small one of the 
 """
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from pse_testing.jobs import beside_python
 
-MPIEXEC = Path(sys.executable).parent / "mpiexec"
 pytestmark = pytest.mark.mpi
 
 BESIDE = """
@@ -81,7 +80,19 @@ def test_tools_of_both_languages_see_their_calls(order, beside, tool, pse, tmp_p
     made["b"] = tool("both", BOTH)
     conf = tmp_path / "tools.conf"
     conf.write_text("".join(f"module {made[letter]}\n" for letter in order))
-    command = ["tools", "run", "-c", conf, "--mpi", library, "--", MPIEXEC, "-n", "3", program]
+    command = [
+        "tools",
+        "run",
+        "-c",
+        conf,
+        "--mpi",
+        library,
+        "--",
+        beside_python("mpiexec"),
+        "-n",
+        "3",
+        program,
+    ]
     done = pse(*command)
     assert done.code == 0
     each = ["3 in C", "3 in Fortran"] + ["3 in both"] * ("b" in order)

@@ -185,6 +185,7 @@ def every_tool(tool, header):
     )
 
 
+@pytest.mark.usefixtures("needs_large_counts")
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_every_large_count_call_of_mpi4py_is_seen_and_works(mpi, tool, stacked, tmp_path, ranks):
     every = every_tool(tool, mpi_header.read(mpi.include / "mpi.h"))
@@ -268,6 +269,7 @@ def test_without_a_header_a_communicator_is_refused(tool, stacked_without_header
     ],
     ids=["no text", "not read", "not compiled"],
 )
+@pytest.mark.usefixtures("needs_large_counts")
 def test_with_a_header_of_no_use_the_stack_goes_on_with_one_warning(
     header, reason, mpi, tmp_path, monkeypatch
 ):

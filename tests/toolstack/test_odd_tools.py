@@ -177,7 +177,17 @@ def threaded(mpi, tmp_path_factory):
     """Give a program in C++ whose static object begins and ends MPI, and whose threads talk."""
     source = tmp_path_factory.mktemp("odd") / "threaded.cpp"
     source.write_text(PROGRAM)
-    line = ["c++", "-no-pie", "-O1", f"-I{mpi.include}", source, "-o", source.with_suffix(""), "-pthread"]
+    line = [
+        "c++",
+        "-no-pie",
+        "-O1",
+        f"-I{mpi.include}",
+        "-DOMPI_SKIP_MPICXX",
+        source,
+        "-o",
+        source.with_suffix(""),
+        "-pthread",
+    ]
     subprocess.run([*line, mpi.path, f"-Wl,-rpath,{mpi.path.parent}"], check=True)
     return source.with_suffix("")
 

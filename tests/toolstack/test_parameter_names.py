@@ -34,6 +34,7 @@ def test_wrappers_with_code_do_not_depend_on_the_headers_names(headers, listed):
             assert _wrappers._wrapper(ours[name], entry) == _wrappers._wrapper(theirs[name], entry)
 
 
+@pytest.mark.usefixtures("needs_large_counts")
 def test_shims_with_conversions_do_not_depend_on_the_headers_names(headers):
     ours, theirs = (_shims.text(header, list(header.prototypes)) for header in headers)
     assert theirs.count("pse_toolstack_ints(") == ours.count("pse_toolstack_ints(") > 20

@@ -48,8 +48,8 @@ int pse_tool_start(const struct pse_tools *tools)
     const struct pse_piggyback_header header = {sizeof(struct ticket), NULL, is_wanted, fill, read_header};
     pse_piggyback_register *add = (pse_piggyback_register *)tools->subscribe(tools->self, PSE_PIGGYBACK, PSE_PIGGYBACK_SIGNATURE);
     char path[4096];
-    snprintf(path, sizeof path, "%s/clock-%s", getenv("TALLY_DIRECTORY"), getenv("PMI_RANK"));
-    rank = atoi(getenv("PMI_RANK"));
+    snprintf(path, sizeof path, "%s/clock-%s", getenv("TALLY_DIRECTORY"), getenv(RANK_VARIABLE));
+    rank = atoi(getenv(RANK_VARIABLE));
     file = fopen(path, "w");
     return !file || !add || add(&header);
 }

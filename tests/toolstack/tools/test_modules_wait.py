@@ -5,7 +5,7 @@ import re
 import shutil
 
 import pytest
-from pse_testing.jobs import TWO_NODES
+from pse_testing.jobs import TWO_NODES, rank_variable
 
 from pse.runtime.launch._mpiexec import rank_arguments
 from pse.runtime.request._prepared import Request
@@ -73,7 +73,7 @@ program p {
 """
 ODD = """
 import os
-if os.environ.get("PMI_RANK") in os.environ["CHANGED"].split():
+if os.environ.get("RANK") in os.environ["CHANGED"].split():
     name, _, value = os.environ["CHANGE"].partition("=")
     os.environ[name] = value
 """
@@ -98,7 +98,7 @@ def written(tmp_path, monkeypatch, shared_cache):
 def changed(written, monkeypatch):
     """Let some ranks begin with another environment: ``changed("1 3", "PSE_CACHE=/somewhere")``."""
     (written / "site").mkdir()
-    (written / "site" / "sitecustomize.py").write_text(ODD)
+    (written / "site" / "sitecustomize.py").write_text(ODD.replace("RANK", rank_variable()))
 
     def change(ranks, what):
         for name, value in {"PYTHONPATH": str(written / "site"), "CHANGED": ranks, "CHANGE": what}.items():

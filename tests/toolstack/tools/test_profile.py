@@ -49,17 +49,17 @@ def site(report, routine):
 
 @pytest.mark.mpi
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_sites_of_a_python_program_are_its_own_lines(stacked, tmp_path, ranks):
+def test_sites_of_a_python_program_are_its_own_lines(stacked, large, tmp_path, ranks):
     script = tmp_path / "script.py"
     script.write_text(PYTHON)
     done = stacked(ranks, f"module profile\nargument output {tmp_path}/profile\n", str(script))
     assert done.code == 0, done.err
     report = (tmp_path / "profile").read_text()
-    place, rows = site(report, "MPI_Sendrecv_c")
+    place, rows = site(report, f"MPI_Sendrecv{large}")
     assert place == f"{script}:8 exchange"
     assert rows["*"][0] == 5 * ranks
     assert rows["*"][4] == 5 * ranks * 800
-    assert site(report, "MPI_Alltoall_c")[1]["0"][4] == 4 * 8 * ranks
+    assert site(report, f"MPI_Alltoall{large}")[1]["0"][4] == 4 * 8 * ranks
     assert f"{ranks} ranks" in report
     assert "MPI_Init" not in report.split("\n", 1)[1]
 

@@ -205,7 +205,7 @@ HOSTS = """
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-static int host(void) { return getenv("PMI_RANK") ? atoi(getenv("PMI_RANK")) / 2 : 0; }
+static int host(void) { return getenv(RANK_VARIABLE) ? atoi(getenv(RANK_VARIABLE)) / 2 : 0; }
 int gethostname(char *name, size_t room) { snprintf(name, room, "host%d", host()); return 0; }
 int clock_gettime(clockid_t id, struct timespec *time)
 {

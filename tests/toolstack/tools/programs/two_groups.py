@@ -45,10 +45,13 @@ for make in (MPI.Comm.Dup, MPI.Comm.Idup):
 between.Free()
 own.Free()
 
-prepared = [world.Bcast_init(some, root=0), world.Barrier_init(), world.Allreduce_init(some, total)]
+try:
+    prepared = [world.Bcast_init(some, root=0), world.Barrier_init(), world.Allreduce_init(some, total)]
+except NotImplementedError:  # MPI 3
+    prepared = []
 for _ in range(2):
     MPI.Prequest.Startall(prepared)
     MPI.Request.Waitall(prepared)
-assert (total == world.size * some).all()
+assert not prepared or (total == world.size * some).all()
 for request in prepared:
     request.Free()
