@@ -27,6 +27,13 @@ from .path._critical_path import (
     critical_path_text as critical_path_text,
 )
 from .replay._analysis import analyze as analyze, analyze_parallel as analyze_parallel
+from .statistics._message_statistics import (
+    LEVELS as LEVELS,
+    MessageStatistics as MessageStatistics,
+    message_statistics as message_statistics,
+    message_tables as message_tables,
+)
+from .statistics._statistics_text import statistics_text as statistics_text
 from .waits._chain_search import parse_time as parse_time, wait_chain as wait_chain
 from .waits._chain_text import wait_chain_text as wait_chain_text
 from .waits._mpi_wait_causes import mpi_wait_causes as mpi_wait_causes

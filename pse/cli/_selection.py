@@ -2,12 +2,19 @@
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from pse import trace
 
+METAHOSTS = click.option(
+    "--metahosts",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Says which ranks ran on which machine, a line each: METAHOST HOST…, or METAHOST ranks 0-3 7.",
+)
 _OPTIONS = (
     click.option("--processor", multiple=True, metavar="P", help="Processors: 0-3,7 or root."),
     click.option("--thread", multiple=True, metavar="T", help="Threads: B stands for thread_B."),

@@ -22,6 +22,7 @@ from pse.analysis import (
     severities_json,
     write_cube,
 )
+from pse.cli._selection import METAHOSTS
 from pse.errors import PseError, UsageError
 from pse.runtime.faults import ending_the_job
 from pse.runtime.supervise import Backoff, inside_mpi_job
@@ -51,13 +52,6 @@ OUTPUT = click.option(
     type=click.Path(path_type=Path),
     callback=_checked,
     help="Write metrics by call path and rank to a file too: .html, .npz, or .cubex for Cube's browser.",
-)
-
-METAHOSTS = click.option(
-    "--metahosts",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Says which ranks ran on which machine, a line each: METAHOST HOST…, or METAHOST ranks 0-3 7.",
 )
 
 

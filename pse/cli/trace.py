@@ -10,21 +10,25 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn, TimeRemainingColumn
 
-from pse import trace
+from pse import trace, views
 from pse.analysis import (
+    LEVELS,
     critical_path,
     critical_path_text,
+    message_statistics,
     parse_time,
+    statistics_text,
     tph_history,
     tph_history_text,
     wait_chain,
     wait_chain_text,
 )
 from pse.cli._group import Group
-from pse.cli._selection import options
+from pse.cli._selection import METAHOSTS, options
 from pse.cli.completion import directories
 from pse.trace.interchange import Progress, export_chrome, export_otf2, import_otf2
 from pse.trace.summary import print_summary
+from pse.views.core import choose_format
 
 FORM = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
@@ -96,6 +100,39 @@ def critical(directory: str, form: str) -> None:
     opened = trace.open(directory)
     path = critical_path(opened)
     _print(opened, form, path.to_json(), critical_path_text(path))
+
+
+@command.command()
+@click.argument("directory", metavar="DIR", shell_complete=directories)
+@click.option("--by", type=click.Choice(LEVELS), help="Between what; by default what there are several of.")
+@METAHOSTS
+@click.option("--top", type=click.IntRange(0), default=40, show_default=True, metavar="N", help="Lines.")
+@click.option(
+    "-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Draw it, too: .png, .svg or .pdf."
+)
+@FORM
+@options
+def messages(
+    directory: str,
+    by: str | None,
+    metahosts: Path | None,
+    top: int,
+    output: Path | None,
+    form: str,
+    selection: trace.Selection,
+) -> None:
+    """Say how much went from where to where, how fast at best, and how soon at best."""
+    if output is not None:
+        choose_format(output)
+    opened = trace.open(directory)
+    selection.check(opened)
+    found = message_statistics(opened, by, metahosts=metahosts, selection=selection)
+    if output is not None:
+        options = {"by": found.by, "metahosts": metahosts}
+        views.save(views.draw(opened, "message-statistics", selection, **options), output)
+    for problem in found.problems:
+        click.echo(f"warning: {problem}", err=True)
+    _print(opened, form, found.to_json(), statistics_text(found, top))
 
 
 def _print(opened: trace.Trace, form: str, values: dict[str, Any], lines: Iterable[str]) -> None:

@@ -53,6 +53,11 @@ VIEWS = {
         "waits, hand-overs, engine: a bar per processor", "charts._event_bars", "draw_event_time"
     ),
     "messages": View("bytes and messages from rank to rank", "charts._messages", "draw_messages"),
+    "message-statistics": View(
+        "bytes, messages, rates and durations between machines, nodes or ranks",
+        "charts._message_statistics",
+        "draw_message_statistics",
+    ),
     "critical-path": View(
         "what the end of the run waited for, back to its beginning",
         "charts._critical_path",

@@ -20,6 +20,7 @@ ALL = Selection()
 PROGRAM = Path(__file__).parents[2] / "programs" / "fft2d.coven"
 CHARTS = (
     "memory", "load", "module-time", "module-total", "event-time", "event-total", "messages", "critical-path",
+    "message-statistics",
 )  # fmt: skip
 
 
@@ -171,7 +172,7 @@ def test_long_names_leave_room_for_the_picture(write_trace, make, name):
     opened = write_trace([first, second], dataclasses.replace(known, ranks=ranks))
     figure = views.draw(opened, name)
     wide = figure.get_figwidth()
-    assert figure.axes[0].get_position().width * wide > (1.4 if name == "messages" else 4)
+    assert figure.axes[0].get_position().width * wide > (1.4 if name.startswith("message") else 4)
     written = [label for axes in figure.axes for label in axes.get_yticklabels() if label.get_text()]
     assert min(label.get_window_extent().x0 for label in written) >= 0
     assert all(label.get_text().count("…") <= 1 for label in written)
@@ -268,6 +269,20 @@ def test_the_message_matrix_has_senders_in_rows(write_trace, make):
     assert found["tags handed over: bytes"].mask.sum() == 7  # What nobody sent is empty, not the smallest.
     only = squares(views.draw(opened, "messages", Selection(ranks=frozenset({0, 2}))))
     assert only["tags handed over: bytes"].filled(0).tolist() == [[0, 50], [0, 0]]
+
+
+def test_statistics_have_a_square_for_each_number(write_trace, make):
+    opened = write_trace(
+        [[*sends(0, 1, 100, 3), *sends(10, 2, 50)], receives(5, 0, 100, 3), receives(20, 0, 50)],
+        make.definitions(3),
+    )
+    found = squares(views.draw(opened, "message-statistics"))
+    assert {title.partition(": ")[2] for title in found} == {
+        *("bytes", "messages", "maximum rate", "minimum duration")
+    }
+    assert found["tags handed over: bytes"].filled(0).tolist() == [[0, 300, 50], [0, 0, 0], [0, 0, 0]]
+    assert found["tags handed over: minimum duration"].filled(0).tolist()[0] == [0, 5, 10]
+    assert found["tags handed over: maximum rate"].filled(0)[0, 2] == pytest.approx(5e9)
 
 
 def test_threads_of_one_processor_are_named_in_the_matrix(write_trace, make):
@@ -372,7 +387,7 @@ def test_a_trace_without_events_says_so(write_trace, make, name):
 def test_a_missing_rank_leaves_the_rest(write_trace, make, small_trace, name):
     (small_trace.path / "rank-00000.events").unlink()
     opened = trace.open(small_trace.path)
-    if name in ("messages",):
+    if name.startswith("message"):
         with pytest.raises(trace.TraceError, match="sent nothing to each other"):
             views.draw(opened, name)
     else:

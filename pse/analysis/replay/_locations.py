@@ -69,7 +69,7 @@ def share_metahosts(
     numbers = np.full(len(streams.owner), NONE, "<u4")
     if peers.rank == 0:
         try:
-            found, problems = _placed(streams, definitions, path)
+            found, problems = placed(streams, definitions, path)
         except UsageError as error:
             failed = [error.message, error.help or ""]
         names = {place.machine: number for number, place in enumerate(found)}
@@ -81,14 +81,14 @@ def share_metahosts(
     return Places(found, Metahosts(peers.least(numbers)), problems)
 
 
-def _placed(
+def placed(
     streams: Streams, definitions: Definitions | None, path: str | os.PathLike[str] | None
 ) -> tuple[list[Location], list[str]]:
     """The location of each rank, with the metahosts that a file says, and what is odd there."""
     found, problems = locations(streams, definitions), list[str]()
     if path is not None:
         found, problems = assign_metahosts(found, path)
-    return found, [*problems, *split_nodes(found)]
+    return found, [*problems, *split_nodes(found, streams.host[streams.ranks].tolist())]
 
 
 def locations(streams: Streams, definitions: Definitions | None) -> list[Location]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -74,15 +74,17 @@ def assign_metahosts(
     return placed, [*_unused(locations, lines, path), *problems]
 
 
-def split_nodes(locations: Sequence[Location]) -> list[str]:
-    """Say which nodes are in several metahosts."""
-    machines: dict[str, set[str]] = defaultdict(set)
-    for location in locations:
-        machines[location.node].add(location.machine)
+def split_nodes(locations: Sequence[Location], nodes: Sequence[Hashable]) -> list[str]:
+    """Say which nodes are in several metahosts; `nodes` tells which locations have the same one."""
+    names: dict[Hashable, str] = {}
+    machines: dict[Hashable, set[str]] = defaultdict(set)
+    for location, node in zip(locations, nodes, strict=True):
+        names[node] = location.node
+        machines[node].add(location.machine)
     return [
-        f"ranks of node {node} are in the metahosts {list_text(sorted(found))}: they count as "
-        f"{count_text(len(found), 'node')} of one name"
-        for node, found in sorted(machines.items())
+        f"ranks of node {names[node]} are in the metahosts {list_text(sorted(found))}: they count as "
+        f"{count_text(len(found), 'node')}"
+        for node, found in machines.items()
         if len(found) > 1
     ]
 

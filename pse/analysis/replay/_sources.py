@@ -72,7 +72,7 @@ def opened(source: str | os.PathLike[str] | Trace, peers: Peers) -> Iterator[Sou
         It is neither, or nothing of it can be read; on all processes.
     """
     if isinstance(source, Trace):
-        yield _whole(source, [])
+        yield whole(source, [])
         return
     path = Path(source)
     anchor = path / ANCHOR if (path / ANCHOR).is_file() else path
@@ -80,14 +80,15 @@ def opened(source: str | os.PathLike[str] | Trace, peers: Peers) -> Iterator[Sou
         notes: list[str] = []
         if _any(peers, anchor.is_file()):
             path, notes = _imported(anchor, peers, kept)
-        yield _whole(open_trace(path), notes) if isinstance(peers, Alone) else _part(path, peers, notes)
+        yield whole(open_trace(path), notes) if isinstance(peers, Alone) else _part(path, peers, notes)
 
 
 def _any(peers: Peers, value: bool) -> bool:
     return bool(peers.least(np.array([-int(value)], "<i8"))[0])
 
 
-def _whole(trace: Trace, notes: list[str]) -> Source:
+def whole(trace: Trace, notes: list[str]) -> Source:
+    """A trace that this process has alone."""
     streams = Streams(np.full(1 + max(trace.ranks), -1, "<i4"))
     streams.owner[list(trace.ranks)] = 0
     streams.share_hosts(Alone(), {rank: file.host for rank, file in trace.files.items()})

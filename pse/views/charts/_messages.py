@@ -6,7 +6,7 @@ nobody sent is left empty.  Of more ranks than a picture has room for, neighbour
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,10 @@ from matplotlib.colors import LogNorm, Normalize, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from pse.text import size_text
+from pse.analysis import message_tables
+from pse.text import size_text, time_text
 from pse.trace import Selection, Trace
 from pse.trace.format import Array, TraceError
-from pse.trace.query import all_messages, mpi_messages
 from pse.views.core._figure import (
     BODY,
     FONT,
@@ -54,6 +54,13 @@ MOST_TICKS = 5
 """Between the ends of a scale."""
 COLOURS = "viridis_r"
 EMPTY = "#F2F2F2"
+BINARY = ("bytes", "maximum rate")
+UNITS: dict[str, Callable[[float], str]] = {
+    "bytes": lambda value: size_text(value, zeros=False),
+    "maximum rate": lambda value: f"{size_text(value, zeros=False)}/s",
+    "minimum duration": lambda value: time_text(value, zeros=False),
+}
+"""How values are written; others are counts."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,24 @@ class Matrix:
     title: str
     bytes: Array
     count: Array
+
+
+@dataclass(frozen=True)
+class Square:
+    """A matrix that is drawn: values by sender (first axis) and receiver, nan or 0 where nothing was sent."""
+
+    title: str
+    what: str
+    values: Array
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Texts of a picture of squares: names of cells with their places, what is below it, and its title."""
+
+    cells: Sequence[tuple[float, str]]
+    notes: str
+    title: str
 
 
 def draw_messages(
@@ -77,30 +102,42 @@ def draw_messages(
             "nothing to show: the selected ranks sent nothing to each other",
             help="messages of MPI are recorded by the tool `trace`: pse run … --tools CONF",
         )
-    width = width or WIDTH
-    labels = [(place, row_name(name, SMALL, width / 2)) for place, name in _labels(shown, step)]
-    left = MARGIN + 0.45 + max(text_width(label, SMALL) for _, label in labels)
-    columns = 2 if width - 2 * left - 2 * GAP >= 2 * LEAST else 1
     squares = [
-        (f"{matrix.title}: {what}", what, values)
+        Square(f"{matrix.title}: {what}", what, values)
         for matrix in matrices
         for what, values in (("bytes", matrix.bytes), ("messages", matrix.count))
     ]
+    labels = Labels(_labels(shown, step), _notes(len(shown), step), "bytes and messages between ranks")
+    return draw_squares(trace, squares, labels, selection, width=width, height=height)
+
+
+def draw_squares(
+    trace: Trace,
+    squares: Sequence[Square],
+    texts: Labels,
+    selection: Selection | None,
+    *,
+    width: float | None,
+    height: float | None,
+) -> Figure:
+    """Draw squares, two beside each other where there is room."""
+    width = width or WIDTH
+    labels = [(place, row_name(name, SMALL, width / 2)) for place, name in texts.cells]
+    left = MARGIN + 0.45 + max(text_width(label, SMALL) for _, label in labels)
+    columns = 2 if width - 2 * left - 2 * GAP >= 2 * LEAST else 1
     side = max(0.8, (width - columns * (left + GAP)) / columns)
     if height is not None:
         side = min(side, max(0.8, (height - HEAD - 0.6) * columns / len(squares) - 1.35))
-    lines = caption_lines(_notes(len(shown), step), width - 2 * MARGIN)
+    lines = caption_lines(texts.notes, width - 2 * MARGIN)
     foot = 0.15 * (len(lines) + 1) + 0.1
-    tall = side + 0.4 + _below(labels, side, matrices[0].count.shape[0])
+    tall = side + 0.4 + _below(labels, side, len(squares[0].values))
     total = HEAD + len(squares) // columns * tall + foot
-    figure = new_figure(
-        trace, "bytes and messages between ranks", width=width, height=total, selection=selection
-    )
-    for number, (title, what, values) in enumerate(squares):
+    figure = new_figure(trace, texts.title, width=width, height=total, selection=selection)
+    for number, square in enumerate(squares):
         line, column = divmod(number, columns)
         top, x = HEAD + line * tall + 0.3, left + column * (side + GAP + left)
         axes = add_axes(figure, left=x, top=top, right=width - x - side, bottom=total - top - side)
-        _square(figure, axes, values, what, title, labels)
+        _square(figure, axes, square, labels)
     caption(figure, lines)
     return figure
 
@@ -110,13 +147,7 @@ def _matrices(trace: Trace, selection: Selection, shown: Sequence[Row], step: in
     place[[row.rank for row in shown]] = np.arange(len(shown)) // step
     size = -(-len(shown) // step)
     found = []
-    tables = (
-        ("tags handed over", all_messages(trace)),
-        ("among partitions", trace.partition_messages()),
-        ("MPI", mpi_messages(trace)),
-    )
-    for title, table in tables:
-        table = _chosen(trace, selection, table)
+    for title, table in message_tables(trace, selection):
         table = table[(table["sender"] < len(place)) & (table["receiver"] < len(place))]
         sender, receiver = place[table["sender"]], place[table["receiver"]]
         inside = (sender >= 0) & (receiver >= 0)
@@ -127,19 +158,8 @@ def _matrices(trace: Trace, selection: Selection, shown: Sequence[Row], step: in
     return found
 
 
-def _chosen(trace: Trace, selection: Selection, table: Array) -> Array:
-    if not len(table):
-        return table
-    table = table.copy()
-    for end, other in (("sent", "received"), ("received", "sent")):
-        table[end] = np.where(table[end] < 0, table[other], table[end])
-    chosen: Array = selection.of(trace, table)
-    return chosen
-
-
-def _square(
-    figure: Figure, axes: Axes, values: Array, what: str, title: str, labels: Sequence[tuple[float, str]]
-) -> None:
+def _square(figure: Figure, axes: Axes, square: Square, labels: Sequence[tuple[float, str]]) -> None:
+    title, what, values = square.title, square.what, np.nan_to_num(square.values)
     shown = np.ma.masked_less_equal(values.astype(float), 0)
     edges = np.arange(len(values) + 1) - 0.5
     few = len(values) <= FEW
@@ -179,7 +199,7 @@ def _write(axes: Axes, image: Any, values: Array, what: str) -> None:
 
 
 def _text(value: float, what: str) -> str:
-    return size_text(value, zeros=False) if what == "bytes" else f"{value:,.0f}"
+    return UNITS[what](value) if what in UNITS else f"{value:,.0f}"
 
 
 def _norm(shown: Any) -> Normalize:
@@ -196,7 +216,7 @@ def _scale(figure: Figure, axes: Axes, image: Any, what: str) -> None:
     bar = figure.colorbar(image, cax=own)
     low, high = image.norm.vmin, image.norm.vmax
     least = [low] if (values := np.ma.compressed(image.get_array())).size and values.min() <= low else []
-    bar.set_ticks([*least, *_powers(low, high, 1024 if what == "bytes" else 10), high])
+    bar.set_ticks([*least, *_powers(low, high, 1024 if what in BINARY else 10), high])
     own.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _text(value, what)))
     own.yaxis.set_minor_formatter(NullFormatter())
     own.minorticks_off()

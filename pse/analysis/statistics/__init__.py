@@ -1,0 +1,1 @@
+"""Sums and extremes of messages between machines, nodes and ranks."""
