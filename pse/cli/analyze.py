@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from pse import trace
 from pse.advise import Advice, advise
 from pse.analysis import (
     METRICS,
@@ -27,7 +28,9 @@ from pse.errors import PseError, UsageError
 from pse.runtime.faults import ending_the_job
 from pse.runtime.supervise import Backoff, inside_mpi_job
 from pse.text import count_text, list_text, share_text
+from pse.trace import TraceError
 from pse.views.cube import write_cube_page
+from pse.views.page import write_html
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -55,13 +58,28 @@ OUTPUT = click.option(
 )
 
 
-def write(cube: Cube, output: Path, old: Cube | None = None) -> None:
-    """Write a cube in the format that the name of the file says; `old` is what a difference changed."""
+def write(cube: Cube, output: Path, *, old: Cube | None = None, timeline: Path | None = None) -> None:
+    """Write a cube in the format that the name of the file says.
+
+    `old` is what a difference changed; `timeline` is the trace of which a page gets a time line beside it.
+    """
     if output.suffix == ".html":
         roots = [metric.name for metric in METRICS if not metric.parent]
-        write_cube_page(cube, output, {name: old.total(name) for name in roots} if old else None)
+        reference = {name: old.total(name) for name in roots} if old else None
+        write_cube_page(cube, output, reference, _write_timeline(timeline, output) if timeline else "")
     else:
         (write_cube if output.suffix == ".npz" else export_cubex)(cube, output)
+
+
+def _write_timeline(source: Path, output: Path) -> str:
+    """Write the time line that the page of a cube links to; give its name.  None for imported archives."""
+    if not source.is_dir() or (source / "traces.otf2").exists():
+        return ""
+    name = f"{output.stem}-timeline.html"
+    with contextlib.suppress(TraceError):  # Of several nodes, this one may have no events.
+        write_html(trace.open(source), output.with_name(name))
+        return name
+    return ""
 
 
 @click.command("analyze")
@@ -104,7 +122,7 @@ def command(
         for problem in cube.problems:
             click.echo(f"warning: {problem}", err=True)
         if output is not None:
-            write(cube, output)
+            write(cube, output, timeline=source)
         if form == "json":
             click.echo(json.dumps(severities_json(cube), indent=1, ensure_ascii=False))
         else:

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 from pse_testing.planted_waits import PlantedWaits
 
-from pse.analysis import METRICS, CallPath, Cube, Location, analyze, export_cubex, read_cube, write_cube
+from pse.analysis import (
+    METRICS,
+    CallPath,
+    Cube,
+    Location,
+    analyze,
+    cube_text,
+    export_cubex,
+    read_cube,
+    write_cube,
+)
 from pse.errors import UsageError
 
 LAST = {"name": "MPI_Barrier", "begins": [0, 300, 100], "ends": [10, 20, 40]}
@@ -42,6 +52,18 @@ def test_values_are_exclusive_along_call_paths_and_inclusive_along_metrics(cube)
     assert cube.exclusive("bytes_received")[receive].tolist() == [0, 8, 0]
 
 
+def test_the_longest_wait_of_a_call_path_says_where_and_when(cube):
+    receive = path_of(cube, "program / solve / halo / MPI_Recv")
+    longest = cube.longest_instance("mpi_latesender", receive)
+    assert (cube.locations[longest["location"]].rank, longest["value"]) == (1, 500)
+    assert longest["end"] - longest["begin"] >= 500
+    barrier = path_of(cube, "program / solve / MPI_Barrier")
+    assert cube.longest_instance("mpi_barrier_wait", barrier)["value"] == 300
+    assert cube.longest_instance("mpi_barrier_wait", receive) is None
+    (shown,) = (line for line in cube_text(cube) if "the longest: 500 ns" in line)
+    assert f"on rank 1, in the call at {longest['begin'] / 1e9:.6f} s" in shown
+
+
 def test_all_time_is_divided_among_the_metrics_below_it(cube):
     parts = sum(cube.own(metric.name) for metric in METRICS if metric.unit == "ns")
     assert np.array_equal(parts, cube.exclusive("time"))
@@ -58,6 +80,7 @@ def test_sums_by_region_have_a_value_for_each_rank_and_threads_count_for_their_p
 def test_a_cube_comes_back_from_its_file_as_it_was(cube, tmp_path):
     write_cube(cube, tmp_path / "cube.npz")
     again = read_cube(tmp_path / "cube.npz")
+    assert np.array_equal(again.longest, cube.longest)
     assert (again.call_paths, again.locations) == (cube.call_paths, cube.locations)
     assert (again.title, again.problems) == (cube.title, cube.problems)
     assert set(again.values) == set(cube.values)

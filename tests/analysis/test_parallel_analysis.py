@@ -39,6 +39,7 @@ def assert_equal(one, other):
     assert one.call_paths == other.call_paths
     assert one.locations == other.locations
     assert set(one.values) == set(other.values)
+    assert np.array_equal(one.longest, other.longest)
     for metric, values in one.values.items():
         assert np.array_equal(values, other.values[metric]), metric
     assert sorted(one.problems) == sorted(other.problems)

@@ -1,5 +1,6 @@
 """The page of a cube in a real browser: what its trees show, and what a click changes."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pse.analysis import CallPath, Cube, Location, cube_difference
+from pse.analysis import METRICS, CallPath, Cube, Location, cube_difference
+from pse.analysis.cube._cube import INSTANCE_DTYPE
+from pse.analysis.cube._metrics import BY_NAME
 from pse.views.cube import cube_page, write_cube_page
 
 EVIL = '</script><script>document.title = "taken"</script>@cells@'
@@ -113,6 +116,18 @@ def test_numbers_are_shares_if_the_reader_wants_them(load):
             mode,
         )
         assert rows(browser, "paths")[2] == expected
+
+
+def test_the_longest_wait_is_a_link_into_the_time_line(browser, tmp_path):
+    longest = np.array(
+        [(METRICS.index(BY_NAME["mpi_latesender"]), 2, 2, 3 * MS, 9 * MS, 5 * MS)], INSTANCE_DTYPE
+    )
+    shown = dataclasses.replace(cube(late=9), longest=longest)
+    write_cube_page(shown, tmp_path / "cube.html", timeline="a line.html")
+    browser.get((tmp_path / "cube.html").as_uri())
+    (link,) = browser.find_elements("tag name", "a")
+    assert link.text == "rank 2, in the call at 3.0 ms"
+    assert link.get_attribute("href").endswith("/a%20line.html#from=3000000&until=9000000&rank=2")
 
 
 def test_a_difference_is_shown_with_signs_in_percent_of_the_old_run(load):

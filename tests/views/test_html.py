@@ -274,6 +274,13 @@ def test_names_are_text_wherever_they_come_from(page: Page) -> None:
     assert page.js("return document.querySelectorAll('script').length") == 3
 
 
+def test_a_link_says_which_block_to_look_at(page: Page) -> None:
+    page.js("location.hash = '#from=32000000&until=48000000&rank=1'")
+    page.wait("gantt.view.selected !== null")
+    assert page.window() == pytest.approx((24, 56))
+    assert "32 ms" in page.find("#selected").text.replace("32.0", "32")
+
+
 def test_needs_no_network(page: Page) -> None:
     assert (
         page.js(

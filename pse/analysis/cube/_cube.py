@@ -12,6 +12,18 @@ from pse.analysis.cube._metrics import BY_NAME, METRICS
 from pse.text import count_text
 from pse.trace.format import Array
 
+INSTANCE_DTYPE = np.dtype(
+    [
+        ("metric", "<u2"),  # place in METRICS
+        ("path", "<u4"),  # index of the call path
+        ("location", "<u4"),  # index of the location
+        ("begin", "<f8"),  # ns since the run's begin: when the call that waits was entered
+        ("end", "<f8"),  # ns since the run's begin: when it was left
+        ("value", "<f8"),  # ns that it waited
+    ]
+)
+"""One wait in one call."""
+
 
 @dataclass(frozen=True)
 class CallPath:
@@ -77,6 +89,8 @@ class Cube:
         What was analysed.
     problems : tuple of str
         What could not be analysed, a sentence each.
+    longest : array of INSTANCE_DTYPE
+        Of each wait state and call path, the longest wait; none in cubes that were computed from others.
 
     Examples
     --------
@@ -90,6 +104,7 @@ class Cube:
     values: Mapping[str, Array]
     title: str = ""
     problems: tuple[str, ...] = field(default=())
+    longest: Array = field(default_factory=lambda: np.empty(0, INSTANCE_DTYPE))
 
     def __repr__(self) -> str:
         paths = count_text(len(self.call_paths), "call path")
@@ -149,6 +164,12 @@ class Cube:
             sums.setdefault(name, np.zeros(len(self.ranks)))
             np.add.at(sums[name], columns, values[row])
         return {name: sums[name].tolist() for name in sorted(sums)}
+
+    def longest_instance(self, metric: str, path: int) -> Array | None:
+        """The longest wait of a metric in a call path: a row of INSTANCE_DTYPE; None if it is not known."""
+        number = METRICS.index(BY_NAME[metric])
+        rows = self.longest[(self.longest["metric"] == number) & (self.longest["path"] == path)]
+        return rows[0] if len(rows) else None
 
     def path_text(self, path: int) -> str:
         """Write a call path from the root on: ``main / solve / MPI_Recv``."""

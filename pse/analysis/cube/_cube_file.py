@@ -2,6 +2,7 @@
 
 ``cube`` is JSON in UTF-8 as an array of bytes: ``format`` (pse-cube), ``version``, ``title``, ``problems``,
 ``call_paths`` (parent, kind, name, place of each), ``locations`` (machine, node, rank, thread, name of each).
+``longest`` is an array of ``INSTANCE_DTYPE``, whose metrics are places in ``metrics``, a list of names.
 ``metric.NAME`` is an array of float64, shape (call paths, locations), for each metric that is not all 0.
 """
 
@@ -16,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from pse.analysis.cube._cube import CallPath, Cube, Location
-from pse.analysis.cube._metrics import BY_NAME
+from pse.analysis.cube._cube import INSTANCE_DTYPE, CallPath, Cube, Location
+from pse.analysis.cube._metrics import BY_NAME, METRICS
 from pse.errors import UsageError, require_directory
 
 FORMAT, VERSION = "pse-cube", 1
-_HEAD, _METRIC = "cube", "metric."
+_HEAD, _METRIC, _LONGEST = "cube", "metric.", "longest"
 
 
 def write_cube(cube: Cube, path: str | os.PathLike[str]) -> None:
@@ -51,11 +52,12 @@ def write_cube(cube: Cube, path: str | os.PathLike[str]) -> None:
         "problems": cube.problems,
         "call_paths": [astuple(path) for path in cube.call_paths],
         "locations": [astuple(location) for location in cube.locations],
+        "metrics": [metric.name for metric in METRICS],
     }
     text = np.frombuffer(json.dumps(head, ensure_ascii=False).encode(errors="surrogateescape"), "u1")
     arrays: dict[str, Any] = {_METRIC + name: values for name, values in cube.values.items()}
     with Path(path).open("wb") as file:
-        np.savez_compressed(file, **{_HEAD: text, **arrays})
+        np.savez_compressed(file, **{_HEAD: text, _LONGEST: cube.longest, **arrays})
 
 
 def read_cube(path: str | os.PathLike[str]) -> Cube:
@@ -108,4 +110,19 @@ def _decoded(arrays: Any) -> Cube:
     for name, table in values.items():
         if table.dtype != np.float64 or table.shape != (len(paths), len(locations)):
             raise ValueError(f"{name} is {table.dtype} {table.shape}")
-    return Cube(paths, locations, values, head["title"], tuple(head["problems"]))
+    longest = _known_instances(arrays[_LONGEST], head["metrics"]) if _LONGEST in arrays else _NONE
+    return Cube(paths, locations, values, head["title"], tuple(head["problems"]), longest)
+
+
+_NONE = np.empty(0, INSTANCE_DTYPE)
+
+
+def _known_instances(rows: Any, names: list[str]) -> Any:
+    """The longest waits, of metrics that this pse knows, with its numbers of them."""
+    if rows.dtype != INSTANCE_DTYPE:
+        raise ValueError(f"{_LONGEST} is {rows.dtype}")
+    known = {metric.name: number for number, metric in enumerate(METRICS)}
+    numbers = np.array([known.get(name, -1) for name in names], "<i8")
+    rows = rows[numbers[rows["metric"]] >= 0]
+    rows["metric"] = numbers[rows["metric"]]
+    return rows

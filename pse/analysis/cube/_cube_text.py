@@ -9,7 +9,7 @@ import numpy as np
 
 from pse.analysis.cube._cube import Cube
 from pse.analysis.cube._metrics import BY_NAME, GRID_STATES, LISTED_WAITS, METRICS, WAIT_STATES, ancestors
-from pse.text import count_text, list_text, share_text, time_text
+from pse.text import count_text, list_text, moment_text, share_text, time_text
 
 _RANKS = 3  # Ranks that a line names.
 
@@ -47,6 +47,15 @@ def cube_text(cube: Cube, top: int = 10) -> Iterator[str]:
     for metric, path, values in waits:
         head = f"{time_text(values.sum()):>8}  {_share(cube, values.sum()):>6}"
         yield f"{head}  {BY_NAME[metric].title}: {cube.path_text(path)}{_worst_ranks(cube, values)}"
+        yield from _longest(cube, metric, path)
+
+
+def _longest(cube: Cube, metric: str, path: int) -> Iterator[str]:
+    """The longest single wait, in a line below."""
+    row = cube.longest_instance(metric, path)
+    if row is not None:
+        rank, begin = cube.locations[row["location"]].rank, moment_text(row["begin"])
+        yield f"{'':19}the longest: {time_text(row['value'])} on rank {rank}, in the call at {begin}"
 
 
 def _metric_lines(cube: Cube) -> Iterator[str]:

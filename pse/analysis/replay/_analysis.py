@@ -38,7 +38,7 @@ from pse.analysis.replay._operation_rows import (
 from pse.analysis.replay._peers import Alone, Peers
 from pse.analysis.replay._problems import Problems
 from pse.analysis.replay._rank_calls import RankCalls, read_rank
-from pse.analysis.replay._severities import Severities, tables
+from pse.analysis.replay._severities import Calls, Severities, longest_of_all, tables
 from pse.analysis.replay._sources import Source, opened
 from pse.trace import NONE, Trace
 from pse.trace.format import Array
@@ -184,13 +184,15 @@ class _Analysis:
         """Search the patterns, and collect what all processes found."""
         self._search_messages()
         self._search_collectives()
+        self._search_waits_between_calls()
         paths, numbers = self._tree.unified(self._peers)
         rows = self._peers.gathered(self._severities.rows(numbers))
+        longest = self._peers.gathered(self._severities.longest(numbers))
         said = (*self._problems.collected(self._peers), *problems)
         if self._peers.rank:
             return None
         values = tables(rows, len(paths), len(self._where))
-        return Cube(tuple(paths), tuple(self._where), values, title, said)
+        return Cube(tuple(paths), tuple(self._where), values, title, said, longest_of_all(longest))
 
     def _read(self, place: int, rank: int) -> None:
         calls = read_rank(self._trace, rank)
@@ -253,7 +255,8 @@ class _Analysis:
             ("mpi_lswo_same", MessageOrder.SAME_SOURCE),
             ("mpi_lswo_different", MessageOrder.OTHER_SOURCE),
         ):
-            self._add_waits(metric, place, ends["path"], np.where(orders == kind, waits, 0), self._far(ends))
+            of_kind = np.where(orders == kind, waits, 0)
+            self._add_waits(metric, place, _completing(ends), of_kind, self._far(ends))
         late: Array = ends["call"][waits > 0]
         return late
 
@@ -263,7 +266,7 @@ class _Analysis:
         waits[np.isnan(waits) | ~self._waiters[ends["path"]] | (ends["call"] == NONE)] = 0
         waits[self._wait_alls[ends["path"]] & np.isin(ends["call"], late)] = 0
         waits = point_to_point.longest_of_calls(ends["call"], waits)
-        self._add_waits("mpi_latereceiver", place, ends["path"], waits, self._far(ends))
+        self._add_waits("mpi_latereceiver", place, _completing(ends), waits, self._far(ends))
 
     def _search_collectives(self) -> None:
         """Search the patterns of collective operations."""
@@ -273,7 +276,20 @@ class _Analysis:
             self._places, self._parts[1:], self._part_paths[1:], np.split(waits, borders), strict=False
         ):
             for metric, name, chosen in metrics_of(parts["operation"]):
-                self._add_waits(metric, place, paths[chosen], own[name][chosen], own["far"][chosen])
+                calls = Calls(paths, parts["begin"], parts["end"]).of(chosen)
+                self._add_waits(metric, place, calls, own[name][chosen], own["far"][chosen])
+
+    def _search_waits_between_calls(self) -> None:
+        """Find the longest waits of the runtime; how long all of them are is known."""
+        waits = self._trace.waits()
+        for place, rank in zip(self._places, self._trace.ranks, strict=True):
+            own = waits[waits["rank"] == rank]
+            for reason, site in np.unique(own[["reason", "site"]]).tolist():
+                of_kind = own[(own["reason"] == reason) & (own["site"] == site)]
+                path = self._tree.wait_path(rank, reason, site)
+                begin, end = (of_kind[name].astype("<f8") for name in ("begin", "end"))
+                calls = Calls(np.full(len(of_kind), path), begin, end)
+                self._severities.keep_longest(self._tree.metrics[path], place, calls, end - begin)
 
     def _far(self, ends: Array) -> Array:
         """Whether sender and receiver are on different metahosts."""
@@ -281,9 +297,14 @@ class _Analysis:
             return np.zeros(len(ends), bool)
         return between_metahosts(*(self._metahosts.of(ends[end]) for end in ("sender", "receiver")))
 
-    def _add_waits(self, metric: str, place: int, paths: Array, waits: Array, far: Array) -> None:
+    def _add_waits(self, metric: str, place: int, calls: Calls, waits: Array, far: Array) -> None:
         """Add waiting times to a metric, those of different metahosts to its grid version."""
         if self._metahosts.several:
-            self._severities.add(f"{metric}_grid", place, paths, np.where(far, waits, 0))
+            self._severities.add_waits(f"{metric}_grid", place, calls, np.where(far, waits, 0))
             waits = np.where(far, 0, waits)
-        self._severities.add(metric, place, paths, waits)
+        self._severities.add_waits(metric, place, calls, waits)
+
+
+def _completing(ends: Array) -> Calls:
+    """The calls that complete the ends of messages."""
+    return Calls(ends["path"], ends["enter"], ends["leave"])

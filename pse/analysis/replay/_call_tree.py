@@ -54,6 +54,7 @@ class CallTree:
         self._found: dict[CallPath, int] = {}
         definitions = trace.definitions
         self._sites = {site.id: site for site in definitions.sites} if definitions else {}
+        self._waits: dict[tuple[int, int, int], int] = {}
         self.paths: list[CallPath] = []
         self._ranks: list[int] = []
         self.metrics: list[str] = []
@@ -77,8 +78,14 @@ class CallTree:
                 module = self._sites[number].module if number in self._sites else "module"
                 found[node] = self._add(CallPath(site, "module", module), "execution")
             else:
-                found[node] = self._wait(self._site(parent, number), key >> _REASON_SHIFT & 0xFFFF)
+                reason = key >> _REASON_SHIFT & 0xFFFF
+                found[node] = self._wait(self._site(parent, number), reason)
+                self._waits[calls.rank, reason, number] = int(found[node])
         return found
+
+    def wait_path(self, rank: int, reason: int, site: int) -> int:
+        """The call path of waits between calls of a rank that it has seen."""
+        return self._waits[rank, reason, site]
 
     @functools.cached_property
     def _names(self) -> Names:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import NamedTuple
 
 import numpy as np
 
-from pse.analysis.cube._metrics import METRICS
+from pse.analysis.cube._cube import INSTANCE_DTYPE
+from pse.analysis.cube._metrics import BY_NAME, METRICS
 from pse.trace.format import Array
 
 _MEASURED = ("mpi_point2point", "mpi_collective", "mpi_synchronization")
@@ -17,11 +19,24 @@ VALUE_DTYPE = np.dtype([("metric", "<u2"), ("location", "<u4"), ("path", "<u4"),
 """A value: the metric as its place in `METRICS`, location and call path."""
 
 
+class Calls(NamedTuple):
+    """Calls in which a rank waited: their call paths, and when they were entered and left, ns."""
+
+    path: Array
+    enter: Array
+    leave: Array
+
+    def of(self, chosen: Array) -> Calls:
+        """Give some of them."""
+        return Calls(*(column[chosen] for column in self))
+
+
 class Severities:
     """Collects the values of a cube."""
 
     def __init__(self) -> None:
         self._values: dict[str, dict[int, Array]] = defaultdict(dict)
+        self._longest: list[Array] = [np.empty(0, INSTANCE_DTYPE)]
 
     def add(self, metric: str, location: int, paths: Array, values: Array) -> None:
         """Add values of a metric at call paths of a location; only those above 0 count."""
@@ -34,6 +49,30 @@ class Severities:
             before, added = added, before
         added[: len(before)] += before
         self._values[metric][location] = added
+
+    def add_waits(self, metric: str, location: int, calls: Calls, waits: Array) -> None:
+        """Add waits in calls of a location; the longest in each call path is kept as such."""
+        self.add(metric, location, calls.path, waits)
+        self.keep_longest(metric, location, calls, waits)
+
+    def keep_longest(self, metric: str, location: int, calls: Calls, waits: Array) -> None:
+        """Keep the longest wait of a metric in each call path."""
+        waited = np.flatnonzero(waits > 0)
+        most = np.zeros(int(calls.path[waited].max(initial=0)) + 1)
+        np.maximum.at(most, calls.path[waited], waits[waited])
+        waited = waited[waits[waited] == most[calls.path[waited]]]
+        chosen = waited[np.unique(calls.path[waited], return_index=True)[1]]
+        rows = np.empty(len(chosen), INSTANCE_DTYPE)
+        rows["metric"], rows["location"] = METRICS.index(BY_NAME[metric]), location
+        rows["path"], rows["begin"], rows["end"] = calls.of(chosen)
+        rows["value"] = waits[chosen]
+        self._longest.append(rows)
+
+    def longest(self, numbers: Array) -> Array:
+        """The longest waits as rows; `numbers` are those of call paths in all processes."""
+        rows = np.concatenate(self._longest)
+        rows["path"] = numbers[rows["path"]]
+        return rows
 
     def rows(self, numbers: Array) -> Array:
         """All values but zeros as rows; `numbers` are those of call paths in all processes."""
@@ -61,3 +100,20 @@ def tables(rows: Array, paths: int, locations: int) -> dict[str, Array]:
             found.setdefault(metric.parent, np.zeros((paths, locations)))
             found[metric.parent] += found[metric.name]
     return {metric.name: found[metric.name] for metric in METRICS if metric.name in found}
+
+
+def longest_of_all(rows: Array) -> Array:
+    """The longest of the longest waits of processes, also of metrics that include theirs."""
+    numbers = {metric.name: number for number, metric in enumerate(METRICS)}
+    above = np.array([numbers.get(metric.parent, 0) for metric in METRICS])
+    is_wait = np.array([bool(metric.parent) and metric.parent not in _MEASURED for metric in METRICS])
+    found = [rows]
+    while len(rows := rows[is_wait[rows["metric"]]]):
+        rows = rows.copy()
+        rows["metric"] = above[rows["metric"]]
+        found.append(rows)
+    rows = np.concatenate(found)
+    rows = rows[np.lexsort((rows["location"], -rows["value"], rows["path"], rows["metric"]))]
+    is_first = np.ones(len(rows), bool)
+    is_first[1:] = (rows["metric"][1:] != rows["metric"][:-1]) | (rows["path"][1:] != rows["path"][:-1])
+    return rows[is_first]

@@ -25,7 +25,10 @@ SCRIPTS = ("cube_model.js", "tree.js", "cube.js")
 
 
 def write_cube_page(
-    cube: Cube, path: str | os.PathLike[str], reference: Mapping[str, float] | None = None
+    cube: Cube,
+    path: str | os.PathLike[str],
+    reference: Mapping[str, float] | None = None,
+    timeline: str = "",
 ) -> None:
     """Write a cube as a page: one HTML file that needs nothing else, no network and no server.
 
@@ -38,6 +41,9 @@ def write_cube_page(
     reference : mapping of str to float, optional
         Of metrics that no other includes, what is 100 %: for a difference, those of the old run. By default
         the cube's own.
+    timeline : str, optional
+        Name of a page beside it that `pse.views.page.write_html` wrote of the same run: the longest waits are
+        links into it.
 
     Raises
     ------
@@ -48,10 +54,10 @@ def write_cube_page(
     --------
     >>> write_cube_page(pse.analysis.analyze("run1"), "run1.html")  # doctest: +SKIP
     """
-    write_file(cube_page(cube, reference).encode("utf-8", "replace"), path)
+    write_file(cube_page(cube, reference, timeline).encode("utf-8", "replace"), path)
 
 
-def cube_page(cube: Cube, reference: Mapping[str, float] | None = None) -> str:
+def cube_page(cube: Cube, reference: Mapping[str, float] | None = None, timeline: str = "") -> str:
     """Give the page of a cube.
 
     Parameters
@@ -60,6 +66,8 @@ def cube_page(cube: Cube, reference: Mapping[str, float] | None = None) -> str:
         What is shown.
     reference : mapping of str to float, optional
         Of metrics that no other includes, what is 100 %; by default the cube's own.
+    timeline : str, optional
+        Name of a page beside it with the run's time line.
 
     Returns
     -------
@@ -84,6 +92,8 @@ def cube_page(cube: Cube, reference: Mapping[str, float] | None = None) -> str:
         "locations": [astuple(location) for location in cube.locations],
         "whole": {name: cube.total(name) for name in roots} | dict(reference or {}),
         "difference": reference is not None,
+        "longest": cube.longest.tolist(),
+        "timeline": timeline,
     }
     parts = {
         "title": html.escape(cube.title),

@@ -101,7 +101,20 @@ function showSelected(metric, path) {
   byId("about").replaceChildren(
     element("p", `${title} (${name}): ${meaning}`),
     element("p", cube.paths.length ? `${pathText(path)} (${[kind, place].filter(Boolean).join(", ")})` : ""),
+    longestText(metric, path),
   );
+}
+
+// The longest single wait, with a link to it if there is a page with the time line.
+function longestText(metric, path) {
+  const found = cube.longestOf(metric, path);
+  if (!found) return "";
+  const where = `rank ${found.rank}, in the call at ${moment(found.begin, Math.max(found.value / 10, 1))}`;
+  const line = element("p", `The longest: ${duration(found.value)} on `);
+  const { timeline } = cube,
+    target = `${encodeURIComponent(timeline)}#from=${found.begin}&until=${found.end}&rank=${found.rank}`;
+  line.append(timeline ? element("a", where, { href: target, target: "timeline" }) : where);
+  return line;
 }
 
 function showWaits() {

@@ -14,6 +14,12 @@ async function readCube() {
   }
   cube.paths = cube.paths.map(([parent, kind, name, place]) => ({ parent, kind, name, place }));
   cube.locations = cube.locations.map(([machine, node, rank, thread, name]) => ({ machine, node, rank, thread, name }));
+  const longest = new Map(cube.longest.map((row) => [`${row[0]} ${row[1]}`, row]));
+  // The longest single wait of a metric in a call path, or undefined.
+  cube.longestOf = (metric, path) => {
+    const [, , location, begin, end, value] = longest.get(`${metric} ${path}`) ?? [];
+    return location === undefined ? undefined : { rank: cube.locations[location].rank, begin, end, value };
+  };
   return cube;
 }
 

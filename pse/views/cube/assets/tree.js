@@ -58,7 +58,7 @@ class Tree {
       tabindex: number === this.chosen ? 0 : -1,
       title: node.title ?? node.label,
     });
-    if (node.children.length) row.setAttribute("aria-expanded", this.open.has(number));
+    if (node.children.some((child) => !this.hides(child))) row.setAttribute("aria-expanded", this.open.has(number));
     row.style.setProperty("--depth", depth);
     const box = element("i");
     box.style.background = shade(this.share(value, number));

@@ -188,6 +188,33 @@ function neighbour(step) {
   reveal(next);
 }
 
+// A link may say what to look at: #from=NS&until=NS&rank=R, the time since the run's begin.
+function followLink() {
+  const asked = new URLSearchParams(location.hash.slice(1)),
+    from = Number(asked.get("from")),
+    until = Number(asked.get("until"));
+  if (!(until > from)) return;
+  const row = model.rows.findIndex((each) => String(each.rank) === asked.get("rank")),
+    chosen = blockAt(row, from, until);
+  if (chosen !== null) select(chosen);
+  look(model, view, from - 0.5 * (until - from), until + 0.5 * (until - from));
+  if (row >= 0) byId("rows").scrollTop = view.places[row].y - view.height / 2;
+  changed();
+}
+
+// The block of a row that lies the most exactly in a time.
+function blockAt(row, from, until) {
+  let best = null,
+    least = Infinity;
+  for (const lane of row < 0 ? [] : model.rows[row].lanes) {
+    for (let entry = model.base.from[lane]; entry < model.base.from[lane + 1]; entry++) {
+      const off = Math.abs(model.base.start[entry] - from) + Math.abs(model.base.end[entry] - until);
+      if (off < least && off < until - from) [best, least] = [entry, off];
+    }
+  }
+  return best;
+}
+
 buildHeading(model);
 buildLegend(model, view, () => {
   view.shares = null;
@@ -200,6 +227,8 @@ new ResizeObserver(resize).observe(byId("rows"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
 resize();
 draw();
+followLink();
+addEventListener("hashchange", followLink);
 showNumbers(model, view);
 byId("loading").remove();
 globalThis.gantt = { model, view, xOf: (time) => xOf(view, time) }; // For the console, and for tests.
