@@ -21,11 +21,14 @@ typedef struct pse_replay_node {
     double time; /* ns in it and not in what it called */
     uint32_t parent; /* node that it was entered from; that of node 0 is 0 */
     uint32_t child; /* node that was entered from it last; 0: none */
+    double sent; /* bytes that its operations of MPI sent */
+    double received; /* bytes that its operations of MPI received */
 } pse_replay_node;
 #ifndef __cplusplus
-_Static_assert(sizeof(pse_replay_node) == 32 && offsetof(pse_replay_node, key) == 0 &&
+_Static_assert(sizeof(pse_replay_node) == 48 && offsetof(pse_replay_node, key) == 0 &&
                offsetof(pse_replay_node, visits) == 8 && offsetof(pse_replay_node, time) == 16 &&
-               offsetof(pse_replay_node, parent) == 24 && offsetof(pse_replay_node, child) == 28,
+               offsetof(pse_replay_node, parent) == 24 && offsetof(pse_replay_node, child) == 28 &&
+               offsetof(pse_replay_node, sent) == 32 && offsetof(pse_replay_node, received) == 40,
                "pse_replay_node as NumPy has it");
 #endif
 

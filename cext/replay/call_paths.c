@@ -145,10 +145,23 @@ static uint32_t call_of(pse_replay_paths *paths)
     return frame->call;
 }
 
+static void count_bytes(pse_replay_node *node, const pse_event *event)
+{
+    if (event->type == PSE_EVENT_MPI_SEND) {
+        node->sent += (double)event->a;
+    } else if (event->type == PSE_EVENT_MPI_RECEIVE) {
+        node->received += (double)event->a;
+    } else if (event->type == PSE_EVENT_MPI_COLLECTIVE_END) {
+        node->sent += (double)event->a;
+        node->received += (double)event->b;
+    }
+}
+
 static void operate(pse_replay_paths *paths, const pse_event *event, int16_t residual)
 {
     if (paths->operation_count == paths->operation_room)
         return; /* The caller counted them: it can't be. */
+    count_bytes(&paths->nodes[paths->stack[paths->depth - 1].node], event);
     uint32_t call = call_of(paths);
     paths->outside += call == PSE_NONE;
     paths->operations[paths->operation_count++] = (pse_replay_operation){

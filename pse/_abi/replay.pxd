@@ -9,6 +9,8 @@ cdef extern from "abi_replay.h" nogil:
         double time
         uint32_t parent
         uint32_t child
+        double sent
+        double received
 
     ctypedef struct pse_replay_call:
         uint64_t enter

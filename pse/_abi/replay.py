@@ -17,6 +17,8 @@ NODE_DTYPE = np.dtype(
         ("time", "<f8"),  # ns in it and not in what it called
         ("parent", "<u4"),  # node that it was entered from; that of node 0 is 0
         ("child", "<u4"),  # node that was entered from it last; 0: none
+        ("sent", "<f8"),  # bytes that its operations of MPI sent
+        ("received", "<f8"),  # bytes that its operations of MPI received
     ]
 )
 

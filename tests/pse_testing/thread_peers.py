@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pse.analysis.replay._columns import Columns, columns_of
 from pse.trace import TraceError
 
 PATIENCE = 60  # Seconds after which a process that waits for others gives up.
@@ -34,7 +35,7 @@ class Shared:
 class Delivery:
     """Rows that arrived."""
 
-    rows: np.ndarray
+    rows: Columns
     send_back: object
 
     def reply(self, answers):
@@ -49,11 +50,11 @@ class ThreadPeers:
         self.rank, self.size, self.nodes, self._shared = rank, len(nodes), np.array(nodes), shared
         self.local = local or self
 
-    def deliver(self, rows, to):
+    def deliver(self, rows, dtype, to):
         """Send each row to a process."""
         order = np.argsort(to, kind="stable")
         counts = np.bincount(to, minlength=self.size)
-        parts = np.split(rows[order], np.cumsum(counts)[:-1])
+        parts = np.split(rows.packed(dtype)[order], np.cumsum(counts)[:-1])
         came = [own[self.rank] for own in self._shared.all_of(self.rank, parts)]
         borders = np.cumsum([len(own) for own in came])[:-1]
 
@@ -63,7 +64,7 @@ class ThreadPeers:
             found[order] = np.concatenate([own[self.rank] for own in back])
             return found
 
-        return Delivery(np.concatenate(came), send_back)
+        return Delivery(columns_of(np.concatenate(came)), send_back)
 
     def combined(self, value, merge):
         """Merge a value of all processes; it goes through JSON as it does on the wire."""

@@ -75,11 +75,15 @@ def longest_of_calls(calls: Array, waits: Array) -> Array:
     array of float64, shape (messages,)
         The waiting times of the messages that count, 0 for the others.
     """
+    waiting = np.flatnonzero(waits > 0)
+    if (calls[waiting][1:] > calls[waiting][:-1]).all():
+        return waits
+    all_waits, calls, waits = waits, calls[waiting], waits[waiting]
     order = np.lexsort((-waits, calls))
     is_longest = np.ones(len(order), bool)
     is_longest[1:] = calls[order[1:]] != calls[order[:-1]]
-    kept = np.zeros(len(waits))
-    kept[order[is_longest]] = waits[order[is_longest]]
+    kept = np.zeros(len(all_waits))
+    kept[waiting[order[is_longest]]] = waits[order[is_longest]]
     return kept
 
 

@@ -10,6 +10,7 @@ legal then, a damaged trace would hang, and a message costs 1 us instead of 30 n
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable
 from dataclasses import replace
@@ -25,6 +26,7 @@ from pse.analysis.patterns._grid import between_metahosts
 from pse.analysis.replay._call_tree import CallTree
 from pse.analysis.replay._clocks import check_clocks, clock_problems, longest_run, messages_of, repaired
 from pse.analysis.replay._collective_waits import CollectiveOperations, metrics_of
+from pse.analysis.replay._columns import Columns, joined
 from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._locations import Places, share_metahosts
 from pse.analysis.replay._message_matching import match_messages
@@ -33,14 +35,13 @@ from pse.analysis.replay._operation_rows import (
     PART_DTYPE,
     collective_parts,
     message_ends,
-    moved_bytes,
 )
 from pse.analysis.replay._peers import Alone, Peers
 from pse.analysis.replay._problems import Problems
 from pse.analysis.replay._rank_calls import RankCalls, read_rank
 from pse.analysis.replay._severities import Calls, Severities, longest_of_all, tables
 from pse.analysis.replay._sources import Source, opened
-from pse.trace import NONE, Trace
+from pse.trace import NONE, EventType, Trace
 from pse.trace.format import Array
 
 if TYPE_CHECKING:
@@ -161,24 +162,26 @@ class _Analysis:
         self._where, self._metahosts = places.locations, places.metahosts
         self._severities, self._problems = Severities(), Problems([*source.problems, *places.problems])
         self._places = np.searchsorted(self._streams.ranks, source.trace.ranks).tolist()
-        self._sends: list[Array] = [np.empty(0, END_DTYPE)]
-        self._receives: list[Array] = [np.empty(0, END_DTYPE)]
-        self._parts: list[Array] = [np.empty(0, PART_DTYPE)]
-        self._part_paths: list[Array] = [np.empty(0, "<u4")]
+        self._sends, self._send_borders = self._room(EventType.MPI_SEND)
+        self._receives, self._receive_borders = self._room(EventType.MPI_RECEIVE)
+        self._parts: list[tuple[Columns, Array]] = []
         self._problems.say_missing(self._known.mentioned, self._streams.ranks)
-        for place, rank in zip(self._places, self._trace.ranks, strict=True):
-            self._read(place, rank)
+        for number in range(len(self._places)):
+            self._read(number)
         self._match_messages()
-        self._collectives = CollectiveOperations(np.concatenate(self._parts), peers)
+        self._collectives = CollectiveOperations(
+            joined(PART_DTYPE, [parts for parts, _ in self._parts]), peers
+        )
         self._problems.count("collectives", self._collectives.left_out)
 
     def check_clocks(self) -> ClockCondition:
         """Check whether all that was received was sent before."""
-        return check_clocks(self._received, self._collectives.parts, self._peers)
+        return check_clocks(self._receives, self._collectives.parts, self._peers)
 
     def repaired_trace(self) -> Trace:
         """The trace with times of which the clock condition is true."""
-        return repaired(self._trace, self._streams, self._messages, self._collectives.parts, self._peers)
+        messages = messages_of(self._matched.sends, self._receives.take(self._matched.received))
+        return repaired(self._trace, self._streams, messages, self._collectives.parts, self._peers)
 
     def cube(self, title: str, problems: Iterable[str]) -> Cube | None:
         """Search the patterns, and collect what all processes found."""
@@ -194,19 +197,26 @@ class _Analysis:
         values = tables(rows, len(paths), len(self._where))
         return Cube(tuple(paths), tuple(self._where), values, title, said, longest_of_all(longest))
 
-    def _read(self, place: int, rank: int) -> None:
+    def _room(self, kind: EventType) -> tuple[Columns, list[tuple[int, int]]]:
+        """Room for the ends of messages of all ranks here, and where each rank's begin and end."""
+        counts = [self._trace.files[rank].counts[kind] for rank in self._trace.ranks]
+        borders = np.cumsum([0, *counts]).tolist()
+        return Columns.empty(END_DTYPE, borders[-1]), list(itertools.pairwise(borders))
+
+    def _read(self, number: int) -> None:
+        """Read the stream of one of the ranks here."""
+        place, rank = self._places[number], self._trace.ranks[number]
         calls = read_rank(self._trace, rank)
         found = self._tree.add_rank(calls)
         paths = found[calls.node]
         self._add_times(place, calls, found)
-        for metric, at, moved in moved_bytes(calls, paths):
-            self._severities.add(metric, place, at, moved)
-        sends, receives = message_ends(calls, paths, self._known)
+        ends = (
+            self._sends.part(*self._send_borders[number]),
+            self._receives.part(*self._receive_borders[number]),
+        )
+        message_ends(calls, paths, self._known, *ends)
         parts, part_paths, unended, unknown = collective_parts(self._trace, calls, paths, self._known)
-        self._sends.append(sends)
-        self._receives.append(receives)
-        self._parts.append(parts)
-        self._part_paths.append(part_paths)
+        self._parts.append((parts, part_paths))
         self._problems.count_of_rank(rank, calls.open_calls, "call", "whose end is not in the trace")
         self._problems.count_of_rank(rank, calls.lost_ends, "call", "whose begin is not in the trace")
         self._problems.count_of_rank(rank, calls.outside, "operation of MPI", "outside of all calls")
@@ -219,18 +229,17 @@ class _Analysis:
         for metric in np.unique(metrics):
             of_metric = metrics == metric
             self._severities.add(str(metric), place, found[of_metric], calls.nodes["time"][of_metric])
-        self._severities.add("visits", place, found, calls.nodes["visits"].astype("<f8"))
+        for metric, field in (("visits", "visits"), ("bytes_sent", "sent"), ("bytes_received", "received")):
+            self._severities.add(metric, place, found, calls.nodes[field].astype("<f8"))
 
     def _match_messages(self) -> None:
         """Tell each end of a message when the other one was started."""
-        sends, receives = np.concatenate(self._sends), np.concatenate(self._receives)
+        sends, receives = self._sends, self._receives
         others = [(sends["communicator"], sends["receiver"]), (receives["communicator"], receives["sender"])]
         sends["receiver"], receives["sender"] = self._known.job_ranks(others)
-        came, received, unmatched = match_messages(sends, receives, self._known, self._streams, self._peers)
-        self._messages = messages_of(came, receives[received])
-        self._problems.count("sends", unmatched)
-        self._problems.count("receives", len(receives) - len(received))
-        self._sent, self._received = sends, receives
+        self._matched = match_messages(sends, receives, self._known, self._streams, self._peers)
+        self._problems.count("sends", self._matched.unmatched)
+        self._problems.count("receives", len(receives) - len(self._matched.received))
 
     def _search_messages(self) -> None:
         """Search the patterns of messages."""
@@ -238,13 +247,11 @@ class _Analysis:
         self._tests = point_to_point.is_test(names)
         self._waiters = point_to_point.waits_for_receiver(names)
         self._wait_alls = np.array([name in ("MPI_Waitall", "MPI_Waitall_c") for name in names], bool)
-        borders = [np.cumsum([len(ends) for ends in kept[1:-1]]) for kept in (self._sends, self._receives)]
-        own = [np.split(ends, at) for ends, at in zip((self._sent, self._received), borders, strict=True)]
-        for place, own_sends, own_receives in zip(self._places, *own, strict=False):
-            late = self._search_late_senders(place, own_receives)
-            self._search_late_receivers(place, own_sends, late)
+        for place, out, back in zip(self._places, self._send_borders, self._receive_borders, strict=True):
+            late = self._search_late_senders(place, self._receives.part(*back))
+            self._search_late_receivers(place, self._sends.part(*out), late)
 
-    def _search_late_senders(self, place: int, ends: Array) -> Array:
+    def _search_late_senders(self, place: int, ends: Columns) -> Array:
         """Search late senders and wrong order among the receives of a rank; give the calls that waited."""
         waits = point_to_point.late_sender(ends["partner"], ends["enter"], ends["leave"])
         waits[np.isnan(waits) | self._tests[ends["path"]]] = 0
@@ -260,7 +267,7 @@ class _Analysis:
         late: Array = ends["call"][waits > 0]
         return late
 
-    def _search_late_receivers(self, place: int, ends: Array, late: Array) -> None:
+    def _search_late_receivers(self, place: int, ends: Columns, late: Array) -> None:
         """Search late receivers among the sends of a rank; calls in `late` waited for senders."""
         waits = point_to_point.late_receiver(ends["partner"], ends["enter"], ends["leave"])
         waits[np.isnan(waits) | ~self._waiters[ends["path"]] | (ends["call"] == NONE)] = 0
@@ -271,9 +278,9 @@ class _Analysis:
     def _search_collectives(self) -> None:
         """Search the patterns of collective operations."""
         waits = self._collectives.waits(self._metahosts)
-        borders = np.cumsum([len(parts) for parts in self._parts[1:]])
-        for place, parts, paths, own in zip(
-            self._places, self._parts[1:], self._part_paths[1:], np.split(waits, borders), strict=False
+        borders = np.cumsum([len(parts) for parts, _ in self._parts])
+        for place, (parts, paths), own in zip(
+            self._places, self._parts, np.split(waits, borders), strict=False
         ):
             for metric, name, chosen in metrics_of(parts["operation"]):
                 calls = Calls(paths, parts["begin"], parts["end"]).of(chosen)
@@ -291,7 +298,7 @@ class _Analysis:
                 calls = Calls(np.full(len(of_kind), path), begin, end)
                 self._severities.keep_longest(self._tree.metrics[path], place, calls, end - begin)
 
-    def _far(self, ends: Array) -> Array:
+    def _far(self, ends: Columns) -> Array:
         """Whether sender and receiver are on different metahosts."""
         if not self._metahosts.several:
             return np.zeros(len(ends), bool)

@@ -10,6 +10,8 @@ import numpy as np
 from pse.analysis.clocks._clock_condition import ClockCondition, bounds, check_condition
 from pse.analysis.clocks._clock_repair import points_of, repair_clocks
 from pse.analysis.replay._collective_waits import operations_of
+from pse.analysis.replay._columns import Columns, columns_of
+from pse.analysis.replay._operation_rows import PART_DTYPE
 from pse.analysis.replay._peers import Peers
 from pse.analysis.replay._streams import Streams
 from pse.text import count_text, time_text
@@ -20,14 +22,14 @@ _MESSAGE_DTYPE = np.dtype([("sender", "<u4"), ("receiver", "<u4"), ("sent", "<f8
 _MOVED_DTYPE = np.dtype([("rank", "<u4"), ("was", "<i8"), ("is", "<i8")])
 
 
-def check_clocks(receives: Array, parts: Array, peers: Peers) -> ClockCondition:
+def check_clocks(receives: Columns, parts: Columns, peers: Peers) -> ClockCondition:
     """Check whether all that was received was sent before; collective.
 
     Parameters
     ----------
-    receives : array of END_DTYPE
+    receives : Columns of END_DTYPE
         This process's receives, with partners.
-    parts : array of PART_DTYPE
+    parts : Columns of PART_DTYPE
         The complete operations that met here, by operation, then by place.
     peers : Peers
         All processes.
@@ -43,7 +45,7 @@ def _sum(one: list[float], other: list[float]) -> ClockCondition:
     return ClockCondition(*one) + ClockCondition(*other)  # type: ignore[arg-type]
 
 
-def repaired(trace: Trace, streams: Streams, messages: Array, parts: Array, peers: Peers) -> Trace:
+def repaired(trace: Trace, streams: Streams, messages: Array, parts: Columns, peers: Peers) -> Trace:
     """The trace with times that keep the clock condition; collective.
 
     One process moves the events of all: which it moves where depends on all of them.
@@ -56,24 +58,25 @@ def repaired(trace: Trace, streams: Streams, messages: Array, parts: Array, peer
         Who has which ranks.
     messages : array as `messages_of` gives it
         Those that this process's ranks received.
-    parts : array of PART_DTYPE
+    parts : Columns of PART_DTYPE
         The complete operations that met here.
     peers : Peers
         All processes.
     """
-    messages, parts = peers.gathered(messages), peers.gathered(parts)
-    moved = {} if peers.rank else _moved_events(messages, parts, trace.clock.amortisation)
+    messages, records = peers.gathered(messages), peers.gathered(parts.packed(PART_DTYPE))
+    moved = {} if peers.rank else _moved_events(messages, records, trace.clock.amortisation)
     rows = np.concatenate(
         [np.empty(0, _MOVED_DTYPE), *(_moved_rows(rank, *own) for rank, own in moved.items())]
     )
-    own = peers.deliver(rows, streams.owners(rows["rank"], peers.rank)).rows
+    to = streams.owners(rows["rank"], peers.rank)
+    own = peers.deliver(columns_of(rows), _MOVED_DTYPE, to).rows.packed(_MOVED_DTYPE)
     borders = np.flatnonzero(own["rank"][1:] != own["rank"][:-1]) + 1
     groups = np.split(own, borders) if len(own) else []
     found = {int(group["rank"][0]): (group["was"].copy(), group["is"].copy()) for group in groups}
     return replace(trace, clock=trace.clock.moved(found))
 
 
-def messages_of(sends: Array, receives: Array) -> Array:
+def messages_of(sends: Columns, receives: Columns) -> Array:
     """Messages with known times as `repaired` takes them; sends SEND_DTYPE, receives END_DTYPE."""
     known = np.isfinite(sends["start_enter"]) & np.isfinite(receives["leave"])
     found = np.empty(int(known.sum()), _MESSAGE_DTYPE)
@@ -82,15 +85,16 @@ def messages_of(sends: Array, receives: Array) -> Array:
     return found
 
 
-def _moved_events(messages: Array, parts: Array, amortisation: int) -> Mapping[int, tuple[Array, Array]]:
+def _moved_events(messages: Array, records: Array, amortisation: int) -> Mapping[int, tuple[Array, Array]]:
     """The events that the repair moves, the same however messages and operations were spread."""
     messages = messages[np.lexsort([messages[name] for name in _MESSAGE_DTYPE.names or ()])]
-    parts = parts[np.lexsort((parts["place"], parts["ordinal"], parts["identity"]))]
+    records = records[np.lexsort([records[name] for name in ("place", "ordinal", "identity")])]
+    rows = operations_of(columns_of(records)) if len(records) else None
     ends = (
         points_of(messages["sender"], messages["sent"], is_end=False),
         points_of(messages["receiver"], messages["received"], is_end=True),
     )
-    return repair_clocks(ends, parts, operations_of(parts) if len(parts) else None, amortisation)
+    return repair_clocks(ends, records, rows, amortisation)
 
 
 def _moved_rows(rank: int, were: Array, are: Array) -> Array:

@@ -9,8 +9,10 @@ import numpy as np
 from pse.analysis.patterns import _collective as collective
 from pse.analysis.patterns._collective import Operations
 from pse.analysis.patterns._grid import spans_metahosts
+from pse.analysis.replay._columns import Columns
 from pse.analysis.replay._communicators import spread
 from pse.analysis.replay._locations import Metahosts
+from pse.analysis.replay._operation_rows import PART_DTYPE
 from pse.analysis.replay._peers import Peers
 from pse.trace.format import Array
 
@@ -47,24 +49,24 @@ class CollectiveOperations:
 
     Parameters
     ----------
-    parts : array of PART_DTYPE
+    parts : Columns of PART_DTYPE
         Those of this process's streams.
     peers : Peers
         All processes.
 
     Attributes
     ----------
-    parts : array of PART_DTYPE
+    parts : Columns of PART_DTYPE
         All parts of the operations that met here and are complete, by operation, then by place.
     left_out : int
         How many operations met here of which the trace does not have all parts.
     """
 
-    def __init__(self, parts: Array, peers: Peers) -> None:
+    def __init__(self, parts: Columns, peers: Peers) -> None:
         to = spread(parts["identity"], parts["ordinal"], peers.size)
-        self._delivery = peers.deliver(parts, np.where(parts["size"] == 1, peers.rank, to))
+        self._delivery = peers.deliver(parts, PART_DTYPE, np.where(parts["size"] == 1, peers.rank, to))
         self._rows, self.left_out = _complete_operations(self._delivery.rows)
-        self.parts = self._delivery.rows[self._rows]
+        self.parts = self._delivery.rows.take(self._rows)
 
     def waits(self, metahosts: Metahosts) -> Array:
         """How long the ranks of this process waited in their parts, as WAIT_DTYPE; collective."""
@@ -85,30 +87,29 @@ def metrics_of(operations: Array) -> Iterator[tuple[str, str, Array]]:
             yield metric, name, chosen
 
 
-def operations_of(parts: Array) -> Operations:
+def operations_of(parts: Columns) -> Operations:
     """The parts of operations as formulas take them; they come by operation, then by place."""
-    begin, end = np.ascontiguousarray(parts["begin"]), np.ascontiguousarray(parts["end"])
-    is_root = parts["root"] == parts["place"]
-    return Operations(operation_starts(parts), begin, end, parts["sends"], parts["receives"], is_root)
+    begin, end, sends, receives = (parts[name] for name in ("begin", "end", "sends", "receives"))
+    return Operations(operation_starts(parts), begin, end, sends, receives, parts["root"] == parts["place"])
 
 
-def _waits(parts: Array) -> Iterator[tuple[Array, str, Array]]:
+def _waits(parts: Columns) -> Iterator[tuple[Array, str, Array]]:
     """Rows, the field of the waiting time, and the waiting times."""
     for kinds, patterns in _PATTERNS:
         chosen = np.flatnonzero(np.isin(parts["operation"], kinds))
         if len(chosen):
-            operations = operations_of(parts[chosen])
+            operations = operations_of(parts.take(chosen))
             for (_, formula), name in zip(patterns, _FIELDS, strict=False):
                 yield chosen, name, formula(operations)
 
 
-def _complete_operations(parts: Array) -> tuple[Array, int]:
+def _complete_operations(parts: Columns) -> tuple[Array, int]:
     """Rows of operations with all ranks of their communicators, and the number of other operations.
 
     They come by operation, then by place.  Where ranks differ in what an operation is, it is not complete.
     """
     order = np.lexsort((parts["place"], parts["ordinal"], parts["identity"]))
-    parts = parts[order]
+    parts = parts.take(order)
     starts = operation_starts(parts)
     if not len(starts):
         return order, 0
@@ -119,7 +120,7 @@ def _complete_operations(parts: Array) -> tuple[Array, int]:
     return order[np.repeat(is_whole, counts)], int((~is_whole).sum())
 
 
-def operation_starts(parts: Array) -> Array:
+def operation_starts(parts: Columns) -> Array:
     """The first row of each operation; parts come by operation."""
     is_first = np.ones(len(parts), bool)
     is_first[1:] = (parts["ordinal"][1:] != parts["ordinal"][:-1]) | (

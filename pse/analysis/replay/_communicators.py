@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from pse.analysis.replay._columns import columns_of
 from pse.analysis.replay._peers import Peers
 from pse.trace import NONE, EventType
 from pse.trace.format import Array, high32, low32
@@ -106,15 +107,15 @@ class _Directory:
 
     def __init__(self, peers: Peers, seats: Array) -> None:
         self._peers = peers
-        kept = peers.deliver(seats, self._homes(seats)).rows
-        self._kept = kept[np.lexsort((kept["place"], kept["identity"]))]
+        kept = peers.deliver(columns_of(seats), _SEAT_DTYPE, self._homes(seats)).rows
+        self._kept = kept.take(np.lexsort((kept["place"], kept["identity"])))
 
     def _homes(self, seats: Array) -> Array:
         return spread(seats["identity"], seats["place"], self._peers.size)
 
     def ranks(self, seats: Array) -> Array:
         """The ranks of the job that have these places, NONE for unknown ones; collective."""
-        delivery = self._peers.deliver(seats, self._homes(seats))
+        delivery = self._peers.deliver(columns_of(seats), _SEAT_DTYPE, self._homes(seats))
         asked, kept = delivery.rows, self._kept
         _, index = np.unique(np.concatenate([kept["identity"], asked["identity"]]), return_inverse=True)
         one, other = (

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from pse.analysis.replay._columns import Columns
 from pse.analysis.replay._communicators import UNKNOWN, Communicators
 from pse.analysis.replay._peers import Peers
 from pse.analysis.replay._streams import Streams
@@ -26,46 +28,55 @@ SEND_DTYPE = np.dtype(
 """What the process that has a message's receive needs to know of its send."""
 
 
-def match_messages(
-    sends: Array, receives: Array, known: Communicators, streams: Streams, peers: Peers
-) -> tuple[Array, Array, int]:
-    """Tell each end of a message when the other one was started; collective.
+@dataclass(frozen=True)
+class Matched:
+    """The messages that are received by ranks of this process.
 
-    Sends travel to the processes that have their receives; when these were posted travels back.
-
-    Returns
-    -------
-    sends : array of SEND_DTYPE, shape (messages,)
-        The sends of messages that are received here.
+    Parameters
+    ----------
+    sends : Columns of SEND_DTYPE
+        Their sends.
     received : array of int64, shape (messages,)
         Rows of their receives.
     unmatched : int
         How many sends came here without a receive.
     """
-    rows = np.empty(len(sends), SEND_DTYPE)
-    for name in ("sender", "receiver", "tag", "start_enter"):
-        rows[name] = sends[name]
-    rows["identity"] = np.append(known.identities, np.uint64(UNKNOWN))[
+
+    sends: Columns
+    received: Array
+    unmatched: int
+
+
+def match_messages(
+    sends: Columns, receives: Columns, known: Communicators, streams: Streams, peers: Peers
+) -> Matched:
+    """Tell each end of a message when the other one was started; collective.
+
+    Sends travel to the processes that have their receives; when these were posted travels back.
+    """
+    names = ("sender", "receiver", "tag", "start_enter")
+    identity = np.append(known.identities, np.uint64(UNKNOWN))[
         np.minimum(sends["communicator"], len(known.identities))
     ]
-    delivery = peers.deliver(rows, streams.owners(sends["receiver"], peers.rank))
+    rows = Columns({"identity": identity, **{name: sends[name] for name in names}})
+    delivery = peers.deliver(rows, SEND_DTYPE, streams.owners(sends["receiver"], peers.rank))
     came = delivery.rows
     sent, received = match_ends(came, receives, known.known(came["identity"]))
     receives["partner"][received] = came["start_enter"][sent]
     posted = np.full(len(came), np.nan)
     posted[sent] = receives["start_enter"][received]
     sends["partner"] = delivery.reply(posted)
-    return came[sent], received, len(came) - len(sent)
+    return Matched(came.take(sent), received, len(came) - len(sent))
 
 
-def match_ends(sends: Array, receives: Array, communicators: Array) -> tuple[Array, Array]:
+def match_ends(sends: Columns, receives: Columns, communicators: Array) -> tuple[Array, Array]:
     """Rows of sends and of the receives that they belong to.
 
     Parameters
     ----------
-    sends : array of SEND_DTYPE
+    sends : Columns of SEND_DTYPE
         From any ranks; those of one rank are in the order of its operations.
-    receives : array of END_DTYPE
+    receives : Columns of END_DTYPE
         Of any ranks; those of one rank are in the order of its operations.
     communicators : array of uint32, shape (sends,)
         This process's numbers of the communicators of sends.

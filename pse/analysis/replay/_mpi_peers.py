@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
+from pse.analysis.replay._columns import Columns, columns_of
 from pse.runtime.supervise import Backoff
 from pse.trace.format import Array
 
@@ -49,13 +50,15 @@ class MpiPeers:
             self._local = MpiPeers(self._with_me)
         return self._local
 
-    def deliver(self, rows: Array, to: Array) -> MpiDelivery:
-        """Send each row to a process."""
+    def deliver(self, rows: Columns, dtype: np.dtype[np.void], to: Array) -> MpiDelivery:
+        """Send each row to a process, as records of a type."""
         order = np.argsort(to, kind="stable")
         counts = np.bincount(to, minlength=self.size).astype("<i8")
         coming = np.empty_like(counts)
         wait(self._comm.Ialltoall(counts, coming))
-        return MpiDelivery(self, order, counts, coming, self.exchanged(rows[order], counts, coming))
+        return MpiDelivery(
+            self, order, counts, coming, self.exchanged(rows.packed(dtype)[order], counts, coming)
+        )
 
     def exchanged(self, rows: Array, counts: Array, coming: Array) -> Array:
         """Exchange rows that are in the order of their targets, so many to and from each."""
@@ -125,7 +128,7 @@ class MpiDelivery:
     """Rows that arrived."""
 
     def __init__(self, peers: MpiPeers, order: Array, counts: Array, coming: Array, rows: Array) -> None:
-        self.rows = rows
+        self.rows = columns_of(rows)
         self._peers, self._order, self._counts, self._coming = peers, order, counts, coming
 
     def reply(self, answers: Array) -> Array:

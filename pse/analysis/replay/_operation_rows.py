@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
+from pse.analysis.replay._columns import Columns
 from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._rank_calls import RankCalls
 from pse.trace import NONE, EventType
@@ -47,37 +46,25 @@ PART_DTYPE = np.dtype(
 """A rank's part in a collective operation."""
 
 
-def moved_bytes(calls: RankCalls, paths: Array) -> Iterator[tuple[str, Array, Array]]:
-    """What a rank sent and received: metric, call paths and bytes of messages and collective operations."""
-    types = calls.operations["type"]
-    own = np.append(paths, 0)
-    for metric, kind, field in (
-        ("bytes_sent", EventType.MPI_SEND, "a"),
-        ("bytes_received", EventType.MPI_RECEIVE, "a"),
-        ("bytes_sent", EventType.MPI_COLLECTIVE_END, "a"),
-        ("bytes_received", EventType.MPI_COLLECTIVE_END, "b"),
-    ):
-        rows = np.flatnonzero(types == kind)
-        yield metric, own[_calls_of(calls, rows)], calls.operations[field][rows]
+def message_ends(
+    calls: RankCalls, paths: Array, known: Communicators, sends: Columns, receives: Columns
+) -> None:
+    """Write the sends and the receives of a rank, in the order of the operations that show them.
 
-
-def message_ends(calls: RankCalls, paths: Array, known: Communicators) -> tuple[Array, Array]:
-    """The sends and the receives of a rank, in the order of the operations that show them.
-
-    `paths` has the call path of each call.
+    `paths` has the call path of each call; sends and receives have END_DTYPE's fields, and room for all.
     """
-    types, request = calls.operations["type"], high32(calls.operations["c"])
-    sends, receives = (np.flatnonzero(types == kind) for kind in (EventType.MPI_SEND, EventType.MPI_RECEIVE))
-    completions = _partners(types, request, sends, EventType.MPI_SEND_COMPLETE)
-    posts = _partners(types, request, receives, EventType.MPI_RECEIVE_POST)
-    out, back = _ends(calls, known, sends, is_send=True), _ends(calls, known, receives, is_send=False)
-    out["order"], back["order"] = sends, np.where(posts >= 0, posts, receives)
-    _time(out, calls, paths, sends, completions)
-    _time(back, calls, paths, posts, receives)
-    return out, back
+    types, request = np.ascontiguousarray(calls.operations["type"]), high32(calls.operations["c"])
+    out, back = (np.flatnonzero(types == kind) for kind in (EventType.MPI_SEND, EventType.MPI_RECEIVE))
+    completions = _partners(types, request, out, EventType.MPI_SEND_COMPLETE)
+    posts = _partners(types, request, back, EventType.MPI_RECEIVE_POST)
+    _write_ends(sends, calls, known, out, is_send=True)
+    _write_ends(receives, calls, known, back, is_send=False)
+    sends["order"], receives["order"] = out, np.where(posts >= 0, posts, back)
+    _time(sends, calls, paths, out, completions)
+    _time(receives, calls, paths, posts, back)
 
 
-def _time(ends: Array, calls: RankCalls, paths: Array, starts: Array, completions: Array) -> None:
+def _time(ends: Columns, calls: RankCalls, paths: Array, starts: Array, completions: Array) -> None:
     """Say when the calls of operations were entered and left; operation -1 is not in the trace."""
     own, enter, leave = np.append(paths, 0), np.append(calls.enter, np.nan), np.append(calls.leave, np.nan)
     start, complete = (_calls_of(calls, operations) for operations in (starts, completions))
@@ -88,8 +75,11 @@ def _time(ends: Array, calls: RankCalls, paths: Array, starts: Array, completion
 
 def _calls_of(calls: RankCalls, operations: Array) -> Array:
     """The calls of operations, -1 for none."""
-    found = calls.operations["call"].astype("<i8")[operations] if len(operations) else operations
-    return np.where((operations < 0) | (found == NONE), -1, found)
+    if not len(operations):
+        return operations
+    found = calls.operations["call"][operations].astype("<i8")
+    found[(operations < 0) | (found == NONE)] = -1
+    return found
 
 
 def _partners(types: Array, request: Array, rows: Array, kind: EventType) -> Array:
@@ -110,32 +100,30 @@ def _partners(types: Array, request: Array, rows: Array, kind: EventType) -> Arr
     return found
 
 
-def _ends(calls: RankCalls, known: Communicators, rows: Array, *, is_send: bool) -> Array:
-    """Ends with the other rank as the operation has it: its rank in the communicator."""
-    ends = np.empty(len(rows), END_DTYPE)
+def _write_ends(ends: Columns, calls: RankCalls, known: Communicators, rows: Array, *, is_send: bool) -> None:
+    """Write ends with the other rank as the operation has it: its rank in the communicator."""
     b, c = (calls.operations[field][rows] for field in "bc")
     ends["communicator"] = known.number(calls.rank, low32(c))
     own, other = ("sender", "receiver") if is_send else ("receiver", "sender")
     ends[own], ends[other] = calls.rank, low32(b)
     ends["tag"], ends["partner"] = high32(b), np.nan
-    return ends
 
 
 def collective_parts(
     trace: Trace, calls: RankCalls, paths: Array, known: Communicators
-) -> tuple[Array, Array, int, int]:
+) -> tuple[Columns, Array, int, int]:
     """The parts of a rank in blocking collective operations that ended.
 
     Returns
     -------
-    parts : array of PART_DTYPE
+    parts : Columns of PART_DTYPE
         In the order of their ends.
     paths : array of uint32, shape (parts,)
         Their call paths.
     unended, unknown : int
         How many operations did not end, and how many are on communicators that the rank did not describe.
     """
-    types = calls.operations["type"]
+    types = np.ascontiguousarray(calls.operations["type"])
     blocking = high32(calls.operations["c"]) == 0
     begins, ends = (
         np.flatnonzero(blocking & (types == kind))
@@ -148,7 +136,7 @@ def collective_parts(
     is_known = number != NONE
     number, ends, begun = number[is_known], ends[is_known], begun[is_known]
     begin, end = calls.operations[begins[begun]], calls.operations[ends]
-    parts = np.empty(len(end), PART_DTYPE)
+    parts = Columns.empty(PART_DTYPE, len(end))
     parts["identity"], parts["size"] = known.identities[number], known.sizes[number]
     parts["place"] = known.place(calls.rank, low32(end["c"]))
     parts["ordinal"], parts["operation"] = _ordinals(number), end["flags"]

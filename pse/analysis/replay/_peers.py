@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pse.analysis.replay._columns import Columns
 from pse.trace.format import Array
 
 
@@ -18,7 +19,7 @@ class Delivery(Protocol):
     """Rows that arrived, by the process that sent them, in its order."""
 
     @property
-    def rows(self) -> Array:
+    def rows(self) -> Columns:
         """The rows."""
 
     def reply(self, answers: Array) -> Array:
@@ -44,8 +45,8 @@ class Peers(Protocol):
     def local(self) -> Peers:
         """Those on the node of this one."""
 
-    def deliver(self, rows: Array, to: Array) -> Delivery:
-        """Send each row to a process."""
+    def deliver(self, rows: Columns, dtype: np.dtype[np.void], to: Array) -> Delivery:
+        """Send each row to a process, as records of a type."""
 
     def combined(self, value: Any, merge: Callable[[Any, Any], Any]) -> Any:
         """Merge a value that JSON can hold of all processes, in their order, and give it to all."""
@@ -61,7 +62,7 @@ class Peers(Protocol):
 class OwnRows:
     """A delivery of a process to itself."""
 
-    rows: Array
+    rows: Columns
 
     def reply(self, answers: Array) -> Array:
         """Give the answers."""
@@ -79,7 +80,7 @@ class Alone:
         """Give this process itself."""
         return self
 
-    def deliver(self, rows: Array, to: Array) -> Delivery:
+    def deliver(self, rows: Columns, dtype: np.dtype[np.void], to: Array) -> Delivery:
         """Give the rows."""
         return OwnRows(rows)
 

@@ -25,6 +25,9 @@ from pse.trace.store._run_clock import RunClock
 from pse.trace.store._text_records import decode_texts
 from pse.trace.store._trace_defects import merge_alike
 
+RARE = 256
+"""Of fewer than one event in so many not all pages are read."""
+
 
 @dataclass(frozen=True)
 class TraceFiles:
@@ -99,6 +102,9 @@ class TraceFiles:
         wanted[list(types)] = True
         width = EVENT_DTYPE.itemsize // 8
         chosen = np.empty((sum(file.counts[kind] for kind in types), width), "<u8")
+        if len(chosen) * RARE < len(events):
+            events.view("<u8").reshape(-1, width).take(np.flatnonzero(wanted[file.types]), axis=0, out=chosen)
+            return chosen.view(EVENT_DTYPE).reshape(-1)
         at = made = 0
         for chunk in chunks(events) if len(chosen) else ():
             places = np.flatnonzero(wanted[file.types[at : at + len(chunk)]])
