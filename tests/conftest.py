@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pse_testing.commands import run_here
 from pse_testing.jobs import beside_python, skip_two_nodes_elsewhere
+from pse_testing.sharing import SHARED
 
 sys.path.append(str(Path(__file__).parents[1] / "cext" / "abi"))  # The package `abigen`.
 
@@ -43,9 +45,8 @@ class Finished:
 
 Runner = Callable[..., Finished]
 
-
-SHARED = "PSE_TEST_SHARED"
-"""Environment variable: a folder of all workers, with the locks by which tests take turns, and a cache."""
+WITHOUT_RANKS = {"advise", "check", "cube", "explain", "fmt", "graph", "trace"}
+"""Commands that start no ranks, and so need no process of their own."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -149,7 +150,7 @@ def mpiexec() -> Runner:
 
 @pytest.fixture
 def pse() -> Runner:
-    """Run the command line: ``pse("check", "p.coven", timeout=60, env={…}, cwd=…, stdin="…")``."""
+    """Run the command line: ``pse("run", "p.coven", timeout=60, env={…}, cwd=…, stdin="…")``."""
 
     def start(
         *arguments: str | Path,
@@ -157,8 +158,11 @@ def pse() -> Runner:
         env: Mapping[str, str] = {},
         cwd: Path | None = None,
         stdin: str = "",
+        own_process: bool = False,
     ) -> Finished:
         command = [beside_python("pse"), *map(str, arguments)]
+        if str(arguments[0]) in WITHOUT_RANKS and not own_process:
+            return Finished(tuple(command), *run_here(*arguments, cwd=cwd, env=env, stdin=stdin))
         return run(command, timeout=timeout, env=env, cwd=cwd, stdin=stdin)
 
     return start

@@ -3,15 +3,18 @@
 Calls are taken from the symbol tables of the compiled objects: what one object defines and another needs.
 """
 
+import os
 import re
 import shutil
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
 import pytest
+from pse_testing.sharing import made_once
 
 from pse.toolstack import find_mpi
 from pse.toolstack._mpi_header import read
@@ -85,16 +88,21 @@ def symbols(tmp_path_factory, generated):
     """Compile every source alone; give what each defines for others, and what it needs of them."""
     compiler, folder = shutil.which("cc") or shutil.which("gcc"), tmp_path_factory.mktemp("objects")
     assert compiler, "the check of calls needs a C compiler"
-    defined: dict[Path, set[str]] = {}
-    needed: dict[Path, set[str]] = {}
-    for number, path in enumerate(sources(".c")):
-        target = folder / f"{number}.o"
+
+    def names(path: Path) -> list[list[str]]:
+        target = folder / f"{path.relative_to(CEXT)}.o".replace("/", "-")
         own = [f"-I{path.parent}", f"-I{CEXT / room_of(path)}"]
         subprocess.run([compiler, *COMPILE, *own, *generated, str(path), "-o", str(target)], check=True)
         listed = subprocess.run(["nm", "-g", str(target)], check=True, capture_output=True, text=True).stdout
-        rows = [line.split()[-2:] for line in listed.splitlines()]
-        needed[path] = {name for kind, name in rows if kind == "U"}
-        defined[path] = {name for kind, name in rows if kind != "U"}
+        return [line.split()[-2:] for line in listed.splitlines()]
+
+    def all_names() -> list[list[list[str]]]:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(names, sources(".c")))
+
+    rows = dict(zip(sources(".c"), made_once("symbols", all_names), strict=True))
+    defined = {path: {name for kind, name in found if kind != "U"} for path, found in rows.items()}
+    needed = {path: {name for kind, name in found if kind == "U"} for path, found in rows.items()}
     return defined, needed
 
 

@@ -13,7 +13,7 @@ def check(pse, tmp_path):
     (tmp_path / "p.coven").write_text(PROGRAM)
 
     def run(cache):
-        checked = pse("check", "p.coven", cwd=tmp_path, env={"PSE_CACHE": str(cache)})
+        checked = pse("check", "p.coven", cwd=tmp_path, env={"PSE_CACHE": str(cache)}, own_process=True)
         assert (checked.code, checked.out) == (0, "p.coven: no errors\n"), checked.err
 
     return run

@@ -60,7 +60,7 @@ def check_saved(here, expected):
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("processors", [1, 2, 3])
+@pytest.mark.parametrize("processors", [1, 3])
 @pytest.mark.parametrize("limit", ["1B", "64KiB"])
 def test_frames_in_flight(pse, here, place, processors, limit, nothing_left_behind):
     report = run(pse, here, "frames.coven", processors, place, "-o", f"local_limit={limit}")
@@ -98,12 +98,13 @@ def test_one_rank_is_enough(mpiexec, here, nothing_left_behind):
     check_saved(here, meant(here, "alone.coven", 1))
 
 
+@pytest.mark.parametrize("examples", [3, pytest.param(30, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("place", PLACES)
-def test_random_programs_as_processes(pse, here, place):
+def test_random_programs_as_processes(pse, here, place, examples):
     """Nothing that belongs to one process alone reaches another: threads would not notice."""
 
     @settings(
-        max_examples=4,
+        max_examples=examples,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),

@@ -148,6 +148,7 @@ class Job:
         while len(ranks := self.ranks()) < count:
             assert time.monotonic() < deadline, f"only {sorted(ranks)} of {count} ranks came up"
             assert self.process.poll() is None, f"over before it began:\n{self.process.communicate()}"
+            time.sleep(0.005)  # Whoever looks all the time takes a core from those that start.
         return ranks
 
     def wait_for_words(self, words: str, stream: str = "err") -> None:

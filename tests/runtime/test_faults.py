@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import sys
+import time
 
 import pytest
 from pse_testing.jobs import LONG, PROGRAMS, Job, bare, launched, rank_variable
@@ -76,6 +77,11 @@ if os.environ.get("{rank}") == "2":
     sys.meta_path.insert(0, Broken)
 """
 """A sitecustomize.py: the installation that rank 2 finds lacks a module."""
+
+
+def seeds(count, *, nightly):
+    """Give the seeds of a test: some of them always, all of them in a nightly run."""
+    return [*range(count), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(count, nightly))]
 
 
 def named_once(job, pattern):
@@ -172,7 +178,7 @@ def test_one_fault_on_all_processors_at_once_is_reported_once():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(8, nightly=40))
 def test_sigkill_of_any_rank_at_any_moment_ends_the_job_and_names_the_rank(seed):
     chance = random.Random(seed)
     job = Job(launched(*LONG))
@@ -190,7 +196,7 @@ def test_sigkill_of_any_rank_at_any_moment_ends_the_job_and_names_the_rank(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(4, nightly=12))
 def test_the_node_monitor_names_a_killed_rank_under_a_bare_mpiexec(seed):
     chance = random.Random(seed)
     job = Job(bare(*LONG))
@@ -263,6 +269,7 @@ def test_a_monitor_killed_while_ranks_start_ends_the_job_and_is_named():
     job = Job(bare(*LONG))
     while not (monitors := [pid for pid in job.processes() if "_node_monitor" in job.command_line(pid)]):
         assert job.process.poll() is None
+        time.sleep(0.001)
     job.hit(monitors[0], signal.SIGKILL)
     assert job.wait() == 3
     named = rf"error: the process that was to monitor the ranks of this host \(pid {monitors[0]}\) ended as"

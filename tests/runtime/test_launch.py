@@ -11,6 +11,7 @@ import sys
 import termios
 
 import pytest
+from pse_testing.commands import run_here
 from pse_testing.jobs import PROGRAMS, Job, bare, beside_python, launched
 
 from pse.runtime._channel import Board
@@ -259,10 +260,17 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_command_line_gives_one_message_and_exit_code_2(case):
     arguments, words = WRONG[case]
+    code, out, err = run_here("run", *arguments, cwd=PROGRAMS)
+    assert (code, out) == (2, ""), err
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_a_wrong_command_line_gives_the_process_its_exit_code():
+    arguments, words = WRONG["unknown parameter"]
     job = run(pse_run(*arguments))
     assert (job.code, job.out) == (2, ""), job.err
     assert words in job.err
-    assert "Traceback" not in job.err
 
 
 @pytest.mark.parametrize("case", ["no such file", "half processors", "unknown parameter", "misspelt option"])

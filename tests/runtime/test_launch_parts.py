@@ -269,6 +269,7 @@ def test_ranks_are_found_by_their_mark_and_not_what_they_start():
     with subprocess.Popen([sys.executable, "-c", nested], env=environment, stdin=subprocess.PIPE) as process:
         while len(list(descendants(process.pid))) < 1:
             assert process.poll() is None
+            time.sleep(0.005)
         (found,) = find_ranks(os.getpid(), "PSE_TEST_MARK_OF_PARTS=1")
         assert (found.rank, found.pid) == (3, process.pid)
         assert find_ranks(os.getpid(), "PSE_TEST_MARK_OF_PARTS=2") == []
