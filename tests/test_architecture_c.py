@@ -23,7 +23,7 @@ from pse.toolstack._wrappers import wrappers
 ROOT = Path(__file__).parents[1]
 CEXT = ROOT / "cext"
 TOOLS = CEXT / "toolstack/tools"
-FILE_CEILING = 22
+FILE_CEILING = 21
 PREFIXES = {
     "arena": ("pse_arena_",),
     "bench": ("pse_bench_",),
@@ -38,7 +38,7 @@ PREFIXES = {
 }
 WRAPPED = re.compile("MPIX?_")
 """What tools define because programs call it."""
-SEARCHED = (*(CEXT / room for room in (*PREFIXES, "abi")), CEXT / "toolstack/core", TOOLS / "common")
+SEARCHED = (*(CEXT / room for room in (*PREFIXES, "abi/include")), CEXT / "toolstack/core", TOOLS / "common")
 COMPILE = ("-std=gnu11", "-O0", "-c", "-fvisibility=hidden", "-D_GNU_SOURCE", "-w")
 MAY_GO_FIRST = re.compile(r"^\s*#\s*include\s*\"([^\"]+)\"", re.MULTILINE)
 TYPE = re.compile(r"^(?:typedef )?(?:struct|union|enum) (\w+) ?\{", re.MULTILINE)

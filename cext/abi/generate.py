@@ -5,13 +5,14 @@ code 1), and a test does that.  What it writes is committed, so building needs n
 
 Each table gives
 
-- ``cext/abi/abi_NAME.h``: constants, enums, structs, with assertions that C lays structs out as NumPy does,
+- ``cext/abi/include/abi_NAME.h``: constants, enums, structs, with assertions that C lays structs out as NumPy
+  does,
 - ``pse/_abi/NAME.pxd``: the same for Cython,
 - ``pse/_abi/NAME.py``: constants, enums, dtypes of structs (that of events.def is in ``pse/trace/format``),
 
 and some give a part of a file that is written by hand: the enums of ``coven.h``, the tables of
-``docs/trace.md``.  The structs of ``coven.h`` are written there alone; ``pse/_abi/services.py`` has them for
-ctypes.
+``docs/trace.md``.  Structs of headers that users and shims include are written there alone; for ctypes
+``pse/_abi/services.py`` has those of ``coven.h``, ``pse/_abi/shims.py`` those of the tool stack.
 
 A table is a list of rows; each begins at the start of a line, all else is comment.  "-" stands for "none"; a
 text may be several strings, as in C.
@@ -27,10 +28,10 @@ text may be several strings, as in C.
   base, meaning)``; a base of ``Texts`` means that users read the meanings, which C and Python have then.
 - A new *event* is ``EVENT(name, number, meaning, flags, a, b, c, OTF2)`` of events.def, a new *collective* is
   ``COLLECTIVE(name, number, has a root)`` of coven.def.
-- ``CONSTANT(name in C, name in Python, value, meaning)`` is a number, ``INCLUDE`` a header that the C header
-  needs, ``IMPORT(table, name, …)`` the same for a table, whose names the Python module passes on,
-  ``POINTER(name, declaration)`` a type of a pointer to a function, ``UNION`` a struct whose members
-  share their place: NumPy has its first member.
+- ``CONSTANT(name in C, name in Python, value, meaning)`` is a number, ``WORDS`` the same for text that users
+  read, ``INCLUDE`` a header that the C header needs, ``IMPORT(table, name, …)`` the same for a table, whose
+  names the Python module passes on, ``POINTER(name, declaration)`` a type of a pointer to a function,
+  ``UNION`` a struct whose members share their place: NumPy has its first member.
 
 Numbers that are stored in files or travel between ranks are never used twice.
 """
@@ -54,13 +55,15 @@ def outputs() -> dict[Path, str]:
     layouts = Layouts(tables.values())
     made: dict[Path, str] = {}
     for name, table in tables.items():
-        made[ROOM / f"abi_{name}.h"] = c.header(table, layouts)
+        made[ROOM / "include" / f"abi_{name}.h"] = c.header(table, layouts)
         if name != "coven":
             made[ROOT / "pse" / "_abi" / f"{name}.pxd"] = cython.declarations(table, layouts)
         made[ROOT / f"{table.module.replace('.', '/')}.py"] = python.module(table, layouts)
     coven, page = ROOT / "pse" / "modules" / "include" / "coven.h", ROOT / "docs" / "trace.md"
     made[coven] = c.coven(coven.read_text(encoding="utf-8"), tables)
-    made[ROOT / "pse" / "_abi" / "services.py"] = ctypes_mirror.module(made[coven])
+    for name, mirror in ctypes_mirror.MIRRORS.items():
+        texts = [made.get(ROOT / path) or (ROOT / path).read_text("utf-8") for path in mirror.headers]
+        made[ROOT / "pse" / "_abi" / f"{name}.py"] = ctypes_mirror.module(mirror, texts)
     made[page] = manual.page(page.read_text(encoding="utf-8"), tables, layouts)
     return made
 

@@ -228,7 +228,7 @@ static void on_exit_called(void)
         atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_LEFT);
     if (state >= PSE_RANK_RUNNING && state < PSE_RANK_DONE && pse_faults_current_call != NULL)
         fail_call(is_called_by("MPI_Abort") || is_called_by("PMPI_Abort") ? "MPI_Abort()" : "exit()",
-                  "a module must return its error code instead, or raise an exception: all ranks end then");
+                  PSE_ABORT_HELP);
 }
 
 void pse_faults_finalize_called(void)

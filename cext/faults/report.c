@@ -7,9 +7,6 @@
 #include "faults.h"
 #include "signal_safe_text.h"
 
-#define DRAIN_MILLISECONDS 50
-#define ABORT_MILLISECONDS 1000 /* hydra needs some ten of them to end the job */
-
 bool pse_faults_report(const pse_faults_reporter *reporter, uint32_t failed_rank,
                        const pse_faults_text *words)
 {
@@ -37,14 +34,14 @@ _Noreturn void pse_faults_leave(const pse_faults_reporter *reporter, int code)
         pse_faults_text_add_number(&words, code);
         pse_faults_text_add(&words, "\n");
         pse_faults_text_write(&words, reporter->pmi, false);
-        poll(NULL, 0, ABORT_MILLISECONDS);
+        poll(NULL, 0, PSE_ABORT_MILLISECONDS);
     }
     _exit(code);
 }
 
 _Noreturn void pse_faults_leave_slowly(const pse_faults_reporter *reporter, int code)
 {
-    poll(NULL, 0, DRAIN_MILLISECONDS);
+    poll(NULL, 0, PSE_DRAIN_MILLISECONDS);
     pse_faults_leave(reporter, code);
 }
 

@@ -1,6 +1,7 @@
 """What the engine offers to modules, and a part in a collective operation, as coven.h has them.
 
-Made from pse/modules/include/coven.h by cext/abi/generate.py: change that file, not this one.
+Made from pse/modules/include/coven.h by cext/abi/generate.py:
+change the header, not this file.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 cdef extern from "abi_waiting.h" nogil:
     enum:
+        PSE_DRAIN_MILLISECONDS
+        PSE_ABORT_MILLISECONDS
         PSE_WAIT_INPUT
         PSE_WAIT_EXCLUSIVE
         PSE_WAIT_SPACE

@@ -7,6 +7,13 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+# How long a rank that fails waits, so that what lies in pipes is read before the job ends.
+DRAIN_MILLISECONDS = 50
+# How long it then waits for the process manager to end the job; hydra needs some ten.
+ABORT_MILLISECONDS = 1000
+# What modules that end their process are told.
+ABORT_HELP = "a module must return its error code instead, or raise an exception: all ranks end then"
+
 
 class WaitReason(IntEnum):
     """Flags of WAIT_BEGIN and WAIT_END."""

@@ -24,6 +24,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pse._abi import shims
 from pse.errors import UsageError
 from pse.toolstack._library import library
 from pse.toolstack._mpi import loaded_mpi
@@ -36,25 +37,6 @@ _TYPES: dict[str, Any] = {
     "d": ctypes.c_double,
     "v": None,
 }
-
-
-class _Signature(ctypes.Structure):
-    """The beginning of struct routine_signature (shims.h)."""
-
-    _fields_ = (("name", ctypes.c_char_p), ("letters", ctypes.c_char_p))
-
-
-class _Ring(ctypes.Structure):
-    """The beginning of struct pse_ring (pse_tools.h)."""
-
-    _fields_ = (
-        ("name", ctypes.c_char * 48),
-        ("signature", ctypes.c_char * 208),
-        ("bytes", ctypes.c_uint64),
-        ("stride", ctypes.c_uint64),
-        ("count", ctypes.c_uint64),
-        ("lost", ctypes.c_uint64),
-    )
 
 
 class Tool:
@@ -220,13 +202,13 @@ def _prototype(stack: ctypes.CDLL, name: str) -> Any:
 def _stack() -> ctypes.CDLL:
     """The stack of this process, with its functions declared; begun as the environment says if it wasn't."""
     stack = ctypes.CDLL(str(_loaded() or library(loaded_mpi())), mode=ctypes.RTLD_GLOBAL)
-    stack.pse_toolstack_signature_of.restype = ctypes.POINTER(_Signature)
+    stack.pse_toolstack_signature_of.restype = ctypes.POINTER(shims.Signature)
     stack.pse_toolstack_push.restype = stack.pse_toolstack_below.restype = ctypes.c_void_p
     stack.pse_toolstack_push.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
     stack.pse_toolstack_below.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     stack.pse_toolstack_pop.argtypes = [ctypes.c_void_p]
     stack.pse_toolstack_pop.restype = ctypes.c_bool
-    stack.pse_toolstack_ring.restype = ctypes.POINTER(_Ring)
+    stack.pse_toolstack_ring.restype = ctypes.POINTER(shims.Ring)
     stack.pse_toolstack_take.restype = ctypes.c_size_t
     stack.pse_toolstack_take.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
     stack.pse_toolstack_attach(os.fsencode(os.environ.get("PSE_TOOLS", "")) or None)

@@ -29,7 +29,7 @@ BUILT = _HERE / "tools"
 
 _FITTING = "libmpi.so.12"
 _MEND = "install this MPI's headers (the package with its mpicc), or the embedded MPI (extra mpich)"
-_RECORDER = ("recorder.c", "recorder.h", "../abi/abi_events.h", "../abi/abi_waiting.h")
+_RECORDER = ("recorder.c", "recorder.h", "../abi/include/abi_events.h", "../abi/include/abi_waiting.h")
 _COMMON = "common"
 _FLAGS = (
     *("-std=gnu11", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"),
@@ -68,10 +68,9 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
             known = read(header, compiler.command, options)
         except HeaderError as error:
             raise RunError(str(error), help=_MEND) from None
-        includes = [
-            f"-I{folder}"
-            for folder in (mpi.include, _HERE / "include", folders[-1], folders[-1].parent / "abi")
-        ]
+        recorder = folders[-1]
+        searched = (mpi.include, _HERE / "include", recorder, recorder.parent / "abi" / "include")
+        includes = [f"-I{folder}" for folder in searched]
         _build([*compiler.command, *_FLAGS, *options, *includes], known, library.functions, place)
     return place
 

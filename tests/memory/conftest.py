@@ -25,7 +25,7 @@ def compiled(tmp_path_factory):
             "-pthread",
             "-Wl,-z,now",
             f"-I{SOURCES[0].parent}",
-            f"-I{HERE.parents[1] / 'cext' / 'abi'}",
+            f"-I{HERE.parents[1] / 'cext' / 'abi' / 'include'}",
         ]
         command = [compiler, *flags, HERE / f"{name}.c", *SOURCES, "-o", folder / name]
         subprocess.run(command, check=True)

@@ -14,7 +14,7 @@ WIDTH = 110
 
 
 def header(table: Table, layouts: Layouts) -> str:
-    """Give the text of cext/abi/abi_NAME.h."""
+    """Give the text of cext/abi/include/abi_NAME.h."""
     guard = f"PSE_ABI_{table.name.upper()}_H"
     parts = [
         f"/* Made from {table.source} by cext/abi/generate.py: change the table, not this file. */\n"
@@ -102,7 +102,7 @@ def _declaration(field: Field) -> str:
 
 
 def _constant(row: Constant) -> str:
-    return _row(f"#define {row.name} {row.value}", row.meaning)
+    return _row(f"#define {row.name} {row.literal}", row.meaning)
 
 
 def _text(entry: Text) -> str:

@@ -13,7 +13,7 @@ def declarations(table: Table, layouts: Layouts) -> str:
     body = [line for entry in table.entries if isinstance(entry, Text) for line in _pointer(entry)]
     for struct in table.structs:
         body += _struct(struct, layouts)
-    names = [row.name for row in table.constants if row.name != "-"]
+    names = [row.name for row in table.constants if row.name != "-" and not row.words]
     names += [
         f"{enum.prefix}_{code.name}"
         for enum in table.enums

@@ -21,12 +21,18 @@ class TableError(Exception):
 
 @dataclass(frozen=True)
 class Constant:
-    """A number with a name in C and in Python ("-": not there)."""
+    """A number, or words that users read, with a name in C and in Python ("-": not there)."""
 
     name: str
     python: str
     value: str
     meaning: str
+    words: bool = False
+
+    @property
+    def literal(self) -> str:
+        """Write the value as C and Python do."""
+        return f'"{self.value}"' if self.words else self.value
 
 
 @dataclass(frozen=True)
@@ -248,6 +254,7 @@ _ENTRIES: Mapping[str, Callable[..., None]] = {
     "INCLUDE": lambda table, header: table.entries.append(Text("include", header)),
     "POINTER": lambda table, name, text: table.entries.append(Text("pointer", text, name)),
     "CONSTANT": lambda table, *row: table.entries.append(Constant(*row)),
+    "WORDS": lambda table, *row: table.entries.append(Constant(*row, words=True)),
     "ENUM": _enum,
     "CODE": _code,
     "COLLECTIVE": _collective,

@@ -57,6 +57,8 @@ def _inner(structs: list[Struct], layouts: Layouts) -> set[str]:
 
 
 def _constant(row: Constant) -> str:
+    if row.words:
+        return row_with_comment(f"{row.python} = {row.literal}", row.meaning)
     value = f"0x{int(row.value.rstrip('u'), 16):X}" if row.value.startswith("0x") else row.value.rstrip("u")
     return row_with_comment(f"{row.python} = {value}", row.meaning)
 

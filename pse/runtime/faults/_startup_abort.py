@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import sys
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
+from pse._abi.waiting import ABORT_MILLISECONDS, DRAIN_MILLISECONDS, ExitCode
+
 if TYPE_CHECKING:
     from pse.runtime.supervise._launcher_records import Launcher
 
-_FAILED = 3
-_STOPPED = 130
-_DRAIN_SECONDS = 0.05
+_STOPPED = 128 + signal.SIGINT
 _TURN_SECONDS = 0.1
-_ABORT_SECONDS = 1.0
 
 
 @contextlib.contextmanager
@@ -39,7 +39,8 @@ def ending_the_job() -> Iterator[None]:
     except KeyboardInterrupt:
         os._exit(_STOPPED)  # Whoever stopped the job says so.
     except Exception as error:
-        code, text = _FAILED, f"error: pid {os.getpid()} on {socket.gethostname()}: {type(error).__name__}\n"
+        who = f"pid {os.getpid()} on {socket.gethostname()}"
+        code, text = int(ExitCode.FAILED), f"error: {who}: {type(error).__name__}\n"
         with contextlib.suppress(Exception):  # The words below may be what is broken.
             code, text = _explain(error)
         _tell(code, text)
@@ -101,7 +102,7 @@ def _leave(code: int) -> NoReturn:
     launcher = _launcher()
     with contextlib.suppress(Exception):
         sys.stdout.flush()
-        time.sleep(_DRAIN_SECONDS)  # What lies in pipes is lost when the job ends.
+        time.sleep(DRAIN_MILLISECONDS / 1e3)  # What lies in pipes is lost when the job ends.
         if launcher is None or not launcher.sees_all:
             _end_others(code)
     os._exit(code)
@@ -114,7 +115,7 @@ def _end_others(code: int) -> None:
     proxy = proxy_descriptor()
     if proxy >= 0:
         os.write(proxy, f"cmd=abort exitcode={code}\n".encode())
-        time.sleep(_ABORT_SECONDS)
+        time.sleep(ABORT_MILLISECONDS / 1e3)
     elif "mpi4py.MPI" in sys.modules:
         from mpi4py import MPI
 

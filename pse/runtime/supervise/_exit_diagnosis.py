@@ -21,7 +21,6 @@ EXPLAINED = (0, *ExitCode)
 
 KILLED_HELP = "somebody killed it, or the kernel did because memory ran out (see `dmesg`)"
 
-ABORT_HELP = "a module must return its error code instead, or raise an exception: all ranks end then"
 
 MANAGER_PATIENCE = 0.2
 """Seconds by which a process manager may be seen to end later than ranks that can't start without it."""

@@ -24,8 +24,9 @@ from pse.trace.store._residuals import RESIDUAL_DTYPE, residuals_path
 
 HEADER_SIZE = 4096
 BUFFER_RECORDS = 16384
-_RECORD = struct.Struct("<QHHIQQQQ")
-_FORMS = {"flags": "<H", "a": "<Q", "c": "<Q"}
+_LETTERS = {1: "B", 2: "H", 4: "I", 8: "Q"}
+_FORMS = {name: f"<{_LETTERS[field[0].itemsize]}" for name, field in (EVENT_DTYPE.fields or {}).items()}
+_RECORD = struct.Struct("<" + "".join(form[1] for form in _FORMS.values()))
 
 
 class EventFile:

@@ -84,4 +84,13 @@ enum pse_exit_code {
     PSE_EXIT_FAILED = 3, /* a module or rank failed */
 };
 
+/* How long a rank that fails waits, so that what lies in pipes is read before the job ends. */
+#define PSE_DRAIN_MILLISECONDS 50
+
+/* How long it then waits for the process manager to end the job; hydra needs some ten. */
+#define PSE_ABORT_MILLISECONDS 1000
+
+/* What modules that end their process are told. */
+#define PSE_ABORT_HELP "a module must return its error code instead, or raise an exception: all ranks end then"
+
 #endif
