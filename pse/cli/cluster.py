@@ -35,14 +35,21 @@ def command() -> None:
 
 @command.command("up")
 @click.argument("name", default=DEFAULT_NAME)
-@click.option("--nodes", type=int, default=4, show_default=True, help="How many nodes.")
+@click.option(
+    "--nodes", metavar="N[,N…]", default="4", show_default=True, help="How many nodes, of each metahost."
+)
 @click.option("--rate", metavar="RATE", help="What a node's link carries, each way: 100mbit, 1gbit.")
 @click.option("--latency", metavar="TIME", help="What a node's link adds to what it sends: 1ms.")
 @click.option(
     "--cpu", metavar="SHARE", help="A node's share of one core (0.25), or `pin`: a core for each node."
 )
+@click.option("--between", metavar="RATE", help="What a metahost's link to the others carries, each way.")
 def up(name: str, **options: Any) -> None:
-    """Make the cluster NAME; it stays until `pse cluster down`."""
+    """Make the cluster NAME; it stays until `pse cluster down`.
+
+    With two numbers of nodes or more it emulates coupled machines (metahosts). Rate and share may then be
+    lists, too: one for each.
+    """
     cluster = Cluster(name, **options).up()
     cluster.abandon()
     click.echo(f"{cluster.name}: {cluster.plan.description}")
@@ -100,10 +107,14 @@ def status(name: str | None) -> None:
     click.echo(f"{cluster.name}: {cluster.plan.description}")
     click.echo(f"CPU: {cluster.notes}")
     table = Table(box=None, pad_edge=False)
-    for title in ("node", "address", "link", "processes"):
+    titles = ["node", "address", "link", "processes"]
+    if len(cluster.plan.metahosts) > 1:
+        titles.insert(1, "metahost")
+    for title in titles:
         table.add_column(title, justify="right" if title == "processes" else "left")
-    for host, address in zip(cluster.hosts, cluster.addresses, strict=True):
-        table.add_row(host, address, rate_text(cluster.plan.rate), str(processes[host]))
+    names, rates = cluster.plan.metahost_names, cluster.plan.rates
+    for host, name, address, rate in zip(cluster.hosts, names, cluster.addresses, rates, strict=True):
+        table.add_row(host, *filter(None, [name]), address, rate_text(rate), str(processes[host]))
     (Console() if sys.stdout.isatty() else Console(width=100)).print(table)
 
 

@@ -39,14 +39,18 @@ class Cluster:
     ----------
     name : str, optional
         What to call it; made up if it isn't given.
-    nodes : int
-        How many nodes; they are called n0, n1, …
+    nodes : int or str
+        How many nodes; they are called n0, n1, … ``"4,2"`` makes two metahosts, of four and two nodes.
     rate : str, optional
-        Bits a second of every node's link, in each direction: ``"100mbit"``.
+        Bits a second of every node's link, in each direction: ``"100mbit"``; one for each metahost:
+        ``"1gbit,100mbit"``.
     latency : str, optional
         What a node's link adds to what it sends, where the kernel has netem: ``"1ms"``.
-    cpu : float or "pin", optional
-        The share of one core that all processes of a node have together; "pin" for a core each.
+    cpu : float or str, optional
+        The share of one core that all processes of a node have together, ``"0.2,0.4"`` for each metahost;
+        "pin" for a core each.
+    between : str, optional
+        Bits a second between a metahost and the others, for all its nodes together.
 
     Attributes
     ----------
@@ -69,12 +73,13 @@ class Cluster:
         self,
         name: str | None = None,
         *,
-        nodes: int = 4,
+        nodes: int | str = 4,
         rate: str | None = None,
         latency: str | None = None,
         cpu: float | str | None = None,
+        between: str | None = None,
     ) -> None:
-        self.plan = make_plan(name or f"c{secrets.token_hex(4)}", nodes, rate, latency, cpu)
+        self.plan = make_plan(name or f"c{secrets.token_hex(4)}", nodes, rate, latency, cpu, between)
         self._record: ClusterState | None = None
 
     # Its life

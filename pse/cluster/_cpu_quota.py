@@ -12,7 +12,7 @@ import contextlib
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pse.cluster._plan import PIN, Plan
@@ -64,54 +64,55 @@ def share_out(mark: str, plan: Plan) -> tuple[list[Share], str]:
     UsageError
         If this machine can't.
     """
-    if plan.cpu is None:
+    if plan.cpus[0] is None:
         return [Share()] * plan.nodes, "all nodes share all cores"
     cores = sorted(os.sched_getaffinity(0))
     pinned: list[int | None] = [cores[index % len(cores)] for index in range(plan.nodes)]
-    if isinstance(plan.cpu, str):
+    if plan.cpus[0] == PIN:
         words = f"pinned to cores {_listed(cores)} in turn"
         if plan.nodes > len(cores):
             words += f"; {plan.nodes} nodes on {len(cores)} cores have less than one each"
         return [Share(core=core) for core in pinned], words
+    shares = [float(cpu or 0) for cpu in plan.cpus]
     try:
-        groups, words = _groups(mark, plan, plan.cpu)
+        groups, words = _groups(mark, plan, shares)
     except _NoQuota as reason:
-        if plan.cpu == 1 and plan.nodes <= len(cores):
+        if set(shares) == {1} and plan.nodes <= len(cores):
             return [Share(core=core) for core in pinned], f"pinned, each node to a core ({reason})"
         raise UsageError(
-            f"cpu {plan.cpu:g}: this machine can't limit a share: {reason}",
+            f"cpu {_listed(sorted(set(shares)))}: this machine can't limit a share: {reason}",
             help=f"cpu {PIN} gives every node a core",
         ) from None
-    if plan.cpu > 1:
-        pinned = [None] * plan.nodes
-    else:
+    pinned = [core if share <= 1 else None for core, share in zip(pinned, shares, strict=True)]
+    if min(shares) <= 1:
         words += f", pinned to cores {_listed(cores)} in turn"
-    if plan.cpu * plan.nodes > len(cores):
-        words += f"; {plan.nodes} nodes want {plan.cpu * plan.nodes:g} cores together, there are {len(cores)}"
+    if sum(shares) > len(cores):
+        words += f"; {plan.nodes} nodes want {sum(shares):g} cores together, there are {len(cores)}"
     return [Share(group, core) for group, core in zip(groups, pinned, strict=True)], words
 
 
-def _listed(cores: list[int]) -> str:
-    return ", ".join(map(str, cores))
+def _listed(numbers: Sequence[float]) -> str:
+    return ", ".join(f"{number:g}" for number in numbers)
 
 
-def _groups(mark: str, plan: Plan, share: float) -> tuple[list[str], str]:
+def _groups(mark: str, plan: Plan, shares: list[float]) -> tuple[list[str], str]:
     """Make a control group for each node, in the first hierarchy that will have them."""
     reasons = []
-    period = max(PERIOD, round(LEAST_QUOTA / share))
+    period = max(PERIOD, round(LEAST_QUOTA / min(shares)))
     for version, top in _hierarchies():
         whole = os.path.join(top, mark)
         groups = [os.path.join(whole, host) for host in plan.hosts]
         try:
             _make_whole(version, whole, plan.nodes)
-            for group in groups:
+            for group, share in zip(groups, shares, strict=True):
                 os.mkdir(group)
                 _limit(version, group, round(share * period), period)
         except OSError as error:
             remove_groups(mark)
             reasons.append(f"{error.filename}: {error.strerror}")
             continue
-        return groups, f"{share:g} of a core by cgroup v{version}, every {period / 1000:g} ms"
+        words = _listed(sorted(set(shares)))
+        return groups, f"{words} of a core by cgroup v{version}, every {period / 1000:g} ms"
     raise _NoQuota("; ".join(reasons) or "there is no control group that limits the CPU")
 
 

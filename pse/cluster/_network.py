@@ -3,6 +3,7 @@
 The bridge has a namespace of its own, so that the machine's firewall has no say in what nodes exchange; the
 machine itself has one link to it that is not shaped, for mpiexec and what ranks print.  A node's link
 is a pair of virtual interfaces: `eth0` in the node, `n<i>` on the bridge, each shaped in what it sends (tbf).
+Where there are several metahosts, each has a bridge of its own, and such a link to the first one.
 All names begin with the cluster's mark.  Rejected: HTB on the bridge alone (one queue, and it shapes half
 of what a node sends).
 """
@@ -78,19 +79,26 @@ def build_network(mark: str, plan: Plan, subnet: int) -> None:
     for index, host in enumerate(plan.hosts):
         node = namespace(mark, host)
         run_program("ip", "-n", node, "-batch", "-", text=_lines(_node(address(subnet, index))))
-        _limit(node, plan)
-    if plan.rate is not None:
-        lines = (f"qdisc add dev {host} root {_shape(plan.rate)}" for host in plan.hosts)
-        run_program("tc", "-n", switch, "-batch", "-", text=_lines(lines))
+        _limit(node, plan.latency, plan.rates[index])
+    limits = [*zip(plan.hosts, plan.rates, strict=True)]
+    limits += [(end, plan.between) for ends in _uplinks(plan) for end in ends]
+    lines = [f"qdisc add dev {device} root {_shape(rate)}" for device, rate in limits if rate is not None]
+    run_program("tc", "-n", switch, "-batch", "-", text=_lines(lines))
 
 
-def _limit(node: str, plan: Plan) -> None:
+def _limit(node: str, latency: int | None, rate: int | None) -> None:
     """Limit what a node sends; what it gets is limited at the bridge."""
-    if plan.latency is not None:
-        _delay(node, plan.latency)
-    if plan.rate is not None:
-        parent = "parent 1:1 handle 10:" if plan.latency is not None else "root"
-        run_program("tc", "-n", node, *f"qdisc add dev {INTERFACE} {parent} {_shape(plan.rate)}".split())
+    if latency is not None:
+        _delay(node, latency)
+    if rate is not None:
+        parent = "parent 1:1 handle 10:" if latency is not None else "root"
+        run_program("tc", "-n", node, *f"qdisc add dev {INTERFACE} {parent} {_shape(rate)}".split())
+
+
+def _uplinks(plan: Plan) -> list[tuple[str, str]]:
+    """Name both ends of each metahost's link to the others: at its own bridge, and at the first."""
+    several = len(plan.metahosts) > 1
+    return [(f"up{index}", f"down{index}") for index in range(len(plan.metahosts) if several else 0)]
 
 
 def _lines(commands: Iterable[str]) -> str:
@@ -104,12 +112,21 @@ def _trunk(mark: str, switch: str, subnet: int) -> Iterator[str]:
 
 
 def _switch(mark: str, plan: Plan) -> Iterator[str]:
-    yield "link add bridge type bridge"
-    yield "link set bridge up"
+    yield from _bridge("bridge")
     yield "link set trunk master bridge up"
-    for host in plan.hosts:
+    for index, (up, down) in enumerate(_uplinks(plan)):
+        yield from _bridge(f"metahost{index}")
+        yield f"link add {up} type veth peer name {down}"
+        yield f"link set {up} master metahost{index} up"
+        yield f"link set {down} master bridge up"
+    for host, place in zip(plan.hosts, plan.places, strict=True):
         yield f"link add {host} type veth peer name {INTERFACE} netns {namespace(mark, host)}"
-        yield f"link set {host} master bridge up"
+        yield f"link set {host} master {f'metahost{place}' if len(plan.metahosts) > 1 else 'bridge'} up"
+
+
+def _bridge(name: str) -> Iterator[str]:
+    yield f"link add {name} type bridge"
+    yield f"link set {name} up"
 
 
 def _node(own: str) -> Iterator[str]:

@@ -25,6 +25,38 @@ _MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000}
 
 
 @dataclass(frozen=True)
+class Metahost:
+    """One of the machines that a cluster emulates, with nodes that are all alike.
+
+    Attributes
+    ----------
+    nodes : int
+        How many nodes.
+    rate : int or None
+        Bits a second of every node's link, in each direction; None for as fast as it goes.
+    cpu : float, "pin" or None
+        The share of one core that all processes of a node have together (more than 1 for several cores);
+        "pin" for a whole core; None for no limit.
+    """
+
+    nodes: int
+    rate: int | None = None
+    cpu: float | str | None = None
+
+    @property
+    def description(self) -> str:
+        """Say it in words: ``4 nodes, links of 100 Mbit/s``."""
+        return f"{count_text(self.nodes, 'node')}, links of {rate_text(self.rate)}"
+
+    @property
+    def cpu_description(self) -> str:
+        """Say in words what a node has of the CPU: ``, 0.25 of a core each``."""
+        if self.cpu is None:
+            return ""
+        return ", a core each" if self.cpu == PIN else f", {self.cpu:g} of a core each"
+
+
+@dataclass(frozen=True)
 class Plan:
     """A cluster to be made.
 
@@ -32,22 +64,23 @@ class Plan:
     ----------
     name : str
         What it is called: a lower-case letter, then lower-case letters, digits and underscores.
-    nodes : int
-        How many nodes.
-    rate : int or None
-        Bits a second of every node's link, in each direction; None for as fast as it goes.
+    metahosts : tuple of Metahost
+        The machines that it couples; usually one.
     latency : int or None
         Microseconds that the link of a node adds to what it sends.
-    cpu : float, "pin" or None
-        The share of one core that all processes of a node have together (more than 1 for several cores);
-        "pin" for a whole core; None for no limit.
+    between : int or None
+        Bits a second between a metahost and the others, for all its nodes together, in each direction.
     """
 
     name: str
-    nodes: int
-    rate: int | None = None
+    metahosts: tuple[Metahost, ...]
     latency: int | None = None
-    cpu: float | str | None = None
+    between: int | None = None
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return sum(metahost.nodes for metahost in self.metahosts)
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -55,23 +88,63 @@ class Plan:
         return tuple(f"n{index}" for index in range(self.nodes))
 
     @property
+    def places(self) -> list[int]:
+        """Tell for each node the index of its metahost."""
+        return [index for index, metahost in enumerate(self.metahosts) for _ in range(metahost.nodes)]
+
+    @property
+    def rates(self) -> list[int | None]:
+        """Tell for each node what its link carries."""
+        return [self.metahosts[place].rate for place in self.places]
+
+    @property
+    def cpus(self) -> list[float | str | None]:
+        """Tell for each node its share of a core."""
+        return [self.metahosts[place].cpu for place in self.places]
+
+    @property
+    def metahost_names(self) -> list[str]:
+        """Name for each node its metahost: m0, m1 and so on; "" where there is only one."""
+        return [f"m{place}" if len(self.metahosts) > 1 else "" for place in self.places]
+
+    @property
     def description(self) -> str:
         """Say it in words: ``4 nodes, links of 100 Mbit/s, 0.25 of a core each``."""
-        parts = [f"{count_text(self.nodes, 'node')}"]
-        parts.append(f"links of {rate_text(self.rate)}")
-        if self.latency is not None:
-            parts.append(f"{self.latency / 1000:g} ms of latency")
-        if self.cpu is not None:
-            parts.append("a core each" if self.cpu == PIN else f"{self.cpu:g} of a core each")
-        return ", ".join(parts)
+        latency = "" if self.latency is None else f", {self.latency / 1000:g} ms of latency"
+        parts = [f"{part.description}{latency}{part.cpu_description}" for part in self.metahosts]
+        if len(parts) > 1:
+            parts = [f"m{index}: {part}" for index, part in enumerate(parts)]
+            parts.append(f"{rate_text(self.between)} between them")
+        return "; ".join(parts)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as what JSON knows."""
-        return asdict(self)
+        """Give it as what JSON knows; a cluster of one metahost has that one's values as its own."""
+        common = {"name": self.name, "latency": self.latency}
+        if len(self.metahosts) == 1:
+            return common | asdict(self.metahosts[0])
+        return common | {"metahosts": [asdict(part) for part in self.metahosts], "between": self.between}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Plan:
+        """Make it from what `to_json` gave.
+
+        Raises
+        ------
+        KeyError, TypeError
+            If the data are those of something else.
+        """
+        parts = data.get("metahosts") or [{key: data[key] for key in ("nodes", "rate", "cpu")}]
+        metahosts = tuple(Metahost(**part) for part in parts)
+        return cls(data["name"], metahosts, data["latency"], data.get("between"))
 
 
 def make_plan(
-    name: str, nodes: int, rate: str | None = None, latency: str | None = None, cpu: float | str | None = None
+    name: str,
+    nodes: int | str,
+    rate: str | None = None,
+    latency: str | None = None,
+    cpu: float | str | None = None,
+    between: str | None = None,
 ) -> Plan:
     """Check what is asked for.
 
@@ -81,9 +154,40 @@ def make_plan(
         If there can be no such cluster.
     """
     check_name(name)
-    if not 1 <= nodes <= MOST_NODES:
+    counts = [_count(word) for word in str(nodes).split(",")]
+    if not 1 <= sum(counts) <= MOST_NODES or min(counts) < 1:
         raise UsageError(f"{nodes} nodes: expected 1 to {MOST_NODES}", help="for example:  --nodes 4")
-    return Plan(name, nodes, _rate(rate), _latency(latency), _cpu(cpu))
+    rates = [_rate(word) for word in _each("rate", rate, len(counts))]
+    cpus = [_cpu(word) for word in _each("cpu", cpu, len(counts))]
+    if PIN in cpus and len(set(cpus)) > 1:
+        raise UsageError(f"cpu {cpu}: {PIN} is for all metahosts or for none", help="give each a share")
+    if between is not None and len(counts) == 1:
+        raise UsageError(
+            f"rate {between} between metahosts: there is only one",
+            help="give the numbers of nodes of each metahost:  --nodes 4,2",
+        )
+    metahosts = tuple(Metahost(*part) for part in zip(counts, rates, cpus, strict=True))
+    return Plan(name, metahosts, _latency(latency), _rate(between))
+
+
+def _count(word: str) -> int:
+    if not word.strip().isdecimal():
+        raise UsageError(
+            f"nodes {word}: expected a number of nodes, or one for each metahost",
+            help="for example 4, or 4,2 for two metahosts",
+        )
+    return int(word)
+
+
+def _each(what: str, value: float | str | None, metahosts: int) -> list[str | None]:
+    """Give each metahost its value; one value is for all of them."""
+    words = [None] if value is None else [word.strip() for word in str(value).split(",")]
+    if len(words) not in (1, metahosts):
+        raise UsageError(
+            f"{what} {value}: {count_text(len(words), 'value')} for {count_text(metahosts, 'metahost')}",
+            help="give one for all, or one for each",
+        )
+    return words * (metahosts // len(words))
 
 
 def check_name(name: str) -> None:
@@ -150,7 +254,7 @@ def _latency(text: str | None) -> int | None:
     return microseconds
 
 
-def _cpu(value: float | str | None) -> float | str | None:
+def _cpu(value: str | None) -> float | str | None:
     if value is None or value == PIN:
         return value
     try:

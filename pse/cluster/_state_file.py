@@ -96,7 +96,7 @@ class ClusterState:
         """Write it, completely or not at all."""
         os.makedirs(self.directory, exist_ok=True)
         path = os.path.join(self.directory, "cluster.json")
-        _write(f"{path}.new", json.dumps(asdict(self)))
+        _write(f"{path}.new", json.dumps(asdict(self) | {"plan": self.plan.to_json()}))
         os.replace(f"{path}.new", path)
 
     def write_nodes(self, shares: Sequence[Share]) -> None:
@@ -107,17 +107,19 @@ class ClusterState:
         for index, (host, share) in enumerate(zip(self.plan.hosts, shares, strict=True)):
             address = network.address(self.subnet, index)
             names.append(f"{address} {host}\n")
-            _write(os.path.join(nodes, host), self._node(host, share))
+            _write(os.path.join(nodes, host), self._node(index, share))
             os.symlink(host, os.path.join(nodes, address))
         _write(os.path.join(self.directory, "hosts"), "".join(names))
         _write(os.path.join(self.directory, "machines"), "".join(f"{host}\n" for host in self.plan.hosts))
 
-    def _node(self, host: str, share: Share) -> str:
+    def _node(self, index: int, share: Share) -> str:
+        host = self.plan.hosts[index]
         values = {
             "name": host,
             "namespace": os.path.join(network.NAMESPACES, network.namespace(self.mark, host)),
             "group": share.group,
             "core": "" if share.core is None else str(share.core),
+            "metahost": self.plan.metahost_names[index],
         }
         return "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
 
@@ -144,7 +146,7 @@ def read_state(name: str) -> ClusterState | None:
         with open(os.path.join(TOP, name, "cluster.json"), encoding="utf-8") as file:
             data: dict[str, Any] = json.load(file)
         owner = Owner(**data.pop("owner")) if data["owner"] else data.pop("owner")
-        return ClusterState(plan=Plan(**data.pop("plan")), owner=owner, **data)
+        return ClusterState(plan=Plan.from_json(data.pop("plan")), owner=owner, **data)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -15,8 +15,12 @@ if ! [ -r "$file" ]; then
     echo "error: the cluster has no node $node; it has: $(ls "${file%/*}" | tr '\n' ' ')" >&2
     exit 2
 fi
-# Sets name, namespace, group and core.
+# Sets name, namespace, group, core and metahost.
 . "$file"
+
+if [ -n "$metahost" ]; then
+    export PSE_METAHOST="$metahost"
+fi
 
 if [ -n "$group" ]; then
     echo $$ >"$group/cgroup.procs"

@@ -1,5 +1,6 @@
 """Making and removing emulated clusters: refusals, names, and what a kill leaves."""
 
+import json
 import os
 import re
 import signal
@@ -18,7 +19,7 @@ from pse.cluster import (
     find_cluster,
     remove_dead_clusters,
 )
-from pse.cluster._plan import make_plan, rate_text
+from pse.cluster._plan import Plan, make_plan, rate_text
 from pse.errors import UsageError
 
 AS_NOBODY = """
@@ -59,7 +60,11 @@ Cluster("killed", nodes=2).up()
         (["up", "../a"], "can't be the name of a cluster"),
         (["up", "--nodes", "0"], "0 nodes: expected 1 to 100"),
         (["up", "--nodes", "101"], "101 nodes: expected 1 to 100"),
-        (["up", "--nodes", "two"], "'two' is not a valid integer"),
+        (["up", "--nodes", "two"], "nodes two: expected a number of nodes, or one for each metahost"),
+        (["up", "--nodes", "2,0"], "2,0 nodes: expected 1 to 100"),
+        (["up", "--nodes", "2,2,1", "--rate", "1gbit,1mbit"], "rate 1gbit,1mbit: 2 values for 3 metahosts"),
+        (["up", "--nodes", "2,2", "--cpu", "pin,0.5"], "cpu pin,0.5: pin is for all metahosts or for none"),
+        (["up", "--between", "1mbit"], "rate 1mbit between metahosts: there is only one"),
         (["up", "--rate", "fast"], "rate fast: expected bits a second from 100kbit to 100gbit"),
         (["up", "--rate", "1kbit"], "rate 1kbit: expected bits a second from"),
         (["up", "--latency", "3"], "latency 3: expected a time from 1us to 10s"),
@@ -117,13 +122,29 @@ def test_without_control_groups_a_core_each_can_be_had_and_a_part_is_refused(mon
 
 def test_a_plan_says_what_it_is():
     made = make_plan("a", 3, "12.5Mbit", "50us", "0.125")
-    assert (made.rate, made.latency, made.cpu, made.hosts) == (12_500_000, 50, 0.125, ("n0", "n1", "n2"))
+    assert (made.rates, made.latency, made.cpus) == ([12_500_000] * 3, 50, [0.125] * 3)
+    assert made.hosts == ("n0", "n1", "n2")
     assert made.description == "3 nodes, links of 12.5 Mbit/s, 0.05 ms of latency, 0.125 of a core each"
     assert [rate_text(rate) for rate in (None, 10**9, 250_000)] == [
         "unlimited rate",
         "1 Gbit/s",
         "250 kbit/s",
     ]
+
+
+def test_a_plan_of_metahosts_has_a_rate_and_a_share_for_each():
+    made = make_plan("a", "2,1", "1gbit,100mbit", cpu="0.2,0.4", between="10mbit")
+    assert made.rates == [10**9, 10**9, 10**8]
+    assert made.cpus == [0.2, 0.2, 0.4]
+    assert made.metahost_names == ["m0", "m0", "m1"]
+    assert made.description == (
+        "m0: 2 nodes, links of 1 Gbit/s, 0.2 of a core each; "
+        "m1: 1 node, links of 100 Mbit/s, 0.4 of a core each; 10 Mbit/s between them"
+    )
+    assert Plan.from_json(json.loads(json.dumps(made.to_json()))) == made
+    one = make_plan("a", 2, cpu="pin")
+    assert one.to_json() == {"name": "a", "nodes": 2, "rate": None, "latency": None, "cpu": "pin"}
+    assert Plan.from_json(one.to_json()) == one
 
 
 @pytest.mark.parametrize("command", [["up"], ["run", "--", "true"], ["list"], ["status"], ["down"]])

@@ -49,6 +49,15 @@ def test_ranks_of_two_nodes_are_apart_and_their_link_has_its_rate(cluster):
     assert 1.0 < float(seen[0][3]) < 13.0
 
 
+def test_metahosts_have_their_names_and_the_rate_between_them(allowed):
+    with Cluster(nodes="1,1", rate="1gbit", between="20mbit") as cluster:
+        named = run(cluster, "sh", "-c", "echo $(cat /proc/sys/kernel/hostname) $PSE_METAHOST", ranks=2)
+        assert sorted(named.stdout.splitlines()) == ["n0 m0", "n1 m1"], named.stderr
+        done = run(cluster, sys.executable, str(PING), ranks=2)
+        assert done.returncode == 0, done.stderr
+        assert 0.3 < float(min(done.stdout.splitlines()).split()[3]) < 2.6  # 20 Mbit/s are 2.5 MB/s.
+
+
 def test_a_program_runs_on_two_nodes_and_is_correct(cluster):
     command = ["run", "programs/fft2d.coven", "-p", "2", "-D", "N=128", "--report", "json"]
     done = run(cluster, *command, cwd=ROOT)
