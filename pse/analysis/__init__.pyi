@@ -9,6 +9,7 @@ from .cube._cube import CallPath as CallPath, Cube as Cube, Location as Location
 from .cube._cube_file import read_cube as read_cube, write_cube as write_cube
 from .cube._cube_text import cube_text as cube_text, severities_json as severities_json
 from .cube._cubex import export_cubex as export_cubex
+from .cube._cut import cube_cut as cube_cut
 from .cube._metrics import LISTED_WAITS as LISTED_WAITS, METRICS as METRICS, Metric as Metric
 from .cube._remedies import remedies as remedies
 from .history._history_text import tph_history_text as tph_history_text

@@ -1,4 +1,4 @@
-"""``pse cube``: the difference of two runs, the mean of several, metrics of several runs together."""
+"""``pse cube``: a part of a run, the difference of two, the mean of several, metrics of several together."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ import click
 from pse.analysis import (
     Cube,
     analyze,
+    cube_cut,
     cube_difference,
     cube_mean,
     cube_text,
@@ -30,6 +31,16 @@ def _load(source: Path) -> Cube:
     for problem in cube.problems:
         click.echo(f"warning: {source}: {problem}", err=True)
     return cube
+
+
+@command.command()
+@click.argument("source", metavar="CUBE", type=_PATH)
+@click.option("--root", metavar="NAME", required=True, help="A loop, call site, module or routine.")
+@TOP
+@OUTPUT
+def cut(source: Path, root: str, top: int, output: Path | None) -> None:
+    """Keep what is called from NAME: shares are then of its time."""
+    _show(cube_cut(_load(source), root), top, output)
 
 
 @command.command()

@@ -7,6 +7,7 @@ from pse.analysis import (
     CallPath,
     Cube,
     Location,
+    cube_cut,
     cube_difference,
     cube_mean,
     cube_union,
@@ -89,3 +90,19 @@ def test_the_commands_compute_with_files(pse, tmp_path):
     assert (done.code, "none.npz does not exist" in done.err) == (2, True)
     done = pse("cube", "mean", old, "-o", tmp_path / "out.txt")
     assert (done.code, "write a file that ends in .npz, .cubex or .html" in done.err) == (2, True)
+
+
+def test_a_cut_keeps_what_is_called_from_a_name():
+    whole = made([100, 100], [80, 20], between="loop k (line 7)")
+    whole.values["time"][0] = 30
+    for name in ("loop k", "loop k (line 7)", "MPI_Barrier"):
+        part = cube_cut(whole, name)
+        assert (part.total("time"), part.total(WAIT)) == (200, 100)
+        assert (part.call_paths, part.locations) == (whole.call_paths, whole.locations)
+    assert cube_cut(whole, "program").total("time") == 260
+
+
+def test_a_cut_names_what_is_not_there():
+    with pytest.raises(UsageError, match="no call path of solve ends in 'MPI_Barier'") as caught:
+        cube_cut(made([100], [80], ranks=(0,)), "MPI_Barier")
+    assert caught.value.help == "did you mean `MPI_Barrier`?"

@@ -1,0 +1,52 @@
+"""Part of a cube: a loop, a call site or a routine, with all that is called from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pse.analysis.cube._cube import CallPath, Cube
+from pse.errors import UsageError
+from pse.text import did_you_mean
+
+
+def cube_cut(cube: Cube, name: str) -> Cube:
+    """Keep the call paths that end in a name, and those below them.
+
+    Parameters
+    ----------
+    cube : Cube
+        The whole.
+    name : str
+        Name of a loop (``"loop cycle"``), call site, module or routine; its line may be left out.
+
+    Returns
+    -------
+    Cube
+        The same call paths and locations; what lies elsewhere is 0.
+
+    Raises
+    ------
+    UsageError
+        No call path ends in the name.
+
+    Examples
+    --------
+    >>> cube_cut(cube, "loop cycle").total("time")  # doctest: +SKIP
+    900000.0
+    """
+    kept: list[bool] = []
+    for path in cube.call_paths:
+        kept.append(name in _names(path) or (path.parent >= 0 and kept[path.parent]))
+    if not any(kept):
+        names = sorted({known for path in cube.call_paths for known in _names(path)})
+        raise UsageError(f"no call path of {cube.title} ends in {name!r}", help=did_you_mean(name, names))
+    mask = np.array(kept)[:, None]
+    values = {metric: own * mask for metric, own in cube.values.items() if (own * mask).any()}
+    return replace(cube, values=values, title=f"{name} of {cube.title}")
+
+
+def _names(path: CallPath) -> tuple[str, str]:
+    """Give the name of what a call path ends in, with and without its line."""
+    return path.name, path.name.partition(" (line ")[0]
