@@ -9,6 +9,7 @@
 #include "shares.h"
 
 enum { NO_MEMORY = 1 };
+enum { EVEN_CYCLE, ODD_CYCLE, READY };
 
 static MPI_Comm both = MPI_COMM_NULL; /* All processors of Trace and Partrace. */
 static int rank, size;
@@ -71,6 +72,11 @@ static int64_t common_planes(int writer, int reader, int64_t *begin)
     return end > *begin ? end - *begin : 0;
 }
 
+static int cycle_tag(int64_t cycle)
+{
+    return cycle % 2 == 0 ? EVEN_CYCLE : ODD_CYCLE;
+}
+
 /* Get a transfer ready for as many messages and numbers; what it did before must be complete. */
 static int prepare(Transfer *t, int64_t messages, int64_t numbers)
 {
@@ -92,6 +98,7 @@ int print_to_link(const double *velocity, int64_t cycle, _Bool asynchronous, int
     if (m == 0)
         return 0;
     int64_t begin, plane = ny * nz * 3;
+    int tag = cycle_tag(cycle);
     Transfer *t = &leaving[cycle % 2];
     if (!asynchronous)
         MPI_Barrier(both);
@@ -105,10 +112,10 @@ int print_to_link(const double *velocity, int64_t cycle, _Bool asynchronous, int
             continue;
         if (asynchronous || to == rank) {
             memcpy(t->buffer + place, velocity + place, (size_t)numbers * sizeof *velocity);
-            MPI_Isend(t->buffer + place, numbers, MPI_DOUBLE, to, (int)(cycle % 2), both,
-                      &t->request[t->count++]);
+            MPI_Isend(t->buffer + place, numbers, MPI_DOUBLE, to, tag, both, &t->request[t->count++]);
         } else {
-            MPI_Send(velocity + place, numbers, MPI_DOUBLE, to, (int)(cycle % 2), both);
+            MPI_Recv(NULL, 0, MPI_BYTE, to, READY, both, MPI_STATUS_IGNORE);
+            MPI_Send(velocity + place, numbers, MPI_DOUBLE, to, tag, both);
         }
     }
     return 0;
@@ -126,27 +133,30 @@ static int own_reader(void)
 /* Post receives for our share of a cycle's velocities, which lies in `share`. */
 static void post_receives(Transfer *t, double *share, int64_t cycle, int64_t plane)
 {
-    int reader = own_reader();
+    int reader = own_reader(), tag = cycle_tag(cycle);
     int64_t begin, first = share_begin(planes_before[size], reader_count, reader);
     for (int writer = 0; writer < size; writer++) {
         int64_t planes = common_planes(writer, reader, &begin);
         if (planes > 0)
-            MPI_Irecv(share + (begin - first) * plane, (int)(planes * plane), MPI_DOUBLE, writer,
-                      (int)(cycle % 2), both, &t->request[t->count++]);
+            MPI_Irecv(share + (begin - first) * plane, (int)(planes * plane), MPI_DOUBLE, writer, tag, both,
+                      &t->request[t->count++]);
     }
 }
 
-/* Versions 1 and 2: meet Trace at the barrier, then receive from one processor after the other. */
+/* Versions 1 and 2: meet Trace at the barrier, then ask one processor after the other for its planes. */
 static void read_at_barrier(double *field, int64_t cycle, int64_t plane)
 {
-    int reader = own_reader();
+    int reader = own_reader(), tag = cycle_tag(cycle);
     int64_t begin;
     MPI_Barrier(both);
     for (int writer = 0; writer < size; writer++) {
         int64_t planes = common_planes(writer, reader, &begin);
-        if (planes > 0)
-            MPI_Recv(field + begin * plane, (int)(planes * plane), MPI_DOUBLE, writer, (int)(cycle % 2), both,
-                     MPI_STATUS_IGNORE);
+        if (planes == 0)
+            continue;
+        if (writer != rank)
+            MPI_Send(NULL, 0, MPI_BYTE, writer, READY, both);
+        MPI_Recv(field + begin * plane, (int)(planes * plane), MPI_DOUBLE, writer, tag, both,
+                 MPI_STATUS_IGNORE);
     }
 }
 

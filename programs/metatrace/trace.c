@@ -59,6 +59,8 @@ typedef struct {
     double *sums; /* For two sums of all planes. */
 } Grid;
 
+static Grid own; /* What `conduct` makes and the other modules use. */
+
 static double *new_cells(const Grid *g)
 {
     return calloc((size_t)g->cells, sizeof(double));
@@ -124,11 +126,6 @@ static double between(double a, double b)
     return a > 0 && b > 0 ? 2 * a * b / (a + b) : 0;
 }
 
-static void free_grid(Grid *g)
-{
-    free(g->cx), free(g->cy), free(g->cz), free(g->diagonal), free(g->sums);
-}
-
 /* Beyond the ends of x, and beyond walls that aren't closed, conductivity is that of the cell before. */
 static void continue_conductivity(const Grid *g, double *k, _Bool closed)
 {
@@ -147,21 +144,23 @@ static void continue_conductivity(const Grid *g, double *k, _Bool closed)
     }
 }
 
-/* Find the conductances of all faces. */
-static int make_grid(Grid *g, const double *conductivity, const int64_t shape[3], double storage,
-                     _Bool closed, _Bool overlap)
+/* Find the conductances of all faces, and the diagonal of the matrix, once for all cycles. */
+//@ coven module conduct(in f64 k[m, ny, nz], in f64 storage, in bool closed, in bool overlap)
+int conduct(const double *conductivity, double storage, _Bool closed, _Bool overlap, int64_t m, int64_t ny,
+            int64_t nz)
 {
-    *g = (Grid){.planes = shape[0], .rows = shape[1], .columns = shape[2]};
-    g->row = g->columns + 2;
-    g->plane = (g->rows + 2) * g->row;
-    g->cells = (g->planes + 2) * g->plane;
+    if (m == 0)
+        return 0;
+    Grid *g = &own;
+    *g = (Grid){.planes = m, .rows = ny, .columns = nz};
+    g->row = nz + 2;
+    g->plane = (ny + 2) * g->row;
+    g->cells = (m + 2) * g->plane;
     double *k = new_cells(g);
     g->cx = new_cells(g), g->cy = new_cells(g), g->cz = new_cells(g), g->diagonal = new_cells(g);
     g->sums = calloc(2 * (size_t)all_planes, sizeof *g->sums);
-    if (!k || !g->cx || !g->cy || !g->cz || !g->diagonal || !g->sums) {
-        free(k), free_grid(g);
+    if (!k || !g->cx || !g->cy || !g->cz || !g->diagonal || !g->sums)
         return NO_MEMORY;
-    }
     into_frame(g, conductivity, k);
     exchange(g, k, overlap);
     continue_conductivity(g, k, closed);
@@ -318,60 +317,53 @@ static void begin_solve(const Grid *g, Vectors v, double rho[2], double *norm, i
 }
 
 /* Solve for the head at the end of the cycle. */
-//@ coven module solve(inout f64 head[m, ny, nz], in f64 k[m, ny, nz], inout f64 history[one, cycles, two], in i64 cycle, in f64 level, in f64 source, in f64 storage, in bool closed, in f64 tolerance, in i64 limit, in i64 sweeps, in bool overlap)
-int solve(double *head, const double *k, double *history, int64_t cycle, double level, double source,
-          double storage, _Bool closed, double tolerance, int64_t limit, int64_t sweeps, _Bool overlap,
-          int64_t m, int64_t ny, int64_t nz, int64_t one, int64_t cycles, int64_t two)
+//@ coven module solve(inout f64 head[m, ny, nz], inout f64 history[one, cycles, two], in i64 cycle, in f64 level, in f64 source, in f64 storage, in f64 tolerance, in i64 limit, in i64 sweeps, in bool overlap)
+int solve(double *head, double *history, int64_t cycle, double level, double source, double storage,
+          double tolerance, int64_t limit, int64_t sweeps, _Bool overlap, int64_t m, int64_t ny, int64_t nz,
+          int64_t one, int64_t cycles, int64_t two)
 {
-    (void)one, (void)cycles;
+    (void)ny, (void)nz, (void)one, (void)cycles;
     if (m == 0)
         return 0;
-    Grid g;
-    if (make_grid(&g, k, (int64_t[]){m, ny, nz}, storage, closed, overlap) != 0)
-        return NO_MEMORY;
-    Vectors v = {new_cells(&g), new_cells(&g), new_cells(&g), new_cells(&g), new_cells(&g)};
+    const Grid *g = &own;
+    Vectors v = {new_cells(g), new_cells(g), new_cells(g), new_cells(g), new_cells(g)};
     int code = v.x && v.r && v.z && v.p && v.q ? 0 : NO_MEMORY;
     if (code == 0) {
         double rho[2], norm;
         int64_t iteration = 0;
-        into_frame(&g, head, v.x);
-        right_side(&g, v.x, v.r, level, source, storage);
-        begin_solve(&g, v, rho, &norm, sweeps, overlap);
+        into_frame(g, head, v.x);
+        right_side(g, v.x, v.r, level, source, storage);
+        begin_solve(g, v, rho, &norm, sweeps, overlap);
         for (; code == 0 && iteration < limit && sqrt(rho[1]) > tolerance * norm; iteration++)
-            code = cgiteration(&g, v, rho, sweeps, overlap);
-        out_of_frame(&g, v.x, head);
+            code = cgiteration(g, v, rho, sweeps, overlap);
+        out_of_frame(g, v.x, head);
         history[cycle * two] = (double)iteration;
         history[cycle * two + 1] = norm > 0 ? sqrt(rho[1]) / norm : 0;
     }
     free(v.x), free(v.r), free(v.z), free(v.p), free(v.q);
-    free_grid(&g);
     return code;
 }
 
 /* Darcy's law: the velocity in a cell is the mean of the flows through opposite faces, over the porosity. */
-//@ coven module darcy(in f64 head[m, ny, nz], in f64 k[m, ny, nz], inout f64 velocity[m, ny, nz, 3], in f64 level, in f64 porosity, in bool closed, in bool overlap)
-int darcy(const double *head, const double *k, double *velocity, double level, double porosity, _Bool closed,
-          _Bool overlap, int64_t m, int64_t ny, int64_t nz)
+//@ coven module darcy(in f64 head[m, ny, nz], inout f64 velocity[m, ny, nz, 3], in f64 level, in f64 porosity, in bool overlap)
+int darcy(const double *head, double *velocity, double level, double porosity, _Bool overlap, int64_t m,
+          int64_t ny, int64_t nz)
 {
     if (m == 0)
         return 0;
-    Grid g;
-    if (make_grid(&g, k, (int64_t[]){m, ny, nz}, 0, closed, overlap) != 0)
+    const Grid *g = &own;
+    double *h = new_cells(g);
+    if (!h)
         return NO_MEMORY;
-    double *h = new_cells(&g);
-    if (!h) {
-        free_grid(&g);
-        return NO_MEMORY;
-    }
-    into_frame(&g, head, h);
-    exchange(&g, h, overlap);
-    for (int64_t c = 0; c < g.plane && left == MPI_PROC_NULL; c++)
+    into_frame(g, head, h);
+    exchange(g, h, overlap);
+    for (int64_t c = 0; c < g->plane && left == MPI_PROC_NULL; c++)
         h[c] = level;
-    const double *conductance[3] = {g.cx, g.cy, g.cz};
-    const int64_t step[3] = {g.plane, g.row, 1};
+    const double *conductance[3] = {g->cx, g->cy, g->cz};
+    const int64_t step[3] = {g->plane, g->row, 1};
     for (int64_t i = 1; i <= m; i++)
         for (int64_t j = 1; j <= ny; j++)
-            for (int64_t c = cell(&g, i, j, 1); c < cell(&g, i, j, nz + 1); c++)
+            for (int64_t c = cell(g, i, j, 1); c < cell(g, i, j, nz + 1); c++)
                 for (int axis = 0; axis < 3; axis++) {
                     int64_t s = step[axis];
                     double in = conductance[axis][c] * (h[c - s] - h[c]);
@@ -379,6 +371,5 @@ int darcy(const double *head, const double *k, double *velocity, double level, d
                     *velocity++ = (in + out) / 2 / porosity;
                 }
     free(h);
-    free_grid(&g);
     return 0;
 }
