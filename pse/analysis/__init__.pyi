@@ -27,7 +27,11 @@ from .path._critical_path import (
     critical_path as critical_path,
     critical_path_text as critical_path_text,
 )
-from .replay._analysis import analyze as analyze, analyze_parallel as analyze_parallel
+from .replay._analysis import (
+    analyze as analyze,
+    analyze_parallel as analyze_parallel,
+    wait_states as wait_states,
+)
 from .statistics._message_statistics import (
     LEVELS as LEVELS,
     MessageStatistics as MessageStatistics,

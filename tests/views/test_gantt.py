@@ -7,11 +7,13 @@ import re
 import pytest
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import to_hex
+from pse_testing.planted_waits import PlantedWaits
 
 from pse import trace, views
 from pse.errors import UsageError
 from pse.trace import EventType, Phase, Selection, TextKind, pair
 from pse.views.core._program_span import outside_of_program
+from pse.views.gantt._gantt_blocks import HALF
 
 
 def drawn(figure):
@@ -265,6 +267,21 @@ def test_overlays(small_trace, overlay, legend):
     figure = views.draw(small_trace, "gantt", overlays=[overlay])
     assert legend in words(figure)[2]
     figure.draw_without_rendering()
+
+
+def test_waits_in_mpi_lie_over_the_calls_that_waited(tmp_path):
+    planted = PlantedWaits(2, [[0, 1]])
+    planted.late_sender(0, 0, 1, wait=500_000, tag=1, wildcard=False)
+    opened = planted.write(tmp_path / "run")
+    figure = views.draw(opened, "gantt", overlays=["wait-states"])
+    assert "wait: Late sender" in words(figure)[2]
+    (bars,) = (one for one in figure.axes[0].collections if one.get_gid() == "wait state")
+    (bar,) = bars.get_paths()
+    (call,) = (
+        row for row in opened.routine_calls()[0] if row["rank"] == 1 and row["leave"] - row["enter"] > 4e5
+    )
+    assert (bar.get_extents().x0, bar.get_extents().width) == (call["enter"], 500_000)
+    assert bar.get_extents().y1 == pytest.approx(1 + HALF)
 
 
 def test_curves_of_two_overlays_are_told_apart(small_trace):

@@ -39,7 +39,7 @@ from pse.analysis.replay._operation_rows import (
 from pse.analysis.replay._peers import Alone, Peers
 from pse.analysis.replay._problems import Problems
 from pse.analysis.replay._rank_calls import RankCalls, read_rank
-from pse.analysis.replay._severities import Calls, Severities, longest_of_all, tables
+from pse.analysis.replay._severities import AllWaits, Calls, Severities, longest_of_all, tables
 from pse.analysis.replay._sources import Source, opened
 from pse.trace import NONE, EventType, Trace
 from pse.trace.format import Array
@@ -144,23 +144,66 @@ def analyze_with(
     title = str(source.path if isinstance(source, Trace) else source)
     with opened(source, peers) as found:
         places = share_metahosts(found.streams, found.trace.definitions, metahosts, peers)
-        analysis = _Analysis(found, peers, places)
-        before, after = analysis.check_clocks(), None
-        if before.violations and repair:
-            analysis = _Analysis(replace(found, trace=analysis.repaired_trace()), peers, places)
-            after = analysis.check_clocks()
-        longest = longest_run(found.trace, peers)
-        return analysis.cube(title, clock_problems(before, after, longest))
+        analysis, problems = _with_right_clocks(found, peers, places, repair=repair)
+        return analysis.cube(title, problems)
+
+
+def wait_states(source: str | os.PathLike[str] | Trace) -> Array:
+    """Find every wait in MPI.
+
+    Parameters
+    ----------
+    source : Trace or path
+        As for `analyze`.
+
+    Returns
+    -------
+    structured array, shape (waits,)
+        ``rank``, ``metric`` (place in `METRICS`), ``begin`` and ``end`` of the wait (float64, ns since the
+        run's begin).
+
+    Raises
+    ------
+    TraceError
+        There is no such trace, or nothing of it can be read.
+
+    Examples
+    --------
+    >>> waits = pse.analysis.wait_states("run1")  # doctest: +SKIP
+    >>> pse.analysis.METRICS[waits["metric"][0]].title  # doctest: +SKIP
+    'Late sender'
+    """
+    peers, severities = Alone(), AllWaits()
+    with opened(source, peers) as found:
+        places = share_metahosts(found.streams, found.trace.definitions, None, peers)
+        analysis, _ = _with_right_clocks(found, peers, places, severities)
+        analysis.search_mpi()
+    return severities.waits(np.array([location.rank for location in places.locations]))
+
+
+def _with_right_clocks(
+    found: Source, peers: Peers, places: Places, severities: Severities | None = None, *, repair: bool = True
+) -> tuple[_Analysis, list[str]]:
+    """Read all streams, again if their clocks have to be repaired; say what is wrong with clocks."""
+    analysis = _Analysis(found, peers, places, severities)
+    before, after = analysis.check_clocks(), None
+    if before.violations and repair:
+        analysis = _Analysis(replace(found, trace=analysis.repaired_trace()), peers, places, severities)
+        after = analysis.check_clocks()
+    return analysis, [*clock_problems(before, after, longest_run(found.trace, peers))]
 
 
 class _Analysis:
     """The streams of this process, read, with what their partners know of them; collective."""
 
-    def __init__(self, source: Source, peers: Peers, places: Places) -> None:
+    def __init__(
+        self, source: Source, peers: Peers, places: Places, severities: Severities | None = None
+    ) -> None:
         self._trace, self._streams, self._peers = source.trace, source.streams, peers
         self._known, self._tree = Communicators(source.trace, peers), CallTree(source.trace)
         self._where, self._metahosts = places.locations, places.metahosts
-        self._severities, self._problems = Severities(), Problems([*source.problems, *places.problems])
+        self._severities = severities or Severities()
+        self._problems = Problems([*source.problems, *places.problems])
         self._places = np.searchsorted(self._streams.ranks, source.trace.ranks).tolist()
         self._sends, self._send_borders = self._room(EventType.MPI_SEND)
         self._receives, self._receive_borders = self._room(EventType.MPI_RECEIVE)
@@ -185,17 +228,21 @@ class _Analysis:
 
     def cube(self, title: str, problems: Iterable[str]) -> Cube | None:
         """Search the patterns, and collect what all processes found."""
-        self._search_messages()
-        self._search_collectives()
+        self.search_mpi()
         self._search_waits_between_calls()
         paths, numbers = self._tree.unified(self._peers)
         rows = self._peers.gathered(self._severities.rows(numbers))
-        longest = self._peers.gathered(self._severities.longest(numbers))
+        longest = self._peers.gathered(self._severities.kept(numbers))
         said = (*self._problems.collected(self._peers), *problems)
         if self._peers.rank:
             return None
         values = tables(rows, len(paths), len(self._where))
         return Cube(tuple(paths), tuple(self._where), values, title, said, longest_of_all(longest))
+
+    def search_mpi(self) -> None:
+        """Search the patterns of messages and collective operations."""
+        self._search_messages()
+        self._search_collectives()
 
     def _room(self, kind: EventType) -> tuple[Columns, list[tuple[int, int]]]:
         """Room for the ends of messages of all ranks here, and where each rank's begin and end."""

@@ -19,6 +19,12 @@ VALUE_DTYPE = np.dtype([("metric", "<u2"), ("location", "<u4"), ("path", "<u4"),
 """A value: the metric as its place in `METRICS`, location and call path."""
 
 
+WAIT_STATE_DTYPE = np.dtype([("rank", "<u4"), ("metric", "<u2"), ("begin", "<f8"), ("end", "<f8")])
+"""A wait in MPI: the metric as its place in `METRICS`, begin and end in ns since the run's begin."""
+_AT_END = ("_completion", "_completion_grid")
+"""How metrics end that are waits at the ends of their calls."""
+
+
 class Calls(NamedTuple):
     """Calls in which a rank waited: their call paths, and when they were entered and left, ns."""
 
@@ -36,7 +42,7 @@ class Severities:
 
     def __init__(self) -> None:
         self._values: dict[str, dict[int, Array]] = defaultdict(dict)
-        self._longest: list[Array] = [np.empty(0, INSTANCE_DTYPE)]
+        self._kept: list[Array] = [np.empty(0, INSTANCE_DTYPE)]
 
     def add(self, metric: str, location: int, paths: Array, values: Array) -> None:
         """Add values of a metric at call paths of a location; only those above 0 count."""
@@ -62,15 +68,18 @@ class Severities:
         np.maximum.at(most, calls.path[waited], waits[waited])
         waited = waited[waits[waited] == most[calls.path[waited]]]
         chosen = waited[np.unique(calls.path[waited], return_index=True)[1]]
-        rows = np.empty(len(chosen), INSTANCE_DTYPE)
-        rows["metric"], rows["location"] = METRICS.index(BY_NAME[metric]), location
-        rows["path"], rows["begin"], rows["end"] = calls.of(chosen)
-        rows["value"] = waits[chosen]
-        self._longest.append(rows)
+        self._keep(metric, location, calls.of(chosen), waits[chosen])
 
-    def longest(self, numbers: Array) -> Array:
-        """The longest waits as rows; `numbers` are those of call paths in all processes."""
-        rows = np.concatenate(self._longest)
+    def _keep(self, metric: str, location: int, calls: Calls, waits: Array) -> None:
+        rows = np.empty(len(waits), INSTANCE_DTYPE)
+        rows["metric"], rows["location"] = METRICS.index(BY_NAME[metric]), location
+        rows["path"], rows["begin"], rows["end"] = calls
+        rows["value"] = waits
+        self._kept.append(rows)
+
+    def kept(self, numbers: Array) -> Array:
+        """The waits that are kept as rows; `numbers` are those of call paths in all processes."""
+        rows = np.concatenate(self._kept)
         rows["path"] = numbers[rows["path"]]
         return rows
 
@@ -85,6 +94,25 @@ class Severities:
                 part["path"], part["value"] = numbers[chosen], values[chosen]
                 parts.append(part)
         return np.concatenate(parts)
+
+
+class AllWaits(Severities):
+    """Collects the values of a cube, and every wait in MPI."""
+
+    def add_waits(self, metric: str, location: int, calls: Calls, waits: Array) -> None:
+        """Keep all waits in calls of a location."""
+        chosen = np.flatnonzero(waits > 0)
+        self._keep(metric, location, calls.of(chosen), waits[chosen])
+
+    def waits(self, ranks: Array) -> Array:
+        """Give them as WAIT_STATE_DTYPE; `ranks` are those of locations."""
+        kept = np.concatenate(self._kept)
+        at_end = np.array([metric.name.endswith(_AT_END) for metric in METRICS])[kept["metric"]]
+        found = np.empty(len(kept), WAIT_STATE_DTYPE)
+        found["rank"], found["metric"] = ranks[kept["location"]], kept["metric"]
+        found["begin"] = np.where(at_end, kept["end"] - kept["value"], kept["begin"])
+        found["end"] = found["begin"] + kept["value"]
+        return found
 
 
 def tables(rows: Array, paths: int, locations: int) -> dict[str, Array]:

@@ -18,6 +18,7 @@ from pse.views.core._figure import FONT, SMALL
 from pse.views.core._program_span import START_AND_END, outside_of_program
 from pse.views.gantt._gantt_blocks import HALF
 from pse.views.gantt._gantt_data import Blocks
+from pse.views.gantt._wait_state_bars import WaitStates
 
 MOST_MARKS = 20_000
 MOST_STEPS = 4_000
@@ -191,6 +192,7 @@ MADE_BY: dict[str, Callable[[Trace, Blocks], Any]] = {
     "queues": Queues,
     "memory": Memory,
     "events": Events,
+    "wait-states": WaitStates,
 }
 """By their names in `catalogue.OVERLAYS`."""
 
