@@ -24,7 +24,18 @@ ClockRecords = dict[str, list[Any]]
 
 
 def listed_ranks(path: Path) -> list[int]:
-    """Ranks of which files of events are in a directory, ascending; none if it can't be read."""
+    """Name the ranks of which files of events are in a directory.
+
+    Parameters
+    ----------
+    path : Path
+        The directory.
+
+    Returns
+    -------
+    list of int
+        Ascending; empty if the directory can't be read.
+    """
     try:
         found = [RANK_FILE.fullmatch(entry.name) for entry in path.iterdir()]
     except OSError:
@@ -33,7 +44,13 @@ def listed_ranks(path: Path) -> list[int]:
 
 
 def has_definitions(path: Path) -> bool:
-    """Whether a directory has, or should have, definitions: MPI's events alone have none."""
+    """Say whether a directory has, or should have, definitions: MPI's events alone have none.
+
+    Parameters
+    ----------
+    path : Path
+        The directory.
+    """
     try:
         return any(entry.name == FILE_NAME or is_runtimes(entry.name) for entry in path.iterdir())
     except OSError:
@@ -71,7 +88,18 @@ def open_ranks(
 
 
 def clock_records(files: Mapping[int, RankFile]) -> ClockRecords:
-    """What ranks know of their hosts' clocks: those that compared them, and the lowest rank of each host."""
+    """Give what ranks know of their hosts' clocks.
+
+    Parameters
+    ----------
+    files : mapping of int to RankFile
+        By rank.
+
+    Returns
+    -------
+    ClockRecords
+        Of the ranks that compared clocks, and of the lowest rank of each host.
+    """
     found: ClockRecords = {}
     for rank in sorted(files):
         found = merge_clock_records(found, {str(rank): _record(files[rank])})
@@ -86,7 +114,13 @@ def _record(file: RankFile) -> list[Any]:
 
 
 def merge_clock_records(one: ClockRecords, other: ClockRecords) -> ClockRecords:
-    """Put the records of two sets of ranks together: of each host the lowest rank's has all its times."""
+    """Put the records of two sets of ranks together: of each host the lowest rank's has all its times.
+
+    Parameters
+    ----------
+    one, other : ClockRecords
+        The records.
+    """
     found: ClockRecords = {}
     lowest: dict[str, str] = {}
     for rank, record in sorted({**one, **other}.items(), key=lambda item: int(item[0])):
@@ -117,7 +151,13 @@ def clock_of(records: ClockRecords, files: Mapping[int, RankFile], named: Mappin
 
 
 def compared_ranks(records: ClockRecords) -> set[int]:
-    """Ranks with whose clocks others were compared."""
+    """Name the ranks with whose clocks others were compared.
+
+    Parameters
+    ----------
+    records : ClockRecords
+        Those of all ranks.
+    """
     return {row[3] & NONE for record in records.values() for row in record[4]}
 
 

@@ -16,6 +16,11 @@ _NUMBER = re.compile(r"\d[\d,.]*")
 def merge_alike(problems: Iterable[str]) -> tuple[str, ...]:
     """Say once what differs in numbers only, from rank to rank; the order stays.
 
+    Parameters
+    ----------
+    problems : iterable of str
+        Sentences.
+
     Examples
     --------
     >>> merge_alike([f"rank {rank}: only {10 * rank} events" for rank in (0, 1, 2, 5)])
