@@ -14,7 +14,7 @@ from pse.analysis.replay._locations import placed
 from pse.analysis.replay._sources import whole
 from pse.errors import UsageError
 from pse.text import count_text, did_you_mean
-from pse.trace import NONE, Selection, Trace, TraceError
+from pse.trace import NONE, MessageFlag, Selection, Trace, TraceError
 from pse.trace.format import Array
 from pse.trace.query import all_messages, mpi_messages
 
@@ -26,7 +26,7 @@ PAIR_DTYPE = np.dtype(
         ("receiver", "<u4"),  # place
         ("messages", "<u8"),
         ("bytes", "<u8"),
-        ("rate", "<f8"),  # bytes/s of the fastest message; nan: the time of none is known
+        ("rate", "<f8"),  # bytes/s of the fastest message that moved bytes; nan: there is none
         ("duration", "<f8"),  # ns from the begin of its send to the end of its receive, of the shortest; nan
     ]
 )
@@ -218,6 +218,16 @@ def _pairs(messages: Array, sender: Array, receiver: Array) -> Array:
     timed = lasted > 0
     duration, rate = np.full(len(keys), np.inf), np.full(len(keys), -np.inf)
     np.minimum.at(duration, group[timed], lasted[timed])
+    timed &= _are_moved(messages)
     np.maximum.at(rate, group[timed], messages["bytes"][timed] / lasted[timed] * 1e9)
     found["duration"], found["rate"] = (np.where(np.isinf(own), np.nan, own) for own in (duration, rate))
     return found
+
+
+def _are_moved(messages: Array) -> Array:
+    """Which messages move bytes: those of tags that are handed over on a node may be descriptors only."""
+    if "flags" not in (messages.dtype.names or ()):
+        return np.ones(len(messages), bool)
+    flags = messages["flags"]
+    moved: Array = (flags & MessageFlag.REMOTE > 0) | (flags & MessageFlag.DESCRIPTOR == 0)
+    return moved

@@ -39,6 +39,7 @@ def draw_message_statistics(
         Square(f"{kind}: {title}", title, _summed_up(found.matrix(kind, column), step, together))
         for kind in found.tables
         for title, column, together in SHOWN
+        if not np.isnan(found.matrix(kind, column)).all()
     ]
     texts = Labels(_cells(found, step), _notes(found, step), f"messages between {found.by}s")
     return draw_squares(trace, squares, texts, selection, width=width, height=height)

@@ -131,7 +131,7 @@ def draw_squares(
     lines = caption_lines(texts.notes, width - 2 * MARGIN)
     foot = 0.15 * (len(lines) + 1) + 0.1
     tall = side + 0.4 + _below(labels, side, len(squares[0].values))
-    total = HEAD + len(squares) // columns * tall + foot
+    total = HEAD + -(-len(squares) // columns) * tall + foot
     figure = new_figure(trace, texts.title, width=width, height=total, selection=selection)
     for number, square in enumerate(squares):
         line, column = divmod(number, columns)
