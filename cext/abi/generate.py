@@ -29,9 +29,10 @@ text may be several strings, as in C.
 - A new *event* is ``EVENT(name, number, meaning, flags, a, b, c, OTF2)`` of events.def, a new *collective* is
   ``COLLECTIVE(name, number, has a root)`` of coven.def.
 - ``CONSTANT(name in C, name in Python, value, meaning)`` is a number, ``WORDS`` the same for text that users
-  read, ``INCLUDE`` a header that the C header needs, ``IMPORT(table, name, …)`` the same for a table, whose
-  names the Python module passes on, ``POINTER(name, declaration)`` a type of a pointer to a function,
-  ``UNION`` a struct whose members share their place: NumPy has its first member.
+  read, ``NAMES`` for several names, with blanks between them.
+- ``INCLUDE`` is a header that the C header needs, ``IMPORT(table, name, …)`` a table, whose names
+  the Python module passes on, ``POINTER(name, declaration)`` a type of a pointer to a function, ``UNION`` a
+  struct whose members share their place: NumPy has its first member.
 
 Numbers that are stored in files or travel between ranks are never used twice.
 """

@@ -115,8 +115,7 @@ static void add_help(pse_faults_text *words, int status, bool starting)
     else if (exited)
         pse_faults_text_add(words, "help: a module must return its error code instead of calling exit()\n");
     if (killed)
-        pse_faults_text_add(words,
-                            "help: somebody killed it, or the kernel did for want of memory (see `dmesg`)\n");
+        pse_faults_text_add(words, "help: " PSE_KILLED_HELP "\n");
     if (status != PSE_STATUS_UNKNOWN && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS)
         pse_faults_text_add(words,
                             "help: there was no memory for a page that it shares: is /dev/shm full?\n");

@@ -13,6 +13,8 @@ DRAIN_MILLISECONDS = 50
 ABORT_MILLISECONDS = 1000
 # What modules that end their process are told.
 ABORT_HELP = "a module must return its error code instead, or raise an exception: all ranks end then"
+# What the end of a process by SIGKILL means.
+KILLED_HELP = "somebody killed it, or the kernel did because memory ran out (see `dmesg`)"
 
 
 class WaitReason(IntEnum):

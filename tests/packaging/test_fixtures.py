@@ -103,4 +103,6 @@ def test_beside_other_tests_shared_memory_counts_that_the_tests_own_processes_ha
 
 
 def test_clean_test_passes(nothing_left_behind):
-    subprocess.run([sys.executable, "-c", "import tempfile; tempfile.TemporaryFile()"], check=True)
+    program = "import tempfile; file = tempfile.NamedTemporaryFile(); print(file.name)"
+    made = subprocess.run([sys.executable, "-c", program], text=True, stdout=subprocess.PIPE, check=True)
+    assert made.stdout.startswith("/")

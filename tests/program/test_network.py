@@ -73,6 +73,7 @@ def test_edges_say_type_distribution_and_crossing(samples):
 def test_every_read_has_an_origin_that_liveness_pushes_to(random_program):
     """Two analyses of the same program agree: whoever reads what a call made is among its readers."""
     graph = build_graph(random_program(60, 5))
+    assert graph.nx.edges
     for source, target, data in graph.nx.edges(data=True):
         site = graph.walk.sites[source]
         assert graph.nx.nodes[target]["key"] in graph.liveness.readers(site, data["source_tag"])

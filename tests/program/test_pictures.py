@@ -62,7 +62,9 @@ def test_texts_do_not_overlap_and_are_inside_the_picture(figure):
 
 def test_no_edge_runs_through_a_call_a_label_or_a_heading(figure):
     solid = np.array(frames(figure) + words(figure))
-    for path in (p.get_path() for p in figure.axes[0].patches if isinstance(p, PathPatch)):
+    edges = [patch.get_path() for patch in figure.axes[0].patches if isinstance(patch, PathPatch)]
+    assert edges
+    for path in edges:
         points = np.concatenate(path.to_polygons(closed_only=False))
         steps = [np.linspace(a, b, 12) for a, b in pairwise(points)]
         x, y = np.concatenate(steps).T

@@ -50,8 +50,8 @@ def test_calls_without_a_label_stay_where_they_are_whatever_labels_others_have()
     for labels in ([None, None], [None, "x"], ["x", None], ["thread_A", None]):
         placed = program(labels, labels)
         found = place_threads(placed)
-        for site in (site for site in number_statements(placed).sites if site.thread is None):
-            assert found.thread_of(site).label == "thread_A"
+        without = [site for site in number_statements(placed).sites if site.thread is None]
+        assert [found.thread_of(site).label for site in without] == ["thread_A"] * 2 * labels.count(None)
 
 
 def test_calls_without_a_label_run_on_the_first_declared_thread() -> None:

@@ -186,6 +186,7 @@ def test_counts_that_fit_arrive_at_x_and_its_outputs_come_back(library, large):
 @pytest.mark.parametrize("large", LARGE, ids=by_name)
 def test_one_count_that_does_not_fit_sends_the_call_on(library, large):
     library.set_group(0, LENGTH, 0)
+    assert narrowed(large)
     for parameter in narrowed(large):
         upper, below, call = Layer(small_of(large)), Layer(large), Call(large)
         if is_output(parameter) and parameter.name != "position":

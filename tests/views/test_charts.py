@@ -54,6 +54,7 @@ def test_modules_of_a_processor_are_stacked(small_trace):
 def test_bars_have_their_module_s_colour(small_trace):
     figure = views.draw(small_trace, "module-time")
     colours = views.module_colours(small_trace)
+    assert figure.axes[0].collections
     for one in figure.axes[0].collections:
         assert to_hex(one.get_facecolor()[0]).upper() == colours[one.get_gid()].upper()
 

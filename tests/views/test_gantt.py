@@ -111,6 +111,7 @@ def test_legend_lies_below_the_axes(small_trace):
     figure = views.draw(small_trace, "gantt")
     figure.draw_without_rendering()
     axis = figure.axes[0].get_tightbbox()
+    assert figure.legends
     for legend in figure.legends:
         box = legend.get_window_extent()
         assert box.y1 < axis.y0

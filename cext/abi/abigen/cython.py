@@ -13,7 +13,7 @@ def declarations(table: Table, layouts: Layouts) -> str:
     body = [line for entry in table.entries if isinstance(entry, Text) for line in _pointer(entry)]
     for struct in table.structs:
         body += _struct(struct, layouts)
-    names = [row.name for row in table.constants if row.name != "-" and not row.words]
+    names = [row.name for row in table.constants if row.name != "-" and not row.texts]
     names += [
         f"{enum.prefix}_{code.name}"
         for enum in table.enums
@@ -25,7 +25,7 @@ def declarations(table: Table, layouts: Layouts) -> str:
         f"# Made from {table.source} by cext/abi/generate.py: change the table, not this file.",
         *_cimports(table, layouts),
         f'cdef extern from "abi_{table.name}.h" nogil:',
-        *body,
+        *(body or ["    pass"]),
     ]
     return "\n".join(lines) + "\n"
 

@@ -21,18 +21,18 @@ class TableError(Exception):
 
 @dataclass(frozen=True)
 class Constant:
-    """A number, or words that users read, with a name in C and in Python ("-": not there)."""
+    """A number, or texts, with a name in C and in Python ("-": not there)."""
 
     name: str
     python: str
     value: str
     meaning: str
-    words: bool = False
+    texts: tuple[str, ...] = ()
 
     @property
     def literal(self) -> str:
-        """Write the value as C and Python do."""
-        return f'"{self.value}"' if self.words else self.value
+        """Write the value as C does."""
+        return ", ".join(f'"{text}"' for text in self.texts) or self.value
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,8 @@ _ENTRIES: Mapping[str, Callable[..., None]] = {
     "INCLUDE": lambda table, header: table.entries.append(Text("include", header)),
     "POINTER": lambda table, name, text: table.entries.append(Text("pointer", text, name)),
     "CONSTANT": lambda table, *row: table.entries.append(Constant(*row)),
-    "WORDS": lambda table, *row: table.entries.append(Constant(*row, words=True)),
+    "WORDS": lambda table, *row: table.entries.append(Constant(*row, texts=(row[2],))),
+    "NAMES": lambda table, *row: table.entries.append(Constant(*row, texts=tuple(row[2].split()))),
     "ENUM": _enum,
     "CODE": _code,
     "COLLECTIVE": _collective,

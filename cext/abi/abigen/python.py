@@ -23,7 +23,7 @@ def module(table: Table, layouts: Layouts) -> str:
     parts = [head, "from __future__ import annotations\n", _imports(table, structs, rows, enums, layouts)]
     parts += [constants] * bool(constants)
     parts += [_dtype(struct, layouts) for struct in structs]
-    text = "\n".join(parts)
+    text = "\n".join(filter(None, parts))
     classes = [_element(enum) if enum.base == "Element" else _enum(enum) for enum in enums]
     classes += [_row(struct, layouts) for struct in rows]
     tables = [struct for struct in rows if struct.row[1] != "-"]
@@ -57,8 +57,10 @@ def _inner(structs: list[Struct], layouts: Layouts) -> set[str]:
 
 
 def _constant(row: Constant) -> str:
-    if row.words:
-        return row_with_comment(f"{row.python} = {row.literal}", row.meaning)
+    if row.texts:
+        several = len(row.texts) > 1
+        literal = f"({row.literal})" if several else row.literal
+        return row_with_comment(f"{row.python} = {literal}", row.meaning)
     value = f"0x{int(row.value.rstrip('u'), 16):X}" if row.value.startswith("0x") else row.value.rstrip("u")
     return row_with_comment(f"{row.python} = {value}", row.meaning)
 

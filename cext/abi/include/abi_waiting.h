@@ -93,4 +93,7 @@ enum pse_exit_code {
 /* What modules that end their process are told. */
 #define PSE_ABORT_HELP "a module must return its error code instead, or raise an exception: all ranks end then"
 
+/* What the end of a process by SIGKILL means. */
+#define PSE_KILLED_HELP "somebody killed it, or the kernel did because memory ran out (see `dmesg`)"
+
 #endif

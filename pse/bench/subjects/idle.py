@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pse._abi.launchers import MPI_RANK_VARIABLES
 from pse.bench._figures import Against, Figure
 from pse.bench._running import (
     TIME_LIMIT,
@@ -34,8 +35,6 @@ from pse.errors import RunError
 RANKS = 4
 SETTLE_SECONDS = 0.4
 """What ranks that have just started get to come to rest."""
-
-_RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ def _rank_of(pid: int) -> int | None:
     except OSError:
         return None
     variables = dict(entry.decode(errors="replace").partition("=")[::2] for entry in environment)
-    return next((int(variables[name]) for name in _RANK_VARIABLES if name in variables), None)
+    return next((int(variables[name]) for name in MPI_RANK_VARIABLES if name in variables), None)
 
 
 def _used_during(ranks: dict[int, int], seconds: float) -> dict[int, float]:

@@ -25,7 +25,7 @@ from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from pse._abi.waiting import ExitCode
+from pse._abi.waiting import KILLED_HELP, ExitCode
 from pse.errors import RunError, UsageError
 from pse.runtime._channel import Board
 from pse.runtime.checkpoint._schedule import STOP_GRACE, late_stop
@@ -51,7 +51,7 @@ from pse.runtime.status._report import Report
 from pse.runtime.status._report_text import format_report
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._cleanup import check_shared_memory, remove_leaked
-from pse.runtime.supervise._exit_diagnosis import KILLED_HELP, Diagnosis
+from pse.runtime.supervise._exit_diagnosis import Diagnosis
 from pse.runtime.supervise._file_limit import raise_file_limit
 from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher, Records
 from pse.runtime.supervise._processes import ProcessManager, RankProcess, StdoutHangup

@@ -11,16 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pse._abi.channel import NO_SITE
-from pse._abi.waiting import ExitCode, RankState
+from pse._abi.waiting import KILLED_HELP, ExitCode, RankState
 from pse.runtime import _faults
 from pse.runtime._channel import Board
 from pse.runtime.supervise._processes import ProcessManager, RankProcess
 
 EXPLAINED = (0, *ExitCode)
 """Exit codes of a rank that has said all there is to say before it ended itself."""
-
-KILLED_HELP = "somebody killed it, or the kernel did because memory ran out (see `dmesg`)"
-
 
 MANAGER_PATIENCE = 0.2
 """Seconds by which a process manager may be seen to end later than ranks that can't start without it."""

@@ -119,7 +119,7 @@ class MonitorHandle:
         with self._process.stdout as answer:
             watching = WATCHING in answer.read()
         if not watching:
-            from pse.runtime.supervise._exit_diagnosis import KILLED_HELP
+            from pse._abi.waiting import KILLED_HELP
 
             raise RunError(
                 f"the process that was to monitor the ranks of this host (pid {self._process.pid}) ended as "

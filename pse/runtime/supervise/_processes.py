@@ -14,15 +14,15 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from pse._abi.launchers import LOCAL_RANK_VARIABLES, MPI_RANK_VARIABLES
 from pse.runtime.supervise._backoff import Backoff
 
 DEATH_PATIENCE = 1.0
 """Seconds that a rank may take to be dead after it began to die."""
 
-RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_RANK", "SLURM_PROCID")
+RANK_VARIABLES = (*MPI_RANK_VARIABLES, "SLURM_PROCID")
 """How MPI launchers tell a process its rank, in the order in which they are believed."""
 
-_LOCAL_RANKS = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
 _LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 _MPIEXECS = ("mpiexec", "mpiexec.hydra", "mpirun", "prterun", "orterun")
 _ANCESTORS = 3
@@ -112,7 +112,7 @@ def inside_mpi_job() -> bool:
         True if the environment has a rank.
     """
     # A batch script has SLURM_PROCID as well, so it proves nothing.
-    return any(name in os.environ for name in RANK_VARIABLES[:-1])
+    return any(name in os.environ for name in MPI_RANK_VARIABLES)
 
 
 def own_rank() -> int | None:
@@ -140,7 +140,7 @@ def local_rank() -> int | None:
     int or None
         What the environment says, counted from 0; None if it doesn't say.
     """
-    values = (os.environ.get(name, "") for name in _LOCAL_RANKS)
+    values = (os.environ.get(name, "") for name in LOCAL_RANK_VARIABLES)
     return next((int(value) for value in values if value.isdecimal()), None)
 
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pse._abi.channel import NO_SITE
-from pse._abi.waiting import ABORT_HELP, RankState
+from pse._abi.waiting import ABORT_HELP, KILLED_HELP, RankState
 from pse.runtime._channel import Board
 from pse.runtime.supervise._backoff import Backoff
-from pse.runtime.supervise._exit_diagnosis import KILLED_HELP, Diagnosis, diagnose_exit
+from pse.runtime.supervise._exit_diagnosis import Diagnosis, diagnose_exit
 from pse.runtime.supervise._launcher_records import Records
 from pse.runtime.supervise._monitor import Monitor
 from pse.runtime.supervise._processes import RankProcess, find_managers, is_dead, name_rank

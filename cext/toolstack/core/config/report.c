@@ -1,6 +1,7 @@
 /* Errors and warnings on standard error, and the end of a process. */
 #include "config/report.h"
 
+#include "abi_launchers.h"
 #include "abi_waiting.h"
 
 #include <stdarg.h>
@@ -24,14 +25,13 @@ static int number(const char *const *names)
 
 int pse_toolstack_rank(void)
 {
-    static const char *const names[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_RANK", NULL};
+    static const char *const names[] = {PSE_RANK_VARIABLES, NULL};
     return number(names);
 }
 
 static bool speaks(bool everywhere)
 {
-    static const char *const names[] = {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
-                                        NULL};
+    static const char *const names[] = {PSE_LOCAL_RANK_VARIABLES, NULL};
     return !everywhere || number(names) <= 0;
 }
 

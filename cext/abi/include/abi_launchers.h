@@ -1,0 +1,15 @@
+/* Made from cext/abi/launchers.def by cext/abi/generate.py: change the table, not this file. */
+/* clang-format off */
+#ifndef PSE_ABI_LAUNCHERS_H
+#define PSE_ABI_LAUNCHERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Its rank, in the order in which they are believed. */
+#define PSE_RANK_VARIABLES "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_RANK"
+
+/* Its place among the ranks of its node. */
+#define PSE_LOCAL_RANK_VARIABLES "MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"
+
+#endif

@@ -1,0 +1,11 @@
+"""Environment variables by which MPI's launchers tell a process its place.
+
+Made from cext/abi/launchers.def by cext/abi/generate.py: change the table, not this file.
+"""
+
+from __future__ import annotations
+
+# Its rank, in the order in which they are believed.
+MPI_RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_RANK")
+# Its place among the ranks of its node.
+LOCAL_RANK_VARIABLES = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
