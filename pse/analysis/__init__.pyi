@@ -28,10 +28,12 @@ from .path._critical_path import (
     critical_path_text as critical_path_text,
 )
 from .replay._analysis import (
+    analysis_traffic as analysis_traffic,
     analyze as analyze,
     analyze_parallel as analyze_parallel,
     wait_states as wait_states,
 )
+from .replay._peers import Traffic as Traffic
 from .statistics._message_statistics import (
     LEVELS as LEVELS,
     MessageStatistics as MessageStatistics,

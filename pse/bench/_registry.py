@@ -51,6 +51,7 @@ SUBJECTS = (
     Subject("coopwait", "operations of MPI that wait, with the tool coopwait and by MPI's own means"),
     Subject("recording", "how much longer programs run when they are recorded"),
     Subject("reading", "50 million events into tables, and their summary"),
+    Subject("analyze", "wait states in 10 million events of MPI, by one process and by several"),
     Subject("advise", "the advisor: its predictions against runs, its proposals against the best by hand"),
 )
 

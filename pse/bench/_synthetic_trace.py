@@ -143,12 +143,13 @@ def _await(edge: int, sender: int, until: float) -> list[Step]:
 def _write_rank(directory: Path, rank: trace.RankDefinition, steps: list[Step], rounds: int) -> None:
     random = np.random.default_rng(rank.rank)
     with (directory / f"rank-{rank.rank:05}.events").open("wb") as file:
-        file.write(_header(rank.rank, len(steps) * rounds))
+        file.write(trace_header(rank.rank, len(steps) * rounds))
         for first in range(0, rounds, BLOCK):
             _block(steps, first, min(BLOCK, rounds - first), random).tofile(file)
 
 
-def _header(rank: int, records: int) -> bytes:
+def trace_header(rank: int, records: int) -> bytes:
+    """The header of a rank's file."""
     header = np.zeros(1, HEADER_DTYPE)
     header["magic"], header["version"], header["byte_order"] = b"PSETRACE", SCHEMA_VERSION, 0x01020304
     header["header_size"], header["record_size"] = HEADER_SIZE, EVENT_DTYPE.itemsize

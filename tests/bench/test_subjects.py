@@ -14,6 +14,7 @@ from benchmarks.__main__ import SUBJECTS as OF_DEVELOPERS
 from pse.bench import SUBJECTS
 from pse.bench.subjects import (
     advise,
+    analyze,
     coopwait,
     fft,
     fft3,
@@ -61,6 +62,11 @@ SMALL = {
         2,
     ),
     "reading": (reading, reading.Sizes(events=20_000), 5),
+    "analyze": (
+        analyze,
+        analyze.Sizes(events=20_000, ranks=(1, 3), batches=2, steps=10, counted_ranks=(2, 3)),
+        6,
+    ),
     "advise": (
         advise,
         advise.Sizes(units=3, seconds=0.01, emulated=False, applications=("synthetic",)),

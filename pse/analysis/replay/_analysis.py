@@ -36,7 +36,7 @@ from pse.analysis.replay._operation_rows import (
     collective_parts,
     message_ends,
 )
-from pse.analysis.replay._peers import Alone, Peers
+from pse.analysis.replay._peers import Alone, Peers, Traffic
 from pse.analysis.replay._problems import Problems
 from pse.analysis.replay._rank_calls import RankCalls, read_rank
 from pse.analysis.replay._severities import AllWaits, Calls, Severities, longest_of_all, tables
@@ -131,6 +131,38 @@ def analyze_parallel(
     from pse.analysis.replay._mpi_peers import MpiPeers  # Importing it starts MPI.
 
     return analyze_with(source, MpiPeers(comm), metahosts, repair=repair)
+
+
+def analysis_traffic(source: str | os.PathLike[str], comm: MPI.Intracomm) -> Traffic:
+    """Analyze a trace as `analyze_parallel` does, and count what a process sends for it; collective.
+
+    Parameters
+    ----------
+    source : path
+        As for `analyze`, on each node.
+    comm : mpi4py.MPI.Intracomm
+        The processes.
+
+    Returns
+    -------
+    Traffic
+        What this process sent to others, or received from them if that is more.
+
+    Raises
+    ------
+    TraceError
+        There is no such trace, or nothing of it can be read; on all processes.
+
+    Examples
+    --------
+    >>> pse.analysis.analysis_traffic("run1", MPI.COMM_WORLD).messages  # doctest: +SKIP
+    31
+    """
+    from pse.analysis.replay._mpi_peers import MpiPeers  # Importing it starts MPI.
+
+    peers = MpiPeers(comm)
+    analyze_with(source, peers)
+    return Traffic(*(peers.traffic[name] for name in Traffic._fields))
 
 
 def analyze_with(

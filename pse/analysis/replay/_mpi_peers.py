@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -27,14 +28,16 @@ class MpiPeers:
 
     Attributes
     ----------
-    messages, bytes : int
-        What it sent to other processes so far.
+    traffic : Counter
+        What it sent to other processes, or received from them if that is more, so far: ``messages``, and
+        bytes by what they grow with (`Traffic`).
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
         self._comm = comm.Dup()
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
-        self.messages = self.bytes = 0
+        self.traffic: Counter[str] = Counter()
+        self._rounds = (self.size - 1).bit_length()
         self._local: MpiPeers | None = None
         with_me = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
         self._with_me = with_me
@@ -54,27 +57,29 @@ class MpiPeers:
         """Send each row to a process, as records of a type."""
         order = np.argsort(to, kind="stable")
         counts = np.bincount(to, minlength=self.size).astype("<i8")
-        coming = np.empty_like(counts)
-        wait(self._comm.Ialltoall(counts, coming))
+        coming = self._counts_from_all(counts)
         return MpiDelivery(
             self, order, counts, coming, self.exchanged(rows.packed(dtype)[order], counts, coming)
         )
 
-    def exchanged(self, rows: Array, counts: Array, coming: Array) -> Array:
+    def exchanged(self, rows: Array, counts: Array, coming: Array, kind: str = "partners") -> Array:
         """Exchange rows that are in the order of their targets, so many to and from each."""
         rows = np.ascontiguousarray(rows)
         found = np.empty(int(coming.sum()), rows.dtype)
-        self._count(counts, rows.itemsize)
+        self._count(kind, np.maximum(counts, coming), rows.itemsize)
         out, back = (
             [_bytes(data), size * rows.itemsize, MPI.BYTE] for data, size in ((rows, counts), (found, coming))
         )
         wait(self._comm.Ialltoallv(out, back))
         return found
 
-    def _count(self, counts: Array, size: int) -> None:
+    def _count_rounds(self, kind: str, size: int) -> None:
+        """Count an operation of all: by trees, as MPI libraries do it for little data."""
+        self.traffic.update({"messages": self._rounds, kind: self._rounds * size})
+
+    def _count(self, kind: str, counts: Array, size: int) -> None:
         others = np.delete(counts, self.rank)
-        self.messages += int(np.count_nonzero(others))
-        self.bytes += int(others.sum()) * size
+        self.traffic.update({"messages": int(np.count_nonzero(others)), kind: int(others.sum()) * size})
 
     def combined(self, value: Any, merge: Callable[[Any, Any], Any]) -> Any:
         """Merge a value of all processes, in their order, by a binomial tree, and give it to all."""
@@ -93,13 +98,14 @@ class MpiPeers:
         text = _encoded(value) if self.rank == 0 else b""
         length = np.array([len(text)], "<i8")
         wait(self._comm.Ibcast(length))
+        self._count_rounds("trees", 8 + int(length[0]))
         data = np.frombuffer(text, "u1").copy() if self.rank == 0 else np.empty(int(length[0]), "u1")
         wait(self._comm.Ibcast([data, MPI.BYTE]))
         return value if self.rank == 0 else _decoded(data)
 
     def _send(self, value: Any, to: int) -> None:
         data = np.frombuffer(_encoded(value), "u1")
-        self.messages, self.bytes = self.messages + 1, self.bytes + len(data)
+        self.traffic.update(messages=1, trees=len(data))
         wait(self._comm.Isend([data, MPI.BYTE], to, TAG))
 
     def _received(self, source: int) -> Any:
@@ -112,6 +118,7 @@ class MpiPeers:
     def least(self, values: Array) -> Array:
         """The least of the values of all processes at each place."""
         found = np.empty_like(values)
+        self._count_rounds("tables", values.nbytes)
         wait(self._comm.Iallreduce(values, found, MPI.MIN))
         return found
 
@@ -119,9 +126,14 @@ class MpiPeers:
         """The rows of all processes on process 0, in their order; none elsewhere."""
         counts = np.zeros(self.size, "<i8")
         counts[0] = len(rows)
+        coming = self._counts_from_all(counts)
+        return self.exchanged(rows, counts, coming, "results")
+
+    def _counts_from_all(self, counts: Array) -> Array:
         coming = np.empty_like(counts)
+        self._count_rounds("tables", counts.nbytes // 2)
         wait(self._comm.Ialltoall(counts, coming))
-        return self.exchanged(rows, counts, coming)
+        return coming
 
 
 class MpiDelivery:

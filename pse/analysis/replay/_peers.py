@@ -7,12 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from pse.analysis.replay._columns import Columns
 from pse.trace.format import Array
+
+
+class Traffic(NamedTuple):
+    """What a process of an analysis sent to others.  Operations of all processes count as trees of messages.
+
+    Parameters
+    ----------
+    messages : int
+        Messages.
+    partners : int
+        Bytes of the times of partners, which grow with the events of a process.
+    trees : int
+        Bytes of what all merge and get: names and call paths, which grow as the logarithm of the number of
+        processes.
+    tables : int
+        Bytes of tables with a number for each rank or process N: who reads which stream, how many rows go to
+        each.  They grow as N log N.
+    results : int
+        Bytes of severities, which process 0 gets of all: they grow as N.
+    """
+
+    messages: int
+    partners: int
+    trees: int
+    tables: int
+    results: int
 
 
 class Delivery(Protocol):

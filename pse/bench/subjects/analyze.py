@@ -1,0 +1,241 @@
+"""``pse bench analyze``: how fast wait states are found in a trace of MPI, by one process and by several.
+
+The trace is made: a halo exchange along a ring, with an MPI_Allreduce in each iteration.  One process on one
+core analyzes it, timed from opening the trace to having the cube, and so do ranks of an MPI job.  Beside it,
+the floor: a sum over the same bytes.  A program that does little but communicate runs under the tool
+``trace``, and is analyzed by as many ranks as it had: whole commands are timed.
+
+What the job's ranks send is counted in jobs with few ranks, by what it grows with (`Traffic`); the time with
+many ranks follows from that and from what a message costs over a network.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import math
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pse import trace
+from pse.analysis import Traffic
+from pse.bench._figures import Against, Figure
+from pse.bench._running import (
+    TIME_LIMIT,
+    Samples,
+    confined_to,
+    finish,
+    in_turn,
+    ratios,
+    run_peer,
+    start,
+    stop,
+    usable_cores,
+)
+from pse.bench._synthetic_mpi_trace import EVENTS, PERIOD, write_mpi_trace
+from pse.bench.subjects.tools import compiled, linked
+from pse.errors import RunError
+from pse.runtime.launch import find_mpiexec
+from pse.toolstack import environment, find_mpi
+
+STREAMS = 4
+RATE, MEMORY, OWN_TIME = 5.0, 2.0, 1.0
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Events of the trace; ranks that analyze it; batches and steps of the program, and its plate's side.
+
+    Events of each rank and numbers of ranks whose messages are counted; the number of ranks for which the
+    time is predicted, and the seconds of a message and of a byte there.
+    """
+
+    events: int = 10_000_000
+    ranks: tuple[int, ...] = (1, 2, 4)
+    batches: int = 100
+    steps: int = 4000
+    side: int = 16
+    counted_events: int = 20_000
+    counted_ranks: tuple[int, ...] = (2, 4, 8)
+    predicted_ranks: int = 100_000
+    latency: float = 10e-6
+    per_byte: float = 1e-9
+
+
+def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
+    """Measure one process, its floor, several processes and the program in turn; count messages once."""
+    with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory:
+        made = Path(directory) / "made"
+        events = _made(made, sizes.events, STREAMS)
+        program = _Program(Path(directory), sizes)
+        measurers = [functools.partial(_apart, what, made) for what in ("analyze", "floor")]
+        measurers += [functools.partial(_by_ranks, number, made) for number in sizes.ranks]
+        samples = in_turn(repeats, [*measurers, program.run_and_analyze], say)
+        counts = [_counted(Path(directory), number, sizes.counted_events) for number in sizes.counted_ranks]
+    return [
+        *_of_one(samples, events),
+        *_of_several(samples, sizes),
+        *_of_many(samples, counts, sizes, events),
+    ]
+
+
+def _of_one(samples: Samples, events: int) -> list[Figure]:
+    """Rate and memory of one process."""
+    million, size = events / 1e6, events * trace.EVENT_DTYPE.itemsize
+    rate, floor = (tuple(million / seconds for seconds in samples[name]) for name in ("analyze", "floor"))
+    peaks = tuple(peak / 1e9 for peak in samples["memory"])
+    whole = Against("the trace", "GB", (size / 1e9,), peaks)
+    held = tuple(peak / whole.value for peak in peaks)
+    of = f"{million:.3g} million events"
+    passed = Against("a sum over the same bytes", "M events/s", floor)
+    return [
+        Figure(f"wait states of {of}, one process", "M events/s", ">=", RATE, rate, passed),
+        Figure(f"memory for {of}, of the trace's size", "×", "<=", MEMORY, held, whole),
+    ]
+
+
+def _of_several(samples: Samples, sizes: Sizes) -> list[Figure]:
+    """Times of several ranks over that of one, and of a real program over its own."""
+    first, cores = sizes.ranks[0], len(usable_cores())
+    alone = Against(f"{first} rank", "s", tuple(samples[f"ranks {first}"]))
+    figures = [
+        Figure(
+            f"the same by {number} ranks on {min(number, cores)} cores, over one",
+            "×",
+            "<=",
+            1.2 / min(number, cores),
+            ratios(samples[f"ranks {number}"], alone.samples),
+            alone,
+        )
+        for number in sizes.ranks[1:]
+    ]
+    own = Against("the traced run", "s", tuple(samples["run"]), tuple(samples["analysis"]))
+    name = "heat conduction of 2 ranks, nearly all MPI: analysis by 2 ranks over the run"
+    return [*figures, Figure(name, "×", "<=", OWN_TIME, ratios(own.ours, own.samples), own)]
+
+
+def _of_many(
+    samples: Samples, counts: Sequence[Mapping[str, float]], sizes: Sizes, events: int
+) -> list[Figure]:
+    """How what a rank sends grows, and the time that follows for many ranks."""
+    each, few, many = events // STREAMS, sizes.counted_ranks[0], sizes.counted_ranks[-1]
+    sent = [sum(count[name] for name in Traffic._fields[1:]) / 1e3 for count in counts]
+    law = Against(f"{few} ranks", "KB", (sent[0],), (sent[-1],))
+    name = f"bytes of a rank of {many}, over one of {few}, with {sizes.counted_events:,} events each"
+    grown = Figure(name, "×", "<=", 1.5, (sent[-1] / sent[0],), law)
+    messages, size = _scaled(counts[-1], many, sizes.predicted_ranks, each / sizes.counted_events)
+    way = sizes.latency * messages + sizes.per_byte * size
+    predicted = tuple(seconds / STREAMS + way for seconds in samples["analyze"])
+    own = Against("the traced run", "s", (each / EVENTS * PERIOD / 1e9,))
+    title = (
+        f"{sizes.predicted_ranks:,} ranks with {each / 1e6:.3g} million events each: predicted, with "
+        f"{messages:,.0f} messages and {size / 1e6:,.3g} MB of a rank"
+    )
+    return [grown, Figure(title, "s", "<=", own.value, predicted, own)]
+
+
+def _scaled(counted: Mapping[str, float], few: int, many: int, events: float) -> tuple[float, float]:
+    """Messages and bytes of a rank of `many` from those of one of few, with so many times the events."""
+    logarithm = math.log2(many) / math.log2(few)
+    growth = {
+        "partners": events,
+        "trees": logarithm,
+        "tables": many / few * logarithm,
+        "results": many / few,
+    }
+    size = sum(counted[name] * factor for name, factor in growth.items())
+    return counted["messages"] * logarithm + many, size
+
+
+def _made(directory: Path, events: int, ranks: int) -> int:
+    try:
+        return write_mpi_trace(directory, events, ranks)
+    except OSError as error:
+        size = events * trace.EVENT_DTYPE.itemsize / 1e9
+        message = f"a trace of {size:.1f} GB can't be written to {directory}: {error.strerror}"
+        raise RunError(message, help="set TMPDIR to a directory with enough free space") from error
+
+
+def _counted(directory: Path, ranks: int, events: int) -> Mapping[str, float]:
+    """Messages and bytes of the analysis by so many ranks, each with so many events."""
+    made = directory / f"counted-{ranks}"
+    _made(made, events * ranks, ranks)
+    return _peer(ranks, made)
+
+
+def _by_ranks(ranks: int, directory: Path) -> dict[str, float]:
+    return {f"ranks {ranks}": _peer(ranks, directory)["seconds"]}
+
+
+def _peer(ranks: int, directory: Path) -> dict[str, float]:
+    found = run_peer("analyze", ranks, directory)
+    return {name: float(found[name]) for name in ("seconds", *Traffic._fields)}
+
+
+def _apart(what: str, directory: Path) -> dict[str, float]:
+    """Analyze, or sum up, in a process of its own on one core."""
+    code = f"from pse.bench.subjects.analyze import main; main({what!r}, {str(directory)!r})"
+    with confined_to(usable_cores()[-1:]):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=TIME_LIMIT, check=False
+        )
+    if done.returncode:
+        raise RunError(f"the analysis failed:\n{done.stderr}")
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def main(what: str, directory: str) -> None:
+    """Analyze a trace, or sum up its bytes, and print seconds and the most memory in bytes as JSON."""
+    from pse.analysis import analyze
+
+    begin = time.perf_counter()
+    if what == "analyze":
+        analyze(directory)
+    else:
+        for path in Path(directory).glob("*.events"):
+            np.memmap(path, "<u8", mode="r").sum()
+    taken = time.perf_counter() - begin
+    found = {what: taken}
+    if what == "analyze":
+        found["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps(found))
+
+
+class _Program:
+    """Heat conduction on so small a plate that its ranks nearly only communicate."""
+
+    def __init__(self, directory: Path, sizes: Sizes) -> None:
+        self._directory, self._mpi, self._turns = directory, find_mpi(), itertools.count()
+        self._program = compiled(self._mpi, "heat.c", directory / "heat", [*linked(self._mpi), "-lm"])
+        self._words = [str(size) for size in (sizes.batches, sizes.steps, sizes.side)]
+
+    def run_and_analyze(self) -> dict[str, float]:
+        """Run it under the tool `trace`, and analyze that."""
+        events, configuration = self._directory / f"heat-{next(self._turns)}", self._directory / "tools.conf"
+        configuration.write_text(f"module trace\nargument directory {events}\n")
+        given = [f"{name}={value}" for name, value in environment(str(configuration), self._mpi).items()]
+        run = self._timed("the program heat", ["env", *given, str(self._program), *self._words])
+        command = [sys.executable, "-m", "pse", "analyze", "--top", "0", str(events)]
+        analysis = self._timed("the analysis", command)
+        for path in events.iterdir():
+            path.unlink()
+        return {"run": run, "analysis": analysis}
+
+    def _timed(self, what: str, command: list[str]) -> float:
+        begin = time.perf_counter()
+        process = start([find_mpiexec().path, "-n", "2", *command], str(self._directory))
+        try:
+            finish(what, process)
+        finally:
+            stop(process)
+        return time.perf_counter() - begin
