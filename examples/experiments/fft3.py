@@ -15,11 +15,11 @@ from pse.bench import (
     Result,
     comparison_table,
     describe_machine,
-    format_number,
     print_result,
     write_tables,
 )
 from pse.bench.subjects import fft3
+from pse.text import number_text
 
 PAPER = (
     "4,000²: 1 to 5 %; 10,000²: 6.6 and 5.1 % (8, 16 processors)",
@@ -32,7 +32,7 @@ PAPER = (
 def table(result: Result) -> str:
     """Set the paper's figures beside ours."""
     rows = [
-        (figure.name, paper, f"{format_number(figure.value)} %", figure.against.name)
+        (figure.name, paper, f"{number_text(figure.value)} %", figure.against.name)
         for figure, paper in zip(result.figures, PAPER * (len(result.figures) // len(PAPER)), strict=True)
     ]
     return comparison_table(result, ("", "the paper", "here", "against"), rows)

@@ -14,8 +14,9 @@ from pathlib import Path
 from rich.console import Console
 
 from pse.analysis import Cube, analyze, cube_cut, cube_mean, difference_text, write_cube
-from pse.bench import Result, comparison_table, describe_machine, format_number, write_tables
+from pse.bench import Result, comparison_table, describe_machine, write_tables
 from pse.cluster import Cluster
+from pse.text import number_text
 
 PROGRAM = Path(__file__).parents[2] / "programs" / "metatrace.coven"
 VERSIONS = (1, 2, 3)
@@ -67,7 +68,7 @@ def shares(cube: Cube) -> list[str]:
         trace.total("mpi_wait_nxn"),
         between,
     )
-    return [f"{format_number(whole / 1e9)} s", *(f"{100 * time / whole:.1f} %" for time in times)]
+    return [f"{number_text(whole / 1e9)} s", *(f"{100 * time / whole:.1f} %" for time in times)]
 
 
 def main() -> None:

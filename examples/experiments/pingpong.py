@@ -14,11 +14,11 @@ from pse.bench import (
     Result,
     comparison_table,
     describe_machine,
-    format_number,
     print_result,
     write_tables,
 )
 from pse.bench.subjects import pingpong
+from pse.text import number_text
 
 
 def table(result: Result) -> str:
@@ -27,11 +27,11 @@ def table(result: Result) -> str:
     on, off = pingpong.PAPER_SECONDS
     ours, theirs = sorted(ratio.against.ours)[len(ratio.samples) // 2], ratio.against.value
     rows = (
-        ("with shared memory", f"{on} s", f"{format_number(ours)} s"),
-        ("without", f"{off} s", f"{format_number(theirs)} s"),
-        ("with over without", format_number(on / off), format_number(ratio.value)),
-        ("hand-overs with shared memory, of the run", "", f"{format_number(share.value)} %"),
-        ("hand-overs without, of the run", "", f"{format_number(share.against.value)} %"),
+        ("with shared memory", f"{on} s", f"{number_text(ours)} s"),
+        ("without", f"{off} s", f"{number_text(theirs)} s"),
+        ("with over without", number_text(on / off), number_text(ratio.value)),
+        ("hand-overs with shared memory, of the run", "", f"{number_text(share.value)} %"),
+        ("hand-overs without, of the run", "", f"{number_text(share.against.value)} %"),
     )
     return comparison_table(result, ("", "the paper", "here"), rows)
 

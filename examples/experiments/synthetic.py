@@ -14,11 +14,11 @@ from pse.bench import (
     Result,
     comparison_table,
     describe_machine,
-    format_number,
     print_result,
     write_tables,
 )
 from pse.bench.subjects import synthetic
+from pse.text import number_text
 
 PAPER = {2: 27.7, 4: 26.7, 8: 25.5, 16: 24.1}
 """Percent of the time that two threads saved, by processors."""
@@ -38,7 +38,7 @@ def table(result: Result, processors: list[int]) -> str:
         cells = [str(count), f"{PAPER[count]} %" if count in PAPER else ""]
         for word in ("less time than one;", "of the pipeline", "MPI's own waits"):
             figure = next((figure for name, figure in mine.items() if word in name), None)
-            cells.append(f"{format_number(figure.value)} %" if figure else "")
+            cells.append(f"{number_text(figure.value)} %" if figure else "")
         rows.append(cells)
     return comparison_table(result, HEADINGS, rows)
 

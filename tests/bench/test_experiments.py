@@ -1,11 +1,15 @@
 """What the experiments compute from times, where they run, and in which words their programs differ."""
 
 import difflib
+import importlib.util
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks.scaling_model import Model, fit_line, power, simulate
 
+from pse.analysis import CallPath, Cube, Location
 from pse.bench._environments import nodes, share_of
 from pse.bench._running import program_path, run_peer, run_program, usable_cores
 from pse.bench.subjects.synthetic import bound
@@ -15,6 +19,40 @@ from pse.errors import RunError
 NO_CLUSTER = unmet_prerequisite()
 
 MODEL = Model(latency=1e-5, per_byte=1e-9, handling=1e-6)
+
+
+SCRIPTS = Path(__file__).parents[2] / "examples" / "experiments"
+
+
+def load_script(name):
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in SCRIPTS.glob("*.py")))
+def test_a_script_finds_what_it_imports(name):
+    assert callable(load_script(name).main)
+
+
+def test_shares_of_metatrace_are_those_of_table_4():
+    paths = (
+        CallPath(-1, "program", "p"),
+        CallPath(0, "call site", "solve"),
+        CallPath(0, "call site", "move"),
+    )
+    seconds = {
+        "time": [0, 60, 40],
+        "mpi": [0, 50, 20],
+        "mpi_barrier_wait": [0, 0, 15],
+        "mpi_latesender": [0, 10, 5],
+        "mpi_latesender_grid": [0, 0, 5],
+        "mpi_wait_nxn": [0, 20, 1],
+    }
+    values = {name: 1e9 * np.array(own, float)[:, None] for name, own in seconds.items()}
+    shares = load_script("metatrace").shares(Cube(paths, (Location("m", "n", 0),), values))
+    assert shares == ["100 s", "70.0 %", "15.0 %", "10.0 %", "20.0 %", "5.0 %"]
 
 
 def words_of(name):
