@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pse.analysis import Cube, analyze, cube_cut, cube_mean, difference_text, write_cube
-from pse.bench import Result, comparison_table, describe_machine, write_tables
+from pse.bench import Figure, Result, comparison_table, describe_machine, print_result, write_tables
 from pse.cluster import Cluster
 from pse.text import number_text
 
@@ -99,7 +99,11 @@ def main() -> None:
     rows = [
         (name, *paper, *ours) for (name, paper), *ours in zip(PAPER, *map(shares, cubes), strict=True)
     ]
-    table = comparison_table(Result("metatrace", (), environment), HEADINGS, rows)
+    times = [[cube.total("time") for cube in found[version]] for version in VERSIONS]
+    ratios = tuple(new / old for old, new in zip(times[0], times[-1], strict=True))
+    result = Result("metatrace", (Figure("version 3 over version 1", "×", "<=", 0.5, ratios),), environment)
+    table = comparison_table(result, HEADINGS, rows)
+    print_result(result, console)
     console.print(table, markup=False)
     console.print("\n".join(difference_text(cubes[0], cubes[1], 6)), markup=False)
     if given.update:
