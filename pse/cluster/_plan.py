@@ -181,7 +181,9 @@ def _count(word: str) -> int:
 
 def _each(what: str, value: float | str | None, metahosts: int) -> list[str | None]:
     """Give each metahost its value; one value is for all of them."""
-    words = [None] if value is None else [word.strip() for word in str(value).split(",")]
+    words: list[str | None] = [None]
+    if value is not None:
+        words = [word.strip() for word in str(value).split(",")]
     if len(words) not in (1, metahosts):
         raise UsageError(
             f"{what} {value}: {count_text(len(words), 'value')} for {count_text(metahosts, 'metahost')}",
