@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_MEMORY = 1, DIVERGED = 2 };
+enum { NO_MEMORY = 1, DIVERGED = 2, NOT_JOINED = 3 };
 enum { TO_THE_RIGHT = 1, TO_THE_LEFT = 2 };
 
 static MPI_Comm trace = MPI_COMM_NULL; /* Trace's processors, in the order of their planes. */
@@ -25,10 +25,17 @@ static int64_t first_plane, all_planes;
 
 const char *coven_error(int code)
 {
-    return code == NO_MEMORY  ? "there is no memory for Trace's arrays"
-           : code == DIVERGED ? "conjugate gradients found no solution: conductivity and storage must not be "
-                                "negative"
-                              : NULL;
+    switch (code) {
+    case NO_MEMORY:
+        return "there is no memory for Trace's arrays";
+    case DIVERGED:
+        return "conjugate gradients found no solution: conductivity and storage must not be negative";
+    case NOT_JOINED:
+        return "join_trace and conduct have not been called in this run: MetaTrace can't go on from a "
+               "checkpoint";
+    default:
+        return NULL;
+    }
 }
 
 /* Who has planes belongs to Trace; the others return at once from everything in this file. */
@@ -326,6 +333,8 @@ int solve(double *head, double *history, int64_t cycle, double level, double sou
     if (m == 0)
         return 0;
     const Grid *g = &own;
+    if (g->cells == 0)
+        return NOT_JOINED;
     Vectors v = {new_cells(g), new_cells(g), new_cells(g), new_cells(g), new_cells(g)};
     int code = v.x && v.r && v.z && v.p && v.q ? 0 : NO_MEMORY;
     if (code == 0) {
@@ -352,6 +361,8 @@ int darcy(const double *head, double *velocity, double level, double porosity, _
     if (m == 0)
         return 0;
     const Grid *g = &own;
+    if (g->cells == 0)
+        return NOT_JOINED;
     double *h = new_cells(g);
     if (!h)
         return NO_MEMORY;
