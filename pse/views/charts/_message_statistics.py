@@ -70,5 +70,5 @@ def _notes(found: MessageStatistics, step: int) -> str:
     )
     return (
         "A message lasts from the begin of its send to the end of its receive. Colours are logarithmic; "
-        f"grey: nothing was sent.{several}"
+        f"grey: there is none.{several}"
     )
