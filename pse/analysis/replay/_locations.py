@@ -88,7 +88,14 @@ def placed(
     found, problems = locations(streams, definitions), list[str]()
     if path is not None:
         found, problems = assign_metahosts(found, path)
-    return found, [*problems, *split_nodes(found, streams.host[streams.ranks].tolist())]
+    hosts, began = streams.host[streams.ranks].tolist(), streams.began[streams.ranks].tolist()
+    nodes = [location.node for location in found]  # Of two machines nodes may have one name.
+    same = hosts if _is_imported(definitions) else list(zip(nodes, began, strict=True))
+    return found, [*problems, *split_nodes(found, same)]
+
+
+def _is_imported(definitions: Definitions | None) -> bool:
+    return definitions is not None and "imported from" in definitions.environment
 
 
 def locations(streams: Streams, definitions: Definitions | None) -> list[Location]:
@@ -97,7 +104,7 @@ def locations(streams: Streams, definitions: Definitions | None) -> list[Locatio
     Ranks of imported traces may be threads of one process; a host of several machines is ``machine/node``.
     """
     known = {rank.rank: rank for rank in definitions.ranks} if definitions else {}
-    imported = definitions is not None and "imported from" in definitions.environment
+    imported = _is_imported(definitions)
     threads: Counter[int] = Counter()
     found = []
     for rank in streams.ranks.tolist():

@@ -91,7 +91,7 @@ def whole(trace: Trace, notes: list[str]) -> Source:
     """A trace that this process has alone."""
     streams = Streams(np.full(1 + max(trace.ranks), -1, "<i4"))
     streams.owner[list(trace.ranks)] = 0
-    streams.share_hosts(Alone(), {rank: file.host for rank, file in trace.files.items()})
+    streams.share_hosts(Alone(), trace.files)
     return Source(trace, streams, [*notes, *trace.problems])
 
 
@@ -123,7 +123,7 @@ def _part(path: Path, peers: Peers, notes: list[str]) -> Source:
     streams.lose(peers, files)
     if not len(streams.ranks):
         _say_that_nothing_is_there(path, peers, missing)
-    streams.share_hosts(peers, {rank: file.host for rank, file in files.items()})
+    streams.share_hosts(peers, files)
     records = peers.combined(clock_records(files), merge_clock_records)
     named = {rank.rank: rank.host for rank in definitions.ranks} if definitions else {}
     for rank in compared_ranks(records):

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from pse.analysis.replay._peers import Peers
 from pse.trace.format import Array
+
+MINUTE = 60 * 10**9  # ns
 
 
 @dataclass
@@ -27,11 +30,14 @@ class Streams:
         Names of all hosts.
     host : array of int32, shape (ranks of the job,)
         The host of each rank, as an index; -1 where no file tells.
+    began : array of int64, shape (ranks of the job,)
+        When the clock of the rank's host began, in minutes since 1970: the same for ranks of one host.
     """
 
     owner: Array
     hosts: list[str] = field(default_factory=list)
     host: Array = field(default_factory=lambda: np.empty(0, "<i4"))
+    began: Array = field(default_factory=lambda: np.empty(0, "<i8"))
 
     @property
     def ranks(self) -> Array:
@@ -56,8 +62,13 @@ class Streams:
         is_kept[list(kept)] = -1
         self.owner = np.where(peers.least(is_kept) < 0, self.owner, -1).astype("<i4")
 
-    def share_hosts(self, peers: Peers, own: Mapping[int, str]) -> None:
-        """Tell all processes the hosts of all ranks."""
+    def share_hosts(self, peers: Peers, files: Mapping[int, Any]) -> None:
+        """Tell all processes the hosts of all ranks; `files` are this process's `RankFile`s."""
+        own = {rank: file.host for rank, file in files.items()}
+        began = np.full(len(self.owner), np.iinfo("<i8").max)
+        for rank, file in files.items():
+            began[rank] = (file.start_real - file.start_clock) // MINUTE
+        self.began = peers.least(began)
         named = dict.fromkeys(own.values())
         self.hosts = peers.combined(list(named), lambda one, other: list(dict.fromkeys([*one, *other])))
         number = {host: place for place, host in enumerate(self.hosts)}
