@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from pse.analysis import analyze, read_cube
+
 
 def test_the_commands_print_text_and_json(pse, pipeline):
     done = pse("trace", "why", pipeline.path, "--rank", 1, "--at", "20%")
@@ -37,3 +39,20 @@ def test_the_commands_say_what_is_wrong(pse, pipeline, options, message):
     assert done.code == 2
     assert message in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.mpi
+def test_ranks_of_a_job_analyze_together(pse, mpiexec, tmp_path, random_run):
+    """As many ranks as streams, fewer, and more than there are; rank 0 alone prints."""
+    alone = json.loads(pse("analyze", random_run, "--report", "json").out)
+    for ranks in (3, 5):
+        done = mpiexec(ranks, "-m", "pse", "analyze", random_run, "--report", "json")
+        assert done.code == 0, done.err
+        assert json.loads(done.out) == alone
+    assert "note: 5 processes for 4 streams of events: 1 had nothing to read" in done.err
+    started = pse("analyze", random_run, "-n", 2, "--top", 0, "-o", tmp_path / "cube.npz", own_process=True)
+    assert started.code == 0, started.err
+    assert read_cube(tmp_path / "cube.npz").values.keys() == analyze(random_run).values.keys()
+    done = mpiexec(3, "-m", "pse", "analyze", tmp_path / "none")
+    assert done.code == 2
+    assert done.err.count("does not exist") == 1

@@ -37,6 +37,7 @@ from pse.analysis.replay._operation_rows import (
     message_ends,
 )
 from pse.analysis.replay._peers import Alone, Peers, Traffic
+from pse.analysis.replay._probed_receives import move_to_probes
 from pse.analysis.replay._problems import Problems
 from pse.analysis.replay._rank_calls import RankCalls, read_rank
 from pse.analysis.replay._severities import AllWaits, Calls, Severities, longest_of_all, tables
@@ -294,6 +295,7 @@ class _Analysis:
             self._receives.part(*self._receive_borders[number]),
         )
         message_ends(calls, paths, self._known, *ends)
+        move_to_probes(self._trace, rank, self._tree, ends[1])
         parts, part_paths, unended, unknown = collective_parts(self._trace, calls, paths, self._known)
         self._parts.append((parts, part_paths))
         self._problems.count_of_rank(rank, calls.open_calls, "call", "whose end is not in the trace")
@@ -391,6 +393,6 @@ class _Analysis:
         self._severities.add_waits(metric, place, calls, waits)
 
 
-def _completing(ends: Array) -> Calls:
+def _completing(ends: Columns) -> Calls:
     """The calls that complete the ends of messages."""
     return Calls(ends["path"], ends["enter"], ends["leave"])
