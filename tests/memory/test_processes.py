@@ -181,12 +181,13 @@ def test_partitions_in_several_processes_get_one_parent(arena):
     assert len(handles) == 1
 
 
-def test_ranks_killed_at_any_moment_leave_the_arena_usable(arena):
+@pytest.mark.parametrize("turns", [8, pytest.param(60, marks=pytest.mark.nightly)])
+def test_ranks_killed_at_any_moment_leave_the_arena_usable(arena, turns):
     """Most die in the middle of something: what they do is nothing but allocating and freeing."""
     moments = random.Random(5)
     keeper = arena.allocate(MIB, "i8")
     keeper.array[:] = np.arange(MIB)
-    for turn in range(20):
+    for turn in range(turns):
         children = [start(arena, CHURN, turn * 2 + one) for one in range(2)]
         for child in children:
             assert child.stdout.readline() == "ready\n"

@@ -79,9 +79,9 @@ if os.environ.get("{rank}") == "2":
 """A sitecustomize.py: the installation that rank 2 finds lacks a module."""
 
 
-def seeds(count, *, nightly):
-    """Give the seeds of a test: some of them always, all of them in a nightly run."""
-    return [*range(count), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(count, nightly))]
+def nightly(*values):
+    """Give values of a parameter that only a nightly run tries."""
+    return [pytest.param(value, marks=pytest.mark.nightly) for value in values]
 
 
 def named_once(job, pattern):
@@ -97,7 +97,7 @@ def test_a_fault_in_a_compiled_module_is_named_with_its_program_line(how):
     assert "Traceback" not in job.err
 
 
-@pytest.mark.parametrize("how", [1, 2, 3, 4, 5, 6, 7, 11])
+@pytest.mark.parametrize("how", [1, 5, 6, *nightly(2, 3, 4, 7, 11)])
 def test_a_fault_under_a_bare_mpiexec_is_named_and_gives_the_same_exit_code(how):
     job = Job(bare("-D", f"how={how}"))
     assert job.wait() == 3
@@ -130,7 +130,7 @@ def test_processes_that_a_compiled_module_forks_end_where_it_returns(start):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", [launched, bare])
+@pytest.mark.parametrize("start", [launched, *nightly(bare)])
 def test_a_child_and_a_thread_that_a_module_leaves_do_not_hold_up_the_end(start):
     job = Job(start("-D", "python=13"))
     assert job.wait() == 0, job.err
@@ -178,7 +178,7 @@ def test_one_fault_on_all_processors_at_once_is_reported_once():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", seeds(8, nightly=40))
+@pytest.mark.parametrize("seed", [*range(8), *nightly(*range(8, 40))])
 def test_sigkill_of_any_rank_at_any_moment_ends_the_job_and_names_the_rank(seed):
     chance = random.Random(seed)
     job = Job(launched(*LONG))
@@ -196,7 +196,7 @@ def test_sigkill_of_any_rank_at_any_moment_ends_the_job_and_names_the_rank(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", seeds(4, nightly=12))
+@pytest.mark.parametrize("seed", [*range(4), *nightly(*range(4, 12))])
 def test_the_node_monitor_names_a_killed_rank_under_a_bare_mpiexec(seed):
     chance = random.Random(seed)
     job = Job(bare(*LONG))
@@ -348,7 +348,7 @@ def test_ctrl_c_while_pse_still_loads_is_one_line(command, tmp_path):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("start", [launched, bare])
+@pytest.mark.parametrize("start", [launched, *nightly(bare)])
 @pytest.mark.parametrize("parameter", ["how=9", "python=4", "python=5"])
 def test_modules_that_never_return_do_not_hold_up_ctrl_c(start, parameter):
     job = Job(start("-D", parameter, "-D", "round=0"))
