@@ -110,6 +110,7 @@ def tool(mpi, tmp_path_factory) -> Callable[..., Path]:
                 "-O1",
                 "-Wall",
                 "-Wno-deprecated-declarations",
+                "-DOMPI_SKIP_MPICXX",
                 f"-I{mpi.include}",
                 f'-DRANK_VARIABLE="{rank_variable()}"',
             ]
