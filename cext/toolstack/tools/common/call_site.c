@@ -85,32 +85,36 @@ static int defines_mpi(const Dl_info *object)
     return found;
 }
 
+/* Looked up once for each address: dladdr goes through all symbols of an object. */
 static int is_between(void *address)
 {
-    static struct {
-        void *base;
+    static _Thread_local struct {
+        void *address;
         int between;
-    } known[32];
-    Dl_info found;
-    if (!dladdr(address, &found) || !found.dli_fname)
-        return 1; /* A thunk of the stack. */
-    size_t at = ((uintptr_t)found.dli_fbase >> 12) % 32;
-    if (known[at].base != found.dli_fbase) {
-        known[at].between = defines_mpi(&found);
-        known[at].base = found.dli_fbase;
+    } known[256];
+    const size_t at = (uintptr_t)address * 0x9e3779b97f4a7c15u >> 56;
+    if (known[at].address != address) {
+        Dl_info found; /* none: a thunk of the stack */
+        known[at].between = !dladdr(address, &found) || !found.dli_fname || defines_mpi(&found);
+        known[at].address = address;
     }
     return known[at].between;
 }
 
-void pse_call_site_take(struct pse_call_site *site)
+static void *take_address(void)
 {
     void *frames[16];
-    int n = backtrace(frames, 16);
-    site->address = NULL;
-    for (int i = 1; i < n && !site->address; i++)
+    const int n = backtrace(frames, 16);
+    for (int i = 1; i < n; i++)
         if (!is_between(frames[i]))
-            site->address = (char *)frames[i] - 1; /* The call, not what follows it. */
+            return (char *)frames[i] - 1; /* The call, not what follows it. */
+    return NULL;
+}
+
+void pse_call_site_take(struct pse_call_site *site)
+{
     take_python(site->python);
+    site->address = site->python[0] ? NULL : take_address();
 }
 
 bool pse_source_line(const char *object, unsigned long offset, char *function, char *line)

@@ -14,8 +14,8 @@
 enum { PSE_CALL_SITE_TEXT = 200, PSE_SOURCE_FUNCTION = 512 };
 
 struct pse_call_site {
-    void *address;                   /* of C code; NULL: unknown */
     char python[PSE_CALL_SITE_TEXT]; /* file:line, or "" */
+    void *address;                   /* of C code, if not called from Python; NULL: unknown */
 };
 
 /* Where the program called the wrapper that calls this. */
