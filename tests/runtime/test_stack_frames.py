@@ -1,6 +1,8 @@
 """The stack frames in the report of a crash: those of the user's source, the rest folded."""
 
+import faulthandler
 import os
+import signal
 
 import pytest
 
@@ -12,6 +14,7 @@ from pse.runtime.faults._stack_frames import (
     find_mapping,
     python_frames,
     read_mappings,
+    register_python_frames,
 )
 
 ENGINE = [Frame("call_module", "_sequencer.so", False), Frame("run", "_sequencer.so", False)]
@@ -117,3 +120,10 @@ def test_python_frames_are_those_between_the_engines_own():
     frames = python_frames("Current thread 0x1 (most recent call first):\n" + text)
     assert [frame.text() for frame in frames] == ["in inner, steps.py:7", "in step, steps.py:12"]
     assert python_frames(text[text.index(PACKAGE + "runtime/rank/_py") - 8 :]) == []
+
+
+def test_the_last_real_time_signal_is_left_to_valgrind():
+    number, file = register_python_frames()
+    os.close(file)
+    faulthandler.unregister(number)
+    assert number < signal.SIGRTMAX

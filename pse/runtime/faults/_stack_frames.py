@@ -178,7 +178,8 @@ def register_python_frames() -> tuple[int, int]:
     import faulthandler
     import signal
 
-    number, file = signal.SIGRTMAX, os.memfd_create("python frames", os.MFD_CLOEXEC)
+    number = signal.SIGRTMAX - 1  # The last one is valgrind's.
+    file = os.memfd_create("python frames", os.MFD_CLOEXEC)
     faulthandler.register(number, file=file, all_threads=False)
     return number, file
 
