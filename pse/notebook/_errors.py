@@ -145,7 +145,8 @@ _PARAMETERS = (
     (rf"-o ([\w.]+)={_VALUE}", r"options={'\1': '\2'}"),
     (rf"-D (\w+)={_VALUE}", r"params={'\1': \2}"),
     (rf"-p {_VALUE}", r"processors=\1"),
-    (rf"--(trace|tools) '?{_VALUE}", r"\1='\2'"),
+    (rf"--(trace|tools|sanitize|gdb) '?{_VALUE}", r"\1='\2'"),
+    (r"--(debug|prefix|serial)\b", r"\1=True"),
 )
 _COMMAND = re.compile(r"\bpse [a-z]+ |python -m pse")
 

@@ -13,6 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class
 from IPython.core.magic_arguments import MagicArgumentParser
 
+from pse.notebook._debugging import debugging_options
 from pse.notebook._display import screen, show_cubes, tell
 from pse.notebook._errors import NotebookError, ProgramRejected, asked_by_magic, translated
 from pse.notebook._programs import cell_file, checked, written
@@ -29,6 +30,10 @@ def _parser() -> MagicArgumentParser:
     parser.add_argument("-o", "--option", dest="options", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--trace", nargs="?", const=True, metavar="DIR")
     parser.add_argument("--tools", metavar="CONF")
+    for switch in ("--debug", "--prefix", "--serial"):
+        parser.add_argument(switch, action="store_true")
+    parser.add_argument("--sanitize", metavar="address,undefined")
+    parser.add_argument("--gdb", metavar="RANK|crash")
     parser.add_argument("--name", default="result", metavar="VARIABLE")
     return parser
 
@@ -68,6 +73,7 @@ class CovenMagics(Magics):
         ::
 
             %%coven [FILE] [-p P] [-D NAME=VALUE]… [-o NAME=VALUE]… [--trace [DIR]] [--tools CONF]
+                    [--debug] [--prefix] [--serial] [--sanitize LIST] [--gdb RANK|crash]
                     [--name VARIABLE]
 
         The program goes into FILE (``cell-NAME.coven`` if there is none) in the current directory, beside the
@@ -103,7 +109,12 @@ def _job(given: Any, path: str) -> Job:
             tell(found.warnings)
         with translated():
             params = parse_defines(given.defines)
-        return make_job(found, given.processors, params, given.options, given.trace, given.tools)
+        how = debugging_options(
+            **{name: getattr(given, name) for name in ("debug", "prefix", "serial", "sanitize", "gdb")}
+        )
+        return make_job(
+            found, given.processors, params, given.options, given.trace, given.tools, debugging=how
+        )
     except ProgramRejected as error:
         tell(error.diagnostics)
         error.shown = True

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pse.errors import UsageError
+from pse.notebook._debugging import debugging_options
 from pse.notebook._display import Screen, screen, tell
 from pse.notebook._errors import NotebookError, RunFailed, translated
 from pse.notebook._programs import Checked, checked, spelled
 from pse.notebook._result import Result
 from pse.notebook._run_process import COMMAND, Child
+from pse.runtime.launch import rank_arguments
 from pse.runtime.request import Request, prepare
 from pse.runtime.status import Report
 
@@ -38,6 +40,11 @@ def run(
     procs: int | None = None,
     cluster: Cluster | str | None = None,
     progress: bool | None = None,
+    debug: bool = False,
+    prefix: bool = False,
+    serial: bool = False,
+    sanitize: str | Sequence[str] | None = None,
+    gdb: int | str | None = None,
 ) -> Result:
     """Run a program on MPI ranks, in the current directory.
 
@@ -61,6 +68,13 @@ def run(
     progress : bool, optional
         False: show nothing meanwhile. Else a notebook or a terminal shows how the run stands; with True,
         where there is neither, plain lines do.
+    debug, prefix, serial : bool, default False
+        Find what overruns its arrays; begin lines that modules print with their call; execute all calls in
+        one rank, in order: as with ``pse run --debug``, ``--prefix`` and ``--serial``.
+    sanitize : str or sequence of str, optional
+        The sanitizers that modules are built with: ``"address,undefined"``.
+    gdb : int or "crash", optional
+        The rank that waits for gdb when it starts, or any when it crashes; the run says how to attach.
 
     Returns
     -------
@@ -88,7 +102,8 @@ def run(
     found = checked(program)
     if found.warnings:
         tell(found.warnings)
-    job = make_job(found, count, params, options_given(options), trace, tools, cluster)
+    how = debugging_options(debug=debug, prefix=prefix, serial=serial, sanitize=sanitize, gdb=gdb)
+    job = make_job(found, count, params, options_given(options), trace, tools, cluster, debugging=how)
     shown = screen(progress)
     try:
         result = job.run(shown)
@@ -107,6 +122,8 @@ def make_job(
     trace: bool | str | os.PathLike[str] | None = None,
     tools: str | os.PathLike[str] | None = None,
     cluster: Cluster | str | None = None,
+    *,
+    debugging: Mapping[str, Any] | None = None,
 ) -> Job:
     """Put a run together of what the caller gives, and check it; see `run`."""
     job = Job(
@@ -117,6 +134,7 @@ def make_job(
         trace_directory(trace),
         None if tools is None else os.fspath(tools),
         chosen_cluster(cluster),
+        debugging=debugging or {},
     )
     job.check()
     return job
@@ -190,6 +208,7 @@ class Job:
     tools: str | None = None
     cluster: Cluster | None = None
     timeout: float | None = None
+    debugging: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self) -> None:
         """Make sure of parameters and options before anything starts.
@@ -207,16 +226,7 @@ class Job:
                     f"--tools {self.tools}: there is no such file",
                     help="name a configuration of the tool stack, or give --tools off for no tools",
                 )
-            prepare(
-                Request(
-                    self.found.path,
-                    self.defines,
-                    self.options,
-                    trace=self.trace,
-                    processors=self.processors,
-                ),
-                file=self.found.file,
-            )
+            prepare(self._request(), file=self.found.file)
 
     def run(self, shown: Screen) -> Result:
         """Start the child, show how it stands, wait for its end."""
@@ -249,10 +259,16 @@ class Job:
             return self.cluster.command(self._command()), {**os.environ, **self.cluster.environment()}
 
     def _command(self) -> list[str]:
-        words = [*COMMAND, self.found.path, "-p", str(self.processors), "--report", "json"]
-        for name, value in self.defines.items():
-            words += ["-D", f"{name}={value}"]
-        for option in self.options:
-            words += ["-o", option]
-        words += ["--trace", self.trace] if self.trace else []
-        return words + (["--tools", self.tools] if self.tools else [])
+        tools = ["--tools", self.tools] if self.tools else []
+        return [*COMMAND, *tools, *rank_arguments(self._request())]
+
+    def _request(self) -> Request:
+        return Request(
+            self.found.path,
+            self.defines,
+            self.options,
+            trace=self.trace,
+            report="json",
+            processors=self.processors,
+            **self.debugging,
+        )

@@ -50,7 +50,7 @@ assert any("iterations complete" in text and "thread_B" in text for text in draw
 
 CELLS = [
     "%load_ext pse",
-    f"%%coven -p 2 --trace --name mine\n{SQUARES}",
+    f"%%coven -p 2 --trace --name mine --prefix\n{SQUARES}",
     "mine.view('gantt'), mine.output",
     "mine.view('gantt')",
     f"%%coven\n{WRONG}",

@@ -35,6 +35,12 @@ NO_CLUSTER = unmet_prerequisite()
         ({"tools": "nope.conf"}, "tools='nope.conf': there is no such file\nhelp: name a configuration"),
         ({"options": {"arena": "3Q"}}, "options={'arena': '3Q'}: arena must be auto, or a size"),
         ({"options": {"nope": 1}}, "options={'nope': '1'}: there is no option nope"),
+        ({"serial": "yes"}, "serial must be True or False, not 'yes'"),
+        (
+            {"sanitize": ["memory"]},
+            "sanitize='memory': expected address and undefined, or one of the two\nhelp: for",
+        ),
+        ({"gdb": 7}, "gdb='7': expected the number of a rank or `crash`\nhelp: there is only rank 0"),
     ],
 )
 def test_refusals_name_the_parameters_of_python(tmp_path, monkeypatch, given, said):
@@ -55,6 +61,8 @@ def test_refusals_name_the_parameters_of_python(tmp_path, monkeypatch, given, sa
         ("-p 8 needs 17 ranks", "processors=8 needs 17 ranks"),
         ("record a run: pse run PROGRAM -p P --trace DIR", "record a run: pse run PROGRAM -p P --trace DIR"),
         ("a-p 2 isn't an option", "a-p 2 isn't an option"),
+        ("--sanitize address stops there, --debug at a crash, not --serially",
+         "sanitize='address' stops there, debug=True at a crash, not --serially"),
     ],
 )  # fmt: skip
 def test_options_of_the_command_line_become_parameters(text, expected):
@@ -94,6 +102,16 @@ def test_three_processors_and_the_other_name_of_processors(folder):
     assert (result.processors, result.output.split()) == (3, ["1", "1", "1"])
     with pytest.raises(NotebookError, match="this run has no trace"):
         _ = result.trace
+
+
+@pytest.mark.mpi
+def test_a_serial_run_with_prefixes_and_what_else_finds_errors(folder):
+    text = "coven 1\npartition P = procs\nprogram three {\n  PARALLEL over P { thread_B print(1) }\n}\n"
+    result = pse.run(
+        text, procs=2, serial=True, prefix=True, debug=True, sanitize="undefined", progress=False
+    )
+    assert result.output == "[thread_B] 1\n"
+    assert [thread.thread for thread in result.report.threads] == ["serial"]
 
 
 @pytest.mark.mpi

@@ -50,5 +50,5 @@ def test_other_ranks_and_a_missing_gdb_are_refused(monkeypatch):
     with pytest.raises(UsageError, match="--gdb 9: expected the number of a rank or `crash`"):
         prepare(Request(PROGRAM, {}, gdb="9"))
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(UsageError, match="--gdb needs gdb, and it is not on PATH"):
+    with pytest.raises(UsageError, match="there is no gdb on PATH for --gdb"):
         prepare(Request(PROGRAM, {}, gdb="crash"))

@@ -63,6 +63,16 @@ def test_a_compiler_without_the_runtime_is_named(tmp_path, monkeypatch):
         sanitizer_environment(["address"], {})
 
 
+def test_clang_is_named(tmp_path, monkeypatch):
+    compiler = tmp_path / "cc"
+    compiler.write_text("#!/bin/sh\necho '#define __clang__ 1'\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    with pytest.raises(BuildError, match=r"sanitizers are built by GCC, and .*/cc is clang") as refused:
+        sanitizer_environment(["undefined"], {})
+    assert refused.value.help == "set CC and CXX to GCC's compilers:  CC=gcc CXX=g++"
+
+
 def test_the_runtime_comes_before_other_preloads(monkeypatch):
     monkeypatch.setattr(sanitizers, "_file", lambda command, name: f"/lib/{name}")
     found = sanitizer_environment(["undefined", "address"], {"LD_PRELOAD": "tools.so", "ASAN_OPTIONS": "a=1"})
@@ -75,4 +85,7 @@ def test_other_sanitizers_are_refused():
     command = [beside_python("pse"), "run", "unsound.coven", "--sanitize", "memory"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 2
-    assert "'memory' is not a list of sanitizers; expected address, undefined, or both" in ran.stderr
+    assert ran.stderr == (
+        "error: --sanitize memory: expected address and undefined, or one of the two\n"
+        "help: for example:  --sanitize address,undefined\n"
+    )

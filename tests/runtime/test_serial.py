@@ -3,6 +3,9 @@
 That it computes the same bits is tested with random programs (test_random_programs.py).
 """
 
+import contextlib
+import os
+import re
 import subprocess
 from types import SimpleNamespace
 
@@ -40,6 +43,38 @@ def test_calls_follow_each_other_in_order_and_breakpoints_stop_them():
         "(Pdb) array([3., 4., 5.])",
         "(Pdb) tell 1 30.0",
     ]
+
+
+@pytest.mark.mpi
+def test_quitting_pdb_ends_the_run():
+    job = Job([beside_python("pse"), "run", "--serial", "-q", "-p", "2", "stepped.coven"])  # No input.
+    assert job.wait() == 3
+    assert "Traceback" not in job.err
+    assert re.search(
+        r"^error: stepped\.coven:\d+:\d+: module `work` \(stepped\.py:\d+\) was ended in pdb \(.*\)\n"
+        r"help: breakpoint\(\) needs a terminal:  pse run --serial PROGRAM\n",
+        job.err,
+        re.MULTILINE,
+    ), job.err
+
+
+@pytest.mark.mpi
+def test_a_prompt_is_seen_with_prefixes():
+    master, terminal = os.openpty()
+    command = [beside_python("pse"), "run", "--serial", "--prefix", "-q", "-p", "2", "stepped.coven"]
+    ran = subprocess.Popen(command, cwd=PROGRAMS, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    seen = b""
+    while not seen.endswith(b"(Pdb) "):
+        seen += os.read(master, 1 << 16)
+    os.write(master, b"q\n")
+    with contextlib.suppress(OSError):  # The terminal is closed.
+        while data := os.read(master, 1 << 16):
+            seen += data
+    assert ran.wait() == 3
+    os.close(master)
+    assert re.search(rb"\n\[thread_\w .*\] \(Pdb\) q\r\n", seen), seen
+    assert re.search(rb": module `work` .* was ended in pdb \(.*\)\r\n$", seen), seen
 
 
 def test_a_serial_run_refuses_more_ranks():

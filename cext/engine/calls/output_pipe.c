@@ -16,10 +16,12 @@
 #define STREAMS 2
 #define PREFIX_ROOM 512
 #define LINE_ROOM (64u << 10)
+#define PATIENCE_MS 50
 
 /* One of the descriptors 1 and 2. */
 typedef struct stream {
     int original, end; /* what it was; where the thread reads */
+    bool terminal;     /* somebody may wait for the part of a line, as for a prompt */
     bool begun;        /* the line in `line` begins with its prefix, or goes on after what was written */
     size_t length;
     char line[PREFIX_ROOM + LINE_ROOM];
@@ -84,19 +86,36 @@ static void take(pse_engine_output_pipe *pipes, stream *at)
         add(pipes, at, data, (size_t)length);
 }
 
+/* Write what no newline has followed for a while; -1: there is nothing of that kind. */
+static int show_parts(pse_engine_output_pipe *pipes, bool now)
+{
+    int patience = -1;
+    for (int i = 0; i < STREAMS; i++) {
+        stream *at = &pipes->streams[i];
+        if (at->terminal && at->length > 0 && now)
+            flush_line(at, false);
+        else if (at->terminal && at->length > 0)
+            patience = PATIENCE_MS;
+    }
+    return patience;
+}
+
 static void *follow(void *argument)
 {
     pse_engine_output_pipe *pipes = argument;
+    int patience = -1;
     struct pollfd ready[STREAMS + 1];
     for (int i = 0; i < STREAMS; i++)
         ready[i] = (struct pollfd){.fd = pipes->streams[i].end, .events = POLLIN};
     ready[STREAMS] = (struct pollfd){.fd = pipes->over, .events = POLLIN};
     while (ready[STREAMS].revents == 0) {
-        if (poll(ready, STREAMS + 1, -1) < 0)
+        int count = poll(ready, STREAMS + 1, patience);
+        if (count < 0)
             continue;
         pthread_mutex_lock(&pipes->lock);
         for (int i = 0; i < STREAMS; i++)
             take(pipes, &pipes->streams[i]);
+        patience = show_parts(pipes, count == 0);
         pthread_mutex_unlock(&pipes->lock);
     }
     return NULL;
@@ -119,6 +138,7 @@ static int redirect(stream *at, int fd)
     at->original = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (at->original < 0 || pipe2(ends, O_CLOEXEC) != 0)
         return -errno;
+    at->terminal = isatty(at->original);
     at->end = ends[0];
     int code = fcntl(at->end, F_SETFL, O_NONBLOCK) == 0 && dup2(ends[1], fd) >= 0 ? 0 : -errno;
     close(ends[1]);

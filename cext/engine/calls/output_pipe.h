@@ -2,7 +2,8 @@
  * before every line.
  *
  * All that was written before `pse_engine_output_pipe_set_prefix` gets the prefix of before.  A line that has
- * no end then gets one.  Lines of up to 64 KiB are written at once, so that lines of different ranks don't
+ * no end then gets one.  The part of a line, a prompt say, is written without waiting for its end only where
+ * a terminal shows it.  Lines of up to 64 KiB are written at once, so that lines of different ranks don't
  * mix.
  */
 #ifndef PSE_ENGINE_OUTPUT_PIPE_H

@@ -9,6 +9,9 @@ from ._module_list import (
     read_module_file as read_module_file,
     split_reference as split_reference,
 )
-from ._sanitizers import SANITIZERS as SANITIZERS, sanitizer_environment as sanitizer_environment
+from ._sanitizers import (
+    parse_sanitizers as parse_sanitizers,
+    sanitizer_environment as sanitizer_environment,
+)
 from ._templates import TEMPLATE_ENDINGS as TEMPLATE_ENDINGS, create_module_file as create_module_file
 from ._trampolines import EXCEPTION_CODE as EXCEPTION_CODE

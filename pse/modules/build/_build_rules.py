@@ -118,7 +118,7 @@ def build_rule(source: Source) -> BuildRule:
         If a compiler, a library or a Python package for it is missing.
     """
     for sanitizer in source.mode.sanitize:
-        find_runtime(find_compiler("c", source.shown), sanitizer)
+        find_runtime(find_compiler("c++" if source.language == "c++" else "c", source.shown), sanitizer)
     if source.language == "cython":
         return _cython(source)
     if source.language == "fortran":

@@ -9,8 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from pse.errors import UsageError
 from pse.modules._errors import BuildError
 from pse.modules.build._compilers import Compiler, find_compiler
+from pse.text import list_text
 
 SANITIZERS: Final = {"address": "libasan.so", "undefined": "libubsan.so"}
 """The runtime library of each sanitizer that modules can be built with."""
@@ -22,6 +24,28 @@ _ADDRESS: Final = (
     ":handle_sigill=0:print_legend=0:malloc_context_size=6"
 )
 _OPTIONS: Final = {"ASAN_OPTIONS": _ADDRESS, "UBSAN_OPTIONS": _ENDS}
+
+
+def parse_sanitizers(text: str) -> tuple[str, ...]:
+    """Read what ``--sanitize`` says: names of sanitizers, separated by commas.
+
+    Raises
+    ------
+    UsageError
+        If it says anything else.
+
+    Examples
+    --------
+    >>> parse_sanitizers("undefined, address")
+    ('undefined', 'address')
+    """
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if any(name not in SANITIZERS for name in names):
+        raise UsageError(
+            f"--sanitize {text}: expected {list_text(SANITIZERS)}, or one of the two",
+            help=f"for example:  --sanitize {','.join(SANITIZERS)}",
+        )
+    return names
 
 
 def sanitizer_environment(sanitizers: Iterable[str], before: dict[str, str]) -> dict[str, str]:
@@ -63,6 +87,11 @@ def find_runtime(compiler: Compiler, sanitizer: str) -> str:
         If the compiler has none.
     """
     name = SANITIZERS[sanitizer]
+    if _is_clang(compiler.command):
+        raise BuildError(
+            f"modules with sanitizers are built by GCC, and {compiler.command[0]} is clang",
+            help="set CC and CXX to GCC's compilers:  CC=gcc CXX=g++",
+        )
     path = _file(compiler.command, name)
     if path is None:
         raise BuildError(
@@ -75,6 +104,13 @@ def find_runtime(compiler: Compiler, sanitizer: str) -> str:
 
 def _with(options: str, given: str) -> str:
     return f"{options}:{given}" if given else options
+
+
+@cache
+def _is_clang(command: tuple[str, ...]) -> bool:
+    """Ask a compiler; clang finds GCC's runtime, which can't serve what clang has compiled."""
+    asked = [*command, "-dM", "-E", "-x", "c", "/dev/null"]
+    return "__clang__" in subprocess.run(asked, capture_output=True, text=True, check=False).stdout
 
 
 @cache

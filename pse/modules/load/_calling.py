@@ -8,6 +8,8 @@ sees it. The runtime calls this; nothing here knows of ranks or buffers.
 
 from __future__ import annotations
 
+import os
+from bdb import BdbQuit
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -206,6 +208,8 @@ def as_module_error(module: LoadedModule, failure: BaseException) -> ModuleError
     ModuleError
         With the function's own traceback.
     """
+    if isinstance(failure, BdbQuit):
+        return ModuleError(f"{_who(module)} was ended in pdb", help=_PDB if _reads_nothing() else None)
     text = own_traceback(failure, module.files)
     for file in module.files:
         if file.endswith(".pyx"):  # An extension's frames carry the name of the generated file.
@@ -214,6 +218,17 @@ def as_module_error(module: LoadedModule, failure: BaseException) -> ModuleError
     words = exception_text(failure)
     detail = f": {words}" if words else ""
     return ModuleError(f"{_who(module)} {what}{detail}", traceback=text)
+
+
+_PDB = "breakpoint() needs a terminal:  pse run --serial PROGRAM"
+
+
+def _reads_nothing() -> bool:
+    """Whether the standard input is closed, or /dev/null, as that of ranks is."""
+    try:
+        return os.path.samestat(os.fstat(0), os.stat(os.devnull))
+    except OSError:
+        return True
 
 
 def _who(module: LoadedModule) -> str:

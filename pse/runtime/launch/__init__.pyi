@@ -4,5 +4,6 @@ from ._mpiexec import (
     Hosts as Hosts,
     Mpiexec as Mpiexec,
     find_mpiexec as find_mpiexec,
+    rank_arguments as rank_arguments,
     rank_environment as rank_environment,
 )

@@ -109,7 +109,7 @@ def launch_job(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool | 
             "`pse run` starts MPI itself and can't run inside an MPI job",
             help=f"inside an MPI job, each rank is: python -m pse {request.asked}",
         )
-    if request.serial:
+    if request.serial and WATCHER_VARIABLE not in os.environ:
         run_serially(request, hosts)
     check_hosts(hosts)
     prepared = prepare(request)
@@ -129,7 +129,8 @@ def launch_job(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool | 
     else:
         prepared.print_warnings(sys.stderr)
     placed = spread_ranks(hosts, prepared.placement, prepared.processors)
-    tool = waiting() if any(takes_one(site) for site in prepared.sites) else None
+    communicates = not request.serial and any(takes_one(site) for site in prepared.sites)
+    tool = waiting() if communicates else None
     if tool:
         tool.make()
     for_ranks = replace(request, processors=prepared.processors, coopwait=tool is not None)

@@ -121,9 +121,7 @@ def _check_gdb(asked: str, ranks: int) -> None:
             help="there is only rank 0" if ranks == 1 else f"the ranks are 0 to {ranks - 1}",
         )
     if shutil.which("gdb") is None:
-        raise UsageError(
-            "--gdb needs gdb, and it is not on PATH", help="install it with the system's packages"
-        )
+        raise UsageError("there is no gdb on PATH for --gdb", help="install gdb with the system's packages")
 
 
 def _processors(request: Request, placement: Placement, ranks: int | None) -> int:
