@@ -12,7 +12,7 @@ from pse.language.check._context import CallContext, Context
 from pse.language.check._distribution_check import match_distribution
 from pse.language.check._halo_check import takes_frame, takes_halo
 from pse.language.check._ir import Argument, CallSite, ModuleReference, Output
-from pse.language.check._remedies import call_help, slots_of, text_of
+from pse.language.check._remedies import call_help, is_reordered, slots_of, text_of
 from pse.language.check._scalars import Scalar, place, scalar
 from pse.language.check._scope import ModuleEntity, TagEntity
 from pse.language.diagnostics._diagnostic import error_at, warning_at
@@ -67,6 +67,11 @@ class CallCheck(CallContext):
         if any(p.name not in found and p.default is None for p in wanted):
             self._wrong_number(wanted)
             return None
+        if is_reordered(self.context, self.node, slots_of(wanted)):
+            listed = ", ".join(p.name for p in wanted)
+            message = f"`{self.node.callee.text}` takes its inputs in another order ({listed})"
+            self.fail("E0304", message, self.node.span, help=self._help(wanted))
+            return None
         return found
 
     def _keyword(
@@ -98,9 +103,12 @@ class CallCheck(CallContext):
         takes = f"{count_text(len(wanted), 'input')}" + (f" ({listed})" if wanted else "")
         given = len(self.node.arguments)
         message = f"`{self.node.callee.text}` takes {takes}; {given} {'is' if given == 1 else 'are'} given"
+        self.fail("E0301", message, self.node.span, help=self._help(wanted))
+
+    def _help(self, wanted: list[Parameter]) -> str:
+        """Say how to write the call."""
         outputs = [p.name for p in self.signature.outputs]
-        help = call_help(self.context, self.node, slots_of(wanted), outputs, self.thread)
-        self.fail("E0301", message, self.node.span, help=help)
+        return call_help(self.context, self.node, slots_of(wanted), outputs, self.thread)
 
     def check_inputs(self, arguments: dict[str, sx.CallArgument]) -> None:
         """Check every input: scalars first, as they may be extents; but `T` takes an array's type."""

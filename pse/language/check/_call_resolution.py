@@ -82,6 +82,10 @@ def _misplaced_reduce(context: Context, node: sx.Call, kind: str) -> list[Statem
     return []
 
 
+_ELSEWHERE = {"min": "smallest", "minimum": "smallest", "maximum": "largest"}
+"""What modules of the standard library are called elsewhere."""
+
+
 def _callee(context: Context, callee: sx.Dotted) -> Entity | None:
     """Find what a call means; what cannot be called is reported and gives None."""
     first, *rest = callee.parts
@@ -94,7 +98,7 @@ def _callee(context: Context, callee: sx.Dotted) -> Entity | None:
     if entity is None:
         help = (
             context.globals.unimported.get(callee.text)
-            or did_you_mean(callee.text, context.globals.callables())
+            or did_you_mean(_ELSEWHERE.get(callee.text, callee.text), context.globals.callables())
             or "modules come from imports; segments are declared in this file"
         )
         context.report(error_at("E0202", f"unknown module `{callee.text}`", callee.span, help=help))

@@ -99,6 +99,13 @@ def slot_of(name: str, type: Type, *, optional: bool = False) -> Slot:
     return Slot(name, _kind(type), type.element, axes, optional)
 
 
+def is_reordered(context: Context, node: sx.Call, slots: Sequence[Slot]) -> bool:
+    """Whether a call gives the inputs of all slots, by position, but not in their order."""
+    given = [_kind_of(context, a.value) for a in node.arguments if a.name is None]
+    kinds = [slot.kind for slot in slots]
+    return given != kinds and sorted(given) == sorted(kinds)
+
+
 def call_help(
     context: Context, node: sx.Call, slots: Sequence[Slot], outputs: Sequence[str], thread: str = ""
 ) -> str:

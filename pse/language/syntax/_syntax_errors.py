@@ -121,6 +121,8 @@ def _hint(token: Token, behind: Sequence[Token], accepted: Collection[str]) -> s
     if found := _habit(token, before, accepted):
         return found
     same_line = before is not None and before.line == token.line
+    if token == "max" and {"DOT", "FOR"} & set(accepted):  # As a call.
+        return "the largest element of an array:  largest(x) -> value"
     if str(token) in PROGRAM_KEYWORDS and "NAME" in accepted and same_line and token.type != "OVER":
         return f"`{token}` is a word of the language; it cannot be a name"
     return _missing(token, before, set(accepted) - {"SEMICOLON"})
