@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from pse.cli.completion import directories, files
+from pse.cli.completion import directories, files, options, words
 from pse.runtime.request import Request, parse_defines
 
 if TYPE_CHECKING:
@@ -40,28 +40,15 @@ class Processors(click.ParamType[int]):
         self.fail(f"{value} is not a number of processors; expected a whole number of at least 1", param, ctx)
 
 
-class Sanitizers(click.ParamType[tuple[str, ...]]):
-    """Names of sanitizers, separated by commas."""
-
-    name = "LIST"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        """Read the names, each once."""
-        if isinstance(value, tuple):
-            return value
-        names = tuple(dict.fromkeys(name.strip() for name in value.split(",")))
-        if all(name in ("address", "undefined") for name in names):
-            return names
-        self.fail(f"{value!r} is not a list of sanitizers; expected address, undefined, or both", param, ctx)
-
-
 _RUN = (
     click.option("-p", "--processors", metavar="P", type=Processors(), help="How many processors."),
     click.option("-D", "defines", metavar="NAME=VALUE", multiple=True, help="The value of a parameter."),
     click.option(
-        "-o", "--option", "options", metavar="NAME=VALUE", multiple=True, help="Over the program's options."
+        *("-o", "--option", "options"),
+        metavar="NAME=VALUE",
+        multiple=True,
+        shell_complete=options,
+        help="Over the program's options.",
     ),
     click.option("--every", metavar="N|SECONDSs", help="How often checkpoints are written (every 30s)."),
     click.option(
@@ -81,6 +68,7 @@ _RUN = (
     click.option(
         "--tools",
         metavar="CONF",
+        shell_complete=files,
         help=f"The MPI tools to put under it (see `pse tools`); {OFF}: none at all.",
     ),
     click.option("--live", is_flag=True, help="Show loops, threads, queues and memory while it runs."),
@@ -90,12 +78,14 @@ _RUN = (
     click.option(
         "--sanitize",
         metavar="address,undefined",
-        type=Sanitizers(),
-        default=(),
+        shell_complete=words("address", "undefined", "address,undefined"),
         help="Build modules with sanitizers: the first error that they find ends the run.",
     ),
     click.option(
-        "--gdb", metavar="RANK|crash", help="Attach gdb to a rank when it starts, or to any when it crashes."
+        "--gdb",
+        metavar="RANK|crash",
+        shell_complete=words("crash"),
+        help="Attach gdb to a rank when it starts, or to any when it crashes.",
     ),
     click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
 )
@@ -127,8 +117,14 @@ def _with(function: Callable[..., Any], *options: Decorator) -> Callable[..., An
     return function
 
 
-def make_request(program: str, *, defines: tuple[str, ...], **given: Any) -> Request:
+def make_request(
+    program: str, *, defines: tuple[str, ...], sanitize: str | None = None, **given: Any
+) -> Request:
     """Put together what the command line says."""
+    if sanitize is not None:
+        from pse.modules.build import parse_sanitizers
+
+        given["sanitize"] = parse_sanitizers(sanitize)
     return Request(program, parse_defines(defines), **given)
 
 

@@ -1,11 +1,17 @@
 """``pse completion``: have a shell complete pse's commands, options and files."""
 
 import os
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from pse.errors import UsageError
+
+if TYPE_CHECKING:
+    from pse.language.types import OptionKind
 
 SHELLS = ("bash", "zsh", "fish")
 _VARIABLE = "_PSE_COMPLETE"  # Click's name for a program that is called pse.
@@ -19,6 +25,28 @@ def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 def directories(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Have the shell offer directories."""
     return [CompletionItem(incomplete, type="dir")]
+
+
+def options(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the options of a run with what their values may be, or an example."""
+    from pse.language.types import OPTIONS
+
+    pairs = [f"{name}={value}" for name, kind in OPTIONS.items() for value in _values(kind)]
+    return _items(pairs, incomplete)
+
+
+def _values(kind: "OptionKind") -> list[str]:
+    found = [word for word in re.findall("[a-z]+", kind.expected) if kind.read(word) is not None]
+    return found or [kind.example]
+
+
+def words(*known: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Offer words."""
+    return lambda ctx, param, incomplete: _items(known, incomplete)
+
+
+def _items(known: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(word) for word in known if word.startswith(incomplete)]
 
 
 @click.command("completion")

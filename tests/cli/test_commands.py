@@ -68,13 +68,20 @@ def test_completion_for_no_known_shell_is_refused(shell, said):
 
 @pytest.mark.parametrize(
     ("words", "offered"),
-    [("pse ca", "plain,cache"), ("pse run --qu", "plain,--quiet"), ("pse run pro", "file,pro")],
+    [
+        ("pse ca", ["plain,cache"]),
+        ("pse run --qu", ["plain,--quiet"]),
+        ("pse run pro", ["file,pro"]),
+        ("pse run -o pi", ["plain,pin=off", "plain,pin=compact", "plain,pin=spread"]),
+        ("pse run -o queue", ["plain,queue_depth=4"]),
+        ("pse run --sanitize u", ["plain,undefined"]),
+    ],
 )
-def test_a_shell_is_offered_commands_options_and_files(words, offered):
+def test_a_shell_is_offered_commands_options_their_values_and_files(words, offered):
     asked = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" ")), "_PSE_COMPLETE": "bash_complete"}
     command = [sys.executable, "-c", "from pse.cli import main; main(prog_name='pse')"]
     done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [offered]
+    assert done.stdout.split() == offered
 
 
 @pytest.fixture
