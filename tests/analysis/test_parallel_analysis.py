@@ -16,6 +16,7 @@ from pse.trace import NONE, EventType, TraceError, pair
 from tests.analysis.test_clocks import planted, written
 from tests.analysis.test_planted_waits import found_in, programs
 
+HEADER = 4096  # Bytes of a file of events before its records.
 PLACES = ([0, 0], [0, 0, 0], [0, 1], [0, 0, 1, 1, 1, 2, 2])
 """The nodes of the processes of an analysis; the last one has more than there are ranks."""
 
@@ -144,3 +145,16 @@ def test_where_nothing_can_be_read_all_processes_say_so(tmp_path, nodes):
     (tmp_path / "rank-00000.events").write_bytes(b"")
     with pytest.raises(TraceError, match="nothing of this trace can be read"):
         by_processes([tmp_path], nodes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_values_records_have_several_processes_find_what_one_finds(tmp_path, seed, random_run):
+    """Fields of records of all ranks are overwritten: nothing fails, nobody waits for ever."""
+    run, random = shutil.copytree(random_run, tmp_path / "run"), np.random.default_rng(seed)
+    for path in run.glob("rank-*.events"):
+        data = np.fromfile(path, "u1")
+        fields = random.integers(0, (len(data) - HEADER) // 4, 5 * (seed + 1))
+        for at in HEADER + 4 * fields:
+            data[at] = random.choice([0, 1, 255, random.integers(256)])
+        data.tofile(path)
+    assert_equal(by_processes([run], [0, 0, 1]), analyze(run))
