@@ -94,6 +94,8 @@ def _collective_edges(
 
 def _by_rank(points: Array, corrected: Array, moved: Array) -> dict[int, tuple[Array, Array]]:
     ranks = points["rank"][moved]
-    starts = np.flatnonzero(np.append(True, ranks[1:] != ranks[:-1])) if len(ranks) else []
+    starts: Sequence[int] = (
+        np.flatnonzero(np.append(True, ranks[1:] != ranks[:-1])).tolist() if len(ranks) else []
+    )
     groups: Sequence[Array] = np.split(moved, starts[1:]) if len(ranks) else []
     return {int(points["rank"][own[0]]): (points["time"][own], corrected[own]) for own in groups}
