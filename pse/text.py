@@ -405,3 +405,25 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """
     found = nearest_word(word, known)
     return f"did you mean `{found}`?" if found else None
+
+
+def source_line(place: str) -> str:
+    """Give file and line of a place, without folders and column.
+
+    Parameters
+    ----------
+    place : str
+        As `split_place` takes it.
+
+    Returns
+    -------
+    str
+        Empty where the place has no line.
+
+    Examples
+    --------
+    >>> source_line("/home/me/heat.py:14:1"), source_line("heat.py")
+    ('heat.py:14', '')
+    """
+    line = program_line(place)
+    return f"{split_place(place)[0].rpartition('/')[2]}:{line}" if line else ""

@@ -78,36 +78,43 @@ static uint32_t node_below(pse_replay_paths *paths, uint32_t parent, uint64_t ke
     return known;
 }
 
-static void spend(pse_replay_paths *paths, uint64_t now, int16_t residual)
+static void spend(pse_replay_paths *paths, pse_replay_stack *stack, uint64_t now, int16_t residual)
 {
-    pse_replay_node *node = &paths->nodes[paths->stack[paths->depth - 1].node];
-    node->time += (double)(int64_t)(now - paths->last) + (residual - paths->last_residual) / 65536.0;
-    paths->last = now;
-    paths->last_residual = residual;
+    pse_replay_node *node = &paths->nodes[stack->frames[stack->depth - 1].node];
+    if (stack->depth > 1 || stack == paths->threads)
+        node->time += (double)(int64_t)(now - stack->last) + (residual - stack->last_residual) / 65536.0;
+    stack->last = now;
+    stack->last_residual = residual;
 }
 
-static int enter(pse_replay_paths *paths, const pse_event *event, uint64_t key, int16_t residual)
+static int push(pse_replay_stack *stack, pse_replay_frame frame)
 {
-    spend(paths, event->time, residual);
-    if (paths->depth == paths->stack_room) {
-        pse_replay_frame *stack = larger(paths->stack, &paths->stack_room, sizeof *stack);
-        if (!stack)
+    if (stack->depth == stack->room) {
+        pse_replay_frame *frames = larger(stack->frames, &stack->room, sizeof *frames);
+        if (!frames)
             return -1;
-        paths->stack = stack;
+        stack->frames = frames;
     }
-    uint32_t node = node_below(paths, paths->stack[paths->depth - 1].node, key);
-    if (!node)
-        return -1;
-    paths->nodes[node].visits++;
-    paths->stack[paths->depth++] = (pse_replay_frame){event->time, node, PSE_NONE, residual};
+    stack->frames[stack->depth++] = frame;
     return 0;
 }
 
-/* End the innermost call. */
-static void pop(pse_replay_paths *paths, uint64_t now, int16_t residual)
+static int enter(pse_replay_paths *paths, pse_replay_stack *stack, const pse_event *event, uint64_t key,
+                 int16_t residual)
 {
-    spend(paths, now, residual);
-    const pse_replay_frame *frame = &paths->stack[--paths->depth];
+    spend(paths, stack, event->time, residual);
+    uint32_t node = node_below(paths, stack->frames[stack->depth - 1].node, key);
+    if (!node)
+        return -1;
+    paths->nodes[node].visits++;
+    return push(stack, (pse_replay_frame){event->time, node, PSE_NONE, residual});
+}
+
+/* End the innermost call. */
+static void pop(pse_replay_paths *paths, pse_replay_stack *stack, uint64_t now, int16_t residual)
+{
+    spend(paths, stack, now, residual);
+    const pse_replay_frame *frame = &stack->frames[--stack->depth];
     if (frame->call != PSE_NONE) {
         paths->calls[frame->call].leave = now;
         paths->calls[frame->call].leave_residual = residual;
@@ -115,27 +122,28 @@ static void pop(pse_replay_paths *paths, uint64_t now, int16_t residual)
 }
 
 /* End the innermost call that has this key and began at this time, with all calls in it. */
-static void leave(pse_replay_paths *paths, const pse_event *event, uint64_t key, uint64_t begin,
+static void leave(pse_replay_paths *paths, pse_replay_stack *stack, const pse_event *event, uint64_t key,
                   int16_t residual)
 {
-    uint64_t at = paths->depth;
+    uint64_t at = stack->depth;
     while (--at > 0)
-        if (paths->nodes[paths->stack[at].node].key == key && paths->stack[at].enter == begin)
+        if (paths->nodes[stack->frames[at].node].key == key && stack->frames[at].enter == event->b)
             break;
     if (at == 0) {
         paths->lost_ends++;
         return;
     }
-    paths->open_calls += paths->depth - 1 - at;
-    while (paths->depth > at)
-        pop(paths, event->time, residual);
+    paths->open_calls += stack->depth - 1 - at;
+    while (stack->depth > at)
+        pop(paths, stack, event->time, residual);
 }
 
 /* The call of the innermost frame, which has a row from now on. */
 static uint32_t call_of(pse_replay_paths *paths)
 {
-    pse_replay_frame *frame = &paths->stack[paths->depth - 1];
-    if (frame->call == PSE_NONE && paths->depth > 1) {
+    const pse_replay_stack *stack = &paths->threads[paths->thread];
+    pse_replay_frame *frame = &stack->frames[stack->depth - 1];
+    if (frame->call == PSE_NONE && stack->depth > 1) {
         frame->call = (uint32_t)paths->call_count++;
         paths->calls[frame->call] = (pse_replay_call){.enter = frame->enter,
                                                       .leave = frame->enter,
@@ -161,12 +169,33 @@ static void operate(pse_replay_paths *paths, const pse_event *event, int16_t res
 {
     if (paths->operation_count == paths->operation_room)
         return; /* The caller counted them: it can't be. */
-    count_bytes(&paths->nodes[paths->stack[paths->depth - 1].node], event);
+    const pse_replay_stack *stack = &paths->threads[paths->thread];
+    count_bytes(&paths->nodes[stack->frames[stack->depth - 1].node], event);
     uint32_t call = call_of(paths);
     paths->outside += call == PSE_NONE;
     paths->operations[paths->operation_count++] = (pse_replay_operation){
         event->time,          event->a, event->b, event->c, call, residual, (uint8_t)event->type,
         (uint8_t)event->flags};
+}
+
+/* The events that follow are of this thread; a number that no recorder gives is taken for thread 0. */
+static int switch_to(pse_replay_paths *paths, uint64_t thread)
+{
+    enum { MOST_THREADS = 65536 };
+    paths->thread = thread < MOST_THREADS ? thread : 0;
+    while (paths->thread >= paths->thread_count) {
+        if (paths->thread_count == paths->thread_room) {
+            pse_replay_stack *threads = larger(paths->threads, &paths->thread_room, sizeof *threads);
+            if (!threads)
+                return -1;
+            paths->threads = threads;
+        }
+        pse_replay_stack *made = &paths->threads[paths->thread_count++];
+        *made = (pse_replay_stack){0};
+        if (push(made, (pse_replay_frame){.call = PSE_NONE}))
+            return -1;
+    }
+    return 0;
 }
 
 static uint64_t frame_key(uint64_t kind, uint64_t reason, uint64_t number)
@@ -176,21 +205,24 @@ static uint64_t frame_key(uint64_t kind, uint64_t reason, uint64_t number)
 
 static int take(pse_replay_paths *paths, const pse_event *event, int16_t residual)
 {
+    pse_replay_stack *own = &paths->threads[paths->thread], *first = paths->threads;
     switch (event->type) {
+    case PSE_EVENT_THREAD:
+        return switch_to(paths, event->a);
     case PSE_EVENT_REGION_ENTER:
-        return enter(paths, event, frame_key(PSE_FRAME_ROUTINE, 0, event->a), residual);
+        return enter(paths, own, event, frame_key(PSE_FRAME_ROUTINE, 0, event->a), residual);
     case PSE_EVENT_MODULE_ENTER:
-        return enter(paths, event, frame_key(PSE_FRAME_SITE, 0, event->site), residual);
+        return enter(paths, first, event, frame_key(PSE_FRAME_SITE, 0, event->site), residual);
     case PSE_EVENT_WAIT_BEGIN:
-        return enter(paths, event, frame_key(PSE_FRAME_WAIT, event->flags, event->site), residual);
+        return enter(paths, first, event, frame_key(PSE_FRAME_WAIT, event->flags, event->site), residual);
     case PSE_EVENT_REGION_LEAVE:
-        leave(paths, event, frame_key(PSE_FRAME_ROUTINE, 0, event->a), event->b, residual);
+        leave(paths, own, event, frame_key(PSE_FRAME_ROUTINE, 0, event->a), residual);
         return 0;
     case PSE_EVENT_MODULE_LEAVE:
-        leave(paths, event, frame_key(PSE_FRAME_SITE, 0, event->site), event->b, residual);
+        leave(paths, first, event, frame_key(PSE_FRAME_SITE, 0, event->site), residual);
         return 0;
     case PSE_EVENT_WAIT_END:
-        leave(paths, event, frame_key(PSE_FRAME_WAIT, event->flags, event->site), event->b, residual);
+        leave(paths, first, event, frame_key(PSE_FRAME_WAIT, event->flags, event->site), residual);
         return 0;
     case PSE_EVENT_MPI_SEND:
     case PSE_EVENT_MPI_SEND_COMPLETE:
@@ -207,11 +239,9 @@ static int take(pse_replay_paths *paths, const pse_event *event, int16_t residua
 
 int pse_replay_paths_begin(pse_replay_paths *paths)
 {
-    paths->stack = larger(NULL, &paths->stack_room, sizeof *paths->stack);
-    if (!paths->stack || add_node(paths, 0, frame_key(PSE_FRAME_PROGRAM, 0, 0)))
+    if (switch_to(paths, 0) || add_node(paths, 0, frame_key(PSE_FRAME_PROGRAM, 0, 0)))
         return -1;
     paths->nodes[0].visits = 1;
-    paths->stack[paths->depth++] = (pse_replay_frame){.call = PSE_NONE};
     return 0;
 }
 
@@ -220,8 +250,8 @@ int pse_replay_paths_take(pse_replay_paths *paths, const pse_event *events, cons
 {
     if (count && !paths->has_begun) {
         paths->has_begun = 1;
-        paths->last = events[0].time;
-        paths->last_residual = residuals ? residuals[0] : 0;
+        paths->threads->last = events[0].time;
+        paths->threads->last_residual = residuals ? residuals[0] : 0;
     }
     for (uint64_t i = 0; i < count; i++)
         if (take(paths, &events[i], residuals ? residuals[i] : 0))
@@ -229,18 +259,26 @@ int pse_replay_paths_take(pse_replay_paths *paths, const pse_event *events, cons
     return 0;
 }
 
+static void finish(pse_replay_paths *paths, pse_replay_stack *stack, uint64_t last)
+{
+    paths->open_calls += stack->depth - 1;
+    while (stack->depth > 1)
+        pop(paths, stack, last, 0);
+    if (paths->has_begun)
+        spend(paths, stack, last, stack->last == last ? stack->last_residual : 0);
+}
+
 void pse_replay_paths_finish(pse_replay_paths *paths, uint64_t last)
 {
-    paths->open_calls += paths->depth - 1;
-    while (paths->depth > 1)
-        pop(paths, last, 0);
-    if (paths->has_begun)
-        spend(paths, last, paths->last == last ? paths->last_residual : 0);
+    for (uint64_t i = 0; i < paths->thread_count; i++)
+        finish(paths, &paths->threads[i], last);
 }
 
 void pse_replay_paths_free(pse_replay_paths *paths)
 {
+    for (uint64_t i = 0; i < paths->thread_count; i++)
+        free(paths->threads[i].frames);
+    free(paths->threads);
     free(paths->nodes);
     free(paths->slots);
-    free(paths->stack);
 }

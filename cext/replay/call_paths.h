@@ -19,19 +19,25 @@ typedef struct pse_replay_frame {
     int16_t residual;
 } pse_replay_frame;
 
+/* The calls that a thread is in. */
+typedef struct pse_replay_stack {
+    pse_replay_frame *frames; /* allocated here; frames[0] is the program */
+    uint64_t depth, room;
+    uint64_t last; /* time of its last change */
+    int16_t last_residual;
+} pse_replay_stack;
+
 typedef struct pse_replay_paths {
     pse_replay_node *nodes; /* allocated here */
     uint64_t node_count, node_room;
     uint32_t *slots; /* hash table of nodes, 0: free; a power of two */
     uint64_t slot_count;
-    pse_replay_frame *stack; /* allocated here; stack[0] is the program */
-    uint64_t depth, stack_room;
-    pse_replay_call *calls; /* the caller's; room for as many as operations */
+    pse_replay_stack *threads; /* allocated here; threads[0] initialised MPI, and calls modules */
+    uint64_t thread_count, thread_room, thread; /* the last one: whose events come now */
+    pse_replay_call *calls;                     /* the caller's; room for as many as operations */
     uint64_t call_count;
     pse_replay_operation *operations; /* the caller's */
     uint64_t operation_count, operation_room;
-    uint64_t last; /* time of the last change of the stack */
-    int16_t last_residual;
     uint64_t lost_ends;  /* ends of calls that had no begin */
     uint64_t open_calls; /* calls that did not return */
     uint64_t outside;    /* operations that happened in no call */
@@ -45,7 +51,8 @@ int pse_replay_paths_begin(pse_replay_paths *paths);
 int pse_replay_paths_take(pse_replay_paths *paths, const pse_event *events, const int16_t *residuals,
                           uint64_t count);
 
-/* End all calls that are open at the time of the last record. */
+/* End all calls that are open at the time of the last record.  Time outside of all calls is the program's in
+ * thread 0 only: other threads may not exist then. */
 void pse_replay_paths_finish(pse_replay_paths *paths, uint64_t last);
 
 /* Free what was allocated here. */

@@ -58,6 +58,7 @@ cdef extern from "abi_events.h" nogil:
         PSE_EVENT_WAIT_END
         PSE_EVENT_REGION_ENTER
         PSE_EVENT_REGION_LEAVE
+        PSE_EVENT_THREAD
         PSE_EVENT_MPI_SEND
         PSE_EVENT_MPI_SEND_COMPLETE
         PSE_EVENT_MPI_RECEIVE_POST
@@ -81,6 +82,7 @@ cdef extern from "abi_events.h" nogil:
         PSE_TEXT_REGION
         PSE_TEXT_REGION_PLACE
         PSE_TEXT_COMMUNICATOR
+        PSE_TEXT_NOTE
         PSE_VALUE_UNSIGNED
         PSE_VALUE_SIGNED
         PSE_VALUE_FLOATING

@@ -54,7 +54,7 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
     options = abi_options(library.soname)
     compiler = find_compiler("c", "the tools of pse")
     header = mpi.include / "mpi.h"
-    sources = [path for folder in folders[:-1] for path in sorted(folder.iterdir())]
+    sources = [path for folder in folders[:-1] for path in sorted(folder.rglob("*.*"))]
     sources += [folders[-1] / name for name in _RECORDER]
     parts = [compiler.identity, *options, header.read_text(errors="replace")]
     parts += [*map(Path.read_text, sources), *sorted(library.functions)]
@@ -120,7 +120,7 @@ def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place
         commands = []
         for tool in tools:
             extra = [recorder / "recorder.c"] if tool.name == "trace" else []
-            sources = map(str, [*tool.glob("*.c"), *extra])
+            sources = map(str, [*tool.rglob("*.c"), *extra])
             product = ["-o", str(made / f"{tool.name}.so"), "-lm"]
             commands.append([*line, f"-I{tool}", *_LINKED, *sources, *shared, *product])
         for error in _compile_all(commands, work):

@@ -124,14 +124,15 @@ def tool(mpi, tmp_path_factory) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def program(mpi, tmp_path_factory) -> Callable[..., Path]:
-    """Compile a C program that is linked with MPI, once a session: ``program("name", text, "-pthread")``."""
+    """Compile a program that is linked with MPI, once a session: ``program("name", text, "-pthread")``."""
     place = tmp_path_factory.mktemp("programs")
 
-    def compile_program(name: str, text: str, *flags: str) -> Path:
+    def compile_program(name: str, text: str, *flags: str, suffix: str = ".c") -> Path:
         product = place / name
         if not product.exists():
-            product.with_suffix(".c").write_text(text)
-            line = ["cc", "-O1", "-Wall", f"-I{mpi.include}", f"{product}.c", "-o", str(product), *flags]
+            product.with_suffix(suffix).write_text(text)
+            line = ["c++" if suffix == ".cpp" else "cc", "-O1", "-Wall", f"-I{mpi.include}"]
+            line += [f"{product}{suffix}", "-o", str(product), *flags]
             compile_for(mpi, [*line, str(mpi.path), f"-Wl,-rpath,{mpi.path.parent}"])
         return product
 

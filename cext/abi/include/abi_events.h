@@ -93,6 +93,7 @@ enum pse_event_type {
     PSE_EVENT_WAIT_END = 49, /* it happened: the whole wait in one record */
     PSE_EVENT_REGION_ENTER = 64, /* a routine was entered */
     PSE_EVENT_REGION_LEAVE = 65, /* a routine was left: the whole call in one record */
+    PSE_EVENT_THREAD = 66, /* the thread of the events of routines and MPI from here on; before: thread 0 */
     PSE_EVENT_MPI_SEND = 72, /* a message was sent, or its sending started */
     PSE_EVENT_MPI_SEND_COMPLETE = 73, /* a started send is complete */
     PSE_EVENT_MPI_RECEIVE_POST = 74, /* a receive was posted */
@@ -129,6 +130,7 @@ enum pse_text_kind {
     PSE_TEXT_REGION = 4, /* a routine; MPI's begin with MPI_ */
     PSE_TEXT_REGION_PLACE = 5, /* where a routine is: file:line:col */
     PSE_TEXT_COMMUNICATOR = 6, /* an MPI communicator */
+    PSE_TEXT_NOTE = 7, /* a sentence: what the recorder has left out, or ended */
 };
 
 /* Flags of COUNTER. */

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pse.analysis.cube._metrics import BY_NAME, METRICS
-from pse.text import count_text
+from pse.text import count_text, source_line
 from pse.trace.format import Array
 
 INSTANCE_DTYPE = np.dtype(
@@ -171,12 +171,17 @@ class Cube:
         rows = self.longest[(self.longest["metric"] == number) & (self.longest["path"] == path)]
         return rows[0] if len(rows) else None
 
-    def path_text(self, path: int) -> str:
-        """Write a call path from the root on: ``main / solve / MPI_Recv``."""
+    def path_text(self, path: int, *, places: bool = False) -> str:
+        """Write a call path from the root on: ``main / solve / MPI_Recv``.
+
+        With `places`, functions have file and line: ``main (heat.c:40) / solve (heat.c:12) / MPI_Recv``.
+        """
         names: list[str] = []
         while path >= 0:
-            names.insert(0, self.call_paths[path].name)
-            path = self.call_paths[path].parent
+            own = self.call_paths[path]
+            place = source_line(own.place) if places and own.kind == "routine" else ""
+            names.insert(0, f"{own.name} ({place})" if place else own.name)
+            path = own.parent
         return " / ".join(names)
 
 

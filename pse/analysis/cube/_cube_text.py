@@ -46,7 +46,8 @@ def cube_text(cube: Cube, top: int = 10) -> Iterator[str]:
     yield "the longest waits, by call path" if waits else "no rank waited for another in MPI or between calls"
     for metric, path, values in waits:
         head = f"{time_text(values.sum()):>8}  {_share(cube, values.sum()):>6}"
-        yield f"{head}  {BY_NAME[metric].title}: {cube.path_text(path)}{_worst_ranks(cube, values)}"
+        where = cube.path_text(path, places=True)
+        yield f"{head}  {BY_NAME[metric].title}: {where}{_worst_ranks(cube, values)}"
         yield from _longest(cube, metric, path)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from pse.analysis.cube._cube import Cube
 from pse.analysis.cube._cube_text import longest_waits
 from pse.analysis.cube._metrics import BY_NAME, GRID
-from pse.text import count_text, list_text, share_text
+from pse.text import count_text, list_text, share_text, source_line
 from pse.trace.format import Array
 
 _LEAST = 0.01  # Of all time; shorter waits aren't worth a sentence.
@@ -95,9 +95,15 @@ def _where(cube: Cube, path: int) -> str:
     if cube.call_paths[path].kind == "wait":
         path = cube.call_paths[path].parent
     name = cube.call_paths[path].name.partition(" (line ")[0]
+    start = path
     while path >= 0 and not cube.call_paths[path].place:
         path = cube.call_paths[path].parent
-    return f"{name} ({cube.call_paths[path].place})" if path >= 0 else name
+    if path < 0:
+        return name
+    own = cube.call_paths[path]
+    if own.kind == "routine" and path != start:
+        return f"{name} of {own.name} ({source_line(own.place) or own.place})"
+    return f"{name} ({own.place})"
 
 
 def _remedy(cube: Cube, metric: str, path: int) -> str:

@@ -42,7 +42,7 @@ from pse.analysis.replay._problems import Problems
 from pse.analysis.replay._rank_calls import RankCalls, read_rank
 from pse.analysis.replay._severities import AllWaits, Calls, Severities, longest_of_all, tables
 from pse.analysis.replay._sources import Source, opened
-from pse.trace import NONE, EventType, Trace
+from pse.trace import NONE, EventType, TextKind, Trace
 from pse.trace.format import Array
 
 if TYPE_CHECKING:
@@ -304,6 +304,9 @@ class _Analysis:
         operation = "collective operation"
         self._problems.count_of_rank(rank, unended, operation, "whose end is not in the trace")
         self._problems.count("collective_parts", unknown)
+        for (kind, _), text in self._trace.texts(rank).items():
+            if kind == TextKind.NOTE:
+                self._problems.say_of_rank(rank, text)
 
     def _add_times(self, place: int, calls: RankCalls, found: Array) -> None:
         metrics = np.array([self._tree.metrics[path] for path in found.tolist()])

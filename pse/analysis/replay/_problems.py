@@ -48,7 +48,11 @@ class Problems:
         """Say of how many things of a rank something is true, if any."""
         if count:
             plural = noun.replace("operation", "operations") if "operation" in noun else None
-            self._of_ranks.append((rank, f"rank {rank}: {count_text(count, noun, plural)} {rest}"))
+            self.say_of_rank(rank, f"{count_text(count, noun, plural)} {rest}")
+
+    def say_of_rank(self, rank: int, sentence: str) -> None:
+        """Say something of a rank."""
+        self._of_ranks.append((rank, f"rank {rank}: {sentence}"))
 
     def count(self, name: str, count: int) -> None:
         """Count more of what is counted over all ranks."""

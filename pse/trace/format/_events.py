@@ -78,6 +78,7 @@ class EventType(IntEnum):
     WAIT_END = 49  # it happened: the whole wait in one record
     REGION_ENTER = 64  # a routine was entered
     REGION_LEAVE = 65  # a routine was left: the whole call in one record
+    THREAD = 66  # the thread of the events of routines and MPI from here on; before: thread 0
     MPI_SEND = 72  # a message was sent, or its sending started
     MPI_SEND_COMPLETE = 73  # a started send is complete
     MPI_RECEIVE_POST = 74  # a receive was posted
@@ -116,6 +117,7 @@ class TextKind(IntEnum):
     REGION = 4  # a routine; MPI's begin with MPI_
     REGION_PLACE = 5  # where a routine is: file:line:col
     COMMUNICATOR = 6  # an MPI communicator
+    NOTE = 7  # a sentence: what the recorder has left out, or ended
 
 
 class ValueKind(IntEnum):

@@ -1,15 +1,18 @@
-/* The tool `trace`: what a rank does in MPI, as events of the one schema of pse (cext/abi/events.def).
+/* The tool `trace`: what a rank does in MPI, and in regions of the program, as events of the one schema of
+ * pse (cext/abi/events.def).
  *
  * It writes DIRECTORY/rank-RRRRR.mpi.events, beside the file of the runtime if there is one: pse.trace reads
  * both as one.  Wrappers come from trace.def.
  *
- * Argument: directory, else the variable PSE_TRACE_DIRECTORY (set by pse run --trace).
+ * Arguments: directory, else the variable PSE_TRACE_DIRECTORY (set by pse run --trace); functions, filter and
+ * budget, which say what regions are recorded (regions.h).
  *
  * Order: enter, then what the call does, then leave.  Starts are written after the call, when their request
- * is known, with the time of the enter.  With MPI_THREAD_MULTIPLE a lock keeps records whole; calls of
- * several threads are then mixed in the rank's file.
+ * is known, with the time of the enter.  Unless the program asks for MPI_THREAD_SINGLE, a lock keeps records
+ * whole, and the file says which thread its events are of.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -18,6 +21,10 @@
 #include "collectives.h"
 #include "communicators.h"
 #include "rank_files.h"
+#include "regions/compiled_functions.h"
+#include "regions/python_functions.h"
+#include "regions/region_stacks.h"
+#include "regions/threads.h"
 #include "request_snapshot.h"
 #include "requests.h"
 #include "tool.h"
@@ -40,6 +47,7 @@ static inline uint64_t enter(unsigned number)
 {
     if (!pse_trace_recorder)
         return pse_clock();
+    pse_trace_check_python_frames();
     pse_trace_lock();
     uint64_t now = pse_clock();
     if (__builtin_expect(!named[number], 0))
@@ -79,6 +87,14 @@ static void choose_directory(char *path, size_t room)
 
 /* Start and end. */
 
+/* A child process that the program forks has the file, but is not the rank. */
+static void forget_in_child(void)
+{
+    pse_trace_recorder = NULL;
+    pse_trace_is_writing = false;
+    pthread_mutex_init(&pse_trace_mutex, NULL);
+}
+
 static void open_recorder(int rank, int ranks, const char *path)
 {
     pse_tool_make_directory(path);
@@ -88,12 +104,19 @@ static void open_recorder(int rank, int ranks, const char *path)
         pse_tool_warn("nothing is recorded: %s: %s", path, strerror(-error));
     pse_trace_job_rank = (uint32_t)rank;
     owner = getpid();
+    pthread_atfork(NULL, NULL, forget_in_child);
+    pse_trace_first_thread(!pse_trace_threads);
 }
 
 static void record_first(unsigned number, uint64_t entered)
 {
     if (!pse_trace_recorder)
         return;
+    if (pse_trace_has_regions) {
+        pse_trace_hook_compiled();
+        pse_trace_hook_python();
+        pse_trace_begin_regions(entered);
+    }
     name_routine(number, entered);
     pse_trace_put(entered, PSE_EVENT_REGION_ENTER, 0, number, 0, 0);
 }
@@ -105,7 +128,7 @@ static void trace_start(unsigned number, uint64_t entered, int returned)
     if (pse_trace_recorder || returned != MPI_SUCCESS || !given_directory())
         return;
     PMPI_Query_thread(&level);
-    pse_trace_threads = level == MPI_THREAD_MULTIPLE;
+    pse_trace_threads = level != MPI_THREAD_SINGLE;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     choose_directory(path, sizeof path);
@@ -139,6 +162,11 @@ static void trace_start_session(unsigned number, uint64_t entered, MPI_Session s
 static void trace_close(void)
 {
     pse_trace_lock();
+    if (pse_trace_recorder)
+        pse_trace_end_regions();
+    pse_trace_unlock();
+    pse_trace_find_places();
+    pse_trace_lock();
     pse_recorder_close(pse_trace_recorder);
     pse_trace_recorder = NULL;
     pse_trace_unlock();
@@ -156,7 +184,7 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
 {
     pse_tool_stack = given;
     if (given_directory())
-        return 0;
+        return pse_trace_configure_regions();
     return pse_tool_refuse("no directory to write to: give it as `argument directory DIR`, "
                            "or start the program with pse run --trace DIR");
 }

@@ -78,6 +78,7 @@ DEFINED = {
     "parameter:complete": None,
     "parameter:together": None,
     "parameter:apart": None,
+    "parameter:thread": None,
 }
 """What a record refers to, and the field with the number of it, if there are several."""
 
@@ -157,6 +158,7 @@ RULES = (
     Rule(E.PARTITION_COLLECTIVE_BEGIN, "ParameterUnsignedInt", ("parameter:together", "a"), _TOGETHER),
     Rule(E.PARTITION_COLLECTIVE_END, "ParameterUnsignedInt", ("parameter:apart", "a"), _TOGETHER),
     Rule(E.PHASE, "ParameterUnsignedInt", ("parameter:phase", "a"), {"exit code": ("b", 0)}),
+    Rule(E.THREAD, "ParameterUnsignedInt", ("parameter:thread", "a")),
 )  # fmt: skip
 """Events of other types are definitions: TEXT, CLOCK_SYNC, MPI_COMMUNICATOR_RANKS."""
 

@@ -75,6 +75,7 @@ class Symbols:
                 "memory", "memory: allocated minus freed here", "B", TYPE_INT64
             ),
             "parameter:phase": lambda *_: definer.parameter("phase"),
+            "parameter:thread": lambda *_: definer.parameter("thread"),
             "parameter:marker": lambda rank, number, _: definer.parameter(
                 self._text(rank, TextKind.MARKER, number, f"marker {number}")
             ),

@@ -1,0 +1,71 @@
+/* Regions of programs on their way to a tool: what pse_regions.h and -finstrument-functions call. */
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "pse_regions.h"
+#include "visibility.h"
+
+PSE_EXPORT struct pse_region_hooks pse_region_hooks;
+
+PSE_EXPORT void pse_region_enter(const struct pse_region *region);
+PSE_EXPORT void pse_region_leave(const char *name);
+PSE_EXPORT void __cyg_profile_func_enter(void *function, void *site);
+PSE_EXPORT void __cyg_profile_func_exit(void *function, void *site);
+
+static pthread_t first; /* the thread whose regions are kept until a tool asks */
+
+static bool is_first(void)
+{
+    return pse_region_hooks.early_count && pthread_equal(first, pthread_self());
+}
+
+static void keep(void *function, const struct pse_region *region)
+{
+    if (!pse_region_hooks.early_count)
+        first = pthread_self();
+    else if (!is_first())
+        return;
+    if (pse_region_hooks.early_count < PSE_EARLY_REGIONS)
+        pse_region_hooks.early[pse_region_hooks.early_count] = (struct pse_early_region){function, region};
+    pse_region_hooks.early_count++;
+}
+
+static void drop(void)
+{
+    if (is_first())
+        pse_region_hooks.early_count--;
+}
+
+void pse_region_enter(const struct pse_region *region)
+{
+    if (pse_region_hooks.enter)
+        pse_region_hooks.enter(region);
+    else
+        keep(NULL, region);
+}
+
+void pse_region_leave(const char *name)
+{
+    if (pse_region_hooks.leave)
+        pse_region_hooks.leave(name);
+    else
+        drop();
+}
+
+void __cyg_profile_func_enter(void *function, void *site)
+{
+    (void)site;
+    if (pse_region_hooks.function_enter)
+        pse_region_hooks.function_enter(function);
+    else
+        keep(function, NULL);
+}
+
+void __cyg_profile_func_exit(void *function, void *site)
+{
+    (void)site;
+    if (pse_region_hooks.function_leave)
+        pse_region_hooks.function_leave(function);
+    else
+        drop();
+}

@@ -1,0 +1,190 @@
+/* Enters and leaves of regions. */
+#include "regions/region_stacks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "regions/budget.h"
+#include "regions/region_filter.h"
+#include "regions/threads.h"
+#include "tool.h"
+#include "writer.h"
+
+bool pse_trace_has_regions = true;
+
+static uint64_t too_deep, without_begin, closed, of_other_threads;
+
+int pse_trace_configure_regions(void)
+{
+    const char *wanted = pse_tool_argument("functions");
+    if (wanted && strcmp(wanted, "yes") != 0 && strcmp(wanted, "no") != 0)
+        return pse_tool_refuse("argument functions is `%s`: write yes or no", wanted);
+    pse_trace_thread_ends = pse_trace_close_thread;
+    pse_trace_has_regions = !wanted || strcmp(wanted, "yes") == 0;
+    return pse_trace_configure_budget() || pse_trace_read_filter();
+}
+
+/* Stacks */
+
+static void name_region(struct trace_region *region, uint64_t time)
+{
+    region->is_named = true;
+    pse_recorder_text_at(pse_trace_recorder, time, PSE_TEXT_REGION, region->number, region->name);
+    if (region->place[0])
+        pse_recorder_text_at(pse_trace_recorder, time, PSE_TEXT_REGION_PLACE, region->number, region->place);
+}
+
+static void record_enter(struct trace_region *region, uint64_t time)
+{
+    if (!region->is_named)
+        name_region(region, time);
+    pse_trace_put(time, PSE_EVENT_REGION_ENTER, 0, region->number, 0, 0);
+}
+
+/* Put a frame on a stack; where there is no room it is only counted. */
+static struct trace_frame *push(struct trace_thread *thread, struct trace_region *region)
+{
+    if (!pse_trace_has_room(thread)) {
+        thread->depth++;
+        too_deep++;
+        return NULL;
+    }
+    struct trace_frame *frame = &thread->frames[thread->depth++];
+    *frame = (struct trace_frame){region, 0, NULL};
+    region->open++;
+    return frame;
+}
+
+/* The end of the top of a stack. */
+static void pop(struct trace_thread *thread, uint64_t time)
+{
+    if (--thread->depth >= thread->room)
+        return;
+    const struct trace_frame *frame = &thread->frames[thread->depth];
+    frame->region->open--;
+    if (thread->initial > thread->depth)
+        thread->initial = thread->depth;
+    if (frame->entered && pse_trace_recorder)
+        pse_trace_put(time, PSE_EVENT_REGION_LEAVE, 0, frame->region->number, frame->entered, 0);
+}
+
+/* A region that is switched off while it is entered (it calls itself) keeps its place on stacks. */
+static bool is_of_interest(const struct trace_region *region)
+{
+    return (region->is_recorded || __atomic_load_n(&region->open, __ATOMIC_RELAXED)) && pse_trace_recorder &&
+           !pse_trace_is_writing;
+}
+
+bool pse_trace_enter_region(struct trace_region *region)
+{
+    if (!is_of_interest(region))
+        return false;
+    struct trace_thread *thread = pse_trace_this_thread();
+    if (!thread) {
+        __atomic_fetch_add(&of_other_threads, 1, __ATOMIC_RELAXED);
+        return false;
+    }
+    pse_trace_lock();
+    const uint64_t now = pse_clock();
+    struct trace_frame *frame = push(thread, region);
+    if (frame && pse_trace_recorder && region->is_recorded) {
+        frame->entered = now;
+        record_enter(region, now);
+        pse_trace_count_call(region, now);
+    }
+    pse_trace_unlock();
+    return true;
+}
+
+void pse_trace_close_above(struct trace_thread *thread, unsigned depth, uint64_t time)
+{
+    while (thread->depth > depth)
+        pop(thread, time);
+}
+
+/* Where a region is on a stack, from its top; none: its depth. */
+static unsigned find_frame(const struct trace_thread *thread, const struct trace_region *region)
+{
+    unsigned at = thread->depth < thread->room ? thread->depth : thread->room;
+    while (at > 0)
+        if (thread->frames[--at].region == region)
+            return at;
+    return thread->depth;
+}
+
+static void leave(struct trace_thread *thread, const struct trace_region *region)
+{
+    const unsigned at = thread->depth > thread->room ? thread->depth - 1 : find_frame(thread, region);
+    if (at == thread->depth) {
+        without_begin++;
+        return;
+    }
+    closed += thread->depth - 1 - at;
+    pse_trace_close_above(thread, at, pse_clock());
+}
+
+void pse_trace_leave_region(const struct trace_region *region)
+{
+    struct trace_thread *thread = is_of_interest(region) ? pse_trace_this_thread() : NULL;
+    if (!thread)
+        return;
+    pse_trace_lock();
+    if (pse_trace_recorder)
+        leave(thread, region);
+    pse_trace_unlock();
+}
+
+/* The begin and the end of recording */
+
+void pse_trace_enter_early(struct trace_region *region, const void *identity)
+{
+    struct trace_thread *thread = pse_trace_this_thread();
+    struct trace_frame *frame = thread && region->is_recorded ? push(thread, region) : NULL;
+    if (frame)
+        frame->identity = identity;
+    if (frame && identity)
+        thread->initial = thread->depth;
+}
+
+void pse_trace_begin_regions(uint64_t time)
+{
+    const struct trace_thread *thread = pse_trace_this_thread();
+    pse_trace_start_budget(time);
+    for (unsigned i = 0; thread && i < thread->depth && i < thread->room; i++) {
+        thread->frames[i].entered = time;
+        record_enter(thread->frames[i].region, time);
+    }
+}
+
+void pse_trace_close_thread(struct trace_thread *thread)
+{
+    pse_trace_lock();
+    pse_trace_close_above(thread, 0, pse_clock());
+    pse_trace_unlock();
+}
+
+static void note(uint64_t count, const char *rest)
+{
+    static uint32_t number = 1u << 16; /* those of regions are below */
+    char text[256];
+    if (!count)
+        return;
+    snprintf(text, sizeof text, "%" PRIu64 " %s", count, rest);
+    pse_recorder_text_at(pse_trace_recorder, pse_clock(), PSE_TEXT_NOTE, number++, text);
+}
+
+void pse_trace_end_regions(void)
+{
+    for (struct trace_thread *thread = pse_trace_all_threads; thread; thread = thread->next) {
+        pse_trace_writer = thread;
+        pse_trace_close_above(thread, 0, pse_clock());
+    }
+    pse_trace_writer = NULL;
+    pse_trace_note_budget();
+    note(too_deep, "calls of regions nested deeper than 4,096 are left out");
+    note(pse_trace_regions_without_room, "enters of regions beyond the first 32,768 are left out");
+    note(of_other_threads,
+         "calls of regions by other threads are left out: the program asks for MPI_THREAD_SINGLE");
+    note(without_begin, "ends of regions that were not entered are left out");
+    note(closed, "regions that were not left end with the one around them");
+}

@@ -1,0 +1,41 @@
+/* Regions of the program: functions of Python, compiled functions, and regions that its source names.
+ *
+ * A region is defined when it is entered for the first time: its name and place go into the trace, unless the
+ * filter excludes it.  Each thread has a stack of the regions that it is in.  Recording has a budget: when
+ * all regions together have cost more than a share of the run's time, the one that has cost most is switched
+ * off, and the trace says so.
+ */
+#ifndef PSE_TRACE_REGION_STACKS_H
+#define PSE_TRACE_REGION_STACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "regions/region_table.h"
+#include "regions/threads.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Read the arguments `functions`, `budget` and `filter`; nonzero: refused. */
+int pse_trace_configure_regions(void);
+/* `argument functions no` leaves all regions out. */
+extern bool pse_trace_has_regions;
+
+/* Enter a region; false if it need not be left. */
+bool pse_trace_enter_region(struct trace_region *region);
+/* Leave it, with all that was entered in it. */
+void pse_trace_leave_region(const struct trace_region *region);
+/* Put a region on the stack of the first thread before recording begins. */
+void pse_trace_enter_early(struct trace_region *region, const void *identity);
+/* Recording begins: record what is on the stack already. */
+void pse_trace_begin_regions(uint64_t time);
+
+/* Leave all regions of a thread, or all above a depth. */
+void pse_trace_close_thread(struct trace_thread *thread);
+void pse_trace_close_above(struct trace_thread *thread, unsigned depth, uint64_t time);
+/* The end of recording, with the lock: leave all regions of all threads, say what was left out. */
+void pse_trace_end_regions(void);
+
+#pragma GCC visibility pop
+
+#endif

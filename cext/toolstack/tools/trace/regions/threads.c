@@ -1,0 +1,87 @@
+/* The threads of a rank.  A thread that ends leaves its number to the next one. */
+#include "regions/threads.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct trace_thread *pse_trace_all_threads;
+void (*pse_trace_thread_ends)(struct trace_thread *thread);
+
+static _Thread_local struct trace_thread *own;
+static struct trace_thread *first;
+static bool is_alone;
+static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t ending;
+
+static void thread_ends(void *data)
+{
+    struct trace_thread *thread = data;
+    if (pse_trace_thread_ends)
+        pse_trace_thread_ends(thread);
+    pthread_mutex_lock(&list);
+    thread->is_used = false;
+    pthread_mutex_unlock(&list);
+    own = NULL;
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&ending, thread_ends);
+}
+
+static struct trace_thread *free_thread(void)
+{
+    static uint32_t count = 1;
+    struct trace_thread *thread = pse_trace_all_threads;
+    while (thread && thread->is_used)
+        thread = thread->next;
+    if (!thread && (thread = calloc(1, sizeof *thread)) != NULL) {
+        thread->number = count++;
+        thread->next = pse_trace_all_threads;
+        pse_trace_all_threads = thread;
+    }
+    if (thread)
+        thread->is_used = true;
+    return thread;
+}
+
+static struct trace_thread *new_thread(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_key);
+    pthread_mutex_lock(&list);
+    own = free_thread();
+    pthread_mutex_unlock(&list);
+    if (own)
+        pthread_setspecific(ending, own);
+    return own;
+}
+
+struct trace_thread *pse_trace_this_thread(void)
+{
+    struct trace_thread *thread = own ? own : new_thread();
+    return thread == first || !is_alone ? thread : NULL;
+}
+
+void pse_trace_first_thread(bool alone)
+{
+    is_alone = alone;
+    first = own ? own : new_thread();
+    if (first)
+        first->number = 0;
+}
+
+bool pse_trace_has_room(struct trace_thread *thread)
+{
+    if (thread->depth < thread->room)
+        return true;
+    if (thread->depth > thread->room || thread->room == PSE_TRACE_DEEPEST)
+        return false;
+    const unsigned wanted = thread->room ? 2 * thread->room : 64;
+    struct trace_frame *frames = realloc(thread->frames, wanted * sizeof *frames);
+    if (!frames)
+        return false;
+    thread->frames = frames;
+    thread->room = wanted;
+    return true;
+}

@@ -1,0 +1,44 @@
+/* Threads of the rank: a number and a stack of open regions each. */
+#ifndef PSE_TRACE_THREADS_H
+#define PSE_TRACE_THREADS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trace_region;
+
+enum { PSE_TRACE_DEEPEST = 4096 }; /* Regions nested deeper are not recorded. */
+
+/* A region that was entered and not yet left. */
+struct trace_frame {
+    struct trace_region *region;
+    uint64_t entered;     /* as recorded; 0: it is not recorded */
+    const void *identity; /* of a frame of Python that runs since before recording began; else NULL */
+};
+
+struct trace_thread {
+    uint32_t number; /* 0: the one that initialised MPI */
+    bool is_used;
+    unsigned depth, room; /* depth counts frames that found no room, too */
+    unsigned initial;     /* frames of Python at the bottom that ran before recording began */
+    struct trace_frame *frames;
+    struct trace_thread *next;
+};
+
+#pragma GCC visibility push(hidden)
+
+extern struct trace_thread *pse_trace_all_threads;
+/* Called by a thread that ends. */
+extern void (*pse_trace_thread_ends)(struct trace_thread *thread);
+
+/* The calling thread.  NULL without memory, or if it is not to be recorded: MPI_THREAD_SINGLE promises one
+ * thread, and records are not protected then. */
+struct trace_thread *pse_trace_this_thread(void);
+/* The calling thread initialises MPI: it becomes number 0.  `alone`: MPI_THREAD_SINGLE. */
+void pse_trace_first_thread(bool alone);
+/* Make room for one more frame; false if it is to be counted only. */
+bool pse_trace_has_room(struct trace_thread *thread);
+
+#pragma GCC visibility pop
+
+#endif

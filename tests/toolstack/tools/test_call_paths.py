@@ -1,0 +1,221 @@
+"""The tool trace: functions and regions of programs as call paths."""
+
+from pathlib import Path
+
+import pytest
+
+import pse.trace
+from pse.analysis import analyze
+from pse.toolstack import INCLUDE
+from pse.trace import EventType
+
+PROGRAMS = Path(__file__).parent / "programs"
+MAIN = "program / regions.py / main"
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.fixture
+def directory(tmp_path):
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def configured(directory):
+    """The configuration of a stack with the tool alone."""
+    return lambda *more: "\n  argument ".join(["module trace", f"directory {directory}", *more]) + "\n"
+
+
+@pytest.fixture
+def compiled(program):
+    def build(name, *flags):
+        text = (PROGRAMS / "regions.cpp").read_text()
+        return program(name, text, "-g", f"-I{INCLUDE}", *flags, suffix=".cpp")
+
+    return build
+
+
+def visits(cube):
+    """How often call paths were entered, by all ranks together; without those that end in Python's own."""
+    counts = cube.exclusive("visits").sum(axis=1)
+    return {cube.path_text(path): int(counts[path]) for path in range(1, len(counts)) if counts[path]}
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_functions_of_python_are_call_paths_however_they_are_left(stacked, configured, directory, ranks):
+    done = stacked(ranks, configured("budget 100"), PROGRAMS / "regions.py")
+    assert (done.code, done.err) == (0, "")
+    cube = analyze(directory)
+    found = {path: count / ranks for path, count in visits(cube).items()}
+    expected = {
+        f"{MAIN} / recursive / recursive / recursive / ring / MPI_Sendrecv_c": 1,
+        f"{MAIN} / failing / MPI_Barrier": 1,
+        f"{MAIN} / MPI_Sendrecv_c": 0,
+        f"{MAIN} / ring / MPI_Sendrecv_c": 1,
+        f"{MAIN} / generator": 4,  # to make it is a call, too
+        f"{MAIN} / generator / ring / MPI_Sendrecv_c": 2,
+        f"{MAIN} / generator / MPI_Barrier": 1,
+        f"{MAIN} / steps": 4,
+        f"{MAIN} / steps / step / ring / MPI_Sendrecv_c": 2,
+        "program / work": 3,
+        "program / work / ring / MPI_Sendrecv_c": 60,
+        f"{MAIN} / child": 1,
+        f"{MAIN} / child / hot": 0,
+        "program / MPI_Finalize": 1,
+    }
+    assert {path: found.get(path, 0) for path in expected} == expected
+    assert not cube.problems
+    assert not [path for path in found if "asyncio" in path or "threading" in path]
+
+
+def test_places_are_files_and_lines(stacked, configured, directory):
+    assert stacked(1, configured(), PROGRAMS / "regions.py").code == 0
+    cube = analyze(directory)
+    shown = [cube.path_text(path, places=True) for path in range(len(cube.call_paths))]
+    lines = (PROGRAMS / "regions.py").read_text().splitlines()
+    main, ring = lines.index("def main():") + 1, lines.index("def ring(tag):") + 1
+    assert (
+        f"program / regions.py (regions.py:1) / main (regions.py:{main}) / ring (regions.py:{ring})" in shown
+    )
+
+
+def test_a_function_that_costs_too_much_is_switched_off_and_that_is_told(stacked, configured, directory):
+    done = stacked(3, configured("budget 0"), PROGRAMS / "regions.py", "hot")
+    assert done.code == 0
+    line = (PROGRAMS / "regions.py").read_text().splitlines().index("def hot():") + 1
+    said = f"hot (regions.py:{line}) is recorded for its first "
+    assert f"trace, rank 0: {said}" in done.err
+    cube = analyze(directory)
+    assert any(said in problem for problem in cube.problems)
+    found = visits(cube)
+    assert 3_000 < found["program / regions.py / hot"] < 300_000
+    assert found["program / regions.py / ring / MPI_Sendrecv_c"] == 3
+
+
+def test_a_rank_that_ends_in_mid_region_leaves_what_it_was_in(stacked, configured, directory):
+    assert stacked(3, configured(), PROGRAMS / "regions.py", "exit").code != 0
+    cube = analyze(directory)
+    assert "program / regions.py / MPI_Abort" in visits(cube)
+    assert any("whose end is not in the trace" in problem for problem in cube.problems)
+
+
+def test_functions_can_be_left_out(stacked, configured, directory):
+    assert stacked(1, configured("functions no"), PROGRAMS / "regions.py").code == 0
+    trace = pse.trace.open(directory)
+    assert all(name.startswith("MPI_") for name in trace.routine_calls()[1])
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_compiled_functions_and_regions_are_call_paths(
+    stacked_program, configured, directory, compiled, ranks
+):
+    one = compiled(
+        "every_function", "-finstrument-functions", "-finstrument-functions-exclude-file-list=/include/"
+    )
+    done = stacked_program(ranks, configured(), one)
+    assert (done.code, done.err) == (0, "")
+    cube = analyze(directory)
+    exchange = "grid::Solver::exchange(int)"
+    begin = (PROGRAMS / "regions.cpp").read_text().splitlines().index("int main(int argc, char **argv)") + 2
+    found = {path: count / ranks for path, count in visits(cube).items()}
+    expected = {
+        "program / main / setup / MPI_Init": 1,
+        f"program / main / iteration / {exchange} / {exchange} / MPI_Barrier": 2,
+        "program / main / grid::Solver::fail() / failing / MPI_Barrier": 1,
+        "program / main / never ended / jump() / finish() / MPI_Finalize": 1,
+    }
+    assert {path: found.get(path, 0) for path in expected} == expected
+    shown = [cube.path_text(path, places=True) for path in range(len(cube.call_paths))]
+    assert f"program / main (every_function.cpp:{begin}) / setup (every_function.cpp:{begin + 1})" in shown
+    assert all(
+        problem.endswith("regions that were not left end with the one around them")
+        for problem in cube.problems
+    )
+
+
+def test_regions_of_the_source_need_nothing_linked(stacked_program, configured, directory, compiled):
+    one = compiled("regions_only")
+    assert stacked_program(1, "module count\n  argument output /dev/null\n", one).code == 0
+    done = stacked_program(3, configured(), one)
+    assert (done.code, done.err) == (0, "")
+    found = visits(analyze(directory))
+    assert found["program / setup / MPI_Init"] == 3
+    assert found["program / iteration / MPI_Barrier"] == 12
+    assert found["program / failing / MPI_Barrier"] == 3
+
+
+FILTER = r"""
+# of no interest
+SCOREP_FILE_NAMES_BEGIN EXCLUDE */threading.py INCLUDE */asyncio/runners.py SCOREP_FILE_NAMES_END
+SCOREP_REGION_NAMES_BEGIN
+  EXCLUDE *
+  INCLUDE ma[i]n recur\sive  # two
+          run
+SCOREP_REGION_NAMES_END
+"""
+
+
+def test_a_filter_of_score_p_says_what_is_recorded(stacked, configured, directory, tmp_path):
+    (tmp_path / "filter").write_text(FILTER)
+    assert stacked(1, configured(f"filter {tmp_path}/filter"), PROGRAMS / "regions.py").code == 0
+    names = pse.trace.open(directory).routine_calls()[1]
+    assert {name for name in names if not name.startswith("MPI_")} == {"main", "recursive", "run"}
+
+
+def test_a_filter_knows_files_and_mangled_names(stacked_program, configured, directory, compiled, tmp_path):
+    rules = "SCOREP_FILE_NAMES_BEGIN\nEXCLUDE *\nINCLUDE every_*.cpp\nSCOREP_FILE_NAMES_END\n"
+    rules += "SCOREP_REGION_NAMES_BEGIN\nEXCLUDE MANGLED _ZN4grid* EXCLUDE setup\nSCOREP_REGION_NAMES_END\n"
+    (tmp_path / "filter").write_text(rules)
+    one = compiled(
+        "every_function", "-finstrument-functions", "-finstrument-functions-exclude-file-list=/include/"
+    )
+    assert stacked_program(1, configured(f"filter {tmp_path}/filter"), one).code == 0
+    names = pse.trace.open(directory).routine_calls()[1]
+    own = {name for name in names if not name.startswith("MPI_")}
+    assert own == {"main", "iteration", "failing", "never ended", "jump()", "finish()"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("# a\nEXCLUDE x", "filter:2: `EXCLUDE` is not the begin or end of a block"),
+        ("SCOREP_REGION_NAMES_BEGIN\nx", "filter:2: `x` is a pattern without EXCLUDE or INCLUDE before it"),
+        ("\nSCOREP_FILE_NAMES_BEGIN\nEXCLUDE x", "filter:2: the block that begins here has no end"),
+        ("SCOREP_FILE_NAMES_BEGIN INCLUDE MANGLED x", "filter:1: `MANGLED` is for names of regions"),
+        ("SCOREP_FILE_NAMES_END", "ends a block that has no begin"),
+        ("SCOREP_FILE_NAMES_BEGIN SCOREP_REGION_NAMES_BEGIN", "is inside of another block"),
+        (None, "filter can't be read: No such file or directory"),
+    ],
+)
+def test_a_filter_with_a_mistake_is_refused(stacked, configured, tmp_path, text, words):
+    if text is not None:
+        (tmp_path / "filter").write_text(text)
+    done = stacked(1, configured(f"filter {tmp_path}/filter"), "-c", "from mpi4py import MPI")
+    assert done.code == 2
+    assert words in done.err
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [("budget much", "argument budget is `much`: write a number"), ("functions all", "write yes or no")],
+)
+def test_an_argument_with_a_mistake_is_refused(stacked, configured, argument, words):
+    done = stacked(1, configured(argument), "-c", "from mpi4py import MPI")
+    assert done.code == 2
+    assert words in done.err
+
+
+def test_events_of_each_thread_nest(stacked, configured, directory):
+    assert stacked(3, configured(), PROGRAMS / "regions.py").code == 0
+    trace = pse.trace.open(directory)
+    for rank in trace.ranks:
+        stacks, thread = {}, 0
+        for event in trace.events(rank):
+            if event["type"] == EventType.THREAD:
+                thread = int(event["a"])
+            elif event["type"] == EventType.REGION_ENTER:
+                stacks.setdefault(thread, []).append((event["a"], event["time"]))
+            elif event["type"] == EventType.REGION_LEAVE:
+                assert stacks[thread].pop() == (event["a"], event["b"])
+        assert len(stacks) >= 2
+        assert not any(stacks.values())
