@@ -128,8 +128,8 @@ def messages(
     selection.check(opened)
     found = message_statistics(opened, by, metahosts=metahosts, selection=selection)
     if output is not None:
-        options = {"by": found.by, "metahosts": metahosts}
-        views.save(views.draw(opened, "message-statistics", selection, **options), output)
+        picture = views.draw(opened, "message-statistics", selection, by=found.by, metahosts=metahosts)
+        views.save(picture, output)
     for problem in found.problems:
         click.echo(f"warning: {problem}", err=True)
     _print(opened, form, found.to_json(), statistics_text(found, top))

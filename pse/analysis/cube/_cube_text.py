@@ -55,8 +55,8 @@ def _longest(cube: Cube, metric: str, path: int) -> Iterator[str]:
     """The longest single wait, in a line below."""
     row = cube.longest_instance(metric, path)
     if row is not None:
-        rank, begin = cube.locations[row["location"]].rank, moment_text(row["begin"])
-        yield f"{'':19}the longest: {time_text(row['value'])} on rank {rank}, in the call at {begin}"
+        rank, begin = cube.locations[row["location"]].rank, moment_text(float(row["begin"]))
+        yield f"{'':19}the longest: {time_text(float(row['value']))} on rank {rank}, in the call at {begin}"
 
 
 def _metric_lines(cube: Cube) -> Iterator[str]:

@@ -140,7 +140,7 @@ def _missing(token: Token, before: Token | None, accepted: set[str]) -> str | No
         return "write the number itself, for example:  0"
     if accepted == {"NAME"} and before is not None:
         return f"write a name after `{_short(before)}`"
-    if accepted >= _EXPRESSION and before is not None:
+    if _EXPRESSION.issubset(accepted) and before is not None:
         return f"write a value after `{_short(before)}`, for example:  1"
     return None
 
@@ -251,7 +251,7 @@ def _directive_help(token: Token, accepted: Collection[str]) -> str:
         return "outputs stand among the parameters, with `out` before them:  f(in f64 u[n], out f64 v[n])"
     if "IN" in accepted and token.type == "NAME":
         return "begin each parameter with `in`, `inout` or `out`:  in f64 u[n]"
-    if accepted >= _EXPRESSION and token.type in {"IN", "OUT", "INOUT"}:
+    if _EXPRESSION.issubset(accepted) and token.type in {"IN", "OUT", "INOUT"}:
         return f"close the extents before `{token}`:  f64 u[n]"
     return "a directive looks like: coven module step(in f64 u[n, m], out f64 v[n, m], out f64 residual)"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -45,7 +46,7 @@ def draw_message_statistics(
     return draw_squares(trace, squares, texts, selection, width=width, height=height)
 
 
-def _summed_up(matrix: Array, step: int, together: np.ufunc) -> Array:
+def _summed_up(matrix: Array, step: int, together: Callable[..., Array]) -> Array:
     """One cell for some neighbours each; nan where nothing was sent."""
     if step == 1:
         return matrix

@@ -32,7 +32,7 @@ class WaitStates:
         self._place = {one.row.rank: index for index, one in enumerate(found.rows)}
         self._waits = {metric: _of(waits[longest], metric) for metric in np.unique(waits["metric"]).tolist()}
         shades = [*PALETTE, *map(darker, PALETTE)]
-        self._looks = {
+        self._looks: dict[int, dict[str, Any]] = {
             metric: {"facecolor": shades[number % len(shades)], "edgecolor": "#FFFFFF", "linewidth": 0.4}
             for number, metric in enumerate(self._waits)
         }
@@ -52,9 +52,11 @@ class WaitStates:
             left, right, head = waits["begin"], waits["end"], foot - 2 * HALF * _HIGH
             corners = [(left, foot), (left, head), (right, head), (right, foot)]
             bars = np.stack([np.stack(corner, axis=1) for corner in corners], axis=1)
-            look: dict[str, Any] = self._looks[metric]
-            axes.add_collection(PolyCollection(bars, **look, zorder=7.5, gid="wait state"), autolim=False)
+            axes.add_collection(
+                PolyCollection(list(bars), **self._looks[metric], zorder=7.5, gid="wait state"), autolim=False
+            )
 
 
 def _of(waits: Array, metric: int) -> Array:
-    return waits[waits["metric"] == metric]
+    found: Array = waits[waits["metric"] == metric]
+    return found
