@@ -19,7 +19,8 @@ def inner(pytester):
 
     def run(text, *options):
         pytester.makepyfile("import os, subprocess, sys, tempfile\n" + text)
-        return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
+        path = f"pythonpath={CONFTEST.parent}"
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-o", path, *options)
 
     return run
 
