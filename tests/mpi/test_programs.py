@@ -60,7 +60,7 @@ def check_saved(here, expected):
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("processors", [1, 3])
+@pytest.mark.parametrize("processors", [1, pytest.param(2, marks=pytest.mark.nightly), 3])
 @pytest.mark.parametrize("limit", ["1B", "64KiB"])
 def test_frames_in_flight(pse, here, place, processors, limit, nothing_left_behind):
     report = run(pse, here, "frames.coven", processors, place, "-o", f"local_limit={limit}")
