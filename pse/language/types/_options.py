@@ -21,9 +21,20 @@ _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)([KMGT]i?)?B")
 
 @dataclass(frozen=True)
 class OptionKind:
-    """One option: how to read it, what it may be in words, a value, whether a thread can have its own.
+    """What values an option takes.
 
-    `quoted` says that a program may write its value in quotation marks.
+    Parameters
+    ----------
+    read : callable
+        Gives the value of a text, or None if the option can't be that.
+    expected : str
+        What it may be, in words.
+    example : str
+        A value, as it is written.
+    per_thread : bool, default False
+        Whether a thread can have its own.
+    quoted : bool, default False
+        Whether a program may write its value in quotation marks.
     """
 
     read: Callable[[str], Value | None]

@@ -29,6 +29,11 @@ _OPTIONS: Final = {"ASAN_OPTIONS": _ADDRESS, "UBSAN_OPTIONS": _ENDS}
 def parse_sanitizers(text: str) -> tuple[str, ...]:
     """Read what ``--sanitize`` says: names of sanitizers, separated by commas.
 
+    Parameters
+    ----------
+    text : str
+        The names.
+
     Raises
     ------
     UsageError

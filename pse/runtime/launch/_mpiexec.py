@@ -180,7 +180,13 @@ def mpiexec_command(mpiexec: Mpiexec, ranks: int, hosts: Hosts, arguments: Seque
 
 
 def rank_arguments(request: Request) -> list[str]:
-    """Write the command line of `python -m pse` for a request."""
+    """Write the command line of `python -m pse` for a request.
+
+    Parameters
+    ----------
+    request : Request
+        What to run, and how.
+    """
     line = ["--report", request.report]
     if request.processors is not None:
         line += ["-p", str(request.processors)]
