@@ -28,7 +28,7 @@ def checks(tmp_path_factory):
     library = tmp_path_factory.mktemp("board") / "board_check.so"
     sources = [HERE / "programs" / "board_check.c", *sorted((CEXT / "channel").glob("*.c"))]
     flags = ["-std=gnu11", "-O2", "-Wall", "-shared", "-fPIC", "-pthread"]
-    flags += [f"-I{CEXT / 'channel'}", f"-I{CEXT / 'abi'}"]
+    flags += [f"-I{CEXT / 'channel'}", f"-I{CEXT / 'abi' / 'include'}"]
     subprocess.run([compiler, *flags, *sources, "-o", library], check=True)
     return ctypes.CDLL(str(library))
 
