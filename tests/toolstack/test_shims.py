@@ -188,7 +188,7 @@ def counts_given(large):
     return [one for one in narrowed(large) if not is_output(one) or one.name == "position"]
 
 
-@pytest.mark.parametrize("large", filter(counts_given, LARGE), ids=by_name)
+@pytest.mark.parametrize("large", [*filter(counts_given, LARGE)], ids=by_name)
 def test_one_count_that_does_not_fit_sends_the_call_on(library, large):
     library.set_group(0, LENGTH, 0)
     for parameter in counts_given(large):
