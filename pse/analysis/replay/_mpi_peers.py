@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -70,7 +71,8 @@ class MpiPeers:
         out, back = (
             [_bytes(data), size * rows.itemsize, MPI.BYTE] for data, size in ((rows, counts), (found, coming))
         )
-        wait(self._comm.Ialltoallv(out, back))
+        wait(self._comm.Ibarrier())
+        _move(self._comm.Ialltoallv(out, back))
         return found
 
     def _count_rounds(self, kind: str, size: int) -> None:
@@ -149,6 +151,12 @@ class MpiDelivery:
         found = np.empty_like(back)
         found[self._order] = back
         return found
+
+
+def _move(request: MPI.Request) -> None:
+    """Complete an exchange that all processes have come to: whoever sleeps holds up what it has to copy."""
+    while not request.Test():
+        os.sched_yield()
 
 
 def wait(request: MPI.Request) -> None:
