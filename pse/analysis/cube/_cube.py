@@ -183,8 +183,3 @@ class Cube:
             names.insert(0, f"{own.name} ({place})" if place else own.name)
             path = own.parent
         return " / ".join(names)
-
-
-def check_metric(name: str) -> None:
-    """Raise KeyError for what is not the name of a metric."""
-    BY_NAME[name]

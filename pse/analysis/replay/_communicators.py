@@ -70,25 +70,17 @@ class Communicators:
 
     def known(self, identities: Array) -> Array:
         """Numbers of communicators, NONE for those that no stream of this process knows."""
-        if not len(self.identities):
-            return np.full(len(identities), NONE, "<u4")
-        found = np.minimum(np.searchsorted(self.identities, identities), len(self.identities) - 1)
-        return np.where(self.identities[found] == identities, found, NONE).astype("<u4")
+        return _found(self.identities, np.arange(len(self.identities)), identities)
 
     def number(self, rank: int, own: Array) -> Array:
         """For a rank's own numbers those of this process, NONE for unknown ones."""
-        return self._looked_up(rank, own, 1)
+        owns, numbers, _ = self._own[rank]
+        return _found(owns, numbers, own)
 
     def place(self, rank: int, own: Array) -> Array:
         """For a rank's own numbers its rank in these communicators, NONE for unknown ones."""
-        return self._looked_up(rank, own, 2)
-
-    def _looked_up(self, rank: int, own: Array, column: int) -> Array:
-        owns, values = self._own[rank][0], self._own[rank][column]
-        if not len(owns):
-            return np.full(len(own), NONE, "<u4")
-        found = np.minimum(np.searchsorted(owns, own), len(owns) - 1)
-        return np.where(owns[found] == own, values[found], NONE).astype("<u4")
+        owns, _, places = self._own[rank]
+        return _found(owns, places, own)
 
     def job_ranks(self, columns: Iterable[tuple[Array, Array]]) -> list[Array]:
         """For numbers of communicators and ranks in them those of the job, NONE for unknown; collective."""

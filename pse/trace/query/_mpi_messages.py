@@ -48,19 +48,11 @@ class Communicators:
     ----------
     trace : TraceFiles
         What the ranks said about them.
-
-    Attributes
-    ----------
-    sizes : array of uint32, shape (communicators,)
-        How many ranks each has, by its number for all ranks.
-    ranks : set of int
-        All ranks of the job that are in one.
     """
 
     def __init__(self, trace: TraceFiles) -> None:
         self._numbers: dict[tuple[int, int], int] = {}
-        self._own: dict[int, tuple[Array, Array, Array]] = {}
-        sizes: dict[int, int] = {}
+        self._own: dict[int, tuple[Array, Array]] = {}
         members: dict[tuple[int, int], int] = {}
         for rank in trace.ranks:
             made = trace.select(rank, EventType.MPI_COMMUNICATOR)
@@ -68,30 +60,20 @@ class Communicators:
             self._own[rank] = self._numbered(made)
             for own, leader, its, size, place in zip(*_fields(made), strict=True):
                 number = self._numbers[leader, its]
-                sizes[number] = size
                 members |= {(number, 0): leader, (number, place): rank}
                 if place == 0:
                     members |= {(number, i): r for i, r in enumerate(_members(lines, own)[:size])}
-        self.sizes = np.array([sizes[number] for number in range(len(sizes))], "<u4")
-        self.ranks = set(members.values()) - {NONE}
         keys = [(number << 32) | place for number, place in members]
         order = np.argsort(np.array(keys, "<u8"))
         self._keys, self._ranks = np.array(keys, "<u8")[order], np.array(list(members.values()), "<u4")[order]
 
     def number(self, rank: int, own: Array) -> Array:
         """For a rank's own numbers the common ones, NONE for unknown ones."""
-        return self._looked_up(rank, own, 1)
-
-    def place(self, rank: int, own: Array) -> Array:
-        """For a rank's own numbers its rank in these communicators, NONE for unknown ones."""
-        return self._looked_up(rank, own, 2)
-
-    def _looked_up(self, rank: int, own: Array, column: int) -> Array:
-        owns, values = self._own[rank][0], self._own[rank][column]
+        owns, numbers = self._own[rank]
         if not len(owns):
             return np.full(len(own), NONE, "<u4")
         found = np.minimum(np.searchsorted(owns, own), len(owns) - 1)
-        return np.where(owns[found] == own, values[found], NONE).astype("<u4")
+        return np.where(owns[found] == own, numbers[found], NONE).astype("<u4")
 
     def job_rank(self, numbers: Array, places: Array) -> Array:
         """For ranks of communicators those of the job, NONE for unknown ones."""
@@ -101,13 +83,13 @@ class Communicators:
         found = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[found] == keys, self._ranks[found], NONE).astype("<u4")
 
-    def _numbered(self, made: Array) -> tuple[Array, Array, Array]:
-        """A rank's own numbers, ascending, the common ones, and its ranks in them."""
+    def _numbered(self, made: Array) -> tuple[Array, Array]:
+        """A rank's own numbers, ascending, and the common ones."""
         found = {}
-        for own, leader, number, _, place in zip(*_fields(made), strict=True):
-            found[own] = (self._numbers.setdefault((leader, number), len(self._numbers)), place)
-        rows = np.array([(own, *found[own]) for own in sorted(found)], "<u4").reshape(-1, 3)
-        return rows[:, 0], rows[:, 1], rows[:, 2]
+        for own, leader, number, _, _ in zip(*_fields(made), strict=True):
+            found[own] = self._numbers.setdefault((leader, number), len(self._numbers))
+        rows = np.array([(own, found[own]) for own in sorted(found)], "<u4").reshape(-1, 2)
+        return rows[:, 0], rows[:, 1]
 
 
 def _fields(made: Array) -> tuple[Any, ...]:
