@@ -27,7 +27,8 @@ for number, request in enumerate(made):
         request.Pready_range(0, 1)
     request.Wait()
     request.Free()
-print(len(made))
+if first:
+    print(len(made))
 """
 
 
@@ -42,4 +43,4 @@ def test_persistent_and_partitioned_requests_wait_for_late_senders(pse, tmp_path
     assert cube.problems == ()
     sender, receiver = cube.by_region("mpi_latesender")["MPI_Wait"]
     assert sender == 0
-    assert receiver >= 0.9e9 * DELAY * int(done.out.split()[0])
+    assert receiver >= 0.9e9 * DELAY * int(done.out)
