@@ -1,0 +1,1 @@
+from pse.emulate import *  # noqa: F403

@@ -1,0 +1,5 @@
+"""ACE: measure what communication costs here, and how much that varies, with emulated applications."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

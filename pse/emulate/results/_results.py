@@ -1,0 +1,196 @@
+"""The results of a measurement: one row for each cycle and rank, one for each exchange, and all metadata."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pse.errors import UsageError, require_directory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIX: Final = ".ace"
+VERSION: Final = 1
+
+CYCLE: Final = np.dtype(
+    [
+        *((name, "i4") for name in ("launch", "application", "rank", "cycle")),
+        ("size", "i8"),
+        *((name, "f8") for name in ("load", "start", "calculated", "compute")),
+        *((name, "f8") for name in ("communication", "barrier", "predicted")),
+    ]
+)
+"""A cycle of one rank.  `application` is an index of the metadata's applications, `rank` counts from 0 in
+each of them, `size` is bytes, `load` percent; all times are seconds, `start` since the launch's begin."""
+
+EXCHANGE: Final = np.dtype(
+    [
+        *((name, "i4") for name in ("launch", "rank", "partner")),
+        ("size", "i8"),
+        ("repetition", "i4"),
+        ("seconds", "f8"),
+    ]
+)
+"""An exchange of phase one: `seconds` is the time of one way between two ranks of the job."""
+
+
+class ResultsError(UsageError):
+    """A directory holds no results, or results that can't be read."""
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What one measurement found.
+
+    Parameters
+    ----------
+    cycles : numpy.ndarray
+        Phase two, `CYCLE`\\[n].
+    exchanges : numpy.ndarray
+        Phase one, `EXCHANGE`\\[n].
+    metadata : mapping of str to value
+        What JSON can say: ``applications`` is a list of objects with ``name``, ``pattern``, ``ranks`` and
+        so on, and there are host, MPI, cores, date, configuration and seeds.
+
+    Raises
+    ------
+    TypeError
+        A table has other columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.zeros(3, CYCLE)
+    >>> results = Results(rows, np.zeros(0, EXCHANGE), {"applications": [{"name": "halo"}]})
+    >>> results.frame()["application_name"].tolist()
+    ['halo', 'halo', 'halo']
+    """
+
+    cycles: NDArray[np.void]
+    exchanges: NDArray[np.void]
+    metadata: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        for name, dtype in (("cycles", CYCLE), ("exchanges", EXCHANGE)):
+            if getattr(self, name).dtype != dtype:
+                raise TypeError(f"{name}: expected the columns {dtype.names}")
+
+    def frame(self) -> pd.DataFrame:
+        """Give the cycles as a tidy data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each cycle and rank: the columns of `CYCLE`, and ``application_name``.
+        """
+        import pandas as pd
+
+        frame = pd.DataFrame({name: self.cycles[name] for name in CYCLE.names or ()})
+        names = dict(enumerate(one["name"] for one in self.metadata.get("applications", ())))
+        frame.insert(2, "application_name", frame["application"].map(names))
+        return frame
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write a directory with both tables and the metadata; it replaces results of the same name.
+
+        Parameters
+        ----------
+        path : path
+            A name that ends in ``.ace``.
+
+        Returns
+        -------
+        Path
+            The directory.
+
+        Raises
+        ------
+        UsageError
+            The name ends differently, its parent doesn't exist, or something else has that name.
+        """
+        target = check_target(path)
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        try:
+            np.save(draft / "cycles.npy", self.cycles)
+            np.save(draft / "exchanges.npy", self.exchanges)
+            text = json.dumps({"version": VERSION, **self.metadata}, indent=1, ensure_ascii=False)
+            (draft / "metadata.json").write_text(f"{text}\n", encoding="utf-8")
+            draft.chmod(0o777 & ~_umask())
+            if target.exists():
+                shutil.rmtree(target)
+            draft.rename(target)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        return target
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Results:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The directory.
+
+        Returns
+        -------
+        Results
+            The same tables and metadata.
+
+        Raises
+        ------
+        ResultsError
+            There are no such results, they are damaged, or a newer version of pse wrote them.
+        """
+        directory = Path(path)
+        if not (directory / "metadata.json").is_file():
+            raise ResultsError(
+                f"{directory} holds no results of ACE",
+                help="`pse ace run CONFIG.toml -o NAME.ace` makes some",
+            )
+        try:
+            metadata = json.loads((directory / "metadata.json").read_text(encoding="utf-8"))
+            version = metadata.pop("version")
+            tables = [np.load(directory / f"{name}.npy") for name in ("cycles", "exchanges")]
+        except (OSError, ValueError, KeyError, EOFError, AttributeError) as error:
+            raise ResultsError(f"the results in {directory} can't be read: {error}") from None
+        if version != VERSION:
+            raise ResultsError(
+                f"the results in {directory} have version {version}; this pse reads version {VERSION}"
+            )
+        try:
+            return cls(tables[0], tables[1], metadata)
+        except TypeError as error:
+            raise ResultsError(f"the results in {directory} can't be read: {error}") from None
+
+
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """Give the directory that results are to be written to; raise UsageError if it can't be."""
+    target = Path(path)
+    if target.suffix != SUFFIX:
+        raise UsageError(
+            f"results can't be written to {target}: their name must end in {SUFFIX}",
+            help=f"write it as {target.name or 'results'}{SUFFIX}",
+        )
+    require_directory(target)
+    if target.exists() and not (target / "metadata.json").is_file():
+        raise UsageError(f"{target} exists and holds no results", help="choose another name, or remove it")
+    return target
+
+
+def _umask() -> int:
+    """Give the process's umask."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
