@@ -1,0 +1,1 @@
+"""Statistics of cycles: summaries, intervals, time series, and whether two results differ."""

@@ -1,0 +1,46 @@
+"""Bootstrap over launches: the launch is the unit of repetition, so whole launches are drawn again."""
+
+from __future__ import annotations
+
+from math import sqrt
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+DRAWS = 1000
+"""How often launches are drawn again."""
+LEAST_LAUNCHES = 3
+"""With fewer launches there are no intervals."""
+_NORMAL = NormalDist()
+
+
+def draw_launches(launches: int, draws: int = DRAWS, seed: int = 0) -> NDArray[np.int64]:
+    """Draw launches with replacement: indices, of shape (draws, launches)."""
+    return np.random.default_rng(seed).integers(0, launches, (draws, launches))
+
+
+def percentile_interval(found: Floats, launches: int, confidence: float = 0.95) -> tuple[Floats, Floats]:
+    """Give the interval of bootstrap replicates, along their first axis.
+
+    The percentiles are expanded for few launches (T. Hesterberg, "What teachers should know about the
+    bootstrap", The American Statistician 69, 2015): plain ones give intervals that are too narrow.
+    """
+    reach = student_quantile((1 + confidence) / 2, launches - 1) * sqrt(launches / (launches - 1))
+    share = _NORMAL.cdf(-reach)
+    low, high = np.nanquantile(found, [share, 1 - share], axis=0)
+    return low, high
+
+
+def student_quantile(probability: float, freedom: int) -> float:
+    """Give a quantile of Student's distribution, to 0.5 % from 4 degrees of freedom on (Cornish, Fisher)."""
+    z = _NORMAL.inv_cdf(probability)
+    terms = (
+        z,
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return sum(term / freedom**power for power, term in enumerate(terms))
