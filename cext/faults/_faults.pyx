@@ -36,6 +36,7 @@ cdef extern from "faults.h" nogil:
         const char *late
     void pse_faults_defer_stops(const pse_faults_deferral *to)
     void pse_faults_finalize_called()
+    void pse_faults_mpi_failed(const char *reason)
     void pse_faults_expect_sanitizers()
     void pse_faults_prepare_debugger(const char *const *command, const char *const *environment,
                                      const char *text)
@@ -153,6 +154,11 @@ def leave(int code):
 def finalize_called():
     """Fail the run, by the name of the module that called MPI_Finalize, unless it is done."""
     pse_faults_finalize_called()
+
+
+def mpi_failed(str reason):
+    """Fail the run, by the name of the module that made a call of MPI which failed."""
+    pse_faults_mpi_failed(reason.encode(errors="backslashreplace"))
 
 
 def exit_status(int pidfd, int pid):

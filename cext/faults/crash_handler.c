@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,7 +22,8 @@
 #define MOST_CALLERS 64
 #define STOP_MILLISECONDS 700
 #define SAME_STOP_MILLISECONDS 200 /* a batch system and MPI's launcher may both pass one signal on */
-#define WATCH_MILLISECONDS 2000    /* a death is named, and all ranks are killed, within some ten of them */
+#define REASON_TEXT 640
+#define WATCH_MILLISECONDS 2000 /* a death is named, and all ranks are killed, within some ten of them */
 
 const char *volatile pse_faults_current_call;
 
@@ -185,14 +187,13 @@ static void on_crash(int number, siginfo_t *info, void *context)
     finish();
 }
 
-/* The module that runs called something that would end the run for others. */
-static void fail_call(const char *called, const char *help)
+/* The module that runs did something that ends the run for others. */
+static void fail_call(const char *did, const char *help)
 {
     const char *call = pse_faults_current_call;
     pse_faults_text_add(&words, "error: ");
     pse_faults_text_add(&words, call != NULL ? call : "a module, between two calls,");
-    pse_faults_text_add(&words, " called ");
-    pse_faults_text_add(&words, called);
+    pse_faults_text_add(&words, did);
     pse_faults_text_add(&words, "\n  where: ");
     pse_faults_text_add(&words, reporter.who);
     pse_faults_add_tph(&words, pse_board_slot(reporter.board, reporter.rank));
@@ -227,7 +228,8 @@ static void on_exit_called(void)
     if (state == PSE_RANK_DONE)
         atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_LEFT);
     if (state >= PSE_RANK_RUNNING && state < PSE_RANK_DONE && pse_faults_current_call != NULL)
-        fail_call(is_called_by("MPI_Abort") || is_called_by("PMPI_Abort") ? "MPI_Abort()" : "exit()",
+        fail_call(is_called_by("MPI_Abort") || is_called_by("PMPI_Abort") ? " called MPI_Abort()"
+                                                                          : " called exit()",
                   PSE_ABORT_HELP);
 }
 
@@ -235,7 +237,16 @@ void pse_faults_finalize_called(void)
 {
     uint32_t state = atomic_load(&pse_board_slot(reporter.board, reporter.rank)->state);
     if (state < PSE_RANK_DONE && !is_forked())
-        fail_call("MPI_Finalize()", "a module must leave MPI running: the engine and other modules use it");
+        fail_call(" called MPI_Finalize()",
+                  "a module must leave MPI running: the engine and other modules use it");
+}
+
+void pse_faults_mpi_failed(const char *reason)
+{
+    char did[REASON_TEXT];
+    snprintf(did, sizeof did, " made a call of MPI that failed: %s", reason);
+    fail_call(did, "look at what this call gets; code that looks at what MPI returns asks for that by "
+                   "MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN)");
 }
 
 /* The rank's owner had its time, or a second signal came. */

@@ -64,6 +64,9 @@ void pse_faults_defer_stops(const pse_faults_deferral *to);
  */
 void pse_faults_finalize_called(void);
 
+/* A call of MPI failed whose errors nobody handles: the run fails, by the name of the module that made it. */
+void pse_faults_mpi_failed(const char *reason);
+
 /* From now on an abort follows the report of a sanitizer with which modules were built. */
 void pse_faults_expect_sanitizers(void);
 

@@ -10,6 +10,8 @@ This file is for launcher and ranks: only `make` needs MPI.
 
 from __future__ import annotations
 
+import functools
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +21,16 @@ from pse._abi.plan import CallKind
 from pse.errors import ProgramError
 from pse.language.check import CallSite, Parallel
 from pse.language.types import Element
+from pse.runtime import _faults
 from pse.text import count_text
 
 if TYPE_CHECKING:
     from mpi4py import MPI  # Importing it starts MPI: not in the launcher.
 
     from pse.runtime.plan._job import Job
+
+_PLACE_IN_MPICH = re.compile(r"^\w+\(\d+\)\.*: ")
+"""How MPICH begins the lines of an error: the last one says what is wrong."""
 
 
 @dataclass(frozen=True)
@@ -119,14 +125,25 @@ def _made(comm: MPI.Intracomm, site: CallSite, ranks: list[int], line: str) -> C
     group.Free()
     everybody.Free()
     made.Set_name(f"{site.label}:{line}")
-    compiled = site.module.language != "python"
     # Code that checks what MPI returns is rare outside Python, where mpi4py does it.
-    made.Set_errhandler(MPI.ERRORS_ARE_FATAL if compiled else MPI.ERRORS_RETURN)
+    made.Set_errhandler(MPI.ERRORS_RETURN if site.module.language == "python" else _naming_errors())
     if site.module.language == "fortran":
         return Communicator(made, np.array([made.py2f()], np.int32))
     size = MPI._sizeof(MPI.Comm)
     place = MPI.buffer.fromaddress(MPI._addressof(made), size)
     return Communicator(made, np.frombuffer(place.tobytes(), np.uint8))
+
+
+@functools.cache
+def _naming_errors() -> MPI.Errhandler:
+    """Make what names the call site of an error: MPI itself would end all ranks, by a number of its own."""
+    from mpi4py import MPI
+
+    def fail(comm: MPI.Comm, code: int) -> None:
+        last = MPI.Get_error_string(code).strip().splitlines()[-1]
+        _faults.mpi_failed(_PLACE_IN_MPICH.sub("", last))
+
+    return MPI.Comm.Create_errhandler(fail)
 
 
 def _region(job: Job, site: CallSite) -> str | None:
