@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from pse._cache import advice, code_directory, distrust, locked, refuse
+from pse._cache import code_directory, distrust, locked, refuse
 from pse.errors import RunError, UsageError
 from pse.modules.build import find_compiler
 from pse.toolstack import _elf as elf, _shims as shims, _shipped as shipped, _stubs as stubs
@@ -140,16 +140,11 @@ def _linked(sources: dict[str, str], mpi: Mpi, more: Sequence[str] = ()) -> Path
     refuse(product)
     if elf.is_whole(product):
         return product
-    try:
+    with shipped.cache_errors():
         product.parent.mkdir(parents=True, exist_ok=True)
         with locked(product.parent):  # All ranks of a job may want it at once: one makes it.
             if not elf.is_whole(product):
                 _make(sources, [*compiler.command, *more], mpi, product)
-    except OSError as error:
-        raise RunError(
-            f"the cache of the tool stack can't be used: {error.strerror}: {error.filename}",
-            help=advice(error),
-        ) from None
     return product
 
 

@@ -7,14 +7,16 @@ the cache.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import subprocess
+import sys
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pse._cache import code_directory, refuse
+from pse._cache import advice, code_directory, locked, refuse
 from pse.errors import RunError
 from pse.modules.build import find_compiler
 from pse.toolstack import _elf as elf
@@ -71,8 +73,24 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
         recorder = folders[-1]
         searched = (mpi.include, _HERE / "include", recorder, recorder.parent / "abi" / "include")
         includes = [f"-I{folder}" for folder in searched]
-        _build([*compiler.command, *_FLAGS, *options, *includes], known, library.functions, place)
+        line = [*compiler.command, *_FLAGS, *options, *includes]
+        with cache_errors():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with locked(place.parent):  # All ranks of a job may want them at once: one makes them.
+                if not place.exists():
+                    sys.stderr.write(f"compiling the MPI tools for {mpi.path}, once: half a minute or so\n")
+                    _build(line, known, library.functions, place)
     return place
+
+
+@contextlib.contextmanager
+def cache_errors() -> Iterator[None]:
+    """Say of a cache that can't be used why, and how to mend it."""
+    try:
+        yield
+    except OSError as error:
+        what = f"the cache of the tool stack can't be used: {error.strerror}: {error.filename}"
+        raise RunError(what, help=advice(error)) from None
 
 
 def _fits(library: elf.Shared) -> bool:
@@ -100,12 +118,8 @@ def _folders() -> list[Path]:
 
 
 def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place: Path) -> None:
-    """Compile the tools; several may do this at once, the first to be done counts.
-
-    A tool that this MPI has too little for is left out, with a warning.
-    """
+    """Compile the tools; one that this MPI has too little for is left out, with a warning."""
     common, *tools, recorder = _folders()
-    place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tmp-", dir=place.parent) as work:
         made = Path(work, "made")
         made.mkdir()
@@ -125,8 +139,7 @@ def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place
             commands.append([*line, f"-I{tool}", *_LINKED, *sources, *shared, *product])
         for error in _compile_all(commands, work):
             warnings.warn(f"a tool that comes with pse can't be compiled for this MPI: {error}", stacklevel=2)
-        if not place.exists():
-            made.rename(place)
+        made.rename(place)
 
 
 def _compile_all(commands: list[list[str]], work: str) -> list[str]:

@@ -78,11 +78,21 @@ def environment(configuration: str, mpi: Mpi) -> dict[str, str]:
         If something is wrong with the configuration, with file and line.
     """
     file = os.path.abspath(configuration)
+    _check_readable(file)
     made = library(mpi)
     verify(file, made)
     before = os.environ.get("LD_PRELOAD")
     preload = {CONFIGURATION: file, "LD_PRELOAD": f"{made}:{before}" if before else str(made)}
     return preload | _mpi4py_variables(mpi)
+
+
+def _check_readable(file: str) -> None:
+    """Make sure that a configuration can be read before tools are compiled for it."""
+    try:
+        Path(file).open().close()
+    except OSError as error:
+        wrong = f"{file}: the configuration of the tool stack can't be read: {error.strerror}"
+        raise UsageError(wrong, help=_advice(file)) from None
 
 
 def _mpi4py_variables(mpi: Mpi) -> dict[str, str]:

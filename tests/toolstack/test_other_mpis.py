@@ -2,13 +2,16 @@
 
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from pse_testing.jobs import beside_python
 
+from pse._cache import code_directory
+from pse.errors import RunError, UsageError
 from pse.runtime.launch import _mpiexec
-from pse.toolstack import Mpi, _library as library, _stack as stack
+from pse.toolstack import Mpi, _elf as elf, _library as library, _shipped as shipped, _stack as stack
 
 INCLUDE = Path(__file__).parents[2] / "cext" / "toolstack" / "tools" / "mpi_include.cmake"
 
@@ -55,6 +58,22 @@ def test_intels_launcher_keeps_the_machines_topology(tmp_path, monkeypatch):
     assert _mpiexec.rank_environment({}, _mpiexec.find_mpiexec()) == {}
 
 
+@pytest.mark.parametrize(
+    ("ours", "up", "given"),
+    [
+        ({}, True, "lo"),
+        ({}, False, None),
+        ({"UCX_TLS": "tcp"}, True, None),
+        ({"UCX_NET_DEVICES": "eth0"}, True, "eth0"),
+    ],
+)
+def test_ucx_keeps_to_the_loopback_on_one_machine_unless_told_otherwise(monkeypatch, ours, up, given):
+    monkeypatch.setattr(_mpiexec, "_loopback_is_up", lambda: up)
+    mpich = _mpiexec.Mpiexec("mpiexec", hydra=True)
+    assert _mpiexec.rank_environment(ours, mpich, local=True).get("UCX_NET_DEVICES") == given
+    assert _mpiexec.rank_environment(ours, mpich).get("UCX_NET_DEVICES") == ours.get("UCX_NET_DEVICES")
+
+
 def test_mpi4py_is_told_that_a_library_is_open_mpi(library_file, monkeypatch):
     monkeypatch.delenv("MPI4PY_MPIABI", raising=False)
     ours = library_file("libmpi.so.40", "int ompi_mpi_comm_self;")
@@ -94,3 +113,50 @@ def test_tools_that_can_not_be_compiled_are_missing_with_a_word(library_file, tm
         mpi = Mpi(mpi.path, tmp_path)
     with pytest.warns(UserWarning, match=f"the tools that come with pse are missing: .*{why}.*mpicc"):
         assert not library.shipped_tools(mpi).exists()
+
+
+@pytest.fixture
+def compiling(mpi, monkeypatch, tmp_path):
+    """Have the shipped tools made for this MPI in a cache of its own; gives the list of what is made."""
+    made = []
+    monkeypatch.setenv("PSE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(shipped, "_fits", lambda shared: False)
+    monkeypatch.setattr(
+        shipped, "_build", lambda line, known, names, place: made.append(place) or place.mkdir()
+    )
+    return made
+
+
+def test_several_ranks_compile_the_tools_once_and_say_so(mpi, compiling, capfd):
+    shared = elf.read(mpi.path)
+    with ThreadPoolExecutor(3) as pool:
+        places = set(pool.map(lambda _: shipped.tools_for(mpi, shared), range(3)))
+    assert compiling == list(places)
+    assert capfd.readouterr().err == f"compiling the MPI tools for {mpi.path}, once: half a minute or so\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to others")
+def test_tools_that_somebody_else_left_in_the_cache_are_refused(mpi, compiling):
+    place = shipped.tools_for(mpi, elf.read(mpi.path))
+    (place / "count.so").touch()
+    os.chown(place / "count.so", 12345, -1)
+    with pytest.raises(RunError, match=r"count\.so belongs to user 12345"):
+        shipped.tools_for(mpi, elf.read(mpi.path))
+
+
+def test_a_cache_that_can_not_be_used_is_named(mpi, compiling):
+    (code_directory() / "toolstack").parent.mkdir(parents=True, exist_ok=True)
+    (code_directory() / "toolstack").touch()
+    with pytest.raises(
+        RunError, match=r"the cache of the tool stack can't be used: (File exists|Not a directory)"
+    ):
+        shipped.tools_for(mpi, elf.read(mpi.path))
+
+
+def test_a_configuration_that_can_not_be_read_is_named_before_anything_is_compiled(
+    mpi, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(stack, "library", lambda mpi: pytest.fail("the tools are compiled"))
+    for path, why in ((tmp_path / "none.conf", "No such file or directory"), (tmp_path, "Is a directory")):
+        with pytest.raises(UsageError, match=f"the configuration of the tool stack can't be read: {why}"):
+            stack.environment(str(path), mpi)
