@@ -13,3 +13,19 @@ from .results._results import (
     Results as Results,
     ResultsError as ResultsError,
 )
+from .statistics._comparison import Comparison as Comparison, Difference as Difference, compare as compare
+from .statistics._disturbances import Disturbance as Disturbance, disturbances as disturbances
+from .statistics._prediction import (
+    Loaded as Loaded,
+    RunTime as RunTime,
+    loaded_ratios as loaded_ratios,
+    run_times as run_times,
+)
+from .statistics._series import (
+    Change as Change,
+    Period as Period,
+    autocorrelation as autocorrelation,
+    find_changes as find_changes,
+    find_period as find_period,
+)
+from .statistics._summary import METRICS as METRICS, Summary as Summary, summaries as summaries

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pse.emulate import EXCHANGE
+from pse.emulate import CYCLE, EXCHANGE, Results
 
 SIZES = (0, *(1 << power for power in range(21)))
 
@@ -38,3 +38,49 @@ def planted_exchanges(
     late = source.random(len(table)) < spikes
     table["seconds"] += late * source.exponential(50e-6, len(table))
     return table
+
+
+def planted_cycles(
+    *,
+    launches: int = 10,
+    ranks: int = 4,
+    cycles: int = 400,
+    sizes: Sequence[int] = (1024,),
+    load: float = 50.0,
+    noise: float = 0.05,
+    drift: float = 0.01,
+    spikes: float = 0.01,
+    seed: int = 0,
+) -> NDArray[np.void]:
+    """Give cycles of one application: autocorrelated noise, launches that differ a little, late messages."""
+    source = np.random.default_rng(seed)
+    shape = (launches, ranks, len(sizes), cycles)
+    table = np.zeros(shape, CYCLE)
+    axes = (np.arange(launches), np.arange(ranks), np.array(sizes), np.arange(cycles))
+    for axis, (name, values) in enumerate(zip(("launch", "rank", "size", "cycle"), axes, strict=True)):
+        table[name] = np.expand_dims(values, [other for other in range(4) if other != axis])
+    white = source.normal(0, noise, shape)
+    smooth = 0.7 * white + 0.7 * np.roll(white, 1, axis=3)
+    level = source.normal(0, drift, (launches, 1, 1, 1))
+    plain = eager_then_rendezvous(table["size"]) * 10
+    table["load"], table["communication"] = load, plain * np.exp(smooth + level)
+    late = source.random(shape) < spikes
+    table["communication"] += late * source.exponential(5e-5, shape)
+    table["calculated"] = plain * (100 / load - 1)
+    table["compute"] = table["calculated"] * np.exp(source.normal(0, 1e-4, shape))
+    table["barrier"] = table["communication"].max(axis=1, keepdims=True) - table["communication"] + 1e-6
+    table["predicted"] = plain + table["calculated"]
+    lasted = table["compute"] + table["communication"] + table["barrier"]
+    table["start"] = np.cumsum(lasted.reshape(launches, ranks, -1), axis=2).reshape(shape) - lasted
+    return table.ravel()
+
+
+def planted_results(
+    cycles: NDArray[np.void] | None = None, exchanges: NDArray[np.void] | None = None, name: str = "halo"
+) -> Results:
+    """Give results of one application."""
+    return Results(
+        np.zeros(0, CYCLE) if cycles is None else cycles,
+        np.zeros(0, EXCHANGE) if exchanges is None else exchanges,
+        {"applications": [{"name": name, "pattern": "pairwise"}]},
+    )

@@ -140,7 +140,7 @@ def _paper_model(
     ranks = [key[0] for key, _ in groups(exchanges, "rank")]
     factors = lines @ [1.0, float(exchanges["size"].mean())]
     fitted = tuple(
-        RankLine(rank, *map(float, line), float(factor))
+        RankLine(rank, float(line[0]), float(line[1]), float(factor))
         for rank, line, factor in zip(ranks, lines, factors / factors.mean(), strict=True)
     )
     return Model(alpha, beta, "paper", (segment,), ranks=fitted)
@@ -220,7 +220,7 @@ def _noise(by_launch: Floats) -> float:
     if len(by_launch) < 2:
         return 0.0
     spread = np.nanstd(np.log(by_launch), axis=0, ddof=1)
-    return 1.25 * float(np.nanmedian(spread)) / len(by_launch) ** 0.5
+    return float(1.25 * np.nanmedian(spread) / np.sqrt(len(by_launch)))
 
 
 def _interval(drawn: Floats, launches: int) -> Interval:

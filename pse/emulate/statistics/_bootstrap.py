@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import sqrt
 from statistics import NormalDist
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Interval = tuple[float, float] | None
 
 DRAWS = 1000
 """How often launches are drawn again."""
@@ -34,8 +36,19 @@ def percentile_interval(found: Floats, launches: int, confidence: float = 0.95) 
     return low, high
 
 
+def launch_interval(
+    launched: Sequence[float | np.floating], statistic: Callable[..., Floats], seed: int = 0
+) -> Interval:
+    """Give the interval of a statistic of a number per launch; None if launches are too few."""
+    if len(launched) < LEAST_LAUNCHES:
+        return None
+    drawn = np.array(launched, float)[draw_launches(len(launched), seed=seed)]
+    low, high = percentile_interval(statistic(drawn, axis=1), len(launched))
+    return float(low), float(high)
+
+
 def student_quantile(probability: float, freedom: int) -> float:
-    """Give a quantile of Student's distribution, to 0.5 % from 4 degrees of freedom on (Cornish, Fisher)."""
+    """Give a quantile of Student's distribution, to 2 % from 4 degrees of freedom on (Cornish, Fisher)."""
     z = _NORMAL.inv_cdf(probability)
     terms = (
         z,
@@ -43,4 +56,4 @@ def student_quantile(probability: float, freedom: int) -> float:
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
     )
-    return sum(term / freedom**power for power, term in enumerate(terms))
+    return float(sum(term / freedom**power for power, term in enumerate(terms)))

@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pse.text import size_text
+
 Floats = NDArray[np.float64]
+
+SMALL = 4096
+"""Bytes up to which a message costs what a message does, rather than what its bytes do."""
 
 
 def groups(table: NDArray[np.void], *columns: str) -> Iterator[tuple[tuple[int, ...], NDArray[np.void]]]:
@@ -21,6 +26,14 @@ def groups(table: NDArray[np.void], *columns: str) -> Iterator[tuple[tuple[int, 
         changed[1:] |= ordered[name][1:] != ordered[name][:-1]
     for rows in np.split(ordered, np.flatnonzero(changed)):
         yield tuple(int(rows[name][0]) for name in columns), rows
+
+
+def exchange_classes(exchanges: NDArray[np.void]) -> Iterator[tuple[str, bool, NDArray[np.void]]]:
+    """Yield small and large exchanges, where there are any: what they are called, whether large, and rows."""
+    for word, is_large in (("up to", False), ("above", True)):
+        chosen = exchanges[(exchanges["size"] > SMALL) == is_large]
+        if len(chosen):
+            yield f"exchanges {word} {size_text(SMALL, zeros=False)}", is_large, chosen
 
 
 def pivot(

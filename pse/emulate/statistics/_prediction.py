@@ -1,0 +1,238 @@
+"""What was predicted against what was measured: run times, loads, applications beside others and alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pse.emulate.results._results import Results
+from pse.emulate.statistics._bootstrap import (
+    LEAST_LAUNCHES,
+    Floats,
+    Interval,
+    draw_launches,
+    launch_interval,
+    percentile_interval,
+)
+from pse.emulate.statistics._groups import groups
+from pse.emulate.statistics._summary import application_names, require_cycles, times
+from pse.errors import UsageError
+from pse.text import list_text
+
+
+@dataclass(frozen=True)
+class RunTime:
+    """Predicted and measured run time of one application at one size and load.
+
+    Parameters
+    ----------
+    name : str
+        The application.
+    ranks : int
+        How many it has.
+    size : int
+        Of messages, bytes.
+    load, achieved : float
+        Communication load, percent: asked for, and communication's share of compute and communication.
+    predicted, measured, barrier : float
+        Seconds: the sum of all cycles as predicted and as measured, without barriers, and of barriers; means
+        over ranks and launches.
+    error : float
+        ``measured / predicted - 1``, the median over launches.
+    error_interval : tuple of (float, float), optional
+        Its 95 % confidence interval; None below three launches.
+    compute_error : float
+        Measured compute time over the calculated one, less 1.
+    launches : int
+        How many.
+    """
+
+    name: str
+    ranks: int
+    size: int
+    load: float
+    achieved: float
+    predicted: float
+    measured: float
+    barrier: float
+    error: float
+    error_interval: Interval
+    compute_error: float
+    launches: int
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """How much longer an application's communication takes beside others than alone.
+
+    Parameters
+    ----------
+    name : str
+        The application.
+    size : int
+        Of messages, bytes.
+    load : float
+        Communication load asked for, percent.
+    mean, tail : float
+        Ratio of means, and of 99th percentiles.
+    mean_interval, tail_interval : tuple of (float, float), optional
+        Their 95 % confidence intervals; None below three launches.
+    """
+
+    name: str
+    size: int
+    load: float
+    mean: float
+    tail: float
+    mean_interval: Interval
+    tail_interval: Interval
+
+
+def run_times(results: Results, *, seed: int = 0) -> list[RunTime]:
+    """Compare predicted with measured run times.
+
+    Parameters
+    ----------
+    results : Results
+        What was measured.
+    seed : int
+        Of the bootstrap over launches.
+
+    Returns
+    -------
+    list of RunTime
+        By application, load and size.
+
+    Raises
+    ------
+    UsageError
+        There are no cycles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cycles = np.zeros(2, CYCLE)
+    >>> cycles["compute"], cycles["communication"], cycles["predicted"] = 3e-3, 1e-3, 5e-3
+    >>> found = run_times(Results(cycles, np.zeros(0, EXCHANGE), {}))[0]
+    >>> round(found.error, 6), round(found.achieved, 6)
+    (-0.2, 25.0)
+    """
+    table, names = require_cycles(results), application_names(results)
+    return [
+        _run_time(names[keys[0]], rows, seed) for keys, rows in groups(table, "application", "load", "size")
+    ]
+
+
+def _run_time(name: str, rows: NDArray[np.void], seed: int) -> RunTime:
+    ranks = len(np.unique(rows["rank"]))
+    sums = np.array(
+        [
+            [
+                own[column].sum() / ranks
+                for column in ("compute", "communication", "barrier", "predicted", "calculated")
+            ]
+            for _, own in groups(rows, "launch")
+        ]
+    )
+    compute, communication, barrier, predicted, calculated = sums.T
+    errors = _share(compute + communication, predicted) - 1
+    return RunTime(
+        name=name,
+        ranks=ranks,
+        size=int(rows["size"][0]),
+        load=float(rows["load"][0]),
+        achieved=100 * float(_share(communication, compute + communication).mean()),
+        predicted=float(predicted.mean()),
+        measured=float((compute + communication).mean()),
+        barrier=float(barrier.mean()),
+        error=float(np.median(errors)),
+        error_interval=launch_interval(list(errors), np.median, seed),
+        compute_error=float(np.median(_share(compute, calculated) - 1)),
+        launches=len(sums),
+    )
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    return np.asarray(np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0))
+
+
+def loaded_ratios(together: Results, alone: Results, *, seed: int = 0) -> list[Loaded]:
+    """Compare applications that ran beside others with the same ones alone.
+
+    Parameters
+    ----------
+    together : Results
+        Of several applications at once.
+    alone : Results
+        Of these applications, each alone, or of some of them.
+    seed : int
+        Of the bootstrap over launches.
+
+    Returns
+    -------
+    list of Loaded
+        For each application, load and size that both have.
+
+    Raises
+    ------
+    UsageError
+        There are none, or one of the results has no cycles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cycles = np.zeros(2, CYCLE)
+    >>> cycles["communication"] = 1e-3
+    >>> alone = Results(cycles, np.zeros(0, EXCHANGE), {"applications": [{"name": "halo"}]})
+    >>> loaded_ratios(alone, alone)[0].mean
+    1.0
+    """
+    sides = [by_setting(results) for results in (together, alone)]
+    common = [key for key in sides[0] if key in sides[1]]
+    if not common:
+        known = [list_text(sorted({f"`{key[0]}`" for key in side})) for side in sides]
+        raise UsageError(
+            f"the results have no application at the same size and load: one has {known[0]}, the other"
+            f" {known[1]}",
+            help="applications are matched by name",
+        )
+    return [_loaded(key, sides[0][key], sides[1][key], seed) for key in common]
+
+
+def by_setting(results: Results) -> dict[tuple[str, int, float], NDArray[np.void]]:
+    """Give the rows of each application, size and load, in the order of loads and sizes."""
+    table, names = require_cycles(results), application_names(results)
+    return {
+        (names[keys[0]], keys[2], float(rows["load"][0])): rows
+        for keys, rows in groups(table, "application", "load", "size")
+    }
+
+
+def _loaded(
+    key: tuple[str, int, float], together: NDArray[np.void], alone: NDArray[np.void], seed: int
+) -> Loaded:
+    found = [
+        [
+            (own.mean(), np.quantile(own, 0.99))
+            for own in (times(part, "communication") for _, part in groups(rows, "launch"))
+        ]
+        for rows in (together, alone)
+    ]
+    first, second = (np.array(side) for side in found)
+    ratio = _ratio(first.mean(axis=0), second.mean(axis=0))
+    intervals: list[Interval] = [None, None]
+    least = min(len(first), len(second))
+    if least >= LEAST_LAUNCHES:
+        drawn = [
+            side[draw_launches(len(side), seed=seed + place)].mean(axis=1)
+            for place, side in enumerate((first, second))
+        ]
+        low, high = percentile_interval(_ratio(*drawn), least)
+        intervals = [(float(low[place]), float(high[place])) for place in range(2)]
+    return Loaded(*key, float(ratio[0]), float(ratio[1]), *intervals)
+
+
+def _ratio(one: Floats, other: Floats) -> Floats:
+    return np.asarray(np.divide(one, other, out=np.full(np.shape(one), np.nan), where=other > 0))
