@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from pse_testing.jobs import PROGRAMS
 
+from pse._abi.launchers import HYDRA_VARIABLES
 from pse._abi.waiting import RankState
 from pse.errors import RunError, UsageError
 from pse.language.check._ir import Option
@@ -30,7 +31,13 @@ from pse.runtime.status._progress import Progress
 from pse.runtime.supervise import _cleanup as cleanup, _error_format as messages
 from pse.runtime.supervise._exit_diagnosis import diagnose_exit
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
-from pse.runtime.supervise._processes import RankProcess, descendants, find_ranks, is_dead
+from pse.runtime.supervise._processes import (
+    RankProcess,
+    descendants,
+    find_ranks,
+    is_dead,
+    proxy_descriptor,
+)
 from pse.runtime.supervise._rank_output import RankOutput
 
 THREADS = ("thread_A", "thread_B")
@@ -42,6 +49,28 @@ def prepared(monkeypatch):
     """faulty.coven, ready for two processors."""
     monkeypatch.chdir(PROGRAMS)
     return prepare(Request("faulty.coven", {}, processors=2))
+
+
+# Launchers
+
+
+@pytest.mark.parametrize(
+    ("variables", "descriptor"),
+    [
+        ({"PMI_FD": "9", "HYDI_CONTROL_FD": "7"}, 9),
+        ({"PMI_FD": "9", "PMI_HOSTNAME": "n1"}, 9),
+        ({"PMI_FD": "9", "I_MPI_HYDRA_UUID": "177a"}, 9),
+        ({"PMI_FD": "9"}, -1),
+        ({"PMI_HOSTNAME": "n1"}, -1),
+    ],
+    ids=["mpich", "mpich on another machine", "intel", "slurm's pmi2", "no descriptor"],
+)
+def test_the_descriptor_of_hydra_is_told_from_those_of_other_launchers(monkeypatch, variables, descriptor):
+    for name in ("PMI_FD", *HYDRA_VARIABLES):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert proxy_descriptor() == descriptor
 
 
 # Options

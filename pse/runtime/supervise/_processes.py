@@ -14,7 +14,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pse._abi.launchers import LOCAL_RANK_VARIABLES, MPI_RANK_VARIABLES
+from pse._abi.launchers import HYDRA_VARIABLES, LOCAL_RANK_VARIABLES, MPI_RANK_VARIABLES
 from pse.runtime.supervise._backoff import Backoff
 
 DEATH_PATIENCE = 1.0
@@ -128,7 +128,7 @@ def own_rank() -> int | None:
 
 def proxy_descriptor() -> int:
     """Give the descriptor by which hydra takes PMI-1 commands from this rank; -1 under another launcher."""
-    value = os.environ.get("PMI_FD", "") if "HYDI_CONTROL_FD" in os.environ else ""
+    value = os.environ.get("PMI_FD", "") if any(map(os.environ.get, HYDRA_VARIABLES)) else ""
     return int(value) if value.isdecimal() else -1
 
 

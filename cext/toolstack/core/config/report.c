@@ -13,14 +13,21 @@
 
 #define PATIENCE 1000 /* ms */
 
-static int number(const char *const *names)
+/* What the first of some environment variables has that is set; NULL if none is. */
+static const char *first_of(const char *const *names)
 {
     for (; *names; names++) {
         const char *value = getenv(*names);
         if (value && *value)
-            return atoi(value);
+            return value;
     }
-    return -1;
+    return NULL;
+}
+
+static int number(const char *const *names)
+{
+    const char *value = first_of(names);
+    return value ? atoi(value) : -1;
 }
 
 int pse_toolstack_rank(void)
@@ -58,13 +65,13 @@ static void let_read(void)
 }
 
 /* A rank that leaves before MPI_Init is waited for by the others for ever, unless MPICH's launcher is told.
- * What tells that it is MPICH's differs between its own machine and others.
  */
 static void end_job(void)
 {
     static const char command[] = "cmd=abort exitcode=2\n";
+    static const char *const hydra[] = {PSE_HYDRA_VARIABLES, NULL};
     const char *proxy = getenv("PMI_FD");
-    if (!proxy || !(getenv("HYDI_CONTROL_FD") || getenv("PMI_HOSTNAME")))
+    if (!proxy || !first_of(hydra))
         return;
     let_read();
     if (write(atoi(proxy), command, sizeof command - 1) < 0)
