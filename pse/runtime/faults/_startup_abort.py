@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pse.runtime.supervise._launcher_records import Launcher
 
 _STOPPED = 128 + signal.SIGINT
-_TURN_SECONDS = 0.1
+_TURN_SECONDS = 0.25
+_LAST_TURN = 8
 
 
 @contextlib.contextmanager
@@ -86,8 +87,18 @@ def _tell(code: int, text: str) -> None:
     if launcher is not None and launcher.record_failure(_rank(), code, text):
         return
     # What is broken may be so for all ranks: the first to speak ends the others.
-    time.sleep(min(_rank(), 20) * _TURN_SECONDS)
-    os.write(_job_stderr(), text.encode(errors="backslashreplace"))
+    time.sleep(min(_rank(), _LAST_TURN) * _TURN_SECONDS)
+    if not _another_has_left():
+        os.write(_job_stderr(), text.encode(errors="backslashreplace"))
+
+
+def _another_has_left() -> bool:
+    """Say whether a rank of this node has ended: it has said why, and its launcher will end the rest."""
+    with contextlib.suppress(Exception):
+        from pse.runtime.supervise._processes import find_ranks, local_ranks
+
+        return len(find_ranks(os.getppid())) < local_ranks()
+    return False
 
 
 def _job_stderr() -> int:
