@@ -4,11 +4,12 @@
 #   make venv           .venv with the package (editable), the embedded MPI and what programs/ needs
 #   make venv-dev       the same plus tests, linters and release tools
 #   make ext [ROOM=x]   build the compiled extensions, all or one room's; a broken room doesn't stop the others
-#   make nightly      proofs that take too long for make test
+#   make nightly        proofs that take too long for make test
+#   make test-mpis      what depends on MPI under other MPIs: the last commit, for each a clone with a .venv of its own
 #   make clean          remove what was built, and the tools' caches; .venv stays
 #
 # Variables: PYTHON (the interpreter .venv is made with), PROCESSORS (make run), TESTS (what make test runs),
-# JOBS (how many tests it runs at once),
+# JOBS (how many tests it runs at once), MPIS (packages of PyPI, and `system` for the MPI whose mpicc is on PATH),
 # BUILD_TYPE and SANITIZE (make ext; for example BUILD_TYPE=Debug SANITIZE=address,undefined).
 #
 # Two makes at once are safe: whatever changes .venv or build/ holds .make.lock.
@@ -17,6 +18,7 @@ PYTHON ?= python3
 PROCESSORS ?= 2
 TESTS ?=
 JOBS ?= 2
+MPIS ?= openmpi impi-devel system
 BUILD_TYPE ?= Release
 SANITIZE ?=
 
@@ -39,7 +41,7 @@ COMPILE = $(BIN)/cmake --build $(BUILD) $(if $(ROOM),--target room_$(ROOM)) -- -
 # Where C and Cython sources may lie.
 COMPILED := cext tests $(wildcard programs examples)
 
-.PHONY: run test nightly lint lint-python lint-types lint-cython lint-c docs venv venv-dev ext clean locked-venv locked-ext
+.PHONY: run test test-mpis nightly lint lint-python lint-types lint-cython lint-c docs venv venv-dev ext clean locked-venv locked-ext
 
 run: venv ext
 	@$(BIN)/pse run programs/fft2d.coven -p $(PROCESSORS)
@@ -50,6 +52,22 @@ test: venv-dev ext
 
 nightly: venv-dev ext
 	@$(BIN)/python -m pytest -q -m nightly tests
+
+# All of them are tried, though one fails.
+test-mpis:
+	@for mpi in $(MPIS); do $(MAKE) --no-print-directory test-mpi-$$mpi || failed="$$failed $$mpi"; done; \
+		test -z "$$failed" || { echo "Tests fail under:$$failed"; exit 1; }
+
+# mpi4py's wheel knows the MPIs of packages; for the system's it is compiled.
+test-mpi-%:
+	@set -e; $(if $(filter system,$*),command -v mpicc >/dev/null || { echo 'system: skipped: there is no mpicc on PATH'; exit 0; };) \
+	clone=build/mpi-$*; test -d $$clone || git clone -q . $$clone; \
+	git -C $$clone fetch -q origin HEAD; git -C $$clone reset -q --hard FETCH_HEAD; \
+	$(MAKE) --no-print-directory -C $$clone venv-dev; cd $$clone; $(BIN)/python -m pip uninstall -q -y mpich 2>/dev/null; \
+	$(PIP_INSTALL) $(if $(filter system,$*),--no-binary mpi4py --no-cache-dir --force-reinstall --no-deps mpi4py,$*) || \
+		{ echo '$*: skipped: pip can not install it'; exit 0; }; \
+	$(MAKE) --no-print-directory ext; echo 'Running what depends on MPI under: $*'; \
+	$(BIN)/python -m pytest -q -rs -n $(JOBS) --dist worksteal $(or $(TESTS),tests/mpi tests/toolstack tests/runtime tests/modules)
 
 lint: lint-python lint-types lint-cython lint-c
 
