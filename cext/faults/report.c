@@ -113,7 +113,8 @@ static void add_help(pse_faults_text *words, int status, bool starting)
         pse_faults_text_add(words, "help: MPI could not start, or a library ended the process: what it said "
                                    "stands above\n");
     else if (exited)
-        pse_faults_text_add(words, "help: a module must return its error code instead of calling exit()\n");
+        pse_faults_text_add(words, "help: a module must return its error code instead of calling exit() or "
+                                   "MPI_Abort()\n");
     if (killed)
         pse_faults_text_add(words, "help: " PSE_KILLED_HELP "\n");
     if (status != PSE_STATUS_UNKNOWN && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS)

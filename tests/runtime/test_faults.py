@@ -60,7 +60,8 @@ PYTHON_FAULTS = {
     10: r"raised ValueError: caf\\udce9",
     11: r"error: module misbehave, faulty\.coven:15:5 called MPI_Finalize\(\)\n  where: rank 0 .*TPH.*"
     + IN_PYTHON,
-    14: r"error: (module misbehave, faulty\.coven:15:5|rank 0 .*) called MPI_Abort\(\)",
+    14: r"error: ((module misbehave, faulty\.coven:15:5|rank 0 .*) called MPI_Abort\(\)|"
+    r"rank 0 .*ended with exit code 5 .*\n  running: module misbehave, faulty\.coven:15:5)",
     15: rf"error: segmentation fault in module misbehave, faulty\.coven:15:5\n  where: .*{IN_PYTHON}",
 }
 

@@ -11,6 +11,7 @@ import secrets
 import signal
 import socket
 import sys
+import time
 from typing import NoReturn
 
 import numpy as np
@@ -29,6 +30,7 @@ from pse.runtime.supervise._processes import open_job_stderr, proxy_descriptor
 from pse.text import text_bytes
 
 _TOKEN_BYTES = 16
+_NAMING_SECONDS = 0.3
 
 NAME_ROOM = 64
 """Bytes of a host's name that ranks tell each other."""
@@ -133,6 +135,9 @@ class Node:
 
         A launcher of ours knows whether the whole job is stopped; otherwise it is, as by a batch system.
         """
+        if self.launcher:
+            # MPI's launcher stops ranks after one that called MPI_Abort: whoever sees that one end names it.
+            time.sleep(_NAMING_SECONDS)
         what = f"{self.name} was stopped by {signal.Signals(number).name}\n"
         self._tell(RunError.exit_code, f"error: {what}" if self.launcher else f"{what}{way_on}")
         self._leave(128 + number, everywhere=self._meets)
