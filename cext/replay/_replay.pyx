@@ -5,7 +5,7 @@
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from pse._abi.replay cimport pse_replay_call, pse_replay_node, pse_replay_operation
+from pse._abi.replay cimport pse_replay_call, pse_replay_node, pse_replay_operation, pse_replay_profile_row, pse_replay_span
 from pse.trace._recorder cimport pse_event
 
 
@@ -18,11 +18,14 @@ cdef extern from "call_paths.h" nogil:
         pse_replay_operation *operations
         uint64_t operation_count, operation_room
         uint64_t lost_ends, open_calls, outside
+        pse_replay_span *spans
+        uint64_t span_count
+        uint8_t has_spans
 
     int pse_replay_paths_begin(pse_replay_paths *paths)
     int pse_replay_paths_take(pse_replay_paths *paths, const pse_event *events, const int16_t *residuals,
                               uint64_t count)
-    void pse_replay_paths_finish(pse_replay_paths *paths, uint64_t last)
+    int pse_replay_paths_finish(pse_replay_paths *paths, uint64_t last)
     void pse_replay_paths_free(pse_replay_paths *paths)
 
 cdef extern from "wrong_order.h" nogil:
@@ -42,6 +45,34 @@ cdef extern from "logical_clock.h" nogil:
     int pse_replay_logical_clock(const pse_replay_order_of_events *order, int64_t *corrected,
                                  uint8_t *moved, uint64_t *circular)
 
+cdef extern from "time_profiles.h" nogil:
+    ctypedef struct pse_replay_timeline:
+        const double *begin
+        const double *end
+        const uint32_t *path
+        uint64_t spans, paths
+        const uint64_t *threads
+        uint64_t thread_count
+
+    ctypedef struct pse_replay_profiles:
+        pse_replay_profile_row *rows
+        uint64_t count, room
+
+    int pse_replay_profile(const pse_replay_timeline *timeline, const double *starts, const double *stops,
+                           uint64_t intervals, pse_replay_profiles *profiles)
+
+cdef extern from "wait_propagation.h" nogil:
+    ctypedef struct pse_replay_waits:
+        const double *wait
+        const double *cost
+        const double *cause
+        const uint64_t *first
+        const uint64_t *last
+        const uint64_t *order
+        uint64_t count
+
+    int pse_replay_propagate(const pse_replay_waits *waits, double *indirect)
+
 
 cdef class CallPathReader:
     """Reads the records of one rank.
@@ -52,12 +83,14 @@ cdef class CallPathReader:
         Gets the calls in which operations happened.
     operations : bytes that can be written, 40 for each operation of MPI among the records
         Gets the operations.
+    has_spans : bool, default False
+        Whether to keep when each call path's time was spent.
     """
 
     cdef pse_replay_paths *paths
     cdef uint8_t[::1] calls, operations
 
-    def __cinit__(self, uint8_t[::1] calls, uint8_t[::1] operations):
+    def __cinit__(self, uint8_t[::1] calls, uint8_t[::1] operations, bint has_spans=False):
         cdef uint64_t room = operations.shape[0] // sizeof(pse_replay_operation)
         if calls.shape[0] // sizeof(pse_replay_call) < room:
             raise ValueError(f"room for {room} calls is expected")
@@ -65,7 +98,7 @@ cdef class CallPathReader:
         if self.paths == NULL:
             raise MemoryError()
         self.calls, self.operations = calls, operations
-        self.paths.operation_room = room
+        self.paths.operation_room, self.paths.has_spans = room, has_spans
         if room:
             self.paths.calls = <pse_replay_call *>&calls[0]
             self.paths.operations = <pse_replay_operation *>&operations[0]
@@ -95,12 +128,18 @@ cdef class CallPathReader:
 
     def finish(self, uint64_t last):
         """End all calls that are open, at a time of the rank's clock; once, after all records."""
-        pse_replay_paths_finish(self.paths, last)
+        if pse_replay_paths_finish(self.paths, last):
+            raise MemoryError()
 
     @property
     def nodes(self):
         """The tree of calls, as bytes of `pse_replay_node`."""
         return (<const char *>self.paths.nodes)[:self.paths.node_count * sizeof(pse_replay_node)]
+
+    @property
+    def spans(self):
+        """When its call paths' time was spent, as bytes of `pse_replay_span`."""
+        return (<const char *>self.paths.spans)[:self.paths.span_count * sizeof(pse_replay_span)]
 
     @property
     def counts(self):
@@ -183,3 +222,91 @@ def logical_clock(const int64_t[::1] time, const uint8_t[::1] is_first, const ui
     if failed:
         raise MemoryError()
     return circular
+
+
+def time_profiles(const double[::1] begin, const double[::1] end, const uint32_t[::1] path, uint64_t paths,
+                  const uint64_t[::1] threads, const double[::1] starts, const double[::1] stops):
+    """Share the time of intervals among call paths.
+
+    Parameters
+    ----------
+    begin, end : array of float64, shape (spans,)
+        When call paths' time was spent, ns; by thread, then in the order of time.
+    path : array of uint32, shape (spans,)
+        The call path of each span.
+    paths : int
+        How many call paths there are.
+    threads : array of uint64, shape (threads + 1,)
+        Where the spans of each thread begin, and where the last one's end.
+    starts, stops : array of float64, shape (intervals,)
+        The intervals, ns.
+
+    Returns
+    -------
+    bytes
+        Of `pse_replay_profile_row`, by interval, then by call path.
+    """
+    cdef pse_replay_timeline timeline
+    cdef pse_replay_profiles found
+    cdef uint64_t count = starts.shape[0]
+    cdef int failed
+    timeline.spans, timeline.paths, timeline.thread_count = begin.shape[0], paths, threads.shape[0] - 1
+    if <uint64_t>end.shape[0] != timeline.spans or <uint64_t>path.shape[0] != timeline.spans \
+            or <uint64_t>stops.shape[0] != count:
+        raise ValueError(f"{timeline.spans} spans and {count} intervals are expected")
+    for i in range(threads.shape[0]):
+        if threads[i] > timeline.spans or threads[max(i - 1, 0)] > threads[i]:
+            raise ValueError(f"the spans of thread {i} do not exist")
+    for i in range(path.shape[0]):
+        if path[i] >= paths:
+            raise ValueError(f"span {i} is of a call path that does not exist")
+    found.rows, found.count, found.room = NULL, 0, 0
+    if timeline.spans == 0 or count == 0:
+        return b""
+    timeline.begin, timeline.end, timeline.path = &begin[0], &end[0], &path[0]
+    timeline.threads = &threads[0]
+    try:
+        with nogil:
+            failed = pse_replay_profile(&timeline, &starts[0], &stops[0], count, &found)
+        if failed:
+            raise MemoryError()
+        return (<const char *>found.rows)[:found.count * sizeof(pse_replay_profile_row)]
+    finally:
+        free(found.rows)
+
+
+def propagate_waits(const double[::1] wait, const double[::1] cost, const double[::1] cause,
+                    const uint64_t[::1] first, const uint64_t[::1] last, const uint64_t[::1] order,
+                    double[::1] indirect):
+    """Pass costs of waits back to earlier waits, of the ranks that they waited for.
+
+    Parameters
+    ----------
+    wait, cost, cause : array of float64, shape (waits,)
+        How long each is, what of it is to be explained, and how long the late rank computed longer or waited
+        itself, ns; by rank, then by begin.
+    first, last : array of uint64, shape (waits,)
+        Which waits of the late rank these are.
+    order : array of uint64, shape (waits,)
+        All waits, the one that ended last at first.
+    indirect : array of float64, shape (waits,)
+        Gets what each wait gets of the costs of later ones.
+    """
+    cdef pse_replay_waits waits
+    cdef uint64_t count = wait.shape[0]
+    cdef int failed
+    cdef uint64_t least = min(cost.shape[0], cause.shape[0], first.shape[0], last.shape[0], order.shape[0],
+                              indirect.shape[0])
+    if least != count:
+        raise ValueError(f"{count} waits are expected")
+    for i in range(first.shape[0]):
+        if last[i] > count or first[i] > last[i] or order[i] >= count:
+            raise ValueError(f"wait {i} is for waits that do not exist")
+    if count == 0:
+        return
+    waits.wait, waits.cost, waits.cause, waits.count = &wait[0], &cost[0], &cause[0], count
+    waits.first, waits.last, waits.order = &first[0], &last[0], &order[0]
+    with nogil:
+        failed = pse_replay_propagate(&waits, &indirect[0])
+    if failed:
+        raise MemoryError()

@@ -78,11 +78,32 @@ static uint32_t node_below(pse_replay_paths *paths, uint32_t parent, uint64_t ke
     return known;
 }
 
+static void keep_span(pse_replay_paths *paths, const pse_replay_stack *stack, uint64_t now, int16_t residual)
+{
+    if (paths->span_count == paths->span_room) {
+        pse_replay_span *spans = larger(paths->spans, &paths->span_room, sizeof *spans);
+        if (!spans) {
+            paths->is_out_of_memory = 1;
+            return;
+        }
+        paths->spans = spans;
+    }
+    paths->spans[paths->span_count++] = (pse_replay_span){.begin = stack->last,
+                                                          .end = now,
+                                                          .node = stack->frames[stack->depth - 1].node,
+                                                          .thread = (uint32_t)(stack - paths->threads),
+                                                          .begin_residual = stack->last_residual,
+                                                          .end_residual = residual};
+}
+
 static void spend(pse_replay_paths *paths, pse_replay_stack *stack, uint64_t now, int16_t residual)
 {
     pse_replay_node *node = &paths->nodes[stack->frames[stack->depth - 1].node];
-    if (stack->depth > 1 || stack == paths->threads)
+    if (stack->depth > 1 || stack == paths->threads) {
         node->time += (double)(int64_t)(now - stack->last) + (residual - stack->last_residual) / 65536.0;
+        if (paths->has_spans)
+            keep_span(paths, stack, now, residual);
+    }
     stack->last = now;
     stack->last_residual = residual;
 }
@@ -256,7 +277,7 @@ int pse_replay_paths_take(pse_replay_paths *paths, const pse_event *events, cons
     for (uint64_t i = 0; i < count; i++)
         if (take(paths, &events[i], residuals ? residuals[i] : 0))
             return -1;
-    return 0;
+    return paths->is_out_of_memory ? -1 : 0;
 }
 
 static void finish(pse_replay_paths *paths, pse_replay_stack *stack, uint64_t last)
@@ -268,10 +289,11 @@ static void finish(pse_replay_paths *paths, pse_replay_stack *stack, uint64_t la
         spend(paths, stack, last, stack->last == last ? stack->last_residual : 0);
 }
 
-void pse_replay_paths_finish(pse_replay_paths *paths, uint64_t last)
+int pse_replay_paths_finish(pse_replay_paths *paths, uint64_t last)
 {
     for (uint64_t i = 0; i < paths->thread_count; i++)
         finish(paths, &paths->threads[i], last);
+    return paths->is_out_of_memory ? -1 : 0;
 }
 
 void pse_replay_paths_free(pse_replay_paths *paths)
@@ -281,4 +303,5 @@ void pse_replay_paths_free(pse_replay_paths *paths)
     free(paths->threads);
     free(paths->nodes);
     free(paths->slots);
+    free(paths->spans);
 }

@@ -38,13 +38,18 @@ typedef struct pse_replay_paths {
     uint64_t call_count;
     pse_replay_operation *operations; /* the caller's */
     uint64_t operation_count, operation_room;
-    uint64_t lost_ends;  /* ends of calls that had no begin */
-    uint64_t open_calls; /* calls that did not return */
-    uint64_t outside;    /* operations that happened in no call */
+    uint64_t lost_ends;     /* ends of calls that had no begin */
+    uint64_t open_calls;    /* calls that did not return */
+    uint64_t outside;       /* operations that happened in no call */
+    pse_replay_span *spans; /* allocated here, in the order of their ends */
+    uint64_t span_count, span_room;
     uint8_t has_begun;
+    uint8_t has_spans; /* whether spans are wanted */
+    uint8_t is_out_of_memory;
 } pse_replay_paths;
 
-/* Begin: all fields zero but calls, operations and operation_room.  Returns 0, or -1 without memory. */
+/* Begin: all fields zero but calls, operations, operation_room and has_spans.  Returns 0, or -1 without
+ * memory. */
 int pse_replay_paths_begin(pse_replay_paths *paths);
 
 /* Go on over the next records; residuals may be NULL.  Returns 0, or -1 without memory. */
@@ -52,8 +57,8 @@ int pse_replay_paths_take(pse_replay_paths *paths, const pse_event *events, cons
                           uint64_t count);
 
 /* End all calls that are open at the time of the last record.  Time outside of all calls is the program's in
- * thread 0 only: other threads may not exist then. */
-void pse_replay_paths_finish(pse_replay_paths *paths, uint64_t last);
+ * thread 0 only: other threads may not exist then.  Returns 0, or -1 without memory for spans. */
+int pse_replay_paths_finish(pse_replay_paths *paths, uint64_t last);
 
 /* Free what was allocated here. */
 void pse_replay_paths_free(pse_replay_paths *paths);

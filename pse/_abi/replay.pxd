@@ -1,6 +1,6 @@
 # Made from cext/abi/replay.def by cext/abi/generate.py: change the table, not this file.
 
-from libc.stdint cimport int16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, uint32_t, uint64_t, uint8_t
 
 cdef extern from "abi_replay.h" nogil:
     ctypedef struct pse_replay_node:
@@ -28,6 +28,19 @@ cdef extern from "abi_replay.h" nogil:
         int16_t residual
         uint8_t type
         uint8_t flags
+
+    ctypedef struct pse_replay_span:
+        uint64_t begin
+        uint64_t end
+        uint32_t node
+        uint32_t thread
+        int32_t begin_residual
+        int32_t end_residual
+
+    ctypedef struct pse_replay_profile_row:
+        uint32_t interval
+        uint32_t path
+        double time
 
     enum:
         PSE_FRAME_PROGRAM

@@ -47,6 +47,27 @@ OPERATION_DTYPE = np.dtype(
     ]
 )
 
+# Time that a thread spent in a call path, and not in what it called.
+SPAN_DTYPE = np.dtype(
+    [
+        ("begin", "<u8"),  # ns of the rank's clock
+        ("end", "<u8"),  # ns of the rank's clock
+        ("node", "<u4"),  # the call path
+        ("thread", "<u4"),  # the thread's number in the rank
+        ("begin_residual", "<i4"),  # 65,536ths of a ns to add to begin
+        ("end_residual", "<i4"),  # 65,536ths of a ns to add to end
+    ]
+)
+
+# How much time of an interval belongs to a call path.
+PROFILE_DTYPE = np.dtype(
+    [
+        ("interval", "<u4"),  # number of the interval
+        ("path", "<u4"),  # the call path
+        ("time", "<f8"),  # ns, more than 0
+    ]
+)
+
 
 class FrameKind(IntEnum):
     """What a call path ends in: the top byte of a node's key; the lower bits identify it."""

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypedDict
 
 import click
 
@@ -92,6 +92,11 @@ def _write_timeline(source: Path, output: Path) -> str:
 @METAHOSTS
 @click.option("--no-repair", is_flag=True, help="Leave times as they are where clocks are wrong.")
 @click.option(
+    "--root-causes/--no-root-causes",
+    default=None,
+    help="Search delay costs and the critical path; by default in traces of up to 2 million events.",
+)
+@click.option(
     "-n",
     "processes",
     type=click.IntRange(1),
@@ -105,6 +110,7 @@ def command(
     output: Path | None,
     metahosts: Path | None,
     no_repair: bool,
+    root_causes: bool | None,
     processes: int | None,
 ) -> None:
     """Say how long ranks waited for each other, in which call paths, and in which way.
@@ -115,8 +121,10 @@ def command(
         paths = {"-o": output, "--metahosts": metahosts}
         given = [word for name, path in paths.items() if path is not None for word in (name, str(path))]
         given += ["--no-repair"] if no_repair else []
+        given += [] if root_causes is None else ["--root-causes" if root_causes else "--no-root-causes"]
         _restart(processes, ["--report", form, "--top", str(top), *given, "--", str(source)])
-    with _analyzed(source, metahosts, repair=not no_repair) as cube:
+    how = _How(metahosts=metahosts, repair=not no_repair, root_causes=root_causes)
+    with _analyzed(source, how) as cube:
         if cube is None:
             return
         for problem in cube.problems:
@@ -129,8 +137,16 @@ def command(
             click.echo("\n".join([*cube_text(cube, top), *_remedy_lines(cube, source, top)]))
 
 
+class _How(TypedDict):
+    """What `analyze` and `analyze_parallel` are given."""
+
+    metahosts: Path | None
+    repair: bool
+    root_causes: bool | None
+
+
 @contextlib.contextmanager
-def _analyzed(source: Path, metahosts: Path | None, *, repair: bool) -> Iterator[Cube | None]:
+def _analyzed(source: Path, how: _How) -> Iterator[Cube | None]:
     """Analyze a trace, together with the other processes of the job if this one is in an MPI job.
 
     Yields
@@ -139,14 +155,14 @@ def _analyzed(source: Path, metahosts: Path | None, *, repair: bool) -> Iterator
         The cube; None on other ranks than 0, which sleep until it is done with the cube.
     """
     if not inside_mpi_job():
-        yield analyze(source, metahosts=metahosts, repair=repair)
+        yield analyze(source, **how)
         return
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD
     with contextlib.ExitStack() as kept:
         kept.callback(lambda: Backoff().sleep_until(comm.Ibarrier().Test))
-        cube = _together(source, metahosts, comm, repair=repair)
+        cube = _together(source, how, comm)
         if cube is not None and (spare := comm.size - len(cube.locations)) > 0:
             streams = count_text(len(cube.locations), "stream")
             click.echo(
@@ -155,11 +171,11 @@ def _analyzed(source: Path, metahosts: Path | None, *, repair: bool) -> Iterator
         yield cube
 
 
-def _together(source: Path, metahosts: Path | None, comm: "MPI.Intracomm", *, repair: bool) -> Cube | None:
+def _together(source: Path, how: _How, comm: "MPI.Intracomm") -> Cube | None:
     failed = None
     with ending_the_job():
         try:
-            return analyze_parallel(source, comm, metahosts=metahosts, repair=repair)
+            return analyze_parallel(source, comm, **how)
         except UsageError as error:  # On all ranks.
             failed = error
     assert failed is not None

@@ -3,10 +3,12 @@
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings, strategies as st
 from pse_testing.planted_waits import PlantedWaits
 
 from pse.analysis import METRICS, analyze
+from pse.analysis.cube._metrics import WAIT_OF_DELAY, ancestors
 
 RANKS = 5
 WORLD = list(range(RANKS))
@@ -14,7 +16,7 @@ COMMUNICATORS = [WORLD, [3, 0, 4], [1, 2], [4, 3, 2, 1]]
 HOSTS = [[], ["FZJ/n0", "FZJ/n0", "BRS/n1", "BRS/n2", "FZJ/n3"], [f"m{rank}/node" for rank in WORLD]]
 CLOCKS = [{}, {"FZJ/n0": (3_000, 0.0), "BRS/n1": (10**15, 0.0), "FZJ/n3": (7, 0.0), "m4/node": (10**9, 0.0)}]
 WAITS = st.integers(0, 10**9)
-STATES = {metric.name for metric in METRICS if metric.unit == "ns"} - {
+STATES = {metric.name for metric in METRICS if metric.unit == "ns" and "time" in ancestors(metric.name)} - {
     *("time", "execution", "mpi", "mpi_communication", "mpi_synchronization", "mpi_point2point"),
     *("mpi_collective", "mpi_init_exit", "mpi_other"),
 }
@@ -76,6 +78,14 @@ def found_in(cube):
     }
 
 
+def assert_explained(cube):
+    """Assert that costs of delays are what ranks waited for, and that the critical path is all of the run."""
+    for state, metric in WAIT_OF_DELAY.items():
+        costs = [cube.total(f"delay_{state}{term}") for term in ("", "_longterm")]
+        assert sum(costs) == pytest.approx(cube.total(metric), abs=0.5), metric
+    assert cube.total("critical_path") == max(cube.inclusive("time")[0])
+
+
 @settings(max_examples=40, deadline=None)
 @given(programs())
 def test_what_is_planted_is_found_and_nothing_else(planted):
@@ -83,4 +93,5 @@ def test_what_is_planted_is_found_and_nothing_else(planted):
         cube = analyze(planted.write(Path(directory) / "run"))
     assert found_in(cube) == dict(planted.expected)
     assert [text for text in cube.problems if "metahosts" not in text and "compared" not in text] == []
+    assert_explained(cube)
     assert cube.total("time") == sum(rows[-1]["time"] - rows[0]["time"] for rows in planted.rows if rows)

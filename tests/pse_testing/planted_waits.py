@@ -18,7 +18,7 @@ STEP = 10  # ns between events that belong together.
 ROUTINES = (
     *("MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Isend", "MPI_Recv", "MPI_Irecv", "MPI_Wait", "MPI_Waitall"),
     *("MPI_Testall", "MPI_Barrier", "MPI_Allreduce", "MPI_Alltoall", "MPI_Bcast", "MPI_Scatter"),
-    *("MPI_Reduce", "MPI_Gather", "MPI_Scan", "solve", "exchange", "halo"),
+    *("MPI_Reduce", "MPI_Gather", "MPI_Scan", "MPI_Init", "solve", "exchange", "halo"),
 )
 MODES = {"MPI_Ssend": SendMode.SYNCHRONOUS, "MPI_Bsend": SendMode.BUFFERED}
 

@@ -68,6 +68,35 @@ _Static_assert(sizeof(pse_replay_operation) == 40 && offsetof(pse_replay_operati
                "pse_replay_operation as NumPy has it");
 #endif
 
+/* Time that a thread spent in a call path, and not in what it called. */
+typedef struct pse_replay_span {
+    uint64_t begin; /* ns of the rank's clock */
+    uint64_t end; /* ns of the rank's clock */
+    uint32_t node; /* the call path */
+    uint32_t thread; /* the thread's number in the rank */
+    int32_t begin_residual; /* 65,536ths of a ns to add to begin */
+    int32_t end_residual; /* 65,536ths of a ns to add to end */
+} pse_replay_span;
+#ifndef __cplusplus
+_Static_assert(sizeof(pse_replay_span) == 32 && offsetof(pse_replay_span, begin) == 0 &&
+               offsetof(pse_replay_span, end) == 8 && offsetof(pse_replay_span, node) == 16 &&
+               offsetof(pse_replay_span, thread) == 20 && offsetof(pse_replay_span, begin_residual) == 24 &&
+               offsetof(pse_replay_span, end_residual) == 28,
+               "pse_replay_span as NumPy has it");
+#endif
+
+/* How much time of an interval belongs to a call path. */
+typedef struct pse_replay_profile_row {
+    uint32_t interval; /* number of the interval */
+    uint32_t path; /* the call path */
+    double time; /* ns, more than 0 */
+} pse_replay_profile_row;
+#ifndef __cplusplus
+_Static_assert(sizeof(pse_replay_profile_row) == 16 && offsetof(pse_replay_profile_row, interval) == 0 &&
+               offsetof(pse_replay_profile_row, path) == 4 && offsetof(pse_replay_profile_row, time) == 8,
+               "pse_replay_profile_row as NumPy has it");
+#endif
+
 /* Whether a late message was received in wrong order. */
 enum pse_replay_order {
     PSE_ORDER_RIGHT = 0, /* no message that was sent earlier was received after it */

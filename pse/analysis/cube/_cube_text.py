@@ -8,21 +8,28 @@ from typing import Any
 import numpy as np
 
 from pse.analysis.cube._cube import Cube
-from pse.analysis.cube._metrics import BY_NAME, GRID_STATES, LISTED_WAITS, METRICS, WAIT_STATES, ancestors
+from pse.analysis.cube._metrics import (
+    BY_NAME,
+    GRID_STATES,
+    LISTED_WAITS,
+    METRICS,
+    ROOT_CAUSES,
+    WAIT_STATES,
+    ancestors,
+)
+from pse.analysis.cube._root_cause_text import ranks_text, root_cause_lines
 from pse.text import count_text, list_text, moment_text, share_text, time_text
-
-_RANKS = 3  # Ranks that a line names.
 
 
 def cube_text(cube: Cube, top: int = 10) -> Iterator[str]:
-    """Give the lines of a report: where all time went, then the longest waits.
+    """Give the lines of a report: where all time went, the longest waits, their causes, the critical path.
 
     Parameters
     ----------
     cube : Cube
         The cube.
     top : int, default 10
-        How many call paths with their longest waits are listed.
+        How many call paths each list has.
 
     Yields
     ------
@@ -47,8 +54,9 @@ def cube_text(cube: Cube, top: int = 10) -> Iterator[str]:
     for metric, path, values in waits:
         head = f"{time_text(values.sum()):>8}  {_share(cube, values.sum()):>6}"
         where = cube.path_text(path, places=True)
-        yield f"{head}  {BY_NAME[metric].title}: {where}{_worst_ranks(cube, values)}"
+        yield f"{head}  {BY_NAME[metric].title}: {where}{ranks_text(cube, values)}"
         yield from _longest(cube, metric, path)
+    yield from root_cause_lines(cube, top)
 
 
 def _longest(cube: Cube, metric: str, path: int) -> Iterator[str]:
@@ -60,7 +68,7 @@ def _longest(cube: Cube, metric: str, path: int) -> Iterator[str]:
 
 
 def _metric_lines(cube: Cube) -> Iterator[str]:
-    shown = [metric for metric in METRICS if metric.unit == "ns" and cube.total(metric.name) > 0]
+    shown = [m for m in METRICS if ancestors(m.name)[-1] == "time" and cube.total(m.name) > 0]
     names = {metric.name: "  " * (len(ancestors(metric.name)) - 1) + metric.title for metric in shown}
     width = max(map(len, names.values()), default=0)
     for name, shown_name in names.items():
@@ -88,18 +96,6 @@ def longest_waits(cube: Cube, top: int) -> list[tuple[str, int, Any]]:
     return [(metric, path, values) for _, metric, path, values in found[:top]]
 
 
-def _worst_ranks(cube: Cube, values: Any) -> str:
-    """The ranks that waited the longest, with how long."""
-    order = np.argsort(-values, kind="stable")
-    worst = [
-        f"rank {cube.locations[place].rank} {time_text(values[place])}"
-        for place in order[:_RANKS].tolist()
-        if values[place] > 0
-    ]
-    more = int((values > 0).sum()) - len(worst)
-    return f" ({', '.join(worst)}{f' and {more:,} more' if more else ''})"
-
-
 def severities_json(cube: Cube) -> dict[str, Any]:
     """Give wait states of MPI as JSON: metric, then routine, then a value for each rank in µs.
 
@@ -113,14 +109,17 @@ def severities_json(cube: Cube) -> dict[str, Any]:
     dict
         ``severities``, ``unit``, ``ranks`` and ``problems``; routines without a wait state are left out.
         ``grid`` has the grid versions of wait states if ranks ran on several machines, whose names are
-        in ``machines``, a name for each rank.
+        in ``machines``, a name for each rank.  ``root_causes`` has delay costs and the critical path by the
+        name that call paths end in, if they were searched.
     """
     machines = {location.rank: location.machine for location in cube.locations}
     several = len(set(machines.values())) > 1
+    causes = _by_routine(cube, ROOT_CAUSES)
     grid = {"grid": _by_routine(cube, GRID_STATES), "machines": [machines[rank] for rank in cube.ranks]}
     return {
         "severities": _by_routine(cube, WAIT_STATES),
         **(grid if several else {}),
+        **({"root_causes": causes} if causes else {}),
         "unit": "microseconds, summed per region, one value per rank",
         "ranks": list(cube.ranks),
         "problems": list(cube.problems),

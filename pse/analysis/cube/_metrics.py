@@ -38,6 +38,47 @@ def _metric(name: str, parent: str, title: str, meaning: str, unit: str = "ns") 
     return Metric(name, parent, unit, title, meaning)
 
 
+WAIT_OF_DELAY = {
+    "latesender": "mpi_latesender",
+    "latereceiver": "mpi_latereceiver",
+    "barrier": "mpi_barrier_wait",
+    "n2n": "mpi_wait_nxn",
+    "12n": "mpi_latebroadcast",
+    "n21": "mpi_earlyreduce",
+    "scan": "mpi_earlyscan",
+}
+"""The wait states of which the root causes are known, by what names of metrics of their costs end in."""
+_DELAY_TITLES = (
+    "Late sender",
+    "Late receiver",
+    "Wait at barrier",
+    "Wait at N×N",
+    "Late broadcast",
+    "Early reduce",
+)
+_DELAYS = (
+    _metric("delay", "", "Delay costs", "Waiting of others that a call path causes because ranks are late."),
+    *(
+        metric
+        for name, title in zip(WAIT_OF_DELAY, (*_DELAY_TITLES, "Early scan"), strict=True)
+        for metric in (
+            _metric(
+                f"delay_{name}",
+                "delay",
+                f"{title}: short-term costs",
+                "Waiting of ranks for one that spent more time here than they did.",
+            ),
+            _metric(
+                f"delay_{name}_longterm",
+                "delay",
+                f"{title}: long-term costs",
+                "Waiting of ranks for one that waited itself, for one that spent more time here.",
+            ),
+        )
+    ),
+)
+"""Delay costs, named as by SCALASCA; those of early reduce and early scan are ours."""
+
 _WITHOUT_GRID: tuple[Metric, ...] = (
     _metric("time", "", "Time", "All time of all ranks."),
     _metric("execution", "time", "Execution", "Time outside of MPI and of the runtime's waits."),
@@ -130,6 +171,19 @@ _WITHOUT_GRID: tuple[Metric, ...] = (
     _metric(
         "start_wait", "waiting", "Start and end", "A rank waits for others at the start or end of the run."
     ),
+    *_DELAYS,
+    _metric(
+        "critical_path",
+        "",
+        "Critical path",
+        "Time on the path of calls that the end of the run waited for: only shortening it shortens the run.",
+    ),
+    _metric(
+        "critical_path_imbalance",
+        "critical_path",
+        "Critical-path imbalance",
+        "Time on that path beyond what ranks spent in the call path on average.",
+    ),
     _metric("visits", "", "Visits", "How often a call path was entered.", unit=""),
     _metric("bytes_sent", "", "Bytes sent", "Bytes that MPI's messages and collectives sent.", unit="bytes"),
     _metric("bytes_received", "", "Bytes received", "Bytes that they received.", unit="bytes"),
@@ -164,6 +218,13 @@ WAIT_STATES = (
     *("mpi_earlyscan", "mpi_latebroadcast"),
 )
 """Wait states of MPI that reports list."""
+
+ROOT_CAUSES = tuple(
+    metric.name
+    for metric in METRICS
+    if "delay" in (metric.name, metric.parent) or metric.name.startswith("critical")
+)
+"""Delay costs, and the critical path."""
 
 LISTED_WAITS = (
     *WAIT_STATES,

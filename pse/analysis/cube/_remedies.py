@@ -9,6 +9,7 @@ import numpy as np
 from pse.analysis.cube._cube import Cube
 from pse.analysis.cube._cube_text import longest_waits
 from pse.analysis.cube._metrics import BY_NAME, GRID
+from pse.analysis.cube._root_cause_text import delay_costs
 from pse.text import count_text, list_text, share_text, source_line
 from pse.trace.format import Array
 
@@ -64,30 +65,49 @@ def remedies(cube: Cube, top: int = 3) -> Iterator[str]:
     Yields
     ------
     str
-        Two sentences for each.
+        Two sentences for each, and a third where the late ranks are known.
 
     Examples
     --------
     >>> print(*remedies(cube), sep="\\n")  # doctest: +SKIP
-    Late sender: ranks 0 and 1 wait 12 % of all time in MPI_Recv (ring.py:9). Post the receive earlier with …
+    Late sender: ranks 0 and 1 wait 12 % of all time in MPI_Recv (ring.py:9). For 98 % of such waits …
     """
     whole = cube.total("time")
     for metric, path, values in longest_waits(cube, top):
         if whole and values.sum() >= _LEAST * whole:
             share = share_text(values.sum() / whole)
             who = f"{_who(cube, values)} {share} of all time in {_where(cube, path)}"
-            yield f"{BY_NAME[metric].title}: {who}. {_remedy(cube, metric, path)}."
+            yield f"{BY_NAME[metric].title}: {who}. {_root_cause(cube, metric)}{_remedy(cube, metric, path)}."
+
+
+def _root_cause(cube: Cube, metric: str) -> str:
+    """Say where the late ranks were for most of the waiting of a kind."""
+    costs = delay_costs(cube, metric)
+    sums = costs.sum(axis=1)
+    if not sums.any():
+        return ""
+    path = int(np.argmax(sums))
+    ranks, several = _ranks(cube, costs[path])
+    verb = "are" if several else "is"
+    share = share_text(sums[path] / sums.sum())
+    return f"For {share} of such waits {ranks} {verb} late, in {_where(cube, path)}. "
 
 
 def _who(cube: Cube, values: Array) -> str:
     """The ranks that wait for most of the time, and the verb."""
+    ranks, several = _ranks(cube, values)
+    return f"{ranks} wait" if several else f"{ranks} waits"
+
+
+def _ranks(cube: Cube, values: Array) -> tuple[str, bool]:
+    """The ranks that most of the values are of, and whether they are several."""
     order = np.argsort(-values, kind="stable")
     enough = int(np.searchsorted(np.cumsum(values[order]), 0.9 * values.sum())) + 1
     if enough > _NAMED:
-        return f"{count_text(enough, 'rank')} wait"
+        return count_text(enough, "rank"), True
     ranks = sorted({cube.locations[place].rank for place in order[:enough].tolist()})
     words = list_text(map(str, ranks))
-    return f"ranks {words} wait" if len(ranks) > 1 else f"rank {words} waits"
+    return (f"ranks {words}", True) if len(ranks) > 1 else (f"rank {words}", False)
 
 
 def _where(cube: Cube, path: int) -> str:
@@ -101,9 +121,9 @@ def _where(cube: Cube, path: int) -> str:
     if path < 0:
         return name
     own = cube.call_paths[path]
-    if own.kind == "routine" and path != start:
-        return f"{name} of {own.name} ({source_line(own.place) or own.place})"
-    return f"{name} ({own.place})"
+    of = f" of {own.name}" if own.kind == "routine" and path != start else ""
+    place = source_line(own.place) if own.kind == "routine" else ""
+    return f"{name}{of} ({place or own.place})"
 
 
 def _remedy(cube: Cube, metric: str, path: int) -> str:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pse.analysis._activity import Activity, BlockKind, rank_activity
+from pse.analysis.path._backward_walk import last_begun, walk_back
 from pse.analysis.waits._mpi_wait_causes import mpi_wait_causes
 from pse.analysis.waits._wait_causes import wait_causes, wakers
 from pse.analysis.waits._wake_candidates import CauseKind
@@ -155,26 +156,15 @@ def _with_mpi(did: Activity, ended: Array) -> None:
         ended[places] = mpi_wait_causes(did)[did.blocks["row"][places]]
 
 
-def _walk(did: Activity, ended_by: Sequence[Array]) -> list[tuple[int, int, int]]:
-    """Blocks from the end of the run to its begin: index, when the path leaves it, by which cause; -1: none.
-
-    Plain Python on lists: one step needs the one before it, and takes less than a microsecond.
-    """
-    begins, ends = did.blocks["begin"].tolist(), did.blocks["end"].tolist()
-    ranks, times = did.blocks["rank"].tolist(), [cause["time"].tolist() for cause in ended_by]
-    before = [_before(did, cause) for cause in ended_by]
+def _walk(did: Activity, ended_by: Sequence[Array]) -> list[tuple[int, float, int]]:
+    """Blocks from the end to the begin: index, when the path leaves it, by which cause; -1: by none."""
+    blocks = did.blocks
+    causes = [
+        (cause["time"], last_begun(blocks["rank"], blocks["begin"], cause["rank"], cause["time"]))
+        for cause in ended_by
+    ]
     place = _last(did)
-    now, path = ends[place], []
-    while place >= 0:
-        by = 0 if before[0][place] >= 0 and times[0][place] < now else 1
-        if before[by][place] >= 0 and times[by][place] < now:
-            path.append((place, now, by))
-            now, place = times[by][place], before[by][place]
-        else:
-            path.append((place, now, -1))
-            now = min(now, begins[place])
-            place = place - 1 if place and ranks[place - 1] == ranks[place] else -1
-    return path
+    return walk_back(blocks["rank"], blocks["begin"], causes, place, int(blocks["end"][place]))
 
 
 def _last(did: Activity) -> int:
@@ -182,20 +172,6 @@ def _last(did: Activity) -> int:
     worked = np.flatnonzero(did.blocks["kind"] != BlockKind.WAIT)
     places = worked if len(worked) else np.arange(len(did.blocks))
     return int(places[np.argmax(did.blocks["end"][places])])
-
-
-def _before(did: Activity, ended: Array) -> list[int]:
-    """For each block that another rank ended, that rank's block at the time, else -1."""
-    asked = np.flatnonzero(ended["rank"] != NONE)
-    asked = asked[np.argsort(ended["rank"][asked], kind="stable")]
-    ranks, first = np.unique(ended["rank"][asked], return_index=True)
-    found = np.full(len(did.blocks), -1)
-    for rank, places in zip(ranks.tolist(), np.split(asked, first[1:]), strict=True) if len(asked) else ():
-        begin, _ = did.bounds.get(rank, (0, 0))
-        last = np.searchsorted(did.of(rank)["begin"], ended["time"][places], side="right") - 1
-        found[places] = np.where(last >= 0, last + begin, -1)
-    before: list[int] = found.tolist()
-    return before
 
 
 def _steps(did: Activity, ended_by: tuple[Array, Array], span: int) -> Array:

@@ -55,13 +55,25 @@ class Operations:
         found: Array = np.minimum.reduceat(np.where(counted, times, np.inf), self._starts)[self.of_row]
         return found
 
+    def begins_at(self, times: Array, counted: Array) -> Array:
+        """For each row the first row of its operation, among those that count, that begins then; -1: none."""
+        is_it = counted & (self.begin == times)
+        first = np.where(is_it, np.arange(len(times)), len(times))
+        found: Array = np.minimum.reduceat(first, self._starts)[self.of_row]
+        return np.where(found < len(times), found, -1)
+
     def latest_so_far(self, times: Array) -> Array:
         """For each row the latest time of its operation among this row and those before it."""
+        found: Array = times[self.latest_row_so_far(times)]
+        return found
+
+    def latest_row_so_far(self, times: Array) -> Array:
+        """For each row the row with this time."""
         order = np.argsort(times, kind="stable")
         rank_of = np.empty(len(times), "<i8")
         rank_of[order] = np.arange(len(times))
         latest = np.maximum.accumulate(self.of_row * len(times) + rank_of) - self.of_row * len(times)
-        found: Array = times[order][latest]
+        found: Array = order[latest]
         return found
 
 
@@ -113,6 +125,35 @@ def early_scan(rows: Operations) -> Array:
     """
     latest = rows.latest_so_far(np.where(rows.sends, rows.begin, -np.inf))
     return np.where(rows.receives, np.maximum(np.minimum(latest, rows.end) - rows.begin, 0.0), 0.0)
+
+
+def last_of_all(rows: Operations) -> Array:
+    """The row of the rank that comes last, for which a barrier's ranks wait; of several the first."""
+    everyone = np.ones(len(rows.begin), bool)
+    return rows.begins_at(rows.latest(rows.begin, everyone), everyone)
+
+
+def last_sender(rows: Operations) -> Array:
+    """The row of the last rank that sends data, for which all wait that need data of all; -1: none."""
+    return rows.begins_at(rows.latest(rows.begin, rows.sends), rows.sends)
+
+
+def the_root(rows: Operations) -> Array:
+    """The row of the root, for which all wait that need its data; -1: none."""
+    return rows.begins_at(rows.latest(rows.begin, rows.is_root), rows.is_root)
+
+
+def first_sender(rows: Operations) -> Array:
+    """The row of the first rank that sends data to a root, for which this waits; -1: none."""
+    senders = rows.sends & ~rows.is_root
+    return rows.begins_at(rows.earliest(rows.begin, senders), senders)
+
+
+def last_sender_before(rows: Operations) -> Array:
+    """For each row that of the last rank up to it that sends data, for which a scan waits; -1: none."""
+    times = np.where(rows.sends, rows.begin, -np.inf)
+    found = rows.latest_row_so_far(times)
+    return np.where(rows.sends[found], found, -1)
 
 
 def _wait(rows: Operations, senders: Array) -> Array:

@@ -21,11 +21,12 @@ import numpy as np
 from pse._abi.replay import MessageOrder
 from pse.analysis.clocks._clock_condition import ClockCondition
 from pse.analysis.cube._cube import Cube
+from pse.analysis.cube._metrics import WAIT_OF_DELAY
 from pse.analysis.patterns import _point_to_point as point_to_point
 from pse.analysis.patterns._grid import between_metahosts
 from pse.analysis.replay._call_tree import CallTree
 from pse.analysis.replay._clocks import check_clocks, clock_problems, longest_run, messages_of, repaired
-from pse.analysis.replay._collective_waits import CollectiveOperations, metrics_of
+from pse.analysis.replay._collective_waits import CollectiveOperations, joint_parts, metrics_of
 from pse.analysis.replay._columns import Columns, joined
 from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._locations import Places, share_metahosts
@@ -40,8 +41,17 @@ from pse.analysis.replay._peers import Alone, Peers, Traffic
 from pse.analysis.replay._probed_receives import move_to_probes
 from pse.analysis.replay._problems import Problems
 from pse.analysis.replay._rank_calls import RankCalls, read_rank
-from pse.analysis.replay._severities import AllWaits, Calls, Severities, longest_of_all, tables
+from pse.analysis.replay._root_causes import RootCauses
+from pse.analysis.replay._severities import (
+    AllWaits,
+    Calls,
+    Severities,
+    longest_of_all,
+    tables,
+    with_imbalance,
+)
 from pse.analysis.replay._sources import Source, opened
+from pse.analysis.replay._synchronizations import JOINT_DTYPE, WAITING_DTYPE
 from pse.trace import NONE, EventType, TextKind, Trace
 from pse.trace.format import Array
 
@@ -54,6 +64,7 @@ def analyze(
     *,
     metahosts: str | os.PathLike[str] | None = None,
     repair: bool = True,
+    root_causes: bool | None = None,
 ) -> Cube:
     """Find out where the time of all ranks went, and how long they waited in MPI for each other.
 
@@ -66,6 +77,9 @@ def analyze(
     repair : bool, default True
         Whether times are repaired by which messages were received before they were sent (the controlled
         logical clock).
+    root_causes : bool, optional
+        Whether delay costs and the critical path are searched too, which takes about as long again; by
+        default in traces of up to two million events.
 
     Returns
     -------
@@ -85,7 +99,7 @@ def analyze(
     >>> cube.by_region("mpi_latesender")  # doctest: +SKIP
     {'MPI_Recv': [0.0, 3000.0]}
     """
-    cube = analyze_with(source, Alone(), metahosts, repair=repair)
+    cube = analyze_with(source, Alone(), metahosts, repair=repair, root_causes=root_causes)
     assert cube is not None
     return cube
 
@@ -96,6 +110,7 @@ def analyze_parallel(
     *,
     metahosts: str | os.PathLike[str] | None = None,
     repair: bool = True,
+    root_causes: bool | None = None,
 ) -> Cube | None:
     """Analyze a trace by several processes; collective over them.
 
@@ -111,6 +126,8 @@ def analyze_parallel(
     metahosts : path, optional
         As for `analyze`, on rank 0's node.
     repair : bool, default True
+        As for `analyze`.
+    root_causes : bool, optional
         As for `analyze`.
 
     Returns
@@ -131,7 +148,7 @@ def analyze_parallel(
     """
     from pse.analysis.replay._mpi_peers import MpiPeers  # Importing it starts MPI.
 
-    return analyze_with(source, MpiPeers(comm), metahosts, repair=repair)
+    return analyze_with(source, MpiPeers(comm), metahosts, repair=repair, root_causes=root_causes)
 
 
 def analysis_traffic(source: str | os.PathLike[str], comm: MPI.Intracomm) -> Traffic:
@@ -172,13 +189,23 @@ def analyze_with(
     metahosts: str | os.PathLike[str] | None = None,
     *,
     repair: bool = True,
+    root_causes: bool | None = None,
 ) -> Cube | None:
     """Analyze a trace by some processes; the cube is on process 0."""
     title = str(source.path if isinstance(source, Trace) else source)
     with opened(source, peers) as found:
         places = share_metahosts(found.streams, found.trace.definitions, metahosts, peers)
         analysis, problems = _with_right_clocks(found, peers, places, repair=repair)
-        return analysis.cube(title, problems)
+        if root_causes is None:
+            root_causes = _count_events(found.trace, peers) <= _FEW_EVENTS
+        return analysis.cube(title, problems, root_causes=root_causes)
+
+
+def _count_events(trace: Trace, peers: Peers) -> int:
+    """How many events the streams of all processes have; collective."""
+    own = sum(len(file.types) for file in trace.files.values())
+    total: int = peers.combined(own, lambda one, other: one + other)
+    return total
 
 
 def wait_states(source: str | os.PathLike[str] | Trace) -> Array:
@@ -226,6 +253,9 @@ def _with_right_clocks(
     return analysis, [*clock_problems(before, after, longest_run(found.trace, peers))]
 
 
+_FEW_EVENTS = 2_000_000
+
+
 class _Analysis:
     """The streams of this process, read, with what their partners know of them; collective."""
 
@@ -241,6 +271,8 @@ class _Analysis:
         self._sends, self._send_borders = self._room(EventType.MPI_SEND)
         self._receives, self._receive_borders = self._room(EventType.MPI_RECEIVE)
         self._parts: list[tuple[Columns, Array]] = []
+        self._waits: list[Array] | None = None  # Those of which root causes are searched.
+        self._joint = [np.empty(0, JOINT_DTYPE)]
         self._problems.say_missing(self._known.mentioned, self._streams.ranks)
         for number in range(len(self._places)):
             self._read(number)
@@ -259,17 +291,20 @@ class _Analysis:
         messages = messages_of(self._matched.sends, self._receives.take(self._matched.received))
         return repaired(self._trace, self._streams, messages, self._collectives.parts, self._peers)
 
-    def cube(self, title: str, problems: Iterable[str]) -> Cube | None:
-        """Search the patterns, and collect what all processes found."""
+    def cube(self, title: str, problems: Iterable[str], *, root_causes: bool) -> Cube | None:
+        """Search the patterns and root causes, and collect what all processes found."""
+        self._waits = [np.empty(0, WAITING_DTYPE)] if root_causes else None
         self.search_mpi()
         self._search_waits_between_calls()
         paths, numbers = self._tree.unified(self._peers)
+        if self._waits is not None:
+            self._search_root_causes(self._waits, numbers)
         rows = self._peers.gathered(self._severities.rows(numbers))
         longest = self._peers.gathered(self._severities.kept(numbers))
         said = (*self._problems.collected(self._peers), *problems)
         if self._peers.rank:
             return None
-        values = tables(rows, len(paths), len(self._where))
+        values = with_imbalance(tables(rows, len(paths), len(self._where)))
         return Cube(tuple(paths), tuple(self._where), values, title, said, longest_of_all(longest))
 
     def search_mpi(self) -> None:
@@ -348,6 +383,7 @@ class _Analysis:
         ):
             of_kind = np.where(orders == kind, waits, 0)
             self._add_waits(metric, place, _completing(ends), of_kind, self._far(ends))
+        self._keep("mpi_latesender", place, _completing(ends), waits, (ends["sender"], ends["partner"]))
         late: Array = ends["call"][waits > 0]
         return late
 
@@ -358,17 +394,38 @@ class _Analysis:
         waits[self._wait_alls[ends["path"]] & np.isin(ends["call"], late)] = 0
         waits = point_to_point.longest_of_calls(ends["call"], waits)
         self._add_waits("mpi_latereceiver", place, _completing(ends), waits, self._far(ends))
+        self._keep("mpi_latereceiver", place, _completing(ends), waits, (ends["receiver"], ends["partner"]))
 
     def _search_collectives(self) -> None:
         """Search the patterns of collective operations."""
-        waits = self._collectives.waits(self._metahosts)
         borders = np.cumsum([len(parts) for parts, _ in self._parts])
-        for place, (parts, paths), own in zip(
-            self._places, self._parts, np.split(waits, borders), strict=False
-        ):
+        waits = np.split(self._collectives.waits(self._metahosts), borders)
+        late = None if self._waits is None else np.split(self._collectives.late_ranks(), borders)
+        for number, (place, (parts, paths)) in enumerate(zip(self._places, self._parts, strict=True)):
             for metric, name, chosen in metrics_of(parts["operation"]):
-                calls = Calls(paths, parts["begin"], parts["end"]).of(chosen)
-                self._add_waits(metric, place, calls, own[name][chosen], own["far"][chosen])
+                calls, own = Calls(paths, parts["begin"], parts["end"]).of(chosen), waits[number][chosen]
+                self._add_waits(metric, place, calls, own[name], own["far"])
+                if late is not None and metric in WAIT_OF_DELAY.values():
+                    ended = late[number][chosen]
+                    self._keep(metric, place, calls, own[name], (ended["late"], ended["time"]))
+            if late is not None:
+                self._joint.append(joint_parts(parts, late[number]["time"]))
+
+    def _search_root_causes(self, waits: list[Array], numbers: Array) -> None:
+        """Search for what late ranks did instead, and the critical path; collective."""
+        causes = RootCauses(self._trace, self._streams, self._peers, self._tree, numbers)
+        causes.search(np.concatenate(waits), np.concatenate(self._joint), self._severities)
+
+    def _keep(self, metric: str, place: int, calls: Calls, waits: Array, late: tuple[Array, Array]) -> None:
+        """Keep waits for the search of root causes; `late` are the ranks that came late, and when."""
+        if self._waits is None:
+            return
+        chosen = np.flatnonzero(waits > 0)
+        rows = np.zeros(len(chosen), WAITING_DTYPE)
+        rows["rank"], rows["state"] = self._streams.ranks[place], list(WAIT_OF_DELAY.values()).index(metric)
+        rows["path"], rows["begin"], _ = calls.of(chosen)
+        rows["wait"], rows["late"], rows["time"] = waits[chosen], late[0][chosen], late[1][chosen]
+        self._waits.append(rows)
 
     def _search_waits_between_calls(self) -> None:
         """Find the longest waits of the runtime; how long all of them are is known."""

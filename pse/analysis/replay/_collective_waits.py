@@ -14,12 +14,14 @@ from pse.analysis.replay._communicators import spread
 from pse.analysis.replay._locations import Metahosts
 from pse.analysis.replay._operation_rows import PART_DTYPE
 from pse.analysis.replay._peers import Peers
+from pse.analysis.replay._synchronizations import JOINT_DTYPE
 from pse.trace.format import Array
 
 _Formula = Callable[[Operations], Array]
-_PATTERNS: tuple[tuple[tuple[int, ...], tuple[tuple[str, _Formula], ...]], ...] = (
+_PATTERNS: tuple[tuple[tuple[int, ...], _Formula, tuple[tuple[str, _Formula], ...]], ...] = (
     (
         collective.BARRIERS,
+        collective.last_of_all,
         (
             ("mpi_barrier_wait", collective.wait_at_barrier),
             ("mpi_barrier_completion", collective.barrier_completion),
@@ -27,21 +29,26 @@ _PATTERNS: tuple[tuple[tuple[int, ...], tuple[tuple[str, _Formula], ...]], ...] 
     ),
     (
         collective.N_TO_N,
+        collective.last_sender,
         (
             ("mpi_wait_nxn", collective.wait_at_n_to_n),
             ("mpi_nxn_completion", collective.n_to_n_completion),
         ),
     ),
-    (collective.ONE_TO_N, (("mpi_latebroadcast", collective.late_broadcast),)),
-    (collective.N_TO_ONE, (("mpi_earlyreduce", collective.early_reduce),)),
-    (collective.SCANS, (("mpi_earlyscan", collective.early_scan),)),
+    (collective.ONE_TO_N, collective.the_root, (("mpi_latebroadcast", collective.late_broadcast),)),
+    (collective.N_TO_ONE, collective.first_sender, (("mpi_earlyreduce", collective.early_reduce),)),
+    (collective.SCANS, collective.last_sender_before, (("mpi_earlyscan", collective.early_scan),)),
 )
-"""Kinds of operations, and the metrics and formulas of each."""
+"""Kinds of operations, for whom ranks wait, and the metrics and formulas of each."""
 
 
 _FIELDS = ("wait", "completion")
 WAIT_DTYPE = np.dtype([*((name, "<f8") for name in _FIELDS), ("far", "?")])
 """Waiting times of a part in the patterns of its kind, in their order, ns; whether several metahosts wait."""
+LATE_DTYPE = np.dtype([("late", "<u4"), ("time", "<f8")])
+"""For which rank of the job others wait in an operation, and when it comes, ns; nan: the part is left out."""
+SYNCHRONIZING = (*collective.BARRIERS, *collective.N_TO_N)
+"""Operations that no rank leaves before the last one has come."""
 
 
 class CollectiveOperations:
@@ -78,10 +85,36 @@ class CollectiveOperations:
             waits["far"][self._rows] = spans_metahosts(metahosts.of(self.parts["rank"]), starts)
         return self._delivery.reply(waits)
 
+    def late_ranks(self) -> Array:
+        """For whom the ranks of this process waited in their parts, as LATE_DTYPE; collective."""
+        found = np.zeros(len(self._delivery.rows), LATE_DTYPE)
+        found["time"] = np.nan
+        for kinds, for_whom, _ in _PATTERNS:
+            chosen = np.flatnonzero(np.isin(self.parts["operation"], kinds))
+            if len(chosen):
+                parts = self.parts.take(chosen)
+                rows = for_whom(operations_of(parts))
+                to = self._rows[chosen]
+                found["late"][to] = parts["rank"][rows]
+                found["time"][to] = np.where(rows >= 0, parts["begin"][rows], np.nan)
+        return self._delivery.reply(found)
+
+
+def joint_parts(parts: Columns, times: Array) -> Array:
+    """Of a rank's parts those in operations that nobody leaves before the last one comes, as JOINT_DTYPE.
+
+    `times` says when the last one came, ns; nan: the part is left out.
+    """
+    chosen = np.flatnonzero(np.isin(parts["operation"], SYNCHRONIZING) & np.isfinite(times))
+    found = np.empty(len(chosen), JOINT_DTYPE)
+    found["rank"], found["identity"] = parts["rank"][chosen], parts["identity"][chosen]
+    found["time"] = times[chosen]
+    return found
+
 
 def metrics_of(operations: Array) -> Iterator[tuple[str, str, Array]]:
     """The metrics, the field of their waiting times, and which of the operations are of their kinds."""
-    for kinds, patterns in _PATTERNS:
+    for kinds, _, patterns in _PATTERNS:
         chosen = np.flatnonzero(np.isin(operations, kinds))
         for (metric, _), name in zip(patterns, _FIELDS, strict=False):
             yield metric, name, chosen
@@ -95,7 +128,7 @@ def operations_of(parts: Columns) -> Operations:
 
 def _waits(parts: Columns) -> Iterator[tuple[Array, str, Array]]:
     """Rows, the field of the waiting time, and the waiting times."""
-    for kinds, patterns in _PATTERNS:
+    for kinds, _, patterns in _PATTERNS:
         chosen = np.flatnonzero(np.isin(parts["operation"], kinds))
         if len(chosen):
             operations = operations_of(parts.take(chosen))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse._abi.replay import CALL_DTYPE, NODE_DTYPE, OPERATION_DTYPE
+from pse._abi.replay import CALL_DTYPE, NODE_DTYPE, OPERATION_DTYPE, SPAN_DTYPE
 from pse.analysis._replay import CallPathReader
 from pse.trace import EventType
 from pse.trace.format import Array
@@ -37,6 +37,8 @@ class RankCalls:
         When these calls were entered and left, ns since the run's origin.
     operations : array of OPERATION_DTYPE
         The operations in the order of the events.
+    spans : array of SPAN_DTYPE
+        When the time of nodes was spent, in the order of ends; none if they were not asked for.
     is_shifted : bool
         Whether times of operations are those of the rank's clock, which is off by the same time always; if
         not, they are the run's.
@@ -50,6 +52,7 @@ class RankCalls:
     enter: Array
     leave: Array
     operations: Array
+    spans: Array
     is_shifted: bool
     lost_ends: int
     open_calls: int
@@ -59,13 +62,21 @@ class RankCalls:
         """When some of the operations were, ns since the run's origin, float64."""
         return _run_times(trace, self.rank, self.is_shifted, operations["time"], operations["residual"])
 
+    def span_times(self, trace: Trace) -> tuple[Array, Array]:
+        """When the spans begin and end, ns since the run's origin, float64."""
+        begin, end = (
+            _run_times(trace, self.rank, self.is_shifted, self.spans[at], self.spans[f"{at}_residual"])
+            for at in ("begin", "end")
+        )
+        return begin, end
 
-def read_rank(trace: Trace, rank: int) -> RankCalls:
+
+def read_rank(trace: Trace, rank: int, *, spans: bool = False) -> RankCalls:
     """Read the events of a rank."""
     file = trace.files[rank]
     room = sum(file.counts[kind] for kind in OPERATIONS)
     calls, operations = np.empty(room, CALL_DTYPE), np.empty(room, OPERATION_DTYPE)
-    reader = CallPathReader(calls.view("u1"), operations.view("u1"))
+    reader = CallPathReader(calls.view("u1"), operations.view("u1"), spans)
     is_shifted = trace.clock.shift(rank) is not None
     _pass_over(trace, rank, reader, is_shifted)
     call_count, count, *defects = reader.counts
@@ -74,8 +85,9 @@ def read_rank(trace: Trace, rank: int) -> RankCalls:
         _run_times(trace, rank, is_shifted, calls[end], calls[f"{end}_residual"])
         for end in ("enter", "leave")
     )
+    kept = np.frombuffer(reader.spans, SPAN_DTYPE) if spans else np.empty(0, SPAN_DTYPE)
     operations = operations[:count]
-    return RankCalls(rank, nodes, calls["node"].copy(), enter, leave, operations, is_shifted, *defects)
+    return RankCalls(rank, nodes, calls["node"].copy(), enter, leave, operations, kept, is_shifted, *defects)
 
 
 def _run_times(trace: Trace, rank: int, is_shifted: bool, times: Array, residual: Array) -> Array:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pse.analysis.cube._cube import INSTANCE_DTYPE
-from pse.analysis.cube._metrics import BY_NAME, METRICS
+from pse.analysis.cube._metrics import BY_NAME, METRICS, WAIT_OF_DELAY
+from pse.analysis.patterns._delay import critical_path_imbalance
 from pse.trace.format import Array
 
 _MEASURED = ("mpi_point2point", "mpi_collective", "mpi_synchronization")
@@ -23,6 +24,10 @@ WAIT_STATE_DTYPE = np.dtype([("rank", "<u4"), ("metric", "<u2"), ("begin", "<f8"
 """A wait in MPI: the metric as its place in `METRICS`, begin and end in ns since the run's begin."""
 _AT_END = ("_completion", "_completion_grid")
 """How metrics end that are waits at the ends of their calls."""
+
+
+_COSTS_PER_NS = 1024
+"""Delay costs are shares of waits: rounded to these parts of a ns, so that sums of them are exact."""
 
 
 class Calls(NamedTuple):
@@ -88,6 +93,8 @@ class Severities:
         parts = [np.empty(0, VALUE_DTYPE)]
         for number, metric in enumerate(METRICS):
             for location, values in self._values.get(metric.name, {}).items():
+                if metric.parent == "delay":
+                    values = np.rint(values * _COSTS_PER_NS) / _COSTS_PER_NS
                 chosen = np.flatnonzero(values)
                 part = np.empty(len(chosen), VALUE_DTYPE)
                 part["metric"], part["location"] = number, location
@@ -127,6 +134,17 @@ def tables(rows: Array, paths: int, locations: int) -> dict[str, Array]:
         if metric.name in found and metric.parent and metric.parent not in _MEASURED:
             found.setdefault(metric.parent, np.zeros((paths, locations)))
             found[metric.parent] += found[metric.name]
+    return {metric.name: found[metric.name] for metric in METRICS if metric.name in found}
+
+
+def with_imbalance(values: dict[str, Array]) -> dict[str, Array]:
+    """Tables with the imbalance of the critical path, if they have that."""
+    on_path = values.get("critical_path")
+    if on_path is None:
+        return values
+    waits = [values[name] for name in WAIT_OF_DELAY.values() if name in values]
+    active = np.maximum(values["time"] - sum(waits), 0.0)
+    found = values | {"critical_path_imbalance": critical_path_imbalance(on_path, active)}
     return {metric.name: found[metric.name] for metric in METRICS if metric.name in found}
 
 

@@ -1,0 +1,64 @@
+"""Root causes in a report: where late ranks were instead of coming, and the critical path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pse.analysis.cube._cube import Cube
+from pse.analysis.cube._metrics import WAIT_OF_DELAY, ancestors
+from pse.text import share_text, time_text
+from pse.trace.format import Array
+
+_RANKS = 3  # Ranks that a line names.
+
+
+def delay_costs(cube: Cube, metric: str) -> Array:
+    """Short-term and long-term costs of the delays that a wait state is due to; (call paths, locations)."""
+    states = [name for name, wait in WAIT_OF_DELAY.items() if wait in ancestors(metric)]
+    return sum(
+        (cube.exclusive(f"delay_{name}{term}") for name in states for term in ("", "_longterm")),
+        np.zeros((len(cube.call_paths), len(cube.locations))),
+    )
+
+
+def root_cause_lines(cube: Cube, top: int) -> Iterator[str]:
+    """Say in which call paths ranks were late, and which the critical path goes through, if that is known."""
+    whole, costs = cube.total("time") or 1, cube.exclusive("delay")
+    if top and costs.any():
+        yield ""
+        yield "where ranks were while others waited for them, by call path"
+        for path in _largest(costs, top):
+            yield _line(cube, path, costs[path], whole)
+    on_path = cube.exclusive("critical_path")
+    if top and on_path.any():
+        yield ""
+        yield f"the critical path of {time_text(on_path.sum())}, by call path"
+        beyond = cube.exclusive("critical_path_imbalance").sum(axis=1)
+        for path in _largest(on_path, top):
+            more = f", {time_text(beyond[path])} more than ranks on average" if beyond[path] >= 1 else ""
+            yield _line(cube, path, on_path[path], on_path.sum()) + more
+
+
+def _largest(values: Array, top: int) -> list[int]:
+    sums = values.sum(axis=1)
+    return [path for path in np.argsort(-sums, kind="stable")[:top].tolist() if sums[path] > 0]
+
+
+def _line(cube: Cube, path: int, values: Array, whole: float) -> str:
+    share = share_text(values.sum() / whole)
+    where = cube.path_text(path, places=True)
+    return f"{time_text(values.sum()):>8}  {share:>6}  {where}{ranks_text(cube, values)}"
+
+
+def ranks_text(cube: Cube, values: Array) -> str:
+    """The ranks with the largest values, with these: `` (rank 0 3.00 µs and 2 more)``."""
+    order = np.argsort(-values, kind="stable")
+    most = [
+        f"rank {cube.locations[place].rank} {time_text(values[place])}"
+        for place in order[:_RANKS].tolist()
+        if values[place] > 0
+    ]
+    more = int((values > 0).sum()) - len(most)
+    return f" ({', '.join(most)}{f' and {more:,} more' if more else ''})"

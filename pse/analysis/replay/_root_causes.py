@@ -1,0 +1,284 @@
+"""Root causes of waits: delay costs, and the critical path; `pse.analysis.patterns` has the formulas.
+
+For each wait, the time of both ranks by call path since they last synchronized meets in the process that has
+the late rank.  What of a wait is due to the late rank's own waits goes back to these.  Process 0 does that
+for all waits, and finds the critical path: both go from the end of the run to its begin, wait by wait.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pse.analysis._replay import propagate_waits
+from pse.analysis.cube._metrics import WAIT_OF_DELAY
+from pse.analysis.path._backward_walk import last_begun, walk_back
+from pse.analysis.patterns import _delay as delay
+from pse.analysis.replay._call_tree import CallTree
+from pse.analysis.replay._columns import Columns, columns_of
+from pse.analysis.replay._peers import Peers
+from pse.analysis.replay._severities import Severities
+from pse.analysis.replay._streams import Streams
+from pse.analysis.replay._synchronizations import WAITING_DTYPE, last_synchronizations, numbered
+from pse.analysis.replay._timelines import Timeline
+from pse.trace import NONE
+from pse.trace.format import Array
+from pse.trace.query import Trace
+
+STATES = tuple(WAIT_OF_DELAY)
+_TIME_DTYPE = np.dtype(
+    [("rank", "<u4"), ("number", "<u4"), ("late", "<u4"), ("path", "<u4"), ("time", "<f8")]
+)
+_LINK_DTYPE = np.dtype(
+    [
+        *((name, WAITING_DTYPE[name]) for name in ("rank", "number", "state", "late", "wait", "time")),
+        ("first", "<u4"),  # the late rank's own waits since both synchronized: numbers of it
+        ("last", "<u4"),
+        ("cause", "<f8"),  # ns: the sum of these waits and of all delays
+    ]
+)
+_INDIRECT_DTYPE = np.dtype([(name, "<f8") for name in STATES])
+_PIECE_DTYPE = np.dtype([("rank", "<u4"), ("begin", "<f8"), ("end", "<f8")])
+
+
+@dataclass(frozen=True)
+class _Come:
+    """Waits for ranks of this process, by the late rank, the one that waits and number."""
+
+    rows: Columns
+    order: Array  # by which they are so
+    since: Array
+
+
+class RootCauses:
+    """The search for root causes of the waits of all ranks; collective.
+
+    Parameters
+    ----------
+    trace : Trace
+        With the events of this process's ranks.
+    streams : Streams
+        Who has which ranks.
+    peers : Peers
+        All processes.
+    tree : CallTree
+        The call paths of this process.
+    numbers : array of uint32
+        Their numbers among those of all processes.
+    """
+
+    def __init__(self, trace: Trace, streams: Streams, peers: Peers, tree: CallTree, numbers: Array) -> None:
+        self._trace, self._streams, self._peers, self._tree = trace, streams, peers, tree
+        self._numbers = numbers
+        self._own_number = np.zeros(int(numbers.max(initial=0)) + 1, "<u4")
+        self._own_number[numbers] = np.arange(len(numbers))
+
+    def search(self, waits: Array, joint: Array, severities: Severities) -> None:
+        """Add delay costs and the critical path to severities.
+
+        Parameters
+        ----------
+        waits : array of WAITING_DTYPE
+            Wait states of this process's ranks.
+        joint : array of JOINT_DTYPE
+            The parts of its ranks in operations that synchronize all.
+        severities : Severities
+            Gets the values.
+        """
+        waits, peers, streams = numbered(waits), self._peers, self._streams
+        delivery = peers.deliver(columns_of(waits), WAITING_DTYPE, streams.owners(waits["late"], peers.rank))
+        since, since_come = last_synchronizations(waits, delivery.rows, delivery, joint, streams, peers)
+        order = np.lexsort([delivery.rows[name] for name in ("number", "rank", "late")])
+        come = _Come(delivery.rows.take(order), order, since_come[order])
+        late, waiting = self._profiles(waits, since, come, self._critical_pieces(waits), severities)
+        self._add_costs(waits, come, self._delays(come, late, waiting), severities)
+
+    def _critical_pieces(self, waits: Array) -> Array:
+        """The pieces of the critical path on this process's ranks, in the order of time, latest first."""
+        ends = np.zeros(len(self._trace.ranks), _PIECE_DTYPE)
+        for row, rank in zip(ends, self._trace.ranks, strict=True):
+            times = np.array(self._trace.files[rank].times, "<u8")
+            row["rank"] = rank
+            row["begin"], row["end"] = self._trace.run_times(rank, times).astype("<f8")
+        all_ends, all_waits = self._peers.gathered(ends), self._peers.gathered(waits)
+        pieces = np.empty(0, _PIECE_DTYPE) if self._peers.rank else critical_pieces(all_ends, all_waits)
+        to = self._streams.owners(pieces["rank"], self._peers.rank)
+        return self._peers.deliver(columns_of(pieces), _PIECE_DTYPE, to).rows.packed(_PIECE_DTYPE)
+
+    def _profiles(
+        self, waits: Array, since: Array, come: _Come, pieces: Array, severities: Severities
+    ) -> tuple[Array, Array]:
+        """The times of late ranks and of waiting ranks in intervals, _TIME_DTYPE; add the critical path."""
+        late, waiting = [np.empty(0, _TIME_DTYPE)], [np.empty(0, _TIME_DTYPE)]
+        for rank in self._trace.ranks:
+            own, others = waits["rank"] == rank, np.flatnonzero(come.rows["late"] == rank)
+            line = Timeline(self._trace, rank, self._tree, waits[own])
+            for found, start, stop, by in (
+                (waiting, since[own], waits["begin"][own], columns_of(waits[own])),
+                (late, come.since[others], come.rows["time"][others], come.rows.take(others)),
+            ):
+                found.append(self._named(line.profiles(np.maximum(start, line.started), stop), by))
+            on_path = pieces[pieces["rank"] == rank]
+            rows = line.profiles(on_path["begin"], on_path["end"])
+            severities.add("critical_path", self._place(rank), rows["path"], rows["time"])
+        return np.concatenate(late), np.concatenate(waiting)
+
+    def _named(self, rows: Array, by: Columns) -> Array:
+        """Rows of profiles with the waits that they are for, and the numbers of all call paths."""
+        made = np.empty(len(rows), _TIME_DTYPE)
+        for name in ("rank", "number", "late"):
+            made[name] = by[name][rows["interval"]]
+        made["path"], made["time"] = self._numbers[rows["path"]], rows["time"]
+        return made
+
+    def _place(self, rank: int) -> int:
+        """The index of a rank's location."""
+        return int(np.searchsorted(self._streams.ranks, rank))
+
+    def _delays(self, come: _Come, late: Array, waiting: Array) -> _Delays:
+        """What the late ranks did longer; `late` is of waits that came, `waiting` of this process's."""
+        rows = self._peers.deliver(
+            columns_of(waiting), _TIME_DTYPE, self._streams.owners(waiting["late"], self._peers.rank)
+        ).rows
+        key, other = (_key(_index(come, times), times["path"]) for times in (late, rows))
+        order = np.argsort(key, kind="stable")
+        key, times = key[order], late["time"][order]
+        longer = delay.delays(key, times, other, rows["time"])
+        return _Delays(
+            (key >> np.uint64(32)).astype("<i8"), (key & np.uint64(NONE)).astype("<u4"), longer, times
+        )
+
+    def _add_costs(self, waits: Array, come: _Come, found: _Delays, severities: Severities) -> None:
+        """Add the costs of delays of this process's ranks; collective."""
+        links = _links(waits, come, found)
+        found = found.explaining(links["cause"] <= 0, int(self._numbers[0]))
+        links["cause"] = np.where(links["cause"] <= 0, found.sums(len(links)), links["cause"])
+        delivery = self._peers.deliver(columns_of(links), _LINK_DTYPE, np.zeros(len(links), "<i8"))
+        indirect = delivery.reply(indirect_costs(delivery.rows))
+        paths, cause = self._own_number[found.path], links["cause"][found.wait]
+        late, state = (links[name][found.wait] for name in ("late", "state"))
+        direct = delay.delay_costs(links["wait"][found.wait], found.longer, cause)
+        for rank in np.unique(late).tolist():
+            own = late == rank
+            for number, name in enumerate(STATES):
+                of_state = own & (state == number)
+                severities.add(f"delay_{name}", self._place(rank), paths[of_state], direct[of_state])
+                costs = delay.delay_costs(indirect[name][found.wait[own]], found.longer[own], cause[own])
+                severities.add(f"delay_{name}_longterm", self._place(rank), paths[own], costs)
+
+
+@dataclass(frozen=True)
+class _Delays:
+    """How much longer late ranks were in call paths: by wait, then by call path."""
+
+    wait: Array  # row of the wait among those that came
+    path: Array  # number among all call paths
+    longer: Array  # ns
+    time: Array  # ns: all of the late rank's time there in the interval
+
+    def sums(self, count: int) -> Array:
+        """What all of a wait add up to."""
+        return np.bincount(self.wait, self.longer, count)
+
+    def explaining(self, unexplained: Array, root: int) -> _Delays:
+        """With all of the late rank's time for waits that no delay explains; the program's if it has none."""
+        longer = np.where(unexplained[self.wait], self.time, self.longer)
+        without = np.setdiff1d(np.flatnonzero(unexplained), self.wait)
+        every = np.ones(len(without))
+        columns = (
+            (self.wait, without),
+            (self.path, np.full(len(without), root, "<u4")),
+            (longer, every),
+            (self.time, every),
+        )
+        return _Delays(*(np.concatenate(column) for column in columns))
+
+
+def _key(high: Array, low: Array) -> Array:
+    return (high.astype("<u8") << np.uint64(32)) | low.astype("<u8")
+
+
+def _index(come: _Come, times: Array | Columns) -> Array:
+    """For rows of times those of the waits that they are for."""
+    keys = _key(come.rows["rank"], come.rows["number"])
+    order = np.argsort(keys, kind="stable")
+    found: Array = order[np.searchsorted(keys[order], _key(times["rank"], times["number"]))]
+    return found
+
+
+def _links(waits: Array, come: _Come, found: _Delays) -> Array:
+    """What process 0 needs of waits to pass costs on."""
+    links = np.zeros(len(come.order), _LINK_DTYPE)
+    for name in ("rank", "number", "state", "late", "wait", "time"):
+        links[name] = come.rows[name]
+    for rank in np.unique(come.rows["late"]).tolist():
+        own, chosen = waits[waits["rank"] == rank], np.flatnonzero(come.rows["late"] == rank)
+        before = np.cumsum(np.append(0.0, own["wait"]))
+        first, last = (
+            np.searchsorted(own["begin"], times[chosen]) for times in (come.since, come.rows["time"])
+        )
+        links["first"][chosen], links["last"][chosen] = first, np.maximum(first, last)
+        links["cause"][chosen] = before[np.maximum(first, last)] - before[first]
+    links["cause"] += found.sums(len(links))
+    return links
+
+
+def indirect_costs(links: Columns) -> Array:
+    """What waits get of the costs of later waits, by their states.
+
+    Parameters
+    ----------
+    links : Columns of _LINK_DTYPE
+        All waits of all ranks, in any order.
+
+    Returns
+    -------
+    array of _INDIRECT_DTYPE, shape (waits,)
+        ns for each wait state.
+    """
+    order = np.lexsort((links["number"], links["rank"]))
+    own, found = links.take(order), np.zeros(len(order), _INDIRECT_DTYPE)
+    base = np.searchsorted(own["rank"], own["late"])
+    first, last = ((base + own[name]).astype("<u8") for name in ("first", "last"))
+    backwards = np.argsort(-own["time"], kind="stable").astype("<u8")
+    for number in np.unique(own["state"]).tolist():
+        costs = np.where(own["state"] == number, own["wait"], 0.0)
+        got = np.zeros(len(order))
+        propagate_waits(own["wait"], costs, own["cause"], first, last, backwards, got)
+        found[STATES[number]][order] = got
+    return found
+
+
+def critical_pieces(ends: Array, waits: Array) -> Array:
+    """The critical path: pieces of the time of ranks, the latest first.
+
+    Parameters
+    ----------
+    ends : array of _PIECE_DTYPE
+        When each rank's events begin and end.
+    waits : array of WAITING_DTYPE
+        The waits of all ranks, in any order.
+
+    Returns
+    -------
+    array of _PIECE_DTYPE
+        Each begins where the next one ends, on that rank or on the one that it waited for.
+    """
+    count = len(ends)
+    rank, begin = (np.concatenate([ends[name], waits[name]]) for name in ("rank", "begin"))
+    late = np.append(np.full(count, NONE, "<u4"), waits["late"])
+    time, end = (
+        np.append(ends["begin"], waits["time"]),
+        np.append(ends["begin"], waits["begin"] + waits["wait"]),
+    )
+    order = np.lexsort((begin, np.arange(len(rank)) >= count, rank))
+    rank, begin, late, time, end = (column[order] for column in (rank, begin, late, time, end))
+    final = ends[np.lexsort((ends["rank"], -ends["end"]))[0]]
+    place = int(np.searchsorted(rank, final["rank"], side="right")) - 1
+    walked = walk_back(rank, begin, [(time, last_begun(rank, begin, late, time))], place, float(final["end"]))
+    places, nows, by = (np.array(column) for column in zip(*walked, strict=True))
+    pieces = np.empty(len(places), _PIECE_DTYPE)
+    pieces["rank"], pieces["end"] = rank[places], nows
+    pieces["begin"] = np.minimum(np.where(by >= 0, end[places], begin[places]), nows)
+    return pieces[pieces["end"] > pieces["begin"]]

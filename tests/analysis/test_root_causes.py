@@ -1,0 +1,138 @@
+"""Delay costs and the critical path of traces in which it is known what late ranks did instead of coming."""
+
+import numpy as np
+import pytest
+from pse_testing.planted_waits import PlantedWaits
+from pse_testing.traces import write_trace
+
+from pse.analysis import analyze, cube_text, remedies, severities_json
+from pse.analysis.replay._root_causes import critical_pieces
+from pse.analysis.replay._synchronizations import WAITING_DTYPE
+from pse.trace import NONE, Collective, EventType, pair
+from tests.analysis.test_planted_waits import assert_explained
+
+
+def planted(directory, *calls, ranks=3):
+    """A trace of calls: rank, routine, begin, end; of sends and receives the other rank too."""
+    made = PlantedWaits(ranks, [list(range(ranks))])
+    for rank, name, begin, end, *other in calls:
+        inside = []
+        if name in ("MPI_Send", "MPI_Ssend"):
+            inside = [made.send(rank, begin + 1, other[0], 0, 0, mode=1 if name == "MPI_Ssend" else 0)]
+        elif name == "MPI_Recv":
+            inside = [made.receive(end - 1, other[0], 0, 0)]
+        elif name == "MPI_Barrier":
+            common = {"flags": Collective.BARRIER, "c": pair(1, 0)}
+            inside = [
+                {"type": EventType.MPI_COLLECTIVE_BEGIN, "time": begin, "a": NONE, **common},
+                {"type": EventType.MPI_COLLECTIVE_END, "time": end, **common},
+            ]
+        made.call(rank, name, begin, end, *inside)
+    return write_trace(directory, made.rows, None)
+
+
+def values_of(cube, metric):
+    """Values by the name that call paths end in, and rank."""
+    found = cube.exclusive(metric)
+    return {
+        (cube.call_paths[path].name, cube.locations[place].rank): found[path, place]
+        for path, place in zip(*found.nonzero(), strict=True)
+    }
+
+
+CHAIN = (
+    *[(2, "solve", 1000, 1500), (2, "MPI_Send", 1500, 1506, 1)],
+    *[(1, "MPI_Recv", 1000, 1509, 2), (1, "MPI_Send", 1600, 1606, 0)],
+    (0, "MPI_Recv", 1000, 1609, 1),
+)
+"""Rank 2 is late for rank 1, which is late for rank 0 for that reason, and for 100 ns of its own."""
+
+
+@pytest.fixture
+def chain(tmp_path):
+    return analyze(planted(tmp_path / "run", *CHAIN))
+
+
+def test_costs_go_to_what_the_late_rank_did_longer_and_through_chains_of_waits(chain):
+    short = {("solve", 2): 500, ("program", 1): 91, ("MPI_Recv", 1): 9}
+    assert values_of(chain, "delay_latesender") == short
+    assert values_of(chain, "delay_latesender_longterm") == {("solve", 2): 500}
+    assert chain.total("delay") == chain.total("mpi_latesender") == 1100
+
+
+def test_the_critical_path_goes_from_wait_to_wait(chain):
+    assert values_of(chain, "critical_path") == {
+        ("program", 2): 1000,
+        ("solve", 2): 500,
+        ("MPI_Recv", 1): 9,
+        ("program", 1): 91,
+        ("MPI_Recv", 0): 9,
+    }
+    beyond = values_of(chain, "critical_path_imbalance")
+    assert beyond["solve", 2] == pytest.approx(500 - 500 / 3)
+    assert beyond["program", 2] == pytest.approx((1091 - (1000 + 1091 + 1000) / 3) * 1000 / 1091)
+
+
+def test_the_report_says_where_late_ranks_were_and_the_way_of_the_critical_path(chain):
+    lines = [*cube_text(chain)]
+    at = lines.index("where ranks were while others waited for them, by call path")
+    assert lines[at + 1].split(maxsplit=4)[2:] == ["21", "%", "program / solve (rank 2 1.00 µs)"]
+    at = lines.index("the critical path of 1.61 µs, by call path")
+    assert lines[at + 1].strip().startswith("1.09 µs    68 %  program (rank 2 1.00 µs, rank 1 91 ns)")
+    assert "333 ns more than ranks on average" in lines[at + 2]
+    assert any(
+        "For 91 % of such waits rank 2 is late, in solve. " in sentence for sentence in remedies(chain)
+    )
+    assert severities_json(chain)["root_causes"]["delay_latesender"]["solve"] == [0, 0, 0.5]
+
+
+def test_only_what_ranks_did_since_they_last_synchronized_counts(tmp_path):
+    """Before the first barrier rank 1 is late in halo, before the second one rank 0 in solve."""
+    cube = analyze(planted(
+        tmp_path / "run",
+        *[(0, "MPI_Barrier", 1000, 1910), (1, "halo", 1000, 1900), (1, "MPI_Barrier", 1900, 1910)],
+        *[(0, "solve", 1910, 2510), (0, "MPI_Barrier", 2510, 2520)],
+        *[(1, "solve", 1910, 2110), (1, "halo", 2110, 2160), (1, "MPI_Barrier", 2160, 2520)],
+        ranks=2,
+    ))  # fmt: skip
+    assert values_of(cube, "mpi_barrier_wait") == {("MPI_Barrier", 0): 900, ("MPI_Barrier", 1): 350}
+    assert values_of(cube, "delay_barrier") == {("halo", 1): 900, ("solve", 0): 350}
+    assert "delay_barrier_longterm" not in cube.values
+
+
+def test_a_late_receiver_costs_what_it_did_before_it_posted(tmp_path):
+    calls = [(0, "MPI_Ssend", 1000, 1310, 1), (1, "halo", 1000, 1300), (1, "MPI_Recv", 1300, 1320, 0)]
+    cube = analyze(planted(tmp_path / "run", *calls, ranks=2))
+    assert values_of(cube, "delay_latereceiver") == {("halo", 1): 300}
+
+
+def test_the_time_until_mpi_is_started_makes_nobody_late(tmp_path):
+    """Rank 1 starts later, but both leave MPI_Init at one time."""
+    calls = [
+        *[(0, "MPI_Init", 100, 900), (0, "MPI_Recv", 900, 1240, 1)],
+        *[(1, "halo", 100, 800), (1, "MPI_Init", 800, 900), (1, "solve", 900, 1230)],
+        (1, "MPI_Send", 1230, 1236, 0),
+    ]
+    cube = analyze(planted(tmp_path / "run", *calls, ranks=2))
+    assert values_of(cube, "delay_latesender") == {("solve", 1): 330}
+    assert_explained(cube)
+
+
+def test_who_wants_no_root_causes_gets_none_and_the_same_waits(tmp_path, chain):
+    without = analyze(planted(tmp_path / "again", *CHAIN), root_causes=False)
+    assert not any(name.startswith(("delay", "critical")) for name in without.values)
+    assert np.array_equal(without.values["mpi_latesender"], chain.values["mpi_latesender"])
+    assert "critical path" not in "\n".join(cube_text(without))
+
+
+def test_waits_that_end_at_one_tick_of_a_coarse_clock_are_all_on_the_path():
+    """Rank 2 wakes rank 1, which wakes rank 0 at the same time."""
+    ends = np.array(
+        [(0, 0, 900), (1, 0, 800), (2, 0, 800)], [("rank", "<u4"), ("begin", "<f8"), ("end", "<f8")]
+    )
+    waits = np.zeros(2, WAITING_DTYPE)
+    waits["rank"], waits["late"], waits["begin"], waits["wait"], waits["time"] = [0, 1], [1, 2], 100, 400, 500
+    assert critical_pieces(ends, waits).tolist() == [(0, 500, 900), (2, 0, 500)]
+    waits["late"] = [1, 0]  # In a circle: nothing hangs, and the path is as long as the run.
+    pieces = critical_pieces(ends, waits)
+    assert (pieces["end"] - pieces["begin"]).sum() == 900
