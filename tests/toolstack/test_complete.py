@@ -213,7 +213,7 @@ def fortran(mpi, tmp_path):
     def build(text, *libraries):
         (tmp_path / "ring.f90").write_text(text)
         line = [compiler, "ring.f90", "-o", "ring", f"-I{mpi.include}", *libraries, str(mpi.path)]
-        subprocess.run([*line, f"-Wl,-rpath,{mpi.path.parent}"], cwd=tmp_path, check=True)
+        subprocess.run([*line, f"-Wl,--disable-new-dtags,-rpath,{mpi.path.parent}"], cwd=tmp_path, check=True)
         return tmp_path / "ring"
 
     return build

@@ -67,7 +67,7 @@ def beside(mpi, tmp_path_factory) -> tuple[Path, Path]:
     (place / "program.c").write_text(PROGRAM)
     fortran = place / "libmpifort.so.12"
     flags = ["-shared", "-fPIC", f"-Wl,-soname,{fortran.name}", f"-I{mpi.include}"]
-    run = [mpi.path, f"-Wl,-rpath,{mpi.path.parent}:{place}"]
+    run = [mpi.path, f"-Wl,--disable-new-dtags,-rpath,{place}:{mpi.path.parent}"]
     subprocess.run(["cc", *flags, place / "beside.c", "-o", fortran, *run], check=True)
     subprocess.run(["cc", place / "program.c", "-o", program, fortran, *run], check=True)
     return library, program
