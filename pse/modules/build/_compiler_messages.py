@@ -32,6 +32,7 @@ _MISTAKE = re.compile(
 _CYTHON_FRAME = re.compile(r"^(?:-{20,}|\.\.\.|Error compiling Cython file:)$")
 _UNDEFINED = re.compile(r"undefined reference to [`'‘](?P<name>[^'’]+)['’]")
 
+_MISSING_FILE = re.compile(r"fatal error: '?(?P<name>[^':\n]+)'?(?:: No such file| file not found)")
 _MPI_MODULE = re.compile(r"'mpi(?:_f08)?\.mod'")
 _FORTRANS_MPI = (
     "this MPI has no Fortran interface: declare MPI's C functions with bind(C), or give the communicator to C"
@@ -67,14 +68,24 @@ def failed_build(source: Source, rule: BuildRule, step: Step, output: str, code:
     if undefined:
         names = ", ".join(undefined)
         mpi = source.language == "fortran" and all(name.startswith("mpi_") for name in undefined)
-        advice = _FORTRANS_MPI if mpi else "name the library that has it in a directive: coven link LIBRARY"
+        what = "it" if len(undefined) == 1 else "them"
+        define = f"define {what} in this file, or name the library that has {what} in a directive"
+        advice = _FORTRANS_MPI if mpi else f"{define}: coven link LIBRARY"
         return BuildError(f"{source.shown} can't be linked: nothing defines {names}\n{lines}", help=advice)
     words = (
         translate_output(source, rule, output)
         or f"the compiler printed nothing and ended with exit code {code}"
     )
-    help = _FORTRANS_MPI if _MPI_MODULE.search(output) else None
-    return BuildError(f"{source.shown} doesn't compile\n{lines}\n{words}", help=help)
+    return BuildError(f"{source.shown} doesn't compile\n{lines}\n{words}", help=_compile_help(output))
+
+
+def _compile_help(output: str) -> str:
+    if _MPI_MODULE.search(output):
+        return _FORTRANS_MPI
+    if missing := _MISSING_FILE.search(output):
+        where = "coven link LIBRARY adds the directories that pkg-config knows"
+        return f"correct the name {missing['name']}, or install the package that has this file ({where})"
+    return "correct the first mistake that the compiler names: others may follow from it"
 
 
 def first_mistake(words: Iterable[str], shown: str) -> tuple[int, int, str] | None:
