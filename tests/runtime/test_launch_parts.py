@@ -1,5 +1,6 @@
 """The launcher's parts, each through its own door: options, records, leftovers, reports, messages."""
 
+import contextlib
 import io
 import json
 import mmap
@@ -156,9 +157,18 @@ def test_a_launcher_is_found_by_the_environment_and_only_on_this_machine(monkeyp
 # Leftovers
 
 
-def test_sweeping_spares_what_is_old_foreign_or_in_use(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("mpich_shm_1a2b_0", "mpich_shm_3c4d_0", "mpich_shm_5e6f_1"),
+        ("vader_segment.n1.0.113e0001.0", "vader_segment.n-2.0.1.1", "sm_segment.n1.example.0.5.2"),
+        ("Intel_MPI_19PDQs", "Intel_MPI_DdFkla", "Intel_MPI_aaaaaa"),
+    ],
+    ids=["MPICH", "Open MPI", "Intel"],
+)
+def test_sweeping_spares_what_is_old_foreign_or_in_use(tmp_path, monkeypatch, names):
     monkeypatch.setattr(cleanup, "SHARED", str(tmp_path))
-    names = ("mpich_shm_1a2b_0", "mpich_shm_3c4d_0", "mpich_shm_5e6f_1", "somebody_elses")
+    names = (*names, "somebody_elses")
     for name in names:
         tmp_path.joinpath(name).write_bytes(bytes(4096))
     os.utime(tmp_path / names[1])
@@ -170,6 +180,18 @@ def test_sweeping_spares_what_is_old_foreign_or_in_use(tmp_path, monkeypatch):
     assert sorted(os.listdir(tmp_path)) == [names[2], names[3]]
     cleanup.remove_leaked(began)
     assert os.listdir(tmp_path) == [names[3]]
+
+
+def test_only_the_memory_of_mpich_loses_its_name_while_ranks_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(cleanup, "SHARED", str(tmp_path))
+    names = ("mpich_shm_1a2b_0", "vader_segment.n1.0.113e0001.0", "Intel_MPI_19PDQs")
+    with contextlib.ExitStack() as stack:
+        for name in names:
+            tmp_path.joinpath(name).write_bytes(bytes(4096))
+            file = stack.enter_context(open(tmp_path / name, "r+b"))
+            stack.enter_context(mmap.mmap(file.fileno(), 4096))
+        cleanup.unlink_mpi_files()
+    assert sorted(os.listdir(tmp_path)) == sorted(names[1:])
 
 
 def test_a_full_shared_memory_is_said_before_anything_starts():

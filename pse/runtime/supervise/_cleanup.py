@@ -2,8 +2,9 @@
 
 MPICH keeps ``/dev/shm/mpich_shm_<hex>_<node>`` for as long as a job runs and leaves it when a rank is
 killed.  `unlink_mpi_files` takes the name away as soon as every rank of the node has the memory, so that no
-kill can leak it; `remove_leaked` is the launcher's, for a job that was killed before that.  Removes files
-of this user from /dev/shm, and hydra's from /tmp; reads /proc.
+kill can leak it; `remove_leaked` is the launcher's, for a job that was killed before that, and for Open MPI
+and Intel's MPI, whose ranks may open a name later.  Removes files of this user from /dev/shm, and hydra's
+from /tmp; reads /proc.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ ROOM_PER_RANK = 1_100_000
 """Bytes of /dev/shm that MPICH takes for each rank of a node."""
 
 _TOPOLOGY = re.compile(r"hydra_hwloc_xmlfile_\w{6}")
-_OURS = re.compile(r"(?:mpich_(?:shm|vci)_[0-9a-f]+_\d+|ucx_shm_posix_[0-9a-f]+)")
+_MPICHS = re.compile(r"mpich_(?:shm|vci)_[0-9a-f]+_\d+|ucx_shm_posix_[0-9a-f]+")
+_MPIS = re.compile(rf"{_MPICHS.pattern}|(?:vader|sm)_segment\.[\w.-]+|Intel_MPI_\w{{6}}")
 
 
 def unlink_mpi_files() -> None:
     """Unlink MPI's files that nobody opens by name any more: every rank of the node must be in MPI by now."""
-    paths = [os.path.join(SHARED, name) for name in _mapped_names(_read("/proc/self/maps"))]
-    for path in [*paths, *_topologies_of(os.getppid())]:
+    names = filter(_MPICHS.fullmatch, _mapped_names(_read("/proc/self/maps")))
+    for path in [*(os.path.join(SHARED, name) for name in names), *_topologies_of(os.getppid())]:
         with contextlib.suppress(OSError):
             os.unlink(path)
 
@@ -57,7 +59,7 @@ def remove_leaked(since: float) -> None:
     since : float
         Seconds since the epoch when the job started.
     """
-    names = (name for name in os.listdir(SHARED) if _OURS.fullmatch(name))
+    names = (name for name in os.listdir(SHARED) if _MPIS.fullmatch(name))
     found = {name for name in names if _is_recent(os.path.join(SHARED, name), since)}
     if not found:
         return
@@ -126,7 +128,7 @@ def _open_names(pid: str) -> Iterable[str]:
 
 def _shared_name(path: str) -> str:
     directory, name = os.path.split(path)
-    return name if directory == SHARED and _OURS.fullmatch(name) else ""
+    return name if directory == SHARED and _MPIS.fullmatch(name) else ""
 
 
 def _read(path: str) -> str:
