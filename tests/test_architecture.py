@@ -19,7 +19,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "advise": ("rewrite", "search", "simulate", "model"),
     "views": ("page", "cube", "gantt", "charts", "graph", "core"),
     "analysis": ("statistics", "replay", "clocks", "patterns", "cube", "history", "path", "waits"),
-    "emulate": ("model", "statistics", "results"),
+    "emulate": ("report", "model", "statistics", "results"),
     "toolstack": (),
     "cluster": (),
     "runtime": (

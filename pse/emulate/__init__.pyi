@@ -7,6 +7,12 @@ from .model._model import (
     RankLine as RankLine,
     Segment as Segment,
 )
+from .report._printing import (
+    print_comparison as print_comparison,
+    print_model as print_model,
+    print_report as print_report,
+    report_console as report_console,
+)
 from .results._results import (
     CYCLE as CYCLE,
     EXCHANGE as EXCHANGE,

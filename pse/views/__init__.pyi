@@ -1,8 +1,10 @@
 from ._registry import (
+    MEASUREMENT_VIEWS as MEASUREMENT_VIEWS,
     OVERLAYS as OVERLAYS,
     VIEWS as VIEWS,
     View as View,
     draw as draw,
+    draw_measurements as draw_measurements,
     find_view as find_view,
 )
 from .core._colours import (

@@ -7,6 +7,7 @@ and height are inches, None is what suits the picture.  The file is imported whe
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from pse.views.core._mpl_defaults import mpl_defaults
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from pse.emulate import Results
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,24 @@ VIEWS = {
     ),
     "event-total": View("waits, hand-overs, engine on all ranks", "charts._event_bars", "draw_event_total"),
 }
+
+MEASUREMENT_VIEWS = {
+    "error": View(
+        "error of predicted run times against load, by kind of exchange, size and nodes",
+        "charts._measured_errors",
+        "draw_error",
+    ),
+    "applications": View(
+        "error of predicted run times against load, by application",
+        "charts._measured_errors",
+        "draw_applications",
+    ),
+    "dispersion": View(
+        "quantiles of communication and barrier times", "charts._measured_dispersion", "draw_dispersion"
+    ),
+    "costs": View("time of messages by size, with the models' lines", "charts._measured_costs", "draw_costs"),
+}
+"""What is drawn of measurements of ACE."""
 
 OVERLAYS = {
     "queues": "the length of each rank's longest queue",
@@ -120,6 +141,49 @@ def draw(
     function = getattr(_module(find_view(view)), find_view(view).function)
     with mpl_defaults():
         figure: Figure = function(trace, selection, width=width, height=height, **options)
+    return figure
+
+
+def draw_measurements(
+    results: Results | Sequence[Results],
+    view: str,
+    *,
+    width: float | None = None,
+    height: float | None = None,
+) -> Figure:
+    """Draw a view of what ACE measured.
+
+    Parameters
+    ----------
+    results : Results or sequence of Results
+        Of one measurement or several, which share the picture.
+    view : str
+        One of `MEASUREMENT_VIEWS`.
+    width, height : float, optional
+        Of the figure, in inches; by default what suits the view.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Not bound to any window: save it, or let a notebook show it.
+
+    Raises
+    ------
+    UsageError
+        There is no such view, nothing to show, or matplotlib is missing.
+
+    Examples
+    --------
+    >>> figure = draw_measurements(pse.ace.Results.load("run.ace"), "error")  # doctest: +SKIP
+    """
+    if view not in MEASUREMENT_VIEWS:
+        help = did_you_mean(view, MEASUREMENT_VIEWS) or f"the views are {', '.join(MEASUREMENT_VIEWS)}"
+        raise UsageError(f"there is no view {view!r} of measurements", help=help)
+    found = MEASUREMENT_VIEWS[view]
+    function = getattr(_module(found), found.function)
+    several = results if isinstance(results, Sequence) else [results]
+    with mpl_defaults():
+        figure: Figure = function(several, width=width, height=height)
     return figure
 
 

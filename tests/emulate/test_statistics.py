@@ -196,8 +196,20 @@ def test_loaded_ratios_at_mean_and_tail():
     assert found.mean == pytest.approx(1.5, rel=0.05)
     assert found.mean_interval[0] < found.mean < found.mean_interval[1]
     assert found.tail_interval[0] < found.tail < found.tail_interval[1]
-    with pytest.raises(UsageError, match="one has `noise`, the other `halo`"):
+    with pytest.raises(UsageError, match="beside others `noise`, alone `halo`"):
         loaded_ratios(planted_results(together, name="noise"), planted_results(alone))
+
+
+def test_applications_alone_are_those_that_the_metadata_say():
+    together, alone = planted_cycles(cycles=50), planted_cycles(cycles=50, seed=1)
+    together["communication"] *= 2
+    alone["application"] = 1
+    applications = [{"name": "halo"}, {"name": "halo alone", "alone": "halo"}]
+    rows = np.concatenate([together, alone])
+    (found,) = loaded_ratios(Results(rows, planted_exchanges()[:0], {"applications": applications}))
+    assert (found.name, found.mean) == ("halo", pytest.approx(2, rel=0.1))
+    with pytest.raises(UsageError, match="alone none"):
+        loaded_ratios(planted_results(together))
 
 
 def test_the_test_agrees_with_scipys_permutation_test():

@@ -158,15 +158,16 @@ def _share(part: Floats, whole: Floats) -> Floats:
     return np.asarray(np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0))
 
 
-def loaded_ratios(together: Results, alone: Results, *, seed: int = 0) -> list[Loaded]:
+def loaded_ratios(together: Results, alone: Results | None = None, *, seed: int = 0) -> list[Loaded]:
     """Compare applications that ran beside others with the same ones alone.
 
     Parameters
     ----------
     together : Results
         Of several applications at once.
-    alone : Results
-        Of these applications, each alone, or of some of them.
+    alone : Results, optional
+        Of these applications, each alone, or of some of them; by default `together` has them, too, as those
+        whose metadata say ``alone``.
     seed : int
         Of the bootstrap over launches.
 
@@ -189,13 +190,18 @@ def loaded_ratios(together: Results, alone: Results, *, seed: int = 0) -> list[L
     >>> loaded_ratios(alone, alone)[0].mean
     1.0
     """
-    sides = [by_setting(results) for results in (together, alone)]
+    listed = together.metadata.get("applications", ())
+    known = {str(one["name"]): str(one["alone"]) for one in listed if one.get("alone")}
+    sides = [by_setting(together), {} if alone is None else by_setting(alone)]
+    for key in [key for key in sides[0] if key[0] in known]:
+        rows = sides[0].pop(key)
+        sides[1].setdefault((known[key[0]], *key[1:]), rows)
     common = [key for key in sides[0] if key in sides[1]]
     if not common:
-        known = [list_text(sorted({f"`{key[0]}`" for key in side})) for side in sides]
+        names = [list_text(sorted({f"`{key[0]}`" for key in side})) or "none" for side in sides]
         raise UsageError(
-            f"the results have no application at the same size and load: one has {known[0]}, the other"
-            f" {known[1]}",
+            "there is no application that ran beside others and alone at the same size and load: beside"
+            f" others {names[0]}, alone {names[1]}",
             help="applications are matched by name",
         )
     return [_loaded(key, sides[0][key], sides[1][key], seed) for key in common]

@@ -62,13 +62,19 @@ def new_figure(
     selection : Selection, optional
         What the picture shows of the run; the head says it.
     """
+    name, about = describe(trace)
+    line = " · ".join(filter(None, [about, selection_text(selection)]))
+    return headed_figure(f"{name} — {title}", line, width=width, height=height)
+
+
+def headed_figure(title: str, line: str, *, width: float, height: float) -> Figure:
+    """Make a figure with a title, and a line below it that is cut where there is no room."""
     figure = Figure(figsize=(width, height), facecolor="white")
     left, room = MARGIN / width, width - 2 * MARGIN
-    name, about = describe(trace)
     style: dict[str, Any] = {"family": FONT, "va": "top"}
-    figure.text(left, 1 - 0.2 / height, f"{name} — {title}", size=TITLE, weight="bold", color=INK, **style)
-    line = shortened(" · ".join(filter(None, [about, selection_text(selection)])), SMALL + 0.5, room)
-    figure.text(left, 1 - 0.45 / height, line, size=SMALL + 0.5, color=SOFT, **style)
+    figure.text(left, 1 - 0.2 / height, title, size=TITLE, weight="bold", color=INK, **style)
+    below = shortened(line, SMALL + 0.5, room)
+    figure.text(left, 1 - 0.45 / height, below, size=SMALL + 0.5, color=SOFT, **style)
     return figure
 
 

@@ -1,0 +1,1 @@
+"""Reports: models, measurements and comparisons as tables on a terminal and as data frames."""

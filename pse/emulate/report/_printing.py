@@ -1,0 +1,114 @@
+"""Reports on a terminal: tables by rich, sentences below them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from pse.emulate.model._model import Model
+from pse.emulate.report._tables import TextTable, comparison_table, model_tables, result_tables
+from pse.emulate.results._results import Results
+from pse.emulate.statistics._comparison import Comparison
+from pse.emulate.statistics._disturbances import disturbances
+from pse.text import count_text, size_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def report_console() -> Console:
+    """Give the console of standard output; what is no terminal has room for whole tables."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=max(200, console.width))
+
+
+def print_model(model: Model, console: Console) -> None:
+    """Print a cost model.
+
+    Parameters
+    ----------
+    model : Model
+        What `fit` gave.
+    console : rich.console.Console
+        Where to.
+    """
+    _print_tables(model_tables(model), console)
+    for below, above in model.switches:
+        ends = (size_text(below, zeros=False), size_text(above, zeros=False))
+        console.print(f"the protocol changes between {ends[0]} and {ends[1]}")
+    if model.launches and model.segments[0].alpha_interval is None:
+        console.print(
+            f"{count_text(model.launches, 'launch', 'launches')}: too few for intervals, which need 3",
+            style="yellow",
+        )
+
+
+def print_report(results: Results, console: Console, *, by: str = "application") -> None:
+    """Print what was measured: run times, dispersion, applications beside others, disturbances.
+
+    Parameters
+    ----------
+    results : Results
+        What was measured.
+    console : rich.console.Console
+        Where to.
+    by : {"application", "rank", "pattern"}
+        What gets a row of its own.
+    """
+    _print_tables(result_tables(results, by), console)
+    found = disturbances(results)
+    for one in found:
+        console.print(str(one), style="bold")
+    if not found:
+        console.print("no link or rank is slow, no late messages come again, no level changes", style="dim")
+
+
+def print_comparison(found: Comparison, console: Console, *, top: int = 20) -> None:
+    """Print what differs between two results.
+
+    Parameters
+    ----------
+    found : Comparison
+        What `compare` gave.
+    console : rich.console.Console
+        Where to.
+    top : int, default 20
+        How many quantities are listed.
+    """
+    if found.real:
+        console.print(
+            f"the results differ, in {count_text(len(found.real), 'quantity', 'quantities')}:", style="bold"
+        )
+        for one in found.real[:top]:
+            console.print(f"  {one}")
+    else:
+        console.print("no difference is shown", style="bold")
+    console.print()
+    _print_tables([comparison_table(found, top)], console)
+    launches = f"{count_text(found.launches[0], 'launch', 'launches')} against {found.launches[1]}"
+    console.print(
+        f"{launches}; {found.test}; a difference is real if its corrected p is below {found.level:g}"
+        f" and it is at least {100 * found.least:g} %",
+        style="dim",
+    )
+    for note in found.notes:
+        console.print(f"note: {note}", style="yellow")
+
+
+def _print_tables(tables: Iterable[TextTable], console: Console) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    for one in tables:
+        table = Table(
+            title=one.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, title_style="bold"
+        )
+        for place, heading in enumerate(one.headings):
+            justify: Any = "left" if place < one.names else "right"
+            table.add_column(heading, justify=justify, overflow="fold")
+        for row in one.rows:
+            table.add_row(*map(Text, row))
+        console.print(table)

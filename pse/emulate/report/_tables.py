@@ -1,0 +1,196 @@
+"""What reports say, as tables of text: model, run times, dispersion, applications at once, differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from pse.emulate.model._model import Model, Segment
+from pse.emulate.results._results import Results
+from pse.emulate.statistics._bootstrap import Interval
+from pse.emulate.statistics._comparison import Comparison
+from pse.emulate.statistics._prediction import Loaded, RunTime, loaded_ratios, run_times
+from pse.emulate.statistics._summary import Summary, summaries
+from pse.text import number_text, size_text, time_text
+
+MISSING = "–"
+_RUN_TIME_HEADINGS = (
+    *("application", "ranks", "size", "load", "achieved", "predicted"),
+    *("measured", "error", "95 % interval", "barriers"),
+)
+_DISPERSION_HEADINGS = (
+    *("size", "load", "time", "mean", "95 % interval", "σ", "σ², s²"),
+    *("median", "95 % interval", "99 %", "lag-1", "outliers"),
+)
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table: a title, headings, and rows of cells; the first `names` columns are names."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    names: int = 1
+
+
+def model_tables(model: Model) -> Iterator[TextTable]:
+    """Give the segments of a model, what was measured, and ranks and pairs that differ."""
+    yield TextTable(
+        f"cost of a message ({model.mode})",
+        ("sizes", "startup time", "95 % interval", "time per byte", "95 % interval", "rate"),
+        tuple(_segment_row(model, place) for place in range(len(model.segments))),
+    )
+    if model.table:
+        rows = (
+            (
+                size_text(one.size, zeros=False),
+                _time(one.seconds),
+                _span(one.interval, _time),
+                _percent(one.residual),
+            )
+            for one in model.table
+        )
+        headings = ("size", "measured", "95 % interval", "line's error")
+        yield TextTable("measured sizes", headings, tuple(rows))
+    for title, lines in (("ranks", model.ranks), ("pairs", model.pairs)):
+        rows_of = (
+            (
+                f"{one.rank}" if one.partner is None else f"{one.rank} → {one.partner}",
+                _time(one.alpha),
+                _rate(one.beta),
+                f"{one.factor:.3f}",
+            )
+            for one in lines
+        )
+        if lines:
+            yield TextTable(title, (title[:-1], "startup time", "rate", "time over all"), tuple(rows_of))
+
+
+def _segment_row(model: Model, place: int) -> tuple[str, ...]:
+    one: Segment = model.segments[place]
+    begin = size_text(one.begin, zeros=False)
+    if place + 1 < len(model.segments):
+        sizes = f"{begin} to {size_text(model.switches[place][0], zeros=False)}"
+    else:
+        sizes = f"from {begin}"
+    alpha, beta = _span(one.alpha_interval, _time), _span(one.beta_interval, _per_byte)
+    return sizes, _time(one.alpha), alpha, _per_byte(one.beta), beta, _rate(one.beta)
+
+
+def result_tables(results: Results, by: str = "application") -> Iterator[TextTable]:
+    """Give run times as predicted and measured, dispersion, and applications beside others."""
+    if not len(results.cycles):
+        return
+    yield TextTable(
+        "run time, without barriers",
+        _RUN_TIME_HEADINGS,
+        tuple(map(_run_time_row, run_times(results))),
+    )
+    found = summaries(results, by, ("communication", "barrier", "compute"))
+    rank = ("rank",) if by == "rank" else ()
+    yield TextTable(
+        "dispersion",
+        (by if by == "pattern" else "application", *rank, *_DISPERSION_HEADINGS),
+        tuple(_summary_row(one) for one in found),
+    )
+    if any(one.get("alone") for one in results.metadata.get("applications", ())):
+        yield loaded_table(loaded_ratios(results))
+
+
+def loaded_table(found: Iterable[Loaded]) -> TextTable:
+    """Give how much longer communication takes beside other applications than alone."""
+    rows = (
+        (
+            one.name,
+            size_text(one.size, zeros=False),
+            f"{one.load:g} %",
+            f"{one.mean:.3f}",
+            _span(one.mean_interval, lambda value: f"{value:.3f}"),
+            f"{one.tail:.3f}",
+            _span(one.tail_interval, lambda value: f"{value:.3f}"),
+        )
+        for one in found
+    )
+    headings = ("application", "size", "load", "mean", "95 % interval", "99th percentile", "95 % interval")
+    return TextTable("communication beside other applications over alone", headings, tuple(rows))
+
+
+def comparison_table(found: Comparison, top: int) -> TextTable:
+    """Give what was compared, what is real first."""
+    rows = (
+        (
+            one.where,
+            one.quantity,
+            "real" if one.real else "not shown",
+            _percent(one.ratio - 1),
+            _span(one.interval, lambda ratio: _percent(ratio - 1)),
+            f"{one.p:.2g}",
+            f"{one.adjusted:.2g}",
+        )
+        for one in found.differences[:top]
+    )
+    headings = ("where", "quantity", "difference", "effect", "95 % interval", "p", "corrected p")
+    return TextTable("what was compared", headings, tuple(rows), names=3)
+
+
+def _run_time_row(one: RunTime) -> tuple[str, ...]:
+    return (
+        one.name,
+        str(one.ranks),
+        size_text(one.size, zeros=False),
+        f"{one.load:g} %",
+        f"{one.achieved:.1f} %",
+        _time(one.predicted),
+        _time(one.measured),
+        _percent(one.error),
+        _span(one.error_interval, _percent),
+        _time(one.barrier),
+    )
+
+
+def _summary_row(one: Summary) -> tuple[str, ...]:
+    rank = () if one.rank is None else (str(one.rank),)
+    lag = one.autocorrelation[0]
+    return (
+        one.name,
+        *rank,
+        size_text(one.size, zeros=False),
+        f"{one.load:g} %",
+        one.metric,
+        _time(one.mean),
+        _span(one.mean_interval, _time),
+        _time(one.sigma),
+        MISSING if one.variance != one.variance else f"{one.variance:.3g}",
+        _time(one.median),
+        _span(one.median_interval, _time),
+        _time(one.quantiles[0.99]),
+        MISSING if lag != lag else f"{lag:.2f}",
+        f"{100 * one.outliers:.1f} %",
+    )
+
+
+def _span(interval: Interval, text: Callable[[float], str]) -> str:
+    return MISSING if interval is None else f"{text(interval[0])} to {text(interval[1])}"
+
+
+def _time(seconds: float) -> str:
+    if seconds != seconds:
+        return MISSING
+    return f"-{time_text(-1e9 * seconds)}" if seconds < 0 else _short(seconds)
+
+
+def _short(seconds: float) -> str:
+    return f"{number_text(1e9 * seconds)} ns" if seconds < 1e-6 else time_text(1e9 * seconds)
+
+
+def _per_byte(seconds: float) -> str:
+    return f"{1e9 * seconds:.4g} ns"
+
+
+def _rate(beta: float) -> str:
+    return MISSING if beta <= 0 else f"{size_text(1 / beta)}/s"
+
+
+def _percent(part: float) -> str:
+    return MISSING if part != part else f"{100 * part:+.1f} %"

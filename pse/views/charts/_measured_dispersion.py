@@ -1,0 +1,87 @@
+"""Dispersion of communication and barriers: quantiles of each application at each size and load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
+
+from pse.emulate import Results, Summary, summaries
+from pse.text import size_text, time_text
+from pse.views.charts._panels import draw_panels, label
+from pse.views.core._axes_decoration import name_rows, widest_name
+from pse.views.core._figure import BODY, HEAD, MARGIN, SMALL, WIDTH, row_name
+from pse.views.core._palette import PALETTE, darker
+
+ROW = 0.26
+"""Height of a row, inches."""
+MOST_ROWS = 60
+METRICS = ("communication", "barrier")
+
+
+def draw_dispersion(
+    results: Sequence[Results], *, width: float | None = None, height: float | None = None
+) -> Figure:
+    """Draw quantiles of communication and barrier times, a row for each application, size and load."""
+    found = [one for own in results for one in summaries(own, metrics=METRICS)]
+    found.sort(key=lambda one: (one.name, one.size, one.load))
+    sides = [[one for one in found if one.metric == metric][:MOST_ROWS] for metric in METRICS]
+    names = [f"{one.name}, {size_text(one.size, zeros=False)}, {one.load:g} %" for one in sides[0]]
+    width = width or WIDTH
+    tall = HEAD + ROW * len(names) + 1.7
+    handles = [
+        Line2D([], [], color="#888888", linewidth=1, label="1 % to 99 %"),
+        Patch(color=PALETTE[1], label="quarter to three quarters"),
+        Line2D([], [], color="black", linewidth=2, label="median"),
+        Line2D([], [], color=PALETTE[5], marker="D", linestyle="", markersize=4, label="mean"),
+    ]
+    cut = len(found) // len(METRICS) - len(names)
+    notes = "Times of all ranks, cycles and launches; σ is at the right of each row." + (
+        f" {cut} more rows are left out." if cut else ""
+    )
+    titles = ["communication", "barrier"]
+    figure, axes = draw_panels(
+        results, "dispersion", titles, handles, notes, width=width, height=height or max(tall, 3.2), columns=2
+    )
+    for one, side in zip(axes, sides, strict=True):
+        _boxes(one, side)
+    _name_rows(figure, axes, names, width)
+    return figure
+
+
+def _boxes(axes: Axes, rows: Sequence[Summary]) -> None:
+    for place, one in enumerate(rows):
+        low, left, middle, right, high = (max(one.quantiles[q], 1e-9) for q in (0.01, 0.25, 0.5, 0.75, 0.99))
+        axes.plot([low, high], [place, place], color="#888888", linewidth=1)
+        axes.barh(place, right - left, left=left, height=0.5, color=PALETTE[1], edgecolor=darker(PALETTE[1]))
+        axes.plot([middle, middle], [place - 0.3, place + 0.3], color="black", linewidth=2)
+        axes.plot(max(one.mean, 1e-9), place, marker="D", color=PALETTE[5], markersize=4)
+        axes.annotate(
+            f"σ {time_text(1e9 * one.sigma) if one.sigma == one.sigma else '–'}",
+            (1.01, place), xycoords=("axes fraction", "data"), fontsize=SMALL, va="center",
+        )  # fmt: skip
+    axes.set_xscale("log")
+    ends = [max(one.quantiles[q], 1e-9) for one in rows for q in (0.01, 0.99)]
+    axes.set_xlim(0.8 * min(ends), 1.25 * max(ends))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(1e9 * value, zeros=False)))
+    axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    label(axes, "time of a cycle")
+
+
+def _name_rows(figure: Figure, axes: Sequence[Axes], names: Sequence[str], width: float) -> None:
+    """Write the rows' names beside the left panel, and move both panels to make room for them."""
+    shown = [row_name(name, BODY, width) for name in names]
+    name_rows(axes[0], range(len(names)), shown)
+    axes[1].set_yticks(range(len(names)), [""] * len(names))
+    left = widest_name(names, width) + MARGIN + 0.15
+    sigma = 0.75
+    wide = max(0.3, (width - left - MARGIN - 2 * sigma - 0.1) / 2)
+    for place, one in enumerate(axes):
+        box = one.get_position()
+        begin = left + place * (wide + sigma + 0.1)
+        one.set_position((begin / width, box.y0, wide / width, box.height))

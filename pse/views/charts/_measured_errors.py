@@ -1,0 +1,111 @@
+"""Errors of predicted run times against the communication load: by number of nodes, and by application."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from pse.emulate import Results, RunTime, run_times
+from pse.text import count_text, size_text
+from pse.views.charts._panels import draw_panels, label
+from pse.views.core._palette import PALETTE
+
+MARKS = "os^Dv<>"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run time, with the panel and the line that it belongs to."""
+
+    panel: str
+    line: str
+    order: tuple[int, str]
+    time: RunTime
+
+
+def draw_error(
+    results: Sequence[Results], *, width: float | None = None, height: float | None = None
+) -> Figure:
+    """Draw the error against the load: a panel for each kind of exchange and size, a line per node count."""
+    points = []
+    for one in results:
+        known = {str(app.get("name")): app for app in one.metadata.get("applications", ())}
+        for time in run_times(one):
+            application = known.get(time.name, {})
+            panel = f"{_kind(application)}, {size_text(time.size, zeros=False)}"
+            count, noun = _extent(application, time)
+            points.append(Point(panel, count_text(count, noun), (count, noun), time))
+    return _draw("error of predicted run time", results, points, width, height)
+
+
+def draw_applications(
+    results: Sequence[Results], *, width: float | None = None, height: float | None = None
+) -> Figure:
+    """Draw the error against the load with a line for each application, those alone beside those together."""
+    points = [
+        Point(size_text(time.size, zeros=False), time.name, (0, time.name), time)
+        for one in results
+        for time in run_times(one)
+    ]
+    return _draw("error of predicted run time by application", results, points, width, height)
+
+
+def _kind(application: Mapping[str, Any]) -> str:
+    """Say what an application exchanges, and how."""
+    pattern = str(application.get("pattern", "unknown pattern"))
+    way = {True: "blocking", False: "non-blocking"}.get(application.get("blocking"), "")  # type: ignore[arg-type]
+    beside = "" if not application.get("alone") else "alone"
+    return ", ".join(filter(None, [pattern, way, beside]))
+
+
+def _extent(application: Mapping[str, Any], time: RunTime) -> tuple[int, str]:
+    """Give how many nodes an application has, or ranks where all are on one."""
+    nodes = len(application.get("nodes", ()))
+    return (nodes, "node") if nodes > 1 else (time.ranks, "rank")
+
+
+def _draw(
+    title: str, results: Sequence[Results], points: Sequence[Point], width: float | None, height: float | None
+) -> Figure:
+    panels = list(dict.fromkeys(point.panel for point in points))
+    lines = [name for _, name in sorted({(point.order, point.line) for point in points})]
+    style: dict[str, dict[str, Any]] = {
+        name: {"color": PALETTE[place % len(PALETTE)], "marker": MARKS[place % len(MARKS)]}
+        for place, name in enumerate(lines)
+    }
+    handles = [Line2D([], [], label=name, linewidth=1.2, markersize=4, **style[name]) for name in lines]
+    notes = (
+        "Measured run time over predicted, less 1, without barriers: the median over launches, with 95 %"
+        " confidence intervals by bootstrap."
+    )
+    figure, all_axes = draw_panels(results, title, panels, handles, notes, width=width, height=height)
+    for panel, axes in zip(panels, all_axes, strict=True):
+        axes.axhline(0, color="#888888", linewidth=0.8)
+        for name in lines:
+            _line(axes, [p.time for p in points if p.panel == panel and p.line == name], style[name])
+        label(axes, "communication load (%)", "error (%)")
+    return figure
+
+
+def _line(axes: Any, times: Sequence[RunTime], style: Mapping[str, Any]) -> None:
+    """Draw a line through the errors of one application or node count; several at a load stand beside."""
+    ordered = sorted(times, key=lambda time: time.load)
+    loads, errors = (np.array([getattr(time, name) for time in ordered]) for name in ("load", "error"))
+    spans = [time.error_interval or (time.error, time.error) for time in ordered]
+    bars = np.abs(np.array(spans).reshape(-1, 2).T - errors)
+    if len(ordered):
+        axes.errorbar(
+            loads,
+            100 * errors,
+            yerr=100 * bars,
+            linewidth=1.2,
+            markersize=4,
+            capsize=2,
+            elinewidth=0.8,
+            **style,
+        )

@@ -1,0 +1,94 @@
+"""Panels side by side: one kind of axes again and again, with a legend for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pse.emulate import Results
+from pse.text import count_text, list_text
+from pse.views.core._axes_decoration import grid
+from pse.views.core._figure import (
+    BODY,
+    FONT,
+    HEAD,
+    INK,
+    MARGIN,
+    WIDTH,
+    add_axes,
+    caption,
+    caption_lines,
+    elided,
+    headed_figure,
+    legend_below,
+    legend_height,
+)
+
+LEFT, BETWEEN, BELOW, ABOVE = 0.85, 0.75, 0.6, 0.35
+"""Room of labels beside, between, below and above panels, inches."""
+TALL = 2.4
+MOST_COLUMNS = 3
+
+
+def draw_panels(
+    results: Sequence[Results],
+    title: str,
+    panels: Sequence[str],
+    handles: Sequence[Any],
+    notes: str,
+    *,
+    width: float | None,
+    height: float | None,
+    columns: int | None = None,
+) -> tuple[Figure, list[Axes]]:
+    """Make a figure with a panel for each title, by rows, and a legend below them."""
+    width = width or WIDTH
+    room = width - 2 * MARGIN
+    columns = columns or (2 if len(panels) == 4 else min(len(panels), MOST_COLUMNS))
+    lines = ceil(len(panels) / columns)
+    folded = caption_lines(notes, room)
+    foot = (
+        legend_height([str(handle.get_label()) for handle in handles], room) + 0.15 * (len(folded) + 1) + 0.1
+    )
+    frame = ABOVE + BELOW
+    tall = TALL if height is None else max(0.5, (height - HEAD - foot) / lines - frame)
+    whole = HEAD + lines * (tall + frame) + foot
+    figure = headed_figure(title, about(results), width=width, height=whole)
+    wide = (width - LEFT - MARGIN - (columns - 1) * BETWEEN) / columns
+    found = []
+    for place, name in enumerate(panels):
+        row, column = divmod(place, columns)
+        left = LEFT + column * (wide + BETWEEN)
+        top = HEAD + row * (tall + frame) + ABOVE
+        axes = add_axes(figure, left=left, top=top, right=width - left - wide, bottom=whole - top - tall)
+        axes.set_title(elided(name, BODY, wide), fontsize=BODY, family=FONT, color=INK, loc="left")
+        grid(axes)
+        found.append(axes)
+    legend_below(figure, handles, top=foot, width=room)
+    caption(figure, folded)
+    return figure, found
+
+
+def about(results: Sequence[Results]) -> str:
+    """Say in a line what was measured where."""
+    launches = [len({*one.cycles["launch"].tolist(), *one.exchanges["launch"].tolist()}) for one in results]
+    ranks = sorted({int(one.metadata["ranks"]) for one in results if one.metadata.get("ranks")})
+    hosts = {host for one in results for host in one.metadata.get("hosts", ())}
+    parts = [
+        f"{list_text(map(str, ranks))} ranks" if ranks else "",
+        ", ".join(sorted(hosts)) if len(hosts) < 4 else count_text(len(hosts), "node"),
+        count_text(sum(launches), "launch", "launches"),
+        str(next((one.metadata["mpi"] for one in results if one.metadata.get("mpi")), "")),
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def label(axes: Axes, x: str = "", y: str = "") -> None:
+    """Name the axes of a panel."""
+    style: dict[str, Any] = {"fontsize": BODY, "family": FONT, "color": INK}
+    axes.set_xlabel(x, **style)
+    axes.set_ylabel(y, **style)
