@@ -6,7 +6,7 @@ import sys
 import click
 
 from pse.cli._run_options import Processors
-from pse.cli.completion import directories
+from pse.cli.completion import directories, files
 
 
 @click.command("advise")
@@ -16,6 +16,12 @@ from pse.cli.completion import directories
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("-p", "--processors", metavar="P", type=Processors(), help="What if there were P processors?")
 @click.option("--link", metavar="RATE|FACTOR", help="What if links had this rate: 100Mbit, 2x?")
+@click.option(
+    "--network",
+    metavar="MODEL.json",
+    shell_complete=files,
+    help="What messages cost, as pse ace fit measured it.",
+)
 @click.option("--speed", "speeds", metavar="MODULE=2x", multiple=True, help="What if a module were so fast?")
 @click.option(
     "-o", "--option", "options", metavar="queue_depth=N", multiple=True, help="What if queues had N?"
@@ -33,6 +39,7 @@ def command(
     as_json: bool,
     processors: int | None,
     link: str | None,
+    network: str | None,
     speeds: tuple[str, ...],
     options: tuple[str, ...],
     threads: tuple[str, ...],
@@ -43,9 +50,11 @@ def command(
     """
     from pse.advise import advise, parse_whatif
     from pse.advise.rewrite import print_advice
+    from pse.emulate import Model
 
     whatif = parse_whatif(processors, link, speeds, options, threads)
-    found = advise(directory, program=program, whatif=whatif)
+    measured = Model.load(network) if network else None
+    found = advise(directory, program=program, whatif=whatif, network=measured)
     if as_json:
         click.echo(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
     else:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pse.advise.model._errors import AdviceError
-from pse.advise.model._link_estimate import fit
+from pse.advise.model._link_estimate import SMALL, fit
+from pse.emulate import Model as Network
 from pse.trace import Definitions, EventType, MessageFlag, Phase, TextKind, Trace, WaitReason
 from pse.trace.format import value_of
 
@@ -54,12 +55,22 @@ class Link:
         Seconds that a message may stand behind others at most.
     cpu : float
         CPU seconds that a byte takes at either end.
+    network : pse.emulate.Model, optional
+        A measured model of messages: a message alone on the link takes what it says.
     """
 
     rate: float
     latency: float
     queueing: float
     cpu: float
+    network: Network | None = None
+
+    def latency_of(self, size: float) -> float:
+        """Give the seconds of a message before its bytes move; small ones take no other time."""
+        if self.network is None:
+            return self.latency
+        moving = size * self.network.beta if size > SMALL else 0.0
+        return max(0.0, self.network.seconds(size) - moving)
 
 
 class MeasuredCosts:
@@ -69,6 +80,8 @@ class MeasuredCosts:
     ----------
     trace : Trace
         With definitions, and calls of modules.
+    network : pse.emulate.Model, optional
+        What messages between nodes cost, measured; otherwise the trace tells it.
 
     Raises
     ------
@@ -76,7 +89,8 @@ class MeasuredCosts:
         There is nothing to learn from, or a rank did not end.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, network: Network | None = None) -> None:
+        self.network = network
         if trace.definitions is None:
             raise AdviceError(
                 f"{trace.path} has no definitions of a program (it was recorded from MPI alone, or imported):"
@@ -210,7 +224,10 @@ class MeasuredCosts:
         """
         rate, latency, queueing = fit(self.remote, self.calls)
         rates = [rate for counters in self._counters.values() for rate in counters.get(LINK_RATE, [])]
-        return Link(float(np.median(rates)) if rates else rate, latency, queueing, self._cpu_of_a_byte())
+        rate = float(np.median(rates)) if rates else rate
+        if self.network is not None:
+            rate, latency = 1 / self.network.beta if self.network.beta else rate, self.network.alpha
+        return Link(rate, latency, queueing, self._cpu_of_a_byte(), self.network)
 
     def _cpu_of_a_byte(self) -> float:
         """CPU seconds that the engine took for each byte that went to or came from another node."""

@@ -22,6 +22,7 @@ from pse.advise.rewrite._rewriting import diff, rewrite, write
 from pse.advise.search._model import Model
 from pse.advise.search._prediction import Prediction, predict
 from pse.advise.search._whatif import WhatIf
+from pse.emulate import Model as Network
 from pse.trace import Trace, open as open_trace
 
 
@@ -102,7 +103,11 @@ class Advice:
 
 
 def advise(
-    trace: Trace | str | os.PathLike[str], *, program: str | None = None, whatif: WhatIf | None = None
+    trace: Trace | str | os.PathLike[str],
+    *,
+    program: str | None = None,
+    whatif: WhatIf | None = None,
+    network: Network | None = None,
 ) -> Advice:
     """Say how the threads of a program should be assigned, from a trace of one run of it.
 
@@ -114,6 +119,8 @@ def advise(
         Where the program is, if it isn't where it ran.
     whatif : WhatIf, optional
         What is supposed to be otherwise than in the run.
+    network : pse.ace.Model, optional
+        What messages cost between the nodes of the run, as ACE measured it; by default the trace tells it.
 
     Returns
     -------
@@ -128,7 +135,7 @@ def advise(
         The trace can't be opened.
     """
     opened = trace if isinstance(trace, Trace) else open_trace(trace)
-    measured = MeasuredCosts(opened)
+    measured = MeasuredCosts(opened, network)
     subject = read_subject(opened, measured.definitions, program)
     return _advice(Model(measured, subject, whatif or WhatIf()))
 
@@ -196,5 +203,5 @@ def _notes(model: Model) -> Iterator[str]:
             f"simulating the run as it was gives {model.simulated:.3g} s, not"
             f" {measured.run_time:.3g} s: the model misses something, the interval is wide for that"
         )
-    if model.whatif.link and not len(measured.remote):
+    if (model.whatif.link or measured.network) and not len(measured.remote):
         yield "no message went from node to node in this run: the effect of a link can't be predicted from it"

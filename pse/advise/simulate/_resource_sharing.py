@@ -121,14 +121,14 @@ class ResourceSharing:
 
         party.pool.jobs.append(Job(max(cpu, 1e-9), pause))
 
-    def transfer(self, sender: Party, receiver: Party, size: float, then: Then) -> None:
-        """Have bytes go from node to node."""
-        latency = self.machine.link.latency
+    def transfer(self, sender: Party, receiver: Party, size: float, then: Then, factor: float = 1.0) -> None:
+        """Have bytes go from node to node, in so many times what they usually take."""
+        latency = factor * self.machine.link.latency_of(size)
         if size <= SMALL:
             self.after(latency + self._backlog(sender), then)
         else:
             slack = self.machine.slack if self.machine.eager else 0.0
-            flow = Flow(sender, receiver, size, then, slack)
+            flow = Flow(sender, receiver, factor * size, then, slack)
             self.after(latency, lambda: self._add(flow))
 
     def _add(self, flow: Flow) -> None:

@@ -7,7 +7,7 @@ have places; calls that meet in a communicator begin together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from pse.advise.model._operations import Kind, Operation, Unrolled
@@ -52,6 +52,9 @@ class Simulation:
         On what.
     durations : sequence of (float, float), optional
         CPU seconds and others of every operation, in place of its own.
+    factors : callable, optional
+        Gives for the call site and the bytes of each message between nodes how many times its usual time it
+        takes.
     """
 
     def __init__(
@@ -60,7 +63,9 @@ class Simulation:
         assignment: Assignment,
         machine: Machine,
         durations: Sequence[tuple[float, float]] | None = None,
+        factors: Callable[[int, float], float] | None = None,
     ) -> None:
+        self.factors = factors
         self.operations, self.machine, self.groups = unrolled.operations, machine, unrolled.groups
         self.durations = durations or [(op.cpu, op.rest) for op in unrolled.operations]
         processors = sum(1 for place in machine.hosts if place is not None)
@@ -232,7 +237,8 @@ class Simulation:
             self._look(rank)
 
         if self.machine.is_remote(sender.seat.processor, rank.seat.processor):
-            self.fluid.transfer(sender.party, rank.party, message.size, there)
+            factor = self.factors(self.operations[number].site, message.size) if self.factors else 1.0
+            self.fluid.transfer(sender.party, rank.party, message.size, there, factor)
         else:
             self.fluid.after(self.machine.hop, there)
 

@@ -1,0 +1,287 @@
+"""How much a program's run time varies with the network: Monte Carlo over the simulated run.
+
+Every draw simulates the traced run with the times of messages between nodes drawn from what ACE measured: a
+factor for the whole run, as launches differ, and one for each message.  What a call site's messages carry of
+the variance is told by linear regression of the run time on the extra seconds of each site's messages.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from pse.advise.model._cost_model import Floats, MeasuredCosts
+from pse.advise.model._errors import AdviceError
+from pse.advise.model._operations import Kind
+from pse.advise.model._program_subject import read_subject
+from pse.advise.search._model import Model
+from pse.advise.search._whatif import WhatIf
+from pse.advise.simulate._simulation import Simulation
+from pse.emulate import Dispersion, Model as Network
+from pse.text import count_text, share_text, time_text
+from pse.trace import Trace, open as open_trace
+from pse.trace.query import Names
+
+DRAWS, LEAST_DRAWS = 200, 40
+PATIENCE = 60.0
+"""Seconds after which no more runs are drawn."""
+BOUNDS = (0.025, 0.975)
+
+
+@dataclass(frozen=True)
+class SiteVariation:
+    """What the messages of one call site do to the run time.
+
+    Parameters
+    ----------
+    site : str
+        The call site, with its line.
+    messages : int
+        How many messages it sends from node to node in a run.
+    seconds : float
+        What they take together without variation, s.
+    share : float
+        The part of the run time's variance that they carry.
+    """
+
+    site: str
+    messages: int
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How a program's run time varies with the network.
+
+    Parameters
+    ----------
+    program : str
+        Path of the program.
+    measured : float
+        Seconds that the traced run took.
+    steady : float
+        Seconds that it takes if all messages take what the model says.
+    median, low, high : float
+        Seconds with variation: the median, and the interval of 95 % of runs.
+    sigma : float
+        Standard deviation of the run time, s.
+    launches : float
+        The part of the variance that whole runs carry: days and launches on which all messages are slow.
+    sites : tuple of SiteVariation
+        Call sites, those first that carry most.
+    draws : int
+        How many runs were simulated.
+    """
+
+    program: str
+    measured: float
+    steady: float
+    median: float
+    low: float
+    high: float
+    sigma: float
+    launches: float
+    sites: tuple[SiteVariation, ...]
+    draws: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Give all that JSON can say."""
+        return asdict(self)
+
+
+def sensitivity(
+    trace: Trace | str | os.PathLike[str],
+    network: Network,
+    *,
+    program: str | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Sensitivity:
+    """Say how much the run time of a traced program varies with the network, and which call sites carry it.
+
+    Parameters
+    ----------
+    trace : Trace or path
+        A run of a program on several nodes.
+    network : pse.ace.Model
+        What messages cost between these nodes and how much that varies, from `pse.ace.fit`.
+    program : str, optional
+        Where the program is, if it isn't where it ran.
+    draws : int, default 200
+        How many runs are simulated; after a minute no more are begun, but 40 at least.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    Sensitivity
+        The distribution of the run time, and the shares of call sites.
+
+    Raises
+    ------
+    AdviceError
+        The model says nothing of dispersion, no message goes from node to node, or the trace can't be
+        followed.
+    TraceError
+        The trace can't be opened.
+
+    Examples
+    --------
+    >>> network = pse.ace.fit(pse.ace.Results.load("run.ace").exchanges)  # doctest: +SKIP
+    >>> pse.advise.sensitivity("trace", network).sigma  # doctest: +SKIP
+    0.0123
+    """
+    if network.dispersion is None:
+        raise AdviceError(
+            "the model says nothing of how much messages vary: its parameters were given, not measured",
+            help="measure the network: pse ace run, then pse ace fit RESULTS.ace -o MODEL.json",
+        )
+    opened = trace if isinstance(trace, Trace) else open_trace(trace)
+    measured = MeasuredCosts(opened, network)
+    model = Model(measured, read_subject(opened, measured.definitions, program), WhatIf())
+    steady = _Draw(network, None)
+    seconds = _simulate(model, steady)
+    if not steady.messages:
+        raise AdviceError(
+            "no message goes from node to node in this run: its time doesn't depend on the network",
+            help="record a run on several nodes",
+        )
+    drawn = list(_draws(model, network, network.dispersion, max(draws, 2), seed))
+    found, draws_of = np.array([time for time, _ in drawn]), [draw for _, draw in drawn]
+    times, shares = _attributed(found, draws_of, list(steady.messages), _rounds_of_each(model))
+    names = Names(opened)
+    sites = [
+        SiteVariation(names.spoken_site(site), steady.messages[site], steady.seconds[site], shares[site])
+        for site in steady.messages
+    ]
+    low, median, high = np.quantile(times, [BOUNDS[0], 0.5, BOUNDS[1]])
+    return Sensitivity(
+        program=model.subject.path,
+        measured=measured.run_time,
+        steady=seconds,
+        median=float(median),
+        low=float(low),
+        high=float(high),
+        sigma=float(times.std(ddof=1)),
+        launches=shares[None],
+        sites=tuple(sorted(sites, key=lambda one: -one.share)),
+        draws=len(times),
+    )
+
+
+class _Draw:
+    """The factors of one simulated run, and what they did to the messages of each call site."""
+
+    def __init__(self, network: Network, dispersion: Dispersion | None, seed: int = 0) -> None:
+        self._network, self._dispersion = network, dispersion
+        self._source = np.random.default_rng(seed)
+        self.whole = 1.0 if dispersion is None else float(self._source.choice(dispersion.launches))
+        self.messages: dict[int, int] = defaultdict(int)
+        self.seconds: dict[int, float] = defaultdict(float)
+        self.extra: dict[int, float] = defaultdict(float)
+
+    def __call__(self, site: int, size: float) -> float:
+        own, usual = self._message(size), self._network.seconds(size)
+        self.messages[site] += 1
+        self.seconds[site] += usual
+        self.extra[site] += (own - 1) * usual
+        return self.whole * own
+
+    def _message(self, size: float) -> float:
+        if self._dispersion is None:
+            return 1.0
+        factors = self._dispersion.quantiles(size)
+        return float(np.interp(self._source.random() * (len(factors) - 1), range(len(factors)), factors))
+
+
+def _draws(
+    model: Model, network: Network, dispersion: Dispersion, draws: int, seed: int
+) -> Iterator[tuple[float, _Draw]]:
+    begin = time.monotonic()
+    for number in range(draws):
+        if number >= LEAST_DRAWS and time.monotonic() - begin > PATIENCE:
+            return
+        draw = _Draw(network, dispersion, seed * 1_000_003 + number)
+        yield _simulate(model, draw), draw
+
+
+def _simulate(model: Model, draw: _Draw) -> float:
+    """Give the seconds of a run, calibrated by the traced one."""
+    study = model.study
+    run = Simulation(study.unrolled, study.present, study.machine, factors=draw).run()
+    return float(run.seconds * model.ratio)
+
+
+def _rounds_of_each(model: Model) -> float:
+    """Say how many rounds of its loops each simulated round stands for, if they are too many to simulate.
+
+    The pace of the later half of the simulated rounds is taken for the others.
+    """
+    simulated = sum(1 for op in model.study.unrolled.operations if op.kind is Kind.CALL)
+    part = len(model.measured.calls) / max(simulated, 1)
+    return 2 * part if part > 1 else 1.0
+
+
+def _attributed(
+    times: Floats, draws: list[_Draw], sites: list[int], rounds: float
+) -> tuple[Floats, dict[int | None, float]]:
+    """Give run times, and the parts of their variance that sites carry, and (None) the factors of whole runs.
+
+    Where a simulated round stands for several, the deviations of its messages count for all of them alike;
+    in a real run they would be drawn for each, so what is due to messages is reduced accordingly.
+    """
+    columns = np.array([[draw.whole, *(draw.extra[site] for site in sites)] for draw in draws])
+    columns -= columns.mean(axis=0)
+    scale = columns.std(axis=0)
+    columns /= np.where(scale > 0, scale, 1.0)
+    centred = times - times.mean()
+    weights = np.linalg.lstsq(columns, centred, rcond=1e-9)[0]
+    by_launch = columns[:, 0] * weights[0]
+    centred = by_launch + (centred - by_launch) / np.sqrt(rounds)
+    weights[1:] /= np.sqrt(rounds)
+    whole = float(centred @ centred)
+    parts = weights * (columns.T @ centred) / whole if whole > 0 else np.zeros(len(weights))
+    shares = np.clip(parts, 0, 1).tolist()
+    return times.mean() + centred, dict(zip([None, *sites], shares, strict=True))
+
+
+def sensitivity_text(found: Sensitivity) -> Iterator[str]:
+    """Give the lines of a report.
+
+    Parameters
+    ----------
+    found : Sensitivity
+        What `sensitivity` gave.
+
+    Yields
+    ------
+    str
+        A line.
+
+    Examples
+    --------
+    >>> print(*sensitivity_text(found), sep="\\n")  # doctest: +SKIP
+    heat.coven: 1.21 s with a steady network; with one that varies 1.24 s, 95 % of runs from 1.20 s to 1.35 s
+    """
+    steady, median, low, high, sigma = (
+        time_text(1e9 * value) for value in (found.steady, found.median, found.low, found.high, found.sigma)
+    )
+    yield (
+        f"{found.program}: {steady} with a steady network; with one that varies {median}, 95 % of runs from"
+        f" {low} to {high}"
+    )
+    share = 100 * found.sigma / found.median
+    yield f"standard deviation {sigma} ({share:.2g} %), from {count_text(found.draws, 'simulated run')}"
+    yield ""
+    yield "of the variance carry"
+    yield f"{share_text(found.launches):>5}  launches in which all messages are slower or faster"
+    for one in found.sites:
+        count = count_text(one.messages, "message")
+        yield f"{share_text(one.share):>5}  {one.site}: {count}, {time_text(1e9 * one.seconds)}"

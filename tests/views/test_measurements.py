@@ -1,0 +1,88 @@
+"""Pictures of measurements: the numbers in the figures, and files that a user gets."""
+
+import numpy as np
+import pytest
+from pse_testing.planted_measurements import planted_cycles, planted_exchanges, planted_results
+
+from pse import views
+from pse.emulate import Results, run_times, summaries
+from pse.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def results():
+    rows = []
+    for number, factor in enumerate((1.0, 1.3)):
+        for load in (20, 60):
+            own = planted_cycles(launches=4, cycles=30, sizes=(1024, 1 << 20), load=load, seed=number)
+            own["communication"] *= factor
+            own["application"] = number
+            rows.append(own)
+    applications = [
+        {"name": "first", "pattern": "pairwise", "blocking": True, "nodes": ["a", "b"]},
+        {"name": "second", "pattern": "pairwise", "blocking": False, "nodes": ["a", "b", "c", "d"]},
+    ]
+    metadata = {"applications": applications, "ranks": 4, "hosts": ["a"], "mpi": "MPICH"}
+    return Results(np.concatenate(rows), planted_exchanges(launches=4), metadata)
+
+
+def lines(axes):
+    """The data of error bars by their number."""
+    return [np.asarray(container[0].get_xydata()) for container in axes.containers]
+
+
+def test_errors_have_a_panel_for_each_kind_and_size(results):
+    figure = views.draw_measurements(results, "error")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "pairwise, blocking, 1 KiB",
+        "pairwise, blocking, 1 MiB",
+        "pairwise, non-blocking, 1 KiB",
+        "pairwise, non-blocking, 1 MiB",
+    ]
+    labels = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert labels == ["2 nodes", "4 nodes"]
+    known = [100 * one.error for one in run_times(results) if one.name == "second" and one.size == 1024]
+    (drawn,) = lines(figure.axes[2])
+    assert drawn[:, 0].tolist() == [20, 60]
+    assert drawn[:, 1] == pytest.approx(known)
+
+
+def test_applications_share_a_panel(results):
+    figure = views.draw_measurements([results], "applications")
+    assert [len(lines(axes)) for axes in figure.axes] == [2, 2]
+
+
+def test_dispersion_has_a_row_for_each_setting(results):
+    figure = views.draw_measurements(results, "dispersion")
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names[:2] == ["first, 1 KiB, 20 %", "first, 1 KiB, 60 %"]
+    assert len(names) == 8
+    means = [line.get_xdata()[0] for line in figure.axes[0].lines if line.get_marker() == "D"]
+    assert sorted(means) == pytest.approx(
+        sorted(one.mean for one in summaries(results, metrics=["communication"]))
+    )
+
+
+def test_costs_show_both_models(results):
+    figure = views.draw_measurements(results, "costs")
+    left, right = figure.axes
+    assert left.get_xscale() == "log"
+    errors = [np.abs(line.get_ydata()).max() for line in right.lines[:2]]
+    assert errors[0] < 5 < errors[1]
+
+
+@pytest.mark.parametrize("view", sorted(views.MEASUREMENT_VIEWS))
+@pytest.mark.parametrize("size", [{}, {"width": 4, "height": 3}])
+def test_pictures_are_saved_wide_and_narrow(results, view, size, tmp_path):
+    views.save(views.draw_measurements(results, view, **size), tmp_path / "picture.svg")
+    assert (tmp_path / "picture.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_what_can_not_be_drawn_is_named(results):
+    with pytest.raises(UsageError, match="there is no view 'errors' of measurements") as raised:
+        views.draw_measurements(results, "errors")
+    assert raised.value.help == "did you mean `error`?"
+    with pytest.raises(UsageError, match="these results have no exchanges"):
+        views.draw_measurements(planted_results(planted_cycles(cycles=20)), "costs")
+    with pytest.raises(UsageError, match="these results have no cycles"):
+        views.draw_measurements(planted_results(exchanges=planted_exchanges()), "error")
