@@ -123,6 +123,11 @@ def test_an_archive_is_imported_on_every_node(nodes, archive):
 
 
 @pytest.mark.parametrize("nodes", PLACES)
+def test_root_causes_of_waits_between_calls_are_those_that_one_process_finds(nodes, pipeline):
+    assert_equal(by_processes([pipeline.path], nodes), analyze(pipeline))
+
+
+@pytest.mark.parametrize("nodes", PLACES)
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "no header", "killed"])
 def test_a_damaged_stream_is_said_and_the_rest_is_analysed(tmp_path, nodes, damage, random_run):
     run = shutil.copytree(random_run, tmp_path / "run")

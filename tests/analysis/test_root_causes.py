@@ -5,7 +5,7 @@ import pytest
 from pse_testing.planted_waits import PlantedWaits
 from pse_testing.traces import write_trace
 
-from pse.analysis import analyze, cube_text, remedies, severities_json
+from pse.analysis import analyze, critical_path, cube_text, remedies, severities_json
 from pse.analysis.replay._root_causes import critical_pieces
 from pse.analysis.replay._synchronizations import WAITING_DTYPE
 from pse.trace import NONE, Collective, EventType, pair
@@ -116,6 +116,33 @@ def test_the_time_until_mpi_is_started_makes_nobody_late(tmp_path):
     cube = analyze(planted(tmp_path / "run", *calls, ranks=2))
     assert values_of(cube, "delay_latesender") == {("solve", 1): 330}
     assert_explained(cube)
+
+
+def test_waits_between_calls_have_root_causes_and_are_on_the_same_critical_path(pipeline):
+    """Of what the waits last, 150 ns are after another rank handed over."""
+    cube = analyze(pipeline)
+    assert cube.total("delay") == cube.total("delay_queue_empty") == cube.total("queue_empty") - 150
+    costs = values_of(cube, "delay_queue_empty")
+    assert (costs["load", 0], costs["rows", 1]) == (4000, 3900)
+    on_path = values_of(cube, "critical_path")
+    shares = {share.kind: share.time for share in critical_path(pipeline).shares()}
+    assert (on_path["load", 0], on_path["rows", 1], on_path["save", 0]) == (
+        *(shares["load"], shares["rows"]),
+        shares["save"],
+    )
+    assert cube.total("critical_path") == pipeline.span
+    (sentence,) = remedies(cube, top=1)
+    assert "rank 0 is late, in load (small.coven:3:1). " in sentence
+
+
+def test_waits_between_calls_for_a_rank_on_another_metahost_have_a_grid_version(pipeline, tmp_path):
+    (tmp_path / "sites").write_text("FZJ ranks 0\nBRS ranks 1\n")
+    cube = analyze(pipeline, metahosts=tmp_path / "sites")
+    without = analyze(pipeline)
+    assert cube.total("queue_empty_grid") == cube.total("queue_empty") == without.total("queue_empty") > 0
+    (sentence,) = remedies(cube, top=1)
+    assert sentence.startswith("Queue empty (grid): ")
+    assert "queue_empty_grid" not in without.values
 
 
 def test_who_wants_no_root_causes_gets_none_and_the_same_waits(tmp_path, chain):

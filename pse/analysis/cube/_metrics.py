@@ -46,40 +46,13 @@ WAIT_OF_DELAY = {
     "12n": "mpi_latebroadcast",
     "n21": "mpi_earlyreduce",
     "scan": "mpi_earlyscan",
+    **{name: name for name in ("queue_empty", "queue_full", "partition_parked", "arena_wait")},
+    **{name: name for name in ("readers_wait", "transfer_wait", "order_wait")},
+    **{name: name for name in ("iteration_wait", "start_wait")},
 }
 """The wait states of which the root causes are known, by what names of metrics of their costs end in."""
-_DELAY_TITLES = (
-    "Late sender",
-    "Late receiver",
-    "Wait at barrier",
-    "Wait at N×N",
-    "Late broadcast",
-    "Early reduce",
-)
-_DELAYS = (
-    _metric("delay", "", "Delay costs", "Waiting of others that a call path causes because ranks are late."),
-    *(
-        metric
-        for name, title in zip(WAIT_OF_DELAY, (*_DELAY_TITLES, "Early scan"), strict=True)
-        for metric in (
-            _metric(
-                f"delay_{name}",
-                "delay",
-                f"{title}: short-term costs",
-                "Waiting of ranks for one that spent more time here than they did.",
-            ),
-            _metric(
-                f"delay_{name}_longterm",
-                "delay",
-                f"{title}: long-term costs",
-                "Waiting of ranks for one that waited itself, for one that spent more time here.",
-            ),
-        )
-    ),
-)
-"""Delay costs, named as by SCALASCA; those of early reduce and early scan are ours."""
 
-_WITHOUT_GRID: tuple[Metric, ...] = (
+_TIMES: tuple[Metric, ...] = (
     _metric("time", "", "Time", "All time of all ranks."),
     _metric("execution", "time", "Execution", "Time outside of MPI and of the runtime's waits."),
     _metric("mpi", "time", "MPI", "Time in routines of MPI."),
@@ -171,6 +144,23 @@ _WITHOUT_GRID: tuple[Metric, ...] = (
     _metric(
         "start_wait", "waiting", "Start and end", "A rank waits for others at the start or end of the run."
     ),
+)
+_TITLES = {metric.name: metric.title for metric in _TIMES}
+_DELAYS = tuple(
+    _metric(
+        f"delay_{name}{suffix}", "delay", f"{_TITLES[wait]}: {term} costs", f"Ranks wait for one that {late}."
+    )
+    for name, wait in WAIT_OF_DELAY.items()
+    for suffix, term, late in (
+        ("", "short-term", "spent more time here than they did"),
+        ("_longterm", "long-term", "waited itself, for one that spent more time here"),
+    )
+)
+"""Delay costs, named as by SCALASCA, which has only those of the first five wait states."""
+
+_WITHOUT_GRID: tuple[Metric, ...] = (
+    *_TIMES,
+    _metric("delay", "", "Delay costs", "Waiting of others that a call path causes because ranks are late."),
     *_DELAYS,
     _metric(
         "critical_path",
@@ -193,7 +183,7 @@ GRID = "_grid"
 _WITH_GRID = (
     *("mpi_latesender", "mpi_lswo_different", "mpi_lswo_same", "mpi_latereceiver", "mpi_earlyreduce"),
     *("mpi_earlyscan", "mpi_latebroadcast", "mpi_wait_nxn", "mpi_nxn_completion", "mpi_barrier_wait"),
-    "mpi_barrier_completion",
+    *("mpi_barrier_completion", "queue_full", "queue_empty", "partition_parked", "arena_wait"),
 )
 
 
@@ -209,6 +199,17 @@ METRICS = tuple(version for metric in _WITHOUT_GRID for version in _versions(met
 """All metrics, each followed by those that it includes."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+def ancestors(name: str) -> tuple[str, ...]:
+    """Name a metric and all that include it."""
+    found = []
+    while name:
+        found.append(name)
+        name = BY_NAME[name].parent
+    return tuple(found)
+
+
 GRID_STATES = tuple(name + GRID for name in _WITH_GRID)
 """Wait states among several metahosts."""
 
@@ -229,7 +230,7 @@ ROOT_CAUSES = tuple(
 LISTED_WAITS = (
     *WAIT_STATES,
     *(name for name in GRID_STATES if BY_NAME[name].parent in WAIT_STATES),
-    *(metric.name for metric in METRICS if metric.parent == "waiting"),
+    *(metric.name for metric in METRICS if "waiting" in ancestors(metric.name)[1:]),
 )
 """Waits in MPI and between calls, of which reports list the longest by call path."""
 
@@ -275,12 +276,3 @@ def metric_of_routine(name: str) -> str:
     if not name.startswith("MPI_"):
         return "execution"
     return next((metric for metric, pattern in kinds.items() if pattern.fullmatch(name)), "mpi_other")
-
-
-def ancestors(name: str) -> tuple[str, ...]:
-    """Name a metric and all that include it."""
-    found = []
-    while name:
-        found.append(name)
-        name = BY_NAME[name].parent
-    return tuple(found)

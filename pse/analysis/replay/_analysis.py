@@ -413,7 +413,7 @@ class _Analysis:
 
     def _search_root_causes(self, waits: list[Array], numbers: Array) -> None:
         """Search for what late ranks did instead, and the critical path; collective."""
-        causes = RootCauses(self._trace, self._streams, self._peers, self._tree, numbers)
+        causes = RootCauses(self._trace, self._streams, self._peers, self._tree, numbers, self._metahosts)
         causes.search(np.concatenate(waits), np.concatenate(self._joint), self._severities)
 
     def _keep(self, metric: str, place: int, calls: Calls, waits: Array, late: tuple[Array, Array]) -> None:

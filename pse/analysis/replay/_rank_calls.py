@@ -104,13 +104,13 @@ def _pass_over(trace: Trace, rank: int, reader: CallPathReader, is_shifted: bool
     parts = None if added is None else np.rint(added * PARTS).astype("<i2")
     for chunk in chunks(events):
         if not is_shifted:
-            chunk = _of_run(trace, rank, chunk)
+            chunk = in_run_time(trace, rank, chunk)
         reader.take(chunk.view("u1"), None if parts is None else parts[at : at + len(chunk)])
         at, last = at + len(chunk), int(chunk["time"][-1])
     reader.finish(last)
 
 
-def _of_run(trace: Trace, rank: int, events: Array) -> Array:
+def in_run_time(trace: Trace, rank: int, events: Array) -> Array:
     """Events with the run's times, also of the begins that ends of calls tell."""
     events = events.copy()
     events["time"] = np.maximum(trace.run_times(rank, events["time"]), 0)

@@ -12,21 +12,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from pse.analysis._replay import propagate_waits
-from pse.analysis.cube._metrics import WAIT_OF_DELAY
+from pse.analysis.cube._metrics import GRID, GRID_STATES, WAIT_OF_DELAY
 from pse.analysis.path._backward_walk import last_begun, walk_back
 from pse.analysis.patterns import _delay as delay
+from pse.analysis.patterns._grid import between_metahosts
 from pse.analysis.replay._call_tree import CallTree
 from pse.analysis.replay._columns import Columns, columns_of
+from pse.analysis.replay._locations import Metahosts
 from pse.analysis.replay._peers import Peers
-from pse.analysis.replay._severities import Severities
+from pse.analysis.replay._severities import Calls, Severities
+from pse.analysis.replay._sources import runtime_trace
 from pse.analysis.replay._streams import Streams
 from pse.analysis.replay._synchronizations import WAITING_DTYPE, last_synchronizations, numbered
 from pse.analysis.replay._timelines import Timeline
+from pse.analysis.waits._ended_waits import ENDED_WAIT_DTYPE, ended_waits
 from pse.trace import NONE
 from pse.trace.format import Array
 from pse.trace.query import Trace
 
-STATES = tuple(WAIT_OF_DELAY)
+STATES, NO_STATE = tuple(WAIT_OF_DELAY), 255
 _TIME_DTYPE = np.dtype(
     [("rank", "<u4"), ("number", "<u4"), ("late", "<u4"), ("path", "<u4"), ("time", "<f8")]
 )
@@ -66,10 +70,21 @@ class RootCauses:
         The call paths of this process.
     numbers : array of uint32
         Their numbers among those of all processes.
+    metahosts : Metahosts
+        Where ranks ran.
     """
 
-    def __init__(self, trace: Trace, streams: Streams, peers: Peers, tree: CallTree, numbers: Array) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        streams: Streams,
+        peers: Peers,
+        tree: CallTree,
+        numbers: Array,
+        metahosts: Metahosts,
+    ) -> None:
         self._trace, self._streams, self._peers, self._tree = trace, streams, peers, tree
+        self._metahosts = metahosts
         self._numbers = numbers
         self._own_number = np.zeros(int(numbers.max(initial=0)) + 1, "<u4")
         self._own_number[numbers] = np.arange(len(numbers))
@@ -86,13 +101,51 @@ class RootCauses:
         severities : Severities
             Gets the values.
         """
-        waits, peers, streams = numbered(waits), self._peers, self._streams
+        waits = numbered(np.concatenate([waits, self._waits_between_calls(severities)]))
+        peers, streams = self._peers, self._streams
         delivery = peers.deliver(columns_of(waits), WAITING_DTYPE, streams.owners(waits["late"], peers.rank))
         since, since_come = last_synchronizations(waits, delivery.rows, delivery, joint, streams, peers)
         order = np.lexsort([delivery.rows[name] for name in ("number", "rank", "late")])
         come = _Come(delivery.rows.take(order), order, since_come[order])
         late, waiting = self._profiles(waits, since, come, self._critical_pieces(waits), severities)
         self._add_costs(waits, come, self._delays(come, late, waiting), severities)
+
+    def _waits_between_calls(self, severities: Severities) -> Array:
+        """The waits between calls of this process's ranks that other ranks ended; add their grid versions."""
+        ended = np.empty(0, ENDED_WAIT_DTYPE)
+        if (whole := runtime_trace(self._trace, self._streams, self._peers)) is not None:
+            ended = ended_waits(whole)
+            for name in ("begin", "end", "time"):
+                ended[name] += whole.origin
+        to = self._streams.owners(ended["rank"], self._peers.rank)
+        rows = self._peers.deliver(columns_of(ended), ENDED_WAIT_DTYPE, to).rows
+        found = np.zeros(len(rows), WAITING_DTYPE)
+        for name in ("rank", "late", "begin", "time"):
+            found[name] = rows[name]
+        found["wait"] = found["time"] - found["begin"]
+        columns = (rows[name].tolist() for name in ("rank", "reason", "site"))
+        for rank, reason, site in set(zip(*columns, strict=True)):
+            own = (rows["rank"] == rank) & (rows["reason"] == reason) & (rows["site"] == site)
+            found["path"][own] = self._tree.wait_path(rank, reason, site)
+        self._add_grid_versions(found, rows["end"] - rows["begin"], severities)
+        states = {metric: number for number, metric in enumerate(WAIT_OF_DELAY.values())}
+        of_path = np.array([states.get(metric, NO_STATE) for metric in self._tree.metrics])
+        found["state"] = of_path[found["path"]]
+        return found[found["state"] != NO_STATE]
+
+    def _add_grid_versions(self, waits: Array, times: Array, severities: Severities) -> None:
+        """Add the times of waits between calls that a rank on another metahost ended."""
+        if not self._metahosts.several:
+            return
+        far = between_metahosts(self._metahosts.of(waits["rank"]), self._metahosts.of(waits["late"]))
+        metrics = np.array(self._tree.metrics)[waits["path"]]
+        for rank in np.unique(waits["rank"][far]).tolist():
+            for metric in np.unique(metrics[far]).tolist():
+                own = far & (waits["rank"] == rank) & (metrics == metric)
+                if metric + GRID in GRID_STATES:
+                    begin = waits["begin"][own]
+                    calls = Calls(waits["path"][own], begin, begin + times[own])
+                    severities.add_waits(metric + GRID, self._place(rank), calls, times[own].astype("<f8"))
 
     def _critical_pieces(self, waits: Array) -> Array:
         """The pieces of the critical path on this process's ranks, in the order of time, latest first."""

@@ -12,8 +12,11 @@ from pse.analysis.cube._metrics import BY_NAME, METRICS, WAIT_OF_DELAY
 from pse.analysis.patterns._delay import critical_path_imbalance
 from pse.trace.format import Array
 
-_MEASURED = ("mpi_point2point", "mpi_collective", "mpi_synchronization")
-"""Metrics whose times are those of routines, of which the metrics below them are parts."""
+_MEASURED = (
+    *("mpi_point2point", "mpi_collective", "mpi_synchronization"),
+    *("queue_empty", "queue_full", "partition_parked", "arena_wait"),
+)
+"""Metrics whose times are those of calls, of which the metrics below them are parts."""
 
 
 VALUE_DTYPE = np.dtype([("metric", "<u2"), ("location", "<u4"), ("path", "<u4"), ("value", "<f8")])

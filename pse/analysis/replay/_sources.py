@@ -13,14 +13,18 @@ from typing import Any
 import numpy as np
 
 from pse.analysis.replay._peers import Alone, Peers
+from pse.analysis.replay._rank_calls import in_run_time
 from pse.analysis.replay._streams import Streams, place_streams
-from pse.trace import Definitions, Trace, TraceError, open as open_trace, read_definitions
+from pse.trace import Definitions, EventType, Trace, TraceError, open as open_trace, read_definitions
+from pse.trace.format import EVENT_DTYPE
 from pse.trace.interchange import import_otf2
 from pse.trace.store import (
+    RunClock,
     clock_of,
     clock_records,
     compared_ranks,
     has_definitions,
+    in_memory,
     listed_ranks,
     merge_alike,
     merge_clock_records,
@@ -81,6 +85,36 @@ def opened(source: str | os.PathLike[str] | Trace, peers: Peers) -> Iterator[Sou
         if _any(peers, anchor.is_file()):
             path, notes = _imported(anchor, peers, kept)
         yield whole(open_trace(path), notes) if isinstance(peers, Alone) else _part(path, peers, notes)
+
+
+_RUNTIME = (
+    *(EventType.CONTEXT_BEGIN, EventType.CONTEXT_END, EventType.MODULE_ENTER, EventType.MODULE_LEAVE),
+    *(EventType.SEND, EventType.RECEIVE, EventType.QUEUE_DEPTH, EventType.FREE),
+    *(EventType.PARTITION_SEND, EventType.PARTITION_RECEIVE, EventType.PARTITION_TAKE),
+    *(EventType.PARTITION_SEND_COMPLETE, EventType.WAIT_BEGIN, EventType.WAIT_END),
+)
+_RANKED_DTYPE = np.dtype([("rank", "<u4"), ("event", EVENT_DTYPE)])
+
+
+def runtime_trace(trace: Trace, streams: Streams, peers: Peers) -> Trace | None:
+    """The events of the runtime of all ranks, on process 0, with the run's times; collective.
+
+    None elsewhere, and where no rank waited between calls.
+    """
+    parts = [np.empty(0, _RANKED_DTYPE)]
+    for rank in trace.ranks:
+        events = in_run_time(trace, rank, trace.select(rank, *_RUNTIME))
+        made = np.empty(len(events), _RANKED_DTYPE)
+        made["rank"], made["event"] = rank, events
+        parts.append(made)
+    rows = peers.gathered(np.concatenate(parts))
+    if not (rows["event"]["type"] == EventType.WAIT_END).any():
+        return None
+    rows = rows[np.argsort(rows["rank"], kind="stable")]
+    ranks, first = np.unique(rows["rank"], return_index=True)
+    events = dict(zip(ranks.tolist(), np.split(rows["event"], first[1:]), strict=True))
+    files = in_memory(events, {rank: streams.hosts[streams.host[rank]] for rank in events})
+    return Trace(trace.path, trace.definitions, files, (), RunClock(files, {}))
 
 
 def _any(peers: Peers, value: bool) -> bool:

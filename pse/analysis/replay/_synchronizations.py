@@ -84,7 +84,7 @@ def last_synchronizations(
 def _meetings(waits: Array, joint: Array) -> Array:
     """For each wait the last operation before it in each communicator of its rank: both may be in that."""
     parts = [np.empty(0, _MEETING_DTYPE)]
-    for rank in np.unique(waits["rank"]).tolist():
+    for rank in np.unique(joint["rank"]).tolist():
         own, mine = waits[waits["rank"] == rank], joint[joint["rank"] == rank]
         for identity in np.unique(mine["identity"]):
             times = np.sort(mine["time"][mine["identity"] == identity])

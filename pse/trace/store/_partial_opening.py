@@ -14,8 +14,9 @@ import numpy as np
 
 from pse.trace.format._definitions import Definitions
 from pse.trace.format._events import EVENT_DTYPE, NONE, EventType
+from pse.trace.format._field_values import Array
 from pse.trace.store._directory import FILE_NAME, RANK_FILE
-from pse.trace.store._rank_file import MOST_TYPES, RankFile
+from pse.trace.store._rank_file import MOST_TYPES, RankFile, looked_through
 from pse.trace.store._run_clock import RunClock
 from pse.trace.store._trace_files import is_runtimes, open_files
 
@@ -85,6 +86,28 @@ def open_ranks(
         return {}, [f"rank {rank}: {path} can't be read: {error.strerror}" for rank in ranks]
     files = open_files(path, names, definitions, problems, ranks)
     return files, [*problems, *(problem for rank in sorted(files) for problem in files[rank].problems)]
+
+
+def in_memory(events: Mapping[int, Array], hosts: Mapping[int, str]) -> dict[int, RankFile]:
+    """Files of ranks whose events are in memory, with times of one clock.
+
+    Parameters
+    ----------
+    events : mapping of int to array of EVENT_DTYPE
+        By rank; each has some.
+    hosts : mapping of int to str
+        Where the ranks ran.
+
+    Returns
+    -------
+    dict of int to RankFile
+        Without a path and process.
+    """
+    found: dict[int, RankFile] = {}
+    for rank, own in events.items():
+        own, types, counts, times, _ = looked_through(rank, np.ascontiguousarray(own), len(own))
+        found[rank] = RankFile(Path(), rank, hosts[rank], 0, 0, 0, True, own, types, counts, times, ())
+    return found
 
 
 def clock_records(files: Mapping[int, RankFile]) -> ClockRecords:

@@ -106,7 +106,7 @@ def merge_rank_files(first: RankFile, second: RankFile) -> RankFile:
     """
     events = np.empty(len(first.events) + len(second.events), EVENT_DTYPE)
     merge(as_bytes(first.events), as_bytes(second.events), as_bytes(events))
-    events, types, counts, times, _ = _looked_through(first.rank, events, len(events))
+    events, types, counts, times, _ = looked_through(first.rank, events, len(events))
     return replace(
         first,
         closed=first.closed and second.closed,
@@ -131,7 +131,7 @@ def _open(path: Path, rank: int) -> RankFile:
     if rank >= MOST_RANKS:
         raise TraceError(f"{path}: the rank must be below {MOST_RANKS:,}")
     records = _map_records(path, size, int(header["header_size"]))
-    events, types, counts, times, backwards = _looked_through(rank, records, int(header["records"]))
+    events, types, counts, times, backwards = looked_through(rank, records, int(header["records"]))
     return RankFile(
         path=path,
         rank=rank,
@@ -185,7 +185,7 @@ def _map_records(path: Path, size: int, begin: int) -> Array:
     return np.memmap(path, EVENT_DTYPE, mode="r", offset=begin, shape=(room,)).view(np.ndarray)
 
 
-def _looked_through(
+def looked_through(
     rank: int, records: Array, certain: int
 ) -> tuple[Array, Array, tuple[int, ...], tuple[int, int], list[str]]:
     """Find the complete records: those that the header is certain of, and on up to a type of zero.
