@@ -131,7 +131,8 @@ class RootCauses:
         states = {metric: number for number, metric in enumerate(WAIT_OF_DELAY.values())}
         of_path = np.array([states.get(metric, NO_STATE) for metric in self._tree.metrics])
         found["state"] = of_path[found["path"]]
-        return found[found["state"] != NO_STATE]
+        known: Array = found[found["state"] != NO_STATE]
+        return known
 
     def _add_grid_versions(self, waits: Array, times: Array, severities: Severities) -> None:
         """Add the times of waits between calls that a rank on another metahost ended."""
@@ -249,7 +250,8 @@ class _Delays:
 
 
 def _key(high: Array, low: Array) -> Array:
-    return (high.astype("<u8") << np.uint64(32)) | low.astype("<u8")
+    found: Array = (high.astype("<u8") << np.uint64(32)) | low.astype("<u8")
+    return found
 
 
 def _index(come: _Come, times: Array | Columns) -> Array:

@@ -112,8 +112,8 @@ def runtime_trace(trace: Trace, streams: Streams, peers: Peers) -> Trace | None:
         return None
     rows = rows[np.argsort(rows["rank"], kind="stable")]
     ranks, first = np.unique(rows["rank"], return_index=True)
-    events = dict(zip(ranks.tolist(), np.split(rows["event"], first[1:]), strict=True))
-    files = in_memory(events, {rank: streams.hosts[streams.host[rank]] for rank in events})
+    by_rank = dict(zip(ranks.tolist(), np.split(rows["event"], first[1:]), strict=True))
+    files = in_memory(by_rank, {rank: streams.hosts[streams.host[rank]] for rank in by_rank})
     return Trace(trace.path, trace.definitions, files, (), RunClock(files, {}))
 
 

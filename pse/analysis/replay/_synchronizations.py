@@ -107,7 +107,8 @@ def _are_members(ranks: Array, identities: Array, joint: Array) -> Array:
 
 
 def _pair(one: Array, other: Array) -> Array:
-    return (one.astype("<u8") << np.uint64(32)) | other.astype("<u8")
+    found: Array = (one.astype("<u8") << np.uint64(32)) | other.astype("<u8")
+    return found
 
 
 def _last_before(points: tuple[Array, Array], asked: tuple[Array, Array]) -> Array:
