@@ -28,6 +28,7 @@ PREFIXES = {
     "arena": ("pse_arena_",),
     "bench": ("pse_bench_",),
     "channel": ("pse_channel_", "pse_board_"),
+    "emulate": ("pse_emulate_",),
     "engine": ("pse_engine_",),
     "faults": ("pse_faults_",),
     "kernels": ("pse_kernels_",),

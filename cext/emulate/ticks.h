@@ -1,0 +1,40 @@
+/* The hardware's clock: a register that counts at a constant rate. */
+#ifndef PSE_EMULATE_TICKS_H
+#define PSE_EMULATE_TICKS_H
+
+#include <stdint.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+static inline uint64_t pse_emulate_ticks(void)
+{
+#if defined(__x86_64__)
+    return __rdtsc();
+#elif defined(__aarch64__)
+    uint64_t count;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
+    return count;
+#else
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+#endif
+}
+
+/* Ticks of a second, measured against CLOCK_MONOTONIC for so many seconds. */
+double pse_emulate_ticks_rate(double seconds);
+
+/* Compute for so many ticks after `begin` and touch no memory; gives the last tick. */
+static inline uint64_t pse_emulate_spin(uint64_t begin, uint64_t ticks)
+{
+    uint64_t now;
+    do
+        now = pse_emulate_ticks();
+    while (now - begin < ticks);
+    return now;
+}
+
+#endif
