@@ -1,7 +1,8 @@
 """``python -m pse``: one rank of a run inside an MPI job; with the name of a command, that command.
 
 ``mpirun -n N python -m pse PROGRAM …`` comes here N times, and so does the launcher of ``pse run``.  Only
-the first rank complains about the command line.  ``mpirun -n N python -m pse analyze DIR`` is that command.
+the first rank complains about the command line.  ``mpirun -n N python -m pse analyze DIR`` is that command,
+and so is ``ace``.
 Nothing heavy is imported before the node's monitor has been started.
 """
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pse.runtime.request import Request
 
 SERIAL = "--serial"  # Outside an MPI job, this as the first word makes the process the only rank.
-ANALYZE = "analyze"  # The command that the processes of an MPI job do together.
+TOGETHER = ("analyze", "ace")  # The commands that the processes of an MPI job execute together.
 _LINE_BUFFERED = 1  # _IOLBF of the C library
 
 
@@ -32,7 +33,7 @@ def main() -> None:
         from pse.runtime.supervise import inside_mpi_job
 
         named = sys.argv[1] if len(sys.argv) > 1 else ""
-        if (inside_mpi_job() and named != ANALYZE) or named.endswith(".coven") or named == SERIAL:
+        if (inside_mpi_job() and named not in TOGETHER) or named.endswith(".coven") or named == SERIAL:
             sys.exit(_be_rank())
     signal.signal(signal.SIGINT, stop_at_once)
     from pse.cli import main as commands

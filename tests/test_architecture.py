@@ -13,13 +13,13 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOMS: dict[str, tuple[str, ...]] = {
-    "cli": (),
+    "cli": ("ace",),
     "notebook": (),
     "bench": ("subjects",),
     "advise": ("rewrite", "search", "simulate", "model"),
     "views": ("page", "cube", "gantt", "charts", "graph", "core"),
     "analysis": ("statistics", "replay", "clocks", "patterns", "cube", "history", "path", "waits"),
-    "emulate": ("report", "model", "statistics", "results"),
+    "emulate": ("launches", "job", "configuration", "patterns", "report", "model", "statistics", "results"),
     "toolstack": (),
     "cluster": (),
     "runtime": (

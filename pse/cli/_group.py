@@ -5,11 +5,14 @@ Behind the guard every exception is a message and an exit code.  How errors are 
 """
 
 import contextlib
+import importlib
 import os
+import pkgutil
 import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import click
 
@@ -61,6 +64,48 @@ class Group(click.Group):
         if name.endswith(_PROGRAM) and "run" in names:
             return f"to run a program: {ctx.command_path} run {name}"
         return f"there are {', '.join(names)}"
+
+
+class LazyGroup(Group):
+    """A group whose commands are the modules of a package, imported on first use.
+
+    Parameters
+    ----------
+    package : str
+        The package's name; it must be imported.
+    """
+
+    def __init__(self, *args: Any, package: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._package = package
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name every command: the public modules of the package, in alphabetical order."""
+        names = (module.name for module in pkgutil.iter_modules(sys.modules[self._package].__path__))
+        return sorted(name.replace("_", "-") for name in names if not name.startswith("_"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the file of one command and return its ``command``; None if there is no such file."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        try:
+            module = importlib.import_module(f"{self._package}.{cmd_name.replace('-', '_')}")
+        except ImportError as error:
+            return _unavailable(ctx, cmd_name, error)
+        command: click.Command = module.command
+        return command
+
+
+def _unavailable(ctx: click.Context | None, name: str, error: ImportError) -> click.Command:
+    """Stand in for a command whose imports fail, so that ``--help`` and all other commands still work."""
+    path = f"{ctx.command_path if ctx else 'pse'} {name}"
+
+    @click.command(name, help=f"(not available: {error})", context_settings={"ignore_unknown_options": True})
+    @click.argument("arguments", nargs=-1)
+    def command(arguments: tuple[str, ...]) -> None:
+        raise click.ClickException(f"`{path}` is not available here: {error}")
+
+    return command
 
 
 def _first_sentence(help: str) -> str:

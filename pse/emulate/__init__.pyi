@@ -1,3 +1,14 @@
+from .configuration._checks import check_configuration as check_configuration
+from .configuration._configuration import (
+    Application as Application,
+    Configuration as Configuration,
+    Setting as Setting,
+)
+from .configuration._reader import read_configuration as read_configuration
+from .configuration._values import ConfigurationError as ConfigurationError
+from .job._launch import run_launch as run_launch
+from .launches._driver import join_results as join_results, measure as measure
+from .launches._stopping import precision_of as precision_of
 from .model._fit import fit as fit
 from .model._model import (
     Dispersion as Dispersion,
@@ -7,6 +18,10 @@ from .model._model import (
     RankLine as RankLine,
     Segment as Segment,
 )
+from .patterns._cycle import Cycle as Cycle, PatternError as PatternError, Step as Step
+from .patterns._lookup import find_pattern as find_pattern, load_patterns as load_patterns
+from .patterns._registry import Pattern as Pattern, pattern as pattern
+from .patterns._simulation import simulate as simulate
 from .report._printing import (
     print_comparison as print_comparison,
     print_model as print_model,
@@ -18,6 +33,7 @@ from .results._results import (
     EXCHANGE as EXCHANGE,
     Results as Results,
     ResultsError as ResultsError,
+    check_target as check_target,
 )
 from .statistics._comparison import Comparison as Comparison, Difference as Difference, compare as compare
 from .statistics._disturbances import Disturbance as Disturbance, disturbances as disturbances

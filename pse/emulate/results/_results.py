@@ -176,7 +176,28 @@ class Results:
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """Give the directory that results are to be written to; raise UsageError if it can't be."""
+    """Make sure that results can be written to a directory.
+
+    Parameters
+    ----------
+    path : path
+        Its name, which must end in ``.ace``.
+
+    Returns
+    -------
+    Path
+        The directory.
+
+    Raises
+    ------
+    UsageError
+        It can't be: the name ends differently, its parent doesn't exist, or something else has that name.
+
+    Examples
+    --------
+    >>> check_target("first.ace")
+    PosixPath('first.ace')
+    """
     target = Path(path)
     if target.suffix != SUFFIX:
         raise UsageError(

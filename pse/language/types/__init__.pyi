@@ -14,7 +14,7 @@ from ._expressions import (
     render_expression as render_expression,
     substitute as substitute,
 )
-from ._options import OPTIONS as OPTIONS, OptionKind as OptionKind
+from ._options import OPTIONS as OPTIONS, OptionKind as OptionKind, read_size as read_size
 from ._types import (
     Direction as Direction,
     Distribution as Distribution,

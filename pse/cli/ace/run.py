@@ -1,0 +1,94 @@
+"""``pse ace run``: measure what a configuration asks for, in launches of its own or inside an MPI job."""
+
+import dataclasses
+import os
+import sys
+from pathlib import Path
+
+import click
+import mpi4py
+
+from pse.emulate import Results, check_target, join_results, measure, read_configuration
+from pse.errors import UsageError
+from pse.runtime.faults import ending_the_job
+from pse.runtime.supervise import inside_mpi_job, own_rank
+from pse.text import count_text
+
+_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "MPI_SIZE")
+
+
+@click.command("run")
+@click.argument("configuration", metavar="CONFIG.toml", type=click.Path(path_type=Path))
+@click.option("-n", "--ranks", type=click.IntRange(2), metavar="N", help="Ranks of the job.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="NAME.ace", help="The directory for results."
+)
+@click.option("--launches", type=click.IntRange(1), metavar="K", help="Start the job at least K times.")
+@click.option(
+    "--time", "seconds", type=click.FloatRange(0, min_open=True), metavar="S", help="Measure for S seconds."
+)
+@click.option("--append", is_flag=True, help="Add to the results that are there, as further launches.")
+@click.option("--launch", type=click.IntRange(0), hidden=True)
+def command(
+    configuration: Path,
+    ranks: int | None,
+    output: Path | None,
+    launches: int | None,
+    seconds: float | None,
+    append: bool,
+    launch: int | None,
+) -> None:
+    """Measure messages, and applications that are emulated, as CONFIG.toml says.
+
+    The job is started again and again, until the median of every setting is known to the precision asked
+    for, or the time is up.  Inside an MPI job (mpirun -n N python -m pse ace run CONFIG.toml) it is one
+    launch; --append adds it to others.
+    """
+    target = check_target(output or Path(f"{configuration.stem}.ace"))
+    earlier = Results.load(target) if append and target.exists() else None
+    if inside_mpi_job():
+        _be_launch(configuration, target, earlier, launch)
+        return
+    asked = read_configuration(configuration, ranks)
+    asked = dataclasses.replace(
+        asked,
+        launches=launches or asked.launches,
+        most_launches=max(launches or 1, asked.most_launches),
+        time=seconds or asked.time,
+    )
+    found = measure(asked, lambda text: click.echo(text, err=True))
+    _save(found if earlier is None else join_results([earlier, found]), target)
+
+
+def _be_launch(configuration: Path, target: Path, earlier: Results | None, launch: int | None) -> None:
+    """Be a rank of one launch; what is wrong with the configuration is said by one rank."""
+    failed = None
+    with ending_the_job():
+        try:
+            found = _launched(configuration, earlier, launch)
+        except UsageError as error:  # On all ranks.
+            failed = error
+    if failed is not None:
+        if own_rank() == 0:
+            raise failed
+        sys.exit(failed.exit_code)
+    if found is not None:
+        _save(found if earlier is None else join_results([earlier, found]), target, quiet=launch is not None)
+
+
+def _launched(configuration: Path, earlier: Results | None, launch: int | None) -> Results | None:
+    size = next((int(os.environ[name]) for name in _SIZES if name in os.environ), None)
+    asked = read_configuration(configuration, size)
+    mpi4py.rc.threads = False  # As programs in C start MPI, unless they ask for more.
+    from pse.emulate import run_launch
+
+    number = launch if launch is not None else len(earlier.metadata["launches"]) if earlier else 0
+    return run_launch(asked, number)
+
+
+def _save(found: Results, target: Path, *, quiet: bool = False) -> None:
+    found.save(target)
+    if not quiet:
+        launches = count_text(len(found.metadata["launches"]), "launch", "launches")
+        rows = count_text(len(found.cycles), "cycle")
+        click.echo(f"{target}: {launches}, {rows}, {count_text(len(found.exchanges), 'exchange')}")

@@ -1,0 +1,111 @@
+"""What a configuration asks for, tried without MPI: whether the steps fit together and memory suffices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from pse.emulate.configuration._configuration import Application, Configuration
+from pse.emulate.configuration._values import ConfigurationError
+from pse.emulate.patterns._cycle import Buffers, PatternError, Step, rows_of
+from pse.emulate.patterns._lookup import find_pattern
+from pse.emulate.patterns._simulation import Cost, simulate
+from pse.memory import memory_figures
+from pse.text import count_text, size_text
+
+CHECKED_VARIANTS = 8
+_LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
+
+
+def variants_of(application: Application, rank: int, size: int, seed: int) -> list[list[Step]]:
+    """Give the steps of a rank in each variant of an application's cycle."""
+    pattern = find_pattern(application.pattern)
+    return [
+        pattern.cycle(
+            rank,
+            application.ranks,
+            size,
+            blocking=application.blocking,
+            options=application.options,
+            variant=variant,
+            seed=seed,
+        )
+        for variant in range(pattern.variants)
+    ]
+
+
+class Problem(NamedTuple):
+    """What ranks can't execute: the application's number, the key that asks for it, why, and what to do."""
+
+    application: int
+    key: str
+    message: str
+    help: str | None
+
+
+def check_configuration(configuration: Configuration) -> None:
+    """Make sure that the ranks of every application can execute its cycles.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What is to be measured; `read_configuration` has checked what it gives.
+
+    Raises
+    ------
+    ConfigurationError
+        Ranks would wait for each other for ever, or the messages exceed the memory.
+
+    Examples
+    --------
+    >>> halo = Application("halo", "circular", 4, sizes=(1024,), loads=(50.0,))
+    >>> check_configuration(Configuration((halo,), ranks=4))
+    """
+    for problem in find_problems(configuration):
+        name = configuration.applications[problem.application].name
+        raise ConfigurationError(f"the application {name}: {problem.message}", help=problem.help)
+
+
+def find_problems(configuration: Configuration) -> Iterator[Problem]:
+    """Yield what the ranks can't execute."""
+    for number, application in enumerate(configuration.applications):
+        for size in application.sizes:
+            try:
+                predict_pattern(application, size, configuration.seed, lambda _bytes: 1.0)
+            except PatternError as error:
+                yield Problem(number, "pattern", error.message, error.help)
+    yield from _memory_problems(configuration)
+
+
+def predict_pattern(application: Application, size: int, seed: int, cost: Cost) -> float:
+    """Predict an application's communication time of a cycle by the cost of messages: the ranks' mean, s."""
+    programs = [variants_of(application, rank, size, seed) for rank in range(application.ranks)]
+    variants = min(len(programs[0]), CHECKED_VARIANTS)
+    ends = [end for number in range(variants) for end in simulate([own[number] for own in programs], cost)]
+    return sum(ends) / len(ends)
+
+
+def buffers_of(variants: Sequence[Sequence[Step]], ranks: int) -> Buffers:
+    """Give the bytes that a rank needs for all variants of a cycle."""
+    needs = [rows_of(list(steps), ranks)[1] for steps in variants]
+    return Buffers(max(need.out for need in needs), max(need.into for need in needs))
+
+
+def _memory_problems(configuration: Configuration) -> Iterator[Problem]:
+    """Compare what the ranks of this machine may need with what is available."""
+    local = next((int(os.environ[name]) for name in _LOCAL_SIZES if name in os.environ), configuration.ranks)
+    available = memory_figures().available
+    for number, application in enumerate(configuration.applications):
+        size = max(application.sizes)
+        needs = sum(
+            sum(buffers_of(variants_of(application, rank, size, configuration.seed), application.ranks))
+            for rank in range(min(application.ranks, local))
+        )
+        if needs > available:
+            ranks = count_text(application.ranks, "rank")
+            message = (
+                f"messages of {size_text(size, zeros=False)} among {ranks} need {size_text(needs)}, and"
+                f" {size_text(available)} are available"
+            )
+            yield Problem(number, "sizes", message, "choose smaller sizes or fewer ranks")

@@ -1,0 +1,163 @@
+"""The configuration of a measurement, and the settings that it asks for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+EXCHANGE_SIZES: Final = (1, 64, 1024, 4096, 8192, 16384, 65536, 262144, 1048576)
+WAITS: Final = ("auto", "mpi", "sleep")
+PREDICTIONS: Final = ("pattern", "model", "paper")
+PLACEMENTS: Final = ("packed", "spread")
+
+
+@dataclass(frozen=True)
+class Application:
+    """An emulated application.
+
+    Attributes
+    ----------
+    name : str
+        What results call it.
+    pattern : str
+        What it exchanges in a cycle.
+    ranks : int
+        How many ranks it has.
+    sizes : tuple of int
+        Bytes of a message; each is a setting of its own.
+    loads : tuple of float
+        Shares of the time that is spent communicating, percent; each is a setting of its own.
+    cycles : int
+        How many cycles of computing and communicating it has.
+    blocking : bool
+        Whether messages are sent and received by blocking calls.
+    synchronous : bool
+        Whether a barrier follows each cycle.
+    start : float
+        Seconds after the others' begin at which it begins.
+    placement : str
+        ``packed`` (node by node), or ``spread`` (over the nodes in turn).
+    nodes : tuple of int or str
+        The nodes that it may use, by number or name; all if empty.
+    options : mapping of str to value
+        The pattern's own.
+    program : str, optional
+        The file of a recorded program that it replays instead of a pattern.
+    """
+
+    name: str
+    pattern: str
+    ranks: int
+    sizes: tuple[int, ...]
+    loads: tuple[float, ...]
+    cycles: int = 1000
+    blocking: bool = True
+    synchronous: bool = True
+    start: float = 0.0
+    placement: str = "packed"
+    nodes: tuple[int | str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    program: str | None = None
+
+
+class Setting(NamedTuple):
+    """What runs at once.
+
+    Parameters
+    ----------
+    parts : tuple of (int, int, float)
+        For each application that runs its index, the size of its messages in bytes, and its load in percent.
+    alone : bool
+        Whether one of several applications runs alone.
+    """
+
+    parts: tuple[tuple[int, int, float], ...]
+    alone: bool = False
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What is to be measured.
+
+    Attributes
+    ----------
+    applications : tuple of Application
+        Those that are emulated, at once.
+    ranks : int
+        How many ranks the job has.
+    launches : int
+        How often the job is started at least.
+    most_launches : int
+        How often it is started at most.
+    time : float
+        Seconds after which it is not started again.
+    precision : float
+        Percent of the median by which the ends of its interval may differ from it, for measuring to stop.
+    seed : int
+        Of the order of settings, and of random patterns.
+    waits : str
+        ``mpi`` waits as the MPI library does, ``sleep`` sleeps; ``auto`` sleeps where ranks share cores.
+    isolated : bool
+        Whether each of several applications runs alone, too.
+    prediction : str
+        Where a cycle's communication time comes from: ``pattern`` (its own exchanges at full load), ``model``
+        or ``paper`` (the model that is fitted to the exchanges of phase one).
+    exchange_sizes : tuple of int
+        Bytes of phase one's messages; empty: there is no phase one.
+    repetitions : int
+        How often each of them is exchanged.
+    matrix : bool
+        Whether all pairs of ranks exchange messages, or only 0 and 1, 2 and 3, ….
+    loggp : bool
+        Whether the parameters of LogGP are measured.
+    alpha, beta : float, optional
+        Given parameters of the model, s and s/B, instead of phase one.
+    pattern_files : tuple of str
+        Python files that add patterns.
+    source : str
+        The file that it was read from.
+    """
+
+    applications: tuple[Application, ...]
+    ranks: int
+    launches: int = 10
+    most_launches: int = 100
+    time: float = 300.0
+    precision: float = 2.0
+    seed: int = 1
+    waits: str = "auto"
+    isolated: bool = True
+    prediction: str = "pattern"
+    exchange_sizes: tuple[int, ...] = EXCHANGE_SIZES
+    repetitions: int = 100
+    matrix: bool = False
+    loggp: bool = False
+    alpha: float | None = None
+    beta: float | None = None
+    pattern_files: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the model's parameters are given."""
+        return self.alpha is not None and self.beta is not None
+
+    def settings(self) -> list[Setting]:
+        """Give all settings: each combination of all applications at once, and each alone if asked."""
+        choices = [list(_choices(number, one)) for number, one in enumerate(self.applications)]
+        together = [Setting(parts) for parts in itertools.product(*choices)]
+        if len(choices) < 2 or not self.isolated:
+            return together
+        return together + [Setting((choice,), alone=True) for own in choices for choice in own]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give what JSON can say."""
+        return {**asdict(self), "source": Path(self.source).name}
+
+
+def _choices(number: int, application: Application) -> Iterator[tuple[int, int, float]]:
+    for size, load in itertools.product(application.sizes, application.loads):
+        yield number, size, load

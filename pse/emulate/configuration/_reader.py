@@ -1,0 +1,246 @@
+"""Reading a configuration from a TOML file."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from pse.emulate.configuration import _values as values
+from pse.emulate.configuration._checks import find_problems
+from pse.emulate.configuration._configuration import (
+    EXCHANGE_SIZES,
+    PLACEMENTS,
+    PREDICTIONS,
+    WAITS,
+    Application,
+    Configuration,
+)
+from pse.emulate.configuration._toml_lines import key_lines
+from pse.emulate.configuration._values import ConfigurationError, Source, Table
+from pse.emulate.patterns._cycle import PatternError
+from pse.emulate.patterns._lookup import find_pattern, load_patterns
+from pse.emulate.patterns._registry import Pattern
+from pse.text import count_text, list_text
+
+RUN, EXCHANGES, APPLICATIONS = "run", "exchanges", "applications"
+_SIZE = "a size up to 2 GiB, such as 1024 or '4 KiB'"
+_RUN_KEYS = {
+    *("ranks", "launches", "most_launches", "time", "precision", "seed", "waits", "isolated"),
+    *("prediction", "patterns"),
+}
+_EXCHANGE_KEYS = {"sizes", "repetitions", "matrix", "loggp", "alpha", "beta"}
+_APPLICATION_KEYS = {one.name for one in fields(Application)} - {"options"}
+
+
+def read_configuration(path: str | os.PathLike[str], ranks: int | None = None) -> Configuration:
+    """Read a configuration and check it.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file.
+    ranks : int, optional
+        How many ranks the job has; by default what the file says, or what its applications need.
+
+    Returns
+    -------
+    Configuration
+        What is to be measured.
+
+    Raises
+    ------
+    ConfigurationError
+        The file can't be read, or something in it is wrong; the message has its line.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "ace.toml"
+    >>> _ = file.write_text('[[applications]]\\npattern = "pairwise"\\nsizes = "1 KiB"\\nloads = [20, 40]\\n')
+    >>> [len(setting.parts) for setting in read_configuration(file, ranks=4).settings()]
+    [1, 1]
+    """
+    source, content = _read_file(Path(path))
+    tables = {name: _table(source, content, name) for name in (RUN, EXCHANGES)}
+    run, exchanges = tables.values()
+    run.check_keys(_RUN_KEYS)
+    exchanges.check_keys(_EXCHANGE_KEYS)
+    listed = _applications_of(source, content)
+    files = _pattern_files(run, Path(path))
+    wanted = run.take("ranks", values.count, "an integer from 1", None) if ranks is None else ranks
+    counts = _ranks_of(listed, wanted, source)
+    applications = tuple(
+        _application(table, number, count, Path(path))
+        for number, (table, count) in enumerate(zip(listed, counts, strict=True))
+    )
+    _check_names(applications, listed)
+    total = sum(counts) if wanted is None else wanted
+    found = Configuration(
+        applications,
+        total,
+        **_run_values(run),
+        **_exchange_values(exchanges),
+        pattern_files=files,
+        source=os.fspath(path),
+    )
+    for problem in find_problems(found):
+        listed[problem.application].fail(problem.key, problem.message, problem.help)
+    return found
+
+
+def _read_file(path: Path) -> tuple[Source, dict[str, Any]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the configuration {path}: {error.strerror or error}") from None
+    except ValueError:
+        raise ConfigurationError(f"the configuration {path} is not a text file") from None
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message, _, place = str(error).partition(" (at ")
+        line = place.removeprefix("line ").partition(",")[0]
+        line = line if line.isdecimal() else str(text.count("\n") + 1)
+        raise ConfigurationError(f"{path}:{line}: {message[:1].lower()}{message[1:]}") from None
+    source = Source(str(path), key_lines(text))
+    Table(source, ("", 0), content).check_keys({RUN, EXCHANGES, APPLICATIONS})
+    return source, content
+
+
+def _table(source: Source, content: Mapping[str, Any], name: str) -> Table:
+    value = content.get(name, {})
+    if not isinstance(value, dict):
+        source.fail(("", 0), name, f"{name} must be a table", f"write [{name}] and its keys below")
+    return Table(source, (name, 0), value)
+
+
+def _applications_of(source: Source, content: Mapping[str, Any]) -> list[Table]:
+    listed = content.get(APPLICATIONS)
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed) or not listed:
+        help = 'write at least one: [[applications]], and below it pattern = "pairwise"'
+        source.fail((APPLICATIONS, 0), "", "there are no applications", help)
+    return [Table(source, (APPLICATIONS, number), one) for number, one in enumerate(listed)]
+
+
+def _pattern_files(run: Table, path: Path) -> tuple[str, ...]:
+    """Load the user's patterns; their paths count from the configuration's directory."""
+    names = run.many("patterns", values.text, "the path of a Python file", ())
+    files = tuple(str((path.parent / name).absolute()) for name in names)
+    for file in files:
+        try:
+            load_patterns(file)
+        except PatternError as error:
+            run.fail("patterns", error.message, error.help)
+    return files
+
+
+def _ranks_of(listed: list[Table], total: int | None, source: Source) -> list[int]:
+    """Give each application's number of ranks; those that don't say it share what is left."""
+    given = [one.take("ranks", values.count, "an integer from 1", None) for one in listed]
+    silent = [number for number, count in enumerate(given) if count is None]
+    if total is None and silent:
+        listed[silent[0]].fail("", "the application has no ranks, and neither has the job", "say -n N")
+    left = (total or 0) - sum(filter(None, given))
+    if total is not None and (left < 0 or (silent and left < len(silent))):
+        first = next((number for number, count in enumerate(given) if count is not None), 0)
+        need = count_text(sum(filter(None, given)) + len(silent), "rank")
+        listed[first].fail(
+            "ranks",
+            f"the applications need at least {need}, and the job has {total}",
+            "start more ranks with -n N, or give the applications fewer",
+        )
+    shares = (
+        [left // len(silent) + (number < left % len(silent)) for number in range(len(silent))]
+        if silent
+        else []
+    )
+    rest = iter(shares)
+    return [next(rest) if count is None else count for count in given]
+
+
+def _application(table: Table, number: int, ranks: int, path: Path) -> Application:
+    program = table.take(
+        "program", values.text, "the path of a program that `pse ace from-trace` wrote", None
+    )
+    if program is not None:
+        program = str((path.parent / program).absolute())
+    pattern = _pattern(table, program)
+    table.check_keys(_APPLICATION_KEYS | {*(pattern.options if pattern else ())})
+    options = {
+        key: table.take(key, lambda value: value, "", None) for key in pattern.options if table.has(key)
+    }
+    problem = pattern.problem(ranks, options)
+    if problem is not None:
+        culprit = next((key for key in options if problem.startswith(f"{key} =")), "ranks")
+        table.fail(culprit if table.has(culprit) else "pattern", problem)
+    return Application(
+        name=table.take("name", values.text, "a text", f"{pattern.name}-{number}"),
+        pattern=pattern.name,
+        ranks=ranks,
+        sizes=table.many("sizes", values.size, _SIZE, (1024,)),
+        loads=table.many("loads", values.load, "a percentage from 1 to 100", (50.0,)),
+        cycles=table.take("cycles", values.count, "an integer from 1", 1000),
+        blocking=table.take("blocking", values.switch, "true or false", True),
+        synchronous=table.take("synchronous", values.switch, "true or false", True),
+        start=table.take("start", values.seconds, "seconds from 0", 0.0),
+        placement=table.take("placement", values.one_of(PLACEMENTS), list_text(PLACEMENTS, "or"), "packed"),
+        nodes=table.many("nodes", values.node, "the number or name of a node", ()),
+        options=options,
+        program=program,
+    )
+
+
+def _pattern(table: Table, program: str | None) -> Pattern:
+    name = table.take("pattern", values.text, "the name of a pattern", None)
+    if name is None:
+        table.fail("", "the application has no pattern", 'for example pattern = "pairwise"')
+    try:
+        return find_pattern(name)
+    except PatternError as error:
+        table.fail("pattern", error.message, error.help)
+
+
+def _check_names(applications: tuple[Application, ...], listed: list[Table]) -> None:
+    seen: set[str] = set()
+    for one, table in zip(applications, listed, strict=True):
+        if one.name in seen:
+            table.fail("name", f"there are two applications with the name {one.name}")
+        seen.add(one.name)
+
+
+def _run_values(run: Table) -> dict[str, Any]:
+    launches = run.take("launches", values.count, "an integer from 1", 10)
+    most = run.take("most_launches", values.count, "an integer from 1", max(100, launches))
+    if most < launches:
+        run.fail("most_launches", f"most_launches = {most} is less than launches = {launches}")
+    return {
+        "launches": launches,
+        "most_launches": most,
+        "time": run.take("time", values.positive, "seconds above 0", 300.0),
+        "precision": run.take("precision", values.positive, "a percentage above 0", 2.0),
+        "seed": run.take("seed", values.whole, "an integer from 0", 1),
+        "waits": run.take("waits", values.one_of(WAITS), list_text(WAITS, "or"), "auto"),
+        "isolated": run.take("isolated", values.switch, "true or false", True),
+        "prediction": run.take(
+            "prediction", values.one_of(PREDICTIONS), list_text(PREDICTIONS, "or"), "pattern"
+        ),
+    }
+
+
+def _exchange_values(exchanges: Table) -> dict[str, Any]:
+    given = {key: exchanges.take(key, values.seconds, "seconds from 0", None) for key in ("alpha", "beta")}
+    missing = [key for key, value in given.items() if value is None]
+    if len(missing) == 1:
+        other = next(key for key in given if key not in missing)
+        exchanges.fail(other, f"{other} is given, but {missing[0]} isn't: the model needs both")
+    return {
+        "exchange_sizes": exchanges.many("sizes", values.size, _SIZE, EXCHANGE_SIZES if missing else ()),
+        "repetitions": exchanges.take("repetitions", values.count, "an integer from 1", 100),
+        "matrix": exchanges.take("matrix", values.switch, "true or false", False),
+        "loggp": exchanges.take("loggp", values.switch, "true or false", False),
+        **given,
+    }

@@ -1,0 +1,44 @@
+"""Which line of a TOML file a key is on: messages about values name it, and `tomllib` doesn't know."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+_TABLE = re.compile(r"\s*\[(\[)?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"\s*(\"[^\"]+\"|[A-Za-z0-9_-]+)\s*=")
+
+Place = tuple[str, int]
+"""A table's name, and its number among the tables of that name."""
+
+
+def key_lines(text: str) -> dict[tuple[Place, str], int]:
+    """Find the lines of keys.
+
+    Parameters
+    ----------
+    text : str
+        Of a TOML file.
+
+    Returns
+    -------
+    dict
+        By table (name, number) and key the line, from 1; a table itself has the key "".
+
+    Examples
+    --------
+    >>> key_lines("[run]\\ntime = 3\\n")
+    {(('run', 0), ''): 1, (('run', 0), 'time'): 2}
+    """
+    found: dict[tuple[Place, str], int] = {}
+    counts: Counter[str] = Counter()
+    table: Place = ("", 0)
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _TABLE.fullmatch(line):
+            name = header[2].strip('"')
+            table = (name, counts[name])
+            counts[name] += 1
+            found.setdefault((table, ""), number)
+        elif key := _KEY.match(line):
+            found.setdefault((table, key[1].strip('"')), number)
+    return found

@@ -1,0 +1,188 @@
+"""A launch: what each rank of the job does, from MPI's start to the gathered tables."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from pse.emulate.configuration._configuration import Configuration, Setting
+from pse.emulate.job._phase_one import measure_exchanges, measure_loggp
+from pse.emulate.job._phase_two import Emulation, run_setting
+from pse.emulate.job._placement import place_applications
+from pse.emulate.job._team import Machine, Team, wait
+from pse.emulate.model._fit import fit
+from pse.emulate.model._model import Model
+from pse.emulate.results._results import CYCLE, EXCHANGE, Results
+
+
+def run_launch(
+    configuration: Configuration, launch: int = 0, comm: MPI.Intracomm = MPI.COMM_WORLD
+) -> Results | None:
+    """Measure once what a configuration asks for: called by all ranks of a job.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What is measured.
+    launch : int
+        Number of the launch: the order of settings depends on it.
+    comm : MPI.Intracomm, optional
+        All ranks; by default those of the job.
+
+    Returns
+    -------
+    Results or None
+        At rank 0 what was found, else None.
+    """
+    machine = Machine.find(comm, configuration.waits)
+    world = Team(comm.Dup(), machine)
+    nodes, names = _nodes(comm)
+    random = np.random.default_rng([configuration.seed, launch])
+    placed = place_applications(configuration.applications, nodes, names)
+    mine = next((number for number, ranks in enumerate(placed) if world.rank in ranks), None)
+    exchanges, loggp = _phase_one(world, configuration, launch, random)
+    model = _agreed_model(world, configuration, exchanges)
+    color, key = (MPI.UNDEFINED, 0) if mine is None else (mine, placed[mine].index(world.rank))
+    own = MPI.Intracomm(world.comm.Split(color, key))
+    emulation = None
+    if mine is not None:
+        emulation = Emulation(configuration.applications[mine], Team(own, machine), configuration, model)
+    cycles = _phase_two(world, configuration, mine, emulation, random)
+    cycles["launch"] = launch
+    tables = [world.gather(rows) for rows in (cycles, exchanges)]
+    if world.rank != 0:
+        return None
+    assert tables[0] is not None
+    assert tables[1] is not None
+    facts = {
+        **_facts(configuration, placed, nodes, names, machine),
+        "launches": [_launch_facts(launch, loggp)],
+    }
+    return Results(tables[0], tables[1], facts)
+
+
+def _nodes(comm: MPI.Intracomm) -> tuple[list[int], list[str]]:
+    """Give the node of each rank, and the name of each node, in the order of their first ranks."""
+    local = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    first = np.array([comm.Get_rank()], np.int64)
+    wait(local.Iallreduce(MPI.IN_PLACE, first, MPI.MIN))
+    local.Free()
+    firsts = np.empty(comm.Get_size(), np.int64)
+    wait(comm.Iallgather(first, firsts))
+    known = sorted({*firsts.tolist()})
+    name = np.zeros(64, np.uint8)
+    text = os.uname().nodename.encode()[:64]
+    name[: len(text)] = np.frombuffer(text, np.uint8)
+    all_names = np.empty((comm.Get_size(), 64), np.uint8)
+    wait(comm.Iallgather(name, all_names))
+    names = [bytes(all_names[rank]).rstrip(b"\0").decode(errors="replace") for rank in known]
+    return [known.index(one) for one in firsts.tolist()], names
+
+
+def _phase_one(
+    world: Team, configuration: Configuration, launch: int, random: np.random.Generator
+) -> tuple[NDArray[np.void], list[dict[str, Any]]]:
+    if not configuration.exchange_sizes:
+        return np.zeros(0, EXCHANGE), []
+    exchanges = measure_exchanges(world, configuration, launch, random)
+    loggp = []
+    if configuration.loggp:
+        own = measure_loggp(world, configuration.exchange_sizes, configuration.repetitions)
+        columns = ("rank", "partner", "send_overhead", "receive_overhead", "latency", "gap", "gap_per_byte")
+        gathered = world.gather(np.array([[one[name] for name in columns] for one in own]).reshape(-1, 7))
+        loggp = [dict(zip(columns, row.tolist(), strict=True)) for row in _rows(gathered, len(columns))]
+    return exchanges, loggp
+
+
+def _rows(values: NDArray[Any] | None, columns: int) -> NDArray[Any]:
+    return np.zeros((0, columns)) if values is None else values.reshape(-1, columns)
+
+
+def _agreed_model(world: Team, configuration: Configuration, exchanges: NDArray[np.void]) -> Model | None:
+    """Give the model by which cycles are predicted, the same on all ranks; None if patterns are measured."""
+    if configuration.alpha is not None and configuration.beta is not None:
+        return Model(configuration.alpha, configuration.beta)
+    if configuration.prediction == "pattern":
+        return None
+    gathered = world.gather(exchanges)
+    count = np.array([0 if gathered is None else gathered.nbytes], np.int64)
+    wait(world.comm.Ibcast(count))
+    sent = np.empty(int(count[0]), np.uint8) if gathered is None else gathered.view(np.uint8)
+    wait(world.comm.Ibcast(sent))
+    return fit(sent.view(EXCHANGE), "paper" if configuration.prediction == "paper" else "piecewise")
+
+
+def _phase_two(
+    world: Team,
+    configuration: Configuration,
+    mine: int | None,
+    emulation: Emulation | None,
+    random: np.random.Generator,
+) -> NDArray[np.void]:
+    """Run all settings, in an order of this launch's own."""
+    settings = configuration.settings()
+    found = [np.zeros(0, CYCLE)]
+    for number in random.permutation(len(settings)):
+        rows = run_setting(settings[number], mine, emulation, world)
+        rows["application"] = _row_of(configuration, settings[number], mine)
+        found.append(rows)
+    return np.concatenate(found)
+
+
+def _row_of(configuration: Configuration, setting: Setting, mine: int | None) -> int:
+    """Give the index in the metadata's applications: those alone follow those together."""
+    return (mine or 0) + (len(configuration.applications) if setting.alone else 0)
+
+
+def _facts(
+    configuration: Configuration,
+    placed: list[list[int]],
+    nodes: list[int],
+    names: list[str],
+    machine: Machine,
+) -> dict[str, Any]:
+    """Give the metadata that all launches share."""
+    listed = [
+        {
+            "name": one.name,
+            "pattern": one.pattern,
+            "ranks": one.ranks,
+            "nodes": sorted({names[nodes[rank]] for rank in ranks}),
+            "placed": ranks,
+            "blocking": one.blocking,
+            "synchronous": one.synchronous,
+            "cycles": one.cycles,
+            "placement": one.placement,
+            "options": dict(one.options),
+        }
+        for one, ranks in zip(configuration.applications, placed, strict=True)
+    ]
+    alone = any(setting.alone for setting in configuration.settings())
+    return {
+        "applications": listed + ([_as_alone(one) for one in listed] if alone else []),
+        "configuration": configuration.to_json(),
+        "seed": configuration.seed,
+        "hosts": names,
+        "nodes": nodes,
+        "cores": len(os.sched_getaffinity(0)),
+        "mpi": MPI.Get_library_version().splitlines()[0].strip("\0 "),
+        "ranks": configuration.ranks,
+        "waits": "sleep" if machine.sleeps else "mpi",
+        "ticks_rate": machine.rate,
+        "prediction": "given" if configuration.is_given else configuration.prediction,
+    }
+
+
+def _as_alone(application: Mapping[str, Any]) -> dict[str, Any]:
+    return {**application, "name": f"{application['name']} alone", "alone": application["name"]}
+
+
+def _launch_facts(launch: int, loggp: list[dict[str, Any]]) -> dict[str, Any]:
+    date = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+    return {"launch": launch, "date": date, **({"loggp": loggp} if loggp else {})}

@@ -1,0 +1,134 @@
+"""Phase one: pairs of ranks exchange messages at full load, over a range of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pse._abi.emulate import StepKind
+from pse.emulate.configuration._configuration import Configuration
+from pse.emulate.job._team import Team
+from pse.emulate.patterns._cycle import Step
+from pse.emulate.results._results import EXCHANGE
+
+LONGEST = 1.0
+"""Seconds that the exchanges of one size may take; then they are repeated less often."""
+FEWEST = 10
+_WARM_UP = 5
+_BURST = 16
+_DELAY = 50e-6  # Seconds by which a receiver is late, so that the message is there.
+
+
+def rounds_of(ranks: int, *, matrix: bool) -> list[list[int]]:
+    """Give the partner of each rank in each round; a rank without one is its own.
+
+    Examples
+    --------
+    >>> rounds_of(3, matrix=False)
+    [[1, 0, 2]]
+    >>> rounds_of(4, matrix=True)
+    [[3, 2, 1, 0], [2, 3, 0, 1], [1, 0, 3, 2]]
+    """
+    if not matrix:
+        return [[rank ^ 1 if rank ^ 1 < ranks else rank for rank in range(ranks)]]
+    return [_tournament_round(ranks, number) for number in range(ranks - 1 + ranks % 2)]
+
+
+def _tournament_round(ranks: int, number: int) -> list[int]:
+    """Pair all ranks as in a tournament of everybody against everybody."""
+    places = ranks + ranks % 2
+    order = [0, *((place - number) % (places - 1) + 1 for place in range(places - 1))]
+    partners = list(range(places))
+    for one, other in zip(order[: places // 2], reversed(order[places // 2 :]), strict=True):
+        partners[one], partners[other] = other, one
+    return [partner if partner < ranks else rank for rank, partner in enumerate(partners[:ranks])]
+
+
+def measure_exchanges(
+    team: Team, configuration: Configuration, launch: int, random: np.random.Generator
+) -> NDArray[np.void]:
+    """Measure what messages take, one way.
+
+    Returns
+    -------
+    numpy.ndarray
+        The exchanges of this rank, EXCHANGE\\[n].
+    """
+    found = [np.zeros(0, EXCHANGE)]
+    sizes = np.array(sorted({*configuration.exchange_sizes}))
+    for partners in rounds_of(team.size, matrix=configuration.matrix):
+        for size in random.permutation(sizes):
+            seconds = _exchange(team, partners[team.rank], int(size), configuration.repetitions)
+            rows = np.zeros(len(seconds), EXCHANGE)
+            rows["launch"], rows["rank"], rows["partner"] = launch, team.rank, partners[team.rank]
+            rows["size"], rows["repetition"], rows["seconds"] = size, np.arange(len(rows)), seconds
+            found.append(rows)
+    return np.concatenate(found)
+
+
+def _exchange(team: Team, partner: int, size: int, repetitions: int) -> NDArray[np.float64]:
+    """Time messages to and fro; those without a partner sleep meanwhile."""
+    there = [Step(StepKind.SEND, partner, size), Step(StepKind.RECEIVE, partner, size)]
+    steps = there if team.rank < partner else there[::-1]
+    alone = partner == team.rank
+    team.meet()
+    first = 0.0 if alone else float(team.run([steps], _WARM_UP, synchronous=False)["communication"][-1])
+    possible = LONGEST / max(team.greatest(first), 1e-9)
+    if alone:
+        return np.zeros(0)
+    count = int(min(repetitions, max(FEWEST, possible)))
+    return np.asarray(team.run([steps], count, synchronous=False)["communication"]) / 2
+
+
+def measure_loggp(team: Team, sizes: tuple[int, ...], repetitions: int) -> list[dict[str, Any]]:
+    """Measure the parameters of LogGP between neighbors in pairs.
+
+    Returns
+    -------
+    list of dict
+        One object for this rank: ``send_overhead``, ``receive_overhead``, ``latency`` and ``gap`` in s, and
+        ``gap_per_byte`` in s/B; empty for a rank without a partner.
+    """
+    partner = rounds_of(team.size, matrix=False)[0][team.rank]
+    alone, first = partner == team.rank, team.rank < partner
+    small, large = 1, max(*sizes, 1 << 20)
+    one_way = [_exchange(team, partner, size, repetitions) for size in (small, large)]
+    probes = _probes(partner, small, first=first)
+    one, other, burst = (_median_of(team, [] if alone else steps, repetitions) for steps in probes)
+    send, receive = (one, other) if first else (other, one)
+    if alone:
+        return []
+    short, long = (float(np.median(times)) for times in one_way)
+    return [
+        {
+            "rank": team.rank,
+            "partner": partner,
+            "send_overhead": send,
+            "receive_overhead": receive,
+            "latency": max(short - send - receive, 0.0),
+            "gap": burst / _BURST,
+            "gap_per_byte": (long - short) / (large - small),
+        }
+    ]
+
+
+def _probes(partner: int, size: int, *, first: bool) -> Iterator[list[Step]]:
+    """Give the steps by which the first rank of a pair sends, those by which it receives, and a burst.
+
+    A receiver is late, so that the message is there when it begins.
+    """
+    late = Step(StepKind.COMPUTE, seconds=_DELAY)
+    sends = [Step(StepKind.SEND, partner, size)]
+    receives = [late, Step(StepKind.RECEIVE, partner, size)]
+    yield sends if first else receives
+    yield receives if first else sends
+    burst = Step(StepKind.ISEND if first else StepKind.IRECEIVE, partner, size)
+    yield [*(burst,) * _BURST, Step(StepKind.WAITALL)]
+
+
+def _median_of(team: Team, steps: list[Step], repetitions: int) -> float:
+    team.meet()
+    return float(np.median(team.run([steps], repetitions)["communication"]))

@@ -1,0 +1,156 @@
+"""Starting launches: each is an MPI job of its own, since what varies between jobs is what counts.
+
+Runs mpiexec; a directory for the results of the launches lies beside the results and is gone afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pse.emulate.configuration._checks import check_configuration
+from pse.emulate.configuration._configuration import Configuration
+from pse.emulate.launches._stopping import precision_of
+from pse.emulate.results._results import Results
+from pse.errors import RunError
+from pse.runtime.launch import find_mpiexec, rank_environment
+
+Say = Callable[[str], None]
+
+
+def measure(configuration: Configuration, say: Say = lambda text: None) -> Results:
+    """Measure what a configuration asks for, in as many launches as it takes.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        As `read_configuration` gives it.
+    say : callable, optional
+        Is told how far it is.
+
+    Returns
+    -------
+    Results
+        Of all launches.
+
+    Raises
+    ------
+    ConfigurationError
+        The ranks can't execute what is asked for.
+    RunError
+        A launch failed, and none was complete before it.
+
+    Examples
+    --------
+    >>> configuration = read_configuration("ace.toml", ranks=2)  # doctest: +SKIP
+    >>> measure(configuration).save("first.ace")  # doctest: +SKIP
+    PosixPath('first.ace')
+    """
+    check_configuration(configuration)
+    found: list[Results] = []
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="pse-ace-") as directory:
+        for launch in range(configuration.most_launches):
+            if _is_enough(configuration, found, time.monotonic() - begin, say):
+                break
+            say(f"launch {launch + 1}")
+            try:
+                found.append(_launch(configuration, launch, directory))
+            except KeyboardInterrupt:
+                if not found:
+                    raise
+                say("stopped: what was measured so far is kept")
+                break
+    return join_results(found)
+
+
+def _is_enough(configuration: Configuration, found: list[Results], spent: float, say: Say) -> bool:
+    """Say whether no more launches are needed, or there is no time for another one."""
+    if not found:
+        return False
+    if spent * (1 + 1 / len(found)) > configuration.time:
+        say(f"{len(found)} launches in {spent:.0f} s: the time is up")
+        return True
+    if len(found) < configuration.launches:
+        return False
+    precision = precision_of(np.concatenate([one.cycles for one in found]))
+    say(f"{len(found)} launches: medians are known to ±{precision:.1f} %")
+    return precision <= configuration.precision
+
+
+def _launch(configuration: Configuration, launch: int, directory: str) -> Results:
+    mpiexec = find_mpiexec()
+    target = Path(directory) / f"{launch}.ace"
+    words = [configuration.source, "--launch", str(launch), "-o", str(target)]
+    command = [
+        mpiexec.path,
+        "-n",
+        str(configuration.ranks),
+        sys.executable,
+        "-m",
+        "pse",
+        "ace",
+        "run",
+        *words,
+    ]
+    environment = rank_environment(os.environ, mpiexec, local=True)
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        text=True,
+        errors="replace",
+    )
+    with _ending(process):
+        output, _ = process.communicate()
+    if process.returncode or not target.exists():
+        raise RunError(f"launch {launch + 1} failed:\n{output.strip() or f'exit code {process.returncode}'}")
+    return Results.load(target)
+
+
+@contextlib.contextmanager
+def _ending(process: subprocess.Popen[str]) -> Iterator[None]:
+    """End mpiexec and its ranks whatever happens."""
+    try:
+        yield
+    except BaseException:
+        for number in (signal.SIGINT, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(2)
+                break
+        raise
+
+
+def join_results(parts: Sequence[Results]) -> Results:
+    """Join the results of launches of one configuration: tables one below the other.
+
+    Parameters
+    ----------
+    parts : sequence of Results
+        At least one; their applications are the same.
+
+    Returns
+    -------
+    Results
+        Of all launches.
+    """
+    launches = [facts for part in parts for facts in part.metadata.get("launches", ())]
+    return Results(
+        np.concatenate([part.cycles for part in parts]),
+        np.concatenate([part.exchanges for part in parts]),
+        {**parts[0].metadata, "launches": launches},
+    )

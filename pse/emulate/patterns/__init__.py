@@ -1,0 +1,1 @@
+"""What emulated applications exchange in a cycle: patterns that ship, and those that users add."""

@@ -1,0 +1,121 @@
+"""The patterns by their names, and the decorator that adds one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pse.emulate.patterns._cycle import Cycle, PatternError, Step
+
+Build = Callable[[Cycle], None]
+Check = Callable[[int, Mapping[str, Any]], str | None]
+
+PATTERNS: dict[str, Pattern] = {}
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern of communication.
+
+    Attributes
+    ----------
+    name : str
+        As a configuration names it.
+    build : callable
+        Adds the steps of one rank to a `Cycle`.
+    description : str
+        What is exchanged, in a line.
+    check : callable
+        Says what is wrong with a number of ranks and options; None if nothing is.
+    options : tuple of str
+        Names of the options that it understands.
+    variants : int
+        How many different cycles it has; they take turns.
+    """
+
+    name: str
+    build: Build
+    description: str
+    check: Check
+    options: tuple[str, ...] = ()
+    variants: int = 1
+
+    def cycle(
+        self,
+        rank: int,
+        ranks: int,
+        size: int,
+        *,
+        blocking: bool = True,
+        options: Mapping[str, Any] | None = None,
+        variant: int = 0,
+        seed: int = 0,
+    ) -> list[Step]:
+        """Give the steps of one rank in one variant of the cycle."""
+        random = np.random.default_rng([seed, variant])
+        cycle = Cycle(rank, ranks, size, blocking, options or {}, variant, random)
+        self.build(cycle)
+        cycle.complete()
+        return cycle.steps
+
+    def problem(self, ranks: int, options: Mapping[str, Any]) -> str | None:
+        """Say why so many ranks can't use the pattern with these options; None if they can."""
+        if ranks < 2:
+            return f"the pattern {self.name} needs at least 2 ranks, not {ranks}"
+        return self.check(ranks, options)
+
+
+def _no_problem(_ranks: int, _options: Mapping[str, Any]) -> None:
+    return None
+
+
+def pattern(
+    name: str, *, options: Sequence[str] = (), variants: int = 1, check: Check = _no_problem
+) -> Callable[[Build], Build]:
+    """Add a pattern: the decorator of a function that adds the steps of one rank to a `Cycle`.
+
+    Parameters
+    ----------
+    name : str
+        As a configuration names it.
+    options : sequence of str
+        Keys that an application of this pattern may have, besides those of all applications.
+    variants : int
+        How many different cycles there are; they take turns.
+    check : callable, optional
+        Called with the number of ranks and the options; gives what is wrong with them, or None.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Raises
+    ------
+    PatternError
+        There is a pattern of this name already.
+
+    Examples
+    --------
+    >>> @pattern("star")
+    ... def star(cycle):
+    ...     '''Rank 0 exchanges messages with each of the others.'''
+    ...     for peer in range(1, cycle.ranks) if cycle.rank == 0 else [0]:
+    ...         cycle.exchange(peer)
+    >>> from pse.emulate import find_pattern
+    >>> [step.peer for step in find_pattern("star").cycle(0, 3, 1024)]
+    [1, 1, 2, 2]
+    """
+
+    def added(build: Build) -> Build:
+        known = PATTERNS.get(name)
+        if known is not None and known.build.__code__ != build.__code__:
+            raise PatternError(f"there is a pattern {name!r} already", help="give it another name")
+        description = (build.__doc__ or name).strip().split("\n")[0]
+        PATTERNS[name] = Pattern(name, build, description, check, tuple(options), variants)
+        return build
+
+    return added

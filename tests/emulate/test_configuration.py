@@ -1,0 +1,147 @@
+"""Configurations are read as they are written; what is wrong is named with file and line."""
+
+import pytest
+
+from pse.emulate import (
+    Application,
+    Configuration,
+    ConfigurationError,
+    check_configuration,
+    read_configuration,
+)
+from pse.emulate.job._phase_one import rounds_of
+from pse.emulate.job._placement import place_applications
+from pse.emulate.patterns import _registry
+
+GOOD = """\
+[run]
+launches = 12
+seed = 5
+
+[exchanges]
+sizes = [1, "4 KiB"]
+
+[[applications]]
+name = "halo"
+pattern = "cartesian"
+ranks = 4
+dimensions = [2, 2]
+sizes = ["1 KiB", "1MiB"]
+loads = [10, 80]
+blocking = false
+
+[[applications]]
+pattern = "alltoall"
+start = 0.5
+nodes = ["n1", 0]
+"""
+
+
+def read(tmp_path, text, ranks=6):
+    file = tmp_path / "ace.toml"
+    file.write_text(text)
+    return read_configuration(file, ranks)
+
+
+def test_a_configuration_is_read_with_its_defaults(tmp_path):
+    found = read(tmp_path, GOOD)
+    assert (found.launches, found.seed, found.exchange_sizes) == (12, 5, (1, 4096))
+    halo, other = found.applications
+    assert (halo.name, halo.ranks, halo.sizes, halo.loads) == ("halo", 4, (1024, 1 << 20), (10.0, 80.0))
+    assert (dict(halo.options), halo.blocking) == ({"dimensions": [2, 2]}, False)
+    assert (other.name, other.ranks, other.start, other.nodes) == ("alltoall-1", 2, 0.5, ("n1", 0))
+    together = [setting for setting in found.settings() if not setting.alone]
+    assert len(together) == 4
+    assert len(found.settings()) == 4 + 4 + 1
+
+
+APPLICATION = '[[applications]]\npattern = "pairwise"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("[run]\nlaunchs = 3\n" + APPLICATION, 2, "there is no key launchs in [run]"),
+        (APPLICATION + "load = 30\n", 3, "there is no key load in [applications]"),
+        ("[runs]\n" + APPLICATION, 1, "there is no key runs in the file"),
+        (APPLICATION + "loads = [10, 0]\n", 3, "loads has 0: expected a percentage from 1 to 100"),
+        (APPLICATION + "loads = 101\n", 3, "loads has 101: expected a percentage from 1 to 100"),
+        (APPLICATION + 'sizes = ["1 KiB", "3 GiB"]\n', 3, "sizes has '3 GiB': expected a size up to 2 GiB"),
+        (APPLICATION + "ranks = 8\n", 3, "the applications need at least 8 ranks, and the job has 6"),
+        (APPLICATION + "ranks = 3\n", 3, "3 ranks leave one without a partner"),
+        (APPLICATION + 'blocking = "no"\n', 3, "blocking = 'no': expected true or false"),
+        (APPLICATION + "root = 1\n", 3, "there is no key root"),
+        (APPLICATION.replace("pair", "pear"), 2, "there is no pattern 'pearwise'"),
+        ('[[applications]]\nname = "a"\n', 1, "the application has no pattern"),
+        (APPLICATION + 'name = "a"\nranks = 2\n' + APPLICATION + 'name = "a"\n', 7, "two applications"),
+        ("[exchanges]\nalpha = 1e-6\n" + APPLICATION, 2, "alpha is given, but beta isn't"),
+        ("[run]\nlaunches = 20\nmost_launches = 10\n" + APPLICATION, 3, "less than launches = 20"),
+        ("[run]\ntime = \n" + APPLICATION, 2, "invalid value"),
+        ("", 1, "there are no applications"),
+        (
+            '[[applications]]\npattern = "cartesian"\ndimensions = [2, 2]\n',
+            3,
+            "dimensions = 2 × 2 are 4 ranks, not 6",
+        ),
+        (
+            '[[applications]]\npattern = "alltoall"\nsizes = "2047 MiB"\nranks = 6\n',
+            3,
+            "messages of 2 GiB among 6 ranks need",
+        ),
+        ('[run]\npatterns = "none.py"\n' + APPLICATION, 2, "there is no Python file"),
+    ],
+)
+def test_what_is_wrong_is_named_with_file_and_line(tmp_path, monkeypatch, text, line, words):
+    monkeypatch.setattr("pse.emulate.configuration._checks.memory_figures", _Memory)
+    with pytest.raises(ConfigurationError) as caught:
+        read(tmp_path, text)
+    assert f"ace.toml:{line}: " in caught.value.message
+    assert words in caught.value.message
+
+
+class _Memory:
+    """Four GiB that are available, whatever the machine has."""
+
+    available = 1 << 32
+
+
+def test_a_pattern_whose_ranks_would_wait_for_ever_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(_registry, "PATTERNS", dict(_registry.PATTERNS))
+    (tmp_path / "mine.py").write_text(
+        "from pse.ace import pattern\n\n@pattern('stuck')\ndef stuck(cycle):\n"
+        "    cycle.receive(cycle.rank ^ 1)\n"
+    )
+    text = '[run]\npatterns = ["mine.py"]\n[[applications]]\npattern = "stuck"\n'
+    with pytest.raises(
+        ConfigurationError, match=r"ace\.toml:4: the ranks would wait for each other for ever"
+    ):
+        read(tmp_path, text, 2)
+
+
+def test_a_configuration_made_in_python_is_checked_too():
+    with pytest.raises(ConfigurationError, match="the application a: there is no pattern"):
+        check_configuration(Configuration((Application("a", "none", 2, (1,), (50.0,)),), 2))
+
+
+def application(ranks, **settings):
+    return Application("a", "alltoall", ranks, (1,), (50.0,), **settings)
+
+
+def test_applications_are_placed_packed_spread_and_on_chosen_nodes():
+    nodes, names = [0, 0, 1, 1, 2, 2], ["n0", "n1", "n2"]
+    assert place_applications([application(3), application(3)], nodes, names) == [[0, 1, 2], [3, 4, 5]]
+    assert place_applications([application(3, placement="spread")], nodes, names) == [[0, 2, 4]]
+    both = [application(2), application(2, nodes=("n0",))]
+    assert place_applications(both, nodes, names) == [[2, 3], [0, 1]]
+    with pytest.raises(ConfigurationError, match="needs 3 ranks, and its nodes n0 have 2 left"):
+        place_applications([application(3, nodes=(0,))], nodes, names)
+    with pytest.raises(ConfigurationError, match="there is no node n7"):
+        place_applications([application(2, nodes=("n7",))], nodes, names)
+
+
+@pytest.mark.parametrize("ranks", range(2, 9))
+def test_in_a_matrix_every_pair_meets_once(ranks):
+    rounds = rounds_of(ranks, matrix=True)
+    assert all(partners[partners[rank]] == rank for partners in rounds for rank in range(ranks))
+    met = [(rank, partners[rank]) for partners in rounds for rank in range(ranks) if partners[rank] > rank]
+    assert sorted(met) == [(one, other) for one in range(ranks) for other in range(one + 1, ranks)]

@@ -1,0 +1,163 @@
+"""Launches as MPI jobs: computed is what was asked for, every pattern runs, applications run at once."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pse.emulate import Results, find_pattern, measure, precision_of, read_configuration
+from pse.emulate.patterns._registry import PATTERNS
+from pse.runtime.launch import find_mpiexec
+
+pytestmark = pytest.mark.mpi
+
+TWO = """\
+[run]
+launches = 1
+most_launches = 1
+waits = "sleep"
+
+[exchanges]
+sizes = [1, 4096]
+repetitions = 3
+matrix = true
+loggp = true
+
+[[applications]]
+name = "halo"
+pattern = "cartesian"
+ranks = 3
+sizes = [8, 2048]
+loads = [20, 100]
+cycles = 4
+blocking = false
+
+[[applications]]
+name = "noise"
+pattern = "pairwise"
+ranks = 2
+sizes = 1024
+cycles = 6
+synchronous = false
+start = 0.002
+"""
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """Measure two applications on five ranks."""
+    file = tmp_path_factory.mktemp("two") / "two.toml"
+    file.write_text(TWO)
+    return measure(read_configuration(file))
+
+
+def test_every_setting_has_its_cycles_together_and_alone(two):
+    frame = two.frame()
+    counts = frame.groupby(["application_name", "size", "load"]).size().to_dict()
+    halo = {("halo", size, load): 3 * 4 for size in (8, 2048) for load in (20.0, 100.0)}
+    alone = {("halo alone", *key[1:]): count for key, count in halo.items()}
+    noise = {("noise", 1024, 50.0): 4 * 2 * 6, ("noise alone", 1024, 50.0): 2 * 6}
+    assert counts == halo | alone | noise
+
+
+def test_compute_times_follow_from_load_and_predicted_communication(two):
+    cycles = two.cycles
+    communication = cycles["predicted"] - cycles["calculated"]
+    assert (communication > 0).all()
+    assert cycles["calculated"] == pytest.approx(communication * 100 / cycles["load"] - communication)
+    assert (cycles["compute"] >= cycles["calculated"] * 0.999 - 1e-8).all()
+    assert (cycles["communication"] > 0).all()
+    names = two.frame()["application_name"]
+    assert (cycles["barrier"][names == "noise"] == 0).all()
+    assert (cycles["barrier"][names == "halo"] > 0).all()
+
+
+def test_cycles_follow_each_other(two):
+    own = two.cycles[(two.cycles["application"] == 4 - 1) & (two.cycles["rank"] == 0)]
+    lasted = own["compute"] + own["communication"] + own["barrier"]
+    assert (np.diff(own["start"]) >= lasted[:-1] - 1e-7).all()
+
+
+def test_phase_one_measured_all_pairs(two):
+    pairs = {(int(row["rank"]), int(row["partner"])) for row in two.exchanges}
+    assert pairs == {(one, other) for one in range(5) for other in range(5) if one != other}
+    assert (two.exchanges["seconds"] > 0).all()
+    assert len(two.metadata["launches"][0]["loggp"]) == 4
+
+
+def test_metadata_says_what_was_measured_and_where(two, tmp_path):
+    metadata = two.metadata
+    assert [one["name"] for one in metadata["applications"]] == ["halo", "noise", "halo alone", "noise alone"]
+    assert metadata["applications"][2]["alone"] == "halo"
+    assert (metadata["ranks"], metadata["waits"], metadata["prediction"]) == (5, "sleep", "pattern")
+    assert json.loads((two.save(tmp_path / "two.ace") / "metadata.json").read_text())["hosts"]
+
+
+def test_all_patterns_run_inside_an_mpi_job(tmp_path):
+    find_pattern("pairwise")
+    applications = [
+        f'[[applications]]\npattern = "{name}"\nname = "{name} {blocking}"\nranks = 4\n'
+        f"cycles = 3\nsizes = 64\nblocking = {str(blocking).lower()}\n"
+        for name in sorted(PATTERNS)
+        for blocking in (True, False)
+        if find_pattern(name).problem(4, {}) is None
+    ]
+    script = tmp_path / "each.py"
+    script.write_text(
+        "import dataclasses, sys\nfrom pse.ace import read_configuration, run_launch\n"
+        "asked = read_configuration(sys.argv[1], 1000)\n"
+        "for one in asked.applications:\n"
+        "    own = dataclasses.replace(asked, applications=(one,), ranks=4)\n"
+        "    found = run_launch(own)\n"
+        "    if found:\n        print(one.name, len(found.cycles), flush=True)\n"
+    )
+    head = '[run]\nwaits = "sleep"\n[exchanges]\nalpha = 1e-6\nbeta = 1e-9\n'
+    (tmp_path / "all.toml").write_text(head + "".join(applications))
+    command = [find_mpiexec().path, "-n", "4", sys.executable, str(script), str(tmp_path / "all.toml")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(applications)
+    assert all(line.endswith(" 12") for line in lines)
+
+
+def test_given_parameters_predict_the_communication(tmp_path):
+    file = tmp_path / "given.toml"
+    file.write_text(
+        "[exchanges]\nalpha = 1e-5\nbeta = 1e-9\n"
+        '[[applications]]\npattern = "pairwise"\nsizes = 10000\nloads = 25\ncycles = 2\n'
+    )
+    again = [sys.executable, "-m", "pse", "ace", "run", str(file), "-o", str(tmp_path / "given.ace")]
+    for extra in ([], ["--append"]):
+        command = [find_mpiexec().path, "-n", "2", *again, *extra]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+    assert "2 launches, 8 cycles, 0 exchanges" in done.stdout
+    found = Results.load(tmp_path / "given.ace")
+    assert found.cycles["predicted"] == pytest.approx([16e-5] * 8)
+    assert sorted({*found.cycles["launch"].tolist()}) == [0, 1]
+
+
+def test_bad_configurations_end_a_job_with_one_message(tmp_path):
+    file = tmp_path / "bad.toml"
+    file.write_text('[[applications]]\npattern = "pairwise"\nloads = 0\n')
+    command = [find_mpiexec().path, "-n", "2", sys.executable, "-m", "pse", "ace", "run", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("expected a percentage from 1 to 100") == 1
+    assert "bad.toml:3:" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_precision_is_that_of_the_worst_setting():
+    from pse.emulate import CYCLE
+
+    cycles = np.zeros(40, CYCLE)
+    cycles["launch"], cycles["load"] = np.repeat(np.arange(10), 4), np.tile([10, 80], 20)
+    cycles["compute"] = 1.0
+    assert precision_of(cycles) == 0
+    cycles["compute"][cycles["load"] == 80] += np.repeat(np.arange(10), 2) / 10
+    assert 10 < precision_of(cycles) < 60
+    assert precision_of(cycles[cycles["launch"] < 2]) == np.inf

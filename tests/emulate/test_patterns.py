@@ -1,0 +1,155 @@
+"""Patterns fit together on any number of ranks that they take; what doesn't is named."""
+
+import numpy as np
+import pytest
+
+from pse._abi.emulate import StepKind
+from pse.emulate import PatternError, find_pattern, load_patterns, pattern, simulate
+from pse.emulate.patterns._cycle import Cycle, rows_of
+from pse.emulate.patterns._registry import PATTERNS
+
+find_pattern("pairwise")
+SHIPPED = sorted(PATTERNS)
+
+
+def programs(name, ranks, size=1024, **settings):
+    found = find_pattern(name)
+    return [found.cycle(rank, ranks, size, **settings) for rank in range(ranks)]
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_steps_of_all_ranks_fit_together(name, blocking):
+    for ranks in range(2, 14):
+        if find_pattern(name).problem(ranks, {}) is None:
+            for variant in range(3):
+                assert min(simulate(programs(name, ranks, blocking=blocking, variant=variant))) >= 0
+
+
+@pytest.mark.parametrize("periodic", [True, False])
+@pytest.mark.parametrize("dimensions", [[12], [3, 4], [2, 3, 2], [1, 12], [12, 1, 1]])
+@pytest.mark.parametrize("name", ["cartesian", "wavefront"])
+def test_grids_have_one_to_three_dimensions(name, dimensions, periodic):
+    options = {"dimensions": dimensions, "periodic": periodic}
+    for blocking in (True, False):
+        assert max(simulate(programs(name, 12, blocking=blocking, options=options))) > 0
+
+
+def test_a_halo_goes_to_each_neighbor():
+    steps = find_pattern("cartesian").cycle(4, 9, 8, blocking=False, options={"dimensions": [3, 3]})
+    assert sorted(step.peer for step in steps if step.kind == StepKind.ISEND) == [1, 3, 5, 7]
+
+
+def test_a_wavefront_takes_as_many_steps_as_the_grid_is_wide():
+    ends = simulate(programs("wavefront", 4, options={"dimensions": [4]}), lambda size: 1.0)
+    assert ends == [1.0, 2.0, 3.0, 3.0]
+
+
+def test_random_pairs_differ_between_cycles_and_agree_between_ranks():
+    partners = [
+        [find_pattern("random-pairs").cycle(rank, 8, 1, variant=variant)[0].peer for rank in range(8)]
+        for variant in range(4)
+    ]
+    assert len({tuple(one) for one in partners}) == 4
+    assert all(one[one[rank]] == rank for one in partners for rank in range(8))
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "options", "words"),
+    [
+        ("pairwise", 3, {}, "3 ranks leave one without a partner"),
+        ("butterfly", 6, {}, "needs 2, 4, 8, … ranks, not 6"),
+        ("cartesian", 4, {"dimensions": [3, 2]}, "3 × 2 are 6 ranks, not 4"),
+        ("cartesian", 4, {"dimensions": [1, 1, 2, 2]}, "expected 1 to 3 integers"),
+        ("broadcast", 4, {"root": 4}, "expected a rank from 0 to 3"),
+        ("alltoall", 1, {}, "needs at least 2 ranks"),
+    ],
+)
+def test_what_a_pattern_can_not_use_is_said(name, ranks, options, words):
+    assert words in (find_pattern(name).problem(ranks, options) or "")
+
+
+def test_an_unknown_pattern_is_refused_with_a_guess():
+    with pytest.raises(PatternError, match="there is no pattern 'pairwize'") as caught:
+        find_pattern("pairwize")
+    assert caught.value.help == "did you mean `pairwise`?"
+
+
+def program(*calls):
+    """Give the steps of two ranks, each as calls of a cycle."""
+    found = []
+    for rank, own in enumerate(calls):
+        cycle = Cycle(rank, 2, 8)
+        for name, *arguments in own:
+            getattr(cycle, name)(*arguments)
+        cycle.complete()
+        found.append(cycle.steps)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (([("receive", 1)], [("receive", 0)]), "for ever: rank 0 receives from rank 1 and rank 1 receives"),
+        (([("send", 1), ("receive", 1)], [("send", 0), ("receive", 0)]), "rank 0 sends to rank 1 and rank 1"),
+        (([("begin_send", 1)], []), "for ever"),
+        (([("send", 1, 8)], [("receive", 0, 9)]), "sends 8 B to rank 1, which expects 9 B"),
+        (([("barrier",)], []), "rank 0 is in barrier"),
+        (
+            ([("collective", "gather")], [("collective", "gather", 1)]),
+            "different collective operations: rank 0 is in gather",
+        ),
+    ],
+)
+def test_steps_that_would_never_end_are_found(steps, words):
+    with pytest.raises(PatternError, match="rank") as caught:
+        simulate(program(*steps))
+    assert words in caught.value.message
+
+
+def test_ranks_that_do_not_exist_are_refused():
+    with pytest.raises(PatternError, match="names the rank 2, which doesn't exist"):
+        Cycle(0, 2, 8).send(2)
+    with pytest.raises(PatternError, match="no collective operation 'send'"):
+        Cycle(0, 2, 8).collective("send")
+
+
+def test_a_model_predicts_a_pattern():
+    ends = simulate(programs("pairwise", 2, 1000), lambda size: 1e-6 + 1e-9 * size)
+    assert ends == pytest.approx([4e-6, 4e-6])
+    assert max(simulate(programs("many-to-one", 5), lambda size: 1.0)) == 4.0
+    assert simulate(programs("allreduce", 5), lambda size: 1.0) == [3.0] * 5
+
+
+def test_messages_that_are_under_way_at_once_have_places_of_their_own():
+    steps = find_pattern("cartesian").cycle(0, 8, 100, blocking=False, options={"dimensions": [2, 2, 2]})
+    rows, buffers = rows_of(steps, 8)
+    places = rows["offset"][rows["kind"] == StepKind.IRECEIVE]
+    assert (np.diff(np.sort(places)) >= 100).all()
+    assert buffers.into >= places.max() + 100
+    assert rows_of(find_pattern("alltoall").cycle(0, 8, 100), 8)[1] == (800, 800)
+
+
+def test_users_add_patterns_in_files(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from pse.ace import pattern\n\n@pattern('neighbor-of-mine')\ndef mine(cycle):\n"
+        "    '''Ranks exchange with the rank across.'''\n"
+        "    cycle.exchange((cycle.rank + cycle.ranks // 2) % cycle.ranks)\n"
+    )
+    for _ in range(2):  # Again is no error.
+        load_patterns(tmp_path / "mine.py")
+    assert simulate(programs("neighbor-of-mine", 4))
+    del PATTERNS["neighbor-of-mine"]
+    (tmp_path / "wrong.py").write_text("1 / 0")
+    with pytest.raises(PatternError, match="ZeroDivisionError"):
+        load_patterns(tmp_path / "wrong.py")
+    with pytest.raises(PatternError, match="there is no Python file"):
+        load_patterns(tmp_path / "none.py")
+
+
+def test_two_patterns_can_not_have_one_name():
+    with pytest.raises(PatternError, match="there is a pattern 'pairwise' already"):
+
+        @pattern("pairwise")
+        def other(cycle):
+            """Another one."""
