@@ -12,7 +12,7 @@ from pse import trace
 from pse.analysis import METRICS, analyze
 from pse.analysis.clocks._clock_repair import LATENCY, points_of, repair_clocks
 from pse.analysis.patterns._collective import Operations
-from pse.analysis.replay._operation_rows import PART_DTYPE
+from pse.analysis.replay._collective_parts import PART_DTYPE
 from pse.trace import Collective
 
 HOSTS = ["FZJ/n0", "FZJ/n1", "BRS/n2", "BRS/n2"]
@@ -112,11 +112,14 @@ def parts_of(operations):
             len(own),
             number,
             rank,
+            0,
             root,
             rank,
             kind,
             kind != Collective.BARRIER,
             kind != Collective.BARRIER,
+            False,
+            times[0],
             *times,
         )
         for number, (kind, root, own) in enumerate(operations)
@@ -126,7 +129,8 @@ def parts_of(operations):
     starts = np.flatnonzero(parts["place"] == 0)
     is_root = parts["root"] == parts["place"]
     columns = (parts[name].copy() for name in ("begin", "end"))
-    return parts, Operations(starts, *columns, parts["sends"], parts["receives"], is_root) if rows else None
+    columns = (parts["side"], *columns, parts["sends"], parts["receives"], is_root)
+    return parts, Operations(starts, *columns) if rows else None
 
 
 def moved_to(moved, rank, time):

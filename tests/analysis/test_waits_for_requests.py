@@ -1,11 +1,15 @@
-"""Late senders of persistent and partitioned requests, in a real run."""
+"""Waits for requests: of persistent and partitioned messages in a real run, of collective operations."""
 
 import sys
 from pathlib import Path
 
 import pytest
+from pse_testing.planted_waits import PlantedWaits
+from pse_testing.traces import region_rows, text_rows
 
 from pse.analysis import analyze
+from pse.trace import NONE, Collective, EventType, pair
+from pse.trace.query import mpi_messages
 
 DELAY = 0.1
 PROGRAM = f"""
@@ -44,3 +48,72 @@ def test_persistent_and_partitioned_requests_wait_for_late_senders(pse, tmp_path
     sender, receiver = cube.by_region("mpi_latesender")["MPI_Wait"]
     assert sender == 0
     assert receiver >= 0.9e9 * DELAY * int(done.out)
+
+
+START = 50
+COMPLETES = [(2000, 4500), (4200, 4500), (4100, 4500)]
+"""When the ranks enter and leave the call that completes an operation."""
+
+
+def started(directory, operation, root, bytes_, completed_by="MPI_Wait", beside=()):
+    """Three ranks start an operation, the last one late; rank 0 waits for it."""
+    program = PlantedWaits(3, [[0, 1, 2]])
+    for rank, (begin, end) in enumerate(COMPLETES):
+        common = {"flags": operation, "c": pair(1, 9)}
+        start = 1000 if rank < 2 else 4000
+        sends, receives = bytes_[rank]
+        begun = {"type": EventType.MPI_COLLECTIVE_BEGIN, "time": start, "a": root, **common}
+        ended = {"type": EventType.MPI_COLLECTIVE_END, "time": end, "a": sends, "b": receives, **common}
+        program.rows[rank] += text_rows(START, "MPI_Istart")
+        program.rows[rank] += region_rows(START, start, start + 10, [begun])
+        program.call(rank, completed_by, begin, end, ended, *(beside if rank == 0 else ()))
+    return analyze(program.write(directory / "run"))
+
+
+ALL = [(8, 8)] * 3
+
+
+@pytest.mark.parametrize(
+    ("operation", "root", "bytes_", "metric", "wait"),
+    [
+        (Collective.ALLREDUCE, NONE, ALL, "mpi_nonblocking_wait", 2000),
+        (Collective.BARRIER, NONE, [(0, 0)] * 3, "mpi_nonblocking_barrier_wait", 2000),
+        (Collective.BCAST, 2, [(0, 8), (0, 8), (8, 8)], "mpi_nonblocking_wait", 2000),
+        (Collective.BCAST, 1, [(0, 8), (8, 8), (0, 8)], "mpi_nonblocking_wait", 0),  # Its root came early.
+        (Collective.GATHER, 0, [(8, 8), (8, 0), (8, 0)], "mpi_nonblocking_wait", 2000),
+        (Collective.GATHER, 1, [(8, 0), (8, 8), (8, 0)], "mpi_nonblocking_wait", 0),
+        (Collective.SCAN, NONE, ALL, "mpi_nonblocking_wait", 0),  # Rank 0 needs nobody's data.
+    ],
+)
+def test_who_completes_a_collective_operation_waits_for_its_data(
+    tmp_path, operation, root, bytes_, metric, wait
+):
+    cube = started(tmp_path, operation, root, bytes_)
+    assert cube.problems == ()
+    assert cube.by_region(metric) == ({"MPI_Wait": [wait, 0, 0]} if wait else {})
+    above = "mpi_synchronization" if operation == Collective.BARRIER else "mpi_collective"
+    lasted = sum(end - begin for begin, end in COMPLETES)
+    assert (cube.total(above), cube.total("mpi_point2point")) == (lasted, 0)
+
+
+def test_calls_that_test_or_complete_messages_too_do_not_wait_for_collective_operations(tmp_path):
+    cube = started(tmp_path / "tests", Collective.ALLREDUCE, NONE, ALL, "MPI_Testall")
+    assert (cube.total("mpi_nonblocking_wait"), cube.total("mpi_point2point")) == (0, 0)
+    done = {"type": EventType.MPI_SEND_COMPLETE, "time": 4500, "c": pair(1, 8)}
+    cube = started(tmp_path / "mixed", Collective.ALLREDUCE, NONE, ALL, "MPI_Waitall", [done])
+    assert cube.total("mpi_nonblocking_wait") == 0
+    assert cube.by_region("mpi_point2point") == {"MPI_Waitall": [2500, 0, 0]}
+    assert cube.by_region("mpi_collective") == {"MPI_Waitall": [0, 300, 400]}
+
+
+def test_cancelled_sends_are_no_messages(tmp_path):
+    program = PlantedWaits(2, [[0, 1]])
+    cancelled = program.request(0)
+    program.call(0, "MPI_Isend", 1000, 1010, program.send(0, 1000, 1, 0, 7, cancelled))
+    cancel = {"type": EventType.MPI_REQUEST_CANCEL, "time": 1100, "c": pair(1, cancelled)}
+    program.call(0, "MPI_Wait", 1090, 1110, cancel)
+    program.late_sender(0, source=0, target=1, wait=300, tag=7, wildcard=False)
+    run = program.write(tmp_path / "run")
+    assert analyze(run).problems == ()
+    assert analyze(run).by_region("mpi_latesender") == {"MPI_Recv": [0, 300]}
+    assert len(mpi_messages(run)) == 1

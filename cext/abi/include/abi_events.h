@@ -100,6 +100,8 @@ enum pse_event_type {
     PSE_EVENT_MPI_RECEIVE = 75, /* a message was received */
     PSE_EVENT_MPI_REQUEST_TEST = 76, /* a request was found not to be complete */
     PSE_EVENT_MPI_REQUEST_CANCEL = 77, /* a request was cancelled */
+    /* a blocking probe found a message: the next of its kind to be received after this */
+    PSE_EVENT_MPI_PROBE = 78,
     PSE_EVENT_MPI_COLLECTIVE_BEGIN = 80, /* a collective operation begins, or was started (request) */
     PSE_EVENT_MPI_COLLECTIVE_END = 81, /* it ended: the latest begun with the same communicator and request */
     PSE_EVENT_MPI_COMMUNICATOR = 84, /* a communicator got its number on this rank */
@@ -160,6 +162,14 @@ enum pse_message_flag {
 enum pse_memory_flag {
     PSE_MEMORY_LOCAL = 1, /* this process's own memory, not the node's arena */
     PSE_MEMORY_RECYCLED = 2, /* warm memory that was used before */
+};
+
+/* Flags of MPI_COMMUNICATOR. */
+enum pse_communicator_flag {
+    PSE_COMMUNICATOR_TWO_GROUPS = 1, /* an intercommunicator */
+    PSE_COMMUNICATOR_SECOND_GROUP = 2, /* this rank is in its second group */
+    /* with processes of another job, such as spawned ones: its leader and ranks are not known here */
+    PSE_COMMUNICATOR_OTHER_JOB = 4,
 };
 
 /* Flags of MPI_SEND. */

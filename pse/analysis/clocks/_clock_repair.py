@@ -78,16 +78,19 @@ def _points(parts: Array, name: str) -> Array:
 def _collective_edges(
     operation: Array, rows: Operations, begins: Array, ends: Array, first_join: int
 ) -> tuple[list[tuple[Array, Array]], int]:
-    """Edges by joins: one for each operation, and one for each row of a scan, after the one before."""
+    """Edges by joins: of each group of an operation, and of each row of a scan, after the one before."""
     senders, receivers = senders_and_receivers(operation, rows)
     scan = is_scan(operation)
     operations = int(rows.of_row[-1]) + 1
-    join = first_join + np.where(scan, operations + np.arange(len(scan)), rows.of_row).astype("<u8")
+    join, left = (
+        first_join + np.where(scan, operations + np.arange(len(scan)), of_row).astype("<u8")
+        for of_row in (rows.of_row, rows.partners_of_row)
+    )
     into, out = senders | (scan & rows.sends), receivers | (scan & rows.receives)
     next_in_scan = np.flatnonzero(scan[1:] & (rows.of_row[1:] == rows.of_row[:-1]))
     return [
         (begins[into], join[into]),
-        (join[out], ends[out]),
+        (left[out], ends[out]),
         (join[next_in_scan], join[next_in_scan + 1]),
     ], operations + len(scan)
 

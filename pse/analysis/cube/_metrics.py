@@ -114,6 +114,12 @@ _TIMES: tuple[Metric, ...] = (
         "Ranks stay in such an operation after the first one left it.",
     ),
     _metric(
+        "mpi_nonblocking_wait",
+        "mpi_collective",
+        "Wait for non-blocking operation",
+        "A call that completes a collective operation waits until those start it whose data it needs.",
+    ),
+    _metric(
         "mpi_synchronization", "mpi", "MPI synchronization", "Time in routines that only synchronize ranks."
     ),
     _metric(
@@ -127,6 +133,12 @@ _TIMES: tuple[Metric, ...] = (
         "mpi_synchronization",
         "Barrier completion",
         "Ranks stay in a barrier after the first one left it.",
+    ),
+    _metric(
+        "mpi_nonblocking_barrier_wait",
+        "mpi_synchronization",
+        "Wait for non-blocking barrier",
+        "Ranks wait in the call that completes a barrier until the last one starts it.",
     ),
     _metric("mpi_init_exit", "mpi", "MPI start and end", "Time in MPI_Init, MPI_Finalize and their kin."),
     _metric("mpi_other", "mpi", "Other MPI", "Time in all other routines of MPI."),
@@ -180,10 +192,13 @@ _WITHOUT_GRID: tuple[Metric, ...] = (
 )
 
 GRID = "_grid"
+NONBLOCKING_WAITS = ("mpi_nonblocking_wait", "mpi_nonblocking_barrier_wait")
+"""Wait states that SCALASCA does not have."""
 _WITH_GRID = (
     *("mpi_latesender", "mpi_lswo_different", "mpi_lswo_same", "mpi_latereceiver", "mpi_earlyreduce"),
     *("mpi_earlyscan", "mpi_latebroadcast", "mpi_wait_nxn", "mpi_nxn_completion", "mpi_barrier_wait"),
     *("mpi_barrier_completion", "queue_full", "queue_empty", "partition_parked", "arena_wait"),
+    *NONBLOCKING_WAITS,
 )
 
 
@@ -218,7 +233,7 @@ WAIT_STATES = (
     *("mpi_barrier_completion", "mpi_wait_nxn", "mpi_nxn_completion", "mpi_earlyreduce"),
     *("mpi_earlyscan", "mpi_latebroadcast"),
 )
-"""Wait states of MPI that reports list."""
+"""Wait states of MPI that SCALASCA has, too."""
 
 ROOT_CAUSES = tuple(
     metric.name
@@ -228,8 +243,8 @@ ROOT_CAUSES = tuple(
 """Delay costs, and the critical path."""
 
 LISTED_WAITS = (
-    *WAIT_STATES,
-    *(name for name in GRID_STATES if BY_NAME[name].parent in WAIT_STATES),
+    *(*WAIT_STATES, *NONBLOCKING_WAITS),
+    *(name for name in GRID_STATES if BY_NAME[name].parent in (*WAIT_STATES, *NONBLOCKING_WAITS)),
     *(metric.name for metric in METRICS if "waiting" in ancestors(metric.name)[1:]),
 )
 """Waits in MPI and between calls, of which reports list the longest by call path."""

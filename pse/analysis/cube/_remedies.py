@@ -28,6 +28,10 @@ _REMEDIES = {
     "mpi_barrier_wait": "Ranks come at different times: leave the barrier out if messages order them anyway,"
     " or share the work before it evenly",
     "mpi_barrier_completion": "This is the barrier's own time: leave it out if messages order ranks anyway",
+    "mpi_nonblocking_wait": "Other ranks start the operation late: let these start it before their other"
+    " work, or complete it later",
+    "mpi_nonblocking_barrier_wait": "The last rank starts the barrier late: let it start it before its other"
+    " work, or complete it later",
     "mpi_earlyreduce": "The root comes first: give it more of the work, or let it start the non-blocking form"
     " and work on",
     "mpi_earlyscan": "Ranks before these come late: share the work before it evenly, the lower ranks' first",

@@ -29,6 +29,9 @@ class Operations:
     ----------
     starts : array of int64, shape (operations,)
         The first row of each operation.
+    sides : array of uint8, shape (rows,)
+        Between two groups each rank's group, 1 or 2: data goes from each group to the other.  0: one group.
+        Rows of the first group come before those of the second.
     begin, end : array of float64, shape (rows,)
         B and F, ns.
     sends, receives : array of bool, shape (rows,)
@@ -38,28 +41,46 @@ class Operations:
     """
 
     def __init__(
-        self, starts: Array, begin: Array, end: Array, sends: Array, receives: Array, is_root: Array
+        self,
+        starts: Array,
+        sides: Array,
+        begin: Array,
+        end: Array,
+        sends: Array,
+        receives: Array,
+        is_root: Array,
     ) -> None:
         self.begin, self.end = begin, end
         self.sends, self.receives, self.is_root = sends, receives, is_root
-        self._starts = starts
-        self.of_row = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(begin))))
+        self._starts = np.union1d(starts, np.flatnonzero((sides[1:] == 2) & (sides[:-1] == 1)) + 1)
+        self.of_row = np.repeat(np.arange(len(self._starts)), np.diff(np.append(self._starts, len(begin))))
+        self.partners_of_row = self.of_row + np.array([0, 1, -1])[sides]
 
     def latest(self, times: Array, counted: Array) -> Array:
-        """For each row the latest time of its operation among the rows that count; -inf if none does."""
-        found: Array = np.maximum.reduceat(np.where(counted, times, -np.inf), self._starts)[self.of_row]
+        """For each row the latest time among those that it gets data of and that count; -inf: none."""
+        times = np.where(counted, times, -np.inf)
+        found: Array = np.maximum.reduceat(times, self._starts)[self.partners_of_row]
         return found
 
     def earliest(self, times: Array, counted: Array) -> Array:
-        """For each row the earliest time of its operation among the rows that count; inf if none does."""
+        """For each row the earliest time among those that it gets data of and that count; inf: none."""
+        times = np.where(counted, times, np.inf)
+        found: Array = np.minimum.reduceat(times, self._starts)[self.partners_of_row]
+        return found
+
+    def earliest_beside(self, times: Array, counted: Array) -> Array:
+        """For each row the earliest time in its own group among the rows that count; inf if none does."""
         found: Array = np.minimum.reduceat(np.where(counted, times, np.inf), self._starts)[self.of_row]
         return found
 
     def begins_at(self, times: Array, counted: Array) -> Array:
-        """For each row the first row of its operation, among those that count, that begins then; -1: none."""
-        is_it = counted & (self.begin == times)
+        """For each row the first that counts of those that it gets data of that begins then; -1: none.
+
+        The times are the same for all rows of a group.
+        """
+        is_it = counted & (self.begin == times[self._starts][self.partners_of_row])
         first = np.where(is_it, np.arange(len(times)), len(times))
-        found: Array = np.minimum.reduceat(first, self._starts)[self.of_row]
+        found: Array = np.minimum.reduceat(first, self._starts)[self.partners_of_row]
         return np.where(found < len(times), found, -1)
 
     def latest_so_far(self, times: Array) -> Array:
@@ -162,6 +183,6 @@ def _wait(rows: Operations, senders: Array) -> Array:
 
 
 def _completion(rows: Operations, senders: Array, receivers: Array) -> Array:
-    first_end, last_begin = rows.earliest(rows.end, receivers), rows.latest(rows.begin, senders)
+    first_end, last_begin = rows.earliest_beside(rows.end, receivers), rows.latest(rows.begin, senders)
     waits: Array = np.maximum(rows.end - np.maximum(first_end, last_begin), 0.0)
     return waits

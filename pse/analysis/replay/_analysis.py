@@ -26,17 +26,13 @@ from pse.analysis.patterns import _point_to_point as point_to_point
 from pse.analysis.patterns._grid import between_metahosts
 from pse.analysis.replay._call_tree import CallTree
 from pse.analysis.replay._clocks import check_clocks, clock_problems, longest_run, messages_of, repaired
+from pse.analysis.replay._collective_parts import PART_DTYPE, RankParts, collective_parts
 from pse.analysis.replay._collective_waits import CollectiveOperations, joint_parts, metrics_of
 from pse.analysis.replay._columns import Columns, joined
 from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._locations import Places, share_metahosts
 from pse.analysis.replay._message_matching import match_messages
-from pse.analysis.replay._operation_rows import (
-    END_DTYPE,
-    PART_DTYPE,
-    collective_parts,
-    message_ends,
-)
+from pse.analysis.replay._operation_rows import END_DTYPE, message_ends
 from pse.analysis.replay._peers import Alone, Peers, Traffic
 from pse.analysis.replay._probed_receives import move_to_probes
 from pse.analysis.replay._problems import Problems
@@ -51,9 +47,10 @@ from pse.analysis.replay._severities import (
     with_imbalance,
 )
 from pse.analysis.replay._sources import Source, opened
+from pse.analysis.replay._started_collectives import MESSAGES, calls_for_collectives
 from pse.analysis.replay._synchronizations import JOINT_DTYPE, WAITING_DTYPE
 from pse.trace import NONE, EventType, TextKind, Trace
-from pse.trace.format import Array
+from pse.trace.format import Array, low32
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -270,7 +267,8 @@ class _Analysis:
         self._places = np.searchsorted(self._streams.ranks, source.trace.ranks).tolist()
         self._sends, self._send_borders = self._room(EventType.MPI_SEND)
         self._receives, self._receive_borders = self._room(EventType.MPI_RECEIVE)
-        self._parts: list[tuple[Columns, Array]] = []
+        self._parts: list[RankParts] = []
+        self._for_messages: list[Array] = []
         self._waits: list[Array] | None = None  # Those of which root causes are searched.
         self._joint = [np.empty(0, JOINT_DTYPE)]
         self._problems.say_missing(self._known.mentioned, self._streams.ranks)
@@ -278,7 +276,7 @@ class _Analysis:
             self._read(number)
         self._match_messages()
         self._collectives = CollectiveOperations(
-            joined(PART_DTYPE, [parts for parts, _ in self._parts]), peers
+            joined(PART_DTYPE, [parts.rows for parts in self._parts]), peers
         )
         self._problems.count("collectives", self._collectives.left_out)
 
@@ -329,25 +327,42 @@ class _Analysis:
             self._sends.part(*self._send_borders[number]),
             self._receives.part(*self._receive_borders[number]),
         )
-        message_ends(calls, paths, self._known, *ends)
-        move_to_probes(self._trace, rank, self._tree, ends[1])
-        parts, part_paths, unended, unknown = collective_parts(self._trace, calls, paths, self._known)
-        self._parts.append((parts, part_paths))
+        self._problems.count("sends", -message_ends(calls, paths, self._known, *ends))
+        move_to_probes(calls, paths, ends[1])
+        parts = collective_parts(self._trace, calls, paths, self._known)
+        self._parts.append(parts)
         self._problems.count_of_rank(rank, calls.open_calls, "call", "whose end is not in the trace")
         self._problems.count_of_rank(rank, calls.lost_ends, "call", "whose begin is not in the trace")
         self._problems.count_of_rank(rank, calls.outside, "operation of MPI", "outside of all calls")
         operation = "collective operation"
-        self._problems.count_of_rank(rank, unended, operation, "whose end is not in the trace")
-        self._problems.count("collective_parts", unknown)
+        self._problems.count_of_rank(rank, parts.unended, operation, "whose end is not in the trace")
+        self._problems.count("collective_parts", parts.unknown)
+        self._problems.count("outer_parts", parts.outer)
+        self._count_outer_messages(calls)
         for (kind, _), text in self._trace.texts(rank).items():
             if kind == TextKind.NOTE:
                 self._problems.say_of_rank(rank, text)
 
+    def _count_outer_messages(self, calls: RankCalls) -> None:
+        """Count messages with processes of other jobs, which are not among those without a partner."""
+        for kind, name in ((EventType.MPI_SEND, "sends"), (EventType.MPI_RECEIVE, "receives")):
+            events = calls.operations[calls.operations["type"] == kind]
+            outer = int(self._known.of_other_jobs(calls.rank, low32(events["c"])).sum())
+            self._problems.count(name, -outer)
+            self._problems.count("outer_messages", outer)
+
     def _add_times(self, place: int, calls: RankCalls, found: Array) -> None:
-        metrics = np.array([self._tree.metrics[path] for path in found.tolist()])
+        metrics, times = np.array([self._tree.metrics[path] for path in found.tolist()]), calls.nodes["time"]
+        is_for_messages = (metrics == MESSAGES)[calls.node]
+        for metric, moved in calls_for_collectives(calls, is_for_messages).items():
+            is_for_messages[moved] = False
+            node, lasted = calls.node[moved], calls.leave[moved] - calls.enter[moved]
+            times = times - np.bincount(node, lasted, len(times))
+            self._severities.add(metric, place, found[node], lasted)
+        self._for_messages.append(is_for_messages)
         for metric in np.unique(metrics):
             of_metric = metrics == metric
-            self._severities.add(str(metric), place, found[of_metric], calls.nodes["time"][of_metric])
+            self._severities.add(str(metric), place, found[of_metric], times[of_metric])
         for metric, field in (("visits", "visits"), ("bytes_sent", "sent"), ("bytes_received", "received")):
             self._severities.add(metric, place, found, calls.nodes[field].astype("<f8"))
 
@@ -398,18 +413,27 @@ class _Analysis:
 
     def _search_collectives(self) -> None:
         """Search the patterns of collective operations."""
-        borders = np.cumsum([len(parts) for parts, _ in self._parts])
+        borders = np.cumsum([len(parts.rows) for parts in self._parts])
         waits = np.split(self._collectives.waits(self._metahosts), borders)
         late = None if self._waits is None else np.split(self._collectives.late_ranks(), borders)
-        for number, (place, (parts, paths)) in enumerate(zip(self._places, self._parts, strict=True)):
-            for metric, name, chosen in metrics_of(parts["operation"]):
-                calls, own = Calls(paths, parts["begin"], parts["end"]).of(chosen), waits[number][chosen]
+        for number, (place, parts) in enumerate(zip(self._places, self._parts, strict=True)):
+            self._leave_out_waits(parts, self._for_messages[number], waits[number])
+            for metric, name, chosen in metrics_of(parts.rows):
+                calls = Calls(parts.paths, parts.rows["enter"], parts.rows["end"]).of(chosen)
+                own = waits[number][chosen]
                 self._add_waits(metric, place, calls, own[name], own["far"])
                 if late is not None and metric in WAIT_OF_DELAY.values():
                     ended = late[number][chosen]
                     self._keep(metric, place, calls, own[name], (ended["late"], ended["time"]))
             if late is not None:
-                self._joint.append(joint_parts(parts, late[number]["time"]))
+                self._joint.append(joint_parts(parts.rows, late[number]["time"]))
+
+    def _leave_out_waits(self, parts: RankParts, for_messages: Array, waits: Array) -> None:
+        """Of operations that don't block count one of each call, none of calls that test or are for messages."""
+        started = np.flatnonzero(parts.rows["is_started"])
+        found = np.where(for_messages[parts.calls[started]], 0, waits["wait"][started])
+        found[self._tests[parts.paths[started]]] = 0
+        waits["wait"][started] = point_to_point.longest_of_calls(parts.calls[started], found)
 
     def _search_root_causes(self, waits: list[Array], numbers: Array) -> None:
         """Search for what late ranks did instead, and the critical path; collective."""

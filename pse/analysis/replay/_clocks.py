@@ -9,9 +9,9 @@ import numpy as np
 
 from pse.analysis.clocks._clock_condition import ClockCondition, bounds, check_condition
 from pse.analysis.clocks._clock_repair import points_of, repair_clocks
+from pse.analysis.replay._collective_parts import PART_DTYPE
 from pse.analysis.replay._collective_waits import operations_of
 from pse.analysis.replay._columns import Columns, columns_of
-from pse.analysis.replay._operation_rows import PART_DTYPE
 from pse.analysis.replay._peers import Peers
 from pse.analysis.replay._streams import Streams
 from pse.text import count_text, time_text

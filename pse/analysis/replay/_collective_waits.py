@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from pse.analysis.clocks._clock_condition import bounds
 from pse.analysis.patterns import _collective as collective
 from pse.analysis.patterns._collective import Operations
 from pse.analysis.patterns._grid import spans_metahosts
+from pse.analysis.replay._collective_parts import PART_DTYPE
 from pse.analysis.replay._columns import Columns
 from pse.analysis.replay._communicators import spread
 from pse.analysis.replay._locations import Metahosts
-from pse.analysis.replay._operation_rows import PART_DTYPE
 from pse.analysis.replay._peers import Peers
 from pse.analysis.replay._synchronizations import JOINT_DTYPE
+from pse.trace import NONE
 from pse.trace.format import Array
 
 _Formula = Callable[[Operations], Array]
@@ -42,6 +44,8 @@ _PATTERNS: tuple[tuple[tuple[int, ...], _Formula, tuple[tuple[str, _Formula], ..
 """Kinds of operations, for whom ranks wait, and the metrics and formulas of each."""
 
 
+_STARTED = (("mpi_nonblocking_wait", False), ("mpi_nonblocking_barrier_wait", True))
+"""Metrics of operations that are not blocking, and whether they are of barriers."""
 _FIELDS = ("wait", "completion")
 WAIT_DTYPE = np.dtype([*((name, "<f8") for name in _FIELDS), ("far", "?")])
 """Waiting times of a part in the patterns of its kind, in their order, ns; whether several metahosts wait."""
@@ -105,17 +109,22 @@ def joint_parts(parts: Columns, times: Array) -> Array:
 
     `times` says when the last one came, ns; nan: the part is left out.
     """
-    chosen = np.flatnonzero(np.isin(parts["operation"], SYNCHRONIZING) & np.isfinite(times))
+    is_joint = np.isin(parts["operation"], SYNCHRONIZING) & ~parts["is_started"] & (parts["side"] == 0)
+    chosen = np.flatnonzero(is_joint & np.isfinite(times))
     found = np.empty(len(chosen), JOINT_DTYPE)
     found["rank"], found["identity"] = parts["rank"][chosen], parts["identity"][chosen]
     found["time"] = times[chosen]
     return found
 
 
-def metrics_of(operations: Array) -> Iterator[tuple[str, str, Array]]:
-    """The metrics, the field of their waiting times, and which of the operations are of their kinds."""
+def metrics_of(parts: Columns) -> Iterator[tuple[str, str, Array]]:
+    """The metrics, the field of their waiting times, and which of the parts are of their kinds."""
+    operations, is_started = parts["operation"], parts["is_started"]
+    for metric, is_barrier in _STARTED:
+        of_kind = np.isin(operations, collective.BARRIERS) == is_barrier
+        yield metric, "wait", np.flatnonzero(of_kind & is_started)
     for kinds, _, patterns in _PATTERNS:
-        chosen = np.flatnonzero(np.isin(operations, kinds))
+        chosen = np.flatnonzero(np.isin(operations, kinds) & ~is_started)
         for (metric, _), name in zip(patterns, _FIELDS, strict=False):
             yield metric, name, chosen
 
@@ -123,17 +132,28 @@ def metrics_of(operations: Array) -> Iterator[tuple[str, str, Array]]:
 def operations_of(parts: Columns) -> Operations:
     """The parts of operations as formulas take them; they come by operation, then by place."""
     begin, end, sends, receives = (parts[name] for name in ("begin", "end", "sends", "receives"))
-    return Operations(operation_starts(parts), begin, end, sends, receives, parts["root"] == parts["place"])
+    is_root = parts["root"] == parts["place"]
+    return Operations(operation_starts(parts), parts["side"], begin, end, sends, receives, is_root)
 
 
 def _waits(parts: Columns) -> Iterator[tuple[Array, str, Array]]:
     """Rows, the field of the waiting time, and the waiting times."""
+    started = np.flatnonzero(parts["is_started"])
+    if len(started):
+        yield started, "wait", _waits_of_started(parts.take(started))
     for kinds, _, patterns in _PATTERNS:
-        chosen = np.flatnonzero(np.isin(parts["operation"], kinds))
+        chosen = np.flatnonzero(np.isin(parts["operation"], kinds) & ~parts["is_started"])
         if len(chosen):
             operations = operations_of(parts.take(chosen))
             for (_, formula), name in zip(patterns, _FIELDS, strict=False):
                 yield chosen, name, formula(operations)
+
+
+def _waits_of_started(parts: Columns) -> Array:
+    """How long the calls that complete operations wait until those have started it whose data is needed."""
+    possible = bounds(parts["operation"], operations_of(parts))
+    waits: Array = np.maximum(np.minimum(possible, parts["end"]) - parts["enter"], 0.0)
+    return np.nan_to_num(waits)
 
 
 def _complete_operations(parts: Columns) -> tuple[Array, int]:
@@ -148,8 +168,13 @@ def _complete_operations(parts: Columns) -> tuple[Array, int]:
         return order, 0
     counts = np.diff(np.append(starts, len(parts)))
     is_whole = counts == parts["size"][starts]
-    for name in ("operation", "root", "size"):
-        is_whole &= np.maximum.reduceat(parts[name], starts) == np.minimum.reduceat(parts[name], starts)
+    root = np.repeat(np.minimum.reduceat(parts["root"], starts), counts)
+    root = np.where((parts["side"] > 0) & (parts["root"] == NONE), root, parts["root"])
+    for values in (root, *(parts[name] for name in ("operation", "size", "is_started"))):
+        is_whole &= np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)
+    first, last = parts["side"][starts], parts["side"][starts + counts - 1]
+    least = np.minimum.reduceat(parts["side"], starts)
+    is_whole &= (first == least) & (last == np.array([0, 2, 3])[least])
     return order[np.repeat(is_whole, counts)], int((~is_whole).sum())
 
 

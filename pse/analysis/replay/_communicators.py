@@ -13,7 +13,7 @@ import numpy as np
 from pse.analysis.replay._columns import columns_of
 from pse.analysis.replay._peers import Peers
 from pse.trace import NONE, EventType
-from pse.trace.format import Array, high32, low32
+from pse.trace.format import Array, CommunicatorFlag, high32, low32
 from pse.trace.query import Trace
 
 _SEAT_DTYPE = np.dtype([("identity", "<u8"), ("place", "<u4"), ("rank", "<u4")])
@@ -41,20 +41,26 @@ class Communicators:
         How many ranks each has.
     mentioned : set of int
         Ranks of the job that its ranks say are in one.
+
+    Those with processes of another job are not among them: `of_other_jobs` tells which these are.
     """
 
     def __init__(self, trace: Trace, peers: Peers) -> None:
         made = {rank: trace.select(rank, EventType.MPI_COMMUNICATOR) for rank in trace.ranks}
+        self._outer = {rank: low32(events["a"][_is_outer(events)]) for rank, events in made.items()}
+        made = {rank: events[~_is_outer(events)] for rank, events in made.items()}
         all_made = np.concatenate([np.empty(0, "<u8"), *(events["b"] for events in made.values())])
         self.identities = np.unique(_identity(all_made))
         self.sizes = np.zeros(len(self.identities), "<u4")
         self.mentioned: set[int] = set()
-        self._own: dict[int, tuple[Array, Array, Array]] = {}
+        self._own: dict[int, tuple[Array, ...]] = {}
         seats = [np.empty(0, _SEAT_DTYPE)]
         for rank, events in made.items():
             numbers = self.known(_identity(events["b"]))
             self.sizes[numbers] = low32(events["c"])
-            self._own[rank] = _by_own_number(low32(events["a"]), numbers, high32(events["c"]))
+            self._own[rank] = _by_own_number(
+                low32(events["a"]), numbers, high32(events["c"]), _side(events["flags"])
+            )
             seats.append(_seats(rank, events))
             self._mention(rank, events, trace.select(rank, EventType.MPI_COMMUNICATOR_RANKS))
         self._peers = peers
@@ -74,13 +80,22 @@ class Communicators:
 
     def number(self, rank: int, own: Array) -> Array:
         """For a rank's own numbers those of this process, NONE for unknown ones."""
-        owns, numbers, _ = self._own[rank]
+        owns, numbers, *_ = self._own[rank]
         return _found(owns, numbers, own)
 
     def place(self, rank: int, own: Array) -> Array:
         """For a rank's own numbers its rank in these communicators, NONE for unknown ones."""
-        owns, _, places = self._own[rank]
+        owns, _, places, _ = self._own[rank]
         return _found(owns, places, own)
+
+    def side(self, rank: int, own: Array) -> Array:
+        """For a rank's own numbers its group in them: 1 or 2; 0 where there is one group."""
+        owns, *_, sides = self._own[rank]
+        return _found(owns, sides, own)
+
+    def of_other_jobs(self, rank: int, own: Array) -> Array:
+        """Which of a rank's own numbers are of communicators with processes of another job."""
+        return np.isin(own, self._outer[rank])
 
     def job_ranks(self, columns: Iterable[tuple[Array, Array]]) -> list[Array]:
         """For numbers of communicators and ranks in them those of the job, NONE for unknown; collective."""
@@ -132,10 +147,19 @@ def _identity(words: Array) -> Array:
     return (low32(words).astype("<u8") << np.uint64(32)) | high32(words)
 
 
-def _by_own_number(own: Array, numbers: Array, places: Array) -> tuple[Array, Array, Array]:
+def _is_outer(made: Array) -> Array:
+    return made["flags"] & CommunicatorFlag.OTHER_JOB != 0
+
+
+def _side(flags: Array) -> Array:
+    two, second = (flags & flag != 0 for flag in (CommunicatorFlag.TWO_GROUPS, CommunicatorFlag.SECOND_GROUP))
+    return two.astype("<u4") + (two & second)
+
+
+def _by_own_number(own: Array, *columns: Array) -> tuple[Array, ...]:
     """Own numbers, ascending, with the last that was said of each."""
     kept, last = np.unique(own[::-1], return_index=True)
-    return kept, numbers[::-1][last], places[::-1][last]
+    return kept, *(column[::-1][last] for column in columns)
 
 
 def _seats(rank: int, made: Array) -> Array:

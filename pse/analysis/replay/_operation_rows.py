@@ -1,4 +1,4 @@
-"""The operations of a rank as rows that its partners need: ends of messages, and its parts in collectives."""
+"""The messages of a rank as rows that its partners need: their ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._rank_calls import RankCalls
 from pse.trace import NONE, EventType
 from pse.trace.format import Array, high32, low32
-from pse.trace.query import Trace
 
 END_DTYPE = np.dtype(
     [
@@ -28,52 +27,39 @@ END_DTYPE = np.dtype(
 )
 """An end of a message."""
 
-PART_DTYPE = np.dtype(
-    [
-        ("identity", "<u8"),  # of the communicator
-        ("size", "<u4"),  # how many ranks it has
-        ("ordinal", "<u4"),  # of the operation among the rank's on its communicator
-        ("place", "<u4"),  # rank in the communicator
-        ("root", "<u4"),  # rank in the communicator
-        ("rank", "<u4"),  # rank of the job
-        ("operation", "u1"),  # Collective
-        ("sends", "?"),  # more than 0 bytes
-        ("receives", "?"),  # more than 0 bytes
-        ("begin", "<f8"),  # ns
-        ("end", "<f8"),  # ns
-    ]
-)
-"""A rank's part in a collective operation."""
-
 
 def message_ends(
     calls: RankCalls, paths: Array, known: Communicators, sends: Columns, receives: Columns
-) -> None:
+) -> int:
     """Write the sends and the receives of a rank, in the order of the operations that show them.
 
     `paths` has the call path of each call; sends and receives have END_DTYPE's fields, and room for all.
+    Gives how many sends were cancelled: these have no communicator.
     """
     types, request = np.ascontiguousarray(calls.operations["type"]), high32(calls.operations["c"])
     out, back = (np.flatnonzero(types == kind) for kind in (EventType.MPI_SEND, EventType.MPI_RECEIVE))
-    completions = _partners(types, request, out, EventType.MPI_SEND_COMPLETE)
-    posts = _partners(types, request, back, EventType.MPI_RECEIVE_POST)
+    completions = partners_of(types, request, out, EventType.MPI_SEND_COMPLETE)
+    posts = partners_of(types, request, back, EventType.MPI_RECEIVE_POST)
     _write_ends(sends, calls, known, out, is_send=True)
     _write_ends(receives, calls, known, back, is_send=False)
     sends["order"], receives["order"] = out, np.where(posts >= 0, posts, back)
     _time(sends, calls, paths, out, completions)
     _time(receives, calls, paths, posts, back)
+    cancelled = (completions < 0) & np.isin(request[out], request[types == EventType.MPI_REQUEST_CANCEL])
+    sends["communicator"][cancelled] = NONE
+    return int(cancelled.sum())
 
 
 def _time(ends: Columns, calls: RankCalls, paths: Array, starts: Array, completions: Array) -> None:
     """Say when the calls of operations were entered and left; operation -1 is not in the trace."""
     own, enter, leave = np.append(paths, 0), np.append(calls.enter, np.nan), np.append(calls.leave, np.nan)
-    start, complete = (_calls_of(calls, operations) for operations in (starts, completions))
+    start, complete = (calls_of(calls, operations) for operations in (starts, completions))
     ends["call"] = complete
     ends["start_enter"] = enter[start]
     ends["path"], ends["enter"], ends["leave"] = own[complete], enter[complete], leave[complete]
 
 
-def _calls_of(calls: RankCalls, operations: Array) -> Array:
+def calls_of(calls: RankCalls, operations: Array) -> Array:
     """The calls of operations, -1 for none."""
     if not len(operations):
         return operations
@@ -82,7 +68,7 @@ def _calls_of(calls: RankCalls, operations: Array) -> Array:
     return found
 
 
-def _partners(types: Array, request: Array, rows: Array, kind: EventType) -> Array:
+def partners_of(types: Array, request: Array, rows: Array, kind: EventType) -> Array:
     """For operations the one of a kind with the same request, themselves for blocking ones, -1 for none."""
     others = np.flatnonzero(types == kind)
     numbers = request[others]
@@ -107,50 +93,3 @@ def _write_ends(ends: Columns, calls: RankCalls, known: Communicators, rows: Arr
     own, other = ("sender", "receiver") if is_send else ("receiver", "sender")
     ends[own], ends[other] = calls.rank, low32(b)
     ends["tag"], ends["partner"] = high32(b), np.nan
-
-
-def collective_parts(
-    trace: Trace, calls: RankCalls, paths: Array, known: Communicators
-) -> tuple[Columns, Array, int, int]:
-    """The parts of a rank in blocking collective operations that ended.
-
-    Returns
-    -------
-    parts : Columns of PART_DTYPE
-        In the order of their ends.
-    paths : array of uint32, shape (parts,)
-        Their call paths.
-    unended, unknown : int
-        How many operations did not end, and how many are on communicators that the rank did not describe.
-    """
-    types = np.ascontiguousarray(calls.operations["type"])
-    blocking = high32(calls.operations["c"]) == 0
-    begins, ends = (
-        np.flatnonzero(blocking & (types == kind))
-        for kind in (EventType.MPI_COLLECTIVE_BEGIN, EventType.MPI_COLLECTIVE_END)
-    )
-    begun = np.searchsorted(begins, ends) - 1  # The latest begin.
-    unended = len(begins) - len(ends)
-    ends, begun = ends[begun >= 0], begun[begun >= 0]
-    number = known.number(calls.rank, low32(calls.operations["c"][ends]))
-    is_known = number != NONE
-    number, ends, begun = number[is_known], ends[is_known], begun[is_known]
-    begin, end = calls.operations[begins[begun]], calls.operations[ends]
-    parts = Columns.empty(PART_DTYPE, len(end))
-    parts["identity"], parts["size"] = known.identities[number], known.sizes[number]
-    parts["place"] = known.place(calls.rank, low32(end["c"]))
-    parts["ordinal"], parts["operation"] = _ordinals(number), end["flags"]
-    parts["rank"] = calls.rank
-    parts["root"], parts["sends"], parts["receives"] = low32(begin["a"]), end["a"] > 0, end["b"] > 0
-    for name, rows in (("begin", begin), ("end", end)):
-        parts[name] = calls.times(trace, rows)
-    return parts, np.append(paths, 0)[_calls_of(calls, ends)], unended, int((~is_known).sum())
-
-
-def _ordinals(groups: Array) -> Array:
-    """The position of each row among those of its group."""
-    order = np.argsort(groups, kind="stable")
-    ordered = groups[order]
-    found = np.empty(len(groups), "<i8")
-    found[order] = np.arange(len(groups)) - np.searchsorted(ordered, ordered)
-    return found

@@ -21,6 +21,14 @@ _TOTALS = {
         *("part of a collective operation", "parts of collective operations"),
         "on communicators that the trace does not describe: left out",
     ),
+    "outer_messages": (
+        *("send or receive", "sends and receives"),
+        "with processes of another job, such as spawned ones: left out",
+    ),
+    "outer_parts": (
+        *("part of a collective operation", "parts of collective operations"),
+        "with processes of another job, such as spawned ones: left out",
+    ),
 }
 """What is counted over all ranks."""
 

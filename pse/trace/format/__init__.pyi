@@ -5,6 +5,7 @@ from ._events import (
     HEADER_DTYPE as HEADER_DTYPE,
     NONE as NONE,
     SCHEMA_VERSION as SCHEMA_VERSION,
+    CommunicatorFlag as CommunicatorFlag,
     EventType as EventType,
     MessageFlag as MessageFlag,
     Phase as Phase,

@@ -85,6 +85,7 @@ class EventType(IntEnum):
     MPI_RECEIVE = 75  # a message was received
     MPI_REQUEST_TEST = 76  # a request was found not to be complete
     MPI_REQUEST_CANCEL = 77  # a request was cancelled
+    MPI_PROBE = 78  # a blocking probe found a message: the next of its kind to be received after this
     MPI_COLLECTIVE_BEGIN = 80  # a collective operation begins, or was started (request)
     MPI_COLLECTIVE_END = 81  # it ended: the latest begun with the same communicator and request
     MPI_COMMUNICATOR = 84  # a communicator got its number on this rank
@@ -150,6 +151,15 @@ class MemoryFlag(IntFlag):
 
     LOCAL = 1  # this process's own memory, not the node's arena
     RECYCLED = 2  # warm memory that was used before
+
+
+class CommunicatorFlag(IntFlag):
+    """Flags of MPI_COMMUNICATOR."""
+
+    TWO_GROUPS = 1  # an intercommunicator
+    SECOND_GROUP = 2  # this rank is in its second group
+    # with processes of another job, such as spawned ones: its leader and ranks are not known here
+    OTHER_JOB = 4
 
 
 class SendMode(IntEnum):

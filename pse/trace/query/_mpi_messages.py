@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pse.trace.format._events import NONE, EventType
+from pse.trace.format._events import NONE, CommunicatorFlag, EventType
 from pse.trace.format._field_values import Array, high32, low32
 from pse.trace.query._key_matching import match_keys, ordinals
 from pse.trace.store._trace_files import TraceFiles
@@ -56,6 +56,7 @@ class Communicators:
         members: dict[tuple[int, int], int] = {}
         for rank in trace.ranks:
             made = trace.select(rank, EventType.MPI_COMMUNICATOR)
+            made = made[made["flags"] & CommunicatorFlag.OTHER_JOB == 0]
             lines = trace.select(rank, EventType.MPI_COMMUNICATOR_RANKS)
             self._own[rank] = self._numbered(made)
             for own, leader, its, size, place in zip(*_fields(made), strict=True):
@@ -162,7 +163,10 @@ def _ends(trace: TraceFiles, known: Communicators, rank: int, kind: EventType) -
     ends["posted"] = ends["complete"] = -1
     if is_send:
         ends["mode"] = events["flags"]
-        ends["complete"] = _of_requests(trace, rank, EventType.MPI_SEND_COMPLETE, high32(events["c"]))
+        requests = high32(events["c"])
+        ends["complete"] = _of_requests(trace, rank, EventType.MPI_SEND_COMPLETE, requests)
+        cancelled = high32(trace.select(rank, EventType.MPI_REQUEST_CANCEL)["c"])
+        other[(ends["complete"] < 0) & np.isin(requests, cancelled)] = NONE
     else:
         ends["posted"] = _of_requests(trace, rank, EventType.MPI_RECEIVE_POST, high32(events["c"]))
     known_ends: Array = ends[other != NONE]

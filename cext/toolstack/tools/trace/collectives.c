@@ -8,8 +8,9 @@ void pse_trace_collective_begins(uint16_t operation, int root, MPI_Comm comm)
     if (!pse_trace_recorder)
         return;
     pse_trace_lock();
-    pse_trace_put(pse_clock(), PSE_EVENT_MPI_COLLECTIVE_BEGIN, operation, pse_trace_or_none(root), 0,
-                  pse_pair(pse_trace_communicator_of(comm)->number, 0));
+    const struct trace_communicator *on = pse_trace_communicator_of(comm);
+    pse_trace_put(pse_clock(), PSE_EVENT_MPI_COLLECTIVE_BEGIN, operation, pse_trace_place(on, root), 0,
+                  pse_pair(on->number, 0));
     pse_trace_unlock();
 }
 
@@ -26,7 +27,7 @@ struct trace_request *pse_trace_collective_made(uint16_t operation, int root, MP
     struct trace_request *made = pse_trace_new_request(comm, handle, COLLECTS);
     made->persistent = true;
     made->mode = operation;
-    made->root = pse_trace_or_none(root);
+    made->root = pse_trace_place(pse_trace_communicator_of(comm), root);
     made->bytes = sent_bytes;
     made->room = bytes;
     return made;
@@ -40,6 +41,26 @@ void pse_trace_collective_starts(uint16_t operation, int root, MPI_Comm comm, ui
     pse_trace_put_start(made, time);
 }
 
+/* The number of the n-th copy of an intercommunicator, the same in both groups; no rank counts so far. */
+static uint32_t number_of_copy(uint32_t parent, uint32_t n)
+{
+    uint64_t mixed = ((uint64_t)parent << 32 | n) * 0x9E3779B97F4A7C15u;
+    return 0x80000000u | (uint32_t)((mixed ^ mixed >> 29) >> 16);
+}
+
+static void agree_on_copy(struct trace_request *made, struct trace_communicator *parent, MPI_Comm comm)
+{
+    if (parent->flags & PSE_COMMUNICATOR_OTHER_JOB)
+        return;
+    made->is_of_second_group = parent->flags & PSE_COMMUNICATOR_SECOND_GROUP;
+    if (parent->flags & PSE_COMMUNICATOR_TWO_GROUPS) {
+        made->identity[0] = parent->identity[0];
+        made->identity[1] = number_of_copy(parent->identity[1], ++parent->copies);
+    } else {
+        PMPI_Ibcast(made->identity, 2, MPI_UINT32_T, 0, comm, &made->told);
+    }
+}
+
 void pse_trace_idup_starts(MPI_Comm *newcomm, MPI_Comm comm, uint64_t time, const MPI_Request *handle)
 {
     struct trace_request *made = pse_trace_new_request(comm, *handle, COLLECTS | MAKES_COMMUNICATOR);
@@ -50,9 +71,6 @@ void pse_trace_idup_starts(MPI_Comm *newcomm, MPI_Comm comm, uint64_t time, cons
     made->made_number = pse_trace_next_communicator();
     made->identity[0] = pse_trace_job_rank;
     made->identity[1] = made->made_number;
-    int two_groups = 0;
-    PMPI_Comm_test_inter(comm, &two_groups);
-    if (!two_groups) /* Else its identity is each rank's own. */
-        PMPI_Ibcast(made->identity, 2, MPI_UINT32_T, 0, comm, &made->told);
+    agree_on_copy(made, pse_trace_communicator_of(comm), comm);
     pse_trace_put_start(made, time);
 }

@@ -16,23 +16,47 @@ uint32_t pse_trace_next_communicator(void)
     return ++communicator_count;
 }
 
+/* The ranks of the job that are in a group; false if some of its processes are of another job. */
+static bool job_ranks(MPI_Group group, int size, int *ranks)
+{
+    bool all = true;
+    for (int i = 0; i < size; i++)
+        ranks[i] = i;
+    PMPI_Group_translate_ranks(group, size, ranks, pse_trace_job_group, ranks + size);
+    for (int i = 0; i < size; i++) {
+        ranks[i] = ranks[size + i];
+        all &= ranks[i] >= 0;
+    }
+    PMPI_Group_free(&group);
+    return all;
+}
+
+/* All members, as many as `members`: of two groups those of this rank's own, then the others. */
+static bool find_members(MPI_Comm comm, const struct trace_communicator *made, int *ranks)
+{
+    MPI_Group own, other;
+    const bool two = made->flags & PSE_COMMUNICATOR_TWO_GROUPS;
+    PMPI_Comm_group(comm, &own);
+    bool all = job_ranks(own, made->size, ranks);
+    if (!two)
+        return all;
+    PMPI_Comm_remote_group(comm, &other);
+    return job_ranks(other, made->partners, ranks + made->size) && all;
+}
+
 static void put_ranks(MPI_Comm comm, const struct trace_communicator *made)
 {
-    MPI_Group group;
-    PMPI_Comm_group(comm, &group);
-    for (int first = 0; first < made->size; first += 4) {
-        int members[4], ranks[4], n = made->size - first < 4 ? made->size - first : 4;
+    int *ranks = malloc(2 * sizeof *ranks * (size_t)made->members);
+    find_members(comm, made, ranks);
+    for (int first = 0; first < made->members; first += 4) {
         uint32_t row[4] = {PSE_NONE, PSE_NONE, PSE_NONE, PSE_NONE};
-        for (int i = 0; i < n; i++)
-            members[i] = first + i;
-        PMPI_Group_translate_ranks(group, n, members, pse_trace_job_group, ranks);
-        for (int i = 0; i < n; i++)
-            row[i] = ranks[i] < 0 ? PSE_NONE : (uint32_t)ranks[i];
+        for (int i = first; i < made->members && i < first + 4; i++)
+            row[i - first] = pse_trace_or_none(ranks[i]);
         pse_trace_put(pse_clock(), PSE_EVENT_MPI_COMMUNICATOR_RANKS, 0,
                       pse_pair(made->number, (uint32_t)first), pse_pair(row[0], row[1]),
                       pse_pair(row[2], row[3]));
     }
-    PMPI_Group_free(&group);
+    free(ranks);
 }
 
 static uint32_t parent_number(MPI_Comm parent)
@@ -44,10 +68,11 @@ static uint32_t parent_number(MPI_Comm parent)
 
 void pse_trace_put_communicator(MPI_Comm comm, MPI_Comm parent, const struct trace_communicator *made)
 {
-    pse_trace_put(pse_clock(), PSE_EVENT_MPI_COMMUNICATOR, 0, pse_pair(made->number, parent_number(parent)),
+    pse_trace_put(pse_clock(), PSE_EVENT_MPI_COMMUNICATOR, made->flags,
+                  pse_pair(made->number, parent_number(parent)),
                   pse_pair(made->identity[0], made->identity[1]),
-                  pse_pair((uint32_t)made->size, (uint32_t)made->rank));
-    if (made->rank == 0)
+                  pse_pair((uint32_t)made->members, (uint32_t)made->place));
+    if (made->place == 0 && !(made->flags & PSE_COMMUNICATOR_OTHER_JOB))
         put_ranks(comm, made);
 }
 
@@ -59,31 +84,81 @@ struct trace_communicator *pse_trace_number_communicator(MPI_Comm comm, uint32_t
     PMPI_Comm_rank(comm, &made->rank);
     PMPI_Comm_size(comm, &made->size);
     PMPI_Comm_test_inter(comm, &inter);
-    made->partners = made->size;
+    made->partners = made->members = made->size;
+    made->place = made->rank;
     made->root_here = inter ? MPI_ROOT : made->rank;
-    if (inter)
+    if (inter) {
         PMPI_Comm_remote_size(comm, &made->partners);
+        made->members += made->partners;
+        made->flags = PSE_COMMUNICATOR_TWO_GROUPS;
+    }
+    int *ranks = malloc(2 * sizeof *ranks * (size_t)made->members);
+    if (!find_members(comm, made, ranks))
+        made->flags |= PSE_COMMUNICATOR_OTHER_JOB;
+    free(ranks);
     made->identity[0] = pse_trace_job_rank;
     made->identity[1] = number;
-    pse_handle_add(&pse_trace_communicators, PSE_HANDLE(comm), made);
     return made;
+}
+
+void pse_trace_know_communicator(MPI_Comm comm, struct trace_communicator *made)
+{
+    pse_handle_add(&pse_trace_communicators, PSE_HANDLE(comm), made);
+}
+
+void pse_trace_order_groups(struct trace_communicator *made, bool is_second)
+{
+    made->first_partner = is_second ? 0 : made->size;
+    if (!is_second)
+        return;
+    made->flags |= PSE_COMMUNICATOR_SECOND_GROUP;
+    made->place += made->partners;
+}
+
+/* Each rank 0 tells the other group who it is, and hears from there what that group has heard. */
+static void agree_between_groups(MPI_Comm comm, struct trace_communicator *made)
+{
+    const uint64_t here = (uint64_t)made->identity[0] << 32 | made->identity[1];
+    uint64_t told = made->rank == 0 ? here : UINT64_MAX, theirs, ours;
+    PMPI_Allreduce(&told, &theirs, 1, MPI_UINT64_T, MPI_MIN, comm);
+    PMPI_Allreduce(&theirs, &ours, 1, MPI_UINT64_T, MPI_MIN, comm);
+    const uint64_t first = ours < theirs ? ours : theirs;
+    made->identity[0] = (uint32_t)(first >> 32);
+    made->identity[1] = (uint32_t)first;
+    pse_trace_order_groups(made, theirs < ours);
+}
+
+/* Without the lock: another thread may make a communicator that another rank comes to first. */
+static void agree(MPI_Comm comm, struct trace_communicator *made)
+{
+    if (made->flags & PSE_COMMUNICATOR_OTHER_JOB)
+        return;
+    if (made->flags & PSE_COMMUNICATOR_TWO_GROUPS)
+        agree_between_groups(comm, made);
+    else if (made->size > 1)
+        PMPI_Bcast(made->identity, 2, MPI_UINT32_T, 0, comm);
 }
 
 void pse_trace_communicator_made(MPI_Comm comm, MPI_Comm parent)
 {
-    if (comm == MPI_COMM_NULL)
+    if (comm == MPI_COMM_NULL || !pse_trace_recorder)
         return;
+    pse_trace_lock();
     struct trace_communicator *made = pse_trace_number_communicator(comm, ++communicator_count);
-    int inter = 0;
-    PMPI_Comm_test_inter(comm, &inter);
-    if (!inter && made->size > 1)
-        PMPI_Bcast(made->identity, 2, MPI_UINT32_T, 0, comm);
+    pse_trace_unlock();
+    agree(comm, made);
+    pse_trace_lock();
+    pse_trace_know_communicator(comm, made);
     pse_trace_put_communicator(comm, parent, made);
+    pse_trace_unlock();
 }
 
 struct trace_communicator *pse_trace_unseen_communicator(MPI_Comm comm)
 {
     struct trace_communicator *made = pse_trace_number_communicator(comm, ++communicator_count);
+    if (made->flags & PSE_COMMUNICATOR_TWO_GROUPS)
+        made->flags |= PSE_COMMUNICATOR_OTHER_JOB; /* Who else is in it can't be asked now. */
+    pse_trace_know_communicator(comm, made);
     pse_trace_put_communicator(comm, MPI_COMM_NULL, made);
     return made;
 }

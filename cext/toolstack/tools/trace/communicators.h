@@ -2,25 +2,40 @@
  *
  * A communicator's rank 0 tells the others its number, by a broadcast on the communicator itself when it is
  * made; all members are there then.  MPI_Comm_idup must not wait, so its broadcast is started with it, on the
- * parent, which has the same members.  An intercommunicator's identity is each rank's own.
+ * parent, which has the same members.
  *
- * The lock is held and the recorder is there whenever these functions are called.
+ * An intercommunicator is recorded as one communicator of both groups, first the group of which rank 0 has
+ * the lesser rank in the job; partners and roots are recorded as ranks in it.  The two groups agree by
+ * reductions on it.  One that MPI_Comm_idup makes has a number that both groups compute from its parent's.
+ *
+ * With processes of another job (spawned or connected, perhaps not traced) nothing is agreed: the
+ * communicator is marked, and is each rank's own.
+ *
+ * The lock is held and the recorder is there whenever these functions are called, but for
+ * `pse_trace_communicator_made`, which waits for others.
  */
 #ifndef PSE_TRACE_COMMUNICATORS_H
 #define PSE_TRACE_COMMUNICATORS_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "handle_table.h"
 #include "pse_tools.h"
+#include "recorder.h"
 
 struct trace_communicator {
     struct pse_handle_node node;
     uint32_t number;
     int rank, size;
-    int partners;  /* the other group's size if there are two */
-    int root_here; /* what `root` is where this rank is the root */
+    int partners;      /* the other group's size if there are two */
+    int root_here;     /* what `root` is where this rank is the root */
+    int place;         /* this rank in the communicator as it is recorded */
+    int members;       /* its size as it is recorded: of both groups */
+    int first_partner; /* place of the first of the other group; 0 if there is one group */
+    uint16_t flags;    /* PSE_COMMUNICATOR_... */
+    uint32_t copies;   /* how often MPI_Comm_idup copied an intercommunicator */
     uint32_t identity[2];
 };
 
@@ -32,8 +47,12 @@ extern MPI_Group pse_trace_job_group; /* of all ranks; MPI_GROUP_NULL until it i
 
 /* The number of the next communicator that this rank makes. */
 uint32_t pse_trace_next_communicator(void);
-/* A new entry; what is known without the other ranks. */
+/* What is known of a communicator without the other ranks. */
 struct trace_communicator *pse_trace_number_communicator(MPI_Comm comm, uint32_t number);
+/* Enter it in the table. */
+void pse_trace_know_communicator(MPI_Comm comm, struct trace_communicator *made);
+/* Of two groups this rank's is the first or the second. */
+void pse_trace_order_groups(struct trace_communicator *made, bool is_second);
 /* Write down an entry whose identity is known. */
 void pse_trace_put_communicator(MPI_Comm comm, MPI_Comm parent, const struct trace_communicator *made);
 /* An entry for a communicator that was never seen being made. */
@@ -52,6 +71,19 @@ static inline struct trace_communicator *pse_trace_communicator_of(MPI_Comm comm
 {
     struct trace_communicator *found = pse_handle_find(&pse_trace_communicators, PSE_HANDLE(comm));
     return found ? found : pse_trace_unseen_communicator(comm);
+}
+
+static inline uint32_t pse_trace_or_none(int number)
+{
+    return number < 0 ? PSE_NONE : (uint32_t)number;
+}
+
+/* A partner or root as recorded; MPI_ANY_SOURCE, and no root, are none. */
+static inline uint32_t pse_trace_place(const struct trace_communicator *comm, int rank)
+{
+    if (rank == MPI_ROOT && comm->root_here == MPI_ROOT)
+        return (uint32_t)comm->place;
+    return rank < 0 ? PSE_NONE : (uint32_t)(comm->first_partner + rank);
 }
 
 #endif

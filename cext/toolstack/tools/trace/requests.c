@@ -16,12 +16,14 @@ struct probed_message {
 void pse_trace_put_send(MPI_Comm comm, uint16_t mode, int partner, int tag, uint64_t bytes)
 {
     pse_trace_lock();
-    pse_trace_put(pse_clock(), PSE_EVENT_MPI_SEND, mode, bytes, pse_pair((uint32_t)partner, (uint32_t)tag),
-                  pse_pair(pse_trace_communicator_of(comm)->number, 0));
+    const struct trace_communicator *on = pse_trace_communicator_of(comm);
+    pse_trace_put(pse_clock(), PSE_EVENT_MPI_SEND, mode, bytes,
+                  pse_pair(pse_trace_place(on, partner), (uint32_t)tag), pse_pair(on->number, 0));
     pse_trace_unlock();
 }
 
-static void put_receive(uint32_t communicator, uint32_t request, const MPI_Status *status)
+/* What a status says of a message: it was received, or a probe found it. */
+static void put_found(uint16_t type, uint64_t at, uint32_t first_partner, const MPI_Status *status)
 {
     MPI_Count bytes = 0;
     if (status->MPI_SOURCE == MPI_PROC_NULL)
@@ -31,15 +33,26 @@ static void put_receive(uint32_t communicator, uint32_t request, const MPI_Statu
 #else
     PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
 #endif
-    pse_trace_put(pse_clock(), PSE_EVENT_MPI_RECEIVE, 0, bytes < 0 ? 0 : (uint64_t)bytes,
-                  pse_pair((uint32_t)status->MPI_SOURCE, (uint32_t)status->MPI_TAG),
-                  pse_pair(communicator, request));
+    pse_trace_put(pse_clock(), type, 0, bytes < 0 ? 0 : (uint64_t)bytes,
+                  pse_pair(first_partner + (uint32_t)status->MPI_SOURCE, (uint32_t)status->MPI_TAG), at);
+}
+
+static void put_found_now(uint16_t type, MPI_Comm comm, const MPI_Status *status)
+{
+    if (status->MPI_SOURCE == MPI_PROC_NULL)
+        return;
+    const struct trace_communicator *on = pse_trace_communicator_of(comm);
+    put_found(type, pse_pair(on->number, 0), (uint32_t)on->first_partner, status);
 }
 
 void pse_trace_received(MPI_Comm comm, const MPI_Status *status)
 {
-    if (status->MPI_SOURCE != MPI_PROC_NULL)
-        put_receive(pse_trace_communicator_of(comm)->number, 0, status);
+    put_found_now(PSE_EVENT_MPI_RECEIVE, comm, status);
+}
+
+void pse_trace_probe_ended(MPI_Comm comm, const MPI_Status *status)
+{
+    put_found_now(PSE_EVENT_MPI_PROBE, comm, status);
 }
 
 /* Probed messages remember their communicator. */
@@ -69,7 +82,9 @@ struct trace_request *pse_trace_new_request(MPI_Comm comm, MPI_Request handle, i
 {
     struct trace_request *made = calloc(1, sizeof *made);
     made->kind = kind;
-    made->communicator = pse_trace_communicator_of(comm)->number;
+    const struct trace_communicator *on = pse_trace_communicator_of(comm);
+    made->communicator = on->number;
+    made->first_partner = (uint32_t)on->first_partner;
     made->told = MPI_REQUEST_NULL;
     pse_handle_add(&requests, PSE_HANDLE(handle), made);
     return made;
@@ -78,14 +93,14 @@ struct trace_request *pse_trace_new_request(MPI_Comm comm, MPI_Request handle, i
 static void set_send(struct trace_request *request, struct trace_end send)
 {
     request->mode = send.mode;
-    request->partner = (uint32_t)send.partner;
+    request->partner = request->first_partner + (uint32_t)send.partner;
     request->tag = (uint32_t)send.tag;
     request->bytes = send.bytes;
 }
 
 static void set_receive(struct trace_request *request, struct trace_end receive)
 {
-    request->from = pse_trace_or_none(receive.partner);
+    request->from = receive.partner < 0 ? PSE_NONE : request->first_partner + (uint32_t)receive.partner;
     request->receive_tag = pse_trace_or_none(receive.tag);
     request->room = receive.bytes;
 }
@@ -189,7 +204,27 @@ static void communicator_done(struct trace_request *request)
     PMPI_Wait(&request->told, MPI_STATUS_IGNORE);
     struct trace_communicator *made = pse_trace_number_communicator(*request->made, request->made_number);
     memcpy(made->identity, request->identity, sizeof made->identity);
+    if (made->flags & PSE_COMMUNICATOR_TWO_GROUPS && !(made->flags & PSE_COMMUNICATOR_OTHER_JOB))
+        pse_trace_order_groups(made, request->is_of_second_group);
+    pse_trace_know_communicator(*request->made, made);
     pse_trace_put_communicator(*request->made, request->parent, made);
+}
+
+/* MPICH up to 5.0 does not set the status of MPI_Isendrecv: what was asked for is true in any case. */
+static MPI_Status status_of_receive(const struct trace_request *request, const MPI_Status *status)
+{
+    MPI_Status found = *status;
+    const bool source =
+        request->from == PSE_NONE || request->from == request->first_partner + (uint32_t)status->MPI_SOURCE;
+    const bool tag = request->receive_tag == PSE_NONE || request->receive_tag == (uint32_t)status->MPI_TAG;
+    if (!(request->kind & SENDS) || (source && tag))
+        return found;
+    if (request->from != PSE_NONE)
+        found.MPI_SOURCE = (int)(request->from - request->first_partner);
+    if (request->receive_tag != PSE_NONE)
+        found.MPI_TAG = (int)request->receive_tag;
+    PMPI_Status_set_elements_x(&found, MPI_BYTE, (MPI_Count)request->room);
+    return found;
 }
 
 static void put_completion(struct trace_request *request, const MPI_Status *status)
@@ -201,8 +236,10 @@ static void put_completion(struct trace_request *request, const MPI_Status *stat
         return;
     if (request->kind & SENDS)
         pse_trace_put(pse_clock(), PSE_EVENT_MPI_SEND_COMPLETE, 0, 0, 0, at(request));
-    if (request->kind & RECEIVES)
-        put_receive(request->communicator, request->number, status);
+    if (request->kind & RECEIVES) {
+        const MPI_Status found = status_of_receive(request, status);
+        put_found(PSE_EVENT_MPI_RECEIVE, at(request), request->first_partner, &found);
+    }
     if (request->kind & COLLECTS)
         pse_trace_put(pse_clock(), PSE_EVENT_MPI_COLLECTIVE_END, request->mode, request->bytes, request->room,
                       at(request));

@@ -25,6 +25,7 @@ enum { /* kinds of requests */ SENDS = 1, RECEIVES = 2, COLLECTS = 4, MAKES_COMM
 struct trace_request {
     struct pse_handle_node node;
     uint32_t number, communicator;
+    uint32_t first_partner; /* of the communicator */
     int kind;
     bool persistent, cancelled;
     uint16_t mode; /* of sending, or the collective */
@@ -32,6 +33,7 @@ struct trace_request {
     uint64_t bytes, room;   /* sent; received, or the buffer's */
     MPI_Comm *made, parent; /* MPI_Comm_idup */
     uint32_t made_number;
+    bool is_of_second_group;
     MPI_Request told; /* the broadcast of a new communicator's identity */
     uint32_t identity[2];
 };
@@ -81,14 +83,10 @@ struct trace_end {
             (uint64_t)partitions *pse_trace_bytes_of(count, datatype)                                        \
     }
 
-static inline uint32_t pse_trace_or_none(int number)
-{
-    return number < 0 ? PSE_NONE : (uint32_t)number;
-}
-
 /* Blocking calls. */
 void pse_trace_put_send(MPI_Comm comm, uint16_t mode, int partner, int tag, uint64_t bytes);
 void pse_trace_received(MPI_Comm comm, const MPI_Status *status);
+void pse_trace_probe_ended(MPI_Comm comm, const MPI_Status *status);
 /* Probed messages remember their communicator. */
 void pse_trace_probed(MPI_Message handle, MPI_Comm comm);
 MPI_Comm pse_trace_message_taken(MPI_Message handle);

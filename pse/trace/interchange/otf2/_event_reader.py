@@ -259,7 +259,7 @@ class EventReader:
     def _after_communicator(
         self, now: int, _rule: Rule, said: Any, fields: Any, _event: dict[str, int]
     ) -> None:
-        names = ("number", "parent", "leader", "leader's number", "size", "rank")
+        names = ("number", "parent", "leader", "leader's number", "size", "rank", "groups")
         if self._own and "number" in said:
             self._at.create(now, fields[0], {name: said.get(name, 0) for name in names})
         else:

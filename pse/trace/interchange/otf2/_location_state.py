@@ -124,7 +124,7 @@ class Location:
             said[x] | said[y] << 32
             for x, y in (("number", "parent"), ("leader", "leader's number"), ("size", "rank"))
         )
-        self.file.append(now, E.MPI_COMMUNICATOR, a=a, b=b, c=c)
+        self.file.append(now, E.MPI_COMMUNICATOR, said["groups"], a=a, b=b, c=c)
         if said["leader"] == self.place.rank and said["rank"] == 0:
             self._write_members(now, own, members)
         return own
@@ -139,6 +139,7 @@ class Location:
             "leader's number": number + 1,
             "size": len(members),
             "rank": rank,
+            "groups": 0,
         }
 
     def _write_members(self, now: int, own: int, members: tuple[int, ...]) -> None:

@@ -139,7 +139,8 @@ RULES = (
     Rule(E.MPI_COLLECTIVE_END, "NonBlockingCollectiveComplete", (*_ENDED, "c.high"), _KIND),
     Rule(E.MPI_COMMUNICATOR, "CommCreate", ("communicator:named",), {
         "number": ("a.low", 0), "parent": ("a.high", 0), "leader": ("b.low", 0),
-        "leader's number": ("b.high", 0), "size": ("c.low", 0), "rank": ("c.high", 0)}),
+        "leader's number": ("b.high", 0), "size": ("c.low", 0), "rank": ("c.high", 0),
+        "groups": ("flags", 0)}),
     Rule(E.MPI_COMMUNICATOR_FREE, "CommDestroy", ("communicator:named",)),
     Rule(E.COUNTER, "Metric", ("metric:counter", "b")),
     Rule(E.QUEUE_DEPTH, "Metric", ("metric:queue", "b"), {
@@ -157,6 +158,8 @@ RULES = (
         "receiver": ("b.low", NONE), **_AMONG}),
     Rule(E.PARTITION_COLLECTIVE_BEGIN, "ParameterUnsignedInt", ("parameter:together", "a"), _TOGETHER),
     Rule(E.PARTITION_COLLECTIVE_END, "ParameterUnsignedInt", ("parameter:apart", "a"), _TOGETHER),
+    Rule(E.MPI_PROBE, "ParameterUnsignedInt", ("parameter:probe", "a"), {
+        "sender": ("b.low", NONE), "tag": ("b.high", NONE), **_OF}),
     Rule(E.PHASE, "ParameterUnsignedInt", ("parameter:phase", "a"), {"exit code": ("b", 0)}),
     Rule(E.THREAD, "ParameterUnsignedInt", ("parameter:thread", "a")),
 )  # fmt: skip

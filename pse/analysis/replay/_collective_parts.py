@@ -1,0 +1,114 @@
+"""The parts of a rank in collective operations as rows that the other ranks need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pse.analysis.replay._columns import Columns
+from pse.analysis.replay._communicators import Communicators
+from pse.analysis.replay._operation_rows import calls_of, partners_of
+from pse.analysis.replay._rank_calls import RankCalls
+from pse.trace import NONE, EventType
+from pse.trace.format import Array, high32, low32
+from pse.trace.query import Trace
+
+PART_DTYPE = np.dtype(
+    [
+        ("identity", "<u8"),  # of the communicator
+        ("size", "<u4"),  # how many ranks it has
+        ("ordinal", "<u4"),  # of the operation among the rank's on its communicator
+        ("place", "<u4"),  # rank in the communicator
+        ("side", "u1"),  # group in it, 1 or 2; 0: it has one
+        ("root", "<u4"),  # rank in the communicator
+        ("rank", "<u4"),  # rank of the job
+        ("operation", "u1"),  # Collective
+        ("sends", "?"),  # more than 0 bytes
+        ("receives", "?"),  # more than 0 bytes
+        ("is_started", "?"),  # it is not blocking
+        ("begin", "<f8"),  # ns: when it began, or was started
+        ("enter", "<f8"),  # ns: when the call was entered that completes it; of a blocking one its begin
+        ("end", "<f8"),  # ns
+    ]
+)
+"""A rank's part in a collective operation."""
+
+
+@dataclass(frozen=True)
+class RankParts:
+    """What a rank did in collective operations.
+
+    Parameters
+    ----------
+    rows : Columns of PART_DTYPE
+        Its parts in those that ended, in the order of their begins.
+    paths, calls : arrays, shape (parts,)
+        Their call paths, and the calls that completed them.
+    unended, unknown, outer : int
+        How many did not end, how many are on communicators that the rank did not describe, and how many on
+        those with processes of another job.
+    """
+
+    rows: Columns
+    paths: Array
+    calls: Array
+    unended: int
+    unknown: int
+    outer: int
+
+
+def collective_parts(trace: Trace, calls: RankCalls, paths: Array, known: Communicators) -> RankParts:
+    """Find the parts of a rank in collective operations; `paths` has the call path of each call."""
+    types, request = np.ascontiguousarray(calls.operations["type"]), high32(calls.operations["c"])
+    begins = np.flatnonzero(types == EventType.MPI_COLLECTIVE_BEGIN)
+    ends = _ends(types, request, begins)
+    own = low32(calls.operations["c"][begins])
+    number, is_outer = known.number(calls.rank, own), known.of_other_jobs(calls.rank, own)
+    ordinals = _ordinals(number)
+    chosen = np.flatnonzero((ends >= 0) & (number != NONE))
+    rows = _rows(trace, calls, begins[chosen], ends[chosen])
+    _tell_place(rows, calls.rank, number[chosen], own[chosen], known)
+    rows["ordinal"] = ordinals[chosen]
+    call = calls_of(calls, ends[chosen])
+    unknown = int((number == NONE).sum() - is_outer.sum())
+    return RankParts(
+        rows, np.append(paths, 0)[call], call, int((ends < 0).sum()), unknown, int(is_outer.sum())
+    )
+
+
+def _rows(trace: Trace, calls: RankCalls, begins: Array, ends: Array) -> Columns:
+    rows, begin, end = Columns.empty(PART_DTYPE, len(ends)), calls.operations[begins], calls.operations[ends]
+    rows["rank"], rows["operation"] = calls.rank, end["flags"]
+    rows["root"], rows["sends"], rows["receives"] = low32(begin["a"]), end["a"] > 0, end["b"] > 0
+    rows["is_started"] = high32(end["c"]) != 0
+    rows["begin"], rows["end"] = calls.times(trace, begin), calls.times(trace, end)
+    entered = np.append(calls.enter, np.nan)[calls_of(calls, ends)]
+    rows["enter"] = np.where(rows["is_started"], entered, rows["begin"])
+    return rows
+
+
+def _tell_place(rows: Columns, rank: int, number: Array, own: Array, known: Communicators) -> None:
+    """Say which communicators operations are on, and where the rank is in them."""
+    rows["identity"], rows["size"] = known.identities[number], known.sizes[number]
+    rows["place"], rows["side"] = known.place(rank, own), known.side(rank, own)
+
+
+def _ends(types: Array, request: Array, begins: Array) -> Array:
+    """The ends of operations that begin; -1: not in the trace."""
+    found = partners_of(types, request, begins, EventType.MPI_COLLECTIVE_END)
+    blocking = np.flatnonzero(request[begins] == 0)
+    found[blocking] = -1
+    ends = np.flatnonzero((types == EventType.MPI_COLLECTIVE_END) & (request == 0))
+    begun = np.searchsorted(begins[blocking], ends) - 1  # The latest begin.
+    found[blocking[begun[begun >= 0]]] = ends[begun >= 0]
+    return found
+
+
+def _ordinals(groups: Array) -> Array:
+    """The position of each row among those of its group."""
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    found = np.empty(len(groups), "<i8")
+    found[order] = np.arange(len(groups)) - np.searchsorted(ordered, ordered)
+    return found
