@@ -32,9 +32,8 @@ from pse.analysis.replay._columns import Columns, joined
 from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._locations import Places, share_metahosts
 from pse.analysis.replay._message_matching import match_messages
-from pse.analysis.replay._operation_rows import END_DTYPE, message_ends
+from pse.analysis.replay._operation_rows import END_DTYPE, message_ends, move_to_probes
 from pse.analysis.replay._peers import Alone, Peers, Traffic
-from pse.analysis.replay._probed_receives import move_to_probes
 from pse.analysis.replay._problems import Problems
 from pse.analysis.replay._rank_calls import RankCalls, read_rank
 from pse.analysis.replay._root_causes import RootCauses
@@ -429,7 +428,7 @@ class _Analysis:
                 self._joint.append(joint_parts(parts.rows, late[number]["time"]))
 
     def _leave_out_waits(self, parts: RankParts, for_messages: Array, waits: Array) -> None:
-        """Of operations that don't block count one of each call, none of calls that test or are for messages."""
+        """Of operations that don't block count one of each call; none if it tests or is for messages."""
         started = np.flatnonzero(parts.rows["is_started"])
         found = np.where(for_messages[parts.calls[started]], 0, waits["wait"][started])
         found[self._tests[parts.paths[started]]] = 0
