@@ -129,6 +129,8 @@ def command(
             return
         for problem in cube.problems:
             click.echo(f"warning: {problem}", err=True)
+        if root_causes is None and "critical_path" not in cube.values:
+            click.echo("note: root causes are not searched in so long a trace: --root-causes", err=True)
         if output is not None:
             write(cube, output, timeline=source)
         if form == "json":

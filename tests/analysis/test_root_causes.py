@@ -9,6 +9,7 @@ from pse.analysis import analyze, critical_path, cube_text, remedies, severities
 from pse.analysis.replay._root_causes import critical_pieces
 from pse.analysis.replay._synchronizations import WAITING_DTYPE
 from pse.trace import NONE, Collective, EventType, pair
+from tests.analysis.rows import LOADER, ROWS
 from tests.analysis.test_planted_waits import assert_explained
 
 
@@ -143,6 +144,13 @@ def test_waits_between_calls_for_a_rank_on_another_metahost_have_a_grid_version(
     (sentence,) = remedies(cube, top=1)
     assert sentence.startswith("Queue empty (grid): ")
     assert "queue_empty_grid" not in without.values
+
+
+def test_waits_of_which_no_begin_is_in_the_trace_are_left_out(written):
+    late = [row for row in ROWS if row["type"] != EventType.WAIT_BEGIN]
+    cube = analyze(written(LOADER, late))
+    assert "rank 1: 2 calls whose begin is not in the trace" in " ".join(cube.problems)
+    assert values_of(cube, "delay_queue_empty").keys() == {("rows", 1), ("small.coven", 1)}
 
 
 def test_who_wants_no_root_causes_gets_none_and_the_same_waits(tmp_path, chain):

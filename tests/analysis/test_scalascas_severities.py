@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pse.analysis import analyze, severities_json
+from tests.analysis.test_planted_waits import assert_explained
 
 pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
 
@@ -27,6 +28,7 @@ def test_all_severities_of_random_programs_are_scalascas(archive):
         for region, values in regions.items():
             assert np.abs(np.subtract(found[metric][region], values)).max() <= BOUND, (metric, region)
     assert cube.problems == ()
+    assert_explained(cube)
 
 
 def test_the_severities_of_a_real_trace_with_a_fast_clock_are_scalascas():

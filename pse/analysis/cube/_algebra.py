@@ -193,7 +193,7 @@ def _largest(changed: Cube, top: int) -> list[tuple[float, str, int]]:
     """Call paths whose own metrics changed the most: time, the metric's title, call path."""
     rows = []
     for metric in METRICS:
-        if metric.unit == "ns":
+        if ancestors(metric.name)[-1] == "time":
             sums = changed.own(metric.name).sum(axis=1)
             rows += [(float(sums[path]), metric.title, int(path)) for path in np.flatnonzero(sums)]
     rows.sort(key=lambda row: -abs(row[0]))

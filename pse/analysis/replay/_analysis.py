@@ -150,6 +150,8 @@ def analyze_parallel(
 def analysis_traffic(source: str | os.PathLike[str], comm: MPI.Intracomm) -> Traffic:
     """Analyze a trace as `analyze_parallel` does, and count what a process sends for it; collective.
 
+    Root causes are not searched: what process 0 gets for them grows as the waits of all ranks.
+
     Parameters
     ----------
     source : path
@@ -175,7 +177,7 @@ def analysis_traffic(source: str | os.PathLike[str], comm: MPI.Intracomm) -> Tra
     from pse.analysis.replay._mpi_peers import MpiPeers  # Importing it starts MPI.
 
     peers = MpiPeers(comm)
-    analyze_with(source, peers)
+    analyze_with(source, peers, root_causes=False)
     return Traffic(*(peers.traffic[name] for name in Traffic._fields))
 
 
@@ -458,6 +460,8 @@ class _Analysis:
             for reason, site in np.unique(own[["reason", "site"]]).tolist():
                 of_kind = own[(own["reason"] == reason) & (own["site"] == site)]
                 path = self._tree.wait_path(rank, reason, site)
+                if path < 0:
+                    continue
                 begin, end = (of_kind[name].astype("<f8") for name in ("begin", "end"))
                 calls = Calls(np.full(len(of_kind), path), begin, end)
                 self._severities.keep_longest(self._tree.metrics[path], place, calls, end - begin)

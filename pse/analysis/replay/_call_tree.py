@@ -89,8 +89,8 @@ class CallTree:
         return self._found.get(CallPath(own.parent, "routine", routine, own.place), -1)
 
     def wait_path(self, rank: int, reason: int, site: int) -> int:
-        """The call path of waits between calls of a rank that it has seen."""
-        return self._waits[rank, reason, site]
+        """The call path of waits between calls of a rank; -1: none of their begins is in the trace."""
+        return self._waits.get((rank, reason, site), -1)
 
     @functools.cached_property
     def _names(self) -> Names:

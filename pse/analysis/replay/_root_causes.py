@@ -119,20 +119,24 @@ class RootCauses:
                 ended[name] += whole.origin
         to = self._streams.owners(ended["rank"], self._peers.rank)
         rows = self._peers.deliver(columns_of(ended), ENDED_WAIT_DTYPE, to).rows
+        path = self._wait_paths(rows)
+        rows, path = rows.take(np.flatnonzero(path >= 0)), path[path >= 0]
         found = np.zeros(len(rows), WAITING_DTYPE)
         for name in ("rank", "late", "begin", "time"):
             found[name] = rows[name]
         found["wait"] = found["time"] - found["begin"]
-        columns = (rows[name].tolist() for name in ("rank", "reason", "site"))
-        for rank, reason, site in set(zip(*columns, strict=True)):
-            own = (rows["rank"] == rank) & (rows["reason"] == reason) & (rows["site"] == site)
-            found["path"][own] = self._tree.wait_path(rank, reason, site)
+        found["path"] = path
         self._add_grid_versions(found, rows["end"] - rows["begin"], severities)
         states = {metric: number for number, metric in enumerate(WAIT_OF_DELAY.values())}
         of_path = np.array([states.get(metric, NO_STATE) for metric in self._tree.metrics])
         found["state"] = of_path[found["path"]]
         known: Array = found[found["state"] != NO_STATE]
         return known
+
+    def _wait_paths(self, rows: Columns) -> Array:
+        """The call paths of waits between calls; -1: no begin of such a wait is in the trace."""
+        columns = zip(*(rows[name].tolist() for name in ("rank", "reason", "site")), strict=True)
+        return np.array([self._tree.wait_path(*column) for column in columns], "<i8")
 
     def _add_grid_versions(self, waits: Array, times: Array, severities: Severities) -> None:
         """Add the times of waits between calls that a rank on another metahost ended."""
