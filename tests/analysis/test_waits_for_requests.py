@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pse_testing.planted_waits import PlantedWaits
+from pse_testing.planted_waits import ROUTINES, PlantedWaits
 from pse_testing.traces import region_rows, text_rows
 
 from pse.analysis import analyze
@@ -117,3 +117,30 @@ def test_cancelled_sends_are_no_messages(tmp_path):
     assert analyze(run).problems == ()
     assert analyze(run).by_region("mpi_latesender") == {"MPI_Recv": [0, 300]}
     assert len(mpi_messages(run)) == 1
+
+
+def test_collective_operations_that_failed_are_left_out(tmp_path):
+    program = PlantedWaits(3, [[0, 1, 2]])
+    begun = {"type": EventType.MPI_COLLECTIVE_BEGIN, "time": 1000, "a": NONE, "c": pair(1, 0)}
+    program.call(1, "MPI_Barrier", 999, 1010, begun | {"flags": Collective.BARRIER})
+    program.collective(0, "MPI_Barrier", [0, 100, 100], [2, 2, 2])
+    cube = analyze(program.write(tmp_path / "run"))
+    assert cube.problems == ()
+    assert cube.by_region("mpi_barrier_wait") == {"MPI_Barrier": [100, 0, 0]}
+
+
+def test_threads_are_in_collective_operations_of_several_communicators_at_once(tmp_path):
+    program = PlantedWaits(2, [[0, 1], [0, 1]])
+    for rank, (first, second) in enumerate([(1000, 1500), (3000, 1600)]):
+        rows = [(80, first, 1, 1), (80, second, 2, 2), (81, 3100, 1, 1), (81, 3200, 2, 2)]
+        for kind, time, thread, number in sorted(rows, key=lambda row: row[1]):
+            thread_row = {"type": EventType.THREAD, "time": time, "a": thread}
+            begin = {1: first, 2: second}[thread]
+            row = {"type": kind, "time": time, "flags": Collective.BARRIER, "a": NONE, "c": pair(number, 0)}
+            around = {"type": EventType.REGION_ENTER if kind == 80 else EventType.REGION_LEAVE}
+            around |= {"time": time, "a": ROUTINES.index("MPI_Barrier"), "b": begin if kind == 81 else 0}
+            inside = [around, row] if kind == 80 else [row | {"a": 0}, around]
+            program.rows[rank] += [thread_row, *inside]
+    cube = analyze(program.write(tmp_path / "run"))
+    assert cube.problems == ()
+    assert cube.by_region("mpi_barrier_wait") == {"MPI_Barrier": [2100, 0]}

@@ -8,7 +8,7 @@ import numpy as np
 
 from pse.analysis.replay._columns import Columns
 from pse.analysis.replay._communicators import Communicators
-from pse.analysis.replay._operation_rows import calls_of, partners_of
+from pse.analysis.replay._operation_rows import calls_of
 from pse.analysis.replay._rank_calls import RankCalls
 from pse.trace import NONE, EventType
 from pse.trace.format import Array, high32, low32
@@ -62,7 +62,9 @@ def collective_parts(trace: Trace, calls: RankCalls, paths: Array, known: Commun
     """Find the parts of a rank in collective operations; `paths` has the call path of each call."""
     types, request = np.ascontiguousarray(calls.operations["type"]), high32(calls.operations["c"])
     begins = np.flatnonzero(types == EventType.MPI_COLLECTIVE_BEGIN)
-    ends = _ends(types, request, begins)
+    ends = _ends(types, calls.operations["c"], begins)
+    have_failed = _have_failed(trace, calls, request, begins, ends)
+    begins, ends = begins[~have_failed], ends[~have_failed]
     own = low32(calls.operations["c"][begins])
     number, is_outer = known.number(calls.rank, own), known.of_other_jobs(calls.rank, own)
     ordinals = _ordinals(number)
@@ -94,14 +96,26 @@ def _tell_place(rows: Columns, rank: int, number: Array, own: Array, known: Comm
     rows["place"], rows["side"] = known.place(rank, own), known.side(rank, own)
 
 
-def _ends(types: Array, request: Array, begins: Array) -> Array:
-    """The ends of operations that begin; -1: not in the trace."""
-    found = partners_of(types, request, begins, EventType.MPI_COLLECTIVE_END)
-    blocking = np.flatnonzero(request[begins] == 0)
-    found[blocking] = -1
-    ends = np.flatnonzero((types == EventType.MPI_COLLECTIVE_END) & (request == 0))
-    begun = np.searchsorted(begins[blocking], ends) - 1  # The latest begin.
-    found[blocking[begun[begun >= 0]]] = ends[begun >= 0]
+def _ends(types: Array, on: Array, begins: Array) -> Array:
+    """The ends of operations that begin; -1: not in the trace.  `on` has communicators and requests.
+
+    A request, and 0 on a communicator, has one operation at a time; threads may have several.
+    """
+    ends = np.flatnonzero(types == EventType.MPI_COLLECTIVE_END)
+    rows = np.concatenate([begins, ends])
+    order = np.lexsort((rows, on[rows]))
+    is_end = order >= len(begins)
+    found = np.full(len(begins), -1)
+    pairs = np.flatnonzero(is_end[1:] & ~is_end[:-1] & (on[rows[order[1:]]] == on[rows[order[:-1]]]))
+    found[order[pairs]] = rows[order[pairs + 1]]
+    return found
+
+
+def _have_failed(trace: Trace, calls: RankCalls, request: Array, begins: Array, ends: Array) -> Array:
+    """Which blocking operations have no end though the rank left their call: MPI returned an error."""
+    last = trace.run_times(calls.rank, np.array([trace.files[calls.rank].times[1]], "<u8"))[0]
+    left = np.append(calls.leave, np.inf)[calls_of(calls, begins)]
+    found: Array = (ends < 0) & (request[begins] == 0) & (left < last)
     return found
 
 

@@ -38,8 +38,8 @@ def message_ends(
     """
     types, request = np.ascontiguousarray(calls.operations["type"]), high32(calls.operations["c"])
     out, back = (np.flatnonzero(types == kind) for kind in (EventType.MPI_SEND, EventType.MPI_RECEIVE))
-    completions = partners_of(types, request, out, EventType.MPI_SEND_COMPLETE)
-    posts = partners_of(types, request, back, EventType.MPI_RECEIVE_POST)
+    completions = _partners(types, request, out, EventType.MPI_SEND_COMPLETE)
+    posts = _partners(types, request, back, EventType.MPI_RECEIVE_POST)
     _write_ends(sends, calls, known, out, is_send=True)
     _write_ends(receives, calls, known, back, is_send=False)
     sends["order"], receives["order"] = out, np.where(posts >= 0, posts, back)
@@ -68,7 +68,7 @@ def calls_of(calls: RankCalls, operations: Array) -> Array:
     return found
 
 
-def partners_of(types: Array, request: Array, rows: Array, kind: EventType) -> Array:
+def _partners(types: Array, request: Array, rows: Array, kind: EventType) -> Array:
     """For operations the one of a kind with the same request, themselves for blocking ones, -1 for none."""
     others = np.flatnonzero(types == kind)
     numbers = request[others]
