@@ -20,10 +20,11 @@ world = MPI.COMM_WORLD
 large, small = np.zeros(1 << 20), np.zeros(4)
 
 
-def late():
-    end = time.perf_counter() + 0.05
-    while time.perf_counter() < end:
+def receive(into, tag, after):
+    while not world.Iprobe(0, after):  # The sender is in its call, or past it if `after` is another.
         pass
+    time.sleep(0.05)
+    world.Recv(into, 0, tag)
 
 
 world.Barrier()
@@ -31,11 +32,17 @@ if world.rank == 0:
     world.Ssend(small, 1, 1)
     world.Send(large, 1, 2)
     world.Send(small, 1, 3)
-    world.Isend(large, 1, 4).Wait()
+    world.Send(small, 1, 5)
+    request = world.Isend(large, 1, 4)
+    world.Send(small, 1, 6)
+    request.Wait()
 elif world.rank == 1:
-    for tag, into in ((1, small), (2, large), (3, small), (4, large)):
-        late()
-        world.Recv(into, 0, tag)
+    receive(small, 1, 1)
+    receive(large, 2, 2)
+    receive(small, 3, 5)
+    world.Recv(small, 0, 5)
+    receive(large, 4, 6)
+    world.Recv(small, 0, 6)
 world.Barrier()
 """
 
@@ -51,7 +58,7 @@ def test_sends_that_wait_for_their_receive_lead_to_the_receiver(pse, tmp_path):
     found = {}
     is_mpi = np.array([name.startswith("MPI_") for name in names])
     for call in calls[(calls["rank"] == 0) & is_mpi[calls["routine"]]]:
-        chain = wait_chain(opened, 0, int(call["enter"] + call["leave"]) // 2)
+        chain = wait_chain(opened, 0, int(call["enter"]) + 1)
         end = chain.links[0].ended_by
         if end is not None and end.was_late_receiver:
             found[end.message.tag] = (names[call["routine"]].removesuffix("_c"), chain.links[1].rank)
