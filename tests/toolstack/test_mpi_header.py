@@ -59,7 +59,9 @@ def test_a_routine_that_takes_any_number_of_arguments_is_known_as_such():
     assert one("int MPI_Pcontrol(const int level, ...);")[1].variadic
 
 
-@pytest.mark.skipif(not HEADER.exists(), reason=f"there is no {HEADER}")
+@pytest.mark.skipif(
+    not HEADER.with_name("mpi_abi.h").exists(), reason=f"{HEADER.parent} has no mpi.h of MPICH with mpi_abi.h"
+)
 @pytest.mark.parametrize("name", ["mpi.h", "mpi_abi.h"])
 def test_a_whole_header_is_understood(name):
     header = mpi_header.read(HEADER.parent / name)

@@ -29,6 +29,9 @@ if not HEADER.exists():
 KNOWN = mpi_header.read(HEADER)
 LARGE = [prototype for prototype in KNOWN.prototypes.values() if shims.has_shim(prototype, KNOWN)]
 
+if not LARGE:
+    pytest.skip(f"{HEADER} has no routines with large counts", allow_module_level=True)
+
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
