@@ -3,7 +3,7 @@
 import pytest
 
 from pse.program import Placement
-from pse.runtime.launch._mpiexec import Hosts, spread_ranks
+from pse.runtime.launch._mpiexec import Hosts, Mpiexec, mpiexec_command, spread_ranks
 
 THREADS = Placement(("thread_A",), ("thread_B", "thread_C"))
 
@@ -33,6 +33,21 @@ def test_a_host_file_is_spread_as_well_unless_it_has_counts(tmp_path):
     counted.write_text("a slots=3\nb slots=2\n")
     assert spread_ranks(Hosts(file=str(plain)), THREADS, 2) == Hosts("a:3,b:2")
     assert spread_ranks(Hosts(file=str(counted)), THREADS, 2) == Hosts(file=str(counted))
+
+
+@pytest.mark.parametrize(
+    ("lines", "ours", "words"),
+    [
+        ("a:3\nb:2 # the other\n", False, ["--host", "a:3,b:2"]),
+        ("a slots=3\nb slots=2\n", False, ["--hostfile", "FILE"]),
+        ("a:3\nb:2\n", True, ["-f", "FILE"]),
+    ],
+)
+def test_a_host_file_with_counts_is_understood_by_open_mpi_too(tmp_path, lines, ours, words):
+    file = tmp_path / "hosts"
+    file.write_text(lines)
+    line = mpiexec_command(Mpiexec("mpiexec", hydra=ours), 5, Hosts(file=str(file)), [])
+    assert line[1:3] == [word.replace("FILE", str(file)) for word in words]
 
 
 def test_here_nothing_is_spread():

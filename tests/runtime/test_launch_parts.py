@@ -182,6 +182,24 @@ def test_sweeping_spares_what_is_old_foreign_or_in_use(tmp_path, monkeypatch, na
     assert os.listdir(tmp_path) == [names[3]]
 
 
+def test_directories_of_a_killed_launcher_of_open_mpi_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    user = os.getuid()
+    for name in (
+        f"ompi.n1.{user}/pid.41/0",
+        f"ompi.n2.{user}/pid.42/1",
+        f"ompi.n2.{user}/pid.43",
+        "ompi.42/x",
+    ):
+        (tmp_path / name).mkdir(parents=True)
+    cleanup.remove_session(41)
+    cleanup.remove_session(42)
+    assert [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.glob("*/*"))] == [
+        f"ompi.n2.{user}/pid.43"
+    ]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_only_the_memory_of_mpich_loses_its_name_while_ranks_run(tmp_path, monkeypatch):
     monkeypatch.setattr(cleanup, "SHARED", str(tmp_path))
     names = ("mpich_shm_1a2b_0", "vader_segment.n1.0.113e0001.0", "Intel_MPI_19PDQs")

@@ -50,7 +50,7 @@ from pse.runtime.status._progress_choice import choose_progress
 from pse.runtime.status._report import Report
 from pse.runtime.status._report_text import format_report
 from pse.runtime.supervise import _processes as processes
-from pse.runtime.supervise._cleanup import check_shared_memory, remove_leaked
+from pse.runtime.supervise._cleanup import check_shared_memory, remove_leaked, remove_session
 from pse.runtime.supervise._exit_diagnosis import Diagnosis
 from pse.runtime.supervise._file_limit import raise_file_limit
 from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher, Records
@@ -154,6 +154,7 @@ class _JobRun:
 
     def __init__(self, prepared: Prepared, all_local: bool) -> None:
         self.prepared, self.all_local = prepared, all_local
+        self._passes_signals_on = True
         self.board = Board.create(*prepared.board_size)
         self.records = Records.create()
         self.progress = choose_progress(self.board, prepared)
@@ -182,6 +183,8 @@ class _JobRun:
         return self._finish()
 
     def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
+        # Open MPI's kills the ranks a second later, before they have written a checkpoint.
+        self._passes_signals_on = mpiexec.hydra
         environment = rank_environment(os.environ, mpiexec, local=self.all_local)
         environment[LAUNCHER_VARIABLE] = Launcher(
             os.getpid(), self.board.fd, self.records.fd, int(self.all_local)
@@ -319,7 +322,11 @@ class _JobRun:
             return
         for output in self.outputs:
             output.drop_banners()
-        self.process.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
+        passed = signal.SIGINT if number == signal.SIGINT else signal.SIGTERM
+        if self.all_local and not self._passes_signals_on:
+            self.monitor.send_signal(passed)
+        else:
+            self.process.send_signal(passed)
         self._stopped_at = time.monotonic()
         grace = STOP_GRACE if self.prepared.request.checkpoint else 0.0
         self.deadline = self._stopped_at + grace + STOP_PATIENCE
@@ -344,6 +351,7 @@ class _JobRun:
             processes.kill_job(os.getpid(), self._mark)
             if self._ending or self.process.returncode != 0:
                 remove_leaked(began)
+                remove_session(self.process.pid)
             self.monitor.close()
             os.close(self.mpiexec)
 

@@ -172,6 +172,8 @@ def mpiexec_command(mpiexec: Mpiexec, ranks: int, hosts: Hosts, arguments: Seque
     if mpiexec.hydra and hosts.all_local(os.environ):
         # The launcher sees every rank and ends the others itself, once it knows who was first to die.
         line.append("-disable-auto-cleanup")
+    if hosts.file is not None and not mpiexec.hydra and all(len(host.split()) == 1 for host in _named(hosts)):
+        hosts = Hosts(",".join(_named(hosts)))  # In its own files, Open MPI has slots=3 for our :3.
     if hosts.names is not None:
         line += ["-hosts" if mpiexec.hydra else "--host", hosts.names]
     if hosts.file is not None:

@@ -3,8 +3,8 @@
 MPICH keeps ``/dev/shm/mpich_shm_<hex>_<node>`` for as long as a job runs and leaves it when a rank is
 killed.  `unlink_mpi_files` takes the name away as soon as every rank of the node has the memory, so that no
 kill can leak it; `remove_leaked` is the launcher's, for a job that was killed before that, and for Open MPI
-and Intel's MPI, whose ranks may open a name later.  Removes files of this user from /dev/shm, and hydra's
-from /tmp; reads /proc.
+and Intel's MPI, whose ranks may open a name later.  Removes files of this user from /dev/shm, hydra's
+and Open MPI's from /tmp; reads /proc.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
+import tempfile
 import time
 from collections.abc import Iterable
+from pathlib import Path
 
 from pse.errors import RunError
 from pse.text import count_text, size_text
@@ -66,6 +69,23 @@ def remove_leaked(since: float) -> None:
     for name in found - _names_in_use():
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(SHARED, name))
+
+
+def remove_session(mpiexec: int) -> None:
+    """Remove the directories of Open MPI's launcher, which was killed before it could.
+
+    Parameters
+    ----------
+    mpiexec : int
+        The launcher's process number, by which they are named: ompi.HOST.UID/pid.PID, ompi.PID of Open MPI 5.
+    """
+    user, top = os.getuid(), Path(tempfile.gettempdir())
+    for folder in (*top.glob(f"ompi.*.{user}/pid.{mpiexec}"), *top.glob(f"ompi.{mpiexec}")):
+        if not folder.is_symlink() and folder.stat().st_uid == user:
+            shutil.rmtree(folder, ignore_errors=True)
+            if folder.parent != top:
+                with contextlib.suppress(OSError):  # It has other launchers' directories as well.
+                    folder.parent.rmdir()
 
 
 def check_shared_memory(ranks: int) -> None:

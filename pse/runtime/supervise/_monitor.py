@@ -171,9 +171,13 @@ class Monitor(ABC):
 
     def kill(self) -> None:
         """Kill every rank that was found and still lives."""
+        self.send_signal(signal.SIGKILL)
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to every rank that was found and still lives."""
         for process in self.ranks.values():
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(process.pidfd, signal.SIGKILL)
+                signal.pidfd_send_signal(process.pidfd, number)
 
     def close(self) -> None:
         """Give back the pidfds."""
