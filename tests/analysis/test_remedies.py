@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from pse_testing.planted_waits import PlantedWaits
 
-from pse.analysis import CallPath, Cube, Location, remedies
+from pse.analysis import CallPath, Cube, Location, analyze, remedies
 from pse.analysis.cube._metrics import LISTED_WAITS, ancestors
 
 PLACE = "ring.py:9"
@@ -52,3 +53,44 @@ def test_every_wait_has_a_remedy_of_two_sentences(metric):
 def test_short_waits_get_no_remedy_and_top_limits_them():
     assert [*remedies(waiting("mpi_latesender", [0.5, 0]))] == []
     assert [*remedies(waiting("mpi_latesender", [50, 0]), top=0)] == []
+
+
+def ring(directory, ranks, step, rounds, shifts):
+    """All ranks call a function, in which each receives some times from the rank `step` before it."""
+    program = PlantedWaits(ranks, [list(range(ranks))])
+    for _ in range(rounds):
+        for rank in range(ranks):
+            program.enter(rank, "exchange")
+        for _ in range(shifts):
+            begin = program.together(*range(ranks))
+            for rank in range(ranks):
+                late = begin + 100 * rank
+                row = program.send(rank, late + 1, (rank + step) % ranks, 0, 7)
+                program.call(rank, "MPI_Bsend", late, late + 2, row)
+            for rank in range(ranks):
+                row = program.receive(begin + 990, (rank - step) % ranks, 0, 7)
+                program.call(rank, "MPI_Recv", begin + 100 * rank + 2, begin + 999, row)
+        for rank in range(ranks):
+            program.leave(rank)
+    return analyze(program.write(directory / "run"))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "step", "rounds", "shifts", "is_ring"),
+    [
+        (5, 1, 1, 4, True),
+        (5, 2, 3, 4, True),
+        (3, 1, 2, 3, True),  # Data comes home.
+        (5, 1, 3, 1, False),  # Neighbours exchange.
+        (4, 2, 1, 3, False),  # Pairs.
+        (2, 1, 1, 1, False),
+    ],
+)
+def test_data_that_goes_round_all_ranks_is_for_a_collective_operation(
+    tmp_path, ranks, step, rounds, shifts, is_ring
+):
+    cube = ring(tmp_path, ranks, step, rounds, shifts)
+    assert cube.problems == ()
+    assert cube.total("ring_shifts") == (ranks * rounds * shifts if is_ring else 0)
+    (sentence,) = remedies(cube, top=1)
+    assert (f"Data goes round all ranks in {ranks - 1} shifts" in sentence) == is_ring

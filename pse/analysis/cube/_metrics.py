@@ -187,6 +187,7 @@ _WITHOUT_GRID: tuple[Metric, ...] = (
         "Time on that path beyond what ranks spent in the call path on average.",
     ),
     _metric("visits", "", "Visits", "How often a call path was entered.", unit=""),
+    _metric("ring_shifts", "", "Shifts in rings", "Receives of data that goes round all ranks.", unit=""),
     _metric("bytes_sent", "", "Bytes sent", "Bytes that MPI's messages and collectives sent.", unit="bytes"),
     _metric("bytes_received", "", "Bytes received", "Bytes that they received.", unit="bytes"),
 )

@@ -53,6 +53,11 @@ _REMEDIES = {
 _EARLY_RECEIVE = (
     "Post the receive earlier with MPI_Irecv and wait where its data is needed; or let senders send"
 )
+_RING = (
+    "Data goes round all ranks in {} shifts, each of which waits for the one before: let a collective"
+    " operation do it in fewer steps, MPI_Allgather, or MPI_Allreduce where data is combined on the way"
+)
+_RING_WAITS = ("mpi_latesender", "mpi_latesender_wo", "mpi_latereceiver")
 _BETWEEN_METAHOSTS = "The link between metahosts is slow: let fewer and larger messages cross it"
 
 
@@ -134,6 +139,17 @@ def _remedy(cube: Cube, metric: str, path: int) -> str:
     if metric.endswith(GRID):
         metric = BY_NAME[metric].parent
         return f"{_BETWEEN_METAHOSTS}. {_remedy(cube, metric, path)}"
+    if metric in _RING_WAITS and (shifts := _shifts_beside(cube, path)):
+        return _RING.format(shifts)
     if metric == "mpi_latesender" and not cube.call_paths[path].name.startswith("MPI_Wait"):
         return f"{_EARLY_RECEIVE} before their other work"
     return _REMEDIES.get(metric) or BY_NAME[metric].meaning.rstrip(".")
+
+
+def _shifts_beside(cube: Cube, path: int) -> int:
+    """How many shifts the ring has that a call path belongs to; 0: there is none."""
+    if "ring_shifts" not in cube.values:
+        return 0
+    parent = cube.call_paths[path].parent
+    beside = [number for number, own in enumerate(cube.call_paths) if own.parent == parent]
+    return len(cube.ranks) - 1 if cube.values["ring_shifts"][beside].any() else 0

@@ -24,6 +24,7 @@ from pse.analysis.cube._cube import Cube
 from pse.analysis.cube._metrics import WAIT_OF_DELAY
 from pse.analysis.patterns import _point_to_point as point_to_point
 from pse.analysis.patterns._grid import between_metahosts
+from pse.analysis.patterns._rings import SHIFT_DTYPE, ring_shifts, shifts_of
 from pse.analysis.replay._call_tree import CallTree
 from pse.analysis.replay._clocks import check_clocks, clock_problems, longest_run, messages_of, repaired
 from pse.analysis.replay._collective_parts import PART_DTYPE, RankParts, collective_parts
@@ -300,11 +301,26 @@ class _Analysis:
             self._search_root_causes(self._waits, numbers)
         rows = self._peers.gathered(self._severities.rows(numbers))
         longest = self._peers.gathered(self._severities.kept(numbers))
+        shifts = self._peers.gathered(self._shifts(numbers))
         said = (*self._problems.collected(self._peers), *problems)
         if self._peers.rank:
             return None
         values = with_imbalance(tables(rows, len(paths), len(self._where)))
+        parents = np.array([path.parent for path in paths])
+        rings = ring_shifts(shifts, parents, values["visits"], self._streams.ranks) if len(shifts) else None
+        values |= {} if rings is None else {"ring_shifts": rings}
         return Cube(tuple(paths), tuple(self._where), values, title, said, longest_of_all(longest))
+
+    def _shifts(self, numbers: Array) -> Array:
+        """Receives of one sender only in a call path; `numbers` are those of call paths in all processes."""
+        found = [np.empty(0, SHIFT_DTYPE)]
+        for rank, borders in zip(self._trace.ranks, self._receive_borders, strict=True):
+            ends = self._receives.part(*borders)
+            inside = ends["call"] != NONE
+            found.append(shifts_of(rank, ends["path"][inside], ends["sender"][inside]))
+        rows = np.concatenate(found)
+        rows["path"] = numbers[rows["path"]]
+        return rows
 
     def search_mpi(self) -> None:
         """Search the patterns of messages and collective operations."""
