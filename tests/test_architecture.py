@@ -19,7 +19,17 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "advise": ("rewrite", "search", "simulate", "model"),
     "views": ("page", "cube", "gantt", "charts", "graph", "core"),
     "analysis": ("statistics", "replay", "clocks", "patterns", "cube", "history", "path", "waits"),
-    "emulate": ("launches", "job", "configuration", "patterns", "report", "model", "statistics", "results"),
+    "emulate": (
+        "launches",
+        "job",
+        "configuration",
+        "recorded",
+        "patterns",
+        "report",
+        "model",
+        "statistics",
+        "results",
+    ),
     "toolstack": (),
     "cluster": (),
     "runtime": (

@@ -22,6 +22,8 @@ from .patterns._cycle import Cycle as Cycle, PatternError as PatternError, Step 
 from .patterns._lookup import find_pattern as find_pattern, load_patterns as load_patterns
 from .patterns._registry import Pattern as Pattern, pattern as pattern
 from .patterns._simulation import simulate as simulate
+from .recorded._conversion import record_program as record_program
+from .recorded._program import RecordedProgram as RecordedProgram
 from .report._printing import (
     print_comparison as print_comparison,
     print_model as print_model,

@@ -11,6 +11,7 @@ from pse.emulate.configuration._values import ConfigurationError
 from pse.emulate.patterns._cycle import Buffers, PatternError, Step, rows_of
 from pse.emulate.patterns._lookup import find_pattern
 from pse.emulate.patterns._simulation import Cost, simulate
+from pse.emulate.recorded._program import load_program
 from pse.memory import memory_figures
 from pse.text import count_text, size_text
 
@@ -20,6 +21,8 @@ _LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 
 def variants_of(application: Application, rank: int, size: int, seed: int) -> list[list[Step]]:
     """Give the steps of a rank in each variant of an application's cycle."""
+    if application.program is not None:
+        return [list(load_program(application.program).steps[rank])]
     pattern = find_pattern(application.pattern)
     return [
         pattern.cycle(
@@ -82,8 +85,12 @@ def predict_pattern(application: Application, size: int, seed: int, cost: Cost) 
     """Predict an application's communication time of a cycle by the cost of messages: the ranks' mean, s."""
     programs = [variants_of(application, rank, size, seed) for rank in range(application.ranks)]
     variants = min(len(programs[0]), CHECKED_VARIANTS)
-    ends = [end for number in range(variants) for end in simulate([own[number] for own in programs], cost)]
-    return sum(ends) / len(ends)
+    times = []
+    for number in range(variants):
+        steps = [own[number] for own in programs]
+        computed = (sum(step.seconds for step in own) for own in steps)
+        times += [end - own for end, own in zip(simulate(steps, cost), computed, strict=True)]
+    return sum(times) / len(times)
 
 
 def buffers_of(variants: Sequence[Sequence[Step]], ranks: int) -> Buffers:

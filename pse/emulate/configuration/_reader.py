@@ -24,8 +24,10 @@ from pse.emulate.configuration._values import ConfigurationError, Source, Table
 from pse.emulate.patterns._cycle import PatternError
 from pse.emulate.patterns._lookup import find_pattern, load_patterns
 from pse.emulate.patterns._registry import Pattern
+from pse.emulate.recorded._program import load_program
 from pse.text import count_text, list_text
 
+RECORDED = "recorded"
 RUN, EXCHANGES, APPLICATIONS = "run", "exchanges", "applications"
 _SIZE = "a size up to 2 GiB, such as 1024 or '4 KiB'"
 _RUN_KEYS = {
@@ -72,7 +74,7 @@ def read_configuration(path: str | os.PathLike[str], ranks: int | None = None) -
     listed = _applications_of(source, content)
     files = _pattern_files(run, Path(path))
     wanted = run.take("ranks", values.count, "an integer from 1", None) if ranks is None else ranks
-    counts = _ranks_of(listed, wanted, source)
+    counts = _ranks_of(listed, wanted)
     applications = tuple(
         _application(table, number, count, Path(path))
         for number, (table, count) in enumerate(zip(listed, counts, strict=True))
@@ -138,7 +140,7 @@ def _pattern_files(run: Table, path: Path) -> tuple[str, ...]:
     return files
 
 
-def _ranks_of(listed: list[Table], total: int | None, source: Source) -> list[int]:
+def _ranks_of(listed: list[Table], total: int | None) -> list[int]:
     """Give each application's number of ranks; those that don't say it share what is left."""
     given = [one.take("ranks", values.count, "an integer from 1", None) for one in listed]
     silent = [number for number, count in enumerate(given) if count is None]
@@ -163,13 +165,10 @@ def _ranks_of(listed: list[Table], total: int | None, source: Source) -> list[in
 
 
 def _application(table: Table, number: int, ranks: int, path: Path) -> Application:
-    program = table.take(
-        "program", values.text, "the path of a program that `pse ace from-trace` wrote", None
-    )
-    if program is not None:
-        program = str((path.parent / program).absolute())
-    pattern = _pattern(table, program)
-    table.check_keys(_APPLICATION_KEYS | {*(pattern.options if pattern else ())})
+    if table.has("program"):
+        return _recorded(table, number, ranks, path)
+    pattern = _pattern(table)
+    table.check_keys(_APPLICATION_KEYS | {*pattern.options})
     options = {
         key: table.take(key, lambda value: value, "", None) for key in pattern.options if table.has(key)
     }
@@ -178,23 +177,53 @@ def _application(table: Table, number: int, ranks: int, path: Path) -> Applicati
         culprit = next((key for key in options if problem.startswith(f"{key} =")), "ranks")
         table.fail(culprit if table.has(culprit) else "pattern", problem)
     return Application(
-        name=table.take("name", values.text, "a text", f"{pattern.name}-{number}"),
         pattern=pattern.name,
         ranks=ranks,
         sizes=table.many("sizes", values.size, _SIZE, (1024,)),
         loads=table.many("loads", values.load, "a percentage from 1 to 100", (50.0,)),
-        cycles=table.take("cycles", values.count, "an integer from 1", 1000),
         blocking=table.take("blocking", values.switch, "true or false", True),
-        synchronous=table.take("synchronous", values.switch, "true or false", True),
-        start=table.take("start", values.seconds, "seconds from 0", 0.0),
-        placement=table.take("placement", values.one_of(PLACEMENTS), list_text(PLACEMENTS, "or"), "packed"),
-        nodes=table.many("nodes", values.node, "the number or name of a node", ()),
         options=options,
-        program=program,
+        **_common_values(table, f"{pattern.name}-{number}", 1000),
     )
 
 
-def _pattern(table: Table, program: str | None) -> Pattern:
+def _common_values(table: Table, name: str, cycles: int) -> dict[str, Any]:
+    """Read what all applications may say."""
+    return {
+        "name": table.take("name", values.text, "a text", name),
+        "cycles": table.take("cycles", values.count, "an integer from 1", cycles),
+        "synchronous": table.take("synchronous", values.switch, "true or false", True),
+        "start": table.take("start", values.seconds, "seconds from 0", 0.0),
+        "placement": table.take(
+            "placement", values.one_of(PLACEMENTS), list_text(PLACEMENTS, "or"), "packed"
+        ),
+        "nodes": table.many("nodes", values.node, "the number or name of a node", ()),
+    }
+
+
+def _recorded(table: Table, number: int, ranks: int, path: Path) -> Application:
+    """Read an application that replays a recorded program: its messages and loads are those of the trace."""
+    table.check_keys(_APPLICATION_KEYS - {"pattern", "sizes", "loads", "blocking"})
+    name = table.take("program", values.text, "the path of a program that `pse ace from-trace` wrote", None)
+    file = str((path.parent / name).absolute())
+    try:
+        program = load_program(file)
+    except PatternError as error:
+        table.fail("program", error.message, error.help)
+    if program.ranks != ranks:
+        recorded = count_text(program.ranks, "rank")
+        table.fail("ranks", f"the program was recorded on {recorded}, and the application has {ranks}")
+    return Application(
+        pattern=RECORDED,
+        ranks=ranks,
+        sizes=(0,),
+        loads=(100.0,),
+        program=file,
+        **_common_values(table, f"{Path(name).stem}-{number}", 10),
+    )
+
+
+def _pattern(table: Table) -> Pattern:
     name = table.take("pattern", values.text, "the name of a pattern", None)
     if name is None:
         table.fail("", "the application has no pattern", 'for example pattern = "pairwise"')

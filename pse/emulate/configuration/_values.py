@@ -69,6 +69,10 @@ class Table:
         """The table's name, as a file has it."""
         return f"[{self._place[0]}]" if self._place[0] else "the file"
 
+    def raw(self, key: str) -> Any:
+        """Give a value as it is."""
+        return self._values[key]
+
     def take(self, key: str, read: Callable[[Any], Any], expected: str, default: Any) -> Any:
         """Read a value; `read` gives None for what isn't expected."""
         if key not in self._values:

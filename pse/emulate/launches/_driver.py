@@ -23,6 +23,7 @@ from pse.emulate.launches._stopping import precision_of
 from pse.emulate.results._results import Results
 from pse.errors import RunError
 from pse.runtime.launch import find_mpiexec, rank_environment
+from pse.text import count_text
 
 Say = Callable[[str], None]
 
@@ -78,7 +79,7 @@ def _is_enough(configuration: Configuration, found: list[Results], spent: float,
     if not found:
         return False
     if spent * (1 + 1 / len(found)) > configuration.time:
-        say(f"{len(found)} launches in {spent:.0f} s: the time is up")
+        say(f"{count_text(len(found), 'launch', 'launches')} in {spent:.0f} s: the time is up")
         return True
     if len(found) < configuration.launches:
         return False

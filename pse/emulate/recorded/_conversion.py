@@ -1,0 +1,230 @@
+"""From a trace to a recorded program: what each rank computed, sent and received, in the order of its events.
+
+A message is sent without blocking when the trace says that it was sent, and received where the trace says
+that it had come; so no rank waits for another that waits for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from pse import trace
+from pse._abi.emulate import StepKind
+from pse.emulate.patterns._cycle import PatternError, Step
+from pse.emulate.patterns._simulation import simulate
+from pse.emulate.recorded._program import RecordedProgram
+from pse.text import count_text
+from pse.trace import Collective, EventType, MessageFlag, Trace, TraceError
+from pse.trace.format import Array, low32
+from pse.trace.query import mpi_collectives, mpi_messages
+
+SHORTEST = 100
+"""ns: what is shorter is no computing."""
+DESCRIPTOR_BYTES = 64
+_TAGS = 32768
+_WHOLE, _PARTS = "whole", "parts"
+_KINDS = {
+    Collective.BARRIER: (StepKind.BARRIER, _WHOLE),
+    Collective.CREATE_COMMUNICATOR: (StepKind.BARRIER, _WHOLE),
+    Collective.BCAST: (StepKind.BROADCAST, _WHOLE),
+    Collective.REDUCE: (StepKind.REDUCE, _WHOLE),
+    Collective.GATHER: (StepKind.GATHER, _WHOLE),
+    Collective.GATHERV: (StepKind.GATHER, _WHOLE),
+    Collective.SCATTER: (StepKind.SCATTER, _WHOLE),
+    Collective.SCATTERV: (StepKind.SCATTER, _WHOLE),
+    Collective.ALLREDUCE: (StepKind.ALLREDUCE, _PARTS),
+    Collective.REDUCE_SCATTER: (StepKind.ALLREDUCE, _PARTS),
+    Collective.REDUCE_SCATTER_BLOCK: (StepKind.ALLREDUCE, _PARTS),
+    Collective.SCAN: (StepKind.ALLREDUCE, _PARTS),
+    Collective.EXSCAN: (StepKind.ALLREDUCE, _PARTS),
+    Collective.ALLGATHER: (StepKind.ALLGATHER, _PARTS),
+    Collective.ALLGATHERV: (StepKind.ALLGATHER, _PARTS),
+    Collective.ALLTOALL: (StepKind.ALLTOALL, _PARTS),
+    Collective.ALLTOALLV: (StepKind.ALLTOALL, _PARTS),
+    Collective.ALLTOALLW: (StepKind.ALLTOALL, _PARTS),
+}
+_FROM_ROOT = {StepKind.BROADCAST, StepKind.SCATTER}
+
+Item = tuple[int, int, Step]
+"""When it was done (ns), its order among what was done at once, and the step."""
+
+
+def record_program(opened: Trace) -> RecordedProgram:
+    """Make an emulated application's program of a trace.
+
+    Parameters
+    ----------
+    opened : pse.trace.Trace
+        A run of a program, or of an MPI program under the tool `trace`.
+
+    Returns
+    -------
+    RecordedProgram
+        Computing, messages and collective operations of each rank.
+
+    Raises
+    ------
+    TraceError
+        Nothing in the trace can be replayed, or its order doesn't allow it.
+
+    Examples
+    --------
+    >>> record_program(pse.trace.open("run1")).save("run1.npz")  # doctest: +SKIP
+    PosixPath('run1.npz')
+    """
+    numbers = {rank: place for place, rank in enumerate(opened.ranks)}
+    items: dict[int, list[Item]] = {place: [] for place in numbers.values()}
+    notes = [*_add_messages(items, numbers, _messages(opened)), *_add_collectives(items, numbers, opened)]
+    _add_computing(items, numbers, opened)
+    steps = tuple(_in_order(own) for own in items.values())
+    if not any(step.kind != StepKind.COMPUTE for own in steps for step in own):
+        raise TraceError(
+            "the trace has no messages between ranks, so there is nothing to emulate",
+            help="record the program on several ranks, with one thread each or more",
+        )
+    try:
+        simulate(steps)
+    except PatternError as error:
+        raise TraceError(f"the trace can't be replayed in its order: {error.message}") from None
+    return RecordedProgram(steps, tuple(notes))
+
+
+def _in_order(items: list[Item]) -> tuple[Step, ...]:
+    steps = [step for _, _, step in sorted(items, key=lambda item: item[:2])]
+    if any(step.kind == StepKind.ISEND for step in steps):
+        steps.append(Step(StepKind.WAITALL))
+    return tuple(steps)
+
+
+def _messages(opened: Trace) -> Iterator[tuple[int, int, int, int, int]]:
+    """Yield sender, receiver, bytes, and the times of both ends, of every message between two ranks."""
+    for messages in (opened.messages(), mpi_messages(opened), opened.partition_messages()):
+        both = (messages["sent"] >= 0) & (messages["received"] >= 0)
+        chosen = messages[both & (messages["sender"] != messages["receiver"])]
+        size = chosen["bytes"].astype("<i8")
+        if "flags" in (chosen.dtype.names or ()):
+            moved = (chosen["flags"] & MessageFlag.DESCRIPTOR) == 0
+            size = np.where(moved, size, np.minimum(size, DESCRIPTOR_BYTES))
+        columns = [chosen["sender"], chosen["receiver"], size, chosen["sent"], chosen["received"]]
+        yield from zip(*(column.tolist() for column in columns), strict=True)
+
+
+def _add_messages(
+    items: dict[int, list[Item]], numbers: dict[int, int], messages: Iterable[tuple[int, int, int, int, int]]
+) -> list[str]:
+    counts: Counter[tuple[int, int]] = Counter()
+    missing = 0
+    for sender, receiver, size, sent, received in messages:
+        if sender not in numbers or receiver not in numbers:
+            missing += 1
+            continue
+        pair = numbers[sender], numbers[receiver]
+        tag = counts[pair] % _TAGS
+        counts[pair] += 1
+        items[pair[0]].append((sent, 1, Step(StepKind.ISEND, pair[1], size, 0.0, tag)))
+        items[pair[1]].append((max(received, sent + 1), 0, Step(StepKind.RECEIVE, pair[0], size, 0.0, tag)))
+    return [f"left out: {count_text(missing, 'message')} of ranks that the trace lacks"] if missing else []
+
+
+def _add_collectives(items: dict[int, list[Item]], numbers: dict[int, int], opened: Trace) -> list[str]:
+    """Add collective operations of all ranks; say which are left out."""
+    met: dict[tuple[int, int], list[tuple[int, int, int, int, int, int]]] = defaultdict(list)
+    rows = mpi_collectives(opened)
+    for rank in opened.ranks:
+        own = rows[rows["rank"] == rank]
+        for communicator, ordinal, operation, end, root, sent, received in _operations(opened, rank, own):
+            met[communicator, ordinal].append((numbers[rank], operation, end, root, sent, received))
+    left: Counter[str] = Counter()
+    for _, members in sorted(met.items()):
+        kind, way = _KINDS.get(Collective(members[0][1]), (None, _WHOLE))
+        if kind is None or len(members) == 1:
+            left["without a replay"] += kind is None
+        elif len(members) == len(numbers):
+            root, size = _root_and_size(kind, way, members)
+            for rank, _, end, _, _, _ in members:
+                items[rank].append((end, 0, Step(kind, root, size)))
+        else:
+            left[f"among {len(members)} of {len(numbers)} ranks"] += 1
+    counts = [(count_text(count, "collective operation"), what) for what, count in left.items() if count]
+    return [f"left out: {operations} {what}" for operations, what in counts]
+
+
+def _operations(opened: Trace, rank: int, known: Array) -> Iterator[tuple[int, int, int, int, int, int, int]]:
+    """Yield communicator, ordinal, operation, end, root, bytes sent and received of a rank's operations."""
+    begins = opened.select(rank, EventType.MPI_COLLECTIVE_BEGIN)
+    ends = opened.select(rank, EventType.MPI_COLLECTIVE_END)
+    by_key: dict[int, list[int]] = defaultdict(list)
+    for place, key in enumerate(ends["c"].tolist()):
+        by_key[key].append(place)
+    times = opened.run_times(rank, ends["time"])
+    used: Counter[int] = Counter()
+    for row, begin in zip(known, begins, strict=True):
+        key = int(begin["c"])
+        places = by_key[key]
+        if used[key] == len(places):
+            continue
+        place = places[used[key]]
+        used[key] += 1
+        numbers = (row["communicator"], row["ordinal"], row["operation"], times[place])
+        root = int(low32(begin["a"]))
+        yield (*map(int, numbers), root, int(ends[place]["a"]), int(ends[place]["b"]))  # type: ignore[misc]
+
+
+def _root_and_size(
+    kind: StepKind, way: str, members: Sequence[tuple[int, int, int, int, int, int]]
+) -> tuple[int, int]:
+    """Give the root, and the bytes of one part, on which all ranks agree."""
+    size = max(member[5 if kind in _FROM_ROOT else 4] for member in members)
+    root = members[0][3]
+    rooted = kind in _FROM_ROOT or kind in (StepKind.REDUCE, StepKind.GATHER)
+    whole = size if way == _WHOLE else size // len(members)
+    return (root if rooted and root < len(members) else 0), (0 if kind == StepKind.BARRIER else whole)
+
+
+def _add_computing(items: dict[int, list[Item]], numbers: dict[int, int], opened: Trace) -> None:
+    """Add what ranks computed: the calls of modules (or else all time), without waits and routines of MPI."""
+    calls, waits = opened.module_calls(), opened.waits()
+    routines, names = opened.routine_calls()
+    is_mpi = np.array([name.startswith("MPI_") for name in names] + [False])[routines["routine"]]
+    for rank, place in numbers.items():
+        inside = routines[is_mpi & (routines["rank"] == rank)]
+        busy = calls[calls["rank"] == rank]
+        if not len(busy) and not len(inside):
+            continue
+        spans = np.stack([busy["enter"], busy["leave"]], axis=1) if len(busy) else _whole(inside)
+        waited = waits[waits["rank"] == rank]
+        holes = [(inside["enter"], inside["leave"]), (waited["begin"], waited["end"])]
+        for begin, end in _without(spans, np.concatenate([np.stack(hole, axis=1) for hole in holes])):
+            if end - begin >= SHORTEST:
+                seconds = float(end - begin) * 1e-9
+                items[place].append((int(end), -1, Step(StepKind.COMPUTE, seconds=seconds)))
+
+
+def _whole(inside: Array) -> Array:
+    """Give the time between the first and the last routine of MPI."""
+    return np.array([[inside["enter"].min(), inside["leave"].max()]])
+
+
+def _without(spans: Array, holes: Array) -> Iterator[tuple[int, int]]:
+    """Yield the parts of spans that no hole covers, in order."""
+    holes = holes[np.argsort(holes[:, 0], kind="stable")]
+    ends = np.maximum.accumulate(holes[:, 1]) if len(holes) else holes[:, 1]
+    for begin, end in spans[np.argsort(spans[:, 0], kind="stable")].tolist():
+        now = begin
+        first = int(np.searchsorted(ends, begin, side="right"))
+        for hole in holes[first:].tolist():
+            if hole[0] >= end:
+                break
+            if hole[0] > now:
+                yield now, hole[0]
+            now = max(now, hole[1])
+        if now < end:
+            yield now, end
+
+
+def open_recorded(directory: str) -> RecordedProgram:
+    """Make a program of the trace in a directory."""
+    return record_program(trace.open(directory))
