@@ -52,6 +52,7 @@ SUBJECTS = (
     Subject("recording", "how much longer programs run when they are recorded"),
     Subject("reading", "50 million events into tables, and their summary"),
     Subject("analyze", "wait states in 10 million events of MPI, by one process and by several"),
+    Subject("ace", "ACE: compute times, messages beside a plain C program's, predicted run times"),
     Subject("advise", "the advisor: its predictions against runs, its proposals against the best by hand"),
 )
 

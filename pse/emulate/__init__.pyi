@@ -7,7 +7,12 @@ from .configuration._configuration import (
 from .configuration._reader import read_configuration as read_configuration
 from .configuration._values import ConfigurationError as ConfigurationError
 from .job._launch import run_launch as run_launch
-from .launches._driver import join_results as join_results, measure as measure
+from .job._loop_costs import LoopCosts as LoopCosts, loop_costs as loop_costs
+from .launches._driver import (
+    join_results as join_results,
+    measure as measure,
+    prepared_configuration as prepared_configuration,
+)
 from .launches._stopping import precision_of as precision_of
 from .model._fit import fit as fit
 from .model._model import (

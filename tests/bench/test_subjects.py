@@ -13,6 +13,7 @@ from benchmarks.__main__ import SUBJECTS as OF_DEVELOPERS
 
 from pse.bench import SUBJECTS
 from pse.bench.subjects import (
+    ace,
     advise,
     analyze,
     coopwait,
@@ -66,6 +67,11 @@ SMALL = {
         analyze,
         analyze.Sizes(events=20_000, ranks=(1, 3), batches=2, steps=10, counted_ranks=(2, 3)),
         6,
+    ),
+    "ace": (
+        ace,
+        ace.Sizes((1, 1024, 1 << 17), (1024,), (20.0,), repetitions=3, cycles=5, batches=1, compute=1e-4),
+        7,
     ),
     "advise": (
         advise,

@@ -8,7 +8,14 @@ from pathlib import Path
 import click
 import mpi4py
 
-from pse.emulate import Results, check_target, join_results, measure, read_configuration
+from pse.emulate import (
+    Results,
+    check_target,
+    join_results,
+    measure,
+    prepared_configuration,
+    read_configuration,
+)
 from pse.errors import UsageError
 from pse.runtime.faults import ending_the_job
 from pse.runtime.supervise import inside_mpi_job, own_rank
@@ -77,8 +84,11 @@ def _be_launch(configuration: Path, target: Path, earlier: Results | None, launc
 
 
 def _launched(configuration: Path, earlier: Results | None, launch: int | None) -> Results | None:
-    size = next((int(os.environ[name]) for name in _SIZES if name in os.environ), None)
-    asked = read_configuration(configuration, size)
+    if launch is not None:
+        asked = prepared_configuration(configuration)
+    else:
+        size = next((int(os.environ[name]) for name in _SIZES if name in os.environ), None)
+        asked = read_configuration(configuration, size)
     mpi4py.rc.threads = False  # As programs in C start MPI, unless they ask for more.
     from pse.emulate import run_launch
 

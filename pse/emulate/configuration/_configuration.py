@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 EXCHANGE_SIZES: Final = (1, 64, 1024, 4096, 8192, 16384, 65536, 262144, 1048576)
@@ -155,7 +154,17 @@ class Configuration:
 
     def to_json(self) -> dict[str, Any]:
         """Give what JSON can say."""
-        return {**asdict(self), "source": Path(self.source).name}
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Configuration:
+        """Make the configuration that `to_json` described."""
+        applications = tuple(Application(**_with_tuples(one)) for one in data["applications"])
+        return cls(**{**_with_tuples(data), "applications": applications})
+
+
+def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def _choices(number: int, application: Application) -> Iterator[tuple[int, int, float]]:

@@ -166,7 +166,7 @@ def _facts(
     alone = any(setting.alone for setting in configuration.settings())
     return {
         "applications": listed + ([_as_alone(one) for one in listed] if alone else []),
-        "configuration": configuration.to_json(),
+        "configuration": {**configuration.to_json(), "source": os.path.basename(configuration.source)},
         "seed": configuration.seed,
         "hosts": names,
         "nodes": nodes,

@@ -6,6 +6,7 @@ Runs mpiexec; a directory for the results of the launches lies beside the result
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -20,10 +21,14 @@ import numpy as np
 from pse.emulate.configuration._checks import check_configuration
 from pse.emulate.configuration._configuration import Configuration
 from pse.emulate.launches._stopping import precision_of
+from pse.emulate.patterns._lookup import load_patterns
 from pse.emulate.results._results import Results
 from pse.errors import RunError
 from pse.runtime.launch import find_mpiexec, rank_environment
 from pse.text import count_text
+
+PREPARED = ".json"
+"""What the configuration's file ends in that the driver writes for a launch."""
 
 Say = Callable[[str], None]
 
@@ -91,7 +96,9 @@ def _is_enough(configuration: Configuration, found: list[Results], spent: float,
 def _launch(configuration: Configuration, launch: int, directory: str) -> Results:
     mpiexec = find_mpiexec()
     target = Path(directory) / f"{launch}.ace"
-    words = [configuration.source, "--launch", str(launch), "-o", str(target)]
+    asked = Path(directory) / f"configuration{PREPARED}"
+    asked.write_text(json.dumps(configuration.to_json()), encoding="utf-8")
+    words = [str(asked), "--launch", str(launch), "-o", str(target)]
     command = [
         mpiexec.path,
         "-n",
@@ -134,6 +141,25 @@ def _ending(process: subprocess.Popen[str]) -> Iterator[None]:
                 process.wait(2)
                 break
         raise
+
+
+def prepared_configuration(path: str | os.PathLike[str]) -> Configuration:
+    """Read the configuration that the driver wrote for a launch.
+
+    Parameters
+    ----------
+    path : path
+        Its file.
+
+    Returns
+    -------
+    Configuration
+        It was checked before.
+    """
+    found = Configuration.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
+    for file in found.pattern_files:
+        load_patterns(file)
+    return found
 
 
 def join_results(parts: Sequence[Results]) -> Results:

@@ -50,7 +50,23 @@ def read_switch(text: str) -> Value | None:
 
 
 def read_size(text: str) -> Value | None:
-    """Read a size as a number of bytes: `64KiB`, `1.5GB`, `4096`."""
+    """Read a size as a number of bytes.
+
+    Parameters
+    ----------
+    text : str
+        A number, or one with a unit, without blanks.
+
+    Returns
+    -------
+    int or None
+        Bytes; None if it is no size.
+
+    Examples
+    --------
+    >>> read_size("64KiB"), read_size("1.5GB"), read_size("4096"), read_size("many")
+    (65536, 1500000000, 4096, None)
+    """
     if re.fullmatch(r"\d{1,18}", text):
         return int(text)
     found = _SIZE.fullmatch(text)
