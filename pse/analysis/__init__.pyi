@@ -31,6 +31,7 @@ from .replay._analysis import (
     analysis_traffic as analysis_traffic,
     analyze as analyze,
     analyze_parallel as analyze_parallel,
+    open_repaired as open_repaired,
     wait_states as wait_states,
 )
 from .replay._peers import Traffic as Traffic

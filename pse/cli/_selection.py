@@ -15,6 +15,7 @@ METAHOSTS = click.option(
     type=click.Path(path_type=Path),
     help="Says which ranks ran on which machine, a line each: METAHOST HOST…, or METAHOST ranks 0-3 7.",
 )
+NO_REPAIR = click.option("--no-repair", is_flag=True, help="Leave times as they are where clocks are wrong.")
 _OPTIONS = (
     click.option("--processor", multiple=True, metavar="P", help="Processors: 0-3,7 or root."),
     click.option("--thread", multiple=True, metavar="T", help="Threads: B stands for thread_B."),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NoReturn, TypedDict
 
 import click
 
-from pse import trace
 from pse.advise import Advice, advise
 from pse.analysis import (
     METRICS,
@@ -19,11 +18,12 @@ from pse.analysis import (
     analyze_parallel,
     cube_text,
     export_cubex,
+    open_repaired,
     remedies,
     severities_json,
     write_cube,
 )
-from pse.cli._selection import METAHOSTS
+from pse.cli._selection import METAHOSTS, NO_REPAIR
 from pse.errors import PseError, UsageError
 from pse.runtime.faults import ending_the_job
 from pse.runtime.supervise import Backoff, inside_mpi_job
@@ -58,26 +58,27 @@ OUTPUT = click.option(
 )
 
 
-def write(cube: Cube, output: Path, *, old: Cube | None = None, timeline: Path | None = None) -> None:
+def write(cube: Cube, output: Path, *, old: Cube | None = None, timeline: str = "") -> None:
     """Write a cube in the format that the name of the file says.
 
-    `old` is what a difference changed; `timeline` is the trace of which a page gets a time line beside it.
+    `old` is what a difference changed; `timeline` is the name of the page beside it with the time line.
     """
     if output.suffix == ".html":
         roots = [metric.name for metric in METRICS if not metric.parent]
         reference = {name: old.total(name) for name in roots} if old else None
-        write_cube_page(cube, output, reference, _write_timeline(timeline, output) if timeline else "")
+        write_cube_page(cube, output, reference, timeline)
     else:
         (write_cube if output.suffix == ".npz" else export_cubex)(cube, output)
 
 
-def _write_timeline(source: Path, output: Path) -> str:
-    """Write the time line that the page of a cube links to; give its name.  None for imported archives."""
-    if not source.is_dir() or (source / "traces.otf2").exists():
+def _write_timeline(source: Path, output: Path, *, repair: bool) -> str:
+    """Write the time line that the page of a cube links to; give its name."""
+    if output.suffix != ".html":
         return ""
     name = f"{output.stem}-timeline.html"
     with contextlib.suppress(TraceError):  # Of several nodes, this one may have no events.
-        write_html(trace.open(source), output.with_name(name))
+        with open_repaired(source, repair=repair) as opened:
+            write_html(opened, output.with_name(name))
         return name
     return ""
 
@@ -90,7 +91,7 @@ def _write_timeline(source: Path, output: Path) -> str:
 @TOP
 @OUTPUT
 @METAHOSTS
-@click.option("--no-repair", is_flag=True, help="Leave times as they are where clocks are wrong.")
+@NO_REPAIR
 @click.option(
     "--root-causes/--no-root-causes",
     default=None,
@@ -132,7 +133,7 @@ def command(
         if root_causes is None and "critical_path" not in cube.values:
             click.echo("note: root causes are not searched in so long a trace: --root-causes", err=True)
         if output is not None:
-            write(cube, output, timeline=source)
+            write(cube, output, timeline=_write_timeline(source, output, repair=not no_repair))
         if form == "json":
             click.echo(json.dumps(severities_json(cube), indent=1, ensure_ascii=False))
         else:

@@ -16,6 +16,7 @@ from pse.analysis import (
     critical_path,
     critical_path_text,
     message_statistics,
+    open_repaired,
     parse_time,
     statistics_text,
     tph_history,
@@ -24,7 +25,7 @@ from pse.analysis import (
     wait_chain_text,
 )
 from pse.cli._group import Group
-from pse.cli._selection import METAHOSTS, options
+from pse.cli._selection import METAHOSTS, NO_REPAIR, options
 from pse.cli.completion import directories
 from pse.trace.interchange import Progress, export_chrome, export_otf2, import_otf2
 from pse.trace.summary import print_summary
@@ -103,9 +104,10 @@ def critical(directory: str, form: str) -> None:
 
 
 @command.command()
-@click.argument("directory", metavar="DIR", shell_complete=directories)
+@click.argument("source", metavar="DIR|traces.otf2", type=click.Path(path_type=Path))
 @click.option("--by", type=click.Choice(LEVELS), help="Between what; by default what there are several of.")
 @METAHOSTS
+@NO_REPAIR
 @click.option("--top", type=click.IntRange(0), default=40, show_default=True, metavar="N", help="Lines.")
 @click.option(
     "-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Draw it, too: .png, .svg or .pdf."
@@ -113,9 +115,10 @@ def critical(directory: str, form: str) -> None:
 @FORM
 @options
 def messages(
-    directory: str,
+    source: Path,
     by: str | None,
     metahosts: Path | None,
+    no_repair: bool,
     top: int,
     output: Path | None,
     form: str,
@@ -124,15 +127,15 @@ def messages(
     """Say how much went from where to where, how fast at best, and how soon at best."""
     if output is not None:
         choose_format(output)
-    opened = trace.open(directory)
-    selection.check(opened)
-    found = message_statistics(opened, by, metahosts=metahosts, selection=selection)
-    if output is not None:
-        picture = views.draw(opened, "message-statistics", selection, by=found.by, metahosts=metahosts)
-        views.save(picture, output)
-    for problem in found.problems:
-        click.echo(f"warning: {problem}", err=True)
-    _print(opened, form, found.to_json(), statistics_text(found, top))
+    with open_repaired(source, repair=not no_repair) as opened:
+        selection.check(opened)
+        found = message_statistics(opened, by, metahosts=metahosts, selection=selection)
+        if output is not None:
+            picture = views.draw(opened, "message-statistics", selection, by=found.by, metahosts=metahosts)
+            views.save(picture, output)
+        for problem in found.problems:
+            click.echo(f"warning: {problem}", err=True)
+        _print(opened, form, found.to_json(), statistics_text(found, top))
 
 
 def _print(opened: trace.Trace, form: str, values: dict[str, Any], lines: Iterable[str]) -> None:

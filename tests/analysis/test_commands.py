@@ -1,8 +1,11 @@
 """`pse trace why`, `follow` and `critical`: what they print, and what they refuse."""
 
 import json
+import struct
 
 import pytest
+from pse_testing.planted_waits import PlantedWaits
+from pse_testing.traces import patch_header
 
 from pse.analysis import analyze, read_cube
 
@@ -39,6 +42,37 @@ def test_the_commands_say_what_is_wrong(pse, pipeline, options, message):
     assert done.code == 2
     assert message in done.err
     assert "Traceback" not in done.err
+
+
+def test_an_archive_has_a_time_line_beside_its_page_and_statistics_of_messages(
+    pse, archive, random_run, tmp_path
+):
+    done = pse("analyze", archive / "traces.otf2", "--top", 0, "-o", tmp_path / "cube.html")
+    assert (done.code, done.err) == (0, "")
+    assert '"timeline":"cube-timeline.html"' in (tmp_path / "cube.html").read_text().replace(": ", ":")
+    assert f"<title>{archive.name}</title>" in (tmp_path / "cube-timeline.html").read_text()
+    found = [
+        json.loads(pse("trace", "messages", source, "--format", "json").out)
+        for source in (archive, archive / "traces.otf2", random_run)
+    ]
+    assert found[0] == found[1] == found[2]
+    assert found[0]["tables"]["MPI"]
+
+
+def test_statistics_of_messages_are_of_repaired_clocks(pse, tmp_path):
+    planted = PlantedWaits(
+        2, [[0, 1]], ["a/n", "b/m"], {"a/n": (5000, 0.0), "b/m": (3, 0.0)}, are_compared=False
+    )
+    planted.late_sender(0, 0, 1, wait=100, tag=1, wildcard=False)
+    run = planted.write(tmp_path / "run")
+    for rank in range(2):
+        patch_header(run.path / f"rank-{rank:05}.mpi.events", "start_real", struct.pack("<qQ", 0, 0))
+    done = pse("trace", "messages", run.path, "--format", "json")
+    assert json.loads(done.out)["tables"]["MPI"][0]["duration"] == 1
+    assert "the controlled logical clock has moved events, and none is left" in done.err
+    left = pse("trace", "messages", run.path, "--format", "json", "--no-repair")
+    assert json.loads(left.out)["tables"]["MPI"][0]["duration"] is None
+    assert "1 message received before being sent" in left.err
 
 
 @pytest.mark.mpi

@@ -10,9 +10,10 @@ legal then, a damaged trace would hang, and a message costs 1 us instead of 30 n
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,14 @@ from pse.analysis.patterns import _point_to_point as point_to_point
 from pse.analysis.patterns._grid import between_metahosts
 from pse.analysis.patterns._rings import SHIFT_DTYPE, ring_shifts, shifts_of
 from pse.analysis.replay._call_tree import CallTree
-from pse.analysis.replay._clocks import check_clocks, clock_problems, longest_run, messages_of, repaired
+from pse.analysis.replay._clocks import (
+    check_clocks,
+    clock_problems,
+    event_messages,
+    longest_run,
+    messages_of,
+    repaired,
+)
 from pse.analysis.replay._collective_parts import PART_DTYPE, RankParts, collective_parts
 from pse.analysis.replay._collective_waits import CollectiveOperations, joint_parts, metrics_of
 from pse.analysis.replay._columns import Columns, joined
@@ -240,14 +248,60 @@ def wait_states(source: str | os.PathLike[str] | Trace) -> Array:
     return severities.waits(np.array([location.rank for location in places.locations]))
 
 
+@contextlib.contextmanager
+def open_repaired(source: str | os.PathLike[str] | Trace, *, repair: bool = True) -> Iterator[Trace]:
+    """Open a trace or an OTF2 archive with the times that `analyze` works with.
+
+    Parameters
+    ----------
+    source : Trace or path
+        As for `analyze`.
+    repair : bool, default True
+        As for `analyze`.
+
+    Yields
+    ------
+    Trace
+        The trace; its problems say what was wrong with clocks.  That of an archive is in a temporary
+        directory until the end of the context.
+
+    Raises
+    ------
+    TraceError
+        There is no such trace, or nothing of it can be read.
+
+    Examples
+    --------
+    >>> with pse.analysis.open_repaired("traces.otf2") as trace:  # doctest: +SKIP
+    ...     print(pse.analysis.message_statistics(trace, "node").names)
+    ('n0', 'n1')
+    """
+    peers = Alone()
+    with opened(source, peers) as found:
+        places = share_metahosts(found.streams, found.trace.definitions, None, peers)
+        analysis, problems = _with_right_clocks(found, peers, places, repair=repair, of_events=True)
+        yield replace(analysis.trace, problems=(*found.problems, *problems))
+
+
 def _with_right_clocks(
-    found: Source, peers: Peers, places: Places, severities: Severities | None = None, *, repair: bool = True
+    found: Source,
+    peers: Peers,
+    places: Places,
+    severities: Severities | None = None,
+    *,
+    repair: bool = True,
+    of_events: bool = False,
 ) -> tuple[_Analysis, list[str]]:
-    """Read all streams, again if their clocks have to be repaired; say what is wrong with clocks."""
+    """Read all streams, again if their clocks have to be repaired; say what is wrong with clocks.
+
+    `of_events`: a message lasts from event to event, not from call to call; for a process alone.
+    """
     analysis = _Analysis(found, peers, places, severities)
     before, after = analysis.check_clocks(), None
     if before.violations and repair:
-        analysis = _Analysis(replace(found, trace=analysis.repaired_trace()), peers, places, severities)
+        analysis = _Analysis(
+            replace(found, trace=analysis.repaired_trace(of_events=of_events)), peers, places, severities
+        )
         after = analysis.check_clocks()
     return analysis, [*clock_problems(before, after, longest_run(found.trace, peers))]
 
@@ -261,7 +315,7 @@ class _Analysis:
     def __init__(
         self, source: Source, peers: Peers, places: Places, severities: Severities | None = None
     ) -> None:
-        self._trace, self._streams, self._peers = source.trace, source.streams, peers
+        self.trace, self._streams, self._peers = source.trace, source.streams, peers
         self._known, self._tree = Communicators(source.trace, peers), CallTree(source.trace)
         self._where, self._metahosts = places.locations, places.metahosts
         self._severities = severities or Severities()
@@ -286,10 +340,13 @@ class _Analysis:
         """Check whether all that was received was sent before."""
         return check_clocks(self._receives, self._collectives.parts, self._peers)
 
-    def repaired_trace(self) -> Trace:
+    def repaired_trace(self, *, of_events: bool) -> Trace:
         """The trace with times of which the clock condition is true."""
-        messages = messages_of(self._matched.sends, self._receives.take(self._matched.received))
-        return repaired(self._trace, self._streams, messages, self._collectives.parts, self._peers)
+        if of_events:
+            messages = event_messages(self.trace)
+        else:
+            messages = messages_of(self._matched.sends, self._receives.take(self._matched.received))
+        return repaired(self.trace, self._streams, messages, self._collectives.parts, self._peers)
 
     def cube(self, title: str, problems: Iterable[str], *, root_causes: bool) -> Cube | None:
         """Search the patterns and root causes, and collect what all processes found."""
@@ -329,14 +386,14 @@ class _Analysis:
 
     def _room(self, kind: EventType) -> tuple[Columns, list[tuple[int, int]]]:
         """Room for the ends of messages of all ranks here, and where each rank's begin and end."""
-        counts = [self._trace.files[rank].counts[kind] for rank in self._trace.ranks]
+        counts = [self.trace.files[rank].counts[kind] for rank in self.trace.ranks]
         borders = np.cumsum([0, *counts]).tolist()
         return Columns.empty(END_DTYPE, borders[-1]), list(itertools.pairwise(borders))
 
     def _read(self, number: int) -> None:
         """Read the stream of one of the ranks here."""
-        place, rank = self._places[number], self._trace.ranks[number]
-        calls = read_rank(self._trace, rank)
+        place, rank = self._places[number], self.trace.ranks[number]
+        calls = read_rank(self.trace, rank)
         found = self._tree.add_rank(calls)
         paths = found[calls.node]
         self._add_times(place, calls, found)
@@ -346,7 +403,7 @@ class _Analysis:
         )
         self._problems.count("sends", -message_ends(calls, paths, self._known, *ends))
         move_to_probes(calls, paths, ends[1])
-        parts = collective_parts(self._trace, calls, paths, self._known)
+        parts = collective_parts(self.trace, calls, paths, self._known)
         self._parts.append(parts)
         self._problems.count_of_rank(rank, calls.open_calls, "call", "whose end is not in the trace")
         self._problems.count_of_rank(rank, calls.lost_ends, "call", "whose begin is not in the trace")
@@ -356,7 +413,7 @@ class _Analysis:
         self._problems.count("collective_parts", parts.unknown)
         self._problems.count("outer_parts", parts.outer)
         self._count_outer_messages(calls)
-        for (kind, _), text in self._trace.texts(rank).items():
+        for (kind, _), text in self.trace.texts(rank).items():
             if kind == TextKind.NOTE:
                 self._problems.say_of_rank(rank, text)
 
@@ -454,7 +511,7 @@ class _Analysis:
 
     def _search_root_causes(self, waits: list[Array], numbers: Array) -> None:
         """Search for what late ranks did instead, and the critical path; collective."""
-        causes = RootCauses(self._trace, self._streams, self._peers, self._tree, numbers, self._metahosts)
+        causes = RootCauses(self.trace, self._streams, self._peers, self._tree, numbers, self._metahosts)
         causes.search(np.concatenate(waits), np.concatenate(self._joint), self._severities)
 
     def _keep(self, metric: str, place: int, calls: Calls, waits: Array, late: tuple[Array, Array]) -> None:
@@ -470,8 +527,8 @@ class _Analysis:
 
     def _search_waits_between_calls(self) -> None:
         """Find the longest waits of the runtime; how long all of them are is known."""
-        waits = self._trace.waits()
-        for place, rank in zip(self._places, self._trace.ranks, strict=True):
+        waits = self.trace.waits()
+        for place, rank in zip(self._places, self.trace.ranks, strict=True):
             own = waits[waits["rank"] == rank]
             for reason, site in np.unique(own[["reason", "site"]]).tolist():
                 of_kind = own[(own["reason"] == reason) & (own["site"] == site)]

@@ -16,7 +16,7 @@ from pse.analysis.replay._peers import Peers
 from pse.analysis.replay._streams import Streams
 from pse.text import count_text, time_text
 from pse.trace.format import Array
-from pse.trace.query import Trace
+from pse.trace.query import Trace, mpi_messages
 
 _MESSAGE_DTYPE = np.dtype([("sender", "<u4"), ("receiver", "<u4"), ("sent", "<f8"), ("received", "<f8")])
 _MOVED_DTYPE = np.dtype([("rank", "<u4"), ("was", "<i8"), ("is", "<i8")])
@@ -82,6 +82,16 @@ def messages_of(sends: Columns, receives: Columns) -> Array:
     found = np.empty(int(known.sum()), _MESSAGE_DTYPE)
     found["sender"], found["receiver"] = sends["sender"][known], receives["receiver"][known]
     found["sent"], found["received"] = sends["start_enter"][known], receives["leave"][known]
+    return found
+
+
+def event_messages(trace: Trace) -> Array:
+    """Messages as `repaired` takes them, with the times of their own events, not of the calls."""
+    messages = mpi_messages(trace)
+    messages = messages[(messages["sent"] >= 0) & (messages["received"] >= 0)]
+    found = np.empty(len(messages), _MESSAGE_DTYPE)
+    for name in _MESSAGE_DTYPE.names or ():
+        found[name] = messages[name]
     return found
 
 

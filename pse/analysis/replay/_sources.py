@@ -134,7 +134,7 @@ def _imported(anchor: Path, peers: Peers, kept: contextlib.ExitStack) -> tuple[P
     told: list[Any] = ["", [], ["", ""]]
     if peers.local.rank == 0:
         directory = kept.enter_context(tempfile.TemporaryDirectory(prefix="pse-analyze-"))
-        told[0] = str(Path(directory) / "trace")
+        told[0] = str(Path(directory) / (anchor.resolve().parent.name or "trace"))  # Pages show the name.
         try:
             told[1] = import_otf2(anchor, Path(told[0]))
         except TraceError as error:
