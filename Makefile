@@ -29,6 +29,7 @@ STAMP_RUN := .venv/.stamp-run
 STAMP_DEV := .venv/.stamp-dev
 
 # Editable without CMake: the extensions are `make ext`'s, so a room that doesn't compile never blocks the set-up.
+# Without isolation what has no wheel (otf2) needs setuptools, which environments of Python 3.12 and later don't have.
 # In place: Python's own path search finds every new file, where the redirecting finder knows only those of its day.
 EDITABLE := --no-build-isolation --config-settings wheel.cmake=false --config-settings editable.mode=inplace
 PIP_INSTALL := $(BIN)/python -m pip install -q --disable-pip-version-check
@@ -118,7 +119,7 @@ locked-venv:
 		test -x $(BIN)/pip || { $(call STEP,Making .venv (5 s),rm -rf $(BUILD); $(PYTHON) -m venv --clear .venv); }; \
 		$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
 			> .venv/build-requires.txt; \
-		$(call STEP,Installing what the build needs (10 s),$(PIP_INSTALL) -r .venv/build-requires.txt 'cmake>=3.24' ninja); \
+		$(call STEP,Installing what the build needs (10 s),$(PIP_INSTALL) -r .venv/build-requires.txt 'cmake>=3.24' ninja setuptools); \
 		$(call STEP,Installing pse[$(EXTRAS)] and what it needs into .venv (half a minute; longer over a slow network),$(PIP_INSTALL) -e '.[$(EXTRAS)]' $(EDITABLE)); \
 		touch $(STAMP); \
 	}

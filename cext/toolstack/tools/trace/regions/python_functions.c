@@ -1,4 +1,4 @@
-/* The hook for frames of Python, and the names of functions. */
+/* Names of functions of Python, the frames that run when recording begins, and the choice of the way. */
 #define _GNU_SOURCE
 #include "regions/python_functions.h"
 
@@ -8,54 +8,38 @@
 #include <string.h>
 
 #include "python_api.h"
+#include "regions/python_hooks.h"
 #include "regions/region_stacks.h"
 #include "regions/region_table.h"
 #include "regions/threads.h"
 #include "tool.h"
 #include "writer.h"
 
-enum { CODE_IN_FRAME = 32, SERVED_VERSION = 0x030b }; /* struct _PyInterpreterFrame of 3.11 */
-enum { DEEPEST_HOOK = 1000 };                         /* nested evaluations, which use the stack of C */
-
-typedef void *evaluation(void *state, void *frame, int throwing);
-
-/* What of Python's interface is only used here. */
-static struct {
-    void *(*interpreter)(void);
-    evaluation *(*get_evaluation)(void *);
-    void (*set_evaluation)(void *, evaluation *);
-    void *(*compile)(const char *, const char *, int);
-    void *(*run)(void *, void *, void *);
-    void *(*new_dict)(void);
-    void *(*modules)(void);
-    void *(*item)(void *, const char *); /* borrowed */
-    void (*fetch_error)(void **, void **, void **);
-    void (*restore_error)(void *, void *, void *);
-    long (*as_long)(void *);
-} more;
+struct pse_trace_python pse_trace_python;
 
 static const struct pse_python_api *python;
-static evaluation *before;
+static bool is_hooked;
 static char *libraries[2];    /* where the standard library and pse are */
 static bool main_has_no_file; /* python -c: its code is <string>, as that which modules generate */
-static _Thread_local unsigned nested;
 
 static bool look_up(void)
 {
-    static const struct {
+    struct pse_trace_python *api = &pse_trace_python;
+    const struct {
         const char *name;
         void **function;
-    } needed[] = {{"PyInterpreterState_Get", (void **)&more.interpreter},
-                  {"_PyInterpreterState_GetEvalFrameFunc", (void **)&more.get_evaluation},
-                  {"_PyInterpreterState_SetEvalFrameFunc", (void **)&more.set_evaluation},
-                  {"Py_CompileString", (void **)&more.compile},
-                  {"PyEval_EvalCode", (void **)&more.run},
-                  {"PyDict_New", (void **)&more.new_dict},
-                  {"PyImport_GetModuleDict", (void **)&more.modules},
-                  {"PyDict_GetItemString", (void **)&more.item},
-                  {"PyErr_Fetch", (void **)&more.fetch_error},
-                  {"PyErr_Restore", (void **)&more.restore_error},
-                  {"PyLong_AsLong", (void **)&more.as_long}};
+    } needed[] = {{"PyInterpreterState_Get", (void **)&api->interpreter},
+                  {"Py_CompileString", (void **)&api->compile},
+                  {"PyEval_EvalCode", (void **)&api->run},
+                  {"PyDict_New", (void **)&api->new_dict},
+                  {"PyDict_GetItemString", (void **)&api->item},
+                  {"PyDict_SetItemString", (void **)&api->set_item},
+                  {"PyCFunction_NewEx", (void **)&api->new_function},
+                  {"PyImport_GetModuleDict", (void **)&api->modules},
+                  {"PyErr_Fetch", (void **)&api->fetch_error},
+                  {"PyErr_Restore", (void **)&api->restore_error},
+                  {"PyLong_AsLong", (void **)&api->as_long},
+                  {"_Py_NoneStruct", &api->none}};
     bool found = true;
     for (size_t i = 0; found && i < sizeof needed / sizeof *needed; i++)
         found = (*needed[i].function = dlsym(RTLD_DEFAULT, needed[i].name)) != NULL;
@@ -80,7 +64,7 @@ static char *text_of(void *object, const char *attribute)
 static int first_line(void *code)
 {
     void *value = python->attribute(code, "co_firstlineno");
-    const int line = value ? (int)more.as_long(value) : 0;
+    const int line = value ? (int)pse_trace_python.as_long(value) : 0;
     if (value)
         python->forget(value);
     return line;
@@ -89,7 +73,7 @@ static int first_line(void *code)
 /* The folder of a module that is loaded, with a slash at its end. */
 static char *folder_of(const char *module)
 {
-    char *file = text_of(more.item(more.modules(), module), "__file__");
+    char *file = text_of(pse_trace_python.item(pse_trace_python.modules(), module), "__file__");
     char *slash = file ? strrchr(file, '/') : NULL;
     if (slash)
         slash[1] = '\0';
@@ -123,16 +107,15 @@ static struct trace_region *define(void *code)
     return region;
 }
 
-/* The region of a code object; an exception that is on its way stays as it is. */
-static struct trace_region *region_of(void *code)
+struct trace_region *pse_trace_python_region(void *code)
 {
     struct trace_region *region = pse_trace_find_region(code);
     void *type, *value, *traceback;
     if (__builtin_expect(region != NULL, 1))
         return region;
-    more.fetch_error(&type, &value, &traceback);
+    pse_trace_python.fetch_error(&type, &value, &traceback);
     region = define(code);
-    more.restore_error(type, value, traceback);
+    pse_trace_python.restore_error(type, value, traceback);
     return region;
 }
 
@@ -170,9 +153,16 @@ static bool may_have_ended(const struct trace_thread *thread)
     return thread && thread->initial && thread->depth == thread->initial;
 }
 
+void pse_trace_close_ended_frames(void)
+{
+    struct trace_thread *thread = pse_trace_this_thread();
+    if (may_have_ended(thread) && thread->initial > 1)
+        close_ended(thread);
+}
+
 void pse_trace_check_python_frames(void)
 {
-    struct trace_thread *thread = before && pse_trace_recorder ? pse_trace_this_thread() : NULL;
+    struct trace_thread *thread = is_hooked && pse_trace_recorder ? pse_trace_this_thread() : NULL;
     if (!may_have_ended(thread))
         return;
     if (!pse_python_api()) {
@@ -184,7 +174,8 @@ void pse_trace_check_python_frames(void)
     }
 }
 
-static void take_frames(void)
+/* `will_end`: their ends will be told, so nobody need look for them. */
+static void take_frames(bool will_end)
 {
     enum { MOST = 256 };
     void *frames[MOST], *owned[MOST], *frame = python->frame();
@@ -195,108 +186,44 @@ static void take_frames(void)
     }
     for (int i = count; i-- > 0;) {
         void *code = python->code(frames[i]);
-        struct trace_region *region = region_of(code);
+        struct trace_region *region = pse_trace_python_region(code);
         if (region)
-            pse_trace_enter_early(region, frames[i]);
+            pse_trace_enter_early(region, will_end ? NULL : frames[i]);
         python->forget(code);
         if (owned[i])
             python->forget(owned[i]);
     }
 }
 
-/* The hook */
-
-/* Functions nested deeper are called without the hook: with it each needs some of C's stack. */
-static void *evaluate_unhooked(void *state, void *frame, int throwing);
-
-static void *evaluate_region(struct trace_region *region, void *state, void *frame, int throwing)
-{
-    struct trace_thread *thread = pse_trace_this_thread();
-    if (may_have_ended(thread) && thread->initial > 1)
-        close_ended(thread);
-    const bool entered = pse_trace_enter_region(region);
-    void *result = before(state, frame, throwing);
-    if (entered)
-        pse_trace_leave_region(region);
-    return result;
-}
-
-static void *evaluate(void *state, void *frame, int throwing)
-{
-    if (nested >= DEEPEST_HOOK || !pse_trace_recorder)
-        return evaluate_unhooked(state, frame, throwing);
-    const struct trace_region *region = region_of(*(void **)((char *)frame + CODE_IN_FRAME));
-    nested++;
-    void *result = region && (region->is_recorded || region->open)
-                       ? evaluate_region((struct trace_region *)region, state, frame, throwing)
-                       : before(state, frame, throwing);
-    nested--;
-    return result;
-}
-
-static void *evaluate_unhooked(void *state, void *frame, int throwing)
-{
-    void *interpreter = more.interpreter();
-    more.set_evaluation(interpreter, before);
-    void *result = before(state, frame, throwing);
-    if (pse_trace_recorder)
-        more.set_evaluation(interpreter, evaluate);
-    return result;
-}
-
 /* The begin */
 
-static void *probed;
-
-static void *probe(void *state, void *frame, int throwing)
-{
-    probed = *(void **)((char *)frame + CODE_IN_FRAME);
-    return before(state, frame, throwing);
-}
-
-/* Whether frames have their code where it is expected: evaluate some code that is known. */
-static bool frames_are_known(void *interpreter)
-{
-    enum { AS_EXPRESSION = 258 }; /* Py_eval_input */
-    void *code = more.compile("None", "<pse>", AS_EXPRESSION), *names = more.new_dict(), *result = NULL;
-    more.set_evaluation(interpreter, probe);
-    if (code && names)
-        result = more.run(code, names, names);
-    more.set_evaluation(interpreter, before);
-    const bool known = code && probed == code;
-    void *const made[] = {result, names, code};
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
-        if (made[i])
-            python->forget(made[i]);
-    return known;
-}
-
-static void hook(void)
+static void find_libraries(void)
 {
     static const char *const modules[] = {"os", "pse"};
-    void *interpreter = more.interpreter();
-    before = more.get_evaluation(interpreter);
-    if (!frames_are_known(interpreter)) {
-        before = NULL;
-        pse_tool_warn("functions of this Python can't be recorded: its frames have another form");
-        return;
-    }
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
         libraries[i] = folder_of(modules[i]);
     char *main = folder_of("__main__");
     main_has_no_file = main && !main[0];
     free(main);
-    take_frames();
-    more.set_evaluation(interpreter, evaluate);
+}
+
+static void hook(bool has_monitoring)
+{
+    find_libraries();
+    if (!has_monitoring && !pse_trace_frames_are_known(python))
+        return;
+    take_frames(has_monitoring);
+    is_hooked = has_monitoring ? pse_trace_monitor_python(python) : pse_trace_hook_evaluation();
 }
 
 void pse_trace_hook_python(void)
 {
+    enum { HAS_HOOK = 0x030b, HAS_MONITORING = 0x030c };
     const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version");
     python = pse_python_api();
-    if (!python || !version || *version >> 16 != SERVED_VERSION || !look_up())
+    if (!python || !version || *version >> 16 < HAS_HOOK || !look_up())
         return;
     const int state = python->ensure();
-    hook();
+    hook(*version >> 16 >= HAS_MONITORING);
     python->release(state);
 }

@@ -1,9 +1,4 @@
-/* Functions of Python as regions.
- *
- * Python 3.11 calls a function of ours for each frame that it evaluates (PEP 523): a generator is entered
- * when it goes on and left when it yields, and exceptions end functions as returns do.  Rejected: the
- * profiling hook (PyEval_SetProfile), with which 3.11 runs every instruction slower, by half in loops.
- */
+/* Functions of Python as regions: told by sys.monitoring, in Python 3.11 by a hook for frames. */
 #ifndef PSE_TRACE_PYTHON_FUNCTIONS_H
 #define PSE_TRACE_PYTHON_FUNCTIONS_H
 

@@ -68,11 +68,14 @@ static void pop(struct trace_thread *thread, uint64_t time)
         pse_trace_put(time, PSE_EVENT_REGION_LEAVE, 0, frame->region->number, frame->entered, 0);
 }
 
-/* A region that is switched off while it is entered (it calls itself) keeps its place on stacks. */
+bool pse_trace_may_record(const struct trace_region *region)
+{
+    return (region->is_recorded || __atomic_load_n(&region->open, __ATOMIC_RELAXED)) && pse_trace_recorder;
+}
+
 static bool is_of_interest(const struct trace_region *region)
 {
-    return (region->is_recorded || __atomic_load_n(&region->open, __ATOMIC_RELAXED)) && pse_trace_recorder &&
-           !pse_trace_is_writing;
+    return pse_trace_may_record(region) && !pse_trace_is_writing;
 }
 
 bool pse_trace_enter_region(struct trace_region *region)
@@ -112,26 +115,36 @@ static unsigned find_frame(const struct trace_thread *thread, const struct trace
     return thread->depth;
 }
 
-static void leave(struct trace_thread *thread, const struct trace_region *region)
+static void leave(struct trace_thread *thread, const struct trace_region *region, bool is_told)
 {
     const unsigned at = thread->depth > thread->room ? thread->depth - 1 : find_frame(thread, region);
     if (at == thread->depth) {
-        without_begin++;
+        without_begin += is_told;
         return;
     }
     closed += thread->depth - 1 - at;
     pse_trace_close_above(thread, at, pse_clock());
 }
 
-void pse_trace_leave_region(const struct trace_region *region)
+static void leave_region(const struct trace_region *region, bool is_told)
 {
     struct trace_thread *thread = is_of_interest(region) ? pse_trace_this_thread() : NULL;
     if (!thread)
         return;
     pse_trace_lock();
     if (pse_trace_recorder)
-        leave(thread, region);
+        leave(thread, region, is_told);
     pse_trace_unlock();
+}
+
+void pse_trace_leave_region(const struct trace_region *region)
+{
+    leave_region(region, true);
+}
+
+void pse_trace_leave_if_entered(const struct trace_region *region)
+{
+    leave_region(region, false);
 }
 
 /* The begin and the end of recording */

@@ -25,6 +25,12 @@ extern bool pse_trace_has_regions;
 bool pse_trace_enter_region(struct trace_region *region);
 /* Leave it, with all that was entered in it. */
 void pse_trace_leave_region(const struct trace_region *region);
+/* The same of a region that may have been entered before recording began, by a thread that is not the first.
+ */
+void pse_trace_leave_if_entered(const struct trace_region *region);
+/* Whether calls of a region may be recorded.  One that is switched off while it is entered (it calls itself)
+ * keeps its place on stacks until it is left. */
+bool pse_trace_may_record(const struct trace_region *region);
 /* Put a region on the stack of the first thread before recording begins. */
 void pse_trace_enter_early(struct trace_region *region, const void *identity);
 /* Recording begins: record what is on the stack already. */

@@ -1,0 +1,109 @@
+/* Functions of Python 3.11: a hook for each frame that is evaluated (PEP 523).
+ *
+ * A generator is entered when it goes on and left when it yields, and exceptions end functions as returns do.
+ * Rejected: the profiling hook (PyEval_SetProfile), with which 3.11 runs every instruction slower, by half in
+ * loops.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+
+#include "python_api.h"
+#include "regions/python_hooks.h"
+#include "regions/region_stacks.h"
+#include "tool.h"
+#include "writer.h"
+
+enum { CODE_IN_FRAME = 32 };  /* struct _PyInterpreterFrame of 3.11 */
+enum { DEEPEST_HOOK = 1000 }; /* nested evaluations, which use the stack of C */
+
+typedef void *evaluation(void *state, void *frame, int throwing);
+
+static evaluation *(*get_evaluation)(void *interpreter);
+static void (*set_evaluation)(void *interpreter, evaluation *);
+static evaluation *before;
+static _Thread_local unsigned nested;
+
+/* Functions nested deeper are called without the hook: with it each needs some of C's stack. */
+static void *evaluate_unhooked(void *state, void *frame, int throwing);
+
+static void *evaluate_region(struct trace_region *region, void *state, void *frame, int throwing)
+{
+    pse_trace_close_ended_frames();
+    const bool entered = pse_trace_enter_region(region);
+    void *result = before(state, frame, throwing);
+    if (entered)
+        pse_trace_leave_region(region);
+    return result;
+}
+
+static void *evaluate(void *state, void *frame, int throwing)
+{
+    if (nested >= DEEPEST_HOOK || !pse_trace_recorder)
+        return evaluate_unhooked(state, frame, throwing);
+    const struct trace_region *region = pse_trace_python_region(*(void **)((char *)frame + CODE_IN_FRAME));
+    nested++;
+    void *result = region && (region->is_recorded || region->open)
+                       ? evaluate_region((struct trace_region *)region, state, frame, throwing)
+                       : before(state, frame, throwing);
+    nested--;
+    return result;
+}
+
+static void *evaluate_unhooked(void *state, void *frame, int throwing)
+{
+    void *interpreter = pse_trace_python.interpreter();
+    set_evaluation(interpreter, before);
+    void *result = before(state, frame, throwing);
+    if (pse_trace_recorder)
+        set_evaluation(interpreter, evaluate);
+    return result;
+}
+
+/* The begin */
+
+static void *probed;
+
+static void *probe(void *state, void *frame, int throwing)
+{
+    probed = *(void **)((char *)frame + CODE_IN_FRAME);
+    return before(state, frame, throwing);
+}
+
+/* Whether frames have their code where it is expected: evaluate some code that is known. */
+static bool code_is_found(const struct pse_python_api *python, void *interpreter)
+{
+    enum { AS_EXPRESSION = 258 }; /* Py_eval_input */
+    void *code = pse_trace_python.compile("None", "<pse>", AS_EXPRESSION),
+         *names = pse_trace_python.new_dict(), *result = NULL;
+    set_evaluation(interpreter, probe);
+    if (code && names)
+        result = pse_trace_python.run(code, names, names);
+    set_evaluation(interpreter, before);
+    const bool known = code && probed == code;
+    void *const made[] = {result, names, code};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        if (made[i])
+            python->forget(made[i]);
+    return known;
+}
+
+bool pse_trace_frames_are_known(const struct pse_python_api *python)
+{
+    get_evaluation = (evaluation * (*)(void *)) dlsym(RTLD_DEFAULT, "_PyInterpreterState_GetEvalFrameFunc");
+    set_evaluation =
+        (void (*)(void *, evaluation *))dlsym(RTLD_DEFAULT, "_PyInterpreterState_SetEvalFrameFunc");
+    void *interpreter = pse_trace_python.interpreter();
+    if (!get_evaluation || !set_evaluation)
+        return false;
+    before = get_evaluation(interpreter);
+    if (code_is_found(python, interpreter))
+        return true;
+    pse_tool_warn("functions of this Python can't be recorded: its frames have another form");
+    return false;
+}
+
+bool pse_trace_hook_evaluation(void)
+{
+    set_evaluation(pse_trace_python.interpreter(), evaluate);
+    return true;
+}
