@@ -1,6 +1,7 @@
 #include "call_paths.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_ROOM = 64 };
 
@@ -120,11 +121,51 @@ static int push(pse_replay_stack *stack, pse_replay_frame frame)
     return 0;
 }
 
+static uint64_t frame_key(uint64_t kind, uint64_t reason, uint64_t number)
+{
+    return kind << PSE_FRAME_SHIFT | reason << PSE_FRAME_REASON_SHIFT | (number & PSE_NONE);
+}
+
+/* Learn a number of callers; those around have smaller numbers. */
+static int define_callers(pse_replay_paths *paths, const pse_event *event)
+{
+    enum { MOST_CALLERS = 1 << 20, DEEPEST_CALLERS = 256 };
+    const uint32_t around = (uint32_t)(event->b >> 32);
+    if (event->a == 0 || event->a >= MOST_CALLERS || around >= event->a)
+        return 0; /* No recorder writes that. */
+    const uint64_t known = paths->callers_room;
+    while (event->a >= paths->callers_room) {
+        struct pse_replay_callers *callers = larger(paths->callers, &paths->callers_room, sizeof *callers);
+        if (!callers)
+            return -1;
+        paths->callers = callers;
+    }
+    if (paths->callers_room > known)
+        memset(paths->callers + known, 0, (paths->callers_room - known) * sizeof *paths->callers);
+    const uint32_t depth = paths->callers[around].depth + 1;
+    if (depth <= DEEPEST_CALLERS)
+        paths->callers[event->a] = (struct pse_replay_callers){(uint32_t)event->b, around, depth};
+    return 0;
+}
+
+/* The node of callers below a node; 0 without memory. */
+static uint32_t node_of_callers(pse_replay_paths *paths, uint32_t node, uint64_t number)
+{
+    if (number == 0 || number >= paths->callers_room || !paths->callers[number].depth)
+        return node;
+    const struct pse_replay_callers own = paths->callers[number];
+    const uint32_t around = node_of_callers(paths, node, own.around);
+    return node_below(paths, around, frame_key(PSE_FRAME_ROUTINE, 0, own.region));
+}
+
 static int enter(pse_replay_paths *paths, pse_replay_stack *stack, const pse_event *event, uint64_t key,
                  int16_t residual)
 {
     spend(paths, stack, event->time, residual);
-    uint32_t node = node_below(paths, stack->frames[stack->depth - 1].node, key);
+    uint32_t parent = stack->frames[stack->depth - 1].node;
+    if (event->type == PSE_EVENT_REGION_ENTER && event->b)
+        parent = node_of_callers(paths, parent, event->b);
+    uint32_t node = node_below(paths, parent, key);
     if (!node)
         return -1;
     paths->nodes[node].visits++;
@@ -219,17 +260,14 @@ static int switch_to(pse_replay_paths *paths, uint64_t thread)
     return 0;
 }
 
-static uint64_t frame_key(uint64_t kind, uint64_t reason, uint64_t number)
-{
-    return kind << PSE_FRAME_SHIFT | reason << PSE_FRAME_REASON_SHIFT | (number & PSE_NONE);
-}
-
 static int take(pse_replay_paths *paths, const pse_event *event, int16_t residual)
 {
     pse_replay_stack *own = &paths->threads[paths->thread], *first = paths->threads;
     switch (event->type) {
     case PSE_EVENT_THREAD:
         return switch_to(paths, event->a);
+    case PSE_EVENT_CALLERS:
+        return define_callers(paths, event);
     case PSE_EVENT_REGION_ENTER:
         return enter(paths, own, event, frame_key(PSE_FRAME_ROUTINE, 0, event->a), residual);
     case PSE_EVENT_MODULE_ENTER:
@@ -304,6 +342,7 @@ void pse_replay_paths_free(pse_replay_paths *paths)
     for (uint64_t i = 0; i < paths->thread_count; i++)
         free(paths->threads[i].frames);
     free(paths->threads);
+    free(paths->callers);
     free(paths->nodes);
     free(paths->slots);
     free(paths->spans);

@@ -27,6 +27,11 @@ typedef struct pse_replay_stack {
     int16_t last_residual;
 } pse_replay_stack;
 
+/* Functions that a routine was called from: the innermost, and the number of those around it. */
+struct pse_replay_callers {
+    uint32_t region, around, depth;
+};
+
 typedef struct pse_replay_paths {
     pse_replay_node *nodes; /* allocated here */
     uint64_t node_count, node_room;
@@ -38,6 +43,8 @@ typedef struct pse_replay_paths {
     uint64_t call_count;
     pse_replay_operation *operations; /* the caller's */
     uint64_t operation_count, operation_room;
+    struct pse_replay_callers *callers; /* allocated here; [0] is not used */
+    uint64_t callers_room;
     uint64_t lost_ends;     /* ends of calls that had no begin */
     uint64_t open_calls;    /* calls that did not return */
     uint64_t outside;       /* operations that happened in no call */

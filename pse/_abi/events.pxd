@@ -59,6 +59,7 @@ cdef extern from "abi_events.h" nogil:
         PSE_EVENT_REGION_ENTER
         PSE_EVENT_REGION_LEAVE
         PSE_EVENT_THREAD
+        PSE_EVENT_CALLERS
         PSE_EVENT_MPI_SEND
         PSE_EVENT_MPI_SEND_COMPLETE
         PSE_EVENT_MPI_RECEIVE_POST

@@ -94,6 +94,8 @@ enum pse_event_type {
     PSE_EVENT_REGION_ENTER = 64, /* a routine was entered */
     PSE_EVENT_REGION_LEAVE = 65, /* a routine was left: the whole call in one record */
     PSE_EVENT_THREAD = 66, /* the thread of the events of routines and MPI from here on; before: thread 0 */
+    /* functions that were found on the stack, before the first REGION_ENTER with them */
+    PSE_EVENT_CALLERS = 67,
     PSE_EVENT_MPI_SEND = 72, /* a message was sent, or its sending started */
     PSE_EVENT_MPI_SEND_COMPLETE = 73, /* a started send is complete */
     PSE_EVENT_MPI_RECEIVE_POST = 74, /* a receive was posted */

@@ -19,14 +19,15 @@ static bool is_first(void)
     return pse_region_hooks.early_count && pthread_equal(first, pthread_self());
 }
 
-static void keep(void *function, const struct pse_region *region)
+static void keep(void *function, const struct pse_region *region, const void *stack)
 {
     if (!pse_region_hooks.early_count)
         first = pthread_self();
     else if (!is_first())
         return;
     if (pse_region_hooks.early_count < PSE_EARLY_REGIONS)
-        pse_region_hooks.early[pse_region_hooks.early_count] = (struct pse_early_region){function, region};
+        pse_region_hooks.early[pse_region_hooks.early_count] =
+            (struct pse_early_region){function, region, stack};
     pse_region_hooks.early_count++;
 }
 
@@ -41,7 +42,7 @@ void pse_region_enter(const struct pse_region *region)
     if (pse_region_hooks.enter)
         pse_region_hooks.enter(region);
     else
-        keep(NULL, region);
+        keep(NULL, region, __builtin_frame_address(0));
 }
 
 void pse_region_leave(const char *name)
@@ -58,7 +59,7 @@ void __cyg_profile_func_enter(void *function, void *site)
     if (pse_region_hooks.function_enter)
         pse_region_hooks.function_enter(function);
     else
-        keep(function, NULL);
+        keep(function, NULL, NULL);
 }
 
 void __cyg_profile_func_exit(void *function, void *site)

@@ -106,6 +106,7 @@ __attribute__((unused, no_instrument_function)) static inline void pse_region_en
 struct pse_early_region {
     void *function; /* of -finstrument-functions, or */
     const struct pse_region *region;
+    const void *stack; /* where a region was entered */
 };
 
 struct pse_region_hooks {

@@ -79,6 +79,7 @@ class EventType(IntEnum):
     REGION_ENTER = 64  # a routine was entered
     REGION_LEAVE = 65  # a routine was left: the whole call in one record
     THREAD = 66  # the thread of the events of routines and MPI from here on; before: thread 0
+    CALLERS = 67  # functions that were found on the stack, before the first REGION_ENTER with them
     MPI_SEND = 72  # a message was sent, or its sending started
     MPI_SEND_COMPLETE = 73  # a started send is complete
     MPI_RECEIVE_POST = 74  # a receive was posted

@@ -71,8 +71,8 @@ static void take_python(char *text)
  * routines. */
 static int defines_mpi(const Dl_info *object)
 {
-    static const char *const names[] = {"pse_tool_start", "pse_toolstack_attach", "MPI_Init",
-                                        "MPI_Init_thread", "MPI_Finalize"};
+    static const char *const names[] = {"pse_tool_start",  "pse_toolstack_attach", "MPI_Init",
+                                        "MPI_Init_thread", "MPI_Finalize",         "mpi_init_"};
     void *handle = dlopen(object->dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     int found = 0;
     for (size_t i = 0; handle && !found && i < sizeof names / sizeof *names; i++) {
@@ -86,7 +86,7 @@ static int defines_mpi(const Dl_info *object)
 }
 
 /* Looked up once for each address: dladdr goes through all symbols of an object. */
-static int is_between(void *address)
+bool pse_call_site_is_between(void *address)
 {
     static _Thread_local struct {
         void *address;
@@ -106,7 +106,7 @@ static void *take_address(void)
     void *frames[16];
     const int n = backtrace(frames, 16);
     for (int i = 1; i < n; i++)
-        if (!is_between(frames[i]))
+        if (!pse_call_site_is_between(frames[i]))
             return (char *)frames[i] - 1; /* The call, not what follows it. */
     return NULL;
 }

@@ -18,6 +18,9 @@ struct pse_call_site {
     void *address;                   /* of C code, if not called from Python; NULL: unknown */
 };
 
+/* Whether code at an address stands between the program and MPI: MPI itself, tools, the stack. */
+bool pse_call_site_is_between(void *address);
+
 /* Where the program called the wrapper that calls this. */
 void pse_call_site_take(struct pse_call_site *site);
 

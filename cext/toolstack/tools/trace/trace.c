@@ -21,6 +21,7 @@
 #include "collectives.h"
 #include "communicators.h"
 #include "rank_files.h"
+#include "regions/callers.h"
 #include "regions/compiled_functions.h"
 #include "regions/python_functions.h"
 #include "regions/region_stacks.h"
@@ -37,22 +38,32 @@ static pid_t owner; /* who records; not a child that the program forks */
 static const char *const routine_names[];
 static bool named[2048];
 
+/* Of the call that begins to record. */
+static _Thread_local const void *first_site;
+static _Thread_local const char *first_frame;
+
 static void name_routine(unsigned number, uint64_t time)
 {
     named[number] = true;
     pse_recorder_text_at(pse_trace_recorder, time, PSE_TEXT_REGION, number, routine_names[number]);
 }
 
-static inline uint64_t enter(unsigned number)
+__attribute__((always_inline)) static inline uint64_t enter(unsigned number)
 {
-    if (!pse_trace_recorder)
+    const void *site = __builtin_return_address(0);
+    const char *frame = __builtin_frame_address(0);
+    if (!pse_trace_recorder) {
+        first_site = site;
+        first_frame = frame;
         return pse_clock();
+    }
     pse_trace_check_python_frames();
+    const uint32_t callers = pse_trace_finds_callers ? pse_trace_callers_of(site, frame, 0) : 0;
     pse_trace_lock();
     uint64_t now = pse_clock();
     if (__builtin_expect(!named[number], 0))
         name_routine(number, now);
-    pse_trace_put(now, PSE_EVENT_REGION_ENTER, 0, number, 0, 0);
+    pse_trace_put(now, PSE_EVENT_REGION_ENTER, 0, number, callers, 0);
     pse_trace_unlock();
     return now;
 }
@@ -116,9 +127,12 @@ static void record_first(unsigned number, uint64_t entered)
         pse_trace_hook_compiled();
         pse_trace_hook_python();
         pse_trace_begin_regions(entered);
+        pse_trace_begin_callers();
     }
+    const uint32_t callers =
+        pse_trace_finds_callers ? pse_trace_callers_of(first_site, first_frame, entered) : 0;
     name_routine(number, entered);
-    pse_trace_put(entered, PSE_EVENT_REGION_ENTER, 0, number, 0, 0);
+    pse_trace_put(entered, PSE_EVENT_REGION_ENTER, 0, number, callers, 0);
 }
 
 static void trace_start(unsigned number, uint64_t entered, int returned)

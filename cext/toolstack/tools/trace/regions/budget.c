@@ -56,10 +56,21 @@ static uint64_t cost_of(const struct trace_region *region)
     return region->calls * pse_trace_call_cost[region->is_python];
 }
 
+static bool is_exceeded(uint64_t now)
+{
+    return share < 1 && (double)pse_trace_spent > share * (double)(now - begin) + FREE_NS;
+}
+
+bool pse_trace_may_spend(uint64_t ns, uint64_t now)
+{
+    __atomic_fetch_add(&pse_trace_spent, ns, __ATOMIC_RELAXED);
+    return !is_exceeded(now);
+}
+
 void pse_trace_check_budget(uint64_t now)
 {
     struct trace_region *dearest = NULL;
-    if (share >= 1 || (double)pse_trace_spent <= share * (double)(now - begin) + FREE_NS)
+    if (!is_exceeded(now))
         return;
     for (unsigned i = 0; i < pse_trace_region_count(); i++) {
         struct trace_region *region = pse_trace_region(i);

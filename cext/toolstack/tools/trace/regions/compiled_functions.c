@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "pse_regions.h"
+#include "regions/callers.h"
 #include "regions/region_filter.h"
 #include "regions/region_stacks.h"
 #include "regions/region_table.h"
@@ -20,10 +21,13 @@ static struct pse_region_hooks *hooks; /* of the preloaded object */
 
 /* Functions */
 
-static struct trace_region *define_function(void *address)
+struct trace_region *pse_trace_define_function(void *address)
 {
+    struct trace_region *region = pse_trace_find_region(address);
     struct compiled_symbol symbol;
     char place[PSE_SYMBOL_PLACE] = "", *line = NULL;
+    if (region)
+        return region;
     pse_trace_find_symbol(address, &symbol);
     if (pse_trace_filter_has_files() && pse_trace_find_lines(symbol.object, &symbol.offset, 1, &line) && line)
         snprintf(place, sizeof place, "%s", line);
@@ -31,8 +35,8 @@ static struct trace_region *define_function(void *address)
     char *colon = strrchr(place, ':');
     if (colon)
         *colon = '\0';
-    struct trace_region *region = pse_trace_define_region(address, symbol.name, symbol.mangled, place,
-                                                          colon ? atoi(colon + 1) : 0, false);
+    region = pse_trace_define_region(address, symbol.name, symbol.mangled, place, colon ? atoi(colon + 1) : 0,
+                                     false);
     region->is_address = true;
     pse_trace_free_symbol(&symbol);
     return region;
@@ -42,8 +46,8 @@ static void enter_function(void *address)
 {
     if (!pse_trace_recorder || pse_trace_is_writing)
         return;
-    struct trace_region *region = pse_trace_find_region(address);
-    pse_trace_enter_region(region ? region : define_function(address));
+    pse_trace_end_callers();
+    pse_trace_enter_region(pse_trace_define_function(address));
 }
 
 static void leave_function(void *address)
@@ -64,7 +68,7 @@ static struct trace_region *region_of(const struct pse_region *given)
 static void enter_named(const struct pse_region *given)
 {
     if (pse_trace_recorder && !pse_trace_is_writing)
-        pse_trace_enter_region(region_of(given));
+        pse_trace_enter_named(region_of(given), __builtin_frame_address(0));
 }
 
 /* The innermost region of that name; others of the source may have been left by a return. */
@@ -112,8 +116,11 @@ void pse_trace_hook_compiled(void)
         return;
     for (unsigned i = 0; i < hooks->early_count && i < PSE_EARLY_REGIONS; i++) {
         const struct pse_early_region *early = &hooks->early[i];
-        pse_trace_enter_early(early->region ? region_of(early->region) : define_function(early->function),
-                              NULL);
+        if (early->function)
+            pse_trace_end_callers();
+        pse_trace_enter_early(early->region ? region_of(early->region)
+                                            : pse_trace_define_function(early->function),
+                              NULL, early->stack);
     }
     hooks->function_leave = leave_function;
     hooks->leave = leave_named;

@@ -4,7 +4,12 @@
 #ifndef PSE_TRACE_COMPILED_FUNCTIONS_H
 #define PSE_TRACE_COMPILED_FUNCTIONS_H
 
+struct trace_region;
+
 #pragma GCC visibility push(hidden)
+
+/* The region of the function at an address. */
+struct trace_region *pse_trace_define_function(void *address);
 
 /* Begin: what the program has entered already goes on the stack. */
 void pse_trace_hook_compiled(void);

@@ -188,7 +188,7 @@ static void take_frames(bool will_end)
         void *code = python->code(frames[i]);
         struct trace_region *region = pse_trace_python_region(code);
         if (region)
-            pse_trace_enter_early(region, will_end ? NULL : frames[i]);
+            pse_trace_enter_early(region, will_end ? NULL : frames[i], NULL);
         python->forget(code);
         if (owned[i])
             python->forget(owned[i]);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "regions/budget.h"
+#include "regions/callers.h"
 #include "regions/region_filter.h"
 #include "regions/threads.h"
 #include "tool.h"
@@ -21,13 +22,15 @@ int pse_trace_configure_regions(void)
         return pse_tool_refuse("argument functions is `%s`: write yes or no", wanted);
     pse_trace_thread_ends = pse_trace_close_thread;
     pse_trace_has_regions = !wanted || strcmp(wanted, "yes") == 0;
-    return pse_trace_configure_budget() || pse_trace_read_filter();
+    return pse_trace_configure_callers() || pse_trace_configure_budget() || pse_trace_read_filter();
 }
 
 /* Stacks */
 
-static void name_region(struct trace_region *region, uint64_t time)
+void pse_trace_name_region(struct trace_region *region, uint64_t time)
 {
+    if (region->is_named)
+        return;
     region->is_named = true;
     pse_recorder_text_at(pse_trace_recorder, time, PSE_TEXT_REGION, region->number, region->name);
     if (region->place[0])
@@ -36,8 +39,7 @@ static void name_region(struct trace_region *region, uint64_t time)
 
 static void record_enter(struct trace_region *region, uint64_t time)
 {
-    if (!region->is_named)
-        name_region(region, time);
+    pse_trace_name_region(region, time);
     pse_trace_put(time, PSE_EVENT_REGION_ENTER, 0, region->number, 0, 0);
 }
 
@@ -50,7 +52,7 @@ static struct trace_frame *push(struct trace_thread *thread, struct trace_region
         return NULL;
     }
     struct trace_frame *frame = &thread->frames[thread->depth++];
-    *frame = (struct trace_frame){region, 0, NULL};
+    *frame = (struct trace_frame){region, 0, NULL, NULL};
     region->open++;
     return frame;
 }
@@ -78,7 +80,7 @@ static bool is_of_interest(const struct trace_region *region)
     return pse_trace_may_record(region) && !pse_trace_is_writing;
 }
 
-bool pse_trace_enter_region(struct trace_region *region)
+static bool enter_region(struct trace_region *region, const void *stack)
 {
     if (!is_of_interest(region))
         return false;
@@ -90,6 +92,8 @@ bool pse_trace_enter_region(struct trace_region *region)
     pse_trace_lock();
     const uint64_t now = pse_clock();
     struct trace_frame *frame = push(thread, region);
+    if (frame)
+        frame->stack = stack;
     if (frame && pse_trace_recorder && region->is_recorded) {
         frame->entered = now;
         record_enter(region, now);
@@ -97,6 +101,16 @@ bool pse_trace_enter_region(struct trace_region *region)
     }
     pse_trace_unlock();
     return true;
+}
+
+bool pse_trace_enter_region(struct trace_region *region)
+{
+    return enter_region(region, NULL);
+}
+
+void pse_trace_enter_named(struct trace_region *region, const void *stack)
+{
+    enter_region(region, stack);
 }
 
 void pse_trace_close_above(struct trace_thread *thread, unsigned depth, uint64_t time)
@@ -149,12 +163,14 @@ void pse_trace_leave_if_entered(const struct trace_region *region)
 
 /* The begin and the end of recording */
 
-void pse_trace_enter_early(struct trace_region *region, const void *identity)
+void pse_trace_enter_early(struct trace_region *region, const void *identity, const void *stack)
 {
     struct trace_thread *thread = pse_trace_this_thread();
     struct trace_frame *frame = thread && region->is_recorded ? push(thread, region) : NULL;
-    if (frame)
+    if (frame) {
         frame->identity = identity;
+        frame->stack = stack;
+    }
     if (frame && identity)
         thread->initial = thread->depth;
 }
@@ -194,6 +210,7 @@ void pse_trace_end_regions(void)
     }
     pse_trace_writer = NULL;
     pse_trace_note_budget();
+    pse_trace_note_callers();
     note(too_deep, "calls of regions nested deeper than 4,096 are left out");
     note(pse_trace_regions_without_room, "enters of regions beyond the first 32,768 are left out");
     note(of_other_threads,

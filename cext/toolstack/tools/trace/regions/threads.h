@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct known_stack;
 struct trace_region;
 
 enum { PSE_TRACE_DEEPEST = 4096 }; /* Regions nested deeper are not recorded. */
@@ -14,6 +15,7 @@ struct trace_frame {
     struct trace_region *region;
     uint64_t entered;     /* as recorded; 0: it is not recorded */
     const void *identity; /* of a frame of Python that runs since before recording began; else NULL */
+    const void *stack;    /* where a named region was entered; else NULL */
 };
 
 struct trace_thread {
@@ -22,6 +24,7 @@ struct trace_thread {
     unsigned depth, room; /* depth counts frames that found no room, too */
     unsigned initial;     /* frames of Python at the bottom that ran before recording began */
     struct trace_frame *frames;
+    struct known_stack *stacks; /* callers.c's */
     struct trace_thread *next;
 };
 
