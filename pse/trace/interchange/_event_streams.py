@@ -13,13 +13,20 @@ import numpy as np
 
 from pse.trace.format._events import NONE, EventType, TextKind
 from pse.trace.format._field_values import Array
+from pse.trace.interchange._callers import with_callers
 from pse.trace.query._selection import Selection
 from pse.trace.query._trace import Trace
 
 CHUNK = 65536
 BEGINS = (EventType.MODULE_ENTER, EventType.WAIT_BEGIN, EventType.REGION_ENTER)
 ENDS = (EventType.MODULE_LEAVE, EventType.WAIT_END, EventType.REGION_LEAVE)
-ALWAYS = (EventType.TEXT, EventType.CLOCK_SYNC, EventType.MPI_COMMUNICATOR, EventType.MPI_COMMUNICATOR_RANKS)
+ALWAYS = (
+    EventType.TEXT,
+    EventType.CLOCK_SYNC,
+    EventType.CALLERS,
+    EventType.MPI_COMMUNICATOR,
+    EventType.MPI_COMMUNICATOR_RANKS,
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,14 @@ class Stream:
         return {texts.get((TextKind.REGION, number), "") for number in entered}
 
     def chunks(self) -> Iterator[tuple[Array, Array]]:
-        """Pairs of events and their times: EVENT_DTYPE and int64 ns since the run's origin."""
+        """Pairs of events and their times: EVENT_DTYPE and int64 ns since the run's origin.
+
+        Callers that were found on the stack are entered and left around the routines that they called.
+        """
+        has_callers = self.trace.files[self.rank].counts[EventType.CALLERS]
+        return with_callers(self._chunks()) if has_callers else self._chunks()
+
+    def _chunks(self) -> Iterator[tuple[Array, Array]]:
         events = self.trace.events(self.rank)
         for begin in range(0, len(self), CHUNK):
             here = slice(begin, begin + CHUNK)

@@ -1,5 +1,6 @@
 """The tool trace: functions and regions of programs as call paths."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,12 @@ import pse.trace
 from pse.analysis import analyze
 from pse.toolstack import INCLUDE
 from pse.trace import EventType
+from pse.trace.interchange import export_otf2
 
 PROGRAMS = Path(__file__).parent / "programs"
 MAIN = "program / regions.py / main"
+MAKING_IS_A_CALL = sys.version_info < (3, 12)
+"""The hook of Python 3.11 sees that a generator is made."""
 
 pytestmark = pytest.mark.mpi
 
@@ -52,10 +56,10 @@ def test_functions_of_python_are_call_paths_however_they_are_left(stacked, confi
         f"{MAIN} / failing / MPI_Barrier": 1,
         f"{MAIN} / MPI_Sendrecv_c": 0,
         f"{MAIN} / ring / MPI_Sendrecv_c": 1,
-        f"{MAIN} / generator": 4,  # to make it is a call, too
+        f"{MAIN} / generator": 3 + MAKING_IS_A_CALL,
         f"{MAIN} / generator / ring / MPI_Sendrecv_c": 2,
         f"{MAIN} / generator / MPI_Barrier": 1,
-        f"{MAIN} / steps": 4,
+        f"{MAIN} / steps": 3 + MAKING_IS_A_CALL,
         f"{MAIN} / steps / step / ring / MPI_Sendrecv_c": 2,
         "program / work": 3,
         "program / work / ring / MPI_Sendrecv_c": 60,
@@ -197,7 +201,11 @@ def test_a_filter_with_a_mistake_is_refused(stacked, configured, tmp_path, text,
 
 @pytest.mark.parametrize(
     ("argument", "words"),
-    [("budget much", "argument budget is `much`: write a number"), ("functions all", "write yes or no")],
+    [
+        ("budget much", "argument budget is `much`: write a number"),
+        ("functions all", "write yes or no"),
+        ("depth 33", "argument depth is `33`: write a number from 0 to 32"),
+    ],
 )
 def test_an_argument_with_a_mistake_is_refused(stacked, configured, argument, words):
     done = stacked(1, configured(argument), "-c", "from mpi4py import MPI")
@@ -219,3 +227,59 @@ def test_events_of_each_thread_nest(stacked, configured, directory):
                 assert stacks[thread].pop() == (event["a"], event["b"])
         assert len(stacks) >= 2
         assert not any(stacks.values())
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_functions_that_are_not_instrumented_are_found_on_the_stack(
+    stacked_program, configured, directory, program, ranks
+):
+    one = program("callers", (PROGRAMS / "callers.c").read_text(), "-g", f"-I{INCLUDE}")
+    done = stacked_program(ranks, configured(), one)
+    assert (done.code, done.err) == (0, "")
+    cube = analyze(directory)
+    assert not cube.problems
+    found = {path: count / ranks for path, count in visits(cube).items() if "MPI_" in path}
+    assert found == {
+        "program / main / MPI_Init": 1,
+        "program / main / first / ring / MPI_Sendrecv": 10,
+        "program / main / second / ring / MPI_Sendrecv": 10,
+        "program / main / recursive / recursive / recursive / ring / MPI_Sendrecv": 1,
+        "program / exchange / first / ring / MPI_Sendrecv": 5,
+        "program / exchange / MPI_Barrier": 5,
+        "program / main / MPI_Finalize": 1,
+    }
+    shown = [cube.path_text(path, places=True) for path in range(len(cube.call_paths))]
+    line = (PROGRAMS / "callers.c").read_text().splitlines().index("APART ring(int rank, int size)") + 2
+    assert any(path.endswith(f"/ ring (callers.c:{line}) / MPI_Sendrecv") for path in shown)
+    assert set(pse.trace.open(directory).texts(0).values()) >= {"main", "first", "second", "ring"}
+
+
+@pytest.mark.parametrize(
+    ("depth", "path"),
+    [(0, "program / MPI_Sendrecv"), (1, "program / ring / MPI_Sendrecv")],
+)
+def test_fewer_callers_are_found_if_so_asked(stacked_program, configured, directory, program, depth, path):
+    one = program("callers", (PROGRAMS / "callers.c").read_text(), "-g", f"-I{INCLUDE}")
+    assert stacked_program(1, configured(f"depth {depth}"), one).code == 0
+    assert visits(analyze(directory))[path] == 21
+
+
+def test_excluded_callers_are_left_out(stacked_program, configured, directory, program, tmp_path):
+    rules = "SCOREP_REGION_NAMES_BEGIN EXCLUDE ma?n recursive SCOREP_REGION_NAMES_END\n"
+    (tmp_path / "filter").write_text(rules)
+    one = program("callers", (PROGRAMS / "callers.c").read_text(), "-g", f"-I{INCLUDE}")
+    assert stacked_program(1, configured(f"filter {tmp_path}/filter"), one).code == 0
+    found = visits(analyze(directory))
+    assert found["program / ring / MPI_Sendrecv"] == 1
+    assert found["program / first / ring / MPI_Sendrecv"] == 10
+
+
+def test_callers_survive_otf2(stacked_program, configured, directory, program, tmp_path):
+    pytest.importorskip("otf2", reason="the package otf2 (extra pse[otf2]) is not installed")
+    one = program("callers", (PROGRAMS / "callers.c").read_text(), "-g", f"-I{INCLUDE}")
+    assert stacked_program(1, configured(), one).code == 0
+    export_otf2(pse.trace.open(directory), tmp_path / "archive")
+    archived = visits(analyze(tmp_path / "archive"))
+    assert archived["program / exchange / first / ring"] == 5
+    for path, count in visits(analyze(directory)).items():
+        assert archived[path] == count

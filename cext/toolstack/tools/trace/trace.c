@@ -4,8 +4,8 @@
  * It writes DIRECTORY/rank-RRRRR.mpi.events, beside the file of the runtime if there is one: pse.trace reads
  * both as one.  Wrappers come from trace.def.
  *
- * Arguments: directory, else the variable PSE_TRACE_DIRECTORY (set by pse run --trace); functions, filter and
- * budget, which say what regions are recorded (regions.h).
+ * Arguments: directory, else the variable PSE_TRACE_DIRECTORY (set by pse run --trace); functions, depth,
+ * filter and budget, which say what regions are recorded (regions/).
  *
  * Order: enter, then what the call does, then leave.  Starts are written after the call, when their request
  * is known, with the time of the enter.  Unless the program asks for MPI_THREAD_SINGLE, a lock keeps records

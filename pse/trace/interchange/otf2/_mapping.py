@@ -79,7 +79,6 @@ DEFINED = {
     "parameter:together": None,
     "parameter:apart": None,
     "parameter:thread": None,
-    "parameter:callers": None,
 }
 """What a record refers to, and the field with the number of it, if there are several."""
 
@@ -113,7 +112,7 @@ _TOGETHER: Attributes = {
 }
 
 RULES = (
-    Rule(E.REGION_ENTER, "Enter", ("region:routine",), {"callers": ("b", 0)}),
+    Rule(E.REGION_ENTER, "Enter", ("region:routine",)),
     Rule(E.MODULE_ENTER, "Enter", ("region:site",), {"partition": ("a", NONE)}),
     Rule(E.WAIT_BEGIN, "Enter", ("region:wait",), _WAIT),
     Rule(E.REGION_LEAVE, "Leave", ("region:routine",), {"returned": ("c", 0)}),
@@ -163,10 +162,8 @@ RULES = (
         "sender": ("b.low", NONE), "tag": ("b.high", NONE), **_OF}),
     Rule(E.PHASE, "ParameterUnsignedInt", ("parameter:phase", "a"), {"exit code": ("b", 0)}),
     Rule(E.THREAD, "ParameterUnsignedInt", ("parameter:thread", "a")),
-    Rule(E.CALLERS, "ParameterUnsignedInt", ("parameter:callers", "a"), {
-        "innermost": ("b.low", 0), "around": ("b.high", 0)}),
 )  # fmt: skip
-"""Events of other types are definitions: TEXT, CLOCK_SYNC, MPI_COMMUNICATOR_RANKS."""
+"""Events of other types are definitions: TEXT, CLOCK_SYNC, CALLERS, MPI_COMMUNICATOR_RANKS."""
 
 SIGNED = ("counter", "returned")
 """Attributes that are shown with a sign."""

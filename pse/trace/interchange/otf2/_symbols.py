@@ -76,7 +76,6 @@ class Symbols:
             ),
             "parameter:phase": lambda *_: definer.parameter("phase"),
             "parameter:thread": lambda *_: definer.parameter("thread"),
-            "parameter:callers": lambda *_: definer.parameter("callers"),
             "parameter:marker": lambda rank, number, _: definer.parameter(
                 self._text(rank, TextKind.MARKER, number, f"marker {number}")
             ),

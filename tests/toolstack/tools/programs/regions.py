@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 import threading
+import warnings
 
 from mpi4py import MPI
 
@@ -55,6 +56,7 @@ def hot():
 
 
 def child():
+    warnings.simplefilter("ignore", DeprecationWarning)  # MPI may have threads; Python 3.12 objects.
     if (pid := os.fork()) == 0:
         hot()
         os._exit(0)
