@@ -20,10 +20,12 @@
 #include "clocks.h"
 #include "collectives.h"
 #include "communicators.h"
+#include "python/python_frames.h"
+#include "python/python_functions.h"
 #include "rank_files.h"
 #include "regions/callers.h"
 #include "regions/compiled_functions.h"
-#include "regions/python_functions.h"
+#include "regions/compiled_regions.h"
 #include "regions/region_stacks.h"
 #include "regions/threads.h"
 #include "request_snapshot.h"
@@ -176,8 +178,10 @@ static void trace_start_session(unsigned number, uint64_t entered, MPI_Session s
 static void trace_close(void)
 {
     pse_trace_lock();
-    if (pse_trace_recorder)
+    if (pse_trace_recorder) {
         pse_trace_end_regions();
+        pse_trace_note_callers();
+    }
     pse_trace_unlock();
     pse_trace_find_places();
     pse_trace_lock();
@@ -198,7 +202,7 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
 {
     pse_tool_stack = given;
     if (given_directory())
-        return pse_trace_configure_regions();
+        return pse_trace_configure_regions() || pse_trace_configure_callers();
     return pse_tool_refuse("no directory to write to: give it as `argument directory DIR`, "
                            "or start the program with pse run --trace DIR");
 }

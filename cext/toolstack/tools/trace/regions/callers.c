@@ -8,7 +8,7 @@
 #include "call_site.h"
 #include "python_api.h"
 #include "regions/budget.h"
-#include "regions/compiled_functions.h"
+#include "regions/compiled_regions.h"
 #include "regions/region_stacks.h"
 #include "regions/region_table.h"
 #include "regions/threads.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "regions/budget.h"
-#include "regions/callers.h"
 #include "regions/region_filter.h"
 #include "regions/threads.h"
 #include "tool.h"
@@ -22,7 +21,7 @@ int pse_trace_configure_regions(void)
         return pse_tool_refuse("argument functions is `%s`: write yes or no", wanted);
     pse_trace_thread_ends = pse_trace_close_thread;
     pse_trace_has_regions = !wanted || strcmp(wanted, "yes") == 0;
-    return pse_trace_configure_callers() || pse_trace_configure_budget() || pse_trace_read_filter();
+    return pse_trace_configure_budget() || pse_trace_read_filter();
 }
 
 /* Stacks */
@@ -210,7 +209,6 @@ void pse_trace_end_regions(void)
     }
     pse_trace_writer = NULL;
     pse_trace_note_budget();
-    pse_trace_note_callers();
     note(too_deep, "calls of regions nested deeper than 4,096 are left out");
     note(pse_trace_regions_without_room, "enters of regions beyond the first 32,768 are left out");
     note(of_other_threads,

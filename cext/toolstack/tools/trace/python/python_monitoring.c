@@ -4,12 +4,12 @@
  * so that it costs nothing any more; ends by exceptions can't be switched off.  Of the numbers for tools the
  * two that have no name are taken, so that debuggers, coverage and cProfile work as ever.
  */
-#include <stddef.h>
-#include <stdint.h>
+#include "python/python_monitoring.h"
 
+#include <stddef.h>
+
+#include "python/python_regions.h"
 #include "python_api.h"
-#include "regions/budget.h"
-#include "regions/python_hooks.h"
 #include "regions/region_stacks.h"
 #include "regions/region_table.h"
 #include "tool.h"
@@ -121,7 +121,7 @@ static void *new_names(void)
     return names;
 }
 
-bool pse_trace_monitor_python(const struct pse_python_api *api)
+void pse_trace_monitor_python(const struct pse_python_api *api)
 {
     python = api;
     void *names = new_names(), *code = pse_trace_python.compile(statements, "<pse>", AS_STATEMENTS);
@@ -137,5 +137,4 @@ bool pse_trace_monitor_python(const struct pse_python_api *api)
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         if (made[i])
             python->forget(made[i]);
-    return result != NULL;
 }

@@ -5,11 +5,15 @@
  * loops.
  */
 #define _GNU_SOURCE
+#include "python/python_evaluation.h"
+
 #include <dlfcn.h>
 
+#include "python/python_frames.h"
+#include "python/python_regions.h"
 #include "python_api.h"
-#include "regions/python_hooks.h"
 #include "regions/region_stacks.h"
+#include "regions/region_table.h"
 #include "tool.h"
 #include "writer.h"
 
@@ -102,8 +106,7 @@ bool pse_trace_frames_are_known(const struct pse_python_api *python)
     return false;
 }
 
-bool pse_trace_hook_evaluation(void)
+void pse_trace_hook_evaluation(void)
 {
     set_evaluation(pse_trace_python.interpreter(), evaluate);
-    return true;
 }

@@ -1,15 +1,11 @@
-/* What both ways of hearing of Python's functions share: names of code objects, and more of Python's
- * interface.
- */
-#ifndef PSE_TRACE_PYTHON_HOOKS_H
-#define PSE_TRACE_PYTHON_HOOKS_H
+/* Regions of functions of Python, and what of Python's interface is only used for them. */
+#ifndef PSE_TRACE_PYTHON_REGIONS_H
+#define PSE_TRACE_PYTHON_REGIONS_H
 
 #include <stdbool.h>
 
-struct pse_python_api;
 struct trace_region;
 
-/* What of Python's interface is only used here. */
 struct pse_trace_python {
     void *(*interpreter)(void);
     void *(*compile)(const char *, const char *, int);
@@ -29,16 +25,12 @@ struct pse_trace_python {
 
 extern struct pse_trace_python pse_trace_python;
 
+/* Look for Python in the process; false: it has none. */
+bool pse_trace_find_python(void);
+/* Find out which functions are of libraries. */
+void pse_trace_find_python_libraries(void);
 /* The region of a code object; an exception that is on its way stays as it is. */
 struct trace_region *pse_trace_python_region(void *code);
-/* A function is called: regions of frames that have ended unseen are left. */
-void pse_trace_close_ended_frames(void);
-
-/* Python 3.11: whether its frames have their code where it is expected; then, begin. */
-bool pse_trace_frames_are_known(const struct pse_python_api *python);
-bool pse_trace_hook_evaluation(void);
-/* Python 3.12 and later: begin; false after a warning. */
-bool pse_trace_monitor_python(const struct pse_python_api *python);
 
 #pragma GCC visibility pop
 

@@ -2,13 +2,7 @@
 #ifndef PSE_TRACE_PYTHON_FUNCTIONS_H
 #define PSE_TRACE_PYTHON_FUNCTIONS_H
 
-#pragma GCC visibility push(hidden)
-
 /* Begin, if there is Python in the process; puts the frames that run already on the stack. */
-void pse_trace_hook_python(void);
-/* A routine of MPI is called: regions of frames that have ended unseen are left. */
-void pse_trace_check_python_frames(void);
-
-#pragma GCC visibility pop
+__attribute__((visibility("hidden"))) void pse_trace_hook_python(void);
 
 #endif
