@@ -21,7 +21,7 @@ from pse.trace.interchange import export_otf2, import_otf2
 from pse.trace.interchange._event_file import EventFile
 
 E = EventType
-DEFINITION_EVENTS = {E.TEXT, E.CLOCK_SYNC, E.MPI_COMMUNICATOR_RANKS}
+DEFINITION_EVENTS = {E.TEXT, E.CLOCK_SYNC, E.CALLERS, E.MPI_COMMUNICATOR_RANKS}
 NAMED = {
     E.REGION_ENTER: TextKind.REGION,
     E.REGION_LEAVE: TextKind.REGION,
