@@ -6,7 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from pse.cli import main
 from pse.emulate import Results, find_pattern, measure, precision_of, read_configuration
 from pse.emulate.patterns._registry import PATTERNS
 from pse.runtime.launch import find_mpiexec
@@ -149,6 +151,16 @@ def test_bad_configurations_end_a_job_with_one_message(tmp_path):
     assert done.stderr.count("expected a percentage from 1 to 100") == 1
     assert "bad.toml:3:" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_hosts_that_can_not_be_read_are_named(tmp_path):
+    file = tmp_path / "pairs.toml"
+    file.write_text('[[applications]]\npattern = "pairwise"\nranks = 2\n')
+    words = ["ace", "run", str(file), "-o", str(tmp_path / "pairs.ace"), "--hostfile", str(tmp_path / "none")]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 2
+    assert "none': No such file or directory" in done.stderr
+    assert not (tmp_path / "pairs.ace").exists()
 
 
 def test_a_precision_is_that_of_the_worst_setting():

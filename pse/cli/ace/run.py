@@ -18,6 +18,7 @@ from pse.emulate import (
 )
 from pse.errors import UsageError
 from pse.runtime.faults import ending_the_job
+from pse.runtime.launch import Hosts
 from pse.runtime.supervise import inside_mpi_job, own_rank
 from pse.text import count_text
 
@@ -34,6 +35,8 @@ _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "MPI_SIZE")
 @click.option(
     "--time", "seconds", type=click.FloatRange(0, min_open=True), metavar="S", help="Measure for S seconds."
 )
+@click.option("--hosts", metavar="A,B:2", help="Machines to run on, each with a number of ranks if need be.")
+@click.option("--hostfile", metavar="FILE", help="The same, one on each line.")
 @click.option("--append", is_flag=True, help="Add to the results that are there, as further launches.")
 @click.option("--launch", type=click.IntRange(0), hidden=True)
 def command(
@@ -42,6 +45,8 @@ def command(
     output: Path | None,
     launches: int | None,
     seconds: float | None,
+    hosts: str | None,
+    hostfile: str | None,
     append: bool,
     launch: int | None,
 ) -> None:
@@ -63,7 +68,8 @@ def command(
         most_launches=max(launches or 1, asked.most_launches),
         time=seconds or asked.time,
     )
-    found = measure(asked, lambda text: click.echo(text, err=True))
+    where = Hosts.chosen(hosts, hostfile, os.environ)
+    found = measure(asked, lambda text: click.echo(text, err=True), hosts=where)
     _save(found if earlier is None else join_results([earlier, found]), target)
 
 

@@ -1,6 +1,6 @@
 """Starting launches: each is an MPI job of its own, since what varies between jobs is what counts.
 
-Runs mpiexec; a directory for the results of the launches lies beside the results and is gone afterwards.
+Runs mpiexec; the results of launches are in a temporary directory, which is gone afterwards.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pse.emulate.launches._stopping import precision_of
 from pse.emulate.patterns._lookup import load_patterns
 from pse.emulate.results._results import Results
 from pse.errors import RunError
-from pse.runtime.launch import find_mpiexec, rank_environment
+from pse.runtime.launch import Hosts, find_mpiexec, host_arguments, rank_environment
 from pse.text import count_text
 
 PREPARED = ".json"
@@ -33,7 +33,9 @@ PREPARED = ".json"
 Say = Callable[[str], None]
 
 
-def measure(configuration: Configuration, say: Say = lambda text: None) -> Results:
+def measure(
+    configuration: Configuration, say: Say = lambda text: None, *, hosts: Hosts | None = None
+) -> Results:
     """Measure what a configuration asks for, in as many launches as it takes.
 
     Parameters
@@ -42,6 +44,8 @@ def measure(configuration: Configuration, say: Say = lambda text: None) -> Resul
         As `read_configuration` gives it.
     say : callable, optional
         Is told how far it is.
+    hosts : pse.runtime.launch.Hosts, optional
+        The machines to run on; by default those of the environment, else this one.
 
     Returns
     -------
@@ -62,15 +66,17 @@ def measure(configuration: Configuration, say: Say = lambda text: None) -> Resul
     PosixPath('first.ace')
     """
     check_configuration(configuration)
+    where = Hosts.chosen(None, None, os.environ) if hosts is None else hosts
     found: list[Results] = []
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="pse-ace-") as directory:
+    shared = None if where.all_local(os.environ) else os.getcwd()  # All nodes must see it.
+    with tempfile.TemporaryDirectory(prefix="pse-ace-", dir=shared) as directory:
         for launch in range(configuration.most_launches):
             if _is_enough(configuration, found, time.monotonic() - begin, say):
                 break
             say(f"launch {launch + 1}")
             try:
-                found.append(_launch(configuration, launch, directory))
+                found.append(_launch(configuration, launch, directory, where))
             except KeyboardInterrupt:
                 if not found:
                     raise
@@ -89,28 +95,20 @@ def _is_enough(configuration: Configuration, found: list[Results], spent: float,
     if len(found) < configuration.launches:
         return False
     precision = precision_of(np.concatenate([one.cycles for one in found]))
-    say(f"{len(found)} launches: medians are known to ±{precision:.1f} %")
+    if np.isfinite(precision):
+        say(f"{len(found)} launches: medians are known to ±{precision:.1f} %")
     return precision <= configuration.precision
 
 
-def _launch(configuration: Configuration, launch: int, directory: str) -> Results:
+def _launch(configuration: Configuration, launch: int, directory: str, hosts: Hosts) -> Results:
     mpiexec = find_mpiexec()
     target = Path(directory) / f"{launch}.ace"
     asked = Path(directory) / f"configuration{PREPARED}"
     asked.write_text(json.dumps(configuration.to_json()), encoding="utf-8")
     words = [str(asked), "--launch", str(launch), "-o", str(target)]
-    command = [
-        mpiexec.path,
-        "-n",
-        str(configuration.ranks),
-        sys.executable,
-        "-m",
-        "pse",
-        "ace",
-        "run",
-        *words,
-    ]
-    environment = rank_environment(os.environ, mpiexec, local=True)
+    job = [mpiexec.path, *host_arguments(mpiexec, hosts), "-n", str(configuration.ranks)]
+    command = [*job, sys.executable, "-m", "pse", "ace", "run", *words]
+    environment = rank_environment(os.environ, mpiexec, local=hosts.all_local(os.environ))
     process = subprocess.Popen(
         command,
         env=environment,

@@ -4,6 +4,7 @@ from ._mpiexec import (
     Hosts as Hosts,
     Mpiexec as Mpiexec,
     find_mpiexec as find_mpiexec,
+    host_arguments as host_arguments,
     rank_arguments as rank_arguments,
     rank_environment as rank_environment,
 )

@@ -172,13 +172,44 @@ def mpiexec_command(mpiexec: Mpiexec, ranks: int, hosts: Hosts, arguments: Seque
     if mpiexec.hydra and hosts.all_local(os.environ):
         # The launcher sees every rank and ends the others itself, once it knows who was first to die.
         line.append("-disable-auto-cleanup")
+    words = host_arguments(mpiexec, hosts)
+    return [*line, *words, "-n", str(ranks), sys.executable, "-m", "pse", *arguments]
+
+
+def host_arguments(mpiexec: Mpiexec, hosts: Hosts) -> list[str]:
+    """Write the words by which mpiexec is told where ranks are to run.
+
+    Parameters
+    ----------
+    mpiexec : Mpiexec
+        Whose words.
+    hosts : Hosts
+        The machines.
+
+    Returns
+    -------
+    list of str
+        None where nothing is said.
+
+    Raises
+    ------
+    UsageError
+        The hosts are named in two ways, or their file can't be read.
+
+    Examples
+    --------
+    >>> host_arguments(Mpiexec("mpiexec", hydra=True), Hosts("a,b:2"))
+    ['-hosts', 'a,b:2']
+    """
+    check_hosts(hosts)
+    line = []
     if hosts.file is not None and not mpiexec.hydra and all(len(host.split()) == 1 for host in _named(hosts)):
         hosts = Hosts(",".join(_named(hosts)))  # In its own files, Open MPI has slots=3 for our :3.
     if hosts.names is not None:
         line += ["-hosts" if mpiexec.hydra else "--host", hosts.names]
     if hosts.file is not None:
         line += ["-f" if mpiexec.hydra else "--hostfile", hosts.file]
-    return [*line, "-n", str(ranks), sys.executable, "-m", "pse", *arguments]
+    return line
 
 
 def rank_arguments(request: Request) -> list[str]:
