@@ -264,3 +264,10 @@ def test_a_manifest_that_names_files_elsewhere_is_refused(tmp_path):
     with pytest.raises(CheckpointRefused, match="does not have the form of a manifest of this version"):
         read_manifest(str(tmp_path))
     assert json.loads((tmp_path / MANIFEST).read_text())["files"][0]["name"] == "../../etc/passwd"
+
+
+def test_a_lock_that_cannot_be_opened_is_refused_by_name(tmp_path):
+    (tmp_path / "lock").mkdir()
+    with pytest.raises(UsageError, match=r"/lock can't be opened for writing: Is a directory") as refused:
+        Directory(str(tmp_path)).lock()
+    assert "name another directory" in refused.value.help

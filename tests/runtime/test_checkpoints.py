@@ -143,12 +143,29 @@ def stopped(directory, command, number, environment=None, *, alone=False, until=
     """Signal a run, or one of its ranks alone, that is held at a step; gives the job."""
     hold(directory, until)
     started = Job(command, environment or {}, directory)
-    deadline = time.monotonic() + PATIENCE
-    while not (directory / f"at{until}").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(started, directory / f"at{until}")
     started.hit(started.ranks()[2] if alone else started.process.pid, number)
     return started
+
+
+def wait_for(started, path):
+    """Wait until a run has written a file."""
+    deadline = time.monotonic() + PATIENCE
+    while not path.exists():
+        assert time.monotonic() < deadline
+        assert started.process.poll() is None, started.process.communicate()
+        time.sleep(0.01)
+
+
+def test_a_root_that_waits_for_nobody_holds_up_no_checkpoint_and_no_stop(tmp_path):
+    directory = work(tmp_path / "work", "root_ahead.coven", "root_ahead.py")
+    started = job(directory, "run", "root_ahead.coven", "-p", "2", "--checkpoint", "kept", "--every", "0.05s")
+    wait_for(started, directory / "at20")
+    assert step(directory) >= 0
+    started.hit(started.process.pid, signal.SIGTERM)
+    assert started.wait() == 128 + signal.SIGTERM, started.err
+    assert "`pse resume kept` continues at root_ahead.coven:8:3, k = " in started.err
+    assert 20 <= step(directory) < 100
 
 
 BARE = [beside_python("mpiexec"), "-n", "3", sys.executable, "-m", "pse"]

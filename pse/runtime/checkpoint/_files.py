@@ -70,9 +70,15 @@ class Directory:
         Raises
         ------
         UsageError
-            If another run writes here, and still does after so many seconds.
+            If another run writes here, and still does after so many seconds; if the file can't be opened.
         """
-        descriptor = os.open(self._at(LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            descriptor = os.open(self._at(LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise UsageError(
+                f"--checkpoint {self.path}: {self._at(LOCK)} can't be opened for writing: {error.strerror}",
+                help=f"remove {self._at(LOCK)} if nothing else needs it, or name another directory",
+            ) from None
         if Backoff().sleep_until(lambda: _locked(descriptor), patience):
             return descriptor
         os.close(descriptor)

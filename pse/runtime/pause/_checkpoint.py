@@ -1,9 +1,10 @@
 """Checkpoints while a program runs: at some pauses all ranks write down what they hold.
 
-The first rank decides at which pauses (`checkpoint_schedule`), tells the others when they meet there, and
-writes the manifest once every rank's file is complete. Nobody waits by spinning, and messages of other nodes
-are served meanwhile. While an `inflight` loop runs that began at a checkpoint, a thread of the first rank
-reads from the board how many of its iterations are complete everywhere and keeps the manifest up to date.
+All meet at some of them, so that no rank gets further ahead of the others than that. The first rank decides
+which (`checkpoint_schedule`), tells the others there, and writes the manifest once every rank's file is
+complete. Nobody waits by spinning, and messages of other nodes are served meanwhile. While an `inflight` loop
+runs that began at a checkpoint, a thread of the first rank reads from the board how many of its iterations
+are complete everywhere and keeps the manifest up to date.
 A checkpoint that can't be written costs a warning: the run continues, and the last one stays.
 """
 
@@ -146,6 +147,7 @@ class Checkpoints:
         if number < self.due and not entry:
             return
         decided = np.zeros(2, np.int64)
+        peers.meet()
         if self.rank == 0:
             inner = leads_to_entry(self.job.liveness.walk, point)
             decision = self._schedule.meet(number, time.monotonic(), entry=entry, before_entry=inner)
@@ -170,7 +172,7 @@ class Checkpoints:
         raise Stopped(number)
 
     def end_of_loops(self) -> None:
-        """There are no more pauses: a signal ends the rank at once again.
+        """There are no more pauses on this rank: a signal ends the run at once again.
 
         Raises
         ------
@@ -178,10 +180,12 @@ class Checkpoints:
             If one has come meanwhile.
         """
         if self._stop:
-            self._stop.end()
+            self._stop.end_of_pauses()
 
     def finish(self) -> None:
         """All ranks have come to the end of the program: there is nothing to resume."""
+        if self._stop:
+            self._stop.end()
         self._stop_counting()
         if self.rank == 0:
             self._commit(replace(self.manifest, finished=True, files=(), iterations=0, figures={}))

@@ -5,7 +5,7 @@ at its next pause.  So a thread of each rank agrees with those of the others.  I
 pause, whatever that is, reads how many pauses the rank has passed, and learns of the others' numbers: the
 first pause that nobody has passed is where all save.  Ranks that are held before it go on.  No rank has to
 come to any place for that.  Inside an `inflight` loop, whose iterations are counted, there is no pause: the
-count is brought up to date, and all stop at once.
+count is brought up to date, and all stop at once.  So do all if some rank has passed its last pause.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ class StopAgreement(threading.Thread):
     ) -> None:
         super().__init__(daemon=True)
         self.place = self.number = 0
+        self._passed_all = False
         self._comm, self._in_flight, self._count = comm, in_flight, count
         self._lock, self._sequencer = threading.Lock(), sequencer
         self._signals, self._told = os.pipe()
@@ -105,6 +106,19 @@ class StopAgreement(threading.Thread):
     def agreed(self) -> bool:
         """Say whether it is known where all end, if a signal has come."""
         return self.place != _HOLD
+
+    def end_of_pauses(self) -> None:
+        """Note that this rank has passed its last pause: a signal ends all ranks at once, wherever they are.
+
+        Raises
+        ------
+        Stopped
+            If one has come meanwhile.
+        """
+        with self._lock:
+            self._passed_all = True
+        if _Deferral.number:
+            raise Stopped(_Deferral.number)
 
     def end(self) -> None:
         """Defer stops no longer.
@@ -125,10 +139,12 @@ class StopAgreement(threading.Thread):
         self.number = number = os.read(self._signals, 1)[0]
         if number == 0:
             return
-        numbers = np.array([self._hold() + _ONE_MAY_BE_PASSED, self._in_flight()], np.int64)
+        place = self._hold() + _ONE_MAY_BE_PASSED
+        numbers = np.array([place, self._in_flight(), self._passed_all], np.int64)
         Backoff().sleep_until(self._comm.Iallreduce(MPI.IN_PLACE, numbers, MPI.MAX).Test)
         if numbers[1]:
             self._count()
+        if numbers[1:].any():
             Backoff().sleep_until(self._comm.Ibarrier().Test)
             _Deferral.active = False
             _faults.end_deferral()

@@ -1,0 +1,18 @@
+"""Rounds that take a while, on the partitions alone."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+
+# @ coven module begin(out f64 start[4])
+def begin():
+    return np.zeros(4)
+
+
+# @ coven module linger(in f64 u[n], in i64 k)
+def linger(u, k):
+    time.sleep(0.02)
+    if k == 20:
+        Path("at20").touch()
