@@ -31,6 +31,7 @@ from .recorded._conversion import record_program as record_program
 from .recorded._program import RecordedProgram as RecordedProgram
 from .report._printing import (
     print_comparison as print_comparison,
+    print_loaded as print_loaded,
     print_model as print_model,
     print_report as print_report,
     report_console as report_console,

@@ -6,10 +6,17 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pse.emulate.model._model import Model
-from pse.emulate.report._tables import TextTable, comparison_table, model_tables, result_tables
+from pse.emulate.report._tables import (
+    TextTable,
+    comparison_table,
+    loaded_table,
+    model_tables,
+    result_tables,
+)
 from pse.emulate.results._results import Results
 from pse.emulate.statistics._comparison import Comparison
 from pse.emulate.statistics._disturbances import disturbances
+from pse.emulate.statistics._prediction import Loaded
 from pse.text import count_text, size_text
 
 if TYPE_CHECKING:
@@ -63,6 +70,19 @@ def print_report(results: Results, console: Console, *, by: str = "application")
         console.print(str(one), style="bold")
     if not found:
         console.print("no link or rank is slow, no late messages come again, no level changes", style="dim")
+
+
+def print_loaded(found: Iterable[Loaded], console: Console) -> None:
+    """Print how much longer communication takes beside other applications than alone.
+
+    Parameters
+    ----------
+    found : iterable of Loaded
+        What `loaded_ratios` gave.
+    console : rich.console.Console
+        Where to.
+    """
+    _print_tables([loaded_table(found)], console)
 
 
 def print_comparison(found: Comparison, console: Console, *, top: int = 20) -> None:
