@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -138,6 +138,7 @@ def compare(
     >>> compare(Results.load("before.ace"), Results.load("after.ace")).real  # doctest: +SKIP
     (Difference(where='rank 3 of `halo`', quantity='median communication', ratio=1.98, ...),)
     """
+    _require_launches([_launches(first), _launches(second)], level)
     found = list(_common(first, second))
     if not found:
         raise UsageError(
@@ -145,12 +146,7 @@ def compare(
             help="applications are matched by name, size and load; links by ranks",
         )
     counts = (_most(found, 0), _most(found, 1))
-    if 2 / comb(sum(counts), counts[0]) > level:
-        raise UsageError(
-            f"{count_text(counts[0], 'launch', 'launches')} and {counts[1]} are too few: no difference"
-            f" between them could be significant at {100 * level:g} %",
-            help="measure at least 5 launches of each, better 10",
-        )
+    _require_launches(counts, level)
     tested = [_test(one, len(found), level, seed) for one in found]
     order = sorted(range(len(found)), key=lambda place: tested[place])
     adjusted, worst = {}, 0.0
@@ -163,6 +159,20 @@ def compare(
     ]
     differences.sort(key=lambda one: (not one.real, one.adjusted, one.p))
     return Comparison(tuple(differences), counts, TEST, level, least, tuple(_notes(found, level)))
+
+
+def _require_launches(counts: Sequence[int], level: float) -> None:
+    """Refuse results with so few launches that no difference can be significant."""
+    if all(counts) and 2 / comb(sum(counts), counts[0]) > level:
+        raise UsageError(
+            f"{count_text(counts[0], 'launch', 'launches')} and {counts[1]} are too few: no difference"
+            f" between them could be significant at {100 * level:g} %",
+            help="measure at least 5 launches of each, better 10",
+        )
+
+
+def _launches(results: Results) -> int:
+    return len({*results.cycles["launch"].tolist(), *results.exchanges["launch"].tolist()})
 
 
 @dataclass(frozen=True)
