@@ -63,6 +63,12 @@ def test_dispersion_has_a_row_for_each_setting(results):
     )
 
 
+def test_constant_times_are_drawn():
+    rows = planted_cycles(cycles=20)
+    rows["barrier"], rows["communication"] = 0.0, 1e-6
+    assert views.draw_measurements(planted_results(rows), "dispersion").axes
+
+
 def test_costs_show_both_models(results):
     figure = views.draw_measurements(results, "costs")
     left, right = figure.axes

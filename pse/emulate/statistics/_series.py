@@ -22,6 +22,8 @@ LEAST_CYCLES = 16
 """Levels last so many cycles at least."""
 LEVEL = 1e-3
 """Probability of a change of level, or of a period, in a series that has none."""
+WHOLE = 0.02
+"""A fitted period that is so near to a whole number of cycles is that number."""
 _MAD = 1 / NormalDist().inv_cdf(0.75)
 
 
@@ -152,6 +154,8 @@ def _period_of(series: Floats, far: NDArray[np.bool_]) -> Period | None:
     slope, start = np.polyfit(steps[kept], places[kept], 1)
     if slope < 2:
         return None
+    if abs(slope - round(slope)) < WHOLE:
+        slope = round(slope)
     off = np.abs(start + slope * np.round((places - start) / slope) - places)
     for reach, window in ((0.5, 1), (1.0, 3)):
         regular = places[off <= reach]

@@ -64,9 +64,9 @@ def _boxes(axes: Axes, rows: Sequence[Summary]) -> None:
             f"σ {time_text(1e9 * one.sigma) if one.sigma == one.sigma else '–'}",
             (1.01, place), xycoords=("axes fraction", "data"), fontsize=SMALL, va="center",
         )  # fmt: skip
-    axes.set_xscale("log")
     ends = [max(one.quantiles[q], 1e-9) for one in rows for q in (0.01, 0.99)]
     axes.set_xlim(0.8 * min(ends), 1.25 * max(ends))
+    axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(1e9 * value, zeros=False)))
     axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
     axes.set_ylim(len(rows) - 0.4, -0.6)
