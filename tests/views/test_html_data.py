@@ -34,7 +34,7 @@ def read(path: Path) -> tuple[dict[str, Any], Columns]:
     """Head and columns of a page, read as its script reads them."""
     text = path.read_text(encoding="utf-8")
     part = lambda name: text.split(f'id="{name}">')[1].split("</script>")[0]  # noqa: E731
-    head, data, offset = json.loads(part("head")), zlib.decompress(base64.b64decode(part("columns"))), 0
+    head, data, offset = json.loads(part("head")), zlib.decompress(base64.b64decode(part("data"))), 0
     columns = {}
     for column in head["columns"]:
         size = column["count"] * column["planes"]

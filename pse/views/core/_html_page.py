@@ -1,37 +1,59 @@
-"""Pages that are one file: templates with marks (``@style@`` …) where styles, data and scripts are put in."""
+"""Pages that are one file: a frame with marks (``@style@`` …) for style, body, data and scripts."""
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-_SHARED = ("number_format.js", "inflate.js")
+_SHARED_BY_ALL = "pse.views.core"
+_SCRIPTS = ("number_format.js", "inflate.js")
 
 
-def fill_page(template: str, parts: Mapping[str, str]) -> str:
-    """Put the parts of a page in the places of its marks.
+def html_page(
+    package: str, name: str, *, title: str, head: Mapping[str, Any], data: str, scripts: Sequence[str]
+) -> str:
+    """Put a page together: the frame that all pages share, and what a package has in its folder ``assets``.
 
     Parameters
     ----------
-    template : str
-        The page, with a mark for each part: its name between two ``@``.
-    parts : mapping of str to str
-        By their names; marks in them stay as they are.
+    package, name : str
+        The package, and the name of the page's body (``name.html``) and style (``name.css``) in it.
+    title : str
+        Of the page.
+    head : mapping
+        What the scripts read as JSON.
+    data : str
+        What they read besides: deflated, in base 64.
+    scripts : sequence of str
+        Files of the package's scripts, which share one scope with each other and with those of all pages.
 
     Returns
     -------
     str
-        The page.
+        HTML.
 
     Examples
     --------
-    >>> fill_page("<title>@title@</title>", {"title": "a@title@b"})
-    '<title>a@title@b</title>'
+    >>> page = html_page("pse.views.cube", "cube", title="a < b", head={}, data="", scripts=())
+    >>> page.splitlines()[9]
+    '<title>a &lt; b</title>'
     """
-    return re.sub(f"@({'|'.join(parts)})@", lambda found: parts[found[1]], template)
+    parts = {
+        "title": html.escape(title),
+        "style": "\n".join((_asset(_SHARED_BY_ALL, "common.css"), _asset(package, f"{name}.css"))),
+        "body": _asset(package, f"{name}.html"),
+        "head": embedded_json(head),
+        "data": data,
+        "script": "\n".join(
+            [_asset(_SHARED_BY_ALL, own) for own in _SCRIPTS] + [_asset(package, own) for own in scripts]
+        ),
+    }
+    frame = _asset(_SHARED_BY_ALL, "frame.html")
+    return re.sub(f"@({'|'.join(parts)})@", lambda found: parts[found[1]], frame)
 
 
 def embedded_json(data: Any) -> str:
@@ -55,41 +77,5 @@ def embedded_json(data: Any) -> str:
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def page_script(package: str, names: Sequence[str]) -> str:
-    """Join the scripts of a page: those that all pages share, then its own.
-
-    Parameters
-    ----------
-    package : str
-        Name of the package with its own.
-    names : sequence of str
-        Their files.
-
-    Returns
-    -------
-    str
-        All of them, to stand in one scope.
-
-    Examples
-    --------
-    >>> page_script("pse.views.core", ()).partition("\\n")[0]
-    '// Numbers and names as people read them.'
-    """
-    shared = [asset("pse.views.core", name) for name in _SHARED]
-    return "\n".join([*shared, *(asset(package, name) for name in names)])
-
-
-def asset(package: str, name: str) -> str:
-    """Read a part of a page that is written by hand: a file in the folder ``assets`` of a package.
-
-    Parameters
-    ----------
-    package, name : str
-        The package's name, and the file's.
-
-    Returns
-    -------
-    str
-        The text.
-    """
+def _asset(package: str, name: str) -> str:
     return resources.files(package).joinpath("assets", name).read_text(encoding="utf-8")

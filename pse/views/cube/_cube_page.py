@@ -1,13 +1,12 @@
 """The page of a cube: metrics, call paths and the system as three linked trees, in one HTML file.
 
-``assets`` has the page as written by hand: ``cube.html`` with marks where the rest is put in, ``cube.css``,
-and the scripts in the order of `SCRIPTS`, which share one scope.
+``assets`` has the page as written by hand: ``cube.html`` (its body), ``cube.css``, and the scripts in the
+order of `SCRIPTS`, which share one scope.
 """
 
 from __future__ import annotations
 
 import base64
-import html
 import os
 import zlib
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ import numpy as np
 
 from pse.analysis import LISTED_WAITS, METRICS, Cube, Metric
 from pse.text import count_text
-from pse.views.core._html_page import asset, embedded_json, fill_page, page_script
+from pse.views.core._html_page import html_page
 from pse.views.core._saving import write_file
 
 SCRIPTS = ("cube_model.js", "tree.js", "cube.js")
@@ -95,14 +94,8 @@ def cube_page(cube: Cube, reference: Mapping[str, float] | None = None, timeline
         "longest": cube.longest.tolist(),
         "timeline": timeline,
     }
-    parts = {
-        "title": html.escape(cube.title),
-        "style": asset("pse.views.cube", "cube.css"),
-        "head": embedded_json(head),
-        "cells": _packed(np.concatenate(values), np.concatenate(cells)),
-        "script": page_script("pse.views.cube", SCRIPTS),
-    }
-    return fill_page(asset("pse.views.cube", "cube.html"), parts)
+    packed = _packed(np.concatenate(values), np.concatenate(cells))
+    return html_page("pse.views.cube", "cube", title=cube.title, head=head, data=packed, scripts=SCRIPTS)
 
 
 def _metric(metric: Metric, count: int) -> dict[str, Any]:

@@ -1,18 +1,17 @@
 """The interactive view: a trace as one HTML file that needs nothing else, no network and no server.
 
-``assets`` has the page as written by hand: ``page.html`` with marks where the rest is put in, ``page.css``,
-and the scripts in the order of `SCRIPTS`, which share one scope.
+``assets`` has the page as written by hand: ``page.html`` (its body), ``page.css``, and the scripts in the
+order of `SCRIPTS`, which share one scope.
 """
 
 from __future__ import annotations
 
-import html
 import os
 from typing import Any
 
 from pse.trace import Trace
 from pse.trace.query import Selection
-from pse.views.core._html_page import asset, embedded_json, fill_page, page_script
+from pse.views.core._html_page import html_page
 from pse.views.core._saving import write_file
 from pse.views.page._data import MOST_ENTRIES, page_data
 
@@ -66,11 +65,4 @@ def write_html(
 
 
 def _page(head: dict[str, Any], columns: str) -> str:
-    parts = {
-        "title": html.escape(head["title"]),
-        "style": asset("pse.views.page", "page.css"),
-        "head": embedded_json(head),
-        "columns": columns,
-        "script": page_script("pse.views.page", SCRIPTS),
-    }
-    return fill_page(asset("pse.views.page", "page.html"), parts)
+    return html_page("pse.views.page", "page", title=head["title"], head=head, data=columns, scripts=SCRIPTS)

@@ -2,7 +2,7 @@
 
 async function readCube() {
   const cube = JSON.parse(document.getElementById("head").textContent);
-  const bytes = await inflated(document.getElementById("cells").textContent);
+  const bytes = await inflated(document.getElementById("data").textContent);
   const total = cube.metrics.reduce((sum, metric) => sum + metric.count, 0);
   const values = new Float64Array(bytes.buffer, 0, total),
     cells = new Uint32Array(bytes.buffer, 8 * total, total);

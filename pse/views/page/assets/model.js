@@ -5,7 +5,7 @@
 
 async function readModel() {
   const head = JSON.parse(document.getElementById("head").textContent);
-  const column = columnReader(head.columns, await inflated(document.getElementById("columns").textContent));
+  const column = columnReader(head.columns, await inflated(document.getElementById("data").textContent));
   const model = Object.assign({}, head, { column });
   model.rows.forEach((row) => (row.lanes = []));
   model.lanes.forEach((lane, number) => model.rows[lane.row].lanes.push(number));
