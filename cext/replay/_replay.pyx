@@ -39,8 +39,9 @@ cdef extern from "logical_clock.h" nogil:
         uint64_t events, joins
         const uint64_t *before
         const uint64_t *after
+        const int64_t *latency
         uint64_t edges
-        int64_t latency, amortisation
+        int64_t amortisation
 
     int pse_replay_logical_clock(const pse_replay_order_of_events *order, int64_t *corrected,
                                  uint8_t *moved, uint64_t *circular)
@@ -174,8 +175,8 @@ def wrong_order(const double[::1] sent, const uint8_t[::1] late, const uint32_t[
 
 
 def logical_clock(const int64_t[::1] time, const uint8_t[::1] is_first, const uint64_t[::1] before,
-                  const uint64_t[::1] after, int64_t latency, int64_t amortisation, int64_t[::1] corrected,
-                  uint8_t[::1] moved):
+                  const uint64_t[::1] after, const int64_t[::1] latency, int64_t amortisation,
+                  int64_t[::1] corrected, uint8_t[::1] moved):
     """Correct the times of events so that what happened before is earlier.
 
     Parameters
@@ -186,8 +187,8 @@ def logical_clock(const int64_t[::1] time, const uint8_t[::1] is_first, const ui
         Whether an event is its rank's first.
     before, after : array of uint64, shape (m,)
         What happened before what: numbers of events, and from n on of joins, which have no time of their own.
-    latency : int
-        ns between the two, where `after` is an event.
+    latency : array of int64, shape (m,)
+        ns between the two at least.
     amortisation : int
         One n-th of the rank's time is gained after an event was moved.
     corrected : array of int64, shape (n + joins,)
@@ -205,18 +206,19 @@ def logical_clock(const int64_t[::1] time, const uint8_t[::1] is_first, const ui
     cdef int failed
     order.events, order.edges = time.shape[0], before.shape[0]
     if is_first.shape[0] != time.shape[0] or moved.shape[0] != time.shape[0] \
-            or corrected.shape[0] < time.shape[0] or after.shape[0] != before.shape[0]:
+            or corrected.shape[0] < time.shape[0] or after.shape[0] != before.shape[0] \
+            or latency.shape[0] != before.shape[0]:
         raise ValueError(f"{order.events} events and {order.edges} edges are expected")
     order.joins = corrected.shape[0] - order.events
     for i in range(before.shape[0]):
         if max(before[i], after[i]) >= <uint64_t>corrected.shape[0]:
             raise ValueError(f"edge {i} is of an event that does not exist")
-    order.latency, order.amortisation = latency, amortisation
+    order.amortisation = amortisation
     if order.events == 0:
         return 0
     order.time, order.is_first = &time[0], &is_first[0]
     if order.edges:
-        order.before, order.after = &before[0], &after[0]
+        order.before, order.after, order.latency = &before[0], &after[0], &latency[0]
     with nogil:
         failed = pse_replay_logical_clock(&order, &corrected[0], &moved[0], &circular)
     if failed:

@@ -92,7 +92,7 @@ static void pass_on(progress *at, const pse_replay_order_of_events *order, uint6
 {
     for (uint64_t i = at->first_edge[node]; i < at->first_edge[node + 1]; i++) {
         uint64_t after = order->after[at->edge_of[i]];
-        int64_t least = time + (after < order->events ? order->latency : 0);
+        int64_t least = time + order->latency[at->edge_of[i]];
         if (least > at->earliest[after])
             at->earliest[after] = least;
         know(at, after);

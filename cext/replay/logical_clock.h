@@ -18,8 +18,8 @@ typedef struct pse_replay_order_of_events {
     const uint8_t *is_first;        /* whether an event is the first one of its rank */
     uint64_t events, joins;         /* Joins are numbered after events; they have no time, and no rank. */
     const uint64_t *before, *after; /* edges: `before` happened before `after` */
+    const int64_t *latency;         /* ns between both ends of an edge at least */
     uint64_t edges;
-    int64_t latency;      /* ns that an event is later than one or a join that happened before it */
     int64_t amortisation; /* One n-th of the rank's own time is gained after an event was moved. */
 } pse_replay_order_of_events;
 

@@ -19,7 +19,7 @@ def logical_clock(
     is_first: Array,
     before: Array,
     after: Array,
-    latency: int,
+    latency: Array,
     amortisation: int,
     corrected: Array,
     moved: Array,

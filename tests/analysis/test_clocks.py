@@ -12,7 +12,9 @@ from pse import trace
 from pse.analysis import METRICS, analyze
 from pse.analysis.clocks._clock_repair import LATENCY, points_of, repair_clocks
 from pse.analysis.patterns._collective import Operations
+from pse.analysis.replay._clocks import MESSAGE_DTYPE, least_latencies
 from pse.analysis.replay._collective_parts import PART_DTYPE
+from pse.analysis.replay._streams import Streams
 from pse.trace import Collective
 
 HOSTS = ["FZJ/n0", "FZJ/n1", "BRS/n2", "BRS/n2"]
@@ -149,15 +151,16 @@ def test_after_the_repair_everything_is_after_what_it_needs(history):
     parts, rows = parts_of(operations)
     columns = np.array(messages, float).reshape(-1, 4)
     ends = tuple(points_of(columns[:, at], columns[:, at + 1], is_end=at > 0) for at in (0, 2))
-    moved = repair_clocks(ends, parts, rows, 100)
-    for sender, sent, receiver, received in messages:
-        assert moved_to(moved, receiver, received) >= moved_to(moved, sender, sent) + LATENCY
+    latency = np.arange(len(messages)) % 7 + LATENCY
+    moved = repair_clocks(ends, latency, parts, rows, 100)
+    for (sender, sent, receiver, received), least in zip(messages, latency, strict=True):
+        assert moved_to(moved, receiver, received) >= moved_to(moved, sender, sent) + least
     for kind, root, own in operations:
         begins = [moved_to(moved, rank, begin) for rank, (begin, _) in enumerate(own)]
         for rank, (_, end) in enumerate(own):
             needed = {
-                Collective.BCAST: [begins[root]],
-                Collective.REDUCE: begins if rank == root else [0],
+                Collective.BCAST: [begins[root]] if rank != root else [0],
+                Collective.REDUCE: begins[:root] + begins[root + 1 :] if rank == root else [0],
                 Collective.SCAN: begins[: rank + 1],
             }.get(kind, begins)
             assert moved_to(moved, rank, end) >= max(needed) + (max(needed) > 0)
@@ -169,9 +172,23 @@ def test_times_without_violations_stay_and_circles_end(tmp_path):
         points_of(ranks, np.array([5.0, 6]), is_end=False),
         points_of(ranks[::-1], np.array([9.0, 9]), is_end=True),
     )
-    assert repair_clocks(fine, none, None, 100) == {}
+    latency = np.full(2, LATENCY)
+    assert repair_clocks(fine, latency, none, None, 100) == {}
     circle = (
         points_of(ranks, np.array([9.0, 9]), is_end=False),
         points_of(ranks[::-1], np.array([5.0, 6]), is_end=True),
     )
-    assert set(repair_clocks(circle, none, None, 100)) <= {0, 1}
+    assert set(repair_clocks(circle, latency, none, None, 100)) <= {0, 1}
+
+
+def test_messages_take_at_least_as_long_as_was_measured(tmp_path):
+    """On a host that is the shortest of its messages, between hosts half of a round trip, else 1 ns."""
+    streams = Streams(np.zeros(4, "<i4"), ["FZJ/n0", "FZJ/n1", "BRS/n2"], np.array([0, 1, 2, 2], "<i4"))
+    messages = np.array(
+        [(2, 3, 5.0, 65.0), (2, 3, 100.0, 150.0), (0, 1, 5.0, 5.0), (1, 2, 5.0, 7.0)], MESSAGE_DTYPE
+    )
+    compared, alone = (
+        written(planted({}, are_compared), tmp_path / f"run{are_compared}").clock for are_compared in (1, 0)
+    )
+    assert least_latencies(messages, compared, streams).tolist() == [50, 50, 100, 100]
+    assert least_latencies(messages, alone, streams).tolist() == [50, 50, 1, 1]

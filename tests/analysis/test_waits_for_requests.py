@@ -94,6 +94,9 @@ def test_who_completes_a_collective_operation_waits_for_its_data(
     above = "mpi_synchronization" if operation == Collective.BARRIER else "mpi_collective"
     lasted = sum(end - begin for begin, end in COMPLETES)
     assert (cube.total(above), cube.total("mpi_point2point")) == (lasted, 0)
+    assert cube.by_region(metric.replace("mpi_", "delay_").removesuffix("_wait")) == (
+        {"program": [0, 0, wait]} if wait else {}
+    )
 
 
 def test_calls_that_test_or_complete_messages_too_do_not_wait_for_collective_operations(tmp_path):

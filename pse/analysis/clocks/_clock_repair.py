@@ -12,24 +12,26 @@ from pse.analysis.patterns._collective import Operations
 from pse.trace.format import Array
 
 LATENCY = 1
-"""ns that a message takes at least: what a faster network does is not known."""
+"""ns that what is not measured takes at least."""
 _MOST = 1 << 61  # ns; times of damaged traces may be anything.
 POINT_DTYPE = np.dtype([("rank", "<u4"), ("is_end", "u1"), ("time", "<i8")])
 
 
 def repair_clocks(
-    messages: tuple[Array, Array], parts: Array, rows: Operations | None, amortisation: int
+    messages: tuple[Array, Array], latency: Array, parts: Array, rows: Operations | None, amortisation: int
 ) -> dict[int, tuple[Array, Array]]:
     """Move events that are earlier than what happened before them, and gently those that follow.
 
     ``C(e) = max(T(e), C(m) + (1 - 1/a)(T(e) - T(m)), max C(f) + l)``: T is a rank's own time, m the event of
     the rank that was moved last, f all events that happened before e on other ranks, a `amortisation`, and
-    l `LATENCY`.
+    l how long messages take at least, `LATENCY` in collective operations.
 
     Parameters
     ----------
     messages : tuple of arrays of POINT_DTYPE, shape (messages,)
         The sends, and their receives.
+    latency : array of int64, shape (messages,)
+        How long each takes at least, ns.
     parts : array with ``rank``, ``operation``, ``begin`` and ``end``, shape (rows,)
         Ranks' parts in collective operations.
     rows : Operations or None
@@ -50,7 +52,7 @@ def repair_clocks(
     sends, receives, begins, ends = np.split(
         place, np.cumsum([len(messages[0]), len(messages[1]), len(parts)])
     )
-    edges, joins = [(sends, receives)], 0
+    edges, joins = [(sends, receives, latency)], 0
     if rows is not None:
         found, joins = _collective_edges(parts["operation"], rows, begins, ends, len(points))
         edges += found
@@ -58,9 +60,12 @@ def repair_clocks(
     is_first = np.ones(len(points), "u1")
     is_first[1:] = points["rank"][1:] != points["rank"][:-1]
     corrected, moved = np.empty(len(points) + joins, "<i8"), np.zeros(len(points), "u1")
-    before, after = (np.concatenate(ends).astype("<u8") for ends in zip(*edges, strict=True))
+    before, after, least = (np.concatenate(column) for column in zip(*edges, strict=True))
     times = np.clip(points["time"], -_MOST, _MOST)
-    logical_clock(times, is_first, before, after, LATENCY, amortisation, corrected, moved)
+    logical_clock(
+        *(times, is_first, before.astype("<u8"), after.astype("<u8"), least.astype("<i8")),
+        *(amortisation, corrected, moved),
+    )
     return _by_rank(points, corrected, np.flatnonzero(moved))
 
 
@@ -77,7 +82,7 @@ def _points(parts: Array, name: str) -> Array:
 
 def _collective_edges(
     operation: Array, rows: Operations, begins: Array, ends: Array, first_join: int
-) -> tuple[list[tuple[Array, Array]], int]:
+) -> tuple[list[tuple[Array, Array, Array]], int]:
     """Edges by joins: of each group of an operation, and of each row of a scan, after the one before."""
     senders, receivers = senders_and_receivers(operation, rows)
     scan = is_scan(operation)
@@ -88,11 +93,12 @@ def _collective_edges(
     )
     into, out = senders | (scan & rows.sends), receivers | (scan & rows.receives)
     next_in_scan = np.flatnonzero(scan[1:] & (rows.of_row[1:] == rows.of_row[:-1]))
-    return [
-        (begins[into], join[into]),
-        (left[out], ends[out]),
-        (join[next_in_scan], join[next_in_scan + 1]),
-    ], operations + len(scan)
+    edges = [
+        (begins[into], join[into], 0),
+        (left[out], ends[out], LATENCY),
+        (join[next_in_scan], join[next_in_scan + 1], 0),
+    ]
+    return [(one, other, np.full(len(one), least)) for one, other, least in edges], operations + len(scan)
 
 
 def _by_rank(points: Array, corrected: Array, moved: Array) -> dict[int, tuple[Array, Array]]:

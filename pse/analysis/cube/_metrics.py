@@ -46,6 +46,8 @@ WAIT_OF_DELAY = {
     "12n": "mpi_latebroadcast",
     "n21": "mpi_earlyreduce",
     "scan": "mpi_earlyscan",
+    "nonblocking": "mpi_nonblocking_wait",
+    "nonblocking_barrier": "mpi_nonblocking_barrier_wait",
     **{name: name for name in ("queue_empty", "queue_full", "partition_parked", "arena_wait")},
     **{name: name for name in ("readers_wait", "transfer_wait", "order_wait")},
     **{name: name for name in ("iteration_wait", "start_wait")},

@@ -170,6 +170,12 @@ def first_sender(rows: Operations) -> Array:
     return rows.begins_at(rows.earliest(rows.begin, senders), senders)
 
 
+def last_sender_to_root(rows: Operations) -> Array:
+    """The row of the last rank that sends data to a root, which a root that started waits for; -1: none."""
+    senders = rows.sends & ~rows.is_root
+    return rows.begins_at(rows.latest(rows.begin, senders), senders)
+
+
 def last_sender_before(rows: Operations) -> Array:
     """For each row that of the last rank up to it that sends data, for which a scan waits; -1: none."""
     times = np.where(rows.sends, rows.begin, -np.inf)

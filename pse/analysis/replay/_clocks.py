@@ -8,7 +8,7 @@ from dataclasses import astuple, replace
 import numpy as np
 
 from pse.analysis.clocks._clock_condition import ClockCondition, bounds, check_condition
-from pse.analysis.clocks._clock_repair import points_of, repair_clocks
+from pse.analysis.clocks._clock_repair import LATENCY, points_of, repair_clocks
 from pse.analysis.replay._collective_parts import PART_DTYPE
 from pse.analysis.replay._collective_waits import operations_of
 from pse.analysis.replay._columns import Columns, columns_of
@@ -17,8 +17,9 @@ from pse.analysis.replay._streams import Streams
 from pse.text import count_text, time_text
 from pse.trace.format import Array
 from pse.trace.query import Trace, mpi_messages
+from pse.trace.store import RunClock
 
-_MESSAGE_DTYPE = np.dtype([("sender", "<u4"), ("receiver", "<u4"), ("sent", "<f8"), ("received", "<f8")])
+MESSAGE_DTYPE = np.dtype([("sender", "<u4"), ("receiver", "<u4"), ("sent", "<f8"), ("received", "<f8")])
 _MOVED_DTYPE = np.dtype([("rank", "<u4"), ("was", "<i8"), ("is", "<i8")])
 
 
@@ -64,7 +65,7 @@ def repaired(trace: Trace, streams: Streams, messages: Array, parts: Columns, pe
         All processes.
     """
     messages, records = peers.gathered(messages), peers.gathered(parts.packed(PART_DTYPE))
-    moved = {} if peers.rank else _moved_events(messages, records, trace.clock.amortisation)
+    moved = {} if peers.rank else _moved_events(messages, records, trace.clock, streams)
     rows = np.concatenate(
         [np.empty(0, _MOVED_DTYPE), *(_moved_rows(rank, *own) for rank, own in moved.items())]
     )
@@ -79,7 +80,7 @@ def repaired(trace: Trace, streams: Streams, messages: Array, parts: Columns, pe
 def messages_of(sends: Columns, receives: Columns) -> Array:
     """Messages with known times as `repaired` takes them; sends SEND_DTYPE, receives END_DTYPE."""
     known = np.isfinite(sends["start_enter"]) & np.isfinite(receives["leave"])
-    found = np.empty(int(known.sum()), _MESSAGE_DTYPE)
+    found = np.empty(int(known.sum()), MESSAGE_DTYPE)
     found["sender"], found["receiver"] = sends["sender"][known], receives["receiver"][known]
     found["sent"], found["received"] = sends["start_enter"][known], receives["leave"][known]
     return found
@@ -89,22 +90,46 @@ def event_messages(trace: Trace) -> Array:
     """Messages as `repaired` takes them, with the times of their own events, not of the calls."""
     messages = mpi_messages(trace)
     messages = messages[(messages["sent"] >= 0) & (messages["received"] >= 0)]
-    found = np.empty(len(messages), _MESSAGE_DTYPE)
-    for name in _MESSAGE_DTYPE.names or ():
+    found = np.empty(len(messages), MESSAGE_DTYPE)
+    for name in MESSAGE_DTYPE.names or ():
         found[name] = messages[name]
     return found
 
 
-def _moved_events(messages: Array, records: Array, amortisation: int) -> Mapping[int, tuple[Array, Array]]:
+def _moved_events(
+    messages: Array, records: Array, clock: RunClock, streams: Streams
+) -> Mapping[int, tuple[Array, Array]]:
     """The events that the repair moves, the same however messages and operations were spread."""
-    messages = messages[np.lexsort([messages[name] for name in _MESSAGE_DTYPE.names or ()])]
+    messages = messages[np.lexsort([messages[name] for name in MESSAGE_DTYPE.names or ()])]
     records = records[np.lexsort([records[name] for name in ("place", "ordinal", "identity")])]
     rows = operations_of(columns_of(records)) if len(records) else None
     ends = (
         points_of(messages["sender"], messages["sent"], is_end=False),
         points_of(messages["receiver"], messages["received"], is_end=True),
     )
-    return repair_clocks(ends, records, rows, amortisation)
+    return repair_clocks(ends, least_latencies(messages, clock, streams), records, rows, clock.amortisation)
+
+
+def least_latencies(messages: Array, clock: RunClock, streams: Streams) -> Array:
+    """How long messages take at least, int64 ns, as it was measured.
+
+    On a host it is the shortest message, from the call that sends to the end of the call that receives: both
+    are of one clock.  Between hosts it is half of the fastest round trip when their clocks were compared.
+    """
+    one, other = (streams.host[messages[end]] for end in ("sender", "receiver"))
+    several = len(streams.hosts) + 1
+    pairs, pair = np.unique(one * np.int64(several) + other, return_inverse=True)
+    found = np.full(len(pairs), LATENCY, "<i8")
+    for number, (host, peer) in enumerate(
+        zip(*(ends.tolist() for ends in divmod(pairs, several)), strict=True)
+    ):
+        if host == peer:
+            chosen = messages[pair == number]
+            found[number] = max((chosen["received"] - chosen["sent"]).min(), LATENCY)
+        elif min(host, peer) >= 0:
+            found[number] = max(clock.least_latency(streams.hosts[host], streams.hosts[peer]), LATENCY)
+    latencies: Array = found[pair]
+    return latencies
 
 
 def _moved_rows(rank: int, were: Array, are: Array) -> Array:

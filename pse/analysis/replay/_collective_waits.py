@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -46,6 +47,8 @@ _PATTERNS: tuple[tuple[tuple[int, ...], _Formula, tuple[tuple[str, _Formula], ..
 
 _STARTED = (("mpi_nonblocking_wait", False), ("mpi_nonblocking_barrier_wait", True))
 """Metrics of operations that are not blocking, and whether they are of barriers."""
+_OF_STARTED = {collective.first_sender: collective.last_sender_to_root}
+"""For whom ranks wait in these instead: what completes one waits for the last whose data it needs."""
 _FIELDS = ("wait", "completion")
 WAIT_DTYPE = np.dtype([*((name, "<f8") for name in _FIELDS), ("far", "?")])
 """Waiting times of a part in the patterns of its kind, in their order, ns; whether several metahosts wait."""
@@ -93,12 +96,11 @@ class CollectiveOperations:
         """For whom the ranks of this process waited in their parts, as LATE_DTYPE; collective."""
         found = np.zeros(len(self._delivery.rows), LATE_DTYPE)
         found["time"] = np.nan
-        for kinds, for_whom, _ in _PATTERNS:
-            chosen = np.flatnonzero(np.isin(self.parts["operation"], kinds))
-            if len(chosen):
-                parts = self.parts.take(chosen)
-                rows = for_whom(operations_of(parts))
-                to = self._rows[chosen]
+        for (kinds, for_whom, _), is_started in itertools.product(_PATTERNS, (False, True)):
+            of_kind = np.isin(self.parts["operation"], kinds) & (self.parts["is_started"] == is_started)
+            if len(chosen := np.flatnonzero(of_kind)):
+                parts, to = self.parts.take(chosen), self._rows[chosen]
+                rows = (_OF_STARTED.get(for_whom, for_whom) if is_started else for_whom)(operations_of(parts))
                 found["late"][to] = parts["rank"][rows]
                 found["time"][to] = np.where(rows >= 0, parts["begin"][rows], np.nan)
         return self._delivery.reply(found)

@@ -40,12 +40,15 @@ class Comparison:
         What to add to this host's time then, ns.
     bound : int
         How far the offsets may be off, ns.
+    latency : int
+        Half of the fastest round trip of a message between the hosts, ns; 0: not known.
     """
 
     reference: str
     times: tuple[int, ...]
     offsets: tuple[int, ...]
     bound: int = 0
+    latency: int = 0
 
     def convert(self, times: Array) -> Array:
         """Times of this host by the other's clock, int64."""
@@ -145,6 +148,20 @@ class RunClock:
         added = sum(step.offsets[0] for step in steps)
         return _signed(added + self._anchor(self._root(host)) - self.origin)
 
+    def least_latency(self, host: str, other: str) -> int:
+        """What a message between two hosts takes at least, as far as comparisons of clocks show, ns; else 0.
+
+        It is that of the fastest link between hosts that were compared on the way from one to the other.
+        """
+        one, two = ({(at, to.reference): to.latency for at, to in self._links(end)} for end in (host, other))
+        return min(((one | two)[link] for link in one.keys() ^ two.keys()), default=0)
+
+    def _links(self, host: str) -> Iterator[tuple[str, Comparison]]:
+        """The hosts on the way to a reference, each with its comparison with the next one."""
+        for step in self._chain(host):
+            yield host, step
+            host = step.reference
+
     def _chain(self, host: str) -> Iterator[Comparison]:
         while host in self._comparisons:
             yield self._comparisons[host]
@@ -229,8 +246,10 @@ def _compared(file: RankFile, hosts: Mapping[int, str]) -> Iterator[tuple[int, C
 def _comparison(reference: str, syncs: Array) -> Comparison:
     columns = syncs["time"].astype("<i8"), syncs["a"].astype("<i8")
     points = dict(zip(*(column.tolist() for column in columns), strict=True))
-    offsets, bound = tuple(points[time] for time in sorted(points)), int(syncs["b"].astype("<i8").max())
-    return Comparison(reference, tuple(sorted(points)), offsets, max(bound, 0))
+    offsets, bounds = tuple(points[time] for time in sorted(points)), syncs["b"].astype("<i8")
+    return Comparison(
+        reference, tuple(sorted(points)), offsets, max(int(bounds.max()), 0), max(int(bounds.min()), 0)
+    )
 
 
 def _keep(host: str, made: Comparison, found: dict[str, Comparison], problems: list[str]) -> None:
