@@ -47,7 +47,7 @@ _PATTERNS: tuple[tuple[tuple[int, ...], _Formula, tuple[tuple[str, _Formula], ..
 
 _STARTED = (("mpi_nonblocking_wait", False), ("mpi_nonblocking_barrier_wait", True))
 """Metrics of operations that are not blocking, and whether they are of barriers."""
-_OF_STARTED = {collective.first_sender: collective.last_sender_to_root}
+_OF_STARTED: dict[_Formula, _Formula] = {collective.first_sender: collective.last_sender_to_root}
 """For whom ranks wait in these instead: what completes one waits for the last whose data it needs."""
 _FIELDS = ("wait", "completion")
 WAIT_DTYPE = np.dtype([*((name, "<f8") for name in _FIELDS), ("far", "?")])
