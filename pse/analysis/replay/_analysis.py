@@ -371,7 +371,7 @@ class _Analysis:
     def _shifts(self, numbers: Array) -> Array:
         """Receives of one sender only in a call path; `numbers` are those of call paths in all processes."""
         found = [np.empty(0, SHIFT_DTYPE)]
-        for rank, borders in zip(self._trace.ranks, self._receive_borders, strict=True):
+        for rank, borders in zip(self.trace.ranks, self._receive_borders, strict=True):
             ends = self._receives.part(*borders)
             inside = ends["call"] != NONE
             found.append(shifts_of(rank, ends["path"][inside], ends["sender"][inside]))
