@@ -15,7 +15,7 @@ _TOTALS = {
     "receives": ("receive", "receives", "without a send in the trace"),
     "collectives": (
         *("collective operation", "collective operations"),
-        "that the trace does not have of all ranks: left out",
+        "that the trace does not have of all ranks, or in which ranks differ: left out",
     ),
     "collective_parts": (
         *("part of a collective operation", "parts of collective operations"),
