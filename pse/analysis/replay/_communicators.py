@@ -148,12 +148,14 @@ def _identity(words: Array) -> Array:
 
 
 def _is_outer(made: Array) -> Array:
-    return made["flags"] & CommunicatorFlag.OTHER_JOB != 0
+    found: Array = made["flags"] & CommunicatorFlag.OTHER_JOB != 0
+    return found
 
 
 def _side(flags: Array) -> Array:
     two, second = (flags & flag != 0 for flag in (CommunicatorFlag.TWO_GROUPS, CommunicatorFlag.SECOND_GROUP))
-    return two.astype("<u4") + (two & second)
+    found: Array = two.astype("<u4") + (two & second)
+    return found
 
 
 def _by_own_number(own: Array, *columns: Array) -> tuple[Array, ...]:
