@@ -9,11 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PSE_EMULATE_EACH_ROUTINE(X)                                                                          \
-    X(Send)                                                                                                  \
-    X(Ssend) X(Recv) X(Isend) X(Issend) X(Irecv) X(Waitall) X(Testall) X(Barrier) X(Ibarrier) X(Bcast)       \
-        X(Ibcast) X(Allreduce) X(Iallreduce) X(Reduce) X(Ireduce) X(Alltoall) X(Ialltoall) X(Allgather)      \
-            X(Iallgather) X(Gather) X(Igather) X(Scatter) X(Iscatter)
+/* clang-format off */
+#define PSE_EMULATE_EACH_ROUTINE(X) \
+    X(Send) X(Ssend) X(Recv) X(Isend) X(Issend) X(Irecv) X(Waitall) X(Testall) \
+    X(Barrier) X(Ibarrier) X(Bcast) X(Ibcast) X(Allreduce) X(Iallreduce) X(Reduce) X(Ireduce) \
+    X(Alltoall) X(Ialltoall) X(Allgather) X(Iallgather) X(Gather) X(Igather) X(Scatter) X(Iscatter)
+/* clang-format on */
 
 enum pse_emulate_routine {
 #define PSE_EMULATE_NUMBER(name) PSE_EMULATE_##name,

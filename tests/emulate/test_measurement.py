@@ -142,6 +142,22 @@ def test_given_parameters_predict_the_communication(tmp_path):
     assert sorted({*found.cycles["launch"].tolist()}) == [0, 1]
 
 
+def test_a_fitted_model_predicts_the_same_on_all_ranks(tmp_path):
+    file = tmp_path / "fitted.toml"
+    file.write_text(
+        '[run]\nprediction = "model"\nwaits = "sleep"\n[exchanges]\nsizes = [1, 100, 9000]\nrepetitions = 3\n'
+        '[[applications]]\npattern = "alltoall"\nsizes = 100\ncycles = 2\n'
+    )
+    words = [sys.executable, "-m", "pse", "ace", "run", str(file), "-o", str(tmp_path / "fitted.ace")]
+    done = subprocess.run(
+        [find_mpiexec().path, "-n", "3", *words], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    cycles = Results.load(tmp_path / "fitted.ace").cycles
+    assert len({*cycles["predicted"].tolist()}) == 1
+    assert cycles["calculated"] == pytest.approx(cycles["predicted"] / 2)
+
+
 def test_bad_configurations_end_a_job_with_one_message(tmp_path):
     file = tmp_path / "bad.toml"
     file.write_text('[[applications]]\npattern = "pairwise"\nloads = 0\n')
