@@ -32,6 +32,8 @@ DRAWS, LEAST_DRAWS = 200, 40
 PATIENCE = 60.0
 """Seconds after which no more runs are drawn."""
 BOUNDS = (0.025, 0.975)
+DOUBTFUL = 0.1
+"""A simulation that misses the run by more than this part of it is not to be trusted without a note."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Sensitivity:
         Path of the program.
     measured : float
         Seconds that the traced run took.
+    simulated : float
+        Seconds that its simulation takes: a check of the model.  All other times are scaled by the ratio.
     steady : float
         Seconds that it takes if all messages take what the model says.
     median, low, high : float
@@ -82,6 +86,7 @@ class Sensitivity:
 
     program: str
     measured: float
+    simulated: float
     steady: float
     median: float
     low: float
@@ -165,6 +170,7 @@ def sensitivity(
     return Sensitivity(
         program=model.subject.path,
         measured=measured.run_time,
+        simulated=model.simulated,
         steady=seconds,
         median=float(median),
         low=float(low),
@@ -279,6 +285,11 @@ def sensitivity_text(found: Sensitivity) -> Iterator[str]:
     )
     share = 100 * found.sigma / found.median
     yield f"standard deviation {sigma} ({share:.2g} %), from {count_text(found.draws, 'simulated run')}"
+    if abs(1 - found.simulated / found.measured) > DOUBTFUL:
+        yield (
+            f"note: simulating the run as it was gives {time_text(1e9 * found.simulated)}, not"
+            f" {time_text(1e9 * found.measured)}: the model misses something; shares are less certain"
+        )
     yield ""
     yield "of the variance carry"
     yield f"{share_text(found.launches):>5}  launches in which all messages are slower or faster"
