@@ -53,8 +53,8 @@ SMALL = {
     "tools": (tools, tools.Sizes(some=2, many=3, batches=3), 6),
     "tracing": (
         tracing,
-        tracing.Sizes(batches=2, rounds=10, heat=16, heat_steps=2, spectrum=16),
-        3,
+        tracing.Sizes(batches=2, rounds=10, heat=16, heat_steps=2, spectrum=16, python=16),
+        5,
     ),
     "coopwait": (coopwait, coopwait.Sizes(batches=1, rounds=20, crowded=3), 3),
     "recording": (

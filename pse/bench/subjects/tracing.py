@@ -3,14 +3,19 @@
 An event: rounds of calls through the stack and past it, in turn in one process, under ``trace`` and under
 an empty layer; the trace says how many events a round has.  Together: two MPI programs run without tools,
 with each tool and with both; what both cost is set beside what each costs alone.
+
+Call paths: what the same rounds add to a call of MPI, whose callers ``trace`` finds on the stack; and a
+program of mpi4py, with all its functions recorded and without tools.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
 from pse.bench._figures import Against, Figure
@@ -24,6 +29,8 @@ from pse.trace import open as open_trace
 RANKS = 2
 """How many ranks the two programs have: one for each core of a small machine."""
 
+_CALLS = 4
+"""Calls of MPI in a round of events.c."""
 _PROGRAMS = {"heat": "heat conduction", "spectrum": "2-D FFT"}
 _STACKS: dict[str, tuple[str, ...]] = {
     "none": (),
@@ -43,6 +50,8 @@ class Sizes:
     heat_steps: int = 10
     spectrum: int = 256
     spectrum_steps: int = 1
+    python: int = 1024
+    python_steps: int = 3
 
 
 def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
@@ -55,6 +64,7 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         measurers += [
             functools.partial(bed.program, program, stack) for program in _PROGRAMS for stack in _STACKS
         ]
+        measurers += [functools.partial(bed.program, "python", stack) for stack in ("none", "trace")]
         return _figures(in_turn(repeats, measurers, say))
 
 
@@ -63,6 +73,7 @@ def _figures(samples: Samples) -> list[Figure]:
     event = tuple((traced - empty) / events for traced, empty, events in of_round)
     calls = Against("the calls themselves, by event", "ns", ratios(samples["calls"], samples["events"]))
     figures = [Figure("trace adds to an event, above an empty layer", "ns", "<=", 100.0, event, calls)]
+    figures += _call_paths(samples)
     for program, title in _PROGRAMS.items():
         alone, profile, trace, both = (samples[f"{program} {stack}"] for stack in _STACKS)
         apart = [p + t - a for a, p, t in zip(alone, profile, trace, strict=True)]
@@ -72,6 +83,21 @@ def _figures(samples: Samples) -> list[Figure]:
     return figures
 
 
+def _call_paths(samples: Samples) -> list[Figure]:
+    rounds = zip(samples["added trace"], samples["added layer"], strict=True)
+    call = tuple((traced - empty) / _CALLS for traced, empty in rounds)
+    calls = Against("the calls themselves", "ns", tuple(sample / _CALLS for sample in samples["calls"]))
+    bare, traced = samples["python none"], samples["python trace"]
+    longer = tuple(100 * (ratio - 1) for ratio in ratios(traced, bare))
+    name = f"heat conduction in mpi4py, {RANKS} ranks: longer with trace and all call paths"
+    return [
+        Figure("trace with callers adds to a call of MPI", "ns", "<=", 200.0, call, calls),
+        Figure(
+            name, "%", "<=", 2.0, longer, Against("without tools, a step", "µs", tuple(bare), tuple(traced))
+        ),
+    ]
+
+
 class _Bed:
     """The programs, the empty layer and the configurations, in a directory."""
 
@@ -79,8 +105,11 @@ class _Bed:
         self.directory, self.sizes, self.mpi = directory, sizes, find_mpi()
         flags = [*linked(self.mpi), "-lm"]
         self.programs = {
-            name: compiled(self.mpi, f"{name}.c", directory / name, flags) for name in ("events", *_PROGRAMS)
+            name: [str(compiled(self.mpi, f"{name}.c", directory / name, flags))]
+            for name in ("events", *_PROGRAMS)
         }
+        script = resources.files("pse.bench") / "stack" / "heat.py"
+        self.programs["python"] = [sys.executable, str(script)]
         self.layer = compiled(
             self.mpi, "layer.c", directory / "layer.so", ["-DPAD=16", '-DPAD_TEXT="16"', "-shared"]
         )
@@ -109,7 +138,7 @@ class _Bed:
         variables = environment(str(self._configuration(tools)), self.mpi) if tools else {}
         given = [f"{name}={value}" for name, value in variables.items()]
         process = start(
-            [*launcher, "env", *given, str(self.programs[program]), *map(str, sizes)], str(self.directory)
+            [*launcher, "env", *given, *self.programs[program], *map(str, sizes)], str(self.directory)
         )
         try:
             return finish(f"the program {program}", process).split()
