@@ -56,7 +56,8 @@ def test_seconds_pass_between_checkpoints_and_meetings_are_few(pace, seconds):
     assert all(seconds <= gap <= 2 * max(seconds, pace) + pace for gap in gaps)
     if times[-1] > 4 * max(seconds, pace):
         assert saved
-    assert len(met) <= 30 + 16 * len(saved) or pace * 4 > seconds
+    often = seconds / 2.5  # Two meetings are at most 5 s apart, and where rounds allow at least half of that.
+    assert len(met) <= 30 + (16 + often) * len(saved) or pace * 4 > seconds
 
 
 def test_a_loop_in_flight_is_saved_at_its_beginning():
