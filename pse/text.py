@@ -383,7 +383,7 @@ def nearest_word(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | 
     return lowered[found[0]] if found else None
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+def did_you_mean(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """Suggest the known word that is nearest to a misspelt one, as a help text; None if none is near.
 
     Parameters
@@ -392,6 +392,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
         What was written.
     known : iterable of str
         What could have been meant.
+    cutoff : float
+        How near it must be, as in `nearest_word`.
 
     Returns
     -------
@@ -403,7 +405,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     >>> did_you_mean("blok", ["block", "cyclic"])
     'did you mean `block`?'
     """
-    found = nearest_word(word, known)
+    found = nearest_word(word, known, cutoff=cutoff)
     return f"did you mean `{found}`?" if found else None
 
 

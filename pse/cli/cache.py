@@ -6,6 +6,7 @@ from rich.table import Table
 
 from pse import _cache
 from pse.cli._group import Group
+from pse.cli.completion import cached
 from pse.text import size_text
 
 
@@ -21,7 +22,7 @@ def command(ctx: click.Context) -> None:
 
 
 @command.command("clear")
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=cached)
 def clear(names: tuple[str, ...]) -> None:
     """Remove what is kept under the names that `pse cache` lists; without NAME, all of it."""
     freed = _cache.clear(names)

@@ -40,6 +40,20 @@ def _values(kind: "OptionKind") -> list[str]:
     return found or [kind.example]
 
 
+def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the codes of diagnostics."""
+    from pse.language.diagnostics import code_pages
+
+    return _items(code_pages(), incomplete.upper())
+
+
+def cached(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the names of what the cache keeps."""
+    from pse import _cache
+
+    return _items((entry.name for entry in _cache.contents()), incomplete)
+
+
 def words(*known: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
     """Offer words."""
     return lambda ctx, param, incomplete: _items(known, incomplete)

@@ -4,11 +4,12 @@ import sys
 
 import click
 
+from pse.cli.completion import codes
 from pse.language.diagnostics import CodePage, code_pages, find_code_page
 
 
 @click.command("explain")
-@click.argument("codes", metavar="[CODE]...", nargs=-1)
+@click.argument("codes", metavar="[CODE]...", nargs=-1, shell_complete=codes)
 def command(codes: tuple[str, ...]) -> None:
     """Explain codes of diagnostics, such as E0312; without CODE, list all of them."""
     pages = [find_code_page(code) for code in codes]

@@ -134,7 +134,10 @@ def _plain(text: str) -> str:
 
 def _print(table: Table) -> None:
     # A pipe has no width: nothing is folded there, so that other programs can read it.
-    Console(width=None if sys.stdout.isatty() else 400, highlight=False).print(table)
+    console = Console(width=None if sys.stdout.isatty() else 400, highlight=False)
+    with console.capture() as captured:
+        console.print(table)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def _report(path: str, diagnostics: Iterable[Diagnostic]) -> None:

@@ -205,6 +205,7 @@ def test_a_directory_that_is_gone(folder, tmp_path_factory, monkeypatch):
 def test_a_code_is_explained(folder):
     code, output = pse("explain", "e0312")
     assert code == 0
+    assert pse("explain", "e312") == pse("explain", "312") == (code, output)
     assert output.startswith("# E0312: distribution mismatch\n\nThe tag is not distributed in the way")
     assert "```coven\n" in output
     assert "**Remedy.** Insert the `scatter`" in output

@@ -93,7 +93,10 @@ def test_list_of_the_standard_library(run):
 def test_list_of_a_missing_path(run):
     result = run("list", "absent.c")
     assert result.exit_code == 1
-    assert result.stderr.startswith("error: there is no file absent.c\nhelp: ")
+    assert result.stderr == (
+        "error: there is no file absent.c\nhelp: the path is relative to the current directory\n"
+    )
+    assert "there is no file or folder nodir\n" in run("list", "nodir").stderr
 
 
 def test_show_tells_how_to_call_and_what_to_write(run, tmp_path):

@@ -107,6 +107,8 @@ class Context:
     def unknown(self, name: sx.Identifier) -> None:
         """Report an unknown name."""
         help = did_you_mean(name.id, self.frame.visible())
+        if help is None and self.frame.is_file:
+            help = f"declare it above:  param i64 {name.id} = …"
         help = help or f"declare it above:  let {name.id} = …;  tags are made by calls:  … -> {name.id}"
         message, notes = f"unknown name `{name.id}`", []
         below = self.frame.made_below(name)
@@ -143,7 +145,14 @@ class Context:
         elif taken is not None and taken.span != name.span and name.id not in self.globals.standard:
             notes = [(taken.span, f"`{name.id}` is {kind_of(taken)} declared here")]
             message = f"`{name.id}` is declared twice"
-            self.report(error_at("E0203", message, name.span, notes=notes, help="choose another name"))
+            help = "choose another name"
+            if (
+                kind == "let"
+                and isinstance(taken, TagEntity)
+                and taken.kind not in ("let", "counter", "input")
+            ):
+                help = f"leave out `let`, which declares a new name:  {name.id} = …"
+            self.report(error_at("E0203", message, name.span, notes=notes, help=help))
         entity = TagEntity(self.frame.unique(name.id), name.id, name.span, type, kind)
         return self.declare(entity, in_frame=kind == "produced")
 

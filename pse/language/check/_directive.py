@@ -80,9 +80,11 @@ def _check_element(node: sx.DirectiveParameter, type: Type, direction: Direction
     special = type.element in (Element.STRING, Element.COMM)
     if special and not (type.scalar and direction is Direction.IN):
         message = f"`{node.type.element.id}` can only be a scalar `in` parameter"
-        report(
-            error_at("E0511", message, node.span, help=f"write:  in {node.type.element.id} {node.name.id}")
-        )
+        help = f"write:  in {node.type.element.id} {node.name.id}"
+        if direction is not Direction.IN and type.element is Element.STRING:
+            help = "a module cannot give a string: give a number, for example:  "
+            help += f"{direction.value} i64 {node.name.id}"
+        report(error_at("E0511", message, node.span, help=help))
 
 
 def _check_default(node: sx.DirectiveParameter, type: Type, direction: Direction, report: Report) -> None:

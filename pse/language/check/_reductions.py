@@ -9,6 +9,7 @@ from __future__ import annotations
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED
 from pse.language.check._ir import Reduction
+from pse.language.check._remedies import unused_name
 from pse.language.check._scope import ModuleEntity, TagEntity
 from pse.language.check._targets import may_write
 from pse.language.check._type_resolution import written_distribution
@@ -38,10 +39,22 @@ def check_reduction(check: CallCheck, node: sx.ReductionNode, type: Type) -> Red
     if not operation_fits(check, node.operation.id, node.operation.span, type):
         return None
     shape, where = even_shape(check, type, node.span), _where(check, node, type)
-    if shape is None or where is None:
+    if shape is None or where is None or not _has_own_name(check, node):
         return None
     entity = _target(check, node, Type(type.element, shape, where))
     return Reduction(entity.unique, node.operation.id, node.span) if entity is not None else None
+
+
+def _has_own_name(check: CallCheck, node: sx.ReductionNode) -> bool:
+    """What each partition gives and what they give together are two values, of two names."""
+    name = node.target.id
+    if all(output.name.id != name for output in check.node.outputs):
+        return True
+    message = f"`{name}` is what each partition gives; what they give together needs another name"
+    other = unused_name(check.context, "total")
+    help = f"name it otherwise:  -> {name} reduce {other}({node.operation.id})"
+    check.fail("E0203", message, node.target.span, help=help, directive=False)
+    return False
 
 
 def _comes_from_module(check: CallCheck, node: sx.ReductionNode) -> bool:

@@ -140,7 +140,10 @@ def _operand_help(word: str, elements: list[Element]) -> str:
         return "objects can only be passed to modules"
     if word in BUILTINS:
         count = "two or more numbers" if word in ("min", "max") else "one number"
-        return f"`{word}` takes {count}, {'real or complex' if word == 'abs' else 'not complex'}"
+        wrong = "not strings" if Element.STRING in elements else "not truth values"
+        if not {Element.STRING, Element.BOOL} & set(elements):
+            wrong = "real or complex" if word == "abs" else "not complex"
+        return f"`{word}` takes {count}, {wrong}"
     if Element.STRING in elements:
         return "strings can be joined by `+` and compared with strings"
     if Element.BOOL in elements:
@@ -160,7 +163,7 @@ def _call_inside(context: Context, node: sx.CallExpression) -> None:
     name = node.callee.text
     entity = context.frame.find(node.callee.parts[0].id)
     if entity is None:
-        help = context.globals.unimported.get(name) or did_you_mean(name, BUILTINS)
+        help = context.globals.unimported.get(name) or did_you_mean(name, BUILTINS, cutoff=0.7)
         help = help or f"functions are {', '.join(BUILTINS)}"
         context.report(error_at("E0202", f"unknown function `{name}`", node.callee.span, help=help))
         return

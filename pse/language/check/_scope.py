@@ -154,6 +154,11 @@ class Frame:
         self.retired: dict[str, TagEntity] = {}
         self._uses: dict[str, int] = {}
 
+    @property
+    def is_file(self) -> bool:
+        """Whether this is the top of the file, where statements are not allowed."""
+        return self._body is None
+
     def find(self, name: str) -> Entity | None:
         """Look a name up: the innermost block first, the file last."""
         for block in reversed(self.blocks):

@@ -171,6 +171,9 @@ def _alike(check: CallCheck) -> bool:
         span, label = check.inputs[1].span, check.context.show(other)
         notes = [(check.inputs[0].span, f"this one is {check.context.show(one)}")]
         help = "bring one to where the other is:  scatter, gather or redistribute"
+        if shapes[0] != shapes[1] or one.element is not other.element:
+            what = "shape" if shapes[0] != shapes[1] else "element type"
+            help = f"give two arrays of one {what}"
         check.fail("E0310", message, span, label=label, notes=notes, help=help, directive=False)
     return same
 

@@ -247,7 +247,10 @@ def _check_periodic(check: CallCheck, type: Type) -> None:
     if given is None or not isinstance(given.value, Apply):
         return
     for axis in given.value.arguments:
-        if isinstance(axis, Number) and axis.value not in type.distribution.axes:
+        if isinstance(axis, Number) and axis.value >= len(type.shape or ()):
+            check.failed = True
+            check.context.report(no_such_axis(int(axis.value), len(type.shape or ()), given.span))
+        elif isinstance(axis, Number) and axis.value not in type.distribution.axes:
             message = f"axis {axis.value} is not cut, so that it has no halo that could be periodic"
             help = f"name an axis that is cut: {' or '.join(map(str, type.distribution.axes))}"
             label = check.context.show(type)
@@ -332,8 +335,9 @@ def _fill(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
         message = (
             f"the elements are of type {type.element.label}, but the value is of type {check.element.label}"
         )
-        help = f"give a value of type {type.element.label}, or declare the tag with elements of type "
-        help += check.element.label
+        help = f"give a value of type {type.element.label}"
+        if check.element is not Element.STRING:
+            help += f", or declare the tag with elements of type {check.element.label}"
         check.fail("E0303", message, given.span, label=check.element.label, help=help, directive=False)
         return None
     return type

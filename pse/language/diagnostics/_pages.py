@@ -62,7 +62,7 @@ def find_code_page(code: str) -> CodePage:
     Parameters
     ----------
     code : str
-        For example ``E0312``, in upper or lower case.
+        For example ``E0312``, ``e312`` or ``312``; the letter may be left out where only one has the digits.
 
     Raises
     ------
@@ -70,8 +70,11 @@ def find_code_page(code: str) -> CodePage:
         If there is no such code; suggests near ones.
     """
     pages = code_pages()
-    if code.upper() in pages:
-        return pages[code.upper()]
+    short = re.fullmatch(r"([EW]?)(\d{3,4})", code.upper())
+    spelled = [f"{kind}{short[2].zfill(4)}" for kind in short[1] or "EW"] if short else [code.upper()]
+    found = [pages[one] for one in spelled if one in pages]
+    if len(found) == 1:
+        return found[0]
     raise UsageError(f"there is no diagnostic with the code {code}", help=_advice(code.upper(), list(pages)))
 
 

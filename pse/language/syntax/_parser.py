@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lark import Token, UnexpectedToken
 from lark.parsers.lalr_analysis import Shift
@@ -197,7 +197,19 @@ class Recovery:
             return
         token, behind = self.tokens[index], self.tokens[max(0, index - 2) : index]
         opened = self._open_bracket()
-        self.diagnostics.append(syntax_errors.unexpected(token, behind, self._accepted(), opened))
+        ahead = self.tokens[index + 1 : index + 4]
+        found = syntax_errors.unexpected(token, behind, self._accepted(), opened, ahead)
+        if closing := self._closing_instead(index):
+            found = replace(found, help=syntax_errors.instead_of_brace(closing))
+        self.diagnostics.append(found)
+
+    def _closing_instead(self, index: int) -> str | None:
+        """Give the closing bracket that a brace stands for, if the text goes on well after that only."""
+        token, fitting = self.tokens[index], self._accepted()
+        for kind in {"RPAR", "RSQB"} & fitting if token.type == "RBRACE" else ():
+            if not self._fits([_like(token, kind)], index) and self._fits([_like(token, kind)], index + 1):
+                return kind
+        return None
 
     # Repairs by one token.
 
@@ -209,6 +221,8 @@ class Recovery:
         for kind in (kind for kind in _INSERTS if kind in fitting):
             if self._fits([_like(token, kind)], index):
                 return self._feed([_like(token, kind)], index)
+        if closing := self._closing_instead(index):
+            return self._feed([_like(token, closing)], index + 1)
         if token.type in ("LBRACE", "RBRACE"):
             return None  # Without its brace a block would end somewhere else.
         if self._fits([], index + 1):
@@ -365,7 +379,8 @@ class Recovery:
         """The text ends too early: an unclosed block is one mistake, however many blocks it leaves open."""
         bracket = self._open_bracket()
         if opened is not None and bracket is opened:
-            self.diagnostics.append(syntax_errors.unclosed(opened))
+            if not any(token.type == "BADSTRING" and "}" in token for token in self.tokens):
+                self.diagnostics.append(syntax_errors.unclosed(opened))
         else:
             self._report(index)
         self._unwind()

@@ -13,14 +13,14 @@ from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as syntax
 from pse.language.syntax._ast_builder import span_of
-from pse.language.syntax._lexer import PROGRAM_KEYWORDS
+from pse.language.syntax._lexer import PROGRAM_KEYWORDS, RESERVED
 from pse.language.types._options import read_size
 from pse.text import list_text, nearest_word
 
 LANGUAGE_VERSION = 1
 """The version of the language that this checker knows."""
 
-_EXPRESSION = {"NAME", "INT", "LPAR", "MINUS", "NOT"}
+_EXPRESSION = {"NAME", "INT", "LPAR", "MINUS"}
 _OPERATORS = {
     *("PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "POWER", "AND", "OR"),
     *("EQUALS", "DIFFERS", "LESSTHAN", "AT_MOST", "MORETHAN", "AT_LEAST"),
@@ -65,9 +65,13 @@ _STRAY = "remove it; it is allowed only in strings and comments"
 
 
 def unexpected(
-    token: Token, behind: Sequence[Token], accepted: Collection[str], opened: Token | None
+    token: Token,
+    behind: Sequence[Token],
+    accepted: Collection[str],
+    opened: Token | None,
+    ahead: Sequence[Token] = (),
 ) -> Diagnostic:
-    """Report a token that does not fit after those `behind` it, where the bracket `opened` is open."""
+    """Report a token that does not fit between others, where the bracket `opened` is open."""
     span, before = span_of(token), behind[-1] if behind else None
     if token.type == "STRAY":
         letter = "names have letters from a to z, digits and `_`" if token[0].isalpha() else _STRAY
@@ -84,11 +88,11 @@ def unexpected(
     close, closing = _CLOSED_BY.get(opened.type if opened is not None else "", ("", ""))
     begins = set(accepted) >= _STATEMENT or set(accepted) >= _ITEM
     if opened is None or close not in accepted or before is None or begins:
-        if before is not None and before.line != token.line and token.type in ITEM_STARTS and not begins:
+        if before is not None and before.line != token.line and not begins:
             message = f"expected {_expected(accepted)} after `{_short(before)}`"
-            return error_at("E0004", message, span_of(before), help=_missing(token, before, set(accepted)))
+            return error_at("E0004", message, span_of(before), help=_hint(token, behind, accepted, ahead))
         message = f"expected {_expected(accepted)}, found {_found(token)}"
-        return error_at("E0004", message, span, help=_hint(token, behind, accepted))
+        return error_at("E0004", message, span, help=_hint(token, behind, accepted, ahead))
     notes = [(span_of(opened), f"`{opened}` is opened here")]
     if before.line != token.line or token.type == "$END":
         comma = " or `,`" if "COMMA" in accepted else ""
@@ -98,9 +102,9 @@ def unexpected(
         )
         return error_at("E0004", message, span_of(before), notes=notes, help=help)
     message = f"expected {_expected(accepted)}, found {_found(token)}"
-    begins = token.type in {*_EXPRESSION, "STRING", "FLOAT", "TRUE", "FALSE"} and "COMMA" in accepted
+    begins = token.type in {*_EXPRESSION, "NOT", "STRING", "FLOAT", "TRUE", "FALSE"} and "COMMA" in accepted
     missing = f"`,` or {closing}" if begins else closing
-    help = _hint(token, behind, accepted) or f"write {missing} before `{_short(token)}`"
+    help = _hint(token, behind, accepted, ahead) or f"write {missing} before `{_short(token)}`"
     return error_at("E0004", message, span, notes=notes, help=help)
 
 
@@ -108,22 +112,36 @@ def _found(token: Token) -> str:
     return "the end of the file" if token.type == "$END" else f"`{_short(token)}`"
 
 
-def _hint(token: Token, behind: Sequence[Token], accepted: Collection[str]) -> str | None:
+def instead_of_brace(closing: str) -> str:
+    """Say that a bracket is closed by a brace."""
+    return f"write {_SPELLING[closing]} instead of `}}`"
+
+
+def _hint(
+    token: Token, behind: Sequence[Token], accepted: Collection[str], ahead: Sequence[Token]
+) -> str | None:
     """Guess what was meant: a misspelt keyword, a comment of another language, an output of `let`."""
     before = behind[-1] if behind else None
+    if found := _by_neighbours(token, behind, set(accepted), ahead):
+        return found
     if any(word in ("elif", "elseif") for word in behind):
         return "write `else if`"
     for near in (token, before):
         if near is not None and near.type == "NAME" and (meant := _near_keyword(near)):
             return f"did you mean `{meant}`?"
-    if token.type == "NAME" and set(accepted) >= _ITEM:
+    if token.type in {"NAME", "VAR", "FOR", "WHILE", "IF", *_STATEMENT} and set(accepted) >= _ITEM:
         return "statements belong inside `program name { … }`"
     if found := _habit(token, before, accepted):
         return found
     same_line = before is not None and before.line == token.line
     if token == "max" and {"DOT", "FOR"} & set(accepted):  # As a call.
         return "the largest element of an array:  largest(x) -> value"
-    if str(token) in PROGRAM_KEYWORDS and "NAME" in accepted and same_line and token.type != "OVER":
+    if (
+        str(token) in PROGRAM_KEYWORDS
+        and "NAME" in accepted
+        and same_line
+        and (token.type != "OVER" or before == ".")
+    ):
         return f"`{token}` is a word of the language; it cannot be a name"
     return _missing(token, before, set(accepted) - {"SEMICOLON"})
 
@@ -138,11 +156,66 @@ def _missing(token: Token, before: Token | None, accepted: set[str]) -> str | No
         return f"write `{{` before {_found(token)}"
     if accepted == {"INT"}:
         return "write the number itself, for example:  0"
+    if accepted == {"EQUAL"} and before is not None:
+        return f"give it a value:  {before} = …"
     if accepted == {"NAME"} and before is not None:
         return f"write a name after `{_short(before)}`"
     if _EXPRESSION.issubset(accepted) and before is not None:
         return f"write a value after `{_short(before)}`, for example:  1"
     return None
+
+
+def _by_neighbours(
+    token: Token, behind: Sequence[Token], accepted: set[str], ahead: Sequence[Token]
+) -> str | None:
+    """Recognise what only the tokens around tell, and write what was meant with them."""
+    first, before = behind[0] if len(behind) > 1 else None, behind[-1] if behind else None
+    following = [str(one) for one in ahead if one.line == token.line]
+    if token.type == "REDUCE" and before is not None:
+        own = f"{first} " if before.type == "COMMA" and first is not None else "own "
+        return (
+            f"name what each partition gives, then what they give together:  -> {own}{_reduction(following)}"
+        )
+    if first is not None and first.type == "REDUCE" and accepted == {"LPAR"}:
+        return f"name the operation:  reduce {before}(sum)"
+    if token.type == "MORETHAN" and "ARROW" in accepted:
+        return f"the outputs of a call stand after an arrow:  -> {following[0] if following else 'x'}"
+    if token.type == "LET" and accepted >= _ITEM and following:
+        return f"what the whole file knows is a parameter:  param {_type_of(ahead)} {following[0]} = …"
+    if token.type == "LSQB" and first is not None and first.type == "PARAM":
+        return f"parameters are scalars: make arrays in the program:  var {before}[8] x   fill(0) -> x"
+    if token.type == "COMMA" and accepted >= _STATEMENT:
+        return "statements have no comma between them: begin the next on a line of its own"
+    if token.type == "IN" and first is not None and first.lower() == "for":
+        return "did you mean `for`?"
+    return _by_number(token, before, accepted, following)
+
+
+def _by_number(
+    token: Token, before: Token | None, accepted: set[str], following: Sequence[str]
+) -> str | None:
+    """Recognise a loop with a step, and reals without digits on both sides of the point."""
+    if token in ("step", "by") and "INFLIGHT" in accepted:
+        by = following[0] if following else "2"
+        return f"loops count by 1: shorten the range, and multiply in the body:  let i = {by} * k"
+    if token.type == "DOT" and before is not None and before.type == "INT" and "RANGE" not in accepted:
+        return f"a real number has digits behind the point:  {before}.0"
+    if token.type == "DOT" and accepted >= _EXPRESSION and following and following[0].isdigit():
+        return f"a real number begins with a digit:  0.{following[0]}"
+    return None
+
+
+def _reduction(following: Sequence[str]) -> str:
+    """Write a reduction with the name and the operation that follow `reduce`, as far as they do."""
+    name = following[0] if following and following[0].isidentifier() else "total"
+    operation = following[2] if following[1:2] == ["("] and len(following) > 2 else "sum"
+    return f"reduce {name}({operation})"
+
+
+def _type_of(ahead: Sequence[Token]) -> str:
+    """Guess the type of a value from its first token, behind a name and `=`."""
+    kinds = {"FLOAT": "f64", "STRING": "string", "TRUE": "bool", "FALSE": "bool"}
+    return kinds.get(ahead[2].type, "i64") if len(ahead) > 2 else "i64"
 
 
 def _habit(token: Token, before: Token | None, accepted: Collection[str]) -> str | None:
@@ -163,7 +236,7 @@ def _habit(token: Token, before: Token | None, accepted: Collection[str]) -> str
         return "a comparison is written `==`"
     if token.type in _ARITHMETIC and "EQUAL" in accepted and before is not None:
         return f"a variable gets a new value by  {before} = {before} {token} …"
-    if token.type in _COMPARISONS and not (_COMPARISONS | {"DOT"}) & set(accepted):
+    if token.type in _COMPARISONS and "AND" in accepted and not (_COMPARISONS | {"DOT"}) & set(accepted):
         return "comparisons have no chains: write `a < b and b < c`"
     if token.type == "ARROW" and "LET" in accepted:
         return "outputs are named either by `let x = call(…)` or by `call(…) -> x`"
@@ -184,7 +257,7 @@ def _expected(accepted: Collection[str]) -> str:
     ):
         if group <= left:
             words.append(text)
-            left -= group | {"FLOAT", "STRING", "TRUE", "FALSE", "MAX", "NAME", "FOR", "WHILE"}
+            left -= group | {"FLOAT", "STRING", "TRUE", "FALSE", "MAX", "NAME", "NOT", "FOR", "WHILE"}
             left -= {"IF", "VAR", "COVEN", "IMPORT", "PARTITION", "THREADS", "OPTIONS", "SEGMENT"}
     if left > _OPERATORS:
         words.append("an operator")
@@ -253,6 +326,8 @@ def _directive_help(token: Token, accepted: Collection[str]) -> str:
         return "begin each parameter with `in`, `inout` or `out`:  in f64 u[n]"
     if _EXPRESSION.issubset(accepted) and token.type in {"IN", "OUT", "INOUT"}:
         return f"close the extents before `{token}`:  f64 u[n]"
+    if token in RESERVED and "NAME" in accepted:
+        return f"`{token}` is a word of the language, and cannot be a name: choose another"
     return "a directive looks like: coven module step(in f64 u[n, m], out f64 v[n, m], out f64 residual)"
 
 

@@ -26,6 +26,7 @@ from pse.modules.directives import _finder as finder, _source_text as sourcetext
 from pse.modules.directives._directives import LANGUAGES
 from pse.modules.directives._interface import declared
 from pse.modules.std._signatures import STRUCTURAL, standard_file
+from pse.text import did_you_mean
 
 _IGNORED = {"__pycache__", "build", "node_modules"}
 
@@ -123,6 +124,12 @@ def read_module_file(path: str) -> ModuleFile:
     ModuleNotFound
         If it can't be read.
     """
+    if not os.path.exists(path):
+        folder, name = os.path.split(path)
+        what = "file" if os.path.splitext(name)[1] else "file or folder"
+        beside = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
+        help = did_you_mean(name, beside) or "the path is relative to the current directory"
+        raise ModuleNotFound(f"there is no {what} {path}", help=help)
     text, _ = finder.read_source(path, path)
     return finder.examine_source(text, path)
 
