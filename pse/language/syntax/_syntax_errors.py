@@ -157,7 +157,7 @@ def _missing(token: Token, before: Token | None, accepted: set[str]) -> str | No
     if accepted == {"INT"}:
         return "write the number itself, for example:  0"
     if accepted == {"EQUAL"} and before is not None:
-        return f"give it a value:  {before} = …"
+        return f"write ` = ` and a value after `{_short(before)}`"
     if accepted == {"NAME"} and before is not None:
         return f"write a name after `{_short(before)}`"
     if _EXPRESSION.issubset(accepted) and before is not None:
