@@ -85,6 +85,8 @@ SMALL = {
         5,
     ),
 }
+# Seconds each, of programs that other tests run: the longest ones every night.
+LONGEST = ("synthetic", "fft3", "oversubscribe", "recording", "advise")
 TESTS = str(Path(__file__).parents[1])
 KEYS = {
     "name": str,
@@ -103,7 +105,9 @@ def test_every_subject_is_tried_here():
     assert list(SMALL) == [subject.name for subject in (*SUBJECTS, *OF_DEVELOPERS)]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.nightly] * (name in LONGEST)) for name in SMALL]
+)
 def test_a_subject_measures_each_figure_beside_something(name, nothing_left_behind):
     module, sizes, count = SMALL[name]
     said = []

@@ -11,6 +11,8 @@ pytest.importorskip("nbclient")
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+LONG = ("2-overlap",)
+"""Those that sweep for most of a minute: every night."""
 
 
 def test_there_are_some():
@@ -24,7 +26,13 @@ def test_no_output_is_kept(path):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.nightly] * (path.stem in LONG))
+        for path in NOTEBOOKS
+    ],
+)
 def test_every_cell_runs(path, execute, tmp_path):
     place = tmp_path / "notebooks"
     place.mkdir()

@@ -61,12 +61,24 @@ def build(build_tools, tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
+def test_all_that_is_not_compiled_is_in_a_wheel(tmp_path):
+    # The wheel that users install is compiled again by nightly tests.
+    quickly = ["--no-build-isolation", "--no-deps", "-C", "wheel.cmake=false"]
+    subprocess.run([*PIP, "wheel", *quickly, "-w", tmp_path, ROOT], check=True, timeout=120)
+    [path] = tmp_path.glob("pse-*.whl")
+    kinds = ("*.py", "*.pyi", "*.js", "*.css", "*.html", "*.md", "*.coven", "*.toml", "*.lark")
+    expected = {str(one.relative_to(ROOT)) for kind in kinds for one in (ROOT / "pse").rglob(kind)}
+    assert expected
+    assert not expected - names(path)
+
+
 def names(wheel):
     """List the files in the wheel's package."""
     return {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("pse/")}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_wheel_holds_every_python_file_and_extension(wheel):
     package = ROOT / "pse"
     expected = {str(path.relative_to(ROOT)) for suffix in ("*.py", "*.pyi") for path in package.rglob(suffix)}
@@ -74,12 +86,12 @@ def test_wheel_holds_every_python_file_and_extension(wheel):
     assert expected <= names(wheel)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_wheel_holds_nothing_for_builders_only(wheel):
     assert not [name for name in names(wheel) if name.endswith((".pxd", ".pyx"))]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_wheel_holds_the_c_files_that_are_built_at_run_time_and_no_others(wheel):
     package = ROOT / "pse"
     expected = {str(path.relative_to(ROOT)) for suffix in ("*.c", "*.h") for path in package.rglob(suffix)}
@@ -93,7 +105,7 @@ def test_wheel_holds_the_c_files_that_are_built_at_run_time_and_no_others(wheel)
     assert {name for name in names(wheel) if name.endswith((".c", ".h", ".cpp"))} == expected
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_wheel_carries_no_path_of_its_build(wheel, build_tools):
     archive = zipfile.ZipFile(wheel)
     places = [os.fsencode(ROOT), os.fsencode(build_tools.parent), b"/pip-"]
@@ -104,7 +116,7 @@ def test_wheel_carries_no_path_of_its_build(wheel, build_tools):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_installed_wheel_works_without_the_source_tree(wheel, tmp_path):
     subprocess.run(
         [*PIP, "install", "--no-deps", "--no-index", "--target", tmp_path / "site", wheel], check=True
@@ -129,6 +141,6 @@ def test_build_requirements_need_no_mpi(project):
     assert not [need for need in project["build-system"]["requires"] if "mpi" in need]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_wheel_is_of_the_version_that_the_command_reports(pse, wheel):
     assert wheel.name.startswith(f"pse-{pse('--version').out.split()[-1]}-")

@@ -67,7 +67,11 @@ def beside(mpi, tmp_path_factory) -> tuple[Path, Path]:
     (place / "program.c").write_text(PROGRAM)
     fortran = place / "libmpifort.so.12"
     flags = ["-shared", "-fPIC", f"-Wl,-soname,{fortran.name}", f"-I{mpi.include}"]
-    run = [mpi.path, f"-Wl,--disable-new-dtags,-rpath,{place}:{mpi.path.parent}"]
+    # Where the MPI brings a library of Fortran, ours is found before it; else the MPI goes first, beside
+    # which it finds what it needs.
+    own = (mpi.path.parent / fortran.name).exists()
+    places = (place, mpi.path.parent) if own else (mpi.path.parent, place)
+    run = [mpi.path, f"-Wl,--disable-new-dtags,-rpath,{places[0]}:{places[1]}"]
     subprocess.run(["cc", *flags, place / "beside.c", "-o", fortran, *run], check=True)
     subprocess.run(["cc", place / "program.c", "-o", program, fortran, *run], check=True)
     return library, program
