@@ -88,6 +88,25 @@ def test_wrong_results_are_named(directive, returned, message):
     error = wrong(directive, lambda: returned)
     assert error.message.startswith("module `f` (m.py:3)")
     assert message in error.message
+    assert error.help
+
+
+@pytest.mark.parametrize(
+    ("directive", "returned", "help"),
+    [
+        ("f(out f64 y[3])", np.zeros((3, 1)), "declare the one that it has:  out f64 y[3, 1]"),
+        ("f(out f64 a, out f64 b)", None, "end the function by `return a, b`"),
+        ("f(out i64 a)", 1.5, "return such a value, or declare another type"),
+    ],
+)
+def test_wrong_results_have_a_remedy(directive, returned, help):
+    assert help in wrong(directive, lambda: returned).help
+
+
+def test_a_write_into_an_input_is_told_of_inout():
+    array = np.zeros(3)
+    array.flags.writeable = False
+    assert "`inout`" in wrong("f(in f64 x[n])", lambda x: x.fill(1), array).help
 
 
 def test_a_wrong_shape_shows_the_extents_it_comes_from():

@@ -217,9 +217,11 @@ def as_module_error(module: LoadedModule, failure: BaseException) -> ModuleError
     what = "called sys.exit()" if isinstance(failure, SystemExit) else f"raised {type(failure).__name__}"
     words = exception_text(failure)
     detail = f": {words}" if words else ""
-    return ModuleError(f"{_who(module)} {what}{detail}", traceback=text)
+    help = _WRITES_INPUT if isinstance(failure, ValueError) and words.endswith("is read-only") else None
+    return ModuleError(f"{_who(module)} {what}{detail}", traceback=text, help=help)
 
 
+_WRITES_INPUT = "inputs can't be written: declare the array `inout` in the directive, or work on a copy of it"
 _PDB = "breakpoint() needs a terminal:  pse run --serial PROGRAM"
 
 
@@ -284,14 +286,20 @@ def _split(module: LoadedModule, expected: list[Parameter], returned: Any) -> Se
         return ()
     if len(expected) == 1:
         if returned is None:
-            raise ModuleError(f"{_who(module)} returned nothing; its directive declares: {listed}")
+            message = f"{_who(module)} returned nothing; its directive declares: {listed}"
+            raise ModuleError(message, help=_return_or_declare(expected))
         return (returned,)
     if not isinstance(returned, tuple | list) or len(returned) != len(expected):
         message = (
             f"{_who(module)} returned {_describe(returned)}; expected a tuple of {len(expected)}: {listed}"
         )
-        raise ModuleError(message)
+        raise ModuleError(message, help=_return_or_declare(expected))
     return returned
+
+
+def _return_or_declare(expected: Sequence[Parameter]) -> str:
+    names = ", ".join(parameter.name for parameter in expected)
+    return f"end the function by `return {names}`, or declare other outputs in the directive"
 
 
 def _describe(value: Any) -> str:
@@ -368,8 +376,15 @@ def _checked_array(
     )
     if not fits:
         expected = _expected_shape(parameter, shape or ())
-        raise _wrong(module, parameter, f"shape {expected}", f"[{', '.join(map(str, array.shape))}]")
+        found = f"[{', '.join(map(str, array.shape))}]"
+        help = f"give it that shape, or declare the one that it has:  {_declared_with(parameter, found)}"
+        raise _wrong(module, parameter, f"shape {expected}", found, help=help)
     return array
+
+
+def _declared_with(parameter: Parameter, shape: str) -> str:
+    head, _, _ = declared(parameter).partition("[")
+    return f"{head}{shape}"
 
 
 def _expected_shape(parameter: Parameter, shape: tuple[int | None, ...]) -> str:
@@ -379,7 +394,12 @@ def _expected_shape(parameter: Parameter, shape: tuple[int | None, ...]) -> str:
 
 
 def _wrong(
-    module: LoadedModule, parameter: Parameter, expected: str, got: str, *, help: str | None = None
+    module: LoadedModule,
+    parameter: Parameter,
+    expected: str,
+    got: str,
+    *,
+    help: str = "return such a value, or declare another type in the directive",
 ) -> ModuleError:
     message = f"{_who(module)}, output `{declared(parameter)}`: expected {expected}, got {got}"
     return ModuleError(message, help=help)
