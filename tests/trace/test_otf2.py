@@ -165,8 +165,10 @@ OPEN_CLOSE = {E.MODULE_ENTER: E.MODULE_LEAVE, E.WAIT_BEGIN: E.WAIT_END, E.REGION
 SINGLE = [
     *(E.PHASE, E.MARKER, E.COUNTER, E.CONTEXT_BEGIN, E.CONTEXT_END, E.SEND, E.RECEIVE, E.QUEUE_DEPTH),
     *(E.ALLOCATE, E.FREE, E.MPI_SEND, E.MPI_RECEIVE_POST, E.MPI_RECEIVE, E.MPI_REQUEST_TEST),
-    E.MPI_COLLECTIVE_BEGIN,
+    *(E.MPI_COLLECTIVE_BEGIN, E.MPI_PROBE),
 ]  # fmt: skip
+NUMBERED = (E.MPI_RECEIVE_POST, E.MPI_REQUEST_TEST)
+"""Those that name a request."""
 half = st.one_of(st.integers(0, 3), st.just(NONE), st.integers(0, NONE))
 whole = st.one_of(half, st.integers(0, 2**64 - 1))
 SCALAR_FIELDS = st.fixed_dictionaries(
@@ -177,7 +179,8 @@ USED = {
     E.CONTEXT_END: (), E.SEND: ("flags", "a", "b", "c"), E.RECEIVE: ("flags", "a", "b", "c"),
     E.QUEUE_DEPTH: ("a", "b", "c"), E.ALLOCATE: ("flags", "a", "b"), E.FREE: ("flags", "a", "b", "c"),
     E.MPI_SEND: ("flags", "a", "b"), E.MPI_RECEIVE_POST: ("a", "b"), E.MPI_RECEIVE: ("a", "b"),
-    E.MPI_REQUEST_TEST: (), E.MPI_COLLECTIVE_BEGIN: ("flags",), E.MODULE_ENTER: ("a",),
+    E.MPI_PROBE: ("a", "b"), E.MPI_REQUEST_TEST: (), E.MPI_COLLECTIVE_BEGIN: ("flags",),
+    E.MODULE_ENTER: ("a",),
     **dict.fromkeys(
         (E.PARTITION_SEND, E.PARTITION_RECEIVE, E.PARTITION_TAKE, E.PARTITION_SEND_COMPLETE,
          E.PARTITION_COLLECTIVE_BEGIN, E.PARTITION_COLLECTIVE_END), ("flags", "a", "b", "c")),
@@ -209,8 +212,10 @@ def begun(kind, time, values):
         row["a"] = 1
     if kind == E.COUNTER:
         row["flags"] = values["flags"] % 3
-    if kind in (E.MPI_SEND, E.MPI_RECEIVE, E.MPI_RECEIVE_POST, E.MPI_REQUEST_TEST, E.MPI_COLLECTIVE_BEGIN):
-        row["c"] = pair(1, 5 if kind in (E.MPI_RECEIVE_POST, E.MPI_REQUEST_TEST) else values["flags"] % 4)
+    if kind == E.MPI_PROBE:
+        row["c"] = pair(1, 0)
+    if kind in (E.MPI_SEND, E.MPI_RECEIVE, *NUMBERED, E.MPI_COLLECTIVE_BEGIN):
+        row["c"] = pair(1, 5 if kind in NUMBERED else values["flags"] % 4)
     if kind == E.MPI_COLLECTIVE_BEGIN:
         row["a"] = values["a"] & NONE
     return row

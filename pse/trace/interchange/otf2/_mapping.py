@@ -73,6 +73,7 @@ DEFINED = {
     "parameter:marker": "a",
     "parameter:begin": None,
     "parameter:end": None,
+    "parameter:probe": None,
     "parameter:take": None,
     "parameter:preempted": None,
     "parameter:complete": None,
