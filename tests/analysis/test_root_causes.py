@@ -87,6 +87,25 @@ def test_the_report_says_where_late_ranks_were_and_the_way_of_the_critical_path(
     assert severities_json(chain)["root_causes"]["delay_latesender"]["solve"] == [0, 0, 0.5]
 
 
+def test_all_that_causes_a_kind_of_wait_is_named(tmp_path):
+    """Rank 0 waits 600 ns for rank 1 in solve, then 400 ns for rank 2 in halo."""
+    cube = analyze(planted(
+        tmp_path / "run",
+        *[(1, "solve", 1000, 1600), (1, "MPI_Send", 1600, 1606, 0), (0, "MPI_Recv", 1000, 1609, 1)],
+        *[(2, "halo", 1000, 2009), (2, "MPI_Send", 2009, 2016, 0), (0, "MPI_Recv", 1609, 2019, 2)],
+    ))  # fmt: skip
+    sentences = [*remedies(cube)]
+    assert len(sentences) == 1
+    assert "60 % are for rank 1, in solve; 40 % are for rank 2, in halo. " in sentences[0]
+
+
+@pytest.mark.parametrize("top", [0, 1])
+def test_a_report_without_lists_says_nothing_of_them(chain, top):
+    lines = [*cube_text(chain, top)]
+    assert ("the longest waits, by call path" in lines) == bool(top)
+    assert not [line for line in lines if line.startswith("no rank waited")]
+
+
 def test_only_what_ranks_did_since_they_last_synchronized_counts(tmp_path):
     """Before the first barrier rank 1 is late in halo, before the second one rank 0 in solve."""
     cube = analyze(planted(
@@ -133,7 +152,7 @@ def test_waits_between_calls_have_root_causes_and_are_on_the_same_critical_path(
     )
     assert cube.total("critical_path") == pipeline.span
     (sentence,) = remedies(cube, top=1)
-    assert "rank 0 is late, in load (small.coven:3:1). " in sentence
+    assert " are for rank 0, in load (small.coven:3:1); " in sentence
 
 
 def test_waits_between_calls_for_a_rank_on_another_metahost_have_a_grid_version(pipeline, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from pse_testing.planted_waits import ROUTINES, PlantedWaits
 from pse_testing.traces import region_rows, text_rows
 
-from pse.analysis import analyze
+from pse.analysis import analyze, severities_json
 from pse.trace import NONE, Collective, EventType, pair
 from pse.trace.query import mpi_messages
 
@@ -93,6 +93,9 @@ def test_who_completes_a_collective_operation_waits_for_its_data(
     assert cube.by_region(metric) == ({"MPI_Wait": [wait, 0, 0]} if wait else {})
     above = "mpi_synchronization" if operation == Collective.BARRIER else "mpi_collective"
     lasted = sum(end - begin for begin, end in COMPLETES)
+    assert severities_json(cube)["severities"].get(metric) == (
+        {"MPI_Wait": [wait / 1e3, 0, 0]} if wait else None
+    )
     assert (cube.total(above), cube.total("mpi_point2point")) == (lasted, 0)
     assert cube.by_region(metric.replace("mpi_", "delay_").removesuffix("_wait")) == (
         {"program": [0, 0, wait]} if wait else {}

@@ -13,6 +13,7 @@ from pse.analysis.cube._metrics import (
     GRID_STATES,
     LISTED_WAITS,
     METRICS,
+    NONBLOCKING_WAITS,
     ROOT_CAUSES,
     WAIT_STATES,
     ancestors,
@@ -49,22 +50,39 @@ def cube_text(cube: Cube, top: int = 10) -> Iterator[str]:
     yield ""
     yield from _metric_lines(cube)
     yield ""
+    if longest_waits(cube, 1):
+        yield from _wait_lines(cube, top)
+    else:
+        yield "no rank waited for another in MPI or between calls"
+    yield from root_cause_lines(cube, top)
+
+
+def _wait_lines(cube: Cube, top: int) -> Iterator[str]:
     waits = longest_waits(cube, top)
-    yield "the longest waits, by call path" if waits else "no rank waited for another in MPI or between calls"
+    if waits:
+        yield "the longest waits, by call path"
     for metric, path, values in waits:
         head = f"{time_text(values.sum()):>8}  {_share(cube, values.sum()):>6}"
         where = cube.path_text(path, places=True)
         yield f"{head}  {BY_NAME[metric].title}: {where}{ranks_text(cube, values)}"
         yield from _longest(cube, metric, path)
-    yield from root_cause_lines(cube, top)
 
 
 def _longest(cube: Cube, metric: str, path: int) -> Iterator[str]:
-    """The longest single wait, in a line below."""
+    """The longest single wait, in a line below; none where it belongs to a metric below this one."""
     row = cube.longest_instance(metric, path)
-    if row is not None:
+    of_others = [cube.longest_instance(other, path) for other in _below(metric)]
+    if row is not None and not any(_same_wait(row, other) for other in of_others):
         rank, begin = cube.locations[row["location"]].rank, moment_text(float(row["begin"]))
         yield f"{'':19}the longest: {time_text(float(row['value']))} on rank {rank}, in the call at {begin}"
+
+
+def _same_wait(row: Any, other: Any) -> bool:
+    return other is not None and (row["location"], row["begin"]) == (other["location"], other["begin"])
+
+
+def _below(metric: str) -> list[str]:
+    return [name for name in LISTED_WAITS if BY_NAME[name].parent == metric]
 
 
 def _metric_lines(cube: Cube) -> Iterator[str]:
@@ -85,9 +103,8 @@ def longest_waits(cube: Cube, top: int) -> list[tuple[str, int, Any]]:
     found = []
     for metric in LISTED_WAITS:
         values = cube.exclusive(metric)
-        for below in LISTED_WAITS:
-            if BY_NAME[below].parent == metric:
-                values = values - cube.exclusive(below)
+        for below in _below(metric):
+            values = values - cube.exclusive(below)
         sums = values.sum(axis=1)
         for path in np.argsort(-sums, kind="stable")[:top].tolist():
             if sums[path] > 0:
@@ -117,7 +134,7 @@ def severities_json(cube: Cube) -> dict[str, Any]:
     causes = _by_routine(cube, ROOT_CAUSES)
     grid = {"grid": _by_routine(cube, GRID_STATES), "machines": [machines[rank] for rank in cube.ranks]}
     return {
-        "severities": _by_routine(cube, WAIT_STATES),
+        "severities": _by_routine(cube, (*WAIT_STATES, *NONBLOCKING_WAITS)),
         **(grid if several else {}),
         **({"root_causes": causes} if causes else {}),
         "unit": "microseconds, summed per region, one value per rank",

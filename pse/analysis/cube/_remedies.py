@@ -14,7 +14,8 @@ from pse.text import count_text, list_text, share_text, source_line
 from pse.trace.format import Array
 
 _LEAST = 0.01  # Of all time; shorter waits aren't worth a sentence.
-_NAMED = 3  # Ranks.
+_NAMED = 3  # Ranks, and causes.
+_MOST = 0.9
 
 _REMEDIES = {
     "mpi_latesender": "Their senders come late: let these send before their other work, or share work evenly",
@@ -58,7 +59,7 @@ _RING = (
     " operation do it in fewer steps, MPI_Allgather, or MPI_Allreduce where data is combined on the way"
 )
 _RING_WAITS = ("mpi_latesender", "mpi_latesender_wo", "mpi_latereceiver")
-_BETWEEN_METAHOSTS = "The link between metahosts is slow: let fewer and larger messages cross it"
+_BETWEEN_METAHOSTS = "If the link between metahosts is slow, let fewer and larger messages cross it"
 
 
 def remedies(cube: Cube, top: int = 3) -> Iterator[str]:
@@ -90,16 +91,22 @@ def remedies(cube: Cube, top: int = 3) -> Iterator[str]:
 
 
 def _root_cause(cube: Cube, metric: str) -> str:
-    """Say where the late ranks were for most of the waiting of a kind."""
+    """Say where the late ranks were for most of the waiting of a kind, in the whole program."""
     costs = delay_costs(cube, metric)
     sums = costs.sum(axis=1)
     if not sums.any():
         return ""
-    path = int(np.argmax(sums))
-    ranks, several = _ranks(cube, costs[path])
-    verb = "are" if several else "is"
-    share = share_text(sums[path] / sums.sum())
-    return f"For {share} of such waits {ranks} {verb} late, in {_where(cube, path)}. "
+    order = np.argsort(-sums, kind="stable")
+    enough = int(np.searchsorted(np.cumsum(sums[order]), _MOST * sums.sum())) + 1
+    causes = [
+        (share_text(sums[path] / sums.sum()), *_ranks(cube, costs[path]), _where(cube, path))
+        for path in order[: min(enough, _NAMED)].tolist()
+    ]
+    if len(causes) > 1:
+        late = "; ".join(f"{share} are for {ranks}, in {where}" for share, ranks, _, where in causes)
+        return f"Of such waits in the whole program {late}. "
+    [(share, ranks, several, where)] = causes
+    return f"For {share} of such waits {ranks} {'are' if several else 'is'} late, in {where}. "
 
 
 def _who(cube: Cube, values: Array) -> str:
@@ -111,7 +118,7 @@ def _who(cube: Cube, values: Array) -> str:
 def _ranks(cube: Cube, values: Array) -> tuple[str, bool]:
     """The ranks that most of the values are of, and whether they are several."""
     order = np.argsort(-values, kind="stable")
-    enough = int(np.searchsorted(np.cumsum(values[order]), 0.9 * values.sum())) + 1
+    enough = int(np.searchsorted(np.cumsum(values[order]), _MOST * values.sum())) + 1
     if enough > _NAMED:
         return count_text(enough, "rank"), True
     ranks = sorted({cube.locations[place].rank for place in order[:enough].tolist()})
@@ -138,7 +145,8 @@ def _where(cube: Cube, path: int) -> str:
 def _remedy(cube: Cube, metric: str, path: int) -> str:
     if metric.endswith(GRID):
         metric = BY_NAME[metric].parent
-        return f"{_BETWEEN_METAHOSTS}. {_remedy(cube, metric, path)}"
+        link = "" if "barrier" in metric else f"{_BETWEEN_METAHOSTS}. "
+        return link + _remedy(cube, metric, path)
     if metric in _RING_WAITS and (shifts := _shifts_beside(cube, path)):
         return _RING.format(shifts)
     if metric == "mpi_latesender" and not cube.call_paths[path].name.startswith("MPI_Wait"):
