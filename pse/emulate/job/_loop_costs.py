@@ -6,11 +6,13 @@ import time
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pse._abi.emulate import STEP_DTYPE, StepKind
 from pse.emulate import _cycles
 
 _CALIBRATION = 0.1  # Seconds.
+_SET_UPS = 5  # Times that the loop's set-up is measured, which belongs to no cycle.
 
 
 class LoopCosts(NamedTuple):
@@ -60,25 +62,32 @@ def loop_costs(seconds: float = 1e-3, cycles: int = 1000) -> LoopCosts:
     rows = np.zeros(1, STEP_DTYPE)
     rows["kind"], rows["seconds"] = StepKind.COMPUTE, seconds
     buffer = np.ones(1, np.uint8)
-    begin = time.perf_counter()
-    _, times = _cycles.run_cycles(
-        library,
-        0,
-        rows,
-        np.array([0, 1]),
-        cycles,
-        out=buffer,
-        into=buffer,
-        synchronous=False,
-        sleeps=False,
-        origin=0,
-        rate=rate,
-    )
-    whole = time.perf_counter() - begin
-    compute = times["compute"]
-    overhead = whole / cycles - float(compute.mean())
+
+    def run(count: int) -> tuple[float, NDArray[np.float64]]:
+        """Seconds that so many cycles take beyond computing, and what each computes."""
+        begin = time.perf_counter()
+        _, times = _cycles.run_cycles(
+            library,
+            0,
+            rows,
+            np.array([0, 1]),
+            count,
+            out=buffer,
+            into=buffer,
+            synchronous=False,
+            sleeps=False,
+            origin=0,
+            rate=rate,
+        )
+        return time.perf_counter() - begin - float(times["compute"].sum()), times["compute"]
+
+    set_up = min(run(1)[0] for _ in range(_SET_UPS))
+    beyond, compute = run(cycles)
     return LoopCosts(
-        float(np.median(compute)) / seconds - 1, float(compute.std()) / seconds, overhead, _reading()
+        float(np.median(compute)) / seconds - 1,
+        float(compute.std()) / seconds,
+        (beyond - set_up) / max(cycles - 1, 1),
+        _reading(),
     )
 
 
