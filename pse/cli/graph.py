@@ -6,12 +6,12 @@ from pathlib import Path
 import click
 
 from pse.cli.completion import files
-from pse.errors import UsageError
+from pse.errors import UsageError, write_file
 from pse.language.diagnostics import print_diagnostics
 from pse.language.io import check_file
 from pse.modules import Finder
 from pse.program import build_graph
-from pse.views.core import check_writable, write_file
+from pse.views.core import check_writable
 from pse.views.graph import FORMATS, PICTURES, choose_graph_format, export_graph
 
 

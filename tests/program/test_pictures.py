@@ -7,9 +7,9 @@ import pytest
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from PIL import Image
 
-from pse.errors import UsageError
+from pse.errors import UsageError, write_file
 from pse.program import build_graph
-from pse.views.core import check_writable, write_file
+from pse.views.core import check_writable
 from pse.views.core._palette import PALETTE, ink
 from pse.views.graph import choose_graph_format, export_graph
 from pse.views.graph._paint import Painter

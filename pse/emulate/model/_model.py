@@ -14,10 +14,11 @@ from typing import Any, Final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pse.errors import UsageError, require_directory
+from pse.errors import UsageError, require_directory, write_file
 
 VERSION: Final = 1
 FORMAT: Final = "pse communication model"
+_FIT_AGAIN: Final = "fit it again: pse ace fit RESULTS.ace -o MODEL.json"
 MODES: Final = ("piecewise", "paper", "given")
 
 Interval = tuple[float, float] | None
@@ -249,24 +250,18 @@ class Model:
         if data.get("version") != VERSION:
             raise ModelError(
                 f"{source} has version {data.get('version')!r}; this pse reads version {VERSION}",
-                help="fit it again: pse ace fit RESULTS.ace -o MODEL.json",
+                help=_FIT_AGAIN,
             )
         try:
             return _from_fields(cls, data)
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(
-                f"{source} is damaged: {error!r}", help="fit it again: pse ace fit RESULTS.ace -o MODEL.json"
-            ) from None
+            raise ModelError(f"{source} is damaged: {error!r}", help=_FIT_AGAIN) from None
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the model to a JSON file, and give its path; raise UsageError where that isn't possible."""
         require_directory(path)
-        target = Path(path)
-        try:
-            target.write_text(json.dumps(self.to_json(), indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"cannot write {target}: {error.strerror or error}") from error
-        return target
+        write_file(f"{json.dumps(self.to_json(), indent=1)}\n".encode(), path)
+        return Path(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:

@@ -1,5 +1,4 @@
 from ._saving import (
     check_writable as check_writable,
     choose_format as choose_format,
-    write_file as write_file,
 )

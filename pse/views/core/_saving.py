@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pse.errors import UsageError, require_directory
+from pse.errors import UsageError, require_directory, write_file
 from pse.views.core._mpl_defaults import mpl_defaults
 
 if TYPE_CHECKING:
@@ -106,34 +106,6 @@ def save(figures: Figure | Sequence[Figure], output: str | os.PathLike[str]) -> 
             help="name a file that ends in .pdf",
         )
     write_file(_pdf(pages) if form == "pdf" else _picture(pages[0], form), output)
-
-
-def write_file(data: bytes, output: str | os.PathLike[str]) -> None:
-    """Write a file, all of it or nothing; what is there already stays until then.
-
-    Parameters
-    ----------
-    data : bytes
-        All of the file.
-    output : path
-        The file; a device or pipe is written to directly.
-
-    Raises
-    ------
-    UsageError
-        The system refuses, with its reason.
-    """
-    target = Path(output).resolve()
-    is_special = target.exists() and not target.is_file()
-    draft = target if is_special else target.with_name(f".{target.name}.part")
-    try:
-        draft.write_bytes(data)
-        if not is_special:
-            draft.replace(target)
-    except OSError as error:
-        if not is_special:
-            draft.unlink(missing_ok=True)
-        raise UsageError(f"cannot write {output}: {error.strerror or error}") from error
 
 
 def _picture(figure: Figure, form: str) -> bytes:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from pse.analysis import LISTED_WAITS, METRICS, Cube, Metric
+from pse.errors import write_file
 from pse.text import count_text
 from pse.views.core._html_page import html_page
-from pse.views.core._saving import write_file
 
 SCRIPTS = ("cube_model.js", "tree.js", "cube.js")
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from pse.errors import write_file
 from pse.trace import Trace
 from pse.trace.query import Selection
 from pse.views.core._html_page import html_page
-from pse.views.core._saving import write_file
 from pse.views.page._data import MOST_ENTRIES, page_data
 
 SCRIPTS = (
