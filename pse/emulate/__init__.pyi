@@ -15,6 +15,11 @@ from .launches._driver import (
 )
 from .launches._stopping import precision_of as precision_of
 from .model._fit import fit as fit
+from .model._loggp import (
+    LogGPParameter as LogGPParameter,
+    loggp_frame as loggp_frame,
+    loggp_parameters as loggp_parameters,
+)
 from .model._model import (
     Dispersion as Dispersion,
     Measured as Measured,
@@ -36,6 +41,7 @@ from .report._printing import (
     print_report as print_report,
     report_console as report_console,
 )
+from .report._report_json import report_json as report_json
 from .results._results import (
     CYCLE as CYCLE,
     EXCHANGE as EXCHANGE,

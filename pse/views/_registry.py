@@ -84,6 +84,11 @@ MEASUREMENT_VIEWS = {
         "quantiles of communication and barrier times", "charts._measured_dispersion", "draw_dispersion"
     ),
     "costs": View("time of messages by size, with the models' lines", "charts._measured_costs", "draw_costs"),
+    "matrix": View(
+        "time of small messages and rate of large ones between each pair of ranks",
+        "charts._measured_matrix",
+        "draw_matrix",
+    ),
 }
 """What is drawn of measurements of ACE."""
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from pse_testing.planted_measurements import planted_cycles, planted_exchanges, planted_results
+from pse_testing.planted_measurements import planted_cycles, planted_exchanges, planted_loggp, planted_results
 
 from pse.cli import main
-from pse.emulate import Model
+from pse.emulate import Model, Results
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +22,11 @@ def directory(tmp_path_factory):
         path / "one.ace"
     )
     planted_results().save(path / "empty.ace")
+    with_loggp = planted_results(planted_cycles(launches=3, cycles=20), planted_exchanges(launches=3))
+    launches = [planted_loggp(launch) for launch in range(3)]
+    Results(with_loggp.cycles, with_loggp.exchanges, {**with_loggp.metadata, "launches": launches}).save(
+        path / "loggp.ace"
+    )
     return path
 
 
@@ -73,6 +78,33 @@ def test_report_names_the_slow_rank(call):
     assert "no link or rank is slow" in call("report", "plain.ace", "--by", "rank").output
 
 
+def test_loggp_is_in_reports_models_and_json(call, tmp_path):
+    done = call("report", "loggp.ace")
+    assert done.exit_code == 0, done.output
+    for words in (
+        "LogGP: medians of 2 ranks and 3 launches",
+        "o_s",
+        "overhead of sending",
+        "MPI_Send of 1 B",
+    ):
+        assert words in done.output
+    assert "LogGP" in call("fit", "loggp.ace", "-o", str(tmp_path / "model.json")).output
+    latency = next(one for one in Model.load(tmp_path / "model.json").loggp if one.symbol == "L")
+    assert (latency.value, latency.unit) == (2e-6, "s")
+    found = json.loads(call("report", "loggp.ace", "--json").stdout)
+    assert [one["symbol"] for one in found["loggp"]] == ["o_s", "o_r", "L", "g", "G"]
+    assert "LogGP" not in call("report", "plain.ace").output
+
+
+def test_report_prints_json_of_one_or_several(call):
+    found = json.loads(call("report", "slow.ace", "--json", "--alone", "plain.ace").stdout)
+    assert found["run_times"][0]["name"] == found["loaded"][0]["name"] == "halo"
+    assert found["disturbances"][0]["kind"] == "slow rank"
+    several = json.loads(call("report", "slow.ace", "plain.ace", "--json").stdout)
+    assert [*several] == ["slow.ace", "plain.ace"]
+    assert several["plain.ace"]["disturbances"] == []
+
+
 def test_report_compares_with_applications_alone(call):
     assert (
         "communication beside other applications over alone"
@@ -81,7 +113,7 @@ def test_report_compares_with_applications_alone(call):
 
 
 def test_report_writes_pictures_and_tables(call, tmp_path):
-    for view in ("error", "dispersion", "applications", "costs"):
+    for view in ("error", "dispersion", "applications", "costs", "matrix"):
         done = call("report", "plain.ace", "slow.ace", "--view", view, "-o", str(tmp_path / f"{view}.png"))
         assert done.exit_code == 0, done.output
         assert (tmp_path / f"{view}.png").stat().st_size > 10_000

@@ -84,3 +84,10 @@ def planted_results(
         np.zeros(0, EXCHANGE) if exchanges is None else exchanges,
         {"applications": [{"name": name, "pattern": "pairwise"}]},
     )
+
+
+def planted_loggp(launch: int) -> dict[str, object]:
+    """Give the facts of a launch that measured the parameters of LogGP on two ranks: L is 1 to 3 µs."""
+    own = {"send_overhead": 3e-7, "receive_overhead": 4e-7, "gap": 5e-7, "gap_per_byte": 1e-10}
+    ranks = [{"rank": rank, "partner": 1 - rank, **own, "latency": 1e-6 + launch * 1e-6} for rank in range(2)]
+    return {"launch": launch, "loggp": ranks}

@@ -77,6 +77,21 @@ def test_costs_show_both_models(results):
     assert errors[0] < 5 < errors[1]
 
 
+def test_a_matrix_has_the_time_and_the_rate_of_each_pair(results):
+    exchanges = planted_exchanges(launches=4, ranks=4, sizes=(1, 1 << 20), noise=0, spikes=0)
+    exchanges["seconds"][(exchanges["rank"] == 2) & (exchanges["size"] == 1)] = 5e-6
+    figure = views.draw_measurements(planted_results(exchanges=exchanges), "matrix")
+    small, large = (axes for axes in figure.axes if axes.get_title(loc="left"))
+    assert [small.get_title(loc="left"), large.get_title(loc="left")] == ["1 B: time", "1 MiB: rate"]
+    times = small.collections[0].get_array()
+    assert times[2, 3] == pytest.approx(5e-6)
+    assert times[0, 1] == pytest.approx(0.94e-6, rel=1e-3)
+    assert times.mask[0, 2]
+    assert large.collections[0].get_array()[0, 1] == pytest.approx((1 << 20) / 84.3e-6, rel=1e-2)
+    words = " ".join(" ".join(text.get_text() for text in figure.texts).split())
+    assert "Only neighbors were measured: matrix = true" in words
+
+
 @pytest.mark.parametrize("view", sorted(views.MEASUREMENT_VIEWS))
 @pytest.mark.parametrize("size", [{}, {"width": 4, "height": 3}])
 def test_pictures_are_saved_wide_and_narrow(results, view, size, tmp_path):
@@ -90,5 +105,7 @@ def test_what_can_not_be_drawn_is_named(results):
     assert raised.value.help == "did you mean `error`?"
     with pytest.raises(UsageError, match="these results have no exchanges"):
         views.draw_measurements(planted_results(planted_cycles(cycles=20)), "costs")
+    with pytest.raises(UsageError, match="these results have no exchanges"):
+        views.draw_measurements(planted_results(planted_cycles(cycles=20)), "matrix")
     with pytest.raises(UsageError, match="these results have no cycles"):
         views.draw_measurements(planted_results(exchanges=planted_exchanges()), "error")

@@ -1,12 +1,13 @@
 """``pse ace fit``: the cost of messages, fitted to what was measured, and the file of that model."""
 
+import dataclasses
 import json
 from pathlib import Path
 
 import click
 
 from pse.cli.completion import files
-from pse.emulate import Results, fit, print_model, report_console
+from pse.emulate import Results, fit, loggp_parameters, print_model, report_console
 
 
 @click.command("fit")
@@ -29,9 +30,12 @@ from pse.emulate import Results, fit, print_model, report_console
 def command(results: Path, paper: bool, pairs: bool, output: Path | None, as_json: bool) -> None:
     """Fit the cost of messages to measured exchanges: startup time and time per byte, for ranges of sizes.
 
-    The model's file is what pse advise --network and pse ace sensitivity take.
+    The parameters of LogGP are added if they were measured.  The model's file is what pse advise --network
+    and pse ace sensitivity take.
     """
-    model = fit(Results.load(results).exchanges, "paper" if paper else "piecewise", pairs=pairs)
+    measured = Results.load(results)
+    model = fit(measured.exchanges, "paper" if paper else "piecewise", pairs=pairs)
+    model = dataclasses.replace(model, loggp=loggp_parameters(measured))
     if output is not None:
         model.save(output)
     if as_json:

@@ -1,5 +1,6 @@
 """``pse ace report``: what was measured, as tables, pictures and a table for other programs."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import click
 
 from pse import views
 from pse.cli.completion import files
-from pse.emulate import Results, loaded_ratios, print_loaded, print_report, report_console
+from pse.emulate import Results, loaded_ratios, print_loaded, print_report, report_console, report_json
 from pse.errors import UsageError, write_file
 from pse.views.core import choose_format
 
@@ -36,8 +37,9 @@ _PATH = click.Path(path_type=Path)
     shell_complete=files,
     help="A picture (.png, .svg, .pdf), or all cycles (.csv).",
 )
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    sources: Sequence[Path], by: str, alone: Path | None, view: str | None, output: Path | None
+    sources: Sequence[Path], by: str, alone: Path | None, view: str | None, output: Path | None, as_json: bool
 ) -> None:
     """Report run times as predicted and measured, dispersion, and what is slow; draw pictures with -o.
 
@@ -49,13 +51,24 @@ def command(
         return
     if view is not None:
         raise UsageError(f"view {view} has no file to go to", help=f"for example: -o {view}.svg")
+    beside = None if alone is None else Results.load(alone)
+    if as_json:
+        _print_json(sources, results, by, beside)
+        return
     console = report_console()
     for number, one in enumerate(results):
         if len(results) > 1:
             console.print(("\n" if number else "") + str(sources[number]), style="bold")
         print_report(one, console, by=by)
-        if alone is not None:
-            print_loaded(loaded_ratios(one, Results.load(alone)), console)
+        if beside is not None:
+            print_loaded(loaded_ratios(one, beside), console)
+
+
+def _print_json(sources: Sequence[Path], results: Sequence[Results], by: str, alone: Results | None) -> None:
+    """Print one object, or for several results an object of such by their names."""
+    found = [report_json(one, by=by, alone=alone) for one in results]
+    several = dict(zip(map(str, sources), found, strict=True))
+    click.echo(json.dumps(found[0] if len(found) == 1 else several, indent=1, ensure_ascii=False))
 
 
 def _write(results: Sequence[Results], view: str | None, output: Path) -> None:

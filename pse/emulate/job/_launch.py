@@ -96,8 +96,13 @@ def _phase_one(
         own = measure_loggp(world, configuration.exchange_sizes, configuration.repetitions)
         columns = ("rank", "partner", "send_overhead", "receive_overhead", "latency", "gap", "gap_per_byte")
         gathered = world.gather(np.array([[one[name] for name in columns] for one in own]).reshape(-1, 7))
-        loggp = [dict(zip(columns, row.tolist(), strict=True)) for row in _rows(gathered, len(columns))]
+        loggp = [_loggp_facts(columns, row.tolist()) for row in _rows(gathered, len(columns))]
     return exchanges, loggp
+
+
+def _loggp_facts(columns: tuple[str, ...], row: list[float]) -> dict[str, Any]:
+    facts: dict[str, Any] = dict(zip(columns, row, strict=True))
+    return facts | {"rank": int(row[0]), "partner": int(row[1])}
 
 
 def _rows(values: NDArray[Any] | None, columns: int) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from typing import Any, Final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pse.emulate.model._loggp import LogGPParameter
 from pse.errors import UsageError, require_directory, write_file
 
 VERSION: Final = 1
@@ -139,6 +140,8 @@ class Model:
         How many launches were measured.
     dispersion : Dispersion, optional
         How much times vary.
+    loggp : tuple of LogGPParameter
+        The parameters of LogGP, if they were measured.
 
     Raises
     ------
@@ -163,6 +166,7 @@ class Model:
     pairs: tuple[RankLine, ...] = ()
     launches: int = 0
     dispersion: Dispersion | None = None
+    loggp: tuple[LogGPParameter, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
@@ -307,6 +311,7 @@ def _from_fields(cls: type[Model], data: Mapping[str, Any]) -> Model:
         pairs=tuple(RankLine(**one) for one in data["pairs"]),
         launches=int(data["launches"]),
         dispersion=_dispersion(data["dispersion"]),
+        loggp=tuple(LogGPParameter(**_with_tuples(one)) for one in data.get("loggp", ())),
     )
     values = [found.line([one.begin for one in found.segments]), [one.seconds for one in found.table]]
     if not all(np.isfinite(np.asarray(numbers, float)).all() for numbers in values):

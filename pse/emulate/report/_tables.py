@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pse.emulate.model._loggp import LogGPParameter, loggp_parameters
 from pse.emulate.model._model import Model, Segment
 from pse.emulate.results._results import Results
 from pse.emulate.statistics._bootstrap import Interval
 from pse.emulate.statistics._comparison import Comparison
 from pse.emulate.statistics._prediction import Loaded, RunTime, loaded_ratios, run_times
 from pse.emulate.statistics._summary import Summary, summaries
-from pse.text import number_text, size_text, time_text
+from pse.text import count_text, number_text, size_text, time_text
 
 MISSING = "–"
 _RUN_TIME_HEADINGS = (
@@ -22,6 +23,15 @@ _DISPERSION_HEADINGS = (
     *("size", "load", "time", "mean", "95 % interval", "σ", "σ², s²"),
     *("median", "95 % interval", "99 %", "lag-1", "outliers"),
 )
+
+
+_PARAMETERS = {
+    "o_s": "overhead of sending",
+    "o_r": "overhead of receiving",
+    "L": "latency",
+    "g": "gap between messages",
+    "G": "gap per byte",
+}
 
 
 @dataclass(frozen=True)
@@ -65,6 +75,29 @@ def model_tables(model: Model) -> Iterator[TextTable]:
         )
         if lines:
             yield TextTable(title, (title[:-1], "startup time", "rate", "time over all"), tuple(rows_of))
+    if model.loggp:
+        yield loggp_table(model.loggp)
+
+
+def loggp_table(found: Sequence[LogGPParameter]) -> TextTable:
+    """Give the parameters of LogGP, with their spread over ranks and how each is measured."""
+    rows = []
+    for one in found:
+        text = _time if one.unit == "s" else _per_byte
+        ends = (text(one.least), text(one.greatest))
+        rows.append(
+            (
+                one.symbol,
+                _PARAMETERS[one.symbol],
+                one.source,
+                text(one.value),
+                _span(one.interval, text),
+                *ends,
+            )
+        )
+    ranks, launches = count_text(found[0].ranks, "rank"), count_text(found[0].launches, "launch", "launches")
+    headings = ("symbol", "parameter", "measured as", "value", "95 % interval", "least rank", "greatest rank")
+    return TextTable(f"LogGP: medians of {ranks} and {launches}", headings, tuple(rows), names=3)
 
 
 def _segment_row(model: Model, place: int) -> tuple[str, ...]:
@@ -94,6 +127,8 @@ def result_tables(results: Results, by: str = "application") -> Iterator[TextTab
         (by if by == "pattern" else "application", *rank, *_DISPERSION_HEADINGS),
         tuple(_summary_row(one) for one in found),
     )
+    if loggp := loggp_parameters(results):
+        yield loggp_table(loggp)
     if any(one.get("alone") for one in results.metadata.get("applications", ())):
         yield loaded_table(loaded_ratios(results))
 

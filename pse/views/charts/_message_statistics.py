@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,7 +12,7 @@ from pse.analysis import MessageStatistics, message_statistics
 from pse.text import count_text
 from pse.trace import Selection, Trace
 from pse.trace.format import Array
-from pse.views.charts._messages import MOST_CELLS, Labels, Square, draw_squares
+from pse.views.charts._messages import MOST_CELLS, Labels, Square, draw_squares, trace_head
 
 SHOWN = (
     ("bytes", "bytes", np.nansum),
@@ -37,16 +37,17 @@ def draw_message_statistics(
     found = message_statistics(trace, by, metahosts=metahosts, selection=selection)
     step = -(-len(found.names) // MOST_CELLS)
     squares = [
-        Square(f"{kind}: {title}", title, _summed_up(found.matrix(kind, column), step, together))
+        Square(f"{kind}: {title}", title, summed_up(found.matrix(kind, column), step, together))
         for kind in found.tables
         for title, column, together in SHOWN
         if not np.isnan(found.matrix(kind, column)).all()
     ]
-    texts = Labels(_cells(found, step), _notes(found, step), f"messages between {found.by}s")
-    return draw_squares(trace, squares, texts, selection, width=width, height=height)
+    texts = Labels(cell_names(found.names, step), _notes(found, step))
+    head = trace_head(trace, f"messages between {found.by}s", selection)
+    return draw_squares(head, squares, texts, width=width, height=height)
 
 
-def _summed_up(matrix: Array, step: int, together: Callable[..., Array]) -> Array:
+def summed_up(matrix: Array, step: int, together: Callable[..., Array]) -> Array:
     """One cell for some neighbours each; nan where nothing was sent."""
     if step == 1:
         return matrix
@@ -60,9 +61,10 @@ def _summed_up(matrix: Array, step: int, together: Callable[..., Array]) -> Arra
     return found.reshape(size, size)
 
 
-def _cells(found: MessageStatistics, step: int) -> list[tuple[float, str]]:
-    every = -(-len(found.names) // MOST_NAMES)
-    return [(place / step, name) for place, name in list(enumerate(found.names))[::every]]
+def cell_names(names: Sequence[str], step: int) -> list[tuple[float, str]]:
+    """Give names with their places where every cell is of `step` of them, as many as can be read."""
+    every = -(-len(names) // MOST_NAMES)
+    return [(place / step, name) for place, name in list(enumerate(names))[::every]]
 
 
 def _notes(found: MessageStatistics, step: int) -> str:

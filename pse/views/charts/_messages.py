@@ -54,10 +54,12 @@ MOST_TICKS = 5
 """Between the ends of a scale."""
 COLOURS = "viridis_r"
 EMPTY = "#F2F2F2"
-BINARY = ("bytes", "maximum rate")
+BINARY = ("bytes", "maximum rate", "rate")
 UNITS: dict[str, Callable[[float], str]] = {
     "bytes": lambda value: size_text(value, zeros=False),
     "maximum rate": lambda value: f"{size_text(value, zeros=False)}/s",
+    "rate": lambda value: f"{size_text(value, zeros=False)}/s",
+    "time": lambda value: time_text(1e9 * value, zeros=False),
     "minimum duration": lambda value: time_text(value, zeros=False),
 }
 """How values are written; others are counts."""
@@ -83,11 +85,16 @@ class Square:
 
 @dataclass(frozen=True)
 class Labels:
-    """Texts of a picture of squares: names of cells with their places, what is below it, and its title."""
+    """Texts of a picture of squares: names of cells with their places, what is below it, and of both axes."""
 
     cells: Sequence[tuple[float, str]]
     notes: str
-    title: str
+    x: str = "receiver"
+    y: str = "sender"
+
+
+Head = Callable[[float, float], Figure]
+"""Makes a figure of so many inches, width and height, with a head that says what it shows."""
 
 
 def draw_messages(
@@ -107,18 +114,18 @@ def draw_messages(
         for matrix in matrices
         for what, values in (("bytes", matrix.bytes), ("messages", matrix.count))
     ]
-    labels = Labels(_labels(shown, step), _notes(len(shown), step), "bytes and messages between ranks")
-    return draw_squares(trace, squares, labels, selection, width=width, height=height)
+    labels = Labels(_labels(shown, step), _notes(len(shown), step))
+    head = trace_head(trace, "bytes and messages between ranks", selection)
+    return draw_squares(head, squares, labels, width=width, height=height)
+
+
+def trace_head(trace: Trace, title: str, selection: Selection | None) -> Head:
+    """Give what makes a figure whose head says what is shown of a run."""
+    return lambda width, height: new_figure(trace, title, width=width, height=height, selection=selection)
 
 
 def draw_squares(
-    trace: Trace,
-    squares: Sequence[Square],
-    texts: Labels,
-    selection: Selection | None,
-    *,
-    width: float | None,
-    height: float | None,
+    head: Head, squares: Sequence[Square], texts: Labels, *, width: float | None, height: float | None
 ) -> Figure:
     """Draw squares, two beside each other where there is room."""
     width = width or WIDTH
@@ -132,12 +139,14 @@ def draw_squares(
     foot = 0.15 * (len(lines) + 1) + 0.1
     tall = side + 0.4 + _below(labels, side, len(squares[0].values))
     total = HEAD + -(-len(squares) // columns) * tall + foot
-    figure = new_figure(trace, texts.title, width=width, height=total, selection=selection)
+    figure = head(width, total)
     for number, square in enumerate(squares):
         line, column = divmod(number, columns)
         top, x = HEAD + line * tall + 0.3, left + column * (side + GAP + left)
         axes = add_axes(figure, left=x, top=top, right=width - x - side, bottom=total - top - side)
         _square(figure, axes, square, labels)
+        axes.set_xlabel(texts.x, fontsize=BODY, color=INK, family=FONT)
+        axes.set_ylabel(texts.y, fontsize=BODY, color=INK, family=FONT)
     caption(figure, lines)
     return figure
 
@@ -175,8 +184,6 @@ def _square(figure: Figure, axes: Axes, square: Square, labels: Sequence[tuple[f
     turned = _is_turned(labels, side, len(values))
     axes.set_xticks(places, names, fontsize=SMALL, family=FONT, rotation=90 if turned else 0)
     axes.set_yticks(places, names, fontsize=SMALL, family=FONT)
-    axes.set_xlabel("receiver", fontsize=BODY, color=INK, family=FONT)
-    axes.set_ylabel("sender", fontsize=BODY, color=INK, family=FONT)
     axes.tick_params(length=2)
     for spine in axes.spines.values():
         spine.set_visible(True)

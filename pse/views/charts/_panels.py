@@ -82,7 +82,7 @@ def about(results: Sequence[Results]) -> str:
         f"{list_text(map(str, ranks))} ranks" if ranks else "",
         ", ".join(sorted(hosts)) if len(hosts) < 4 else count_text(len(hosts), "node"),
         count_text(sum(launches), "launch", "launches"),
-        str(next((one.metadata["mpi"] for one in results if one.metadata.get("mpi")), "")),
+        " ".join(str(next((one.metadata["mpi"] for one in results if one.metadata.get("mpi")), "")).split()),
     ]
     return " · ".join(filter(None, parts))
 
