@@ -284,6 +284,41 @@ def test_pieces_are_saved_and_loaded_apart(play, tmp_path, monkeypatch, ending, 
     np.testing.assert_array_equal(told["y"], u)
 
 
+IN_ORDER = [
+    ('save("u.npy", u)  load("u.npy") -> e', "one round after the other"),
+    ('thread_C save("u.npy", whole)  load("u.npy") -> w  gather(w) -> e', "from root to partitions"),
+    ('if k % 2 == 1 { save("u.npy", u) } else { save("u.npy", u) }  load("u.npy") -> e', "of branches"),
+    ('save("u" + k + ".npy", u)  load("u" + k + ".npy") -> w  gather(w) -> e', "over two partitions"),
+    ('let file = "u" + k + ".npy"  save(file, u)  load("u" + k + ".npy") -> e', "names that are computed"),
+]
+
+
+@pytest.mark.parametrize("loop", ["", " inflight 2"])
+@pytest.mark.parametrize(("calls", "what"), IN_ORDER, ids=[what for _, what in IN_ORDER])
+def test_files_are_used_in_the_order_of_the_program(play, tmp_path, monkeypatch, calls, what, loop):
+    """What is read on other ranks was written just before; a round's file is not what a later one writes."""
+    if loop and "k + " not in calls:
+        calls = calls.replace('"u.npy"', '"u" + k + ".npy"')
+    monkeypatch.chdir(tmp_path)
+    body = f"""
+  var f64[7] @ block(0) over P u
+  var f64[7] @ block(0) over Q w
+  var f64[7] e
+  var f64[7] whole
+  for k in 0 .. 4{loop} {{
+    fill(k + 0.5) -> u
+    fill(k + 0.5) -> whole
+    {calls}
+    thread_D tell("e" + k, e)
+    thread_D tell("whole" + k, whole)
+    gather(w) -> _y
+  }}"""
+    body = body if "-> w" in calls else body.replace("gather(w) -> _y", "")
+    told = play(body, None, "P = 3\npartition Q = 2")
+    for k in range(4):
+        np.testing.assert_array_equal(told[f"e{k}"], np.full(7, k + 0.5))
+
+
 def read(file):
     """Read a file without the code that is tested."""
     if file.endswith(".npy"):

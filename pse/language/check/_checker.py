@@ -15,7 +15,6 @@ from pse.language.check._dataflow_check import check_flow
 from pse.language.check._declarations import Declarations, declare
 from pse.language.check._directive import STANDARD, ModuleFinder
 from pse.language.check._distribution_check import check_layouts
-from pse.language.check._halo_check import check_halos
 from pse.language.check._inlining import check_alone
 from pse.language.check._ir import (
     CallSite,
@@ -29,6 +28,7 @@ from pse.language.check._ir import (
     While,
 )
 from pse.language.check._scope import PROCS, Frame, Globals, PartitionEntity, SegmentEntity
+from pse.language.check._stale_reads import check_halos, order_files
 from pse.language.check._statements import statements
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors, in_order, warning_at
 from pse.language.diagnostics._source import Span
@@ -80,6 +80,8 @@ def check_program(text: str, path: str, *, modules: ModuleFinder) -> CheckResult
     if not has_errors(context.diagnostics):
         context.diagnostics += [*_unused(context, declarations), *context.warnings]
         context.diagnostics += check_halos(body or (), context.tags, text)
+        body, unordered = order_files(body or (), context.tags, text)
+        context.diagnostics += unordered
     diagnostics = in_order(context.diagnostics)
     if has_errors(diagnostics) or body is None:
         return CheckResult(None, diagnostics)

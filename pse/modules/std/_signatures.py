@@ -84,17 +84,33 @@ def standard_function(name: str) -> Callable[..., Any] | None:
     return _FUNCTIONS.get(name)
 
 
-def save(file: str, a: np.ndarray, *, pieces: Pieces | None = None) -> Any:
-    """Write an array to `file` (.npy, .h5); the file appears complete or not at all."""
-    return files.save(file, a) if pieces is None else parallel_files.save(file, a, pieces)
+def save(
+    file: str, a: np.ndarray, *after: int, pieces: Pieces | None = None, tells: bool = False
+) -> Generator[Any, Any, Any] | int | None:
+    """Write an array to `file` (.npy, .h5); the file appears complete or not at all.
+
+    `after` are the calls that it waits for; it `tells` those that wait for it by an output of its own.
+    """
+    if pieces is not None:
+        return _telling(parallel_files.save(file, a, pieces), tells)
+    files.save(file, a)
+    return 0 if tells else None
 
 
-def load(file: str, a: np.ndarray, *, pieces: Pieces | None = None) -> None:
-    """Read an array of the expected shape and element type from `file` (.npy, .h5)."""
+def _telling(saving: Generator[Any, Any, None], tells: bool) -> Generator[Any, Any, int | None]:
+    yield from saving
+    return 0 if tells else None
+
+
+def load(
+    file: str, *after: int, a: np.ndarray, pieces: Pieces | None = None, tells: bool = False
+) -> int | None:
+    """Read an array of the expected shape and element type from `file` (.npy, .h5); see `save`."""
     if pieces is None:
         files.load_into(file, a)
     else:
         parallel_files.load(file, a, pieces)
+    return 0 if tells else None
 
 
 def source(where: str, k: int, n: int, image: np.ndarray) -> None:

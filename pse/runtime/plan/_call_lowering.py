@@ -149,7 +149,7 @@ class CallLowering:
         """Load a module; gives who calls it, its address, and its arguments."""
         loaded = self.load(site.module)
         if site.module.language == "std":
-            loaded = _with_pieces(loaded, site, self.context.shapes)
+            loaded = _with_context(loaded, site, self.context.shapes)
         self.modules[site.id] = loaded
         arguments = self.context.arguments.all_of(site, position)
         if loaded.native is None:
@@ -157,12 +157,16 @@ class CallLowering:
         return CallKind.NATIVE, loaded.native, arguments
 
 
-def _with_pieces(module: LoadedModule, site: CallSite, shapes: Shapes) -> LoadedModule:
-    """Tell a standard module where the pieces lie of the array that it works on."""
+def _with_context(module: LoadedModule, site: CallSite, shapes: Shapes) -> LoadedModule:
+    """Tell a standard module where the pieces lie of its array, and whether other calls wait for it."""
     function = module.callable
-    if function is None or "pieces" not in inspect.signature(function).parameters:
-        return module
-    return replace(module, callable=functools.partial(function, pieces=shapes.layout(site)))
+    taken = inspect.signature(function).parameters if function is not None else ()
+    if function is not None and "pieces" in taken:
+        function = functools.partial(function, pieces=shapes.layout(site))
+    if function is not None and "tells" in taken:
+        told = any(output.parameter.name == "done" for output in site.outputs)
+        function = functools.partial(function, tells=told)
+    return replace(module, callable=function)
 
 
 def _is_text(argument: Argument) -> bool:

@@ -1,0 +1,329 @@
+"""Reads that would get what was there before: halos that nothing exchanged, files that another rank writes.
+
+Two walks over the resolved program.  What one branch of an `if` exchanges counts as exchanged; what a round
+of a loop leaves behind counts for the next round.  Halos are warned of.  Calls that use one file on different
+ranks are put in order: the first gives one scalar more, which the second takes, so that it waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+
+from pse.language.check._ir import (
+    Argument,
+    Assign,
+    CallSite,
+    For,
+    If,
+    Output,
+    Parallel,
+    Reduction,
+    Statement,
+    Swap,
+    Tag,
+    While,
+)
+from pse.language.diagnostics._diagnostic import Diagnostic, warning_at
+from pse.language.diagnostics._source import Span
+from pse.language.types import _symbolic_extents as extents
+from pse.language.types._expressions import Binary, Expression, Name, Number, Text, render_expression
+from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Type
+
+_FILLING = ("exchange", "zero", "fill")
+"""Standard operations after which a halo agrees with the neighbours' cells."""
+
+Stale = dict[str, Span]
+"""Tags whose halo nothing has filled since they were written: where that was."""
+
+
+def check_halos(body: Sequence[Statement], tags: Mapping[str, Tag], text: str) -> list[Diagnostic]:
+    """Warn of calls that read a halo which was not exchanged.
+
+    Parameters
+    ----------
+    body : sequence of Statement
+        The checked program's statements.
+    tags : mapping of str to Tag
+        Its tags by their unique names.
+    text : str
+        Its text, from which messages take the names.
+    """
+    walk = _Walk(tags, text)
+    walk.statements(body, {}, report=True)
+    return walk.found
+
+
+def takes_frame(pattern: Expression) -> bool:
+    """Whether an extent of a directive is a dimension and some cells more: `nx + 2`."""
+    terms = extents.extent_of(pattern, extents.atom).terms
+    return len(terms) > 1 and any(not monomial and count > 0 for monomial, count in terms)
+
+
+def has_halo(type: Type) -> bool:
+    """Whether the pieces of a tag have a halo."""
+    return any(width != Number(0) for width in type.distribution.widths)
+
+
+def takes_halo(parameter: Parameter, type: Type) -> bool:
+    """Whether a directive counts the halo of a tag apart from its cells."""
+    shape = parameter.type.shape or ()
+    return has_halo(type) and any(takes_frame(shape[a]) for a in type.distribution.axes if a < len(shape))
+
+
+class _Walk:
+    def __init__(self, tags: Mapping[str, Tag], text: str) -> None:
+        self.tags, self.text, self.found = tags, text, list[Diagnostic]()
+
+    def statements(self, body: Sequence[Statement], stale: Stale, *, report: bool) -> None:
+        """Walk over statements and change `stale` as they do."""
+        for statement in body:
+            match statement:
+                case CallSite():
+                    self._call(statement, stale, report)
+                case Swap(left, right):
+                    kept = {left: stale.pop(right, None), right: stale.pop(left, None)}
+                    stale.update({name: span for name, span in kept.items() if span is not None})
+                case If():
+                    self._branches(statement, stale, report)
+                case For() | While():
+                    before = dict(stale)
+                    self.statements(statement.body, stale, report=False)
+                    stale |= before
+                    if report:
+                        self.statements(statement.body, stale, report=True)
+                        stale |= before
+                case Parallel():
+                    self.statements(statement.body, stale, report=report)
+                case _:
+                    pass
+
+    def _branches(self, statement: If, stale: Stale, report: bool) -> None:
+        other = dict(stale)
+        self.statements(statement.then, stale, report=report)
+        self.statements(statement.otherwise, other, report=report)
+        for name in stale.keys() - other.keys():
+            del stale[name]
+
+    def _call(self, site: CallSite, stale: Stale, report: bool) -> None:
+        standard = site.module.language == "std"
+        for argument in site.inputs:
+            since = stale.get(argument.tag or "")
+            if argument.tag is None or since is None:
+                continue
+            if report and not standard and takes_halo(argument.parameter, self.tags[argument.tag].type):
+                self._warn(site, argument.tag, argument.span, since)
+        source = next((stale.get(a.tag) for a in site.inputs if a.tag), None)
+        written = [o.tag for o in site.outputs]
+        written += [a.tag for a in site.inputs if a.tag and a.parameter.direction is Direction.INOUT]
+        for name in written:
+            if name not in self.tags or not has_halo(self.tags[name].type):
+                continue
+            since = source if standard and site.module.name == "copy" else site.span
+            if since is None or (standard and site.module.name in _FILLING):
+                stale.pop(name, None)
+            else:
+                stale[name] = since
+
+    def _warn(self, site: CallSite, tag: str, span: Span, since: Span) -> None:
+        name = self.tags[tag].name_at(span, self.text)
+        message = (
+            f"`{site.label}` takes the halo of `{name}`, but it was not exchanged since `{name}` was written"
+        )
+        notes = [(since, "it is written here")]
+        help = f"fill it before the call:  exchange({name})"
+        self.found.append(warning_at("W0401", message, span, notes=notes, help=help))
+
+
+# Files.
+
+_SCALAR = Type(Element.I64, (), Distribution(Pattern.REPLICATED))
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A call that reads or writes a file; `inflight` is the loop whose iterations make it in any order."""
+
+    site: CallSite
+    inflight: Span | None = None
+
+    @property
+    def name(self) -> Expression:
+        return next(a.value for a in self.site.inputs if a.parameter.name == "file")
+
+    @property
+    def ranks(self) -> tuple[bool, str | None, str | None]:
+        """What decides on which ranks it runs, where calls are in order anyway."""
+        return self.site.parallel, self.site.partition, self.site.thread
+
+
+def order_files(
+    body: Sequence[Statement], tags: MutableMapping[str, Tag], text: str
+) -> tuple[tuple[Statement, ...], list[Diagnostic]]:
+    """Let calls of `save` and `load` that may use one file wait for each other, on whichever ranks they run.
+
+    Parameters
+    ----------
+    body : sequence of Statement
+        The checked program's statements.
+    tags : mutable mapping of str to Tag
+        Its tags by their unique names; scalars that calls wait for are added.
+    text : str
+        Its text, from which warnings take the names of files.
+
+    Returns
+    -------
+    tuple
+        The statements, and warnings of calls that cannot be put in order.
+    """
+    walk = _FileWalk(text)
+    walk.statements(body, {})
+    first = {use.site.id: use for uses in walk.waits.values() for use in uses}
+    for use in first.values():
+        _declare(use, tags)
+    begin = [Assign(_token(use), Number(0), use.site.span) for _, use in sorted(first.items())]
+    return (*begin, *_ordered(body, walk.waits, first)), walk.found
+
+
+class _FileWalk:
+    """Finds, for each call, the calls before it that it has to wait for."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.found = text, list[Diagnostic]()
+        self.waits: dict[int, list[_Use]] = {}
+        self._warned: set[tuple[int, int]] = set()
+
+    def statements(self, body: Sequence[Statement], before: dict[int, _Use]) -> None:
+        """Walk over statements; `before` are the calls so far, and gets theirs."""
+        for statement in body:
+            match statement:
+                case CallSite(module=module) if module.language == "std" and module.name in ("save", "load"):
+                    self._use(_Use(statement), before)
+                case If():
+                    other = dict(before)
+                    self.statements(statement.then, before)
+                    self.statements(statement.otherwise, other)
+                    before |= other
+                case For() if statement.inflight is not None:
+                    inside = dict(before)
+                    self.statements(statement.body, inside)
+                    made = {id: use for id, use in inside.items() if id not in before}
+                    before |= {id: replace(use, inflight=statement.span) for id, use in made.items()}
+                case For() | While():
+                    self.statements(statement.body, before)
+                    self.statements(statement.body, before)
+                case Parallel():
+                    self.statements(statement.body, before)
+                case _:
+                    pass
+
+    def _use(self, use: _Use, before: dict[int, _Use]) -> None:
+        for earlier in before.values():
+            verbs = {earlier.site.module.name, use.site.module.name}
+            if "save" not in verbs or earlier.ranks == use.ranks or not _may_be_one(earlier.name, use.name):
+                continue
+            if earlier.inflight is None:
+                waits = self.waits.setdefault(use.site.id, [])
+                waits += [earlier] if earlier not in waits else []
+            elif use.site.module.name == "load":
+                self._warn(use, earlier)
+        before[use.site.id] = use
+
+    def _warn(self, use: _Use, earlier: _Use) -> None:
+        pair = (use.site.id, earlier.site.id)
+        if pair in self._warned or not all(_fixed_parts(one.name)[0] for one in (use, earlier)):
+            return
+        self._warned.add(pair)
+        message = (
+            f"this may read {render_expression(use.name)} before `save` has written it, on other ranks: "
+            "no call waits for the iterations of an inflight loop"
+        )
+        notes = [(earlier.site.span, "it is written here")]
+        help = "load it inside the loop, or leave out `inflight`"
+        self.found.append(warning_at("W0402", message, use.site.span, notes=notes, help=help))
+
+
+def _may_be_one(left: Expression, right: Expression) -> bool:
+    """Whether two names of files may be the same: their fixed beginnings and ends agree."""
+    (begin, end, whole), (other_begin, other_end, other_whole) = _fixed_parts(left), _fixed_parts(right)
+    if whole and other_whole:
+        return begin == other_begin
+    if whole or other_whole:
+        name, begin, end = (begin, other_begin, other_end) if whole else (other_begin, begin, end)
+        return len(name) > len(begin) + len(end) and name.startswith(begin) and name.endswith(end)
+    starts = begin.startswith(other_begin) or other_begin.startswith(begin)
+    return starts and (end.endswith(other_end) or other_end.endswith(end))
+
+
+def _fixed_parts(name: Expression) -> tuple[str, str, bool]:
+    """What a name of a file begins and ends with, and whether that is all of it."""
+    parts = [name]
+    while isinstance(parts[0], Binary) and parts[0].operator == "+":
+        parts[:1] = [parts[0].left, parts[0].right]
+    texts = [part.value if isinstance(part, Text) else None for part in parts]
+    if None not in texts:
+        return "".join(filter(None, texts)), "", True
+    at = texts.index(None)
+    tail = len(texts) - texts[::-1].index(None)
+    return "".join(filter(None, texts[:at])), "".join(filter(None, texts[tail:])), False
+
+
+# Scalars by which calls wait for each other.
+
+
+def _token(use: _Use) -> str:
+    return f"file.{use.site.id}"
+
+
+def _declare(use: _Use, tags: MutableMapping[str, Tag]) -> None:
+    shown = f"file {render_expression(use.name)}"
+    tags[_token(use)] = Tag(_token(use), _SCALAR, use.site.span, shown)
+    if use.site.parallel:
+        own = replace(_SCALAR, distribution=Distribution(Pattern.BLOCK, partition=use.site.partition))
+        tags[f"{_token(use)}.own"] = Tag(f"{_token(use)}.own", own, use.site.span, shown)
+
+
+def _ordered(
+    body: Sequence[Statement], waits: Mapping[int, Sequence[_Use]], first: Mapping[int, _Use]
+) -> tuple[Statement, ...]:
+    """Rewrite statements: calls in `first` give a scalar when they are done, those in `waits` take them."""
+
+    def within(inner: Sequence[Statement]) -> tuple[Statement, ...]:
+        return _ordered(inner, waits, first)
+
+    made: list[Statement] = []
+    for statement in body:
+        match statement:
+            case CallSite(id=number) if number in waits or number in first:
+                made.append(_with_scalars(statement, waits.get(number, ()), first.get(number)))
+            case If():
+                made.append(
+                    replace(statement, then=within(statement.then), otherwise=within(statement.otherwise))
+                )
+            case For() | While() | Parallel():
+                made.append(replace(statement, body=within(statement.body)))
+            case _:
+                made.append(statement)
+    return tuple(made)
+
+
+def _with_scalars(site: CallSite, waits: Sequence[_Use], done: _Use | None) -> CallSite:
+    taken = [
+        Argument(Parameter(f"after{n}", Direction.IN, _SCALAR), Name(_token(use)), None, site.span)
+        for n, use in enumerate(waits)
+    ]
+    outputs = site.outputs
+    if done is not None:
+        outputs += (_done(done),)
+    added = (*(a.parameter for a in taken), *(o.parameter for o in outputs[len(site.outputs) :]))
+    signature = replace(site.module.signature, parameters=(*site.module.signature.parameters, *added))
+    module = replace(site.module, signature=signature)
+    return replace(site, module=module, inputs=(*site.inputs, *taken), outputs=outputs)
+
+
+def _done(use: _Use) -> Output:
+    parameter, site = Parameter("done", Direction.OUT, _SCALAR), use.site
+    if not site.parallel:
+        return Output(parameter, _token(use), _SCALAR, site.span)
+    own = replace(_SCALAR, distribution=Distribution(Pattern.BLOCK, partition=site.partition))
+    return Output(parameter, f"{_token(use)}.own", own, site.span, Reduction(_token(use), "max", site.span))
