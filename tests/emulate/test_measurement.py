@@ -93,7 +93,7 @@ def test_metadata_says_what_was_measured_and_where(two, tmp_path):
     metadata = two.metadata
     assert [one["name"] for one in metadata["applications"]] == ["halo", "noise", "halo alone", "noise alone"]
     assert metadata["applications"][2]["alone"] == "halo"
-    assert (metadata["ranks"], metadata["waits"], metadata["prediction"]) == (5, "sleep", "pattern")
+    assert (metadata["ranks"], metadata["waits"], metadata["prediction"]) == (5, "sleep", "load")
     assert json.loads((two.save(tmp_path / "two.ace") / "metadata.json").read_text())["hosts"]
 
 

@@ -1,48 +1,43 @@
-/* What a message takes one way between two ranks, as OSU's benchmark of latency measures it.
- *
- *     oneway BATCHES SIZE...    prints for each size the median of the batches' means, in ns: one line each
+/* What a message takes to and fro between two ranks, as OSU's benchmark of latency exchanges it: separate buffers
+ * at the begin of pages, which were written to, and blocking calls.  A library, for a job that runs something
+ * else in turn.
  */
 #include <mpi.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "batches.h"
+enum { WARM_UP = 10, PAGE = 4096, NO_MEMORY = -1 };
 
-enum { LARGE = 65536, ROUNDS = 100, FEW_ROUNDS = 20, WARM_UP = 10 };
-
-static double one_way(char *data, int size, int rank, int rounds)
+static void round_trips(int rank, char *out, char *in, int size, int rounds, double *seconds)
 {
-    double begin = 0;
+    double begin = MPI_Wtime();
     for (int round = -WARM_UP; round < rounds; round++) {
-        if (round == 0)
-            begin = MPI_Wtime();
-        if (rank == 0) {
-            MPI_Send(data, size, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
-            MPI_Recv(data, size, MPI_CHAR, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        } else {
-            MPI_Recv(data, size, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            MPI_Send(data, size, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
-        }
+        for (int way = 0; way < 2; way++)
+            if (way == rank)
+                MPI_Send(out, size, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD);
+            else
+                MPI_Recv(in, size, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        const double end = MPI_Wtime();
+        if (round >= 0)
+            seconds[round] = end - begin;
+        begin = end;
     }
-    return 1e9 * (MPI_Wtime() - begin) / (2 * rounds);
 }
 
-int main(int argc, char **argv)
+/* Fill seconds[rounds] with round trips; gives 0, or -1 if there is no memory. */
+int exchange(int size, int rounds, double *seconds)
 {
-    int rank, batches = atoi(argv[1]);
-    double *times = malloc((size_t)batches * sizeof *times);
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int i = 2; i < argc; i++) {
-        const int size = atoi(argv[i]);
-        char *data = calloc((size_t)size + 1, 1);
-        for (int batch = 0; batch < batches; batch++)
-            times[batch] = one_way(data, size, rank, size > LARGE ? FEW_ROUNDS : ROUNDS);
-        if (rank == 0)
-            printf("%.3f\n", median(times, batches));
-        free(data);
+    const size_t pages = (size_t)(size / PAGE + 1) * PAGE;
+    char *out = aligned_alloc(PAGE, pages), *in = aligned_alloc(PAGE, pages);
+    if (out && in) {
+        int rank;
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        memset(out, 1, pages);
+        memset(in, 1, pages);
+        round_trips(rank, out, in, size, rounds, seconds);
     }
-    MPI_Finalize();
-    free(times);
-    return 0;
+    const int status = out && in ? 0 : NO_MEMORY;
+    free(out);
+    free(in);
+    return status;
 }

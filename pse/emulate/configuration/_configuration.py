@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 EXCHANGE_SIZES: Final = (1, 64, 1024, 4096, 8192, 16384, 65536, 262144, 1048576)
 WAITS: Final = ("auto", "mpi", "sleep")
-PREDICTIONS: Final = ("pattern", "model", "paper")
+PREDICTIONS: Final = ("load", "pattern", "model", "paper")
 PLACEMENTS: Final = ("packed", "spread")
 
 
@@ -102,8 +102,9 @@ class Configuration:
     isolated : bool
         Whether each of several applications runs alone, too.
     prediction : str
-        Where a cycle's communication time comes from: ``pattern`` (its own exchanges at full load), ``model``
-        or ``paper`` (the model that is fitted to the exchanges of phase one).
+        Where a cycle's communication time comes from: ``load`` (its own exchanges at this load), ``pattern``
+        (the same at full load), ``model`` or ``paper`` (the model that is fitted to the exchanges of phase
+        one).
     exchange_sizes : tuple of int
         Bytes of phase one's messages; empty: there is no phase one.
     repetitions : int
@@ -129,7 +130,7 @@ class Configuration:
     seed: int = 1
     waits: str = "auto"
     isolated: bool = True
-    prediction: str = "pattern"
+    prediction: str = "load"
     exchange_sizes: tuple[int, ...] = EXCHANGE_SIZES
     repetitions: int = 100
     matrix: bool = False

@@ -255,7 +255,7 @@ def _run_values(run: Table) -> dict[str, Any]:
         "waits": run.take("waits", values.one_of(WAITS), list_text(WAITS, "or"), "auto"),
         "isolated": run.take("isolated", values.switch, "true or false", True),
         "prediction": run.take(
-            "prediction", values.one_of(PREDICTIONS), list_text(PREDICTIONS, "or"), "pattern"
+            "prediction", values.one_of(PREDICTIONS), list_text(PREDICTIONS, "or"), "load"
         ),
     }
 

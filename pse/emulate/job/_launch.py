@@ -113,7 +113,7 @@ def _agreed_model(world: Team, configuration: Configuration, exchanges: NDArray[
     """Give the model by which cycles are predicted, the same on all ranks; None if patterns are measured."""
     if configuration.alpha is not None and configuration.beta is not None:
         return Model(configuration.alpha, configuration.beta)
-    if configuration.prediction == "pattern":
+    if configuration.prediction in ("load", "pattern"):
         return None
     gathered = world.gather(exchanges)
     count = np.array([0 if gathered is None else gathered.nbytes], np.int64)

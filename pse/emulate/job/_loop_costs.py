@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from typing import NamedTuple
 
@@ -28,12 +29,15 @@ class LoopCosts(NamedTuple):
         What a cycle takes beyond computing, s.
     reading : float
         What a reading of the hardware's clock takes, s.
+    switches : int
+        How often the kernel gave the core to others meanwhile.
     """
 
     error: float
     deviation: float
     overhead: float
     reading: float
+    switches: int
 
 
 def loop_costs(seconds: float = 1e-3, cycles: int = 1000) -> LoopCosts:
@@ -82,13 +86,21 @@ def loop_costs(seconds: float = 1e-3, cycles: int = 1000) -> LoopCosts:
         return time.perf_counter() - begin - float(times["compute"].sum()), times["compute"]
 
     set_up = min(run(1)[0] for _ in range(_SET_UPS))
+    before = _switches()
     beyond, compute = run(cycles)
+    switches = _switches() - before
     return LoopCosts(
         float(np.median(compute)) / seconds - 1,
         float(compute.std()) / seconds,
         (beyond - set_up) / max(cycles - 1, 1),
         _reading(),
+        switches,
     )
+
+
+def _switches() -> int:
+    """Give how often this thread lost its core so far."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
 
 
 def _reading(count: int = 1000) -> float:

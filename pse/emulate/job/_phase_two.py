@@ -17,9 +17,11 @@ from pse.emulate.patterns._cycle import Step
 from pse.emulate.results._results import CYCLE
 
 TRIAL = 0.5
-"""Seconds that the exchanges at full load may take, by which a pattern's cost is measured."""
+"""Seconds that the exchanges may take, by which a pattern's cost is measured."""
 _WARM_UP = 5
 _FEWEST, _MOST = 20, 500
+_TRIALS = (0.2, 0.2, 1.0)  # Shares of that time: the first ones find about how long a cycle computes.
+_BATCHES = 10
 
 
 def compute_time(communication: float, load: float) -> float:
@@ -33,12 +35,32 @@ def compute_time(communication: float, load: float) -> float:
     return communication * 100 / load - communication
 
 
-def measure_communication(team: Team, variants: list[list[Step]], cycles: int) -> float:
-    """Measure an application's own exchanges at full load: the mean of the ranks' medians, in s a cycle."""
+def measure_communication(team: Team, variants: list[list[Step]], cycles: int, load: float = 100.0) -> float:
+    """Measure an application's own exchanges at a load: the mean of cycles and ranks, in s a cycle.
+
+    Exchanges after a pause take longer than back to back: others use the caches meanwhile.  So the measured
+    cycles compute, too, for as long as the trial before says.
+    """
     team.align()
-    first = team.greatest(float(team.run(variants, _WARM_UP)["communication"][-1]))
-    count = int(min(max(TRIAL / max(first, 1e-9), _FEWEST), _MOST, max(cycles, _FEWEST)))
-    return team.mean(float(np.median(team.run(variants, count)["communication"])))
+    found = team.greatest(float(team.run(variants, _WARM_UP)["communication"][-1]))
+    for share in _TRIALS if load < 100 else _TRIALS[-1:]:
+        gap = compute_time(found, load)
+        possible = share * TRIAL / max(found + gap, 1e-9)
+        count = int(min(max(possible, _FEWEST), _MOST, max(cycles, _FEWEST)))
+        times = team.run(with_computing(variants, gap), count)["communication"]
+        found = team.mean(_mean_without_bursts(times))
+    return found
+
+
+def _mean_without_bursts(times: NDArray[np.float64]) -> float:
+    """Give the median of batches' means: as a run time is a sum, its cycles count by their mean."""
+    return float(np.median([batch.mean() for batch in np.array_split(times, _BATCHES)]))
+
+
+def with_computing(variants: list[list[Step]], seconds: float) -> list[list[Step]]:
+    """Let each variant of a cycle begin with computing."""
+    compute = [Step(StepKind.COMPUTE, seconds=seconds)] if seconds else []
+    return [compute + steps for steps in variants]
 
 
 class Emulation:
@@ -62,13 +84,14 @@ class Emulation:
         self.application, self.team = application, team
         self._configuration, self._model = configuration, model
 
-    def predict(self, size: int) -> float:
+    def predict(self, size: int, load: float) -> float:
         """Give the communication time of a cycle, s, on which all ranks agree."""
         seed = self._configuration.seed
         if self._model is not None:
             cost: Callable[[int], float] = self._model.seconds
             return predict_pattern(self.application, size, seed, cost)
-        return measure_communication(self.team, self._variants(size), self.application.cycles)
+        at = load if self._configuration.prediction == "load" else 100.0
+        return measure_communication(self.team, self._variants(size), self.application.cycles, at)
 
     def _variants(self, size: int) -> list[list[Step]]:
         return variants_of(self.application, self.team.rank, size, self._configuration.seed)
@@ -82,8 +105,7 @@ class Emulation:
             The cycles of this rank, CYCLE\\[n].
         """
         calculated = compute_time(communication, load)
-        compute = [Step(StepKind.COMPUTE, seconds=calculated)] if calculated else []
-        variants = [compute + steps for steps in self._variants(size)]
+        variants = with_computing(self._variants(size), calculated)
         own = np.array([sum(step.seconds for step in steps) for steps in variants])
         if self.application.start:
             time.sleep(self.application.start)
@@ -110,7 +132,7 @@ def run_setting(
         The cycles of this rank, CYCLE\\[n]; none if it belongs to no application of the setting.
     """
     part = next((part for part in setting.parts if part[0] == mine), None)
-    communication = emulation.predict(part[1]) if emulation and part else 0.0
+    communication = emulation.predict(*part[1:]) if emulation and part else 0.0
     world.meet()
     rows = emulation.run(*part[1:], communication) if emulation and part else np.zeros(0, CYCLE)
     world.meet()
