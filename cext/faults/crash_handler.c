@@ -60,6 +60,7 @@ static const crash stack_overflow = {SIGSEGV, "stack overflow",
 static const crash sanitizers_report = {SIGABRT, "report of a sanitizer",
                                         "the sanitizer says above what it found, and where"};
 static bool sanitized, debugged;
+static const char *(*asan_description)(void); /* NULL without the address sanitizer. */
 
 static const crash *crashed_by = &crashes[0];
 
@@ -108,7 +109,9 @@ static void describe(const crash *what, const void *context)
 {
     const char *call = pse_faults_current_call;
     pse_faults_text_add(&words, "error: ");
-    pse_faults_text_add(&words, what->name);
+    const char *found = what == &sanitizers_report && asan_description != NULL ? asan_description() : "";
+    pse_faults_text_add(&words, found[0] != '\0' ? found : what->name);
+    pse_faults_text_add(&words, found[0] != '\0' ? ", found by the address sanitizer," : "");
     pse_faults_text_add(&words, " in ");
     pse_faults_text_add(&words, call != NULL ? call : "the engine, between two calls");
     pse_faults_text_add(&words, "\n  where: ");
@@ -343,6 +346,7 @@ int pse_faults_install_stops(void (*interrupt)(int number))
 void pse_faults_expect_sanitizers(void)
 {
     sanitized = true;
+    *(void **)&asan_description = dlsym(RTLD_DEFAULT, "__asan_get_report_description");
 }
 
 void pse_faults_debug_crashes(void)

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,13 +38,8 @@ static bool is_traced(void)
 
 static void open_window(void)
 {
-    if (opening[0] == NULL)
-        return;
-    pid_t child = vfork();
-    if (child == 0) {
-        execve(opening[0], (char *const *)opening, (char *const *)environment);
-        _exit(127);
-    }
+    if (opening[0] != NULL)
+        pse_faults_start(opening, environment, STDOUT_FILENO);
 }
 
 /* A debugger that attached stopped the process: of all calls that wait, this one tells it afterwards, also

@@ -75,6 +75,10 @@ void pse_faults_expect_sanitizers(void);
 void pse_faults_prepare_debugger(const char *const *command, const char *const *environment,
                                  const char *text);
 
+/* Start a command that writes its standard output to a descriptor; both lists end with NULL.  Returns its
+ * process, or -1.  Async-signal-safe, on any stack; by one thread at a time. */
+pid_t pse_faults_start(const char *const *command, const char *const *environment, int output);
+
 /* Open it, and wait until a debugger has this process; safe in a signal handler. */
 void pse_faults_wait_for_debugger(void);
 

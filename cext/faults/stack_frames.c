@@ -114,17 +114,6 @@ static int unwind(const ucontext_t *context)
     return count;
 }
 
-static pid_t start_helper(int output)
-{
-    pid_t child = vfork();
-    if (child == 0) {
-        if (dup2(output, STDOUT_FILENO) >= 0)
-            execve(command[0], (char *const *)command, (char *const *)environment);
-        _exit(127);
-    }
-    return child;
-}
-
 static int64_t milliseconds(void)
 {
     struct timespec now;
@@ -151,7 +140,7 @@ void pse_faults_add_stack_frames(pse_faults_text *words, const void *context)
     int ends[2];
     if (words_of_helper == 0 || unwind(context) == 0 || pipe2(ends, O_CLOEXEC) != 0)
         return;
-    pid_t child = start_helper(ends[1]);
+    pid_t child = pse_faults_start(command, environment, ends[1]);
     close(ends[1]);
     if (child > 0) {
         add_output(words, ends[0]);

@@ -329,6 +329,27 @@ def test_output_is_passed_on_in_whole_lines_and_without_banners():
     assert passed == [b"one\n", b"two\n", b"three\nfour"]
 
 
+@pytest.mark.parametrize(
+    ("line", "host", "why"),
+    [
+        (b"ssh: connect to host n2 port 22: Connection refused\r\n", "n2", "connect to host n2 port 22: "),
+        (b"ada@n2: Permission denied (publickey,password).\n", "n2", "ada@n2: Permission denied (publickey,"),
+        (b"Host key verification failed.\n", "", "Host key verification failed."),
+    ],
+)
+def test_a_machine_that_ssh_cannot_reach_is_noted(line, host, why):
+    reading, writing = os.pipe()
+    passed = []
+    pipe = RankOutput(os.fdopen(reading, "rb", closefd=False), passed.append, hydra=True)
+    os.write(writing, b"one\n" + line + b"[mpiexec@n1] main: process manager error\ntwo\n")
+    os.close(writing)
+    pipe.drain()
+    assert pipe.unreachable is not None
+    assert pipe.unreachable[0] == host
+    assert pipe.unreachable[1].startswith(why)
+    assert passed == [b"one\n" + line + b"two\n"]
+
+
 # Processes
 
 

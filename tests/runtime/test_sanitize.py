@@ -28,14 +28,23 @@ def test_without_errors_a_run_is_as_always_and_so_are_exceptions():
 
 @pytest.mark.mpi
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("how", "words", "what"),
     [
-        ("overflow", r"AddressSanitizer: heap-buffer-overflow .*\n(.*\n)*?    #0 .*unsound\.c:{line}\n"),
-        ("shift", r"unsound\.c:{line}:\d+: runtime error: shift exponent 40 is too large"),
+        (
+            "overflow",
+            r"AddressSanitizer: heap-buffer-overflow .*\n(.*\n)*?    #0 .*unsound\.c:{line}\n",
+            "heap-buffer-overflow, found by the address sanitizer,",
+        ),
+        (
+            "shift",
+            r"unsound\.c:{line}:\d+: runtime error: shift exponent 40 is too large",
+            "report of a sanitizer",
+        ),
+        ("crash", "", "segmentation fault"),
     ],
 )
 @pytest.mark.usefixtures("nothing_left_behind")
-def test_what_a_sanitizer_finds_ends_the_run(how, words):
+def test_what_a_sanitizer_finds_ends_the_run_and_the_line_is_named(how, words, what):
     job = Job(
         [
             beside_python("pse"),
@@ -50,8 +59,9 @@ def test_what_a_sanitizer_finds_ends_the_run(how, words):
     )
     assert job.wait() == 3
     assert re.search(words.replace("{line}", str(line_of(how))), job.err), job.err
-    said = r"error: report of a sanitizer in module unsound, unsound\.coven:\d+:3\n  where: rank 1 \(root "
-    assert re.search(said, job.err), job.err
+    said = r" in module unsound, unsound\.coven:\d+:3\n  where: rank 1 \(root .*\n"
+    line = r"  in unsound, unsound\.c:{line}\n".replace("{line}", str(line_of(how)))
+    assert re.search(f"error: {what}{said}{line}", job.err), job.err
 
 
 def test_a_compiler_without_the_runtime_is_named(tmp_path, monkeypatch):

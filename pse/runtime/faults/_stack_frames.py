@@ -27,6 +27,9 @@ PYTHON_FRAME = re.compile(r'^  File "(?P<path>.*)", line (?P<line>\d+) in (?P<na
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
 """Where pse's own Python files are."""
 
+SANITIZER = re.compile(r"lib[a-z]+san\.so")
+"""What a sanitizer does between an error and its report is not told."""
+
 TRAMPOLINE = "pse_call_"
 """How the function begins through which the engine calls a module: what called it is the engine's."""
 
@@ -55,14 +58,16 @@ class Mapping:
 
 
 def read_mappings(text: str) -> list[Mapping]:
-    """Read the mapped files of ``/proc/PID/maps``."""
+    """Read the mapped files of ``/proc/PID/maps``; a file may be mapped again by who reads its symbols."""
     found: list[Mapping] = []
     bases: dict[str, int] = {}
     for line in text.splitlines():
         fields = line.split(maxsplit=5)
         if len(fields) == 6 and fields[5].startswith("/"):
             begin, end = (int(number, 16) for number in fields[0].split("-"))
-            found.append(Mapping(begin, end, bases.setdefault(fields[5], begin), fields[5]))
+            if int(fields[2], 16) == 0 or fields[5] not in bases:
+                bases[fields[5]] = begin
+            found.append(Mapping(begin, end, bases[fields[5]], fields[5]))
     return found
 
 
@@ -143,6 +148,9 @@ def _is_ours(frame: tuple[str, Frame]) -> bool:
 
 def describe_frames(frames: list[Frame], python: list[Frame] | None = None) -> list[str]:
     """Write the frames of the user's source, and fold those of libraries and of the engine."""
+    own = next((i for i, frame in enumerate(frames) if frame.own), 0)
+    if any(SANITIZER.match(frame.place) for frame in frames[:own]):
+        frames = frames[own:]
     called = [frame.text() for frame in (python or [])[:MOST_LINES]]
     entry = next((i for i, frame in enumerate(frames) if frame.function.startswith(TRAMPOLINE)), None)
     last = max((i for i, frame in enumerate(frames[:entry]) if frame.own), default=-1) + 1

@@ -309,6 +309,18 @@ class _JobRun:
         ranks = [output.aborted for output in self.outputs if output.aborted is not None]
         return self.monitor.aborted(ranks[0]) if ranks else None
 
+    def _unreached(self) -> Diagnosis | None:
+        """Name the machine on which mpiexec could start no rank."""
+        said = [output.unreachable for output in self.outputs if output.unreachable is not None]
+        if not said or self.all_local or self.monitor.any_begun:
+            return None
+        host, why = said[0]
+        text = f"error: {host or 'a machine of --hosts'} can't be reached: {why}\n"
+        return Diagnosis(
+            f"{text}help: ssh starts ranks on other machines: `ssh {host or 'HOST'} true` must work from here "
+            "without a password; check the names in --hosts\n"
+        )
+
     def _stop(self, number: int) -> None:
         """Pass a signal on; at the second one there is no more patience."""
         if self.stopped_by:
@@ -371,7 +383,9 @@ class _JobRun:
             else self.monitor.recorded_failure() or self.diagnosis
         )
         if diagnosis is None and self.process.returncode != 0:
-            diagnosis = self._aborted() or Diagnosis(_unexplained(self.process.returncode))
+            diagnosis = (
+                self._aborted() or self._unreached() or Diagnosis(_unexplained(self.process.returncode))
+            )
         if diagnosis is not None:
             sys.stderr.write(diagnosis.text + way_on(self.prepared.request))
             return diagnosis.exit_code or ExitCode.FAILED

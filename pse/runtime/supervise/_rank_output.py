@@ -18,6 +18,15 @@ _BANNER = re.compile(
 
 _ABORT = re.compile(rb"Abort\(\d+\) on node (\d+) .*: application called MPI_Abort\(")
 
+_UNREACHABLE = re.compile(
+    rb"^ssh: (?P<why>Could not resolve hostname (?P<name>\S+): .*)"
+    rb"|^ssh: (?P<why2>connect to host (?P<host>\S+) port \d+: .*)"
+    rb"|^(?P<why3>(?:\S+@)?(?P<refusing>[^\s@:]+): Permission denied \(.*)"
+    rb"|^(?P<why4>Host key verification failed\.)",
+    re.MULTILINE,
+)
+"""What ssh says where mpiexec cannot start ranks by it; the last one names no host."""
+
 
 class RankOutput:
     """One stream of a job.
@@ -35,6 +44,8 @@ class RankOutput:
     ----------
     aborted : int or None
         The rank that called MPI_Abort: all ranks are then killed, and MPICH says in its output why.
+    unreachable : tuple of (str, str) or None
+        The machine on which ssh starts nothing (empty where it names none), and what ssh says of it.
     """
 
     def __init__(self, stream: IO[bytes], deliver: Callable[[bytes], None], hydra: bool) -> None:
@@ -44,6 +55,7 @@ class RankOutput:
         self._tail = b""
         self._dropping = False
         self.aborted: int | None = None
+        self.unreachable: tuple[str, str] | None = None
 
     def drop_banners(self) -> None:
         """From now on leave out hydra's banners: the launcher says what happened."""
@@ -81,6 +93,10 @@ class RankOutput:
         aborted = _ABORT.search(data) if self._hydra else None
         if aborted:
             self.aborted = int(aborted[1])
+        if self.unreachable is None and (found := _UNREACHABLE.search(data)):
+            said = [part.decode(errors="replace").strip() if part else "" for part in found.groups()]
+            self.unreachable = said[1] or said[3] or said[5], said[0] or said[2] or said[4] or said[6]
+            self.drop_banners()
         if self._dropping:
             lines = data.splitlines(keepends=True)
             data = b"".join(line for line in lines if not _BANNER.match(line.rstrip()))

@@ -9,6 +9,8 @@ int unsound(const double *x, const char *how, double *y, int64_t n)
     int64_t written = strcmp(how, "overflow") == 0 ? n + 1 : n;
     for (int64_t i = 0; i < written; i++)
         work[i] = x[i % n]; // overflow
+    if (strcmp(how, "crash") == 0)
+        *(volatile double *)(uintptr_t)(n * 8) = 1; // crash
     int shift = strcmp(how, "shift") == 0 ? 40 : 1;
     int64_t last = 1 << shift; // shift
     for (int64_t i = 0; i < n; i++)
