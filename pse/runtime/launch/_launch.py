@@ -315,9 +315,9 @@ class _JobRun:
         if not said or self.all_local or self.monitor.any_begun:
             return None
         host, why = said[0]
-        text = f"error: {host or 'a machine of --hosts'} can't be reached: {why}\n"
         return Diagnosis(
-            f"{text}help: ssh starts ranks on other machines: `ssh {host or 'HOST'} true` must work from here "
+            f"error: {host or 'a machine of --hosts'} can't be reached: {why}\n"
+            f"help: ssh starts ranks on other machines: `ssh {host or 'HOST'} true` must work from here "
             "without a password; check the names in --hosts\n"
         )
 
