@@ -26,6 +26,10 @@ def messaging_services():
     return <uintptr_t>pse_messaging_services()
 
 
+cdef number(const double *real, int64_t integer, uint16_t dtype):
+    return integer if dtype == PSE_I64 else complex(real[0], real[1]) if dtype == PSE_C128 else real[0]
+
+
 include "face/plan.pxi"
 include "face/buffer.pxi"
 include "face/output.pxi"

@@ -71,6 +71,11 @@ int64_t pse_engine_pending_partition(const pse_engine *engine); /* of a fiber; e
 int32_t pse_engine_pending_instruction(const pse_engine *engine);
 int pse_engine_module_code(const pse_engine *engine);
 
+/* After ARITHMETIC: the PSE_TERM_* of the operation that has no value (JOIN: a string is too long; EXTENT: an
+ * extent is below 0), and its left or right operand. */
+int pse_engine_without_value(const pse_engine *engine, bool right, double real[2], int64_t *integer,
+                             uint16_t *dtype);
+
 /* After SHAPE: the slot of the array that doesn't fit, which piece of it (-1: it is whole), what came, and
  * the shape that was expected. */
 int32_t pse_engine_misfit(const pse_engine *engine, int64_t *which, pse_layout *found,

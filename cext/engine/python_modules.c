@@ -114,6 +114,13 @@ static void read_number(const pse_engine_value *v, double real[2], int64_t *inte
         memcpy(real, v->as.real, sizeof v->as.real);
 }
 
+int pse_engine_without_value(const pse_engine *s, bool right, double real[2], int64_t *integer,
+                             uint16_t *dtype)
+{
+    read_number(right ? &s->no_value.right : &s->no_value.left, real, integer, dtype);
+    return s->no_value.kind;
+}
+
 bool pse_engine_scalar(pse_engine *s, int32_t expression, double real[2], int64_t *integer, uint16_t *dtype)
 {
     pse_engine_value v;

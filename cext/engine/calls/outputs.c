@@ -65,7 +65,7 @@ static pse_block *make_output(pse_engine *s, pse_context *context, const pse_cal
     pse_layout layout;
     for (int axis = 0; axis < argument->ndim; axis++) {
         if (!pse_engine_evaluate_integer(context, s, argument->shape[axis], &shape[axis]) ||
-            shape[axis] < 0) {
+            !pse_engine_extent_has_value(s, shape[axis])) {
             *code = PSE_RUN_ARITHMETIC;
             return NULL;
         }

@@ -55,8 +55,8 @@ cdef class Calls(Core):
         cdef int64_t integer = 0
         cdef uint16_t dtype = 0
         if not pse_engine_scalar(self.sequencer, expression, real, &integer, &dtype):
-            raise ArithmeticError("an argument divides by zero or leaves its domain")
-        return integer if dtype == PSE_I64 else complex(real[0], real[1]) if dtype == PSE_C128 else real[0]
+            raise ArithmeticError("an argument has no value")
+        return number(real, integer, dtype)
 
     def slot_scalar(self, int32_t slot):
         """Give the scalar in a slot of the pending call."""
@@ -64,7 +64,7 @@ cdef class Calls(Core):
         cdef int64_t integer = 0
         cdef uint16_t dtype = 0
         pse_engine_slot_scalar(self.sequencer, slot, real, &integer, &dtype)
-        return integer if dtype == PSE_I64 else complex(real[0], real[1]) if dtype == PSE_C128 else real[0]
+        return number(real, integer, dtype)
 
     def set_scalar(self, int32_t slot, value):
         """Store a scalar result of the pending call."""

@@ -59,6 +59,18 @@ cdef class Core:
         self._unpin()
         return pse_engine_private_buffers(self.sequencer)
 
+    def without_value(self):
+        """Give the kind of the term that has no value, and its left and right operand."""
+        cdef double real[2]
+        cdef int64_t integer = 0
+        cdef uint16_t dtype = 0
+        cdef int kind = 0
+        operands = []
+        for right in (False, True):
+            kind = pse_engine_without_value(self.sequencer, right, real, &integer, &dtype)
+            operands.append(number(real, integer, dtype))
+        return kind, operands[0], operands[1]
+
     def misfit(self):
         """Give (slot, piece or -1, shape found, shape expected) of the array that doesn't fit its call."""
         cdef int64_t piece

@@ -48,6 +48,8 @@ cdef extern from "engine.h" nogil:
     int64_t pse_engine_pending_partition(const pse_engine *sequencer)
     int32_t pse_engine_pending_instruction(const pse_engine *sequencer)
     int pse_engine_module_code(const pse_engine *sequencer)
+    int pse_engine_without_value(const pse_engine *sequencer, bint right, double *real, int64_t *integer,
+                                 uint16_t *dtype)
     int32_t pse_engine_misfit(const pse_engine *sequencer, int64_t *piece, pse_layout *found,
                                  int64_t *expected)
     pse_block *pse_engine_made(const pse_engine *sequencer, int32_t argument)

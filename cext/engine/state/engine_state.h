@@ -20,6 +20,7 @@
 #include "state/buffers.h"
 #include "state/contexts.h"
 #include "state/edge_slots.h"
+#include "state/expressions.h"
 #include "transport/collective_order.h"
 #include "transport/credits.h"
 #include "transport/forwarding.h"
@@ -63,6 +64,7 @@ struct pse_engine {
     pse_engine_deadlock deadlock;
     pse_engine_pause pause;
     pse_engine_unfit_array misfit;
+    pse_engine_no_value no_value;
     pse_engine_finite_check finite_check;
     pse_engine_margin_check margin_check;
     pse_engine_output_prefix output_prefix;

@@ -81,7 +81,28 @@ static size_t characters(const char *text)
     return count;
 }
 
-static bool join(pse_engine_stack *stack)
+static void set_number(const pse_engine_number *n, pse_engine_value *out)
+{
+    if (n->kind == PSE_NUMBER_INTEGER) {
+        pse_engine_value_set_integer(out, n->integer);
+        return;
+    }
+    pse_engine_value_set_real(out, n->real);
+    if (n->kind == PSE_NUMBER_COMPLEX) {
+        out->dtype = PSE_C128;
+        out->as.real[1] = n->imaginary;
+    }
+}
+
+static bool has_no_value(pse_engine *s, int kind, pse_engine_number left, pse_engine_number right)
+{
+    s->no_value.kind = kind;
+    set_number(&left, &s->no_value.left);
+    set_number(&right, &s->no_value.right);
+    return false;
+}
+
+static bool join(pse_engine *s, pse_engine_stack *stack)
 {
     char *right = stack->numbers[--stack->top].text, *left = stack->numbers[--stack->top].text, *both = NULL;
     if (characters(left) + characters(right) <= PSE_MAX_TEXT)
@@ -90,6 +111,8 @@ static bool join(pse_engine_stack *stack)
         strcat(strcpy(both, left), right);
     free(left);
     free(right);
+    if (both == NULL)
+        s->no_value.kind = PSE_TERM_JOIN;
     return put_text(stack, both);
 }
 
@@ -113,14 +136,14 @@ static int32_t skipped(const pse_term *term, pse_engine_number *top)
     return term->slot;
 }
 
-static bool operate(int kind, pse_engine_stack *stack)
+static bool operate(pse_engine *s, int kind, pse_engine_stack *stack)
 {
-    pse_engine_number *last = &stack->numbers[stack->top - 1];
+    pse_engine_number *last = &stack->numbers[stack->top - 1], right = *last;
     if (!is_binary(kind))
-        return pse_engine_number_unary(kind, *last, last);
-    pse_engine_number left = last[-1], right = last[0];
+        return pse_engine_number_unary(kind, right, last) || has_no_value(s, kind, right, right);
+    pse_engine_number left = last[-1];
     stack->top--;
-    bool fine = pse_engine_number_binary(kind, left, right, &last[-1]);
+    bool fine = pse_engine_number_binary(kind, left, right, &last[-1]) || has_no_value(s, kind, left, right);
     if (left.kind == PSE_NUMBER_TEXT) {
         free(left.text);
         free(right.text);
@@ -128,7 +151,7 @@ static bool operate(int kind, pse_engine_stack *stack)
     return fine;
 }
 
-static bool apply(pse_context *context, const pse_engine *s, const pse_term *term, pse_engine_stack *stack)
+static bool apply(pse_context *context, pse_engine *s, const pse_term *term, pse_engine_stack *stack)
 {
     if (stack->top == STACK_SIZE)
         return false;
@@ -148,9 +171,9 @@ static bool apply(pse_context *context, const pse_engine *s, const pse_term *ter
     case PSE_TERM_FORMAT:
         return format(stack, term->slot);
     case PSE_TERM_JOIN:
-        return join(stack);
+        return join(s, stack);
     default:
-        return operate(term->kind, stack);
+        return operate(s, term->kind, stack);
     }
 }
 
@@ -162,7 +185,7 @@ static void discard(pse_engine_stack *stack)
 }
 
 /* Work an expression out; the text of a result belongs to the caller. */
-static bool calculate(pse_context *context, const pse_engine *s, int32_t expression, pse_engine_number *out)
+static bool calculate(pse_context *context, pse_engine *s, int32_t expression, pse_engine_number *out)
 {
     const pse_expression *range = &s->plan->expressions[expression];
     const pse_term *terms = &s->plan->terms[range->first];
@@ -178,19 +201,6 @@ static bool calculate(pse_context *context, const pse_engine *s, int32_t express
     }
     *out = stack.numbers[0];
     return true;
-}
-
-static void set_number(const pse_engine_number *n, pse_engine_value *out)
-{
-    if (n->kind == PSE_NUMBER_INTEGER) {
-        pse_engine_value_set_integer(out, n->integer);
-        return;
-    }
-    pse_engine_value_set_real(out, n->real);
-    if (n->kind == PSE_NUMBER_COMPLEX) {
-        out->dtype = PSE_C128;
-        out->as.real[1] = n->imaginary;
-    }
 }
 
 /* A string is an array of bytes, with the null byte, in this rank's own memory. */
@@ -212,7 +222,7 @@ static bool set_text(pse_engine *s, const char *text, pse_engine_value *out)
     return true;
 }
 
-bool pse_engine_evaluate(pse_context *context, const pse_engine *s, int32_t expression, pse_engine_value *out)
+bool pse_engine_evaluate(pse_context *context, pse_engine *s, int32_t expression, pse_engine_value *out)
 {
     pse_engine_number result;
     if (!calculate(context, s, expression, &result))
@@ -235,7 +245,7 @@ bool pse_engine_evaluate_any(pse_context *context, pse_engine *s, int32_t expres
     return fine;
 }
 
-bool pse_engine_evaluate_integer(pse_context *context, const pse_engine *s, int32_t expression, int64_t *out)
+bool pse_engine_evaluate_integer(pse_context *context, pse_engine *s, int32_t expression, int64_t *out)
 {
     const pse_expression *range = &s->plan->expressions[expression];
     const pse_term *term = &s->plan->terms[range->first];
@@ -260,4 +270,10 @@ bool pse_engine_expression_ready(pse_context *context, const pse_engine *s, int3
             pse_engine_slot_read(context, term->slot)->state == VALUE_AWAITED)
             return false;
     return true;
+}
+
+bool pse_engine_extent_has_value(pse_engine *s, int64_t extent)
+{
+    pse_engine_number number = {.kind = PSE_NUMBER_INTEGER, .integer = extent};
+    return extent >= 0 || has_no_value(s, PSE_TERM_EXTENT, number, number);
 }

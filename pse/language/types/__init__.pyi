@@ -1,5 +1,5 @@
 from ._elements import expression_element as expression_element
-from ._evaluation import evaluate as evaluate
+from ._evaluation import evaluate as evaluate, without_value as without_value
 from ._expressions import (
     Apply as Apply,
     Binary as Binary,

@@ -36,7 +36,7 @@ def evaluate(expression: Expression, environment: Mapping[str, Value]) -> Value:
     """
     match expression:
         case Number(value, span) | Text(value, span):
-            return _checked(value, span)
+            return _checked(value, span, f"this {_noun(value)}")
         case Name(id, span):
             if id not in environment:
                 raise EvaluationError(f"`{id}` has no value here", span)
@@ -54,17 +54,52 @@ def evaluate(expression: Expression, environment: Mapping[str, Value]) -> Value:
             return _apply(_FUNCTIONS[function], values, function, span)
 
 
+def without_value(word: str, values: list[Value]) -> str:
+    """Say why an operator or function has no value for these operands.
+
+    Parameters
+    ----------
+    word : str
+        The operator or the function's name.
+    values : list of number
+        Its operands.
+
+    Returns
+    -------
+    str
+        A clause, such as ``division by zero in `5 % 0```.
+
+    Examples
+    --------
+    >>> without_value("/", [1, 0])
+    'division by zero in `1 / 0`'
+    """
+    table = _FUNCTIONS if word in _FUNCTIONS else _UNARY if len(values) == 1 else _BINARY
+    try:
+        _apply(table[word], values, word, None)
+    except EvaluationError as error:
+        return error.message
+    return f"{_operation(word, values)} has no value"
+
+
+def _operation(word: str, values: list[Value]) -> str:
+    """Write an operation with the values of its operands."""
+    shown = [_show(value) for value in values]
+    if word in _FUNCTIONS:
+        return f"`{word}({', '.join(shown)})`"
+    return f"`{word}{shown[0]}`" if len(shown) == 1 else f"`{f' {word} '.join(shown)}`"
+
+
 def _apply(function: Callable[..., Any], values: list[Value], word: str, span: Span | None) -> Value:
     """Call an operator or function and turn every way it can fail into one error."""
     try:
-        return _checked(function(*values), span)
+        return _checked(function(*values), span, f"the value of {_operation(word, values)}")
     except ZeroDivisionError:
-        raise EvaluationError(f"division by zero in `{word}`", span) from None
+        raise EvaluationError(f"division by zero in {_operation(word, values)}", span) from None
     except OverflowError:
-        raise EvaluationError(f"the value of `{word}` is too large", span) from None
+        raise EvaluationError(f"the value of {_operation(word, values)} is too large", span) from None
     except (TypeError, ValueError):
-        shown = ", ".join(_show(value) for value in values)
-        raise EvaluationError(f"`{word}` has no value for {shown}", span) from None
+        raise EvaluationError(f"{_operation(word, values)} has no value", span) from None
 
 
 def _show(value: Value) -> str:
@@ -72,18 +107,22 @@ def _show(value: Value) -> str:
     return text if len(text) <= 40 else text[:39] + "…"
 
 
-def _checked(value: Any, span: Span | None) -> Value:
-    """Refuse what the language has no value for."""
+def _noun(value: Value) -> str:
+    return "string" if isinstance(value, str) else "integer" if isinstance(value, int) else "number"
+
+
+def _checked(value: Any, span: Span | None, subject: str) -> Value:
+    """Refuse what the language has no value for; `subject` is what has it."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
-        raise EvaluationError("this integer does not fit in 64 bits", span)
+        raise EvaluationError(f"{subject} does not fit in 64 bits", span)
     if isinstance(value, float) and not math.isfinite(value):
-        raise EvaluationError("this number is not finite", span)
+        raise EvaluationError(f"{subject} is not finite", span)
     if isinstance(value, complex) and not (math.isfinite(value.real) and math.isfinite(value.imag)):
-        raise EvaluationError("this number is not finite", span)
+        raise EvaluationError(f"{subject} is not finite", span)
     if isinstance(value, str) and len(value) > MAX_TEXT:
-        raise EvaluationError(f"this string is longer than {MAX_TEXT:,} characters", span)
+        raise EvaluationError(f"{subject} is longer than {MAX_TEXT:,} characters", span)
     result: Value = value
     return result
 

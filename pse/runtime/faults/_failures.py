@@ -6,14 +6,16 @@ import math
 from collections import Counter
 from collections.abc import Callable
 
-from pse._abi.plan import MAX_TEXT, ArgumentKind, RunResult
+from pse._abi.plan import MAX_TEXT, ArgumentKind, RunResult, TermKind
 from pse.errors import RunError
 from pse.language.check import CallSite, For, Parallel, While
+from pse.language.types import without_value
 from pse.memory import Arena
 from pse.modules.build import EXCEPTION_CODE
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.faults._deadlock import deadlock_error
 from pse.runtime.faults._partition_errors import partition_error
+from pse.runtime.plan._expression_lowering import operation
 from pse.runtime.plan._loop_counters import loop_counters, shown_tag
 from pse.runtime.plan._projection import Projection
 from pse.runtime.plan._slots import HIDDEN
@@ -58,21 +60,21 @@ def module_returned(sequencer: Sequencer, projection: Projection) -> RunError:
 
 
 def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
-    """Name an expression that has no value."""
-    pending = sequencer.pending()
-    if pending is None:
+    """Name an expression that has no value, and why it has none."""
+    kind, *operands = sequencer.without_value()
+    if kind == TermKind.EXTENT:
+        why = f"an array can't have the extent {operands[0]}"
+    elif kind == TermKind.JOIN:
+        why = f"a string is longer than {MAX_TEXT:,} characters"
+    else:
+        word, count = operation(TermKind(kind))
+        why = without_value(word, operands[-count:])
+    if sequencer.pending() is None:
         place = projection.places[sequencer.pending_instruction]
-        return RunError(
-            f"{place}: a loop bound, condition or string argument, or the value of an assignment, divides by "
-            f"zero, overflows, leaves its domain or is longer than {MAX_TEXT:,} characters "
-            f"{pending_place(sequencer, projection)}",
-            help="an `if` before it can keep such values away",
-        )
-    site = projection.sites[pending[0]]
-    return RunError(
-        f"{where(sequencer, projection, site)}: an argument or extent divides by zero, overflows "
-        "or is negative"
-    )
+        message = f"{place}: {why} {pending_place(sequencer, projection)}"
+    else:
+        message = f"{stopped_at(sequencer, projection)}: an argument or extent has no value: {why}"
+    return RunError(message, help="an `if` before it can keep such values away")
 
 
 def misfit(sequencer: Sequencer, projection: Projection) -> RunError:
