@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from pse.cli.completion import directories, files, options, words
+from pse.cli.completion import directories, files, options, parameters, words
 from pse.runtime.request import Request, parse_defines
 
 if TYPE_CHECKING:
@@ -42,7 +42,13 @@ class Processors(click.ParamType[int]):
 
 _RUN = (
     click.option("-p", "--processors", metavar="P", type=Processors(), help="How many processors."),
-    click.option("-D", "defines", metavar="NAME=VALUE", multiple=True, help="The value of a parameter."),
+    click.option(
+        *("-D", "defines"),
+        metavar="NAME=VALUE",
+        multiple=True,
+        shell_complete=parameters,
+        help="The value of a parameter.",
+    ),
     click.option(
         *("-o", "--option", "options"),
         metavar="NAME=VALUE",

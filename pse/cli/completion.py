@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pse.language.types import OptionKind
 
 SHELLS = ("bash", "zsh", "fish")
+_PARAMETER = re.compile(r"^\s*param\s+\w+\s+(\w+)", re.MULTILINE)
 _VARIABLE = "_PSE_COMPLETE"  # Click's name for a program that is called pse.
 
 
@@ -38,6 +39,17 @@ def options(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 def _values(kind: "OptionKind") -> list[str]:
     found = [word for word in re.findall("[a-z]+", kind.expected) if kind.read(word) is not None]
     return found or [kind.example]
+
+
+def parameters(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the parameters of the program, once it is named."""
+    from pse.language import read_program
+
+    try:  # Click has not come to its arguments where an option's value is still to be typed.
+        text = read_program(ctx.params.get("program") or "".join(ctx.args[:1])).text
+    except UsageError:
+        return []
+    return _items([f"{name}=" for name in _PARAMETER.findall(text)], incomplete)
 
 
 def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -75,6 +75,9 @@ def test_completion_for_no_known_shell_is_refused(shell, said):
         ("pse run -o pi", ["plain,pin=off", "plain,pin=compact", "plain,pin=spread"]),
         ("pse run -o queue", ["plain,queue_depth=4"]),
         ("pse run --sanitize u", ["plain,undefined"]),
+        ("pse run programs/heat.coven -D NX", ["plain,NX="]),
+        ("pse run nothing.coven -D N", []),
+        ("pse explain e0312", ["plain,E0312"]),
     ],
 )
 def test_a_shell_is_offered_commands_options_their_values_and_files(words, offered):

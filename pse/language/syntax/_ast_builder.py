@@ -74,15 +74,11 @@ def _part(children: list[Any], kind: str) -> Any:
 
 
 def unescape(literal: str) -> str:
-    """Take the quotes and escapes off a string literal; an unknown escape stands for itself."""
+    """Take the quotes and escapes off a string literal."""
     pieces, characters = [], iter(literal[1:-1])
     for character in characters:
-        pieces.append(character if character != "\\" else _escape(next(characters)))
+        pieces.append(character if character != "\\" else _ESCAPES[next(characters)])
     return "".join(pieces)
-
-
-def _escape(character: str) -> str:
-    return _ESCAPES.get(character, "\\" + character)
 
 
 def _single(kind: str) -> Any:

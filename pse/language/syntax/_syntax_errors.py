@@ -5,6 +5,7 @@ Pure functions that the parser calls.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from lark import Token
@@ -81,6 +82,10 @@ def unexpected(
         return error_at(
             "E0002", "this string has no closing quote on its line", span, help='close it with `"`'
         )
+    if token.type == "BADESCAPE":
+        escape = next(pair for pair in re.findall(r"\\.", token) if pair[1] not in 'nt"\\')
+        help = 'a string can have \\n, \\t, \\" and \\\\; write a backslash as \\\\'
+        return error_at("E0015", f"`{escape}` is no escape", span, help=help)
     if token.type == "BADNUMBER":
         message = f"`{_short(token)}` is neither a number nor a name"
         help = "write an operator or a blank after the number; in `options`, sizes are written as 64KiB"

@@ -6,6 +6,7 @@ appear. Text in, text out.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,6 +34,9 @@ _CYTHON_FRAME = re.compile(r"^(?:-{20,}|\.\.\.|Error compiling Cython file:)$")
 _UNDEFINED = re.compile(r"undefined reference to [`'‘](?P<name>[^'’]+)['’]")
 
 _MISSING_FILE = re.compile(r"fatal error: '?(?P<name>[^':\n]+)'?(?:: No such file| file not found)")
+_CYTHON_NAME = re.compile(r"'(?P<module>\w+)' is not declared|undeclared name not builtin: (?P<name>\w+)")
+_CIMPORTS = {"np": "cimport numpy as np", "numpy": "cimport numpy", "cython": "cimport cython"}
+_C_MATH = frozenset(dir(math)) - {"dist", "fsum", "gcd", "lcm", "perm", "comb", "prod", "factorial", "isqrt"}
 _MPI_MODULE = re.compile(r"'mpi(?:_f08)?\.mod'")
 _FORTRANS_MPI = (
     "this MPI has no Fortran interface: declare MPI's C functions with bind(C), or give the communicator to C"
@@ -85,7 +89,14 @@ def _compile_help(output: str) -> str:
     if missing := _MISSING_FILE.search(output):
         where = "coven link LIBRARY adds the directories that pkg-config knows"
         return f"correct the name {missing['name']}, or install the package that has this file ({where})"
+    if (unknown := _CYTHON_NAME.search(output)) and (line := _cimport(unknown["module"] or unknown["name"])):
+        return f"write at the top of the file:  {line}"
     return "correct the first mistake that the compiler names: others may follow from it"
+
+
+def _cimport(name: str) -> str | None:
+    """Give the line by which Cython knows a name that programs often use without it."""
+    return f"from libc.math cimport {name}" if name in _C_MATH else _CIMPORTS.get(name)
 
 
 def first_mistake(words: Iterable[str], shown: str) -> tuple[int, int, str] | None:

@@ -52,10 +52,15 @@ def module_returned(sequencer: Sequencer, projection: Projection) -> RunError:
     site = pending_site(sequencer, projection)
     code = sequencer.module_code
     text = projection.modules[site.id].error_text(code)
-    did = "threw" if code == EXCEPTION_CODE and site.module.language == "c++" else f"returned {code}"
+    threw = code == EXCEPTION_CODE and site.module.language == "c++"
+    if threw:
+        help = "catch it in the module, or see where it is thrown: run with --gdb RANK and type `catch throw`"
+    else:
+        help = "" if text else "give the module a coven_error(int code) to say what its codes mean"
     return RunError(
-        f"{where(sequencer, projection, site)} {did}{f': {text}' if text else ''}",
-        help=None if text else "give the module a coven_error(int code) to say what its codes mean",
+        f"{where(sequencer, projection, site)} {'threw' if threw else f'returned {code}'}"
+        f"{f': {text}' if text else ''}",
+        help=help or None,
     )
 
 
