@@ -30,7 +30,7 @@ cdef extern from "routines.h" nogil:
 cdef extern from "cycles.h" nogil:
     ctypedef struct pse_emulate_rank:
         const pse_emulate_library *mpi
-        uintptr_t comm
+        const uintptr_t *comms
         char *out
         char *in_ "in"
         char *requests
@@ -100,7 +100,7 @@ cdef class Library:
         self.library.request_size = self.request_size = request_size
 
 
-def run_cycles(Library library not None, uintptr_t comm, steps, begins, int64_t cycles, *,
+def run_cycles(Library library not None, comms, steps, begins, int64_t cycles, *,
                out, into, bint synchronous, bint sleeps, uint64_t origin, double rate):
     """Execute cycles of steps.
 
@@ -108,8 +108,8 @@ def run_cycles(Library library not None, uintptr_t comm, steps, begins, int64_t 
     ----------
     library : Library
         The routines of MPI.
-    comm : int
-        Handle of the communicator.
+    comms : sequence of int
+        Handles of communicators, by the steps' numbers: 0 has all ranks.
     steps : numpy.ndarray
         STEP_DTYPE[n], those of all variants.
     begins : numpy.ndarray
@@ -137,13 +137,14 @@ def run_cycles(Library library not None, uintptr_t comm, steps, begins, int64_t 
     requests = np.zeros(pending * max(library.request_size, 16), np.uint8)
     statuses = np.zeros(pending * PSE_EMULATE_STATUS_SIZE, np.uint8)
     cdef const unsigned char[::1] step_bytes = np.ascontiguousarray(steps, STEP_DTYPE).view(np.uint8)
+    cdef const uintptr_t[::1] handles = np.array(comms, np.uintp)
     cdef const int64_t[::1] places = np.ascontiguousarray(begins, np.int64)
     cdef unsigned char[::1] request_bytes = requests, status_bytes = statuses, sent = out, received = into
     cdef unsigned char[::1] time_bytes = times.view(np.uint8)
     cdef pse_emulate_rank rank
     cdef pse_emulate_program program
     cdef int error = 0
-    rank.mpi, rank.comm, rank.pending, rank.sleeps = &library.library, comm, 0, sleeps
+    rank.mpi, rank.comms, rank.pending, rank.sleeps = &library.library, &handles[0], 0, sleeps
     rank.out, rank.in_ = <char *>&sent[0], <char *>&received[0]
     rank.requests, rank.statuses = <char *>&request_bytes[0], <char *>&status_bytes[0]
     program.steps = <const pse_emulate_step *>&step_bytes[0] if step_bytes.shape[0] else NULL

@@ -55,30 +55,30 @@ static int call(pse_emulate_rank *rank, const pse_emulate_step *step, int routin
     const int bytes = (int)step->bytes, reals = bytes % REAL == 0;
     const int count = reals ? bytes / REAL : bytes;
     const handle type = reals ? mpi->real : mpi->byte, operation = reals ? mpi->sum : mpi->bit_or;
+    const handle comm = rank->comms[step->communicator];
     char *in = rank->in + step->offset;
     switch (step->kind) {
     case PSE_STEP_SEND:
     case PSE_STEP_ISEND:
     case PSE_STEP_SSEND:
-        return ((transfer)function)(rank->out, bytes, mpi->byte, step->peer, step->tag, rank->comm, request);
+        return ((transfer)function)(rank->out, bytes, mpi->byte, step->peer, step->tag, comm, request);
     case PSE_STEP_RECEIVE:
     case PSE_STEP_IRECEIVE:
-        return ((transfer)function)(in, bytes, mpi->byte, step->peer, step->tag, rank->comm, request);
+        return ((transfer)function)(in, bytes, mpi->byte, step->peer, step->tag, comm, request);
     case PSE_STEP_BARRIER:
-        return ((barrier)function)(rank->comm, request);
+        return ((barrier)function)(comm, request);
     case PSE_STEP_BROADCAST:
-        return ((broadcast)function)(in, bytes, mpi->byte, step->peer, rank->comm, request);
+        return ((broadcast)function)(in, bytes, mpi->byte, step->peer, comm, request);
     case PSE_STEP_ALLREDUCE:
-        return ((all_reduction)function)(rank->out, in, count, type, operation, rank->comm, request);
+        return ((all_reduction)function)(rank->out, in, count, type, operation, comm, request);
     case PSE_STEP_REDUCE:
-        return ((reduction)function)(rank->out, in, count, type, operation, step->peer, rank->comm, request);
+        return ((reduction)function)(rank->out, in, count, type, operation, step->peer, comm, request);
     case PSE_STEP_ALLTOALL:
     case PSE_STEP_ALLGATHER:
-        return ((all_exchange)function)(rank->out, bytes, mpi->byte, in, bytes, mpi->byte, rank->comm,
-                                        request);
+        return ((all_exchange)function)(rank->out, bytes, mpi->byte, in, bytes, mpi->byte, comm, request);
     default: /* PSE_STEP_GATHER, PSE_STEP_SCATTER */
         return ((rooted_exchange)function)(rank->out, bytes, mpi->byte, in, bytes, mpi->byte, step->peer,
-                                           rank->comm, request);
+                                           comm, request);
     }
 }
 

@@ -7,10 +7,10 @@
 
 typedef struct pse_emulate_rank {
     const pse_emulate_library *mpi;
-    pse_emulate_handle comm;
-    char *out;      /* what is sent */
-    char *in;       /* where it is received */
-    char *requests; /* of what has begun */
+    const pse_emulate_handle *comms; /* by the steps' numbers */
+    char *out;                       /* what is sent */
+    char *in;                        /* where it is received */
+    char *requests;                  /* of what has begun */
     char *statuses;
     int pending; /* how many have begun */
     int sleeps;  /* whether waits sleep */

@@ -7,7 +7,7 @@ cdef extern from "abi_emulate.h" nogil:
         int32_t kind
         int32_t peer
         int32_t tag
-        int32_t unused
+        int32_t communicator
         int64_t bytes
         int64_t offset
         double seconds

@@ -13,9 +13,9 @@ import numpy as np
 STEP_DTYPE = np.dtype(
     [
         ("kind", "<i4"),  # what it does
-        ("peer", "<i4"),  # rank of the other side, or the root
+        ("peer", "<i4"),  # rank of the other side, or the root, in the communicator
         ("tag", "<i4"),  # of the message
-        ("unused", "<i4"),
+        ("communicator", "<i4"),  # 0: of all ranks, else the number of one of some of them
         ("bytes", "<i8"),  # of one message
         ("offset", "<i8"),  # where the buffer for receiving has its place
         ("seconds", "<f8"),  # of COMPUTE

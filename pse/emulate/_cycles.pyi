@@ -17,7 +17,7 @@ class Library:
 
 def run_cycles(
     library: Library,
-    comm: int,
+    comms: Sequence[int],
     steps: NDArray[Any],
     begins: NDArray[Any],
     cycles: int,

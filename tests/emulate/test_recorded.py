@@ -17,10 +17,12 @@ from pse.emulate import (
     measure,
     read_configuration,
     record_program,
+    simulate,
 )
 from pse.emulate.recorded._conversion import _without
 from pse.emulate.recorded._program import load_program
 from pse.runtime.launch import find_mpiexec
+from pse.trace.query import Communicators
 
 pytestmark = pytest.mark.mpi
 
@@ -42,8 +44,11 @@ for turn in range(4):
     comm.Bcast(own, 1)
     comm.Gather(own, all if comm.rank == 2 else None, 2)
     comm.Alltoall(all, all.copy())
-half = comm.Split(comm.rank > 0, comm.rank)
+half = comm.Split(comm.rank > 0, -comm.rank)
 half.Barrier()
+half.Bcast(own, half.size - 1)
+line = comm.Create_cart([3], periods=[False])
+line.Neighbor_allgather(own, np.ones(200))
 """
 
 
@@ -67,14 +72,13 @@ def program(recorded):
 
 def test_messages_and_collective_operations_are_those_of_the_program(program):
     for rank, steps in enumerate(program.steps):
-        kinds = Counter(step.kind for step in steps)
-        sent = {(step.peer, step.bytes) for step in steps if step.kind == StepKind.ISEND}
-        assert sent == {((rank + 1) % 3, 800)}
-        assert kinds[StepKind.ISEND] == kinds[StepKind.RECEIVE] == 4
+        kinds = Counter(step.kind for step in steps if step.group == 0)
+        sent = [(step.peer, step.bytes) for step in steps if step.kind == StepKind.ISEND]
+        assert sent[:4] == [((rank + 1) % 3, 800)] * 4
         of_parts = (StepKind.ALLREDUCE, StepKind.BROADCAST, StepKind.GATHER, StepKind.ALLTOALL)
         assert [kinds[kind] for kind in of_parts] == [4] * 4
         assert {step.bytes for step in steps if step.kind in of_parts} == {800}
-        roots = {step.kind: step.peer for step in steps}
+        roots = {step.kind: step.peer for step in steps if step.group == 0}
         assert (roots[StepKind.BROADCAST], roots[StepKind.GATHER]) == (1, 2)
 
 
@@ -85,8 +89,31 @@ def test_compute_times_are_those_between_routines(program):
     assert program.compute >= 0.008
 
 
-def test_what_is_left_out_is_said(program):
-    assert program.notes == ("left out: 1 collective operation among 2 of 3 ranks",)
+def test_operations_of_communicators_have_groups_of_ranks(program):
+    assert program.notes == ()
+    assert program.groups == ((2, 1),)
+    for rank, steps in enumerate(program.steps):
+        found = [(step.kind, step.peer, step.bytes) for step in steps if step.group == 1]
+        known = [(StepKind.BARRIER, 0, 0), (StepKind.BROADCAST, 1, 800)]
+        assert found == (known if rank else [])
+
+
+def test_neighborhood_operations_are_messages_to_the_neighbors(program):
+    last = [[step.peer for step in steps if step.kind == StepKind.ISEND][4:] for steps in program.steps]
+    assert [sorted(peers) for peers in last] == [[1], [0, 2], [1]]
+
+
+def test_what_the_trace_does_not_name_is_said(monkeypatch, recorded):
+    monkeypatch.setattr(Communicators, "neighbors", lambda self, rank: {})
+    program = record_program(pse.trace.open(recorded / "ring"))
+    assert program.notes == ("left out: 1 collective operation among neighbors, whom the trace doesn't name",)
+
+
+def test_a_group_meets_without_the_others():
+    meet, alone = Step(StepKind.BARRIER, group=1), Step(StepKind.COMPUTE, seconds=5.0)
+    assert simulate([[meet], [alone], [meet]], groups=[(0, 2)]) == [1.0, 5.0, 1.0]
+    with pytest.raises(PatternError, match="rank 0 is in barrier"):
+        simulate([[meet], [alone], []], groups=[(0, 2)])
 
 
 def test_a_program_is_written_and_read(program, tmp_path):
@@ -101,7 +128,7 @@ def test_a_program_is_written_and_read(program, tmp_path):
 def test_a_recorded_run_is_replayed_from_the_command_line(recorded):
     words = [sys.executable, "-m", "pse", "ace", "from-trace", "ring"]
     done = subprocess.run(words, cwd=recorded, capture_output=True, text=True, timeout=60)
-    assert "ring.toml: 3 ranks, 9.38 KiB in messages" in done.stdout
+    assert "ring.toml: 3 ranks, 12.5 KiB in messages" in done.stdout
     again = subprocess.run(words, cwd=recorded, capture_output=True, text=True, timeout=60)
     assert again.returncode == 2
     assert "ring.toml exists" in again.stderr

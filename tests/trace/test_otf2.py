@@ -98,6 +98,7 @@ MPI_ROWS = [
     {"type": E.REGION_LEAVE, "a": 2, "b": "begin"},
     {"type": E.MPI_COMMUNICATOR, "a": pair(2, 1), "b": pair(0, 2), "c": pair(1, 0)},
     {"type": E.MPI_COMMUNICATOR_RANKS, "a": pair(2, 0), "b": pair(0, NONE), "c": pair(NONE, NONE)},
+    {"type": E.MPI_NEIGHBORS, "flags": 3, "a": pair(2, 0), "b": pair(0, 1), "c": pair(NONE, NONE)},
     {"type": E.COUNTER, "a": 1, "b": 0x4029000000000000, "flags": 2, "tph": 7},
     {"type": E.MARKER, "a": 1, "b": 5, "c": 6, "site": 1},
     {"type": E.MPI_COMMUNICATOR_FREE, "a": 2},

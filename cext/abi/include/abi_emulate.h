@@ -28,9 +28,9 @@ enum pse_emulate_kind {
 /* A step of a cycle. */
 typedef struct pse_emulate_step {
     int32_t kind; /* what it does */
-    int32_t peer; /* rank of the other side, or the root */
+    int32_t peer; /* rank of the other side, or the root, in the communicator */
     int32_t tag; /* of the message */
-    int32_t unused;
+    int32_t communicator; /* 0: of all ranks, else the number of one of some of them */
     int64_t bytes; /* of one message */
     int64_t offset; /* where the buffer for receiving has its place */
     double seconds; /* of COMPUTE */
@@ -38,7 +38,7 @@ typedef struct pse_emulate_step {
 #ifndef __cplusplus
 _Static_assert(sizeof(pse_emulate_step) == 40 && offsetof(pse_emulate_step, kind) == 0 &&
                offsetof(pse_emulate_step, peer) == 4 && offsetof(pse_emulate_step, tag) == 8 &&
-               offsetof(pse_emulate_step, unused) == 12 && offsetof(pse_emulate_step, bytes) == 16 &&
+               offsetof(pse_emulate_step, communicator) == 12 && offsetof(pse_emulate_step, bytes) == 16 &&
                offsetof(pse_emulate_step, offset) == 24 && offsetof(pse_emulate_step, seconds) == 32,
                "pse_emulate_step as NumPy has it");
 #endif

@@ -10,7 +10,7 @@ from pse.emulate.configuration._configuration import Application, Configuration
 from pse.emulate.configuration._values import ConfigurationError
 from pse.emulate.patterns._cycle import Buffers, PatternError, Step, rows_of
 from pse.emulate.patterns._lookup import find_pattern
-from pse.emulate.patterns._simulation import Cost, simulate
+from pse.emulate.patterns._simulation import Cost, Groups, simulate
 from pse.emulate.recorded._program import load_program
 from pse.memory import memory_figures
 from pse.text import count_text, size_text
@@ -36,6 +36,11 @@ def variants_of(application: Application, rank: int, size: int, seed: int) -> li
         )
         for variant in range(pattern.variants)
     ]
+
+
+def groups_of(application: Application) -> Groups:
+    """Give the groups of ranks that have collective operations of their own."""
+    return () if application.program is None else load_program(application.program).groups
 
 
 class Problem(NamedTuple):
@@ -89,7 +94,8 @@ def predict_pattern(application: Application, size: int, seed: int, cost: Cost) 
     for number in range(variants):
         steps = [own[number] for own in programs]
         computed = (sum(step.seconds for step in own) for own in steps)
-        times += [end - own for end, own in zip(simulate(steps, cost), computed, strict=True)]
+        ends = simulate(steps, cost, groups_of(application))
+        times += [end - own for end, own in zip(ends, computed, strict=True)]
     return sum(times) / len(times)
 
 

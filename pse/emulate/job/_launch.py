@@ -11,6 +11,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from pse.emulate.configuration._checks import groups_of
 from pse.emulate.configuration._configuration import Configuration, Setting
 from pse.emulate.job._phase_one import measure_exchanges, measure_loggp
 from pse.emulate.job._phase_two import Emulation, run_setting
@@ -52,7 +53,9 @@ def run_launch(
     own = MPI.Intracomm(world.comm.Split(color, key))
     emulation = None
     if mine is not None:
-        emulation = Emulation(configuration.applications[mine], Team(own, machine), configuration, model)
+        application = configuration.applications[mine]
+        team = Team(own, machine, groups_of(application))
+        emulation = Emulation(application, team, configuration, model)
     cycles = _phase_two(world, configuration, mine, emulation, random)
     cycles["launch"] = launch
     tables = [world.gather(rows) for rows in (cycles, exchanges)]

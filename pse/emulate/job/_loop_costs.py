@@ -72,7 +72,7 @@ def loop_costs(seconds: float = 1e-3, cycles: int = 1000) -> LoopCosts:
         begin = time.perf_counter()
         _, times = _cycles.run_cycles(
             library,
-            0,
+            [0],
             rows,
             np.array([0, 1]),
             count,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pse._abi.emulate import STEP_DTYPE
 from pse.emulate import _cycles
 from pse.emulate.patterns._cycle import Buffers, Step, rows_of
+from pse.emulate.patterns._simulation import Groups
 from pse.errors import RunError
 from pse.runtime.supervise import Backoff
 
@@ -71,6 +72,13 @@ def wait(request: MPI.Request) -> None:
     Backoff(longest=1e-3).sleep_until(request.Test)
 
 
+def _communicator(comm: MPI.Intracomm, ranks: Sequence[int], tag: int) -> MPI.Comm:
+    """Make a communicator of some ranks, in their order; the others get none."""
+    if comm.Get_rank() not in ranks:
+        return MPI.COMM_NULL
+    return comm.Create_group(comm.Get_group().Incl(list(ranks)), tag)
+
+
 class Team:
     """Ranks that execute cycles together, on a communicator of their own.
 
@@ -80,12 +88,15 @@ class Team:
         The ranks.
     machine : Machine
         What the timed loop needs to know.
+    groups : sequence of sequence of int
+        Ranks that have collective operations of their own: they get communicators.
     """
 
-    def __init__(self, comm: MPI.Intracomm, machine: Machine) -> None:
+    def __init__(self, comm: MPI.Intracomm, machine: Machine, groups: Groups = ()) -> None:
         self.comm, self.machine = comm, machine
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
-        self._handle = MPI._handleof(comm)
+        self._comms = [comm, *(_communicator(comm, ranks, tag) for tag, ranks in enumerate(groups))]
+        self._handles = [MPI._handleof(one) for one in self._comms]
         self._out, self._into = np.ones(1, np.uint8), np.ones(1, np.uint8)
 
     def meet(self) -> None:
@@ -138,7 +149,7 @@ class Team:
         rows = np.concatenate([rows for rows, _ in lowered]) if lowered else np.zeros(0, STEP_DTYPE)
         error, times = _cycles.run_cycles(
             self.machine.library,
-            self._handle,
+            self._handles,
             rows,
             np.cumsum([0, *(len(own) for own, _ in lowered)]),
             cycles,

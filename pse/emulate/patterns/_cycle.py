@@ -39,6 +39,9 @@ class Step(NamedTuple):
         Of computing.
     tag : int
         Of the message.
+    group : int
+        Of a collective operation: 0 for all ranks, else the number of a recorded program's group, from 1; the
+        root is then a rank in that group.
     """
 
     kind: StepKind
@@ -46,6 +49,7 @@ class Step(NamedTuple):
     bytes: int = 0
     seconds: float = 0.0
     tag: int = 0
+    group: int = 0
 
 
 @dataclass
@@ -179,7 +183,7 @@ def rows_of(steps: list[Step], ranks: int) -> tuple[NDArray[np.void], Buffers]:
     rows = np.zeros(len(steps), STEP_DTYPE)
     out, into, place = 1, 1, 0
     for row, step in zip(rows, steps, strict=True):
-        row["kind"], row["peer"], row["tag"] = step.kind, step.peer, step.tag
+        row["kind"], row["peer"], row["tag"], row["communicator"] = step.kind, step.peer, step.tag, step.group
         row["bytes"], row["seconds"], row["offset"] = step.bytes, step.seconds, place
         out = max(out, step.bytes * (ranks if step.kind in MANY_SENT else 1))
         into = max(into, place + step.bytes * (ranks if step.kind in MANY_BUFFERS else 1))

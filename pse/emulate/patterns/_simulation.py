@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +11,8 @@ from pse.emulate.patterns._cycle import COLLECTIVE, RECEIVES, SENDS, PatternErro
 from pse.text import list_text, size_text
 
 Cost = Callable[[int], float]
+Groups = Sequence[Sequence[int]]
+"""The ranks of each group that has collective operations of its own, in its order; the first has number 1."""
 _SHOWN = 3
 
 
@@ -32,7 +34,7 @@ class _Rank:
     now: float = 0.0
     begun: list[_Half] = field(default_factory=list)
     awaited: list[_Half] = field(default_factory=list)
-    collectives: int = 0
+    collectives: Counter[int] = field(default_factory=Counter)  # How many it has left, by group.
 
     def is_done(self) -> bool:
         return self.place == len(self.steps)
@@ -41,15 +43,16 @@ class _Rank:
 class Simulation:
     """All ranks of one cycle; sends wait for their receives, as they may with any MPI library."""
 
-    def __init__(self, programs: Sequence[Sequence[Step]], cost: Cost) -> None:
+    def __init__(self, programs: Sequence[Sequence[Step]], cost: Cost, groups: Groups = ()) -> None:
+        self._members = [tuple(range(len(programs))), *groups]
         self._ranks = [_Rank(rank, steps) for rank, steps in enumerate(programs)]
         self._cost = cost
         self._channels: dict[tuple[int, int, int], tuple[deque[_Half], deque[_Half]]] = defaultdict(
             lambda: (deque(), deque())
         )
         self._received = [0.0] * len(programs)  # When each rank's last message had arrived.
-        self._arrivals: dict[int, list[tuple[_Rank, Step]]] = defaultdict(list)
-        self._met: dict[int, float] = {}  # When a collective operation ends.
+        self._arrivals: dict[tuple[int, int], list[tuple[_Rank, Step]]] = defaultdict(list)
+        self._met: dict[tuple[int, int], float] = {}  # When a collective operation ends.
 
     def run(self) -> list[float]:
         """Give when each rank ends; raise PatternError if some never would."""
@@ -122,18 +125,19 @@ class Simulation:
         return half
 
     def _meet(self, rank: _Rank, step: Step) -> bool:
-        """Take part in a collective operation; it is complete when all ranks do."""
-        met = self._arrivals[rank.collectives]
+        """Take part in a collective operation; it is complete when all ranks of its group do."""
+        key, members = (step.group, rank.collectives[step.group]), self._members[step.group]
+        met = self._arrivals[key]
         if all(other is not rank for other, _ in met):
             met.append((rank, step))
             self._check_same(met)
-        if len(met) < len(self._ranks):
+        if len(met) < len(members):
             return False
-        if rank.collectives not in self._met:
+        if key not in self._met:
             begin = max(other.now for other, _ in met)
-            self._met[rank.collectives] = begin + collective_cost(step, len(self._ranks), self._cost)
-        rank.now = self._met[rank.collectives]
-        rank.collectives += 1
+            self._met[key] = begin + collective_cost(step, len(members), self._cost)
+        rank.now = self._met[key]
+        rank.collectives[step.group] += 1
         return True
 
     @staticmethod
@@ -175,7 +179,9 @@ def collective_cost(step: Step, ranks: int, cost: Cost) -> float:
     return (ranks - 1) * cost(step.bytes)
 
 
-def simulate(programs: Sequence[Sequence[Step]], cost: Cost = lambda _bytes: 1.0) -> list[float]:
+def simulate(
+    programs: Sequence[Sequence[Step]], cost: Cost = lambda _bytes: 1.0, groups: Groups = ()
+) -> list[float]:
     """Simulate the steps of all ranks.
 
     Parameters
@@ -184,6 +190,8 @@ def simulate(programs: Sequence[Sequence[Step]], cost: Cost = lambda _bytes: 1.0
         The steps of each rank.
     cost : callable, optional
         Seconds of a message by its bytes.
+    groups : sequence of sequence of int
+        The ranks of the groups that steps name, from 1.
 
     Returns
     -------
@@ -202,4 +210,4 @@ def simulate(programs: Sequence[Sequence[Step]], cost: Cost = lambda _bytes: 1.0
     >>> simulate([pairwise.cycle(rank, 2, 1000) for rank in range(2)], lambda size: 1e-9 * size)
     [2e-06, 2e-06]
     """
-    return Simulation(programs, cost).run()
+    return Simulation(programs, cost, groups).run()

@@ -6,8 +6,8 @@ that it had come; so no rank waits for another that waits for it.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -15,41 +15,17 @@ from pse import trace
 from pse._abi.emulate import StepKind
 from pse.emulate.patterns._cycle import PatternError, Step
 from pse.emulate.patterns._simulation import simulate
+from pse.emulate.recorded._collectives import Collectives, Item, Sent
 from pse.emulate.recorded._program import RecordedProgram
 from pse.text import count_text
-from pse.trace import Collective, EventType, MessageFlag, Trace, TraceError
-from pse.trace.format import Array, low32
-from pse.trace.query import mpi_collectives, mpi_messages
+from pse.trace import MessageFlag, Trace, TraceError
+from pse.trace.format import Array
+from pse.trace.query import mpi_messages
 
 SHORTEST = 100
 """ns: what is shorter is no computing."""
 DESCRIPTOR_BYTES = 64
 _TAGS = 32768
-_WHOLE, _PARTS = "whole", "parts"
-_KINDS = {
-    Collective.BARRIER: (StepKind.BARRIER, _WHOLE),
-    Collective.CREATE_COMMUNICATOR: (StepKind.BARRIER, _WHOLE),
-    Collective.BCAST: (StepKind.BROADCAST, _WHOLE),
-    Collective.REDUCE: (StepKind.REDUCE, _WHOLE),
-    Collective.GATHER: (StepKind.GATHER, _WHOLE),
-    Collective.GATHERV: (StepKind.GATHER, _WHOLE),
-    Collective.SCATTER: (StepKind.SCATTER, _WHOLE),
-    Collective.SCATTERV: (StepKind.SCATTER, _WHOLE),
-    Collective.ALLREDUCE: (StepKind.ALLREDUCE, _PARTS),
-    Collective.REDUCE_SCATTER: (StepKind.ALLREDUCE, _PARTS),
-    Collective.REDUCE_SCATTER_BLOCK: (StepKind.ALLREDUCE, _PARTS),
-    Collective.SCAN: (StepKind.ALLREDUCE, _PARTS),
-    Collective.EXSCAN: (StepKind.ALLREDUCE, _PARTS),
-    Collective.ALLGATHER: (StepKind.ALLGATHER, _PARTS),
-    Collective.ALLGATHERV: (StepKind.ALLGATHER, _PARTS),
-    Collective.ALLTOALL: (StepKind.ALLTOALL, _PARTS),
-    Collective.ALLTOALLV: (StepKind.ALLTOALL, _PARTS),
-    Collective.ALLTOALLW: (StepKind.ALLTOALL, _PARTS),
-}
-_FROM_ROOT = {StepKind.BROADCAST, StepKind.SCATTER}
-
-Item = tuple[int, int, Step]
-"""When it was done (ns), its order among what was done at once, and the step."""
 
 
 def record_program(opened: Trace) -> RecordedProgram:
@@ -77,7 +53,9 @@ def record_program(opened: Trace) -> RecordedProgram:
     """
     numbers = {rank: place for place, rank in enumerate(opened.ranks)}
     items: dict[int, list[Item]] = {place: [] for place in numbers.values()}
-    notes = [*_add_messages(items, numbers, _messages(opened)), *_add_collectives(items, numbers, opened)]
+    collectives = Collectives(opened, numbers)
+    messages = [*_messages(opened), *collectives.neighbor_messages()]
+    notes = [*_add_messages(items, numbers, messages), *collectives.add_to(items)]
     _add_computing(items, numbers, opened)
     steps = tuple(_in_order(own) for own in items.values())
     if not any(step.kind != StepKind.COMPUTE for own in steps for step in own):
@@ -86,10 +64,10 @@ def record_program(opened: Trace) -> RecordedProgram:
             help="record the program on several ranks, with one thread each or more",
         )
     try:
-        simulate(steps)
+        simulate(steps, groups=collectives.groups)
     except PatternError as error:
         raise TraceError(f"the trace can't be replayed in its order: {error.message}") from None
-    return RecordedProgram(steps, tuple(notes))
+    return RecordedProgram(steps, tuple(notes), tuple(collectives.groups))
 
 
 def _in_order(items: list[Item]) -> tuple[Step, ...]:
@@ -99,7 +77,7 @@ def _in_order(items: list[Item]) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _messages(opened: Trace) -> Iterator[tuple[int, int, int, int, int]]:
+def _messages(opened: Trace) -> Iterator[Sent]:
     """Yield sender, receiver, bytes, and the times of both ends, of every message between two ranks."""
     for messages in (opened.messages(), mpi_messages(opened), opened.partition_messages()):
         both = (messages["sent"] >= 0) & (messages["received"] >= 0)
@@ -113,7 +91,7 @@ def _messages(opened: Trace) -> Iterator[tuple[int, int, int, int, int]]:
 
 
 def _add_messages(
-    items: dict[int, list[Item]], numbers: dict[int, int], messages: Iterable[tuple[int, int, int, int, int]]
+    items: dict[int, list[Item]], numbers: dict[int, int], messages: Iterable[Sent]
 ) -> list[str]:
     counts: Counter[tuple[int, int]] = Counter()
     missing = 0
@@ -127,61 +105,6 @@ def _add_messages(
         items[pair[0]].append((sent, 1, Step(StepKind.ISEND, pair[1], size, 0.0, tag)))
         items[pair[1]].append((max(received, sent + 1), 0, Step(StepKind.RECEIVE, pair[0], size, 0.0, tag)))
     return [f"left out: {count_text(missing, 'message')} of ranks that the trace lacks"] if missing else []
-
-
-def _add_collectives(items: dict[int, list[Item]], numbers: dict[int, int], opened: Trace) -> list[str]:
-    """Add collective operations of all ranks; say which are left out."""
-    met: dict[tuple[int, int], list[tuple[int, int, int, int, int, int]]] = defaultdict(list)
-    rows = mpi_collectives(opened)
-    for rank in opened.ranks:
-        own = rows[rows["rank"] == rank]
-        for communicator, ordinal, operation, end, root, sent, received in _operations(opened, rank, own):
-            met[communicator, ordinal].append((numbers[rank], operation, end, root, sent, received))
-    left: Counter[str] = Counter()
-    for _, members in sorted(met.items()):
-        kind, way = _KINDS.get(Collective(members[0][1]), (None, _WHOLE))
-        if kind is None or len(members) == 1:
-            left["without a replay"] += kind is None
-        elif len(members) == len(numbers):
-            root, size = _root_and_size(kind, way, members)
-            for rank, _, end, _, _, _ in members:
-                items[rank].append((end, 0, Step(kind, root, size)))
-        else:
-            left[f"among {len(members)} of {len(numbers)} ranks"] += 1
-    counts = [(count_text(count, "collective operation"), what) for what, count in left.items() if count]
-    return [f"left out: {operations} {what}" for operations, what in counts]
-
-
-def _operations(opened: Trace, rank: int, known: Array) -> Iterator[tuple[int, int, int, int, int, int, int]]:
-    """Yield communicator, ordinal, operation, end, root, bytes sent and received of a rank's operations."""
-    begins = opened.select(rank, EventType.MPI_COLLECTIVE_BEGIN)
-    ends = opened.select(rank, EventType.MPI_COLLECTIVE_END)
-    by_key: dict[int, list[int]] = defaultdict(list)
-    for place, key in enumerate(ends["c"].tolist()):
-        by_key[key].append(place)
-    times = opened.run_times(rank, ends["time"])
-    used: Counter[int] = Counter()
-    for row, begin in zip(known, begins, strict=True):
-        key = int(begin["c"])
-        places = by_key[key]
-        if used[key] == len(places):
-            continue
-        place = places[used[key]]
-        used[key] += 1
-        numbers = (row["communicator"], row["ordinal"], row["operation"], times[place])
-        root = int(low32(begin["a"]))
-        yield (*map(int, numbers), root, int(ends[place]["a"]), int(ends[place]["b"]))  # type: ignore[misc]
-
-
-def _root_and_size(
-    kind: StepKind, way: str, members: Sequence[tuple[int, int, int, int, int, int]]
-) -> tuple[int, int]:
-    """Give the root, and the bytes of one part, on which all ranks agree."""
-    size = max(member[5 if kind in _FROM_ROOT else 4] for member in members)
-    root = members[0][3]
-    rooted = kind in _FROM_ROOT or kind in (StepKind.REDUCE, StepKind.GATHER)
-    whole = size if way == _WHOLE else size // len(members)
-    return (root if rooted and root < len(members) else 0), (0 if kind == StepKind.BARRIER else whole)
 
 
 def _add_computing(items: dict[int, list[Item]], numbers: dict[int, int], opened: Trace) -> None:

@@ -18,7 +18,7 @@ from pse.emulate.patterns._cycle import PatternError, Step
 from pse.errors import UsageError, require_directory
 
 FORMAT = "pse recorded program"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class RecordedProgram:
         Of each rank.
     notes : tuple of str
         What is replayed otherwise than it was recorded.
+    groups : tuple of tuple of int
+        The ranks of each group that has collective operations of its own, in its order; steps count from 1.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class RecordedProgram:
 
     steps: tuple[tuple[Step, ...], ...]
     notes: tuple[str, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
 
     @property
     def ranks(self) -> int:
@@ -64,10 +67,10 @@ class RecordedProgram:
         require_directory(path)
         target = Path(path)
         rows = np.array(
-            [(int(s.kind), s.peer, s.tag, 0, s.bytes, 0, s.seconds) for own in self.steps for s in own],
+            [(int(s.kind), s.peer, s.tag, s.group, s.bytes, 0, s.seconds) for own in self.steps for s in own],
             STEP_DTYPE,
         )
-        head = json.dumps({"format": FORMAT, "version": VERSION, "notes": self.notes})
+        head = json.dumps({"format": FORMAT, "version": VERSION, "notes": self.notes, "groups": self.groups})
         begins = np.cumsum([0, *map(len, self.steps)])
         try:
             with target.open("wb") as file:
@@ -101,9 +104,10 @@ def load_program(path: str) -> RecordedProgram:
             head = json.loads(str(found["head"]))
             rows, begins = found["steps"], found["begins"]
         if head.get("format") != FORMAT or head.get("version") != VERSION or rows.dtype != STEP_DTYPE:
-            raise ValueError("it has another format or version")
+            raise ValueError("it has another format or version: make it again with `pse ace from-trace`")
         parts = [rows[begin:end] for begin, end in pairwise(begins)]
-        return RecordedProgram(tuple(_steps_of(part) for part in parts), tuple(head["notes"]))
+        groups = tuple(map(tuple, head["groups"]))
+        return RecordedProgram(tuple(_steps_of(part) for part in parts), tuple(head["notes"]), groups)
     except OSError as error:
         raise PatternError(f"cannot read the recorded program {path}: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError, EOFError) as error:
@@ -112,9 +116,9 @@ def load_program(path: str) -> RecordedProgram:
 
 def _steps_of(rows: NDArray[np.void]) -> tuple[Step, ...]:
     columns: Sequence[list[int | float]] = [
-        rows[name].tolist() for name in ("kind", "peer", "bytes", "seconds", "tag")
+        rows[name].tolist() for name in ("kind", "peer", "bytes", "seconds", "tag", "communicator")
     ]
     return tuple(
-        Step(StepKind(kind), int(peer), int(size), seconds, int(tag))
-        for kind, peer, size, seconds, tag in zip(*columns, strict=True)
+        Step(StepKind(kind), int(peer), int(size), seconds, int(tag), int(group))
+        for kind, peer, size, seconds, tag, group in zip(*columns, strict=True)
     )

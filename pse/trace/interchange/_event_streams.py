@@ -26,6 +26,7 @@ ALWAYS = (
     EventType.CALLERS,
     EventType.MPI_COMMUNICATOR,
     EventType.MPI_COMMUNICATOR_RANKS,
+    EventType.MPI_NEIGHBORS,
 )
 
 

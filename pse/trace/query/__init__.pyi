@@ -15,6 +15,7 @@ from ._mpi import (
     mpi_traffic as mpi_traffic,
 )
 from ._mpi_messages import (
+    Communicators as Communicators,
     mpi_collectives as mpi_collectives,
     mpi_messages as mpi_messages,
 )

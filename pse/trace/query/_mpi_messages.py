@@ -51,6 +51,7 @@ class Communicators:
     """
 
     def __init__(self, trace: TraceFiles) -> None:
+        self._trace = trace
         self._numbers: dict[tuple[int, int], int] = {}
         self._own: dict[int, tuple[Array, Array]] = {}
         members: dict[tuple[int, int], int] = {}
@@ -83,6 +84,33 @@ class Communicators:
             return np.full(len(keys), NONE, "<u4")
         found = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[found] == keys, self._ranks[found], NONE).astype("<u4")
+
+    def members(self, number: int) -> tuple[int, ...]:
+        """Give the known ranks of the job in a communicator, in its order, of two groups first the first."""
+        if number == NONE:
+            return ()
+        begin, end = np.searchsorted(self._keys, np.array([number << 32, (number + 1) << 32], "<u8"))
+        return tuple(self._ranks[begin:end].tolist())
+
+    def neighbors(self, rank: int) -> dict[int, tuple[int, tuple[int, ...]]]:
+        """Give by communicators with a topology the neighbors that a rank sends to: how many, and which.
+
+        There may be fewer ranks of the job than neighbors: a grid has none beyond its ends.
+        """
+        found: dict[int, tuple[int, list[int]]] = {}
+        rows = self._trace.select(rank, EventType.MPI_NEIGHBORS)
+        numbers = self.number(rank, low32(rows["a"])).tolist()
+        columns = [part(rows[name]) for name in "bc" for part in (low32, high32)]
+        for number, degree, *places in zip(
+            numbers, rows["flags"].tolist(), *(column.tolist() for column in columns), strict=True
+        ):
+            found.setdefault(number, (degree, []))[1].extend(place for place in places if place != NONE)
+        return {
+            number: (degree, self._job_ranks(number, places)) for number, (degree, places) in found.items()
+        }
+
+    def _job_ranks(self, number: int, places: list[int]) -> tuple[int, ...]:
+        return tuple(self.job_rank(np.full(len(places), number), np.array(places, "<u4")).tolist())
 
     def _numbered(self, made: Array) -> tuple[Array, Array]:
         """A rank's own numbers, ascending, and the common ones."""

@@ -1,6 +1,8 @@
 /* Sizes of datatypes, and neighbours in topologies. */
 #include "bytes.h"
 
+#include <stdlib.h>
+
 _Thread_local struct sized_type pse_trace_last_type = {MPI_DATATYPE_NULL, 0};
 
 uint64_t pse_trace_size_of(MPI_Datatype datatype)
@@ -29,4 +31,27 @@ int pse_trace_degree(MPI_Comm comm, int out)
         out_count = in_count;
     }
     return out ? out_count : in_count;
+}
+
+static void dist_graph_neighbors(MPI_Comm comm, int count, int *ranks)
+{
+    const int sources = pse_trace_degree(comm, 0);
+    int *rest = calloc((size_t)(2 * sources + count) + 1, sizeof *rest);
+    PMPI_Dist_graph_neighbors(comm, sources, rest, rest + sources, count, ranks, rest + (size_t)2 * sources);
+    free(rest);
+}
+
+void pse_trace_neighbors(MPI_Comm comm, int count, int *ranks)
+{
+    int topology = MPI_UNDEFINED, rank;
+    PMPI_Topo_test(comm, &topology);
+    if (topology == MPI_DIST_GRAPH) {
+        dist_graph_neighbors(comm, count, ranks);
+    } else if (topology == MPI_CART) {
+        for (int i = 0; i < count; i += 2)
+            PMPI_Cart_shift(comm, i / 2, 1, ranks + i, ranks + i + 1);
+    } else if (topology == MPI_GRAPH) {
+        PMPI_Comm_rank(comm, &rank);
+        PMPI_Graph_neighbors(comm, rank, count, ranks);
+    }
 }

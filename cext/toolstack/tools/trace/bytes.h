@@ -26,6 +26,9 @@ uint64_t pse_trace_size_of(MPI_Datatype datatype);
 /* Neighbours of this rank in a topology: those it sends to, or those it receives from. */
 int pse_trace_degree(MPI_Comm comm, int out);
 
+/* The neighbours that this rank sends to, as many as pse_trace_degree says: ranks of the communicator. */
+void pse_trace_neighbors(MPI_Comm comm, int count, int *ranks);
+
 #pragma GCC visibility pop
 
 static inline uint64_t pse_trace_bytes_of(MPI_Count count, MPI_Datatype datatype)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bytes.h"
 #include "writer.h"
 
 struct pse_handle_table pse_trace_communicators;
@@ -44,18 +45,32 @@ static bool find_members(MPI_Comm comm, const struct trace_communicator *made, i
     return job_ranks(other, made->partners, ranks + made->size) && all;
 }
 
+/* Four ranks in each event. */
+static void put_rows(uint16_t type, uint16_t flags, uint32_t number, const int *ranks, int count)
+{
+    for (int first = 0; first < count; first += 4) {
+        uint32_t row[4] = {PSE_NONE, PSE_NONE, PSE_NONE, PSE_NONE};
+        for (int i = first; i < count && i < first + 4; i++)
+            row[i - first] = pse_trace_or_none(ranks[i]);
+        pse_trace_put(pse_clock(), type, flags, pse_pair(number, (uint32_t)first), pse_pair(row[0], row[1]),
+                      pse_pair(row[2], row[3]));
+    }
+}
+
 static void put_ranks(MPI_Comm comm, const struct trace_communicator *made)
 {
     int *ranks = malloc(2 * sizeof *ranks * (size_t)made->members);
     find_members(comm, made, ranks);
-    for (int first = 0; first < made->members; first += 4) {
-        uint32_t row[4] = {PSE_NONE, PSE_NONE, PSE_NONE, PSE_NONE};
-        for (int i = first; i < made->members && i < first + 4; i++)
-            row[i - first] = pse_trace_or_none(ranks[i]);
-        pse_trace_put(pse_clock(), PSE_EVENT_MPI_COMMUNICATOR_RANKS, 0,
-                      pse_pair(made->number, (uint32_t)first), pse_pair(row[0], row[1]),
-                      pse_pair(row[2], row[3]));
-    }
+    put_rows(PSE_EVENT_MPI_COMMUNICATOR_RANKS, 0, made->number, ranks, made->members);
+    free(ranks);
+}
+
+static void put_neighbors(MPI_Comm comm, const struct trace_communicator *made)
+{
+    const int count = made->flags & PSE_COMMUNICATOR_TWO_GROUPS ? 0 : pse_trace_degree(comm, 1);
+    int *ranks = malloc(sizeof *ranks * (size_t)count + 1);
+    pse_trace_neighbors(comm, count, ranks);
+    put_rows(PSE_EVENT_MPI_NEIGHBORS, (uint16_t)count, made->number, ranks, count);
     free(ranks);
 }
 
@@ -74,6 +89,7 @@ void pse_trace_put_communicator(MPI_Comm comm, MPI_Comm parent, const struct tra
                   pse_pair((uint32_t)made->members, (uint32_t)made->place));
     if (made->place == 0 && !(made->flags & PSE_COMMUNICATOR_OTHER_JOB))
         put_ranks(comm, made);
+    put_neighbors(comm, made);
 }
 
 struct trace_communicator *pse_trace_number_communicator(MPI_Comm comm, uint32_t number)

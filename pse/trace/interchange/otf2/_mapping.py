@@ -74,6 +74,7 @@ DEFINED = {
     "parameter:begin": None,
     "parameter:end": None,
     "parameter:probe": None,
+    "parameter:neighbors": None,
     "parameter:take": None,
     "parameter:preempted": None,
     "parameter:complete": None,
@@ -161,6 +162,9 @@ RULES = (
     Rule(E.PARTITION_COLLECTIVE_END, "ParameterUnsignedInt", ("parameter:apart", "a"), _TOGETHER),
     Rule(E.MPI_PROBE, "ParameterUnsignedInt", ("parameter:probe", "a"), {
         "sender": ("b.low", NONE), "tag": ("b.high", NONE), **_OF}),
+    Rule(E.MPI_NEIGHBORS, "ParameterUnsignedInt", ("parameter:neighbors", "a"), {
+        "first neighbor": ("b.low", NONE), "second neighbor": ("b.high", NONE),
+        "third neighbor": ("c.low", NONE), "fourth neighbor": ("c.high", NONE), "neighbors": ("flags", 0)}),
     Rule(E.PHASE, "ParameterUnsignedInt", ("parameter:phase", "a"), {"exit code": ("b", 0)}),
     Rule(E.THREAD, "ParameterUnsignedInt", ("parameter:thread", "a")),
 )  # fmt: skip

@@ -82,6 +82,7 @@ class Symbols:
             "parameter:begin": lambda *_: definer.parameter("TPH begins"),
             "parameter:end": lambda *_: definer.parameter("TPH ends"),
             "parameter:probe": lambda *_: definer.parameter("probe found"),
+            "parameter:neighbors": lambda *_: definer.parameter("neighbors"),
             "parameter:preempted": lambda *_: definer.parameter("preempted"),
             "parameter:take": lambda *_: definer.parameter("partition takes"),
             "parameter:complete": lambda *_: definer.parameter("partition's send complete"),
