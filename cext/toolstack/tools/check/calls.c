@@ -98,11 +98,14 @@ void pse_check_some_done(int count, const int indices[], const struct pse_reques
 
 void pse_check_request_freed(MPI_Request handle)
 {
+    MPI_Status status;
     struct check_operation *gone = pse_check_request_of(handle);
     if (!gone)
         return;
     pse_handle_take(&pse_check_requests, PSE_HANDLE(handle));
-    if (gone->active)
+    if (gone->active && gone->cancelled && pse_check_is_complete(gone, handle, &status))
+        pse_check_settle(gone, &status);
+    else if (gone->active)
         pse_check_end(gone);
     drop_request(gone);
 }

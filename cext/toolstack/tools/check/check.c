@@ -41,7 +41,8 @@ static void handle_send(const struct check_notice *notice)
 
 static bool names_communicator(const struct check_notice *notice)
 {
-    return notice->kind == NOTICE_SEND || notice->kind == NOTICE_COLLECTIVE || notice->kind == NOTICE_GO;
+    return notice->kind == NOTICE_SEND || notice->kind == NOTICE_WITHDRAWN ||
+           notice->kind == NOTICE_COLLECTIVE || notice->kind == NOTICE_GO;
 }
 
 static void handle_notice(const struct check_notice *notice, int from)
@@ -52,6 +53,8 @@ static void handle_notice(const struct check_notice *notice, int from)
         pse_check_keep_early(notice);
     else if (notice->kind == NOTICE_SEND)
         handle_send(notice);
+    else if (notice->kind == NOTICE_WITHDRAWN)
+        pse_check_withdraw_notice(comm, notice);
     else if (notice->kind == NOTICE_MATCHED)
         pse_check_send_matched(notice->sequence);
     else if (notice->kind == NOTICE_COLLECTIVE)

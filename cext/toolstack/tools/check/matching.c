@@ -120,6 +120,18 @@ void pse_check_match_notices(struct check_communicator *comm)
     }
 }
 
+void pse_check_withdraw_notice(struct check_communicator *comm, const struct check_notice *withdrawn)
+{
+    struct pending_notice **at = &comm->arrived;
+    while (*at && ((*at)->notice.from != withdrawn->from || (*at)->notice.sequence != withdrawn->sequence))
+        at = &(*at)->next;
+    if (*at)
+        pse_check_drop_notice(at);
+    else
+        comm->checked = false;
+    pse_check_match_notices(comm);
+}
+
 struct check_receive *pse_check_new_receive(struct check_communicator *comm, int source, int tag,
                                             const char *routine, const char *where)
 {

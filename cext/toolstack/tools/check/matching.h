@@ -29,6 +29,8 @@ extern bool pse_check_reports_races;
 
 void pse_check_compare_message(const struct check_receive *receive);
 void pse_check_match_notices(struct check_communicator *comm);
+/* A message was cancelled.  A receive that seemed to get it got another: no more is known from then on. */
+void pse_check_withdraw_notice(struct check_communicator *comm, const struct check_notice *withdrawn);
 struct check_receive *pse_check_new_receive(struct check_communicator *comm, int source, int tag,
                                             const char *routine, const char *where);
 void pse_check_set_buffer(struct check_receive *receive, struct type_signature buffer,

@@ -14,6 +14,7 @@
 
 enum notice_kind {
     NOTICE_SEND,       /* a message is on its way to you */
+    NOTICE_WITHDRAWN,  /* that message was cancelled */
     NOTICE_MATCHED,    /* your message has its receive */
     NOTICE_COLLECTIVE, /* I am in a collective operation (to the communicator's rank 0) */
     NOTICE_GO,         /* all are, and they fit */

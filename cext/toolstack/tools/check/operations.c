@@ -118,6 +118,14 @@ static void announce_send(struct check_operation *made)
     pse_check_notify(made->comm->peers[made->to], &notice);
 }
 
+static void announce_cancelled(const struct check_operation *gone)
+{
+    struct check_notice notice = {
+        .kind = NOTICE_WITHDRAWN, .from = gone->comm->rank, .sequence = gone->sequence};
+    memcpy(notice.communicator, gone->comm->id, sizeof notice.communicator);
+    pse_check_notify(gone->comm->peers[gone->to], &notice);
+}
+
 /* Buffers of operations under way. */
 
 static void report_overlap(const struct check_operation *made, const struct check_operation *other,
@@ -247,6 +255,8 @@ void pse_check_settle(struct check_operation *done, const MPI_Status *status)
     done->cancelled = undone;
     if (!undone)
         end_buffers(done);
+    else if (done->kind & SENDS)
+        announce_cancelled(done);
     pse_check_end(done);
 }
 

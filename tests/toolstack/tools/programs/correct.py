@@ -88,6 +88,7 @@ def requests():
     cancelled = world.Irecv(np.zeros(3), left, 77)
     cancelled.Cancel()
     cancelled.Wait()
+    cancelled_sends(MPI.COMM_SELF)
     pending = [world.Irecv(np.zeros(1), left, 8) for _ in range(4)]
     pending += [world.Isend(np.zeros(1), right, 8) for _ in range(4)]
     done = 0
@@ -96,6 +97,20 @@ def requests():
     world.Sendrecv_replace(np.zeros(5), right, 1, left, 1)
     world.Send(np.zeros(5), MPI.PROC_NULL)
     world.Recv(np.zeros(5), MPI.PROC_NULL)
+
+
+def cancelled_sends(own):
+    """Sends that are cancelled, which some MPIs can't do, and others after them."""
+    for end in (MPI.Request.Free, MPI.Request.Wait):
+        status, request = MPI.Status(), own.Issend(np.ones(1), 0, 9)
+        request.Cancel()
+        request.Get_status(status)
+        if not status.Is_cancelled():
+            own.Recv(np.zeros(1), 0, 9)
+        end(request)
+        own.Sendrecv(np.ones(2), 0, 9, np.zeros(2), 0, 9)
+        requests = [own.Irecv(np.zeros(3), 0, 9), own.Isend(np.ones(3), 0, 9)]
+        MPI.Request.Waitall(requests)
 
 
 def windows():
