@@ -1,15 +1,18 @@
 """mpi4py's own test suite passes under each tool, and under all of them, wherever it passes without tools.
 
-Each of the suite's files is a job of its own, so that one that hangs is told apart from the others. First it
-runs without tools; how long that takes decides how long it may take with them. A table at the end has one row
-for each test. What `trace` recorded is analyzed: nothing is said of it that is not true. `pytest -m nightly
+The whole suite is one job. Where a job crashes or hangs, the tests that its ranks were in have failed, and
+another job runs the rest of the suite without them. First the suite runs without tools: how long its slowest
+test takes there decides how long one may take with tools. A table at the end has one row for each run. What
+`trace` recorded is analyzed: nothing is said of it that is not true. `pytest -m nightly
 tests/nightly/test_mpi4py_suite.py -k 3-coopwait` is 3 ranks under one tool, `-k 3-all` 3 ranks under all.
 """
 
 import contextlib
 import functools
+import itertools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,17 +33,17 @@ TOOLS = ("coopwait", "count", "delay", "trace", "check", "record", "replay", "pr
 ORDER = ("count", "check", "profile", "trace", "record", "piggyback", "delay", "coopwait")
 """All that can be together: there is nothing to replay while a run is recorded."""
 LONGEST = 900
-"""What a file may take without tools, in seconds; one that takes longer is compared with nothing."""
+"""What a test may take without tools, in seconds."""
 SPARE, FACTOR = 120, 4
-"""With tools a file may take SPARE seconds, and FACTOR times as long as without."""
-LEFT_OUT = {
+"""With tools a test may take SPARE seconds, and FACTOR times as long as the slowest one without."""
+LEFT_OUT = (
     # MPICH 5.0 cancels a send within a node as if it were one of UCX: it crashes, also without tools, unless
     # the memory of the request was used before in a way that prevents it.
-    "test_p2p_buf": ("testProbeCancel",),
+    "testProbeCancel",
     # Where MPI has no MPI_Comm_iagree, mpi4py calls MPI_Iallreduce, on one rank before a barrier and on the
     # others after it: `check` rightly ends the job.
-    "test_ulfm": ("testIAgree",),
-}
+    "testIAgree",
+)
 TRUE_OF_TRACES = (
     # The budget of functions, and tests that spawn, connect, or leave receives without their sends.
     re.compile(r"rank \d+: .* is recorded for its first \d+ calls only: .*"),
@@ -49,18 +52,10 @@ TRUE_OF_TRACES = (
     ),
 )
 """What may be said of the suite's traces."""
-FAILED = re.compile(r"^(?:FAIL|ERROR): (.+)$", re.MULTILINE)
-DONE = re.compile(r"Ran [1-9]\d* tests? in", re.MULTILINE)
-DOWNLOAD = (
-    "-m",
-    "pip",
-    "download",
-    "-q",
-    "--no-deps",
-    "--no-binary",
-    "mpi4py",
-    "--disable-pip-version-check",
-)
+STARTED = re.compile(r"^(?:test|setUp|tearDown)\w* \(([\w.]+)\)", re.MULTILINE)
+FAILED = re.compile(r"(?:FAIL|ERROR)$", re.MULTILINE)
+DONE = re.compile(r"^Ran \d+ tests? in", re.MULTILINE)
+DOWNLOAD = ("-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps", "--no-binary=mpi4py")
 
 
 @pytest.fixture(scope="module")
@@ -80,74 +75,56 @@ def suite(tmp_path_factory) -> Path:
     return top.parent
 
 
-@dataclass(frozen=True)
+@dataclass
 class Outcome:
-    """How a file ended: what failed, and after how many seconds."""
+    """How the suite ended: its tests, how some of them failed, those its jobs ended in, and the time."""
 
-    failed: frozenset[str]
-    seconds: float
-    hangs: bool = False
+    tests: set[str]
+    failed: dict[str, str]
+    stuck: list[str]
+    seconds: float = 0
+    slowest: float = 0
 
-
-def run_file(suite: Path, file: str, ranks: int, variables: dict[str, str], limit: float) -> Outcome:
-    """Run a file of the suite as a job; what fails are its tests, or the file if it hangs or ends early."""
-    mpiexec = beside_python("mpiexec")
-    command = [mpiexec, "-n", str(ranks), sys.executable, "test/main.py", "-q", "-i", f"^{file}[.]py$"]
-    command += [word for test in LEFT_OUT.get(file, ()) for word in ("-x", test)]
-    begin = time.monotonic()
-    process = subprocess.Popen(
-        command,
-        cwd=suite,
-        env=os.environ | variables,
-        text=True,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    try:
-        output, _ = process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGTERM)
-        process.communicate()
-        return Outcome(frozenset({f"{file}: does not end within {limit:.0f} s"}), limit, hangs=True)
-    failed = {f"{file}: {name}" for name in FAILED.findall(output)}
-    if not failed and (process.returncode != 0 or len(DONE.findall(output)) < ranks):
-        failed.add(f"{file}: ends early with code {process.returncode}: {output[-600:]}")
-    return Outcome(frozenset(failed), time.monotonic() - begin)
+    def read(self, log: str, how: str) -> None:
+        """Add what a rank wrote; where it did not come to its end, its last test failed as the job ended."""
+        starts = list(STARTED.finditer(log))
+        for start, after in itertools.pairwise([*starts, None]):
+            self.tests.add(start[1])
+            if FAILED.search(log, start.end(), after.start() if after else log.find("\n=====")):
+                self.failed[start[1]] = "fails"
+        if not DONE.search(log):
+            self.stuck.append(starts[-1][1] if starts else "before the first test")
+            self.failed[self.stuck[-1]] = how
 
 
-@pytest.fixture(scope="module")
-def bare(suite):
-    """Give how a file ends without tools at a number of ranks."""
-
-    @functools.cache
-    def run(file: str, ranks: int) -> Outcome:
-        return run_file(suite, file, ranks, {}, LONGEST)
-
-    return run
+def run_job(suite: Path, names: list[str], ranks: int, variables: dict[str, str], left_out, logs: Path):
+    """Start files of the suite as a job, each rank of which writes its tests into a file of its own."""
+    written = [word for way in ("out", "err") for word in (f"-{way}file-pattern", str(logs / f"%r.{way}"))]
+    command = [beside_python("mpiexec"), *written, "-n", str(ranks), sys.executable, "test/main.py", "-v"]
+    command += ["-i", f"^({'|'.join(names)})[.]py$", *(word for test in left_out for word in ("-x", test))]
+    quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    return subprocess.Popen(command, cwd=suite, env=os.environ | variables, start_new_session=True, **quiet)
 
 
-@pytest.fixture(scope="module")
-def table(request):
-    """Collect a row for each test, and print them at the end."""
-    rows = []
-    yield rows
-    writer = request.config.get_terminal_writer()
-    writer.line()
-    writer.line(f"{'tools':9} ranks  files  fail  fail without  seconds  without")
-    for tools, ranks, ends, without in rows:
-        counts = [sum(bool(end.failed) for end in each) for each in (ends, without)]
-        seconds = [sum(end.seconds for end in each) for each in (ends, without)]
-        cells = f"{len(ends):5}  {counts[0]:4}  {counts[1]:12}  {seconds[0]:7.0f}  {seconds[1]:7.0f}"
-        writer.line(f"{name_of(tools):9} {ranks:5}  {cells}")
+def wait(job: subprocess.Popen, logs: Path, limit: float) -> tuple[str, float]:
+    """Wait until a job ends, or writes nothing for too long; give how it ended, and its longest silence."""
+    size, longest, since = -1, 0.0, time.monotonic()
+    while job.poll() is None and longest <= limit:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            job.wait(1)
+        before, size = size, sum(path.stat().st_size for path in logs.glob("*.err"))
+        longest = max(longest, time.monotonic() - since)
+        since = since if size == before else time.monotonic()
+    if job.poll() is not None:
+        return f"ends with code {job.returncode}", longest
+    os.killpg(job.pid, signal.SIGTERM)
+    job.wait()
+    return f"does not end within {limit:.0f} s", longest
 
 
 def name_of(tools: tuple[str, ...]) -> str:
     """Give what a stack is called in ids and in the table."""
-    return "all" if tools == ORDER else "+".join(tools)
+    return "all" if tools == ORDER else "+".join(tools) or "none"
 
 
 def stack(names: tuple[str, ...], place: Path) -> dict[str, str]:
@@ -165,22 +142,52 @@ def stack(names: tuple[str, ...], place: Path) -> dict[str, str]:
     return environment(str(configuration), find_mpi())
 
 
-def run_with_tools(suite, file, ranks, tools, place, without: Outcome) -> Outcome:
-    """Run a file under a stack; what replays needs a run that was recorded."""
-    limit = SPARE + FACTOR * without.seconds
-    place.mkdir()
-    if tools == ("replay",):
-        run_file(suite, file, ranks, stack(("record",), place), limit)
-    return run_file(suite, file, ranks, stack(tools, place), limit)
+def run_suite(suite, ranks, tools, place, limit, left_out=()) -> Outcome:
+    """Run the suite, in as many jobs as it takes; what replays needs a run that was recorded."""
+    end, begin = Outcome(set(), {}, []), time.monotonic()
+    names = sorted(path.stem for path in (suite / "test").glob("test_*.py"))
+    while names:
+        known = len(end.stuck)
+        part, excluded = place / f"without-{known}", (*LEFT_OUT, *left_out, *end.stuck)
+        for stage in [("record",), tools] if tools == ("replay",) else [tools]:
+            logs = part / name_of(stage)
+            logs.mkdir(parents=True)
+            how, longest = wait(run_job(suite, names, ranks, stack(stage, part), excluded, logs), logs, limit)
+        end.slowest = max(end.slowest, longest)
+        for rank in range(ranks):
+            log = logs / f"{rank}.err"
+            end.read(log.read_text(errors="replace") if log.exists() else "", how)
+        left = [test.partition(".")[0] for test in end.stuck[known:]]
+        names = names[min(map(names.index, left)) :] if left and set(left) <= set(names) else []
+    end.seconds = time.monotonic() - begin
+    return end
 
 
-def complaints(directory: Path) -> list[str]:
-    """Give what the analysis says of a trace, and of those of spawned processes, that can't be true."""
-    runs = [directory, *sorted(directory.glob("spawned-*"))] if directory.exists() else []
+@pytest.fixture(scope="module")
+def bare(suite, tmp_path_factory):
+    """Give how the suite ends without tools at a number of ranks."""
+    return functools.cache(
+        lambda ranks: run_suite(suite, ranks, (), tmp_path_factory.mktemp("bare"), LONGEST)
+    )
+
+
+@pytest.fixture(scope="module")
+def table(request):
+    """Collect a row for each run, and print them at the end."""
+    rows = {}
+    yield rows
+    writer = request.config.get_terminal_writer()
+    writer.line("\ntools     ranks  tests  fail  seconds")
+    for (tools, ranks), end in rows.items():
+        counts = f"{len(end.tests):5}  {len(end.failed):4}  {end.seconds:7.0f}"
+        writer.line(f"{name_of(tools):9} {ranks:5}  {counts}")
+
+
+def complaints(place: Path) -> list[str]:
+    """Give what the analysis says of traces, those of spawned processes too, that can't be true."""
     return [
-        f"{run.parent.name}: {problem}"
-        for run in runs
-        if any(run.glob("*.events"))
+        f"{run}: {problem}"
+        for run in sorted({file.parent for file in place.rglob("*.events")})
         for problem in analyze(run).problems
         if not any(known.fullmatch(problem) for known in TRUE_OF_TRACES)
     ]
@@ -189,17 +196,12 @@ def complaints(directory: Path) -> list[str]:
 @pytest.mark.parametrize("tools", [ORDER, *[(tool,) for tool in TOOLS]], ids=name_of)
 @pytest.mark.parametrize("ranks", [1, 3, 5])
 def test_what_passes_without_tools_passes_with_them(suite, bare, table, tools, ranks, tmp_path):
-    ends, without, wrong = [], [], []
-    table.append((tools, ranks, ends, without))
-    for file in sorted(path.stem for path in (suite / "test").glob("test_*.py")):
-        alone = bare(file, ranks)
-        if alone.hangs:
-            continue
-        end = run_with_tools(suite, file, ranks, tools, tmp_path / file, alone)
-        ends.append(end)
-        without.append(alone)
-        wrong += sorted(end.failed - alone.failed)
-        if tools == ("trace",) and not end.hangs:
-            wrong += complaints(tmp_path / file / "made")
-    assert ends, "no file ends without tools"
-    assert not wrong, "\n".join(wrong)
+    alone = table[(), ranks] = bare(ranks)
+    end = run_suite(suite, ranks, tools, tmp_path, SPARE + FACTOR * alone.slowest, alone.stuck)
+    table[tools, ranks] = end
+    assert {test: how for test, how in end.failed.items() if test not in alone.failed} == {}
+    assert alone.tests - {*alone.stuck} <= end.tests
+    said = complaints(tmp_path) if "trace" in tools else []
+    assert not said, "\n".join(said)
+    for made in tmp_path.glob("*/made"):
+        shutil.rmtree(made)  # Traces of some GB.
