@@ -281,6 +281,12 @@ def test_the_package_itself_imports_nothing_of_its_rooms():
     assert not {"numpy", "networkx", "lark", "rich", "click", "mpi4py"} & set(tops(loaded))
 
 
+def test_starting_emulated_applications_loads_no_language():
+    loaded = loaded_by("from pse.emulate import measure")
+    assert "numpy" in tops(loaded)
+    assert not {name for name in loaded if name.startswith(("lark", "pse.language", "pse.program"))}
+
+
 def test_importing_every_facade_loads_no_room():
     facades = " ".join(sorted(package for package in PACKAGES if is_public(package)))
     loaded = loaded_by(f"import importlib\nfor name in {facades.split()!r}: importlib.import_module(name)")

@@ -53,6 +53,7 @@ SUBJECTS = (
     Subject("reading", "50 million events into tables, and their summary"),
     Subject("analyze", "wait states in 10 million events of MPI, by one process and by several"),
     Subject("ace", "ACE: compute times, messages beside a plain C program's, predicted run times"),
+    Subject("planted", "ACE: how soon planted changes are found and named, and false alarms"),
     Subject("advise", "the advisor: its predictions against runs, its proposals against the best by hand"),
 )
 

@@ -25,6 +25,7 @@ from pse.bench.subjects import (
     overhead,
     oversubscribe,
     pingpong,
+    planted,
     reading,
     recording,
     synthetic,
@@ -73,6 +74,11 @@ SMALL = {
         ace.Sizes((1, 1024, 1 << 17), (1024,), (20.0,), repetitions=3, cycles=5, batches=2, compute=1e-4),
         7,
     ),
+    "planted": (
+        planted,
+        planted.Sizes(launches=5, comparisons=2, pool=10, cycles=300, emulated=False),
+        2,
+    ),
     "advise": (
         advise,
         advise.Sizes(units=3, seconds=0.01, emulated=False, applications=("synthetic",)),
@@ -86,7 +92,7 @@ SMALL = {
     ),
 }
 # Seconds each, of programs that other tests run: the longest ones every night.
-LONGEST = ("synthetic", "fft3", "oversubscribe", "recording", "advise")
+LONGEST = ("synthetic", "fft3", "oversubscribe", "recording", "planted", "advise")
 TESTS = str(Path(__file__).parents[1])
 KEYS = {
     "name": str,

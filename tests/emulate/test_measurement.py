@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from pse._abi.emulate import StepKind
 from pse.cli import main
-from pse.emulate import Results, find_pattern, measure, precision_of, read_configuration
+from pse.emulate import Results, Step, find_pattern, measure, precision_of, read_configuration
+from pse.emulate.job._phase_two import measure_communication
 from pse.emulate.patterns._registry import PATTERNS
 from pse.runtime.launch import find_mpiexec
 
@@ -189,3 +191,25 @@ def test_a_precision_is_that_of_the_worst_setting():
     cycles["compute"][cycles["load"] == 80] += np.repeat(np.arange(10), 2) / 10
     assert 10 < precision_of(cycles) < 60
     assert precision_of(cycles[cycles["launch"] < 2]) == np.inf
+
+
+class _SlowAfterPauses:
+    """Two ranks' team whose messages take longer the longer the ranks computed before."""
+
+    def align(self):
+        pass
+
+    def greatest(self, value):
+        return value
+
+    mean = greatest
+
+    def run(self, variants, cycles):
+        gap = sum(step.seconds for step in variants[0])
+        return {"communication": np.full(cycles, 1e-3 + 0.1 * gap)}
+
+
+def test_communication_is_predicted_as_it_is_after_computing_at_the_load():
+    steps = [[Step(StepKind.SEND, 1, 8)]]
+    assert measure_communication(_SlowAfterPauses(), steps, 100) == pytest.approx(1e-3)
+    assert measure_communication(_SlowAfterPauses(), steps, 100, 50) == pytest.approx(1e-3 / 0.9, rel=2e-3)

@@ -11,10 +11,13 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pse.errors import RunError, UsageError
-from pse.program import Placement
-from pse.runtime.request._prepared import Request
+
+if TYPE_CHECKING:
+    from pse.program import Placement
+    from pse.runtime.request._prepared import Request
 
 _IFF_UP = 1
 _ALLOCATIONS = (

@@ -92,11 +92,29 @@ def test_a_name_means_both_forms(stacked):
     assert (done.code, done.out.strip()) == (0, "True"), done.err
 
 
+@pytest.mark.alone
+def test_only_some_calls_take_longer(stacked):
+    body = "import time\nfrom mpi4py import MPI\nlate = []\n"
+    body += "for call in range(1, 10):\n    b = time.perf_counter()\n    MPI.COMM_SELF.Bcast(bytearray(1))\n"
+    body += "    if time.perf_counter() - b > 0.05: late.append(call)\nprint(*late)"
+    conf = "module delay\nargument microseconds 50000\nargument routines MPI_Bcast\nargument every 3\n"
+    done = stacked(1, conf, "-c", body)
+    assert (done.code, done.out.strip()) == (0, "3 6 9"), done.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         ("", "microseconds: expected a number from 0 to 1e9, got nothing"),
         ("argument microseconds ten\n", "microseconds: expected a number from 0 to 1e9, got ten"),
+        (
+            "argument microseconds 5\nargument every 1.5\n",
+            "every: expected a whole number from 1 to 1e9, got 1.",
+        ),
+        (
+            "argument microseconds 5\nargument every 0\n",
+            "every: expected a whole number from 1 to 1e9, got 0",
+        ),
         ("argument microseconds 5\nargument routines MPI_Sent\n", "routines: this MPI has no MPI_Sent"),
     ],
 )

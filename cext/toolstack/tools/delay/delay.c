@@ -1,8 +1,8 @@
 /* delay: makes chosen routines of MPI take longer, to see what a slower network or a late rank would do.
  *
  * Arguments: microseconds (before each call), routines (their names, parted by blanks; all if it isn't given;
- * a name means both forms, MPI_Send and MPI_Send_c). The pause is slept; only its last microseconds are spent
- * awake, since a sleeper wakes up late. */
+ * a name means both forms, MPI_Send and MPI_Send_c), every (only each so-many-th of their calls). The pause
+ * is slept; only its last microseconds are spent awake, since a sleeper wakes up late. */
 #include "clock.h"
 #include "tool.h"
 
@@ -14,7 +14,7 @@ static inline void pause_before(int routine);
 #include "delay_wrappers.c"
 
 static unsigned char chosen[ROUTINES];
-static uint64_t nanoseconds;
+static uint64_t nanoseconds, every = 1, calls;
 
 /* What is left of a pause when it isn't slept any more. */
 #define AWAKE 5000u
@@ -30,7 +30,7 @@ static void pause_here(void)
 
 static inline void pause_before(int routine)
 {
-    if (chosen[routine])
+    if (chosen[routine] && (every == 1 || __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) % every == 0))
         pause_here();
 }
 
@@ -57,15 +57,26 @@ static int choose_all(const char *names)
     return 0;
 }
 
+/* A number from least to 1e9; -1 if the text is none. */
+static double number(const char *text, double least)
+{
+    char *end = NULL;
+    double value = text ? strtod(text, &end) : -1;
+    return text && end != text && !*end && value >= least && value <= 1e9 ? value : -1;
+}
+
 static int configure(void)
 {
     const char *text = pse_tool_argument("microseconds"), *names = pse_tool_argument("routines");
-    char *end = NULL;
-    double value = text ? strtod(text, &end) : -1;
-    if (!text || end == text || *end || !(value >= 0 && value <= 1e9))
+    const char *often = pse_tool_argument("every");
+    const double value = number(text, 0), step = often ? number(often, 1) : 1;
+    if (value < 0)
         return pse_tool_refuse("microseconds: expected a number from 0 to 1e9, got %s",
                                text ? text : "nothing");
+    if (step < 1 || step != (double)(uint64_t)step)
+        return pse_tool_refuse("every: expected a whole number from 1 to 1e9, got %s", often);
     nanoseconds = (uint64_t)(value * 1000);
+    every = (uint64_t)step;
     if (names)
         return choose_all(names);
     memset(chosen, 1, sizeof chosen);

@@ -1,0 +1,251 @@
+"""``pse bench planted``: whether ACE finds changes that were planted, and none where there are none.
+
+On an emulated cluster one link of four has half the rate of the others, and all links of another cluster 5 %
+less than those of the first; on this machine every hundredth message is late by 1 ms.  For false alarms,
+launches of one configuration are compared with each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pse.bench._figures import Against, Figure
+from pse.bench._running import (
+    HERE,
+    Samples,
+    Surroundings,
+    confined_to,
+    finish,
+    in_turn,
+    start,
+    stop,
+    usable_cores,
+)
+from pse.cluster import Cluster, unmet_prerequisite
+from pse.emulate import (
+    Application,
+    Configuration,
+    Disturbance,
+    Results,
+    compare,
+    disturbances,
+    measure as run_launches,
+)
+from pse.runtime.launch import find_mpiexec
+
+_RANKS = 4
+_SLOW = 2
+"""The rank whose link has half the rate."""
+_SHARE = 0.46
+_RATE = 46.0
+"""Mbit/s: as much for each core as 100 are for a whole one."""
+_LESS = 1 / 1.05
+_EVERY, _LATE = 100, 1e-3
+_TOO_LONG = 60.0
+"""Seconds of run time after which a planted change counts as not found."""
+_LATE_STACK = f"""\
+module delay
+  argument microseconds {1e6 * _LATE:.0f}
+  argument routines MPI_Send
+  argument every {_EVERY}
+"""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured, and whether there is an emulated cluster.
+
+    `launches` are those of each side of a comparison, `comparisons` those of undisturbed launches, for which
+    they are drawn from a `pool`.
+    """
+
+    launches: int = 10
+    comparisons: int = 40
+    pool: int = 100
+    cycles: int = 1500
+    emulated: bool = True
+
+
+def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
+    """Plant all changes in turn; then compare what is undisturbed."""
+    with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory, contextlib.ExitStack() as stack:
+        bed = _Bed(Path(directory), sizes)
+        measurers = [bed.late_messages]
+        if sizes.emulated and unmet_prerequisite() is None:
+            bed.make_clusters(stack)
+            measurers += [bed.slow_link, bed.slower_links]
+        samples = in_turn(repeats, measurers, say)
+        alarms = false_alarms(sizes, say)
+    return [*_found(samples), *_alarm_figures(alarms)]
+
+
+def _found(samples: Samples) -> Iterator[Figure]:
+    taken = {name: tuple(values) for name, values in samples.items()}
+    for name, title in (
+        ("link", f"one link of {_RANKS} at half its rate: run time until it is named"),
+        ("late", f"1 ms on each {_EVERY}th message: run time until it is named"),
+    ):
+        if name in taken:
+            beside = Against("launches", "", taken[f"{name} launches"])
+            yield Figure(title, "s", "<=", 30.0, taken[name], beside)
+    if "slower" in taken:
+        ratio = Against("measured beside the 5 % that were planted", "%", taken["slower measured"])
+        title = "links slower by 5 %: p-value of launches with and without"
+        yield Figure(title, "", "<=", 0.01, taken["slower"], ratio)
+
+
+def _alarm_figures(alarms: Sequence[bool]) -> Iterator[Figure]:
+    share = 100 * sum(alarms) / len(alarms)
+    asked = Against("asked for", "%", (1.0,), (share,))
+    yield Figure(f"false alarms in {len(alarms)} undisturbed comparisons", "%", "<=", 5.0, (share,), asked)
+
+
+def false_alarms(sizes: Sizes, say: Callable[[str], None]) -> list[bool]:
+    """Say of each comparison of undisturbed launches whether a difference was taken for real.
+
+    Each comparison draws some pairs of launches that follow each other, of which each side gets one.
+    """
+    pairs = Application("pairs", "pairwise", 2, (1024,), (50.0,), cycles=max(sizes.cycles // 15, 5))
+    asked = Configuration(
+        *((pairs,), 2, sizes.pool, sizes.pool, float("inf")), exchange_sizes=(1, 65536), repetitions=20
+    )
+    with confined_to(usable_cores()[:2]):
+        found = run_launches(asked, lambda text: say(f"{text} of {sizes.pool}"))
+    random = np.random.default_rng(1)
+    neighbors = np.arange(sizes.pool // 2 * 2).reshape(-1, 2)
+    drawn = [random.choice(neighbors, sizes.launches, replace=False) for _ in range(sizes.comparisons)]
+    sides = [random.permuted(own, axis=1).T for own in drawn]
+    return [bool(compare(_some(found, one), _some(found, other)).real) for one, other in sides]
+
+
+def _some(found: Results, launches: NDArray[np.int64]) -> Results:
+    """Give some launches of several."""
+    return replace(
+        found,
+        cycles=found.cycles[np.isin(found.cycles["launch"], launches)],
+        exchanges=found.exchanges[np.isin(found.exchanges["launch"], launches)],
+    )
+
+
+class _Bed:
+    """The configurations, and the clusters once they are made."""
+
+    def __init__(self, directory: Path, sizes: Sizes) -> None:
+        self.directory, self.sizes = directory, sizes
+        self.clusters: dict[str, Cluster] = {}
+        self.made = 0
+        (directory / "late.conf").write_text(_LATE_STACK)
+        late = Application("late", "many-to-one", 2, (1024,), (50.0,), cycles=sizes.cycles)
+        self._configure("late", Configuration((late,), 2, exchange_sizes=(1,), repetitions=10))
+        large = (1 << 14, 1 << 16)
+        self._configure(
+            "link", Configuration((), _RANKS, exchange_sizes=(1, *large), repetitions=20, matrix=True)
+        )
+        self._configure("slower", Configuration((), 2, exchange_sizes=large, repetitions=20))
+
+    def _configure(self, name: str, configuration: Configuration) -> None:
+        (self.directory / f"{name}.json").write_text(json.dumps(configuration.to_json()))
+
+    def make_clusters(self, stack: contextlib.ExitStack) -> None:
+        """Make a cluster with one slow link, one with links that are alike, and one with slower ones."""
+        ones = ",".join(["1"] * _RANKS)
+        rates = ",".join(f"{_RATE / 2 if rank == _SLOW else _RATE}mbit" for rank in range(_RANKS))
+        self.clusters["link"] = stack.enter_context(Cluster(nodes=ones, rate=rates, cpu=_SHARE))
+        for name, rate in (("first", _RATE), ("second", _RATE * _LESS)):
+            self.clusters[name] = stack.enter_context(
+                Cluster(nodes=2, rate=f"{rate:.3f}mbit", cpu=2 * _SHARE)
+            )
+
+    def slow_link(self) -> dict[str, float]:
+        """Launch until all messages to and from one rank are named, and no other link."""
+        place = _Nodes(self.clusters["link"])
+        return self._until("link", _RANKS, place, [], _is_slow_link)
+
+    def late_messages(self) -> dict[str, float]:
+        """Launch until late messages are named with their period."""
+        tools = [sys.executable, "-m", "pse", "tools", "run", "-c", str(self.directory / "late.conf"), "--"]
+        with confined_to(usable_cores()[:2]):
+            return self._until("late", 2, HERE, tools, _is_late)
+
+    def _until(
+        self,
+        name: str,
+        ranks: int,
+        place: Surroundings,
+        before: list[str],
+        is_found: Callable[[Sequence[Disturbance]], bool],
+    ) -> dict[str, float]:
+        target, spent, launches = self._target(), 0.0, 0
+        while spent < _TOO_LONG:
+            begin = time.perf_counter()
+            found = self._launch(name, ranks, place, before, target)
+            spent += time.perf_counter() - begin
+            launches += 1
+            if is_found(disturbances(found)):
+                break
+        return {name: spent, f"{name} launches": launches}
+
+    def slower_links(self) -> dict[str, float]:
+        """Compare launches on links that are slower by 5 % with others, in turn."""
+        targets = {name: self._target() for name in ("first", "second")}
+        found = {}
+        for launch in range(self.sizes.launches):
+            for name in sorted(targets, reverse=bool(launch % 2)):
+                found[name] = self._launch("slower", 2, _Nodes(self.clusters[name]), [], targets[name])
+        surest = min(compare(found["first"], found["second"]).differences, key=lambda one: one.adjusted)
+        return {"slower": surest.adjusted, "slower measured": 100 * (surest.ratio - 1)}
+
+    def _target(self) -> Path:
+        self.made += 1
+        return self.directory / f"{self.made}.ace"
+
+    def _launch(self, name: str, ranks: int, place: Surroundings, before: list[str], target: Path) -> Results:
+        """Run one more launch, and give all of the target."""
+        job = [find_mpiexec().path, "-n", str(ranks), sys.executable, "-m", "pse", "ace", "run"]
+        number = len(Results.load(target).metadata["launches"]) if target.exists() else 0
+        words = [f"{self.directory / name}.json", "--launch", str(number), "--append", "-o", str(target)]
+        process = start([*before, *job, *words], str(self.directory), place)
+        try:
+            finish("an emulated application", process)
+        finally:
+            stop(process)
+        return Results.load(target)
+
+
+class _Nodes(Surroundings):
+    """The nodes of a cluster, one rank on each."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+
+    def inside(self, command: Sequence[str]) -> list[str]:
+        """Give the command that runs another one there."""
+        return self.cluster.command(command)
+
+    def environment(self) -> dict[str, str]:
+        """Give the variables that it needs."""
+        return self.cluster.environment()
+
+
+def _is_slow_link(found: Sequence[Disturbance]) -> bool:
+    """Say whether all links of the slow rank are named as such, and no other ones."""
+    named = {frozenset(one.ranks) for one in found if one.kind == "slow link" and "rate" in one.what}
+    return named == {frozenset((rank, _SLOW)) for rank in range(_RANKS) if rank != _SLOW}
+
+
+def _is_late(found: Sequence[Disturbance]) -> bool:
+    """Say whether a period of the planted length is named, with about the time that was planted."""
+    return any(
+        one.kind == "period" and abs(one.cycles - _EVERY) < 1 and 0.5 < one.amount / _LATE < 2
+        for one in found
+    )
