@@ -85,7 +85,7 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
             bed.make_clusters(stack)
             measurers += [bed.slow_link, bed.slower_links]
         samples = in_turn(repeats, measurers, say)
-        alarms = false_alarms(sizes, say)
+        alarms = false_alarms(undisturbed(sizes, say), sizes)
     return [*_found(samples), *_alarm_figures(alarms)]
 
 
@@ -110,17 +110,21 @@ def _alarm_figures(alarms: Sequence[bool]) -> Iterator[Figure]:
     yield Figure(f"false alarms in {len(alarms)} undisturbed comparisons", "%", "<=", 5.0, (share,), asked)
 
 
-def false_alarms(sizes: Sizes, say: Callable[[str], None]) -> list[bool]:
-    """Say of each comparison of undisturbed launches whether a difference was taken for real.
-
-    Each comparison draws some pairs of launches that follow each other, of which each side gets one.
-    """
+def undisturbed(sizes: Sizes, say: Callable[[str], None]) -> Results:
+    """Measure launches in which nothing is planted."""
     pairs = Application("pairs", "pairwise", 2, (1024,), (50.0,), cycles=max(sizes.cycles // 15, 5))
     asked = Configuration(
         *((pairs,), 2, sizes.pool, sizes.pool, float("inf")), exchange_sizes=(1, 65536), repetitions=20
     )
     with confined_to(usable_cores()[:2]):
-        found = run_launches(asked, lambda text: say(f"{text} of {sizes.pool}"))
+        return run_launches(asked, lambda text: say(f"{text} of {sizes.pool}"))
+
+
+def false_alarms(found: Results, sizes: Sizes) -> list[bool]:
+    """Say of each comparison of undisturbed launches whether a difference was taken for real.
+
+    Each comparison draws some pairs of launches that follow each other, of which each side gets one.
+    """
     random = np.random.default_rng(1)
     neighbors = np.arange(sizes.pool // 2 * 2).reshape(-1, 2)
     drawn = [random.choice(neighbors, sizes.launches, replace=False) for _ in range(sizes.comparisons)]
