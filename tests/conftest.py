@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 from pse_testing.commands import run_here
-from pse_testing.jobs import beside_python, skip_two_nodes_elsewhere
+from pse_testing.jobs import beside_python, compile_mpi_tools, skip_two_nodes_elsewhere
 from pse_testing.sharing import SHARED
 
 sys.path.append(str(Path(__file__).parents[1] / "cext" / "abi"))  # The package `abigen`.
@@ -59,7 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # Open MPI starts no more ranks than cores, and none for root, unless it is told to.
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"):
         os.environ |= {name: "1", f"{name}_CONFIRM": "1"}
-    os.environ |= {"OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    # It complains where UCX finds no network for windows.
+    os.environ |= {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_osc": "^ucx"}
     os.environ |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     if not hasattr(config, "workerinput"):
         shared = tempfile.TemporaryDirectory(prefix="pse-tests-")
@@ -108,6 +109,7 @@ def run(
     A mark in the environment finds what it started: MPI's proxies and ranks leave the process group.
     """
     skip_two_nodes_elsewhere(env)
+    compile_mpi_tools()
     mark = {"PSE_TEST_RUN": secrets.token_hex(8)}
     process = subprocess.Popen(
         command,

@@ -17,9 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from pse.errors import RunError
+from pse.errors import PseError, RunError
 from pse.runtime.launch import find_mpiexec
-from pse.runtime.supervise._processes import RANK_VARIABLES
+from pse.runtime.supervise._processes import RANK_VARIABLES, find_mpiexec as find_mpiexec_above
+from pse.toolstack import find_mpi, library
+from pse_testing.sharing import made_once
 
 PROGRAMS = Path(__file__).parents[1] / "runtime" / "programs"
 LONG = ("-D", "rounds=1000000", "-D", "milliseconds=1")
@@ -49,6 +51,17 @@ def skip_two_nodes_elsewhere(environment: Mapping[str, str]) -> None:
     """Skip the test if this environment asks for two nodes of an MPI that can't take one machine for two."""
     if "MPIR_CVAR_NUM_CLIQUES" in environment and not has_mpich():
         pytest.skip("only MPICH takes one machine for two")
+
+
+def compile_mpi_tools() -> None:
+    """Compile the MPI tools where they did not come with pse, before the time limit of a test begins."""
+    if rank_variable() != "PMI_RANK":
+        made_once("mpi-tools", _mpi_tools)
+
+
+def _mpi_tools() -> None:
+    with contextlib.suppress(PseError):
+        library(find_mpi())
 
 
 @functools.cache
@@ -92,6 +105,7 @@ class Job:
 
     def __post_init__(self) -> None:
         skip_two_nodes_elsewhere(self.environment)
+        compile_mpi_tools()
         name, _, value = self.mark.partition("=")
         self.process = subprocess.Popen(
             self.command,
@@ -134,13 +148,20 @@ class Job:
         """Process number of a process's parent."""
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
-    def find(self, program: str, argument: str) -> int:
-        """Process number of the job's process that runs a program with a first argument."""
-        for pid in self.processes():
-            words = _command_line(pid).decode(errors="replace").split("\0")
-            if Path(words[0]).name == program and argument in words[1:2]:
-                return pid
-        raise AssertionError(f"no process of the job runs {program} {argument}")
+    def mpiexec(self, rank: int) -> int:
+        """Process number of mpiexec, which started a rank, by itself or through a process manager."""
+        found = find_mpiexec_above(self.parent(rank))
+        assert found is not None, f"no mpiexec started {self.command_line(rank)}"
+        return found
+
+    def manager(self, rank: int) -> int:
+        """Process number of the process manager that started a rank; skips the test where there is none."""
+        if self.parent(rank) == self.mpiexec(rank):
+            for pid in self.processes():
+                os.kill(pid, signal.SIGKILL)
+            self.process.communicate()
+            pytest.skip("the mpiexec of this MPI starts ranks without a process manager")
+        return self.parent(rank)
 
     def wait_for_ranks(self, count: int) -> dict[int, int]:
         """Wait until so many ranks live."""

@@ -236,8 +236,8 @@ def test_a_rank_killed_as_it_comes_up_ends_the_job():
 
 def test_mpiexec_killed_ends_the_job_and_is_named():
     job = Job(launched(*LONG))
-    job.wait_for_ranks(5)
-    job.hit(job.find("mpiexec", "-disable-auto-cleanup"), signal.SIGKILL)
+    ranks = job.wait_for_ranks(5)
+    job.hit(job.mpiexec(ranks[0]), signal.SIGKILL)
     assert job.wait() == 3
     assert job.seconds < LIMIT
     assert "error: mpiexec was killed by SIGKILL" in job.err
@@ -250,7 +250,7 @@ MANAGER_KILLED = r"error: MPI's process manager \(host \S+, pid {pid}\), .* was 
 def test_a_process_manager_killed_in_mid_run_ends_the_job_and_is_named(start):
     job = Job(start(*LONG))
     job.wait_for_words("running faulty.coven")
-    proxy = job.parent(job.wait_for_ranks(5)[0])
+    proxy = job.manager(job.wait_for_ranks(5)[0])
     job.hit(proxy, signal.SIGKILL)
     assert job.wait() != 0
     assert job.seconds < LIMIT
@@ -259,7 +259,7 @@ def test_a_process_manager_killed_in_mid_run_ends_the_job_and_is_named(start):
 
 def test_a_process_manager_killed_while_ranks_start_is_named_and_no_rank():
     job = Job(launched(*LONG))
-    proxy = job.parent(job.wait_for_ranks(1)[0])
+    proxy = job.manager(next(iter(job.wait_for_ranks(1).values())))
     job.hit(proxy, signal.SIGKILL)
     assert job.wait() == 3
     assert job.seconds < LIMIT

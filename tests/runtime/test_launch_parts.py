@@ -35,6 +35,7 @@ from pse.runtime.supervise._launcher_records import Launcher, Record, Records, f
 from pse.runtime.supervise._processes import (
     RankProcess,
     descendants,
+    find_mpiexec,
     find_ranks,
     is_dead,
     proxy_descriptor,
@@ -351,6 +352,22 @@ def test_a_machine_that_ssh_cannot_reach_is_noted(line, host, why):
 
 
 # Processes
+
+
+@pytest.mark.parametrize("name", ["mpiexec", "mpiexec.hydra", "mpiexec.openmpi", "mpirun.mpich", "orterun"])
+def test_mpiexec_is_known_by_its_name_with_whatever_a_distribution_adds(tmp_path, name):
+    (tmp_path / name).symlink_to(sys.executable)
+    started = subprocess.Popen(
+        [tmp_path / name, "-c", "print(flush=True); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+    )
+    with started as process:
+        process.stdout.read(1)
+        found = find_mpiexec(process.pid)
+        process.communicate(b"\n")
+    assert found == process.pid
 
 
 def test_ranks_are_found_by_their_mark_and_not_what_they_start():

@@ -56,10 +56,13 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     began = time.time()
-    if NodeMonitor(*map(int, sys.argv[1:])).run():
-        from pse.runtime.supervise._cleanup import remove_leaked
+    monitor = NodeMonitor(*map(int, sys.argv[1:]))
+    if monitor.run():
+        from pse.runtime.supervise._cleanup import remove_leaked, remove_session
 
         remove_leaked(began)
+        if monitor.lost_mpiexec is not None:
+            remove_session(monitor.lost_mpiexec)
 
 
 class NodeMonitor(Monitor):
@@ -107,6 +110,12 @@ class NodeMonitor(Monitor):
             self.links.say(DONE)
             self._await_holders()
         return self._failing
+
+    @property
+    def lost_mpiexec(self) -> int | None:
+        """Process number of mpiexec where that was on this machine and has ended."""
+        mpiexec = self._mpiexec
+        return mpiexec.pid if mpiexec and processes.is_dead(mpiexec.pidfd, PATIENCE) else None
 
     def _end_mpiexec(self) -> None:
         """End mpiexec where it waits for a process manager that was killed."""

@@ -24,7 +24,7 @@ RANK_VARIABLES = (*MPI_RANK_VARIABLES, "SLURM_PROCID")
 """How MPI launchers tell a process its rank, in the order in which they are believed."""
 
 _LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
-_MPIEXECS = ("mpiexec", "mpiexec.hydra", "mpirun", "prterun", "orterun")
+_MPIEXECS = ("mpiexec", "mpirun", "prterun", "orterun")
 _ANCESTORS = 3
 _LINE = 60
 _KILL_PATIENCE = 1.0
@@ -151,10 +151,13 @@ def local_ranks() -> int:
 
 
 def find_mpiexec(start: int) -> int | None:
-    """Find mpiexec among a process and its ancestors; None if it isn't on this machine."""
+    """Find mpiexec among a process and its ancestors; None if it isn't on this machine.
+
+    It may have a second name after its own: mpiexec.hydra, or mpiexec.openmpi as Debian has it.
+    """
     pid: int | None = start
     for _ in range(_ANCESTORS):
-        if pid is None or _command(pid) in _MPIEXECS:
+        if pid is None or _command(pid).partition(".")[0] in _MPIEXECS:
             return pid
         pid = parent(pid)
     return None
