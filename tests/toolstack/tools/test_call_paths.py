@@ -1,5 +1,6 @@
 """The tool trace: functions and regions of programs as call paths."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -40,9 +41,13 @@ def compiled(program):
 
 
 def visits(cube):
-    """How often call paths were entered, by all ranks together; without those that end in Python's own."""
+    """How often call paths were entered, by all ranks together; without those that end in Python's own.
+
+    Routines of MPI have their names without the ending of large counts, which mpi4py uses where MPI has them.
+    """
     counts = cube.exclusive("visits").sum(axis=1)
-    return {cube.path_text(path): int(counts[path]) for path in range(1, len(counts)) if counts[path]}
+    entered = (path for path in range(1, len(counts)) if counts[path])
+    return {re.sub(r"(MPI_\w+)_c$", r"\1", cube.path_text(path)): int(counts[path]) for path in entered}
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
@@ -52,17 +57,17 @@ def test_functions_of_python_are_call_paths_however_they_are_left(stacked, confi
     cube = analyze(directory)
     found = {path: count / ranks for path, count in visits(cube).items()}
     expected = {
-        f"{MAIN} / recursive / recursive / recursive / ring / MPI_Sendrecv_c": 1,
+        f"{MAIN} / recursive / recursive / recursive / ring / MPI_Sendrecv": 1,
         f"{MAIN} / failing / MPI_Barrier": 1,
-        f"{MAIN} / MPI_Sendrecv_c": 0,
-        f"{MAIN} / ring / MPI_Sendrecv_c": 1,
+        f"{MAIN} / MPI_Sendrecv": 0,
+        f"{MAIN} / ring / MPI_Sendrecv": 1,
         f"{MAIN} / generator": 3 + MAKING_IS_A_CALL,
-        f"{MAIN} / generator / ring / MPI_Sendrecv_c": 2,
+        f"{MAIN} / generator / ring / MPI_Sendrecv": 2,
         f"{MAIN} / generator / MPI_Barrier": 1,
         f"{MAIN} / steps": 3 + MAKING_IS_A_CALL,
-        f"{MAIN} / steps / step / ring / MPI_Sendrecv_c": 2,
+        f"{MAIN} / steps / step / ring / MPI_Sendrecv": 2,
         "program / work": 3,
-        "program / work / ring / MPI_Sendrecv_c": 60,
+        "program / work / ring / MPI_Sendrecv": 60,
         f"{MAIN} / child": 1,
         f"{MAIN} / child / hot": 0,
         "program / MPI_Finalize": 1,
@@ -93,7 +98,7 @@ def test_a_function_that_costs_too_much_is_switched_off_and_that_is_told(stacked
     assert any(said in problem for problem in cube.problems)
     found = visits(cube)
     assert 3_000 < found["program / regions.py / hot"] < 300_000
-    assert found["program / regions.py / ring / MPI_Sendrecv_c"] == 3
+    assert found["program / regions.py / ring / MPI_Sendrecv"] == 3
 
 
 def test_a_rank_that_ends_in_mid_region_leaves_what_it_was_in(stacked, configured, directory):
