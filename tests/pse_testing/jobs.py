@@ -154,15 +154,6 @@ class Job:
         assert found is not None, f"no mpiexec started {self.command_line(rank)}"
         return found
 
-    def manager(self, rank: int) -> int:
-        """Process number of the process manager that started a rank; skips the test where there is none."""
-        if self.parent(rank) == self.mpiexec(rank):
-            for pid in self.processes():
-                os.kill(pid, signal.SIGKILL)
-            self.process.communicate()
-            pytest.skip("the mpiexec of this MPI starts ranks without a process manager")
-        return self.parent(rank)
-
     def wait_for_ranks(self, count: int) -> dict[int, int]:
         """Wait until so many ranks live."""
         deadline = time.monotonic() + PATIENCE
