@@ -35,6 +35,7 @@ from pse.runtime.supervise._launcher_records import Launcher, Record, Records, f
 from pse.runtime.supervise._processes import (
     RankProcess,
     descendants,
+    find_managers,
     find_mpiexec,
     find_ranks,
     is_dead,
@@ -368,6 +369,26 @@ def test_mpiexec_is_known_by_its_name_with_whatever_a_distribution_adds(tmp_path
         found = find_mpiexec(process.pid)
         process.communicate(b"\n")
     assert found == process.pid
+
+
+FORKING = """
+import os, subprocess, sys
+if os.fork() == 0:
+    sys.stdin.read()
+    os._exit(0)
+process = subprocess.Popen(["cat"])
+print(process.pid, flush=True)
+process.wait()
+"""
+
+
+def test_a_rank_that_mpiexec_has_only_forked_is_not_taken_for_a_process_manager():
+    line = [sys.executable, "-c", FORKING]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as mpiexec:
+        manager = int(mpiexec.stdout.readline())
+        assert len(list(descendants(mpiexec.pid))) == 2
+        assert find_managers(mpiexec.pid) == [manager]
+        mpiexec.stdin.close()
 
 
 def test_ranks_are_found_by_their_mark_and_not_what_they_start():

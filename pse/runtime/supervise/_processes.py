@@ -223,9 +223,13 @@ def find_ranks(root: int, mark: str | None = None) -> list[RankProcess]:
 
 
 def find_managers(root: int) -> list[int]:
-    """Find the children of mpiexec that are not ranks: they start the ranks."""
+    """Find the children of mpiexec that are not ranks: they start the ranks.
+
+    Open MPI's mpiexec starts ranks itself: one that it has forked is like mpiexec until it executes.
+    """
     children = [pid for pid in descendants(root) if parent(pid) == root]
-    return [pid for pid in children if _rank_of(_environment(pid)) is None]
+    executed = [pid for pid in children if command_line(pid) != command_line(root)]
+    return [pid for pid in executed if _rank_of(_environment(pid)) is None]
 
 
 def kill_job(root: int, mark: str) -> None:
