@@ -10,7 +10,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from pse_testing.jobs import PROGRAMS, TWO_NODES, Job, beside_python
+from pse_testing.jobs import PROGRAMS, TWO_NODES, Job, beside_python, has_open_mpi
 
 from pse.errors import PseError, UsageError
 from pse.language import bind_parameters, check_program, render_diagnostics
@@ -176,9 +176,19 @@ STOPS = {
 }
 
 
+@pytest.fixture
+def how_stopped(how):
+    """Skip what can't be done: `how` is one of STOPS."""
+    if how == "mpiexec" and has_open_mpi():
+        pytest.skip(
+            "mpiexec of Open MPI kills ranks a second after a signal and has its own exit code"
+        )
+    return STOPS[how]
+
+
 @pytest.mark.parametrize(("how", "until"), [("pse run", 3), ("one rank", 3), ("mpiexec", ROUNDS + 7)])
-def test_a_run_that_is_stopped_writes_a_checkpoint_first(tmp_path, undisturbed, how, until):
-    command, number, alone = STOPS[how]
+def test_a_run_that_is_stopped_writes_a_checkpoint_first(tmp_path, undisturbed, how_stopped, until):
+    command, number, alone = how_stopped
     directory = work(tmp_path / "work")
     arguments = ["checkpointed.coven", "--checkpoint", "kept", "--every", "1000s"]
     started = stopped(directory, [*command, *arguments], number, alone=alone, until=until)
@@ -192,11 +202,11 @@ def test_a_run_that_is_stopped_writes_a_checkpoint_first(tmp_path, undisturbed, 
 
 
 @pytest.mark.parametrize("how", ["pse run", "mpiexec"])
-def test_a_run_that_comes_to_no_checkpoint_in_time_says_so_when_it_is_stopped(tmp_path, how):
+def test_a_run_that_comes_to_no_checkpoint_in_time_says_so_when_it_is_stopped(tmp_path, how_stopped):
     (tmp_path / "sitecustomize.py").write_text(
         "from pse.runtime.checkpoint import _schedule\n_schedule.STOP_GRACE = 1.0\n"
     )
-    command, number, _ = STOPS[how]
+    command, number, _ = how_stopped
     directory = work(tmp_path / "work")
     arguments = ["checkpointed.coven", "--checkpoint", "kept", "--every", "1"]
     started = stopped(directory, [*command, *arguments], number, {"PYTHONPATH": str(tmp_path)})

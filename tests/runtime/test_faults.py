@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from pse_testing.jobs import LONG, PROGRAMS, Job, bare, launched, rank_variable
+from pse_testing.jobs import LONG, PROGRAMS, Job, bare, has_open_mpi, launched, rank_variable
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -244,7 +244,7 @@ def test_mpiexec_killed_ends_the_job_and_is_named():
 
 
 needs_process_manager = pytest.mark.skipif(
-    rank_variable() != "PMI_RANK", reason="mpiexec of Open MPI starts ranks without a process manager"
+    has_open_mpi(), reason="mpiexec of Open MPI starts ranks without a process manager"
 )
 MANAGER_KILLED = r"error: MPI's process manager \(host \S+, pid {pid}\), .* was killed by SIGKILL\n"
 
@@ -339,7 +339,8 @@ def test_a_signal_ends_all_ranks_within_two_seconds(start, number, code):
     job.wait_for_words("running faulty.coven")
     job.wait_for_ranks(5)
     job.hit(job.process.pid, number)
-    assert job.wait() == code
+    own = {1} if start is bare and has_open_mpi() else set()  # What its mpiexec makes of a signal.
+    assert job.wait() in {code} | own
     assert job.seconds < 2.0
     assert "Traceback" not in job.err
     assert f"stopped by {number.name}" in job.err

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from pse_testing.jobs import Job, beside_python
+from pse_testing.jobs import Job, beside_python, skip_where_lines_mix
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -31,6 +31,7 @@ def expected(processors):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_lines_say_which_call_wrote_them(command):
+    skip_where_lines_mix()
     processors, words = COMMANDS[command]
     job = Job([*words, "speak.coven", "--prefix", "-q"])
     assert job.wait() == 0, job.err
