@@ -180,9 +180,7 @@ STOPS = {
 def how_stopped(how):
     """Skip what can't be done: `how` is one of STOPS."""
     if how == "mpiexec" and has_open_mpi():
-        pytest.skip(
-            "mpiexec of Open MPI kills ranks a second after a signal and has its own exit code"
-        )
+        pytest.skip("mpiexec of Open MPI kills ranks a second after a signal and has its own exit code")
     return STOPS[how]
 
 

@@ -313,7 +313,10 @@ static void windows(void)
     value += 100;
     MPI_Put(&value, 1, MPI_INT, right, 0, 1, MPI_INT, win);
     MPI_Win_complete(win), MPI_Win_wait(win);
+    /* MPICH 4.0 loses what was put, now and then. */
+#if !defined MPICH_NUMVERSION || MPICH_NUMVERSION >= 40100000
     add_int(memory[0]);
+#endif
     MPI_Group_free(&all), MPI_Win_free(&win);
     add_int(win == MPI_WIN_NULL);
 }
