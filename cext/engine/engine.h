@@ -54,6 +54,10 @@ void pse_engine_poison(pse_engine *engine);
  * The arena must be guarded. */
 void pse_engine_guard(pse_engine *engine);
 
+/* Which input of the call that runs is at an address, by its parameter's name; NULL: none that is guarded.
+ * Async-signal-safe. */
+const char *pse_engine_input_at(const void *address);
+
 /* How many private buffers somebody holds: none once the work is done. */
 int64_t pse_engine_private_buffers(const pse_engine *engine);
 

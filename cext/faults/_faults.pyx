@@ -38,6 +38,8 @@ cdef extern from "faults.h" nogil:
     void pse_faults_finalize_called()
     void pse_faults_mpi_failed(const char *reason)
     void pse_faults_expect_sanitizers()
+    ctypedef const char *(*pse_faults_finder)(const void *address)
+    void pse_faults_expect_protected_inputs(pse_faults_finder at)
     void pse_faults_prepare_debugger(const char *const *command, const char *const *environment,
                                      const char *text)
     void pse_faults_wait_for_debugger()
@@ -123,6 +125,11 @@ def defer_stops(int fd, double seconds, str late):
 def end_deferral():
     """End the process soon after a signal again; one that has come counts no longer."""
     pse_faults_defer_stops(NULL)
+
+
+def expect_protected_inputs(uintptr_t finder):
+    """From now on crashes at what a function finds (`Sequencer.input_finder`) are writes to an input."""
+    pse_faults_expect_protected_inputs(<pse_faults_finder>finder)
 
 
 def expect_sanitizers():

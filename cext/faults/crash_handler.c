@@ -62,6 +62,11 @@ static const crash sanitizers_report = {SIGABRT, "report of a sanitizer",
 static bool sanitized, debugged;
 static const char *(*asan_description)(void); /* NULL without the address sanitizer. */
 
+static const crash input_written = {SIGSEGV, "write to an input",
+                                    "its directive says `in` of this array: declare it inout, or copy it"};
+static pse_faults_finder input_at; /* NULL: none is protected. */
+static const char *written;        /* The name of the input. */
+
 static const crash *crashed_by = &crashes[0];
 
 /* The page that the stack pointer is in is none, or the address was next to it: the stack's own are mapped.
@@ -78,6 +83,8 @@ static const crash *crash_of(int number, const siginfo_t *info, const void *cont
 {
     if (number == SIGSEGV && is_beyond_stack((uintptr_t)info->si_addr, pse_faults_stack_pointer(context)))
         return &stack_overflow;
+    if (number == SIGSEGV && input_at != NULL && (written = input_at(info->si_addr)) != NULL)
+        return &input_written;
     if (sanitized && number == SIGABRT)
         return &sanitizers_report;
     for (size_t i = 0; i < CRASHES; i++)
@@ -112,6 +119,11 @@ static void describe(const crash *what, const void *context)
     const char *found = what == &sanitizers_report && asan_description != NULL ? asan_description() : "";
     pse_faults_text_add(&words, found[0] != '\0' ? found : what->name);
     pse_faults_text_add(&words, found[0] != '\0' ? ", found by the address sanitizer," : "");
+    if (written != NULL) {
+        pse_faults_text_add(&words, ", ");
+        pse_faults_text_add(&words, written);
+        pse_faults_text_add(&words, ",");
+    }
     pse_faults_text_add(&words, " in ");
     pse_faults_text_add(&words, call != NULL ? call : "the engine, between two calls");
     pse_faults_text_add(&words, "\n  where: ");
@@ -347,6 +359,11 @@ void pse_faults_expect_sanitizers(void)
 {
     sanitized = true;
     *(void **)&asan_description = dlsym(RTLD_DEFAULT, "__asan_get_report_description");
+}
+
+void pse_faults_expect_protected_inputs(pse_faults_finder at)
+{
+    input_at = at;
 }
 
 void pse_faults_debug_crashes(void)

@@ -70,6 +70,10 @@ void pse_faults_mpi_failed(const char *reason);
 /* From now on an abort follows the report of a sanitizer with which modules were built. */
 void pse_faults_expect_sanitizers(void);
 
+/* From now on writes to the arrays that `at` (async-signal-safe) knows by name are writes to an input. */
+typedef const char *(*pse_faults_finder)(const void *address);
+void pse_faults_expect_protected_inputs(pse_faults_finder at);
+
 /* What opens a window with a debugger for this process (its first word is NULL: nothing does), and what is
  * said then; all of it is kept for good. */
 void pse_faults_prepare_debugger(const char *const *command, const char *const *environment,

@@ -33,6 +33,19 @@ def test_an_overrun_crashes_at_its_line(place):
     ), job.err
 
 
+@pytest.mark.parametrize("option", ["shared_memory=on", "shared_memory=off"])
+def test_a_write_to_an_input_whose_const_is_cast_away_is_named(option):
+    job = debugged("--debug", "-D", "how=5", "-o", option)
+    line = next(number for number, text in enumerate(SOURCE, 1) if text.endswith("// line of 5"))
+    assert job.wait() == 3
+    assert re.search(
+        rf"error: write to an input, a, in module overrun, overrun\.coven:9:5\n  where: .*\n"
+        rf"  in overrun, \S*overrun\.c:{line}\n(.*\n)*"
+        r"help: its directive says `in` of this array: declare it inout, or copy it\n",
+        job.err,
+    ), job.err
+
+
 def test_a_right_program_gives_the_same_between_guard_pages():
     outputs = []
     for arguments in ([], ["--debug"], ["--debug", "-o", "shared_memory=off"]):

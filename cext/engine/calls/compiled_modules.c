@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calls/input_protection.h"
 #include "calls/outputs.h"
 #include "calls/partition_wait.h"
 #include "messaging.h"
@@ -189,9 +190,12 @@ int pse_engine_run_compiled(pse_engine *s, pse_context *context, const pse_call 
     if (!bind(s, context, call, pointers, frame->scalars))
         return pse_engine_fail(s, context, call, PSE_RUN_ARITHMETIC, result);
     pse_engine_module_enter(s, context, call);
+    if (s->buffers.guarded)
+        pse_engine_protect_inputs(s, context, call);
     s->pending.module_code = call->function(pointers);
     if (forked)
         end_forked(s->pending.module_code);
+    pse_engine_release_inputs();
     pse_engine_module_leave(s, context, call, 0);
     if (pse_messaging_get_fault(s->messaging)->kind != PSE_MESSAGING_FINE)
         return pse_engine_fail(s, context, call, PSE_RUN_MESSAGING, result);

@@ -116,7 +116,8 @@ class ArgumentLowering:
             return Argument(ArgumentKind.SCALAR, element, value=argument.value)
         kind = ArgumentKind.CHANGE if is_changed else ArgumentKind.READ
         due = self.shapes.needed(site, parameter, position) if self.shapes.takes_ragged(site) else None
-        return _array(kind, tag, array, due)
+        name = None if is_changed or not self.job.build.debug else parameter.name
+        return _array(kind, tag, array, due)._replace(text=name)
 
     def _block(self, site: CallSite, output: Output, position: Position) -> SharedBlock:
         """Give the place of a piece that is made in one block with the others, to be gathered there."""

@@ -19,6 +19,7 @@ from pse._abi.plan import RunResult
 from pse._abi.waiting import RankState
 from pse.memory import Arena, ArenaStatistics
 from pse.modules import load_module
+from pse.runtime import _faults
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import OutputPipe, Sequencer
 from pse.runtime.distribution._load_balancer import Moves
@@ -116,6 +117,7 @@ def execute_plan(
         if job.build.debug:
             sequencer.guard()
             sequencer.poison()
+            _faults.expect_protected_inputs(sequencer.input_finder())
         if job.check == "nan":
             sequencer.check_finite()
         if output:

@@ -23,6 +23,8 @@ int overrun(const double *a, int64_t how, double *b, int64_t n)
         sink = b[-1]; // line of 3
     if (how == 4)
         b[-2] = 1;
+    if (how == 5)
+        ((double *)a)[n - 1] = 1; // line of 5
     (void)sink;
     return 0;
 }
