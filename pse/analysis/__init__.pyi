@@ -34,6 +34,7 @@ from .replay._analysis import (
     open_repaired as open_repaired,
     wait_states as wait_states,
 )
+from .replay._operation_paths import OperationPaths as OperationPaths
 from .replay._peers import Traffic as Traffic
 from .statistics._message_statistics import (
     LEVELS as LEVELS,

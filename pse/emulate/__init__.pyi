@@ -31,9 +31,14 @@ from .model._model import (
 from .patterns._cycle import Cycle as Cycle, PatternError as PatternError, Step as Step
 from .patterns._lookup import find_pattern as find_pattern, load_patterns as load_patterns
 from .patterns._registry import Pattern as Pattern, pattern as pattern
-from .patterns._simulation import simulate as simulate
-from .recorded._conversion import record_program as record_program
+from .patterns._simulation import collective_cost as collective_cost, simulate as simulate
+from .recorded._conversion import (
+    TimedProgram as TimedProgram,
+    record_program as record_program,
+    record_timed_program as record_timed_program,
+)
 from .recorded._program import RecordedProgram as RecordedProgram
+from .recorded._replay import replay as replay
 from .report._printing import (
     print_comparison as print_comparison,
     print_loaded as print_loaded,

@@ -9,14 +9,18 @@ import pytest
 
 import pse.trace
 from pse._abi.emulate import StepKind
+from pse.advise import sensitivity
 from pse.emulate import (
     ConfigurationError,
+    Dispersion,
+    Model,
     PatternError,
     RecordedProgram,
     Step,
     measure,
     read_configuration,
     record_program,
+    replay,
     simulate,
 )
 from pse.emulate.recorded._conversion import _without
@@ -50,6 +54,9 @@ half.Bcast(own, half.size - 1)
 line = comm.Create_cart([3], periods=[False])
 line.Neighbor_allgather(own, np.ones(200))
 """
+
+
+OF_ALL = ("MPI_Allreduce_c", "MPI_Gather_c", "MPI_Alltoall_c")
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +121,41 @@ def test_a_group_meets_without_the_others():
     assert simulate([[meet], [alone], [meet]], groups=[(0, 2)]) == [1.0, 5.0, 1.0]
     with pytest.raises(PatternError, match="rank 0 is in barrier"):
         simulate([[meet], [alone], []], groups=[(0, 2)])
+
+
+def test_a_recorded_run_varies_with_the_network_by_call_paths(recorded):
+    factors = tuple(np.linspace(0.5, 1.5, 11))
+    network = Model(0.1, 1e-9, dispersion=Dispersion((1.0,), ((0, factors),)))
+    found = sensitivity(recorded / "ring", network, draws=100)
+    assert found.launches == 0
+    assert {one.site.rpartition(" / ")[2]: (one.messages, one.noun) for one in found.sites} == {
+        "MPI_Isend_c": (12, "message"),
+        "MPI_Neighbor_allgather_c": (4, "message"),
+        **dict.fromkeys(OF_ALL, (4, "collective operation")),
+        "MPI_Bcast_c": (5, "collective operation"),
+        "MPI_Barrier": (2, "collective operation"),
+        **dict.fromkeys(("MPI_Comm_split", "MPI_Cart_create"), (1, "collective operation")),
+    }
+    assert found.low < found.median < found.high
+    assert sum(one.share for one in found.sites) == pytest.approx(1, abs=0.2)
+
+
+def test_a_replayed_message_takes_what_its_draw_says():
+    steps = (
+        (Step(StepKind.COMPUTE, seconds=1.0), Step(StepKind.ISEND, 1, 8), Step(StepKind.BARRIER)),
+        (Step(StepKind.RECEIVE, 0, 8), Step(StepKind.BARRIER)),
+        (Step(StepKind.COMPUTE, seconds=3.5), Step(StepKind.BARRIER)),
+    )
+    seen = []
+
+    def cost(rank, place, step, ranks):
+        seen.append((rank, place, step.kind, tuple(ranks)))
+        return np.array([2.0, 3.0]) if step.kind == StepKind.ISEND else np.array([0.5, 0.0])
+
+    assert replay(RecordedProgram(steps), cost, 2).tolist() == [4.0, 4.0]
+    assert seen == [(0, 1, StepKind.ISEND, ()), (0, 2, StepKind.BARRIER, (0, 1, 2))]
+    with pytest.raises(PatternError, match="wait for each other for ever"):
+        replay(RecordedProgram(((Step(StepKind.RECEIVE, 1),), ())), cost, 2)
 
 
 def test_a_program_is_written_and_read(program, tmp_path):

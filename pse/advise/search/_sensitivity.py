@@ -1,8 +1,9 @@
 """How much a program's run time varies with the network: Monte Carlo over the simulated run.
 
-Every draw simulates the traced run with the times of messages between nodes drawn from what ACE measured: a
-factor for the whole run, as launches differ, and one for each message.  What a call site's messages carry of
-the variance is told by linear regression of the run time on the extra seconds of each site's messages.
+Traces of MPI programs are replayed (`_mpi_sensitivity`).  Of a Coven program every draw simulates the traced
+run with the times of messages between nodes drawn from what ACE measured: a factor for the whole run, as
+launches differ, and one for each message.  What a call site's messages carry of the variance is told by
+linear regression of the run time on the extra seconds of each site's messages.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
-from pse.advise.model._cost_model import Floats, MeasuredCosts
+from pse.advise.model._cost_model import MeasuredCosts
 from pse.advise.model._errors import AdviceError
 from pse.advise.model._operations import Kind
 from pse.advise.model._program_subject import read_subject
 from pse.advise.search._model import Model
+from pse.advise.search._mpi_sensitivity import mpi_sensitivity
+from pse.advise.search._variation import Sensitivity, SiteVariation, attributed, varied
 from pse.advise.search._whatif import WhatIf
 from pse.advise.simulate._simulation import Simulation
 from pse.emulate import Dispersion, Model as Network
@@ -31,74 +32,8 @@ from pse.trace.query import Names
 DRAWS, LEAST_DRAWS = 200, 40
 PATIENCE = 60.0
 """Seconds after which no more runs are drawn."""
-BOUNDS = (0.025, 0.975)
 DOUBTFUL = 0.1
 """A simulation that misses the run by more than this part of it is not to be trusted without a note."""
-
-
-@dataclass(frozen=True)
-class SiteVariation:
-    """What the messages of one call site do to the run time.
-
-    Parameters
-    ----------
-    site : str
-        The call site, with its line.
-    messages : int
-        How many messages it sends from node to node in a run.
-    seconds : float
-        What they take together without variation, s.
-    share : float
-        The part of the run time's variance that they carry.
-    """
-
-    site: str
-    messages: int
-    seconds: float
-    share: float
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """How a program's run time varies with the network.
-
-    Parameters
-    ----------
-    program : str
-        Path of the program.
-    measured : float
-        Seconds that the traced run took.
-    simulated : float
-        Seconds that its simulation takes: a check of the model.  All other times are scaled by the ratio.
-    steady : float
-        Seconds that it takes if all messages take what the model says.
-    median, low, high : float
-        Seconds with variation: the median, and the interval of 95 % of runs.
-    sigma : float
-        Standard deviation of the run time, s.
-    launches : float
-        The part of the variance that whole runs carry: days and launches on which all messages are slow.
-    sites : tuple of SiteVariation
-        Call sites, those first that carry most.
-    draws : int
-        How many runs were simulated.
-    """
-
-    program: str
-    measured: float
-    simulated: float
-    steady: float
-    median: float
-    low: float
-    high: float
-    sigma: float
-    launches: float
-    sites: tuple[SiteVariation, ...]
-    draws: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Give all that JSON can say."""
-        return asdict(self)
 
 
 def sensitivity(
@@ -114,9 +49,10 @@ def sensitivity(
     Parameters
     ----------
     trace : Trace or path
-        A run of a program on several nodes.
+        A run of a program on several nodes, or of any MPI program under the tool `trace`.  Messages between
+        nodes vary; those of an MPI program that ran on a single node do, too.
     network : pse.ace.Model
-        What messages cost between these nodes and how much that varies, from `pse.ace.fit`.
+        What messages cost there and how much that varies, from `pse.ace.fit`.
     program : str, optional
         Where the program is, if it isn't where it ran.
     draws : int, default 200
@@ -149,6 +85,8 @@ def sensitivity(
             help="measure the network: pse ace run, then pse ace fit RESULTS.ace -o MODEL.json",
         )
     opened = trace if isinstance(trace, Trace) else open_trace(trace)
+    if opened.definitions is None:
+        return mpi_sensitivity(opened, network, network.dispersion, max(draws, 2), seed)
     measured = MeasuredCosts(opened, network)
     model = Model(measured, read_subject(opened, measured.definitions, program), WhatIf())
     steady = _Draw(network, None)
@@ -160,25 +98,22 @@ def sensitivity(
         )
     drawn = list(_draws(model, network, network.dispersion, max(draws, 2), seed))
     found, draws_of = np.array([time for time, _ in drawn]), [draw for _, draw in drawn]
-    times, shares = _attributed(found, draws_of, list(steady.messages), _rounds_of_each(model))
+    known = list(steady.messages)
+    columns = np.array([[draw.whole, *(draw.extra[site] for site in known)] for draw in draws_of])
+    times, shares = attributed(found, columns, _rounds_of_each(model))
     names = Names(opened)
     sites = [
-        SiteVariation(names.spoken_site(site), steady.messages[site], steady.seconds[site], shares[site])
-        for site in steady.messages
+        SiteVariation(names.spoken_site(site), steady.messages[site], steady.seconds[site], share)
+        for site, share in zip(known, shares[1:], strict=True)
     ]
-    low, median, high = np.quantile(times, [BOUNDS[0], 0.5, BOUNDS[1]])
-    return Sensitivity(
+    return varied(
+        times,
         program=model.subject.path,
         measured=measured.run_time,
         simulated=model.simulated,
         steady=seconds,
-        median=float(median),
-        low=float(low),
-        high=float(high),
-        sigma=float(times.std(ddof=1)),
-        launches=shares[None],
-        sites=tuple(sorted(sites, key=lambda one: -one.share)),
-        draws=len(times),
+        launches=shares[0],
+        sites=sites,
     )
 
 
@@ -235,29 +170,6 @@ def _rounds_of_each(model: Model) -> float:
     return 2 * part if part > 1 else 1.0
 
 
-def _attributed(
-    times: Floats, draws: list[_Draw], sites: list[int], rounds: float
-) -> tuple[Floats, dict[int | None, float]]:
-    """Give run times, and the parts of their variance that sites carry, and (None) the factors of whole runs.
-
-    Where a simulated round stands for several, the deviations of its messages count for all of them alike;
-    in a real run they would be drawn for each, so what is due to messages is reduced accordingly.
-    """
-    columns = np.array([[draw.whole, *(draw.extra[site] for site in sites)] for draw in draws])
-    columns -= columns.mean(axis=0)
-    scale = columns.std(axis=0)
-    columns /= np.where(scale > 0, scale, 1.0)
-    centred = times - times.mean()
-    weights = np.linalg.lstsq(columns, centred, rcond=1e-9)[0]
-    by_launch = columns[:, 0] * weights[0]
-    centred = by_launch + (centred - by_launch) / np.sqrt(rounds)
-    weights[1:] /= np.sqrt(rounds)
-    whole = float(centred @ centred)
-    parts = weights * (columns.T @ centred) / whole if whole > 0 else np.zeros(len(weights))
-    shares = np.clip(parts, 0, 1).tolist()
-    return times.mean() + centred, dict(zip([None, *sites], shares, strict=True))
-
-
 def sensitivity_text(found: Sensitivity) -> Iterator[str]:
     """Give the lines of a report.
 
@@ -294,5 +206,5 @@ def sensitivity_text(found: Sensitivity) -> Iterator[str]:
     yield "of the variance carry"
     yield f"{share_text(found.launches):>5}  launches in which all messages are slower or faster"
     for one in found.sites:
-        count = count_text(one.messages, "message")
+        count = count_text(one.messages, one.noun)
         yield f"{share_text(one.share):>5}  {one.site}: {count}, {time_text(1e9 * one.seconds)}"

@@ -28,7 +28,8 @@ from pse.emulate import Model
 def command(directory: str, network: Path, program: str | None, draws: int, as_json: bool) -> None:
     """Say how much the run time of a recorded program varies with the network, and which call sites carry it.
 
-    DIR is a trace of a run on several nodes (pse run PROGRAM --trace DIR).
+    DIR is a trace of a run on several nodes (pse run PROGRAM --trace DIR), or of any MPI program (pse tools
+    run, with the tool trace), whose messages are replayed: those between nodes vary, on a single node all.
     """
     found = sensitivity(directory, Model.load(network), program=program, draws=draws)
     if as_json:

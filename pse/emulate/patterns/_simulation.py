@@ -168,7 +168,28 @@ def _waits_for(rank: _Rank) -> str:
 
 
 def collective_cost(step: Step, ranks: int, cost: Cost) -> float:
-    """Predict a collective operation from the cost of messages, by the usual algorithms."""
+    """Predict a collective operation from the cost of messages, by the usual algorithms.
+
+    Parameters
+    ----------
+    step : Step
+        The operation, with the bytes of one rank's part.
+    ranks : int
+        How many take part.
+    cost : callable
+        Seconds of a message by its bytes.
+
+    Returns
+    -------
+    float
+        Seconds.
+
+    Examples
+    --------
+    >>> from pse._abi.emulate import StepKind
+    >>> collective_cost(Step(StepKind.BARRIER), 8, lambda size: 2.0)
+    6.0
+    """
     rounds = (ranks - 1).bit_length()
     if step.kind == StepKind.BARRIER:
         return rounds * cost(0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +27,23 @@ SHORTEST = 100
 """ns: what is shorter is no computing."""
 DESCRIPTOR_BYTES = 64
 _TAGS = 32768
+
+
+@dataclass(frozen=True)
+class TimedProgram:
+    """A recorded program, and when its steps were.
+
+    Parameters
+    ----------
+    program : RecordedProgram
+        The program.
+    times : tuple of tuple of int
+        By rank and step when it was done, ns since the run's origin; a last step that waits for all messages
+        has none.
+    """
+
+    program: RecordedProgram
+    times: tuple[tuple[int, ...], ...]
 
 
 def record_program(opened: Trace) -> RecordedProgram:
@@ -51,13 +69,35 @@ def record_program(opened: Trace) -> RecordedProgram:
     >>> record_program(pse.trace.open("run1")).save("run1.npz")  # doctest: +SKIP
     PosixPath('run1.npz')
     """
+    return record_timed_program(opened).program
+
+
+def record_timed_program(opened: Trace) -> TimedProgram:
+    """Make an emulated application's program of a trace, and say when each of its steps was.
+
+    Parameters
+    ----------
+    opened : pse.trace.Trace
+        A run of a program, or of an MPI program under the tool `trace`.
+
+    Returns
+    -------
+    TimedProgram
+        The program, and times of the trace.
+
+    Raises
+    ------
+    TraceError
+        Nothing in the trace can be replayed, or its order doesn't allow it.
+    """
     numbers = {rank: place for place, rank in enumerate(opened.ranks)}
     items: dict[int, list[Item]] = {place: [] for place in numbers.values()}
     collectives = Collectives(opened, numbers)
     messages = [*_messages(opened), *collectives.neighbor_messages()]
     notes = [*_add_messages(items, numbers, messages), *collectives.add_to(items)]
     _add_computing(items, numbers, opened)
-    steps = tuple(_in_order(own) for own in items.values())
+    ordered = [sorted(own, key=lambda item: item[:2]) for own in items.values()]
+    steps = tuple(_complete([step for *_, step in own]) for own in ordered)
     if not any(step.kind != StepKind.COMPUTE for own in steps for step in own):
         raise TraceError(
             "the trace has no messages between ranks, so there is nothing to emulate",
@@ -67,11 +107,11 @@ def record_program(opened: Trace) -> RecordedProgram:
         simulate(steps, groups=collectives.groups)
     except PatternError as error:
         raise TraceError(f"the trace can't be replayed in its order: {error.message}") from None
-    return RecordedProgram(steps, tuple(notes), tuple(collectives.groups))
+    program = RecordedProgram(steps, tuple(notes), tuple(collectives.groups))
+    return TimedProgram(program, tuple(tuple(time for time, *_ in own) for own in ordered))
 
 
-def _in_order(items: list[Item]) -> tuple[Step, ...]:
-    steps = [step for _, _, step in sorted(items, key=lambda item: item[:2])]
+def _complete(steps: list[Step]) -> tuple[Step, ...]:
     if any(step.kind == StepKind.ISEND for step in steps):
         steps.append(Step(StepKind.WAITALL))
     return tuple(steps)
