@@ -5,8 +5,6 @@ Every room's errors derive from these; the command line prints ``error: …`` an
 """
 
 import errno
-import os
-from pathlib import Path
 from typing import Any, Final
 
 from pse._abi.waiting import ExitCode
@@ -70,51 +68,3 @@ class EvaluationError(ProgramError):
 
 class ModuleNotFound(ProgramError):
     """A module finder found nothing under an import path."""
-
-
-def require_directory(output: str | os.PathLike[str]) -> None:
-    """Refuse an output whose directory does not exist: none is made, since its name may be a mistake.
-
-    Parameters
-    ----------
-    output : path
-        The file or directory that will be made.
-
-    Raises
-    ------
-    UsageError
-        The directory that it is to be in does not exist.
-    """
-    parent = os.path.dirname(os.fspath(output)) or "."
-    if not os.path.isdir(parent):
-        raise UsageError(
-            f"cannot write {output}: there is no directory {parent}", help=f"make it with: mkdir -p {parent}"
-        )
-
-
-def write_file(data: bytes, output: str | os.PathLike[str]) -> None:
-    """Write a file, all of it or nothing; what is there already stays until then.
-
-    Parameters
-    ----------
-    data : bytes
-        All of the file.
-    output : path
-        The file; a device or pipe is written to directly.
-
-    Raises
-    ------
-    UsageError
-        The system refuses, with its reason.
-    """
-    target = Path(output).resolve()
-    is_special = target.exists() and not target.is_file()
-    draft = target if is_special else target.with_name(f".{target.name}.part")
-    try:
-        draft.write_bytes(data)
-        if not is_special:
-            draft.replace(target)
-    except OSError as error:
-        if not is_special:
-            draft.unlink(missing_ok=True)
-        raise UsageError(f"cannot write {output}: {error.strerror or error}") from error

@@ -7,8 +7,9 @@ import click
 
 from pse.cli.completion import files
 from pse.errors import UsageError
+from pse.files import replace_file
 from pse.language.diagnostics import print_diagnostics
-from pse.language.io import read_program, replace_file
+from pse.language.io import read_program
 from pse.language.syntax import format_program, parse_program
 
 

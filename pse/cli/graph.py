@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from pse.cli.completion import files
-from pse.errors import UsageError, write_file
+from pse.errors import UsageError
+from pse.files import write_file
 from pse.language.diagnostics import print_diagnostics
 from pse.language.io import check_file
 from pse.modules import Finder

@@ -7,7 +7,8 @@ import pytest
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from PIL import Image
 
-from pse.errors import UsageError, write_file
+from pse.errors import UsageError
+from pse.files import write_file
 from pse.program import build_graph
 from pse.views.core import check_writable
 from pse.views.core._palette import PALETTE, ink

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from pse.advise.model._errors import AdviceError
 from pse.advise.model._program_subject import Subject, nodes
 from pse.errors import PseError
+from pse.files import replace_file
 from pse.language.check import For
 from pse.language.diagnostics import Span
-from pse.language.io import replace_file
 from pse.language.syntax import ast as sx, format_program
 
 _BOM = b"\xef\xbb\xbf"

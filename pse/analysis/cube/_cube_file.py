@@ -19,7 +19,8 @@ import numpy as np
 
 from pse.analysis.cube._cube import INSTANCE_DTYPE, CallPath, Cube, Location
 from pse.analysis.cube._metrics import BY_NAME, METRICS
-from pse.errors import UsageError, require_directory
+from pse.errors import UsageError
+from pse.files import draft_file, explained, require_directory
 
 FORMAT, VERSION = "pse-cube", 1
 _HEAD, _METRIC, _LONGEST = "cube", "metric.", "longest"
@@ -38,7 +39,7 @@ def write_cube(cube: Cube, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     UsageError
-        Its directory does not exist.
+        Its directory does not exist, or the system refuses; what was there before stays.
 
     Examples
     --------
@@ -56,7 +57,7 @@ def write_cube(cube: Cube, path: str | os.PathLike[str]) -> None:
     }
     text = np.frombuffer(json.dumps(head, ensure_ascii=False).encode(errors="surrogateescape"), "u1")
     arrays: dict[str, Any] = {_METRIC + name: values for name, values in cube.values.items()}
-    with Path(path).open("wb") as file:
+    with explained(path), draft_file(path) as draft, draft.open("wb") as file:
         np.savez_compressed(file, **{_HEAD: text, _LONGEST: cube.longest, **arrays})
 
 

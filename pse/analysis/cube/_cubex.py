@@ -12,13 +12,12 @@ import os
 import struct
 import tarfile
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 
 from pse.analysis.cube._cube import CallPath, Cube
 from pse.analysis.cube._metrics import GRID_STATES, METRICS, Metric
-from pse.errors import require_directory
+from pse.files import draft_file, explained, require_directory
 
 _UNITS = {"ns": ("sec", 1e-9), "bytes": ("bytes", 1.0), "": ("occ", 1.0)}
 _ROLES = {"routine": "function", "module": "function", "loop": "loop", "program": "artificial"}
@@ -37,7 +36,7 @@ def export_cubex(cube: Cube, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     UsageError
-        Its directory does not exist.
+        Its directory does not exist, or the system refuses; what was there before stays.
 
     Examples
     --------
@@ -45,7 +44,11 @@ def export_cubex(cube: Cube, path: str | os.PathLike[str]) -> None:
     """
     require_directory(path)
     order = _parents_first(cube)
-    with tarfile.open(Path(path), "w", format=tarfile.USTAR_FORMAT) as tar:
+    with (
+        explained(path),
+        draft_file(path) as draft,
+        tarfile.open(draft, "w", format=tarfile.USTAR_FORMAT) as tar,
+    ):
         _add(tar, "anchor.xml", _anchor(cube, order))
         for number, metric in enumerate(_shown(cube)):
             values = cube.exclusive(metric.name)[order] * _UNITS[metric.unit][1]

@@ -7,7 +7,8 @@ import click
 from pse import trace
 from pse.cli.completion import directories
 from pse.emulate import record_program
-from pse.errors import UsageError, require_directory
+from pse.errors import UsageError
+from pse.files import require_directory, write_file
 from pse.text import count_text, size_text, time_text
 
 
@@ -31,10 +32,8 @@ def command(directory: str, output: Path | None) -> None:
     for note in program.notes:
         click.echo(f"note: {note}", err=True)
     file = program.save(target.with_suffix(".npz"))
-    target.write_text(
-        f'[[applications]]\nname = "{target.stem}"\nprogram = "{file.name}"\nranks = {program.ranks}\n',
-        encoding="utf-8",
-    )
+    text = f'[[applications]]\nname = "{target.stem}"\nprogram = "{file.name}"\nranks = {program.ranks}\n'
+    write_file(text.encode(), target)
     each = time_text(1e9 * program.compute, zeros=False)
     click.echo(
         f"{target}: {count_text(program.ranks, 'rank')}, {size_text(program.bytes, zeros=False)} in messages,"

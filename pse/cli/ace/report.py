@@ -9,7 +9,8 @@ import click
 from pse import views
 from pse.cli.completion import files
 from pse.emulate import Results, loaded_ratios, print_loaded, print_report, report_console, report_json
-from pse.errors import UsageError, write_file
+from pse.errors import UsageError
+from pse.files import write_file
 from pse.views.core import choose_format
 
 _LIST = "\b\nViews:\n" + "\n".join(

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pse.emulate.model._loggp import LogGPParameter
-from pse.errors import UsageError, require_directory, write_file
+from pse.errors import UsageError
+from pse.files import require_directory, write_file
 
 VERSION: Final = 1
 FORMAT: Final = "pse communication model"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pse._abi.emulate import STEP_DTYPE, StepKind
 from pse.emulate.patterns._cycle import PatternError, Step
-from pse.errors import UsageError, require_directory
+from pse.files import draft_file, explained, require_directory
 
 FORMAT = "pse recorded program"
 VERSION = 2
@@ -72,11 +72,8 @@ class RecordedProgram:
         )
         head = json.dumps({"format": FORMAT, "version": VERSION, "notes": self.notes, "groups": self.groups})
         begins = np.cumsum([0, *map(len, self.steps)])
-        try:
-            with target.open("wb") as file:
-                np.savez_compressed(file, head=np.array(head), steps=rows, begins=begins)
-        except OSError as error:
-            raise UsageError(f"cannot write {target}: {error.strerror or error}") from None
+        with explained(target), draft_file(target) as draft, draft.open("wb") as file:
+            np.savez_compressed(file, head=np.array(head), steps=rows, begins=begins)
         return target
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from pse.errors import UsageError, require_directory
+from pse.errors import UsageError
+from pse.files import draft_directory, explained, require_directory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,22 +116,15 @@ class Results:
         Raises
         ------
         UsageError
-            The name ends differently, its parent doesn't exist, or something else has that name.
+            The name ends differently, its parent doesn't exist, something else has that name, or the system
+            refuses; what was there before stays.
         """
         target = check_target(path)
-        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        try:
-            np.save(draft / "cycles.npy", self.cycles)
-            np.save(draft / "exchanges.npy", self.exchanges)
-            text = json.dumps({"version": VERSION, **self.metadata}, indent=1, ensure_ascii=False)
+        text = json.dumps({"version": VERSION, **self.metadata}, indent=1, ensure_ascii=False)
+        with explained(target), draft_directory(target) as draft:
+            _write_table(self.cycles, draft / "cycles.npy")
+            _write_table(self.exchanges, draft / "exchanges.npy")
             (draft / "metadata.json").write_text(f"{text}\n", encoding="utf-8")
-            draft.chmod(0o777 & ~_umask())
-            if target.exists():
-                shutil.rmtree(target)
-            draft.rename(target)
-        except BaseException:
-            shutil.rmtree(draft, ignore_errors=True)
-            raise
         return target
 
     @classmethod
@@ -210,8 +203,9 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _umask() -> int:
-    """Give the process's umask."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+def _write_table(table: NDArray[np.void], path: Path) -> None:
+    """Write what `np.save` would, but let the system say why it can't."""
+    rows = np.ascontiguousarray(table)
+    with path.open("wb") as file:
+        npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(rows))
+        file.write(rows.view(np.uint8).data)

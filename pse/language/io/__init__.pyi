@@ -1,3 +1,2 @@
-from ._atomic_write import replace_file as replace_file
 from ._program_file import ProgramFile as ProgramFile, check_file as check_file
 from ._source_file import quoted_sources as quoted_sources, read_program as read_program

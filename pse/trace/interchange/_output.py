@@ -1,19 +1,12 @@
-"""Output that is there whole or not at all.
-
-What is written goes to a hidden neighbour first and takes its place when it is complete; whatever goes wrong,
-the neighbour is removed.  What already exists is never overwritten.
-"""
+"""Output that is there whole or not at all, and never in the place of what already exists."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from pse.errors import require_directory
+from pse.files import draft_directory, draft_file, require_directory
 from pse.trace.format._errors import TraceError
 
 
@@ -34,13 +27,8 @@ def new_directory(path: Path) -> Iterator[Path]:
             raise TraceError(f"{path} already exists and is not a directory", help=_HELP)
         if path.exists() and any(path.iterdir()):
             raise TraceError(f"{path} already exists and is not empty", help=_HELP)
-        part = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
-        try:
+        with draft_directory(path) as part:
             yield part
-            part.chmod(0o777 & ~_umask())
-            part.replace(path)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -60,15 +48,8 @@ def new_file(path: Path) -> Iterator[Path]:
             raise TraceError(f"{path} already exists and is not a file", help=_HELP)
         if path.exists() and path.stat().st_size:
             raise TraceError(f"{path} already exists", help=_HELP)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        os.close(handle)
-        part = Path(name)
-        try:
+        with draft_file(path) as part:
             yield part
-            part.chmod(0o666 & ~_umask())
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
 
 
 _HELP = "name another path with -o, or remove this one first"
@@ -80,9 +61,3 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise TraceError(f"{path} can't be written: {error.strerror or error}") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pse.errors import UsageError, require_directory, write_file
+from pse.errors import UsageError
+from pse.files import require_directory, write_file
 from pse.views.core._mpl_defaults import mpl_defaults
 
 if TYPE_CHECKING:

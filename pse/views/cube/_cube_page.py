@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pse.analysis import LISTED_WAITS, METRICS, Cube, Metric
-from pse.errors import write_file
+from pse.files import write_file
 from pse.text import count_text
 from pse.views.core._html_page import html_page
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pse.errors import write_file
+from pse.files import write_file
 from pse.trace import Trace
 from pse.trace.query import Selection
 from pse.views.core._html_page import html_page

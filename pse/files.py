@@ -1,0 +1,185 @@
+"""Files and directories that appear whole or not at all, beside errors and texts under all rooms.
+
+What is written goes to a hidden neighbor first and takes its name at the end; whatever goes wrong, the
+neighbor is removed, and what was there before stays.  A writer that is killed leaves its neighbor
+(``.NAME.….part``), and never less than what was there.
+"""
+
+import contextlib
+import ctypes
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from pse.errors import UsageError
+
+_HERE: Final = -100
+"""AT_FDCWD: paths count from the working directory."""
+_EXCHANGE: Final = 2
+"""RENAME_EXCHANGE: both names exist, and change places."""
+
+
+def require_directory(output: str | os.PathLike[str]) -> None:
+    """Refuse an output whose directory does not exist: none is made, since its name may be a mistake.
+
+    Parameters
+    ----------
+    output : path
+        The file or directory that will be made.
+
+    Raises
+    ------
+    UsageError
+        The directory that it is to be in does not exist.
+    """
+    parent = os.path.dirname(os.fspath(output)) or "."
+    if not os.path.isdir(parent):
+        raise UsageError(
+            f"cannot write {output}: there is no directory {parent}", help=f"make it with: mkdir -p {parent}"
+        )
+
+
+def write_file(data: bytes, output: str | os.PathLike[str]) -> None:
+    """Write a file, all of it or nothing; what is there already stays until then.
+
+    Parameters
+    ----------
+    data : bytes
+        All of the file.
+    output : path
+        The file; a device or pipe is written to directly.
+
+    Raises
+    ------
+    UsageError
+        The system refuses, with its reason.
+    """
+    with explained(output):
+        replace_file(output, data)
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Do the same, and raise what the system says.
+
+    Parameters
+    ----------
+    path : path
+        The file; its mode stays, a link stays a link, a device or pipe is written to directly.
+    data : bytes
+        Its new contents.
+
+    Raises
+    ------
+    OSError
+        It can't be done; the file is as it was.
+    """
+    with draft_file(path) as draft:
+        draft.write_bytes(data)
+
+
+@contextlib.contextmanager
+def explained(output: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn what the system says about an output into words for users.
+
+    Parameters
+    ----------
+    output : path
+        What is written.
+
+    Raises
+    ------
+    UsageError
+        The system refused, with its reason.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"cannot write {output}: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def draft_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give an empty neighbor of a file to write to, which takes its name and mode at the end.
+
+    Parameters
+    ----------
+    path : path
+        The file; one that is there is replaced, a link stays a link, a device or pipe is given itself.
+
+    Yields
+    ------
+    Path
+        The neighbor; it is gone whatever happens.
+
+    Raises
+    ------
+    OSError
+        The system refuses.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    draft = _neighbor(target)
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+    try:
+        yield draft
+        if target.exists():
+            draft.chmod(target.stat().st_mode & 0o7777)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def draft_directory(target: Path) -> Iterator[Path]:
+    """Give an empty neighbor of a directory to write into, which takes its name at the end.
+
+    Parameters
+    ----------
+    target : Path
+        The directory; one that is there is replaced with all that is in it.
+
+    Yields
+    ------
+    Path
+        The neighbor; it is gone whatever happens.
+
+    Raises
+    ------
+    OSError
+        The system refuses.
+    """
+    draft = _neighbor(target)
+    draft.mkdir()
+    try:
+        yield draft
+        if target.exists() and any(target.iterdir()):
+            _exchange(draft, target)
+        else:
+            draft.replace(target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _neighbor(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Let two directories change places at once; where the file system can't, one after the other."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    ends = os.fsencode(one), os.fsencode(other)
+    if rename is not None and rename(_HERE, ends[0], _HERE, ends[1], _EXCHANGE) == 0:
+        return
+    aside = _neighbor(other)
+    other.rename(aside)
+    try:
+        one.rename(other)
+    except OSError:
+        aside.rename(other)
+        raise
+    aside.rename(one)

@@ -1,0 +1,116 @@
+"""Files and directories appear whole or not at all: on a full disk, and after a failure."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pse import files
+from pse.emulate import CYCLE, EXCHANGE, RecordedProgram, Results, Step
+from pse.errors import UsageError
+from pse.files import draft_directory, draft_file, replace_file, write_file
+
+
+@pytest.fixture(scope="module")
+def full_disk(tmp_path_factory):
+    """A file system of 64 KiB."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    path = tmp_path_factory.mktemp("disk")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", path], capture_output=True, text=True
+    )
+    if mounted.returncode:
+        pytest.skip(f"no small file system can be mounted here: {mounted.stderr.strip()}")
+    yield path
+    subprocess.run(["umount", path], check=True)
+
+
+def tables(rows):
+    return Results(np.zeros(rows, CYCLE), np.zeros(0, EXCHANGE), {"rows": rows})
+
+
+def test_results_survive_a_full_disk(full_disk):
+    tables(10).save(full_disk / "first.ace")
+    with pytest.raises(UsageError, match=r"cannot write .*first\.ace: No space left on device"):
+        tables(10_000).save(full_disk / "first.ace")
+    assert len(Results.load(full_disk / "first.ace").cycles) == 10
+    assert [path.name for path in full_disk.iterdir()] == ["first.ace"]
+
+
+def test_files_survive_a_full_disk(full_disk):
+    target = full_disk / "model.json"
+    write_file(b"old", target)
+    with pytest.raises(UsageError, match=r"cannot write .*model\.json: No space left on device"):
+        write_file(bytes(100_000), target)
+    assert target.read_bytes() == b"old"
+    seconds = np.random.default_rng(0).random(20_000)
+    program = RecordedProgram((tuple(Step(0, seconds=one) for one in seconds),))
+    with pytest.raises(UsageError, match="No space left on device"):
+        program.save(full_disk / "program.npz")
+    assert not [path.name for path in full_disk.iterdir() if path.suffix in (".part", ".npz")]
+
+
+def test_a_replaced_directory_is_there_at_every_moment(tmp_path, monkeypatch):
+    target = tmp_path / "results"
+    target.mkdir()
+    (target / "old").touch()
+    seen = []
+    monkeypatch.setattr(files.shutil, "rmtree", lambda path, **_: seen.append((path, os.listdir(target))))
+    with draft_directory(target) as draft:
+        (draft / "new").touch()
+        assert os.listdir(target) == ["old"]
+    assert seen == [(draft, ["new"])]
+    assert os.listdir(draft) == ["old"]
+
+
+def test_directories_change_places_where_the_system_has_no_call_for_it(tmp_path, monkeypatch):
+    class Without:
+        def __init__(self, *_, **__):
+            pass
+
+    monkeypatch.setattr(files.ctypes, "CDLL", Without)
+    target = tmp_path / "results"
+    for name in ("old", "new"):
+        with draft_directory(target) as draft:
+            (draft / name).touch()
+    assert os.listdir(target) == ["new"]
+    assert os.listdir(tmp_path) == ["results"]
+
+
+def test_a_failed_writer_leaves_what_was_there(tmp_path):
+    target = tmp_path / "results"
+    with draft_directory(target) as draft:
+        (draft / "old").touch()
+    with pytest.raises(FileNotFoundError), draft_directory(target) as draft:
+        (draft / "none" / "new").touch()
+    with pytest.raises(FileNotFoundError), draft_file(tmp_path / "file") as draft:
+        (draft.parent / "none" / "new").touch()
+    assert os.listdir(tmp_path) == ["results"]
+    assert os.listdir(target) == ["old"]
+
+
+def test_modes_are_those_of_the_umask_or_of_what_was_there(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_file(b"1", tmp_path / "file")
+        with draft_directory(tmp_path / "directory"):
+            pass
+    finally:
+        os.umask(before)
+    assert Path(tmp_path / "file").stat().st_mode & 0o777 == 0o640
+    assert Path(tmp_path / "directory").stat().st_mode & 0o777 == 0o750
+    (tmp_path / "file").chmod(0o755)
+    (tmp_path / "link").symlink_to("file")
+    replace_file(tmp_path / "link", b"2")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"2"
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o755
+
+
+def test_devices_are_written_to_directly():
+    write_file(b"gone", os.devnull)
+    with pytest.raises(UsageError, match="cannot write /dev/full: No space left on device"):
+        write_file(b"x", "/dev/full")
