@@ -15,7 +15,7 @@ from pse.analysis.patterns._collective import Operations
 from pse.analysis.replay._clocks import MESSAGE_DTYPE, least_latencies
 from pse.analysis.replay._collective_parts import PART_DTYPE
 from pse.analysis.replay._streams import Streams
-from pse.trace import Collective
+from pse.trace import NONE, Collective
 
 HOSTS = ["FZJ/n0", "FZJ/n1", "BRS/n2", "BRS/n2"]
 SECOND = 1_000_000_000
@@ -121,6 +121,7 @@ def parts_of(operations):
             kind != Collective.BARRIER,
             kind != Collective.BARRIER,
             False,
+            NONE,
             times[0],
             *times,
         )
@@ -131,7 +132,7 @@ def parts_of(operations):
     starts = np.flatnonzero(parts["place"] == 0)
     is_root = parts["root"] == parts["place"]
     columns = (parts[name].copy() for name in ("begin", "end"))
-    columns = (parts["side"], *columns, parts["sends"], parts["receives"], is_root)
+    columns = (parts["side"], *columns, parts["sends"], parts["receives"], is_root, parts["source"])
     return parts, Operations(starts, *columns) if rows else None
 
 

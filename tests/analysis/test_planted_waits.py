@@ -22,7 +22,8 @@ STATES = {metric.name for metric in METRICS if metric.unit == "ns" and "time" in
 }
 COLLECTIVES = (
     *("MPI_Barrier", "MPI_Allreduce", "MPI_Alltoall", "MPI_Bcast", "MPI_Scatter", "MPI_Reduce"),
-    *("MPI_Gather", "MPI_Scan"),
+    *("MPI_Gather", "MPI_Scan", "MPI_Neighbor_alltoall", "MPI_Neighbor_allgatherv"),
+    *("MPI_Neighbor_alltoallw",),
 )
 
 

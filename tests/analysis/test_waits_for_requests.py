@@ -8,7 +8,8 @@ from pse_testing.planted_waits import ROUTINES, PlantedWaits
 from pse_testing.traces import region_rows, text_rows
 
 from pse.analysis import analyze, severities_json
-from pse.trace import NONE, Collective, EventType, pair
+from pse.trace import NONE, Collective, EventType, open as open_trace, pair
+from pse.trace.format import high32
 from pse.trace.query import mpi_messages
 
 DELAY = 0.1
@@ -50,6 +51,72 @@ def test_persistent_and_partitioned_requests_wait_for_late_senders(pse, tmp_path
     assert receiver >= 0.9e9 * DELAY * int(done.out)
 
 
+AMONG_NEIGHBORS = f"""
+import time
+import numpy as np
+from mpi4py import MPI
+
+world, late = MPI.COMM_WORLD, {DELAY}
+first, size = world.rank == 0, world.size
+path = world.Create_dist_graph_adjacent([world.rank - 1] if not first else [],
+                                        [world.rank + 1] if world.rank + 1 < size else [])
+line = world.Create_cart([size], periods=[False])
+graph = world.Create_graph(range(2, 2 * size + 1, 2), [(r + s) % size for r in range(size) for s in (-1, 1)])
+data, room = np.zeros(2), np.zeros(4)
+for made in (path, line, graph):
+    world.Barrier()
+    if world.rank == 1:
+        time.sleep(late)
+    made.Neighbor_allgather(data, room[:2 * made.indegree] if made is path else room)
+if world.rank == 1:
+    world.Recv(room[:1], world.size - 1)
+    time.sleep(late)
+request = path.Ineighbor_alltoall(data[:2 * path.outdegree], room[:2 * path.indegree])
+if world.rank == world.size - 1:
+    world.Send(data[:1], 1)
+request.Wait()
+"""
+
+
+@pytest.mark.mpi
+def test_neighbours_are_waited_for_in_graphs_and_grids(pse, tmp_path):
+    """Rank 1 comes late: in the path rank 2 waits for it, in the line and the ring both others do."""
+    (tmp_path / "near.py").write_text(AMONG_NEIGHBORS)
+    (tmp_path / "trace.conf").write_text("module trace\n  argument directory near\n")
+    command = [Path(sys.executable).parent / "mpiexec", "-n", "3", sys.executable, "near.py"]
+    done = pse("tools", "run", "-c", "trace.conf", "--", *command, cwd=tmp_path)
+    assert done.code == 0, done.err
+    opened = open_trace(tmp_path / "near")
+    cube = analyze(tmp_path / "near")
+    assert cube.problems == ()
+    assert cube.by_region("mpi_neighbor_wait").popitem()[1] == planted_by_times(opened)
+    assert sum(planted_by_times(opened)) > 0
+    first, _, last = cube.by_region("mpi_nonblocking_wait")["MPI_Wait"]
+    assert (first, last > 0) == (0, True)
+
+
+def times_of(opened, rank, kind):
+    """When a rank began, or ended, the blocking operations among neighbours."""
+    events = opened.select(rank, kind)
+    chosen = (events["flags"] == Collective.NEIGHBOR_ALLGATHER) & (high32(events["c"]) == 0)
+    return opened.run_times(rank, events["time"][chosen]).tolist()
+
+
+def planted_by_times(opened):
+    """How long three ranks waited for the neighbours that `AMONG_NEIGHBORS` gives them, by their times."""
+    neighbors = [[[], [0], [1]], [[1], [0, 2], [1]], [[1, 2], [0, 2], [0, 1]]]
+    begins, ends = (
+        [times_of(opened, rank, kind) for rank in range(3)]
+        for kind in (EventType.MPI_COLLECTIVE_BEGIN, EventType.MPI_COLLECTIVE_END)
+    )
+    waits = [0.0] * 3
+    for number, of_ranks in enumerate(neighbors):
+        for rank, sources in enumerate(of_ranks):
+            latest = max((begins[source][number] for source in sources), default=0)
+            waits[rank] += max(0, min(latest, ends[rank][number]) - begins[rank][number])
+    return waits
+
+
 START = 50
 COMPLETES = [(2000, 4500), (4200, 4500), (4100, 4500)]
 """When the ranks enter and leave the call that completes an operation."""
@@ -83,6 +150,9 @@ ALL = [(8, 8)] * 3
         (Collective.GATHER, 0, [(8, 8), (8, 0), (8, 0)], "mpi_nonblocking_wait", 2000),
         (Collective.GATHER, 1, [(8, 0), (8, 8), (8, 0)], "mpi_nonblocking_wait", 0),
         (Collective.SCAN, NONE, ALL, "mpi_nonblocking_wait", 0),  # Rank 0 needs nobody's data.
+        (Collective.ALLTOALLV, NONE, ALL, "mpi_nonblocking_wait", 2000),
+        (Collective.NEIGHBOR_ALLGATHER, NONE, ALL, "mpi_nonblocking_wait", 2000),
+        (Collective.NEIGHBOR_ALLTOALLW, NONE, [(8, 8), (8, 8), (0, 8)], "mpi_nonblocking_wait", 0),
     ],
 )
 def test_who_completes_a_collective_operation_waits_for_its_data(

@@ -3,9 +3,11 @@
 import json
 import math
 
+import numpy as np
 import pytest
 
 from pse.bench import Against, Figure, Result
+from pse.bench._scaling_model import fit_growth
 
 
 def figure(**changes):
@@ -57,3 +59,16 @@ def test_json_has_the_documented_keys_and_survives_a_round_trip():
     assert (first["value"], first["holds"], first["samples"]) == (3.0, True, [3.0, 9.0, 2.0])
     assert first["against"] == {"name": "MPI", "value": 1.5, "unit": "µs", "samples": [1.5], "ours": []}
     assert second["against"] is None
+
+
+@pytest.mark.parametrize(("law", "f"), [("log₂ p", np.log2), ("p", np.asarray)])
+def test_the_law_of_growth_that_was_planted_is_found_with_its_interval(law, f):
+    numbers, noise = [1, 2, 4, 8], np.random.default_rng(3)
+    times = [100 + 20 * f(np.float64(number)) + noise.normal(0, 1, 5) for number in numbers]
+    found = fit_growth(numbers, times)
+    low, high = found.interval
+    assert found.law == law
+    assert low <= 20 <= high
+    assert high - low < 3
+    expected = 20 * f(np.float64(1024))
+    assert found.more(numbers, [row[0] for row in times], 1024) == pytest.approx(expected, rel=0.2)

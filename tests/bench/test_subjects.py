@@ -66,8 +66,10 @@ SMALL = {
     "reading": (reading, reading.Sizes(events=20_000), 5),
     "analyze": (
         analyze,
-        analyze.Sizes(events=20_000, ranks=(1, 3), batches=2, steps=10, counted_ranks=(2, 3)),
-        6,
+        analyze.Sizes(
+            events=20_000, ranks=(1, 3), batches=2, steps=10, counted_events=20_000, counted_ranks=(1, 2, 3)
+        ),
+        7,
     ),
     "ace": (
         ace,

@@ -18,7 +18,8 @@ STEP = 10  # ns between events that belong together.
 ROUTINES = (
     *("MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Isend", "MPI_Recv", "MPI_Irecv", "MPI_Wait", "MPI_Waitall"),
     *("MPI_Testall", "MPI_Barrier", "MPI_Allreduce", "MPI_Alltoall", "MPI_Bcast", "MPI_Scatter"),
-    *("MPI_Reduce", "MPI_Gather", "MPI_Scan", "MPI_Init", "solve", "exchange", "halo"),
+    *("MPI_Reduce", "MPI_Gather", "MPI_Scan", "MPI_Init", "MPI_Neighbor_alltoall"),
+    *("MPI_Neighbor_allgatherv", "MPI_Neighbor_alltoallw", "solve", "exchange", "halo"),
 )
 MODES = {"MPI_Ssend": SendMode.SYNCHRONOUS, "MPI_Bsend": SendMode.BUFFERED}
 
@@ -77,6 +78,18 @@ class PlantedWaits:
                 four = [*members[first : first + 4], *[NONE] * 3]
                 self._row(rank, E.MPI_COMMUNICATOR_RANKS, 0, pair(number, first), pair(*four[:2]),
                           pair(*four[2:4]))  # fmt: skip
+            targets = [other for other in range(len(members)) if place in self.sources(number - 1, other)]
+            for first in range(0, len(targets), 4):
+                four = [*targets[first : first + 4], *[NONE] * 3]
+                self._row(rank, E.MPI_NEIGHBORS, 0, pair(number, first), pair(*four[:2]), pair(*four[2:4]),
+                          len(targets))  # fmt: skip
+
+    def sources(self, on: int, place: int) -> list[int]:
+        """The neighbours that send to a rank: in communicators by turns those of a ring and of a graph."""
+        size = len(self.communicators[on])
+        if on % 2 == 0:
+            return [(place - 1) % size, (place + 1) % size]
+        return [other for other in range(size) if (other * 3 + place) % 2]
 
     def _row(self, rank: int, kind: int, time: int, a: int, b: int, c: int, flags: int = 0) -> None:
         self.rows[rank].append({"type": kind, "time": time, "a": a, "b": b, "c": c, "flags": flags})
@@ -268,6 +281,9 @@ class PlantedWaits:
             self.expect("mpi_earlyreduce", rank, name, max(min(others) - own, 0), on)
         elif name == "MPI_Scan":
             self.expect("mpi_earlyscan", rank, name, max(begins[: place + 1]) - own, on)
+        elif name.startswith("MPI_Neighbor"):
+            sources = [begins[source] for source in self.sources(self.communicators.index(members), place)]
+            self.expect("mpi_neighbor_wait", rank, name, max(max(sources, default=0) - own, 0), on)
 
     def write(self, directory: Path) -> trace.Trace:
         """Leave all functions and write the trace."""

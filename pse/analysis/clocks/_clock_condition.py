@@ -2,8 +2,8 @@
 
 A message is received after it was sent (L. Lamport: Time, clocks, and the ordering of events in a
 distributed system, Communications of the ACM 21 (1978) 558-565); nobody leaves a barrier before the last one
-has come, nor any other collective operation before those have come whose data it needs.  Of MPI_Alltoallv and
-MPI_Alltoallw the trace does not say who needs data of whom.
+has come, nor any other collective operation before those have come whose data it needs.  Of MPI_Alltoallv,
+MPI_Alltoallw, and their like among neighbours, the trace does not say who needs data of whom.
 """
 
 from __future__ import annotations
@@ -12,11 +12,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.analysis.patterns._collective import BARRIERS, N_TO_N, N_TO_ONE, ONE_TO_N, SCANS, Operations
+from pse.analysis.patterns._collective import (
+    AMONG_NEIGHBORS,
+    BARRIERS,
+    N_TO_N,
+    N_TO_ONE,
+    ONE_TO_N,
+    SCANS,
+    Operations,
+)
 from pse.trace import Collective
 from pse.trace.format import Array
 
-_UNKNOWN = (Collective.ALLTOALLV, Collective.ALLTOALLW)
+_UNKNOWN = (
+    *(Collective.ALLTOALLV, Collective.ALLTOALLW),
+    *(Collective.NEIGHBOR_ALLTOALLV, Collective.NEIGHBOR_ALLTOALLW),
+)
 _ALL = tuple(kind for kind in (*BARRIERS, *N_TO_N) if kind not in _UNKNOWN)
 
 
@@ -86,6 +97,11 @@ def senders_and_receivers(operation: Array, rows: Operations) -> tuple[Array, Ar
     return senders, receivers
 
 
+def needs_neighbors(operation: Array) -> Array:
+    """Which rows are of operations in which a rank needs data of each neighbour that sends any."""
+    return np.isin(operation, AMONG_NEIGHBORS) & ~np.isin(operation, _UNKNOWN)
+
+
 def is_scan(operation: Array) -> Array:
     """Which rows are of scans: a rank's end is after the begins of those before it."""
     return np.isin(operation, SCANS)
@@ -110,8 +126,27 @@ def bounds(operation: Array, rows: Operations) -> Array:
         return np.empty(0)
     senders, receivers = senders_and_receivers(operation, rows)
     found = np.where(receivers, rows.latest(rows.begin, senders), -np.inf)
+    among = needs_neighbors(operation) & (rows.last_source >= 0)
+    found[among] = rows.begin[rows.last_source[among]]
     scan = is_scan(operation)
     if scan.any():
         before = rows.latest_so_far(np.where(rows.sends, rows.begin, -np.inf))
         found = np.where(scan & rows.receives, before, found)
+    return found
+
+
+def likely_bounds(operation: Array, rows: Operations) -> Array:
+    """When each rank can leave its operation, ns; -inf where nothing is known.
+
+    As `bounds`, but where the trace does not say who needs data of whom, ranks need that of all (of all
+    neighbours) that send any, unless they left before the last one of these came.
+    """
+    found = bounds(operation, rows)
+    kinds = (
+        (N_TO_N, rows.latest(rows.begin, rows.sends)),
+        (AMONG_NEIGHBORS, np.where(rows.last_source >= 0, rows.begin[rows.last_source], -np.inf)),
+    )
+    for kind, latest in kinds:
+        unsaid = np.isin(operation, kind) & np.isin(operation, _UNKNOWN)
+        found = np.where(unsaid & rows.receives & (latest <= rows.end), latest, found)
     return found

@@ -13,7 +13,7 @@ from pse.analysis.cube._metrics import (
     GRID_STATES,
     LISTED_WAITS,
     METRICS,
-    NONBLOCKING_WAITS,
+    MORE_WAIT_STATES,
     ROOT_CAUSES,
     WAIT_STATES,
     ancestors,
@@ -134,7 +134,7 @@ def severities_json(cube: Cube) -> dict[str, Any]:
     causes = _by_routine(cube, ROOT_CAUSES)
     grid = {"grid": _by_routine(cube, GRID_STATES), "machines": [machines[rank] for rank in cube.ranks]}
     return {
-        "severities": _by_routine(cube, (*WAIT_STATES, *NONBLOCKING_WAITS)),
+        "severities": _by_routine(cube, (*WAIT_STATES, *MORE_WAIT_STATES)),
         **(grid if several else {}),
         **({"root_causes": causes} if causes else {}),
         "unit": "microseconds, summed per region, one value per rank",

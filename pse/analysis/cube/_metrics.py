@@ -43,6 +43,7 @@ WAIT_OF_DELAY = {
     "latereceiver": "mpi_latereceiver",
     "barrier": "mpi_barrier_wait",
     "n2n": "mpi_wait_nxn",
+    "neighbor": "mpi_neighbor_wait",
     "12n": "mpi_latebroadcast",
     "n21": "mpi_earlyreduce",
     "scan": "mpi_earlyscan",
@@ -114,6 +115,12 @@ _TIMES: tuple[Metric, ...] = (
         "mpi_collective",
         "N×N completion",
         "Ranks stay in such an operation after the first one left it.",
+    ),
+    _metric(
+        "mpi_neighbor_wait",
+        "mpi_collective",
+        "Wait for neighbours",
+        "Ranks wait until the last neighbour has come that sends them data.",
     ),
     _metric(
         "mpi_nonblocking_wait",
@@ -195,13 +202,13 @@ _WITHOUT_GRID: tuple[Metric, ...] = (
 )
 
 GRID = "_grid"
-NONBLOCKING_WAITS = ("mpi_nonblocking_wait", "mpi_nonblocking_barrier_wait")
-"""Wait states that SCALASCA does not have."""
+MORE_WAIT_STATES = ("mpi_neighbor_wait", "mpi_nonblocking_wait", "mpi_nonblocking_barrier_wait")
+"""Wait states of MPI that SCALASCA does not have."""
 _WITH_GRID = (
     *("mpi_latesender", "mpi_lswo_different", "mpi_lswo_same", "mpi_latereceiver", "mpi_earlyreduce"),
     *("mpi_earlyscan", "mpi_latebroadcast", "mpi_wait_nxn", "mpi_nxn_completion", "mpi_barrier_wait"),
     *("mpi_barrier_completion", "queue_full", "queue_empty", "partition_parked", "arena_wait"),
-    *NONBLOCKING_WAITS,
+    *MORE_WAIT_STATES,
 )
 
 
@@ -246,8 +253,8 @@ ROOT_CAUSES = tuple(
 """Delay costs, and the critical path."""
 
 LISTED_WAITS = (
-    *(*WAIT_STATES, *NONBLOCKING_WAITS),
-    *(name for name in GRID_STATES if BY_NAME[name].parent in (*WAIT_STATES, *NONBLOCKING_WAITS)),
+    *(*WAIT_STATES, *MORE_WAIT_STATES),
+    *(name for name in GRID_STATES if BY_NAME[name].parent in (*WAIT_STATES, *MORE_WAIT_STATES)),
     *(metric.name for metric in METRICS if "waiting" in ancestors(metric.name)[1:]),
 )
 """Waits in MPI and between calls, of which reports list the longest by call path."""

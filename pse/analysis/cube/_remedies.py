@@ -25,6 +25,8 @@ _REMEDIES = {
     " MPI_Isend and complete it later",
     "mpi_wait_nxn": "Ranks come at different times: share the work before it evenly, or start it with its"
     " non-blocking form and work on until its result is needed",
+    "mpi_neighbor_wait": "Neighbours come at different times: share the work before it evenly, or start it"
+    " with its non-blocking form and work on until its result is needed",
     "mpi_nxn_completion": "This is the operation's own time: call it less often with more data",
     "mpi_barrier_wait": "Ranks come at different times: leave the barrier out if messages order them anyway,"
     " or share the work before it evenly",

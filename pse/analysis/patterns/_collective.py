@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pse.trace import Collective
+from pse.trace import NONE, Collective
 from pse.trace.format import Array
 
 BARRIERS = (Collective.BARRIER,)
@@ -20,6 +20,10 @@ N_TO_N = (
 ONE_TO_N = (Collective.BCAST, Collective.SCATTER, Collective.SCATTERV)
 N_TO_ONE = (Collective.REDUCE, Collective.GATHER, Collective.GATHERV)
 SCANS = (Collective.SCAN, Collective.EXSCAN)
+AMONG_NEIGHBORS = (
+    *(Collective.NEIGHBOR_ALLGATHER, Collective.NEIGHBOR_ALLGATHERV),
+    *(Collective.NEIGHBOR_ALLTOALL, Collective.NEIGHBOR_ALLTOALLV, Collective.NEIGHBOR_ALLTOALLW),
+)
 
 
 class Operations:
@@ -38,6 +42,9 @@ class Operations:
         Whether the rank sends or receives more than 0 bytes.
     is_root : array of bool, shape (rows,)
         Whether the rank is the root.
+    source : array of uint32, shape (rows,)
+        Among neighbours, of those that send the rank data the one that comes last: the n-th row of the
+        operation; NONE: there is none.
     """
 
     def __init__(
@@ -49,12 +56,14 @@ class Operations:
         sends: Array,
         receives: Array,
         is_root: Array,
+        source: Array,
     ) -> None:
         self.begin, self.end = begin, end
         self.sends, self.receives, self.is_root = sends, receives, is_root
         self._starts = np.union1d(starts, np.flatnonzero((sides[1:] == 2) & (sides[:-1] == 1)) + 1)
         self.of_row = np.repeat(np.arange(len(self._starts)), np.diff(np.append(self._starts, len(begin))))
         self.partners_of_row = self.of_row + np.array([0, 1, -1])[sides]
+        self.last_source = np.where(source == NONE, -1, self._starts[self.of_row] + source)
 
     def latest(self, times: Array, counted: Array) -> Array:
         """For each row the latest time among those that it gets data of and that count; -inf: none."""
@@ -146,6 +155,21 @@ def early_scan(rows: Operations) -> Array:
     """
     latest = rows.latest_so_far(np.where(rows.sends, rows.begin, -np.inf))
     return np.where(rows.receives, np.maximum(np.minimum(latest, rows.end) - rows.begin, 0.0), 0.0)
+
+
+def wait_for_neighbors(rows: Operations) -> Array:
+    """How long each rank waits for the last of the neighbours that send it data: ``min(max B_j, F_i) - B_i``.
+
+    It is the formula of N-to-N operations, with the maximum over the neighbours ``j`` of rank ``i``; only
+    ranks that receive data wait.
+    """
+    latest = np.where(rows.last_source >= 0, rows.begin[rows.last_source], -np.inf)
+    return np.where(rows.receives, np.maximum(np.minimum(latest, rows.end) - rows.begin, 0.0), 0.0)
+
+
+def last_neighbor(rows: Operations) -> Array:
+    """For each row that of the neighbour that sends data and comes last; -1: none."""
+    return rows.last_source
 
 
 def last_of_all(rows: Operations) -> Array:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -33,11 +34,12 @@ from pse.analysis.replay._clocks import (
     event_messages,
     longest_run,
     messages_of,
+    neighbor_messages,
     repaired,
 )
-from pse.analysis.replay._collective_parts import PART_DTYPE, RankParts, collective_parts
+from pse.analysis.replay._collective_parts import EDGE_DTYPE, PART_DTYPE, RankParts, collective_parts
 from pse.analysis.replay._collective_waits import CollectiveOperations, joint_parts, metrics_of
-from pse.analysis.replay._columns import Columns, joined
+from pse.analysis.replay._columns import Columns, columns_of, joined
 from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._locations import Places, share_metahosts
 from pse.analysis.replay._message_matching import match_messages
@@ -157,7 +159,7 @@ def analyze_parallel(
 
 
 def analysis_traffic(source: str | os.PathLike[str], comm: MPI.Intracomm) -> Traffic:
-    """Analyze a trace as `analyze_parallel` does, and count what a process sends for it; collective.
+    """Analyze a trace as `analyze_parallel` does, and count what a process sends and computes; collective.
 
     Root causes are not searched: what process 0 gets for them grows as the waits of all ranks.
 
@@ -171,7 +173,7 @@ def analysis_traffic(source: str | os.PathLike[str], comm: MPI.Intracomm) -> Tra
     Returns
     -------
     Traffic
-        What this process sent to others, or received from them if that is more.
+        What this process sent to others, or received from them if that is more, and its CPU time.
 
     Raises
     ------
@@ -183,11 +185,13 @@ def analysis_traffic(source: str | os.PathLike[str], comm: MPI.Intracomm) -> Tra
     >>> pse.analysis.analysis_traffic("run1", MPI.COMM_WORLD).messages  # doctest: +SKIP
     31
     """
-    from pse.analysis.replay._mpi_peers import MpiPeers  # Importing it starts MPI.
+    from pse.analysis.replay._mpi_peers import MpiPeers, polled  # Importing it starts MPI.
 
+    begin = time.thread_time() - polled()
     peers = MpiPeers(comm)
     analyze_with(source, peers, root_causes=False)
-    return Traffic(*(peers.traffic[name] for name in Traffic._fields))
+    work = time.thread_time() - polled() - begin
+    return Traffic(*(peers.traffic[name] for name in Traffic._fields[:-1]), work)
 
 
 def analyze_with(
@@ -332,7 +336,9 @@ class _Analysis:
             self._read(number)
         self._match_messages()
         self._collectives = CollectiveOperations(
-            joined(PART_DTYPE, [parts.rows for parts in self._parts]), peers
+            joined(PART_DTYPE, [parts.rows for parts in self._parts]),
+            columns_of(np.concatenate([np.empty(0, EDGE_DTYPE), *(parts.edges for parts in self._parts)])),
+            peers,
         )
         self._problems.count("collectives", self._collectives.left_out)
 
@@ -346,6 +352,7 @@ class _Analysis:
             messages = event_messages(self.trace)
         else:
             messages = messages_of(self._matched.sends, self._receives.take(self._matched.received))
+        messages = np.append(messages, neighbor_messages(self._collectives.parts, self._collectives.edges))
         return repaired(self.trace, self._streams, messages, self._collectives.parts, self._peers)
 
     def cube(self, title: str, problems: Iterable[str], *, root_causes: bool) -> Cube | None:

@@ -7,7 +7,12 @@ from dataclasses import astuple, replace
 
 import numpy as np
 
-from pse.analysis.clocks._clock_condition import ClockCondition, bounds, check_condition
+from pse.analysis.clocks._clock_condition import (
+    ClockCondition,
+    bounds,
+    check_condition,
+    needs_neighbors,
+)
 from pse.analysis.clocks._clock_repair import LATENCY, points_of, repair_clocks
 from pse.analysis.replay._collective_parts import PART_DTYPE
 from pse.analysis.replay._collective_waits import operations_of
@@ -83,6 +88,18 @@ def messages_of(sends: Columns, receives: Columns) -> Array:
     found = np.empty(int(known.sum()), MESSAGE_DTYPE)
     found["sender"], found["receiver"] = sends["sender"][known], receives["receiver"][known]
     found["sent"], found["received"] = sends["start_enter"][known], receives["leave"][known]
+    return found
+
+
+def neighbor_messages(parts: Columns, edges: Array) -> Array:
+    """What neighbours send each other in operations among them, as messages.
+
+    Parts are those of `CollectiveOperations`, with its edges.
+    """
+    sources, targets = edges[:, needs_neighbors(parts["operation"][edges[0]])]
+    found = np.empty(len(sources), MESSAGE_DTYPE)
+    found["sender"], found["receiver"] = parts["rank"][sources], parts["rank"][targets]
+    found["sent"], found["received"] = parts["begin"][sources], parts["end"][targets]
     return found
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pse.analysis.patterns._collective import AMONG_NEIGHBORS
 from pse.analysis.replay._columns import Columns
 from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._operation_rows import calls_of
@@ -26,6 +27,10 @@ PART_DTYPE = np.dtype(
         ("operation", "u1"),  # Collective
         ("sends", "?"),  # more than 0 bytes
         ("receives", "?"),  # more than 0 bytes
+        (
+            "source",
+            "<u4",
+        ),  # of the neighbours that send data the last to come: rank in the communicator, or NONE
         ("is_started", "?"),  # it is not blocking
         ("begin", "<f8"),  # ns: when it began, or was started
         ("enter", "<f8"),  # ns: when the call was entered that completes it; of a blocking one its begin
@@ -33,6 +38,15 @@ PART_DTYPE = np.dtype(
     ]
 )
 """A rank's part in a collective operation."""
+EDGE_DTYPE = np.dtype(
+    [
+        ("identity", "<u8"),  # as in PART_DTYPE
+        ("ordinal", "<u4"),  # as in PART_DTYPE
+        ("place", "<u4"),  # as in PART_DTYPE
+        ("target", "<u4"),  # the neighbour: rank in the communicator
+    ]
+)
+"""A neighbour that a rank sends to in a collective operation."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,8 @@ class RankParts:
     ----------
     rows : Columns of PART_DTYPE
         Its parts in those that ended, in the order of their begins.
+    edges : array of EDGE_DTYPE
+        The neighbours that it sends to in each of them.
     paths, calls : arrays, shape (parts,)
         Their call paths, and the calls that completed them.
     unended, unknown, outer : int
@@ -51,6 +67,7 @@ class RankParts:
     """
 
     rows: Columns
+    edges: Array
     paths: Array
     calls: Array
     unended: int
@@ -74,16 +91,16 @@ def collective_parts(trace: Trace, calls: RankCalls, paths: Array, known: Commun
     rows["ordinal"] = ordinals[chosen]
     call = calls_of(calls, ends[chosen])
     unknown = int((number == NONE).sum() - is_outer.sum())
-    return RankParts(
-        rows, np.append(paths, 0)[call], call, int((ends < 0).sum()), unknown, int(is_outer.sum())
-    )
+    edges = _edges(rows, calls.rank, own[chosen], known)
+    unended, outer = int((ends < 0).sum()), int(is_outer.sum())
+    return RankParts(rows, edges, np.append(paths, 0)[call], call, unended, unknown, outer)
 
 
 def _rows(trace: Trace, calls: RankCalls, begins: Array, ends: Array) -> Columns:
     rows, begin, end = Columns.empty(PART_DTYPE, len(ends)), calls.operations[begins], calls.operations[ends]
     rows["rank"], rows["operation"] = calls.rank, end["flags"]
     rows["root"], rows["sends"], rows["receives"] = low32(begin["a"]), end["a"] > 0, end["b"] > 0
-    rows["is_started"] = high32(end["c"]) != 0
+    rows["is_started"], rows["source"] = high32(end["c"]) != 0, NONE
     rows["begin"], rows["end"] = calls.times(trace, begin), calls.times(trace, end)
     entered = np.append(calls.enter, np.nan)[calls_of(calls, ends)]
     rows["enter"] = np.where(rows["is_started"], entered, rows["begin"])
@@ -94,6 +111,17 @@ def _tell_place(rows: Columns, rank: int, number: Array, own: Array, known: Comm
     """Say which communicators operations are on, and where the rank is in them."""
     rows["identity"], rows["size"] = known.identities[number], known.sizes[number]
     rows["place"], rows["side"] = known.place(rank, own), known.side(rank, own)
+
+
+def _edges(rows: Columns, rank: int, own: Array, known: Communicators) -> Array:
+    """Whom the rank sends to in operations among neighbours."""
+    chosen = np.flatnonzero(np.isin(rows["operation"], AMONG_NEIGHBORS))
+    part, target = known.neighbors(rank, own[chosen])
+    edges = np.empty(len(part), EDGE_DTYPE)
+    for name in ("identity", "ordinal", "place"):
+        edges[name] = rows[name][chosen[part]]
+    edges["target"] = target
+    return edges
 
 
 def _ends(types: Array, on: Array, begins: Array) -> Array:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from pse.analysis.clocks._clock_condition import bounds
+from pse.analysis.clocks._clock_condition import likely_bounds
 from pse.analysis.patterns import _collective as collective
 from pse.analysis.patterns._collective import Operations
 from pse.analysis.patterns._grid import spans_metahosts
-from pse.analysis.replay._collective_parts import PART_DTYPE
+from pse.analysis.replay._collective_parts import EDGE_DTYPE, PART_DTYPE
 from pse.analysis.replay._columns import Columns
 from pse.analysis.replay._communicators import spread
 from pse.analysis.replay._locations import Metahosts
@@ -40,6 +40,11 @@ _PATTERNS: tuple[tuple[tuple[int, ...], _Formula, tuple[tuple[str, _Formula], ..
     ),
     (collective.ONE_TO_N, collective.the_root, (("mpi_latebroadcast", collective.late_broadcast),)),
     (collective.N_TO_ONE, collective.first_sender, (("mpi_earlyreduce", collective.early_reduce),)),
+    (
+        collective.AMONG_NEIGHBORS,
+        collective.last_neighbor,
+        (("mpi_neighbor_wait", collective.wait_for_neighbors),),
+    ),
     (collective.SCANS, collective.last_sender_before, (("mpi_earlyscan", collective.early_scan),)),
 )
 """Kinds of operations, for whom ranks wait, and the metrics and formulas of each."""
@@ -65,6 +70,8 @@ class CollectiveOperations:
     ----------
     parts : Columns of PART_DTYPE
         Those of this process's streams.
+    edges : Columns of EDGE_DTYPE
+        The neighbours in them.
     peers : Peers
         All processes.
 
@@ -72,15 +79,19 @@ class CollectiveOperations:
     ----------
     parts : Columns of PART_DTYPE
         All parts of the operations that met here and are complete, by operation, then by place.
+    edges : array of int64, shape (2, edges)
+        Among neighbours that need data, whose part sends to whose, as rows of `parts`.
     left_out : int
         How many operations met here of which the trace does not have all parts.
     """
 
-    def __init__(self, parts: Columns, peers: Peers) -> None:
-        to = spread(parts["identity"], parts["ordinal"], peers.size)
+    def __init__(self, parts: Columns, edges: Columns, peers: Peers) -> None:
+        to, edges_to = (spread(rows["identity"], rows["ordinal"], peers.size) for rows in (parts, edges))
         self._delivery = peers.deliver(parts, PART_DTYPE, np.where(parts["size"] == 1, peers.rank, to))
         self._rows, self.left_out = _complete_operations(self._delivery.rows)
         self.parts = self._delivery.rows.take(self._rows)
+        self.edges = _edges(self.parts, peers.deliver(edges, EDGE_DTYPE, edges_to).rows)
+        self.parts["source"] = _last_sources(self.parts, self.edges)
 
     def waits(self, metahosts: Metahosts) -> Array:
         """How long the ranks of this process waited in their parts, as WAIT_DTYPE; collective."""
@@ -135,7 +146,8 @@ def operations_of(parts: Columns) -> Operations:
     """The parts of operations as formulas take them; they come by operation, then by place."""
     begin, end, sends, receives = (parts[name] for name in ("begin", "end", "sends", "receives"))
     is_root = parts["root"] == parts["place"]
-    return Operations(operation_starts(parts), parts["side"], begin, end, sends, receives, is_root)
+    starts = operation_starts(parts)
+    return Operations(starts, parts["side"], begin, end, sends, receives, is_root, parts["source"])
 
 
 def _waits(parts: Columns) -> Iterator[tuple[Array, str, Array]]:
@@ -153,9 +165,36 @@ def _waits(parts: Columns) -> Iterator[tuple[Array, str, Array]]:
 
 def _waits_of_started(parts: Columns) -> Array:
     """How long the calls that complete operations wait until those have started it whose data is needed."""
-    possible = bounds(parts["operation"], operations_of(parts))
+    possible = likely_bounds(parts["operation"], operations_of(parts))
     waits: Array = np.maximum(np.minimum(possible, parts["end"]) - parts["enter"], 0.0)
     return np.nan_to_num(waits)
+
+
+def _edges(parts: Columns, edges: Columns) -> Array:
+    """The two ends of edges as rows of parts; those of operations that are not complete are left out."""
+    starts = operation_starts(parts)
+    if not len(starts):
+        return np.empty((2, 0), "<i8")
+    known, identity = np.unique(parts["identity"][starts], return_inverse=True)
+    key = (identity.astype("<u8") << np.uint64(32)) | parts["ordinal"][starts]
+    place = np.minimum(np.searchsorted(known, edges["identity"]), len(known) - 1)
+    wanted = (place.astype("<u8") << np.uint64(32)) | edges["ordinal"]
+    operation = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+    start = starts[operation]
+    found = np.stack([start + edges["place"], start + edges["target"]])
+    is_there = (known[place] == edges["identity"]) & (key[operation] == wanted)
+    is_there &= (edges["target"] < parts["size"][start]) & (edges["target"] != edges["place"])
+    found = found[:, is_there]
+    return found[:, parts["sends"][found[0]] & parts["receives"][found[1]]]
+
+
+def _last_sources(parts: Columns, edges: Array) -> Array:
+    """For each part the place of the neighbour that sends it data and comes last; NONE: there is none."""
+    source, target = edges
+    order = np.lexsort((-source, parts["begin"][source], target))  # Of several the first.
+    found = np.full(len(parts), NONE, "<u4")
+    found[target[order]] = parts["place"][source[order]]
+    return found
 
 
 def _complete_operations(parts: Columns) -> tuple[Array, int]:

@@ -54,6 +54,9 @@ class Communicators:
         self.sizes = np.zeros(len(self.identities), "<u4")
         self.mentioned: set[int] = set()
         self._own: dict[int, tuple[Array, ...]] = {}
+        self._neighbors = {
+            rank: _neighbors(trace.select(rank, EventType.MPI_NEIGHBORS)) for rank in trace.ranks
+        }
         seats = [np.empty(0, _SEAT_DTYPE)]
         for rank, events in made.items():
             numbers = self.known(_identity(events["b"]))
@@ -92,6 +95,17 @@ class Communicators:
         """For a rank's own numbers its group in them: 1 or 2; 0 where there is one group."""
         owns, *_, sides = self._own[rank]
         return _found(owns, sides, own)
+
+    def neighbors(self, rank: int, own: Array) -> tuple[Array, Array]:
+        """Neighbours that a rank sends to, for each of a list of its own numbers.
+
+        Gives the places in the list, and ranks in the communicators.
+        """
+        owns, ranks = self._neighbors[rank]
+        first, last = (np.searchsorted(owns, own, side) for side in ("left", "right"))
+        counts = last - first
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        return np.repeat(np.arange(len(own)), counts), ranks[np.repeat(first, counts) + within]
 
     def of_other_jobs(self, rank: int, own: Array) -> Array:
         """Which of a rank's own numbers are of communicators with processes of another job."""
@@ -145,6 +159,14 @@ def spread(identities: Array, numbers: Array, count: int) -> Array:
 def _identity(words: Array) -> Array:
     """Leader and the leader's number, the leader first."""
     return (low32(words).astype("<u8") << np.uint64(32)) | high32(words)
+
+
+def _neighbors(lines: Array) -> tuple[Array, Array]:
+    """A rank's own numbers of communicators, ascending, and the ranks in them that it sends to, each once."""
+    ranks = np.stack([half(lines[name]) for name in "bc" for half in (low32, high32)])
+    pairs = np.stack([np.broadcast_to(low32(lines["a"]), ranks.shape), ranks]).reshape(2, -1)
+    owns, ranks = np.unique(pairs[:, pairs[1] != NONE], axis=1)
+    return owns, ranks
 
 
 def _is_outer(made: Array) -> Array:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ from pse.trace.format import Array
 
 LONGEST_SLEEP = 1e-3  # Seconds.
 TAG = 1
+_POLLED = Counter(seconds=0.0)
+"""CPU time that this process has spent in waits for others."""
 
 
 class MpiPeers:
@@ -112,7 +116,8 @@ class MpiPeers:
 
     def _received(self, source: int) -> Any:
         status = MPI.Status()
-        Backoff(LONGEST_SLEEP).sleep_until(lambda: self._comm.Iprobe(source, TAG, status))
+        with _polling():
+            Backoff(LONGEST_SLEEP).sleep_until(lambda: self._comm.Iprobe(source, TAG, status))
         data = np.empty(status.Get_count(MPI.BYTE), "u1")
         wait(self._comm.Irecv([data, MPI.BYTE], source, TAG))
         return _decoded(data)
@@ -155,13 +160,27 @@ class MpiDelivery:
 
 def _move(request: MPI.Request) -> None:
     """Complete an exchange that all processes have come to: whoever sleeps holds up what it has to copy."""
-    while not request.Test():
-        os.sched_yield()
+    with _polling():
+        while not request.Test():
+            os.sched_yield()
 
 
 def wait(request: MPI.Request) -> None:
     """Sleep until an operation is complete."""
-    Backoff(LONGEST_SLEEP).sleep_until(request.Test)
+    with _polling():
+        Backoff(LONGEST_SLEEP).sleep_until(request.Test)
+
+
+def polled() -> float:
+    """CPU time that this process has spent in waits for others so far, s."""
+    return float(_POLLED["seconds"])
+
+
+@contextlib.contextmanager
+def _polling() -> Iterator[None]:
+    begin = time.thread_time()
+    yield
+    _POLLED["seconds"] += time.thread_time() - begin
 
 
 def _bytes(rows: Array) -> Array:

@@ -32,6 +32,8 @@ class Traffic(NamedTuple):
         each.  They grow as N log N.
     results : int
         Bytes of severities, which process 0 gets of all: they grow as N.
+    work : float
+        CPU time of the process without its waits for others, s.
     """
 
     messages: int
@@ -39,6 +41,7 @@ class Traffic(NamedTuple):
     trees: int
     tables: int
     results: int
+    work: float
 
 
 class Delivery(Protocol):

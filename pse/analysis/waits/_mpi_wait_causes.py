@@ -11,11 +11,13 @@ import numpy as np
 from pse.analysis._activity import Activity
 from pse.analysis.waits._wait_causes import CAUSE_DTYPE, WAKE_WINDOW_NS, no_causes
 from pse.analysis.waits._wake_candidates import CauseKind
+from pse.trace import Collective
 from pse.trace.format import NONE, Array, SendMode
 from pse.trace.query import mpi_collectives, mpi_messages
 
 WAITING = (SendMode.STANDARD, SendMode.SYNCHRONOUS)
 """Modes in which a send may wait for its receive."""
+_AMONG_NEIGHBORS = [kind for kind in Collective if kind.name.startswith("NEIGHBOR_")]
 
 
 def mpi_wait_causes(activity: Activity) -> Array:
@@ -126,8 +128,9 @@ def _late(ends: Array, rows: Array, ranks: Array, times: Array, kind: CauseKind)
 
 
 def _last_to_enter(operations: Array, within: _Within, found: Array) -> None:
-    """The last rank that came to a collective operation, if it came after the call began."""
-    operations = operations[operations["communicator"] != NONE]
+    """The last rank that came to a collective operation of all, if it came after the call began."""
+    of_all = (operations["communicator"] != NONE) & ~np.isin(operations["operation"], _AMONG_NEIGHBORS)
+    operations = operations[of_all]
     order = np.lexsort((operations["begin"], operations["ordinal"], operations["communicator"]))
     operations = operations[order]
     is_last = np.ones(len(operations), bool)

@@ -1,4 +1,4 @@
-"""Ranks that analyze a trace together; prints seconds, and the most that one sent, by kind."""
+"""Ranks that analyze a trace together; prints seconds, and the most that one computed, and sent, by kind."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def main() -> None:
     begin = time.perf_counter()
     sent = analysis_traffic(sys.argv[1], world)
     world.Barrier()
-    most = np.empty(len(sent), "<i8")
+    most = np.empty(len(sent))
     taken = time.perf_counter() - begin
-    world.Allreduce(np.array(sent, "<i8"), most, MPI.MAX)
+    world.Allreduce(np.array(sent, float), most, MPI.MAX)
     if world.rank == 0:
         print(json.dumps({"seconds": taken, **dict(zip(sent._fields, most.tolist(), strict=True))}))
 

@@ -5,8 +5,10 @@ core analyzes it, timed from opening the trace to having the cube, and so do ran
 the floor: a sum over the same bytes.  A program that does little but communicate runs under the tool
 ``trace``, and is analyzed by as many ranks as it had: whole commands are timed.
 
-What the job's ranks send is counted in jobs with few ranks, by what it grows with (`Traffic`); the time with
-many ranks follows from that and from what a message costs over a network.
+Jobs of 1, 2, 4, … ranks analyze traces with equally many events of each.  The CPU time of the busiest rank,
+without its waits, shows how the work of a rank grows with their number (`fit_growth`), also where ranks share
+cores; what they send is counted, by what it grows with (`Traffic`).  The time with many ranks follows from
+both, and from what a message costs over a network.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ from pse.bench._running import (
     stop,
     usable_cores,
 )
+from pse.bench._scaling_model import Growth, fit_growth
 from pse.bench._synthetic_mpi_trace import EVENTS, PERIOD, write_mpi_trace
 from pse.bench.subjects.tools import compiled, linked
 from pse.errors import RunError
@@ -48,6 +51,7 @@ from pse.runtime.launch import find_mpiexec
 from pse.toolstack import environment, find_mpi
 
 STREAMS = 4
+_BYTES = ("partners", "trees", "tables", "results")
 RATE, MEMORY, OWN_TIME = 5.0, 2.0, 1.0
 
 
@@ -55,8 +59,8 @@ RATE, MEMORY, OWN_TIME = 5.0, 2.0, 1.0
 class Sizes:
     """Events of the trace; ranks that analyze it; batches and steps of the program, and its plate's side.
 
-    Events of each rank and numbers of ranks whose messages are counted; the number of ranks for which the
-    time is predicted, and the seconds of a message and of a byte there.
+    Events of each rank and numbers of ranks whose work and messages are counted; how many there are when
+    the time is predicted, and the seconds of a message and of a byte then.
     """
 
     events: int = 10_000_000
@@ -64,8 +68,8 @@ class Sizes:
     batches: int = 100
     steps: int = 4000
     side: int = 16
-    counted_events: int = 20_000
-    counted_ranks: tuple[int, ...] = (2, 4, 8)
+    counted_events: int = 250_000
+    counted_ranks: tuple[int, ...] = (1, 2, 4, 8, 16)
     predicted_ranks: int = 100_000
     latency: float = 10e-6
     per_byte: float = 1e-9
@@ -79,13 +83,9 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         program = _Program(Path(directory), sizes)
         measurers = [functools.partial(_apart, what, made) for what in ("analyze", "floor")]
         measurers += [functools.partial(_by_ranks, number, made) for number in sizes.ranks]
+        measurers += [_counting(Path(directory), number, sizes) for number in sizes.counted_ranks]
         samples = in_turn(repeats, [*measurers, program.run_and_analyze], say)
-        counts = [_counted(Path(directory), number, sizes.counted_events) for number in sizes.counted_ranks]
-    return [
-        *_of_one(samples, events),
-        *_of_several(samples, sizes),
-        *_of_many(samples, counts, sizes, events),
-    ]
+    return [*_of_one(samples, events), *_of_several(samples, sizes), *_of_many(samples, sizes, events)]
 
 
 def _of_one(samples: Samples, events: int) -> list[Figure]:
@@ -123,24 +123,57 @@ def _of_several(samples: Samples, sizes: Sizes) -> list[Figure]:
     return [*figures, Figure(name, "×", "<=", OWN_TIME, ratios(own.ours, own.samples), own)]
 
 
-def _of_many(
-    samples: Samples, counts: Sequence[Mapping[str, float]], sizes: Sizes, events: int
-) -> list[Figure]:
-    """How what a rank sends grows, and the time that follows for many ranks."""
-    each, few, many = events // STREAMS, sizes.counted_ranks[0], sizes.counted_ranks[-1]
-    sent = [sum(count[name] for name in Traffic._fields[1:]) / 1e3 for count in counts]
-    law = Against(f"{few} ranks", "KB", (sent[0],), (sent[-1],))
-    name = f"bytes of a rank of {many}, over one of {few}, with {sizes.counted_events:,} events each"
-    grown = Figure(name, "×", "<=", 1.5, (sent[-1] / sent[0],), law)
-    messages, size = _scaled(counts[-1], many, sizes.predicted_ranks, each / sizes.counted_events)
+def _of_many(samples: Samples, sizes: Sizes, events: int) -> list[Figure]:
+    """How what a rank does and sends grows, and the time that follows for many ranks."""
+    numbers = sizes.counted_ranks
+    counts = {
+        number: {name: samples[f"{name} {number}"][-1] for name in Traffic._fields} for number in numbers
+    }
+    times = [[1e3 * seconds for seconds in samples[f"work {number}"]] for number in numbers]
+    growth, each = fit_growth(numbers, times), events // STREAMS
+    messages, size = _scaled(
+        counts[numbers[-1]], numbers[-1], sizes.predicted_ranks, each / sizes.counted_events
+    )
     way = sizes.latency * messages + sizes.per_byte * size
-    predicted = tuple(seconds / STREAMS + way for seconds in samples["analyze"])
+    more = [
+        growth.more(numbers, repetition, sizes.predicted_ranks) / 1e3
+        for repetition in zip(*times, strict=True)
+    ]
+    predicted = tuple(
+        seconds / STREAMS + added + way for seconds, added in zip(samples["analyze"], more, strict=True)
+    )
     own = Against("the traced run", "s", (each / EVENTS * PERIOD / 1e9,))
     title = (
         f"{sizes.predicted_ranks:,} ranks with {each / 1e6:.3g} million events each: predicted, with "
         f"{messages:,.0f} messages and {size / 1e6:,.3g} MB of a rank"
     )
-    return [grown, Figure(title, "s", "<=", own.value, predicted, own)]
+    return [
+        _of_work(growth, times, sizes),
+        _of_bytes(counts, sizes),
+        Figure(title, "s", "<=", own.value, predicted, own),
+    ]
+
+
+def _of_work(growth: Growth, times: Sequence[Sequence[float]], sizes: Sizes) -> Figure:
+    """How the work of the busiest rank grows with their number."""
+    first, last = sizes.counted_ranks[0], sizes.counted_ranks[-1]
+    low, high = growth.interval
+    law = f"{growth.first:.3g} ms + {growth.added:.2g} ms · {growth.law} (95 %: {low:.2g} to {high:.2g})"
+    name = (
+        f"work of the busiest of {last} ranks with {sizes.counted_events:,} events each, "
+        f"over that of {first}; of p ranks {law}"
+    )
+    own = Against(f"{first} {'rank' if first == 1 else 'ranks'}", "ms", tuple(times[0]), tuple(times[-1]))
+    return Figure(name, "×", "<=", 1.5, ratios(times[-1], times[0]), own)
+
+
+def _of_bytes(counts: Mapping[int, Mapping[str, float]], sizes: Sizes) -> Figure:
+    """How what a rank sends grows; one alone sends nothing."""
+    few, *_, many = (number for number in counts if number > 1)
+    sent = {number: sum(counts[number][name] for name in _BYTES) / 1e3 for number in (few, many)}
+    law = Against(f"{few} ranks", "KB", (sent[few],), (sent[many],))
+    name = f"bytes of a rank of {many}, over one of {few}, with {sizes.counted_events:,} events each"
+    return Figure(name, "×", "<=", 1.5, (sent[many] / sent[few],), law)
 
 
 def _scaled(counted: Mapping[str, float], few: int, many: int, events: float) -> tuple[float, float]:
@@ -165,11 +198,11 @@ def _made(directory: Path, events: int, ranks: int) -> int:
         raise RunError(message, help="set TMPDIR to a directory with enough free space") from error
 
 
-def _counted(directory: Path, ranks: int, events: int) -> Mapping[str, float]:
-    """Messages and bytes of the analysis by so many ranks, each with so many events."""
+def _counting(directory: Path, ranks: int, sizes: Sizes) -> Callable[[], dict[str, float]]:
+    """Make a trace, and give what analyzes it by so many ranks: CPU time of the busiest, messages, bytes."""
     made = directory / f"counted-{ranks}"
-    _made(made, events * ranks, ranks)
-    return _peer(ranks, made)
+    _made(made, sizes.counted_events * ranks, ranks)
+    return lambda: {f"{name} {ranks}": value for name, value in _peer(ranks, made).items()}
 
 
 def _by_ranks(ranks: int, directory: Path) -> dict[str, float]:
