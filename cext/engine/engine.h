@@ -61,7 +61,7 @@ const char *pse_engine_input_at(const void *address);
 /* How many private buffers somebody holds: none once the work is done. */
 int64_t pse_engine_private_buffers(const pse_engine *engine);
 
-/* `*culprit` is kept at the text of the call that runs now, for the fault handler. */
+/* `culprit` is kept at the texts of the call that runs now, and of the last, for the fault handler. */
 void pse_engine_set_culprit(pse_engine *engine, const char *volatile *culprit);
 
 /* Run until the caller is needed; sleep at most `patience` ns at a time (0: no limit). */

@@ -16,7 +16,7 @@ cdef extern from "signal_safe_text.h" nogil:
         char *text
 
 cdef extern from "faults.h" nogil:
-    const char *pse_faults_current_call
+    const char *pse_faults_calls[2]
     enum:
         PSE_STATUS_UNKNOWN
     ctypedef struct pse_faults_reporter:
@@ -58,8 +58,8 @@ cdef pse_faults_reporter reporter
 
 
 def culprit_address():
-    """Give the address where the sequencer keeps the text of the call that runs now."""
-    return <uintptr_t>&pse_faults_current_call
+    """Give the address where the sequencer keeps the texts of the call that runs now, and of the last."""
+    return <uintptr_t>&pse_faults_calls
 
 
 def install(Board board, uint32_t rank, str who, int fd, bint framed, int pmi):

@@ -25,7 +25,7 @@
 #define REASON_TEXT 640
 #define WATCH_MILLISECONDS 2000 /* a death is named, and all ranks are killed, within some ten of them */
 
-const char *volatile pse_faults_current_call;
+const char *volatile pse_faults_calls[2];
 
 static pse_faults_reporter reporter;
 static pid_t rank_pid; /* A process that a module forks inherits the handlers, but is not a rank. */
@@ -114,7 +114,7 @@ static bool is_forked(void)
 
 static void describe(const crash *what, const void *context)
 {
-    const char *call = pse_faults_current_call;
+    const char *call = pse_faults_calls[0];
     pse_faults_text_add(&words, "error: ");
     const char *found = what == &sanitizers_report && asan_description != NULL ? asan_description() : "";
     pse_faults_text_add(&words, found[0] != '\0' ? found : what->name);
@@ -138,10 +138,15 @@ static void describe(const crash *what, const void *context)
 
 static void add_help(const crash *what)
 {
-    if (pse_faults_current_call == NULL)
+    if (pse_faults_calls[0] != NULL) {
+        pse_faults_text_add(&words, "help: ");
+        pse_faults_text_add(&words, what->help);
+    } else if (pse_faults_calls[1] != NULL) {
+        pse_faults_text_add(&words, "help: the last call was ");
+        pse_faults_text_add(&words, pse_faults_calls[1]);
+        pse_faults_text_add(&words, ": if a module wrote outside of its arrays, --debug stops where it does");
+    } else
         return;
-    pse_faults_text_add(&words, "help: ");
-    pse_faults_text_add(&words, what->help);
     pse_faults_text_add(&words, "\n");
 }
 
@@ -194,7 +199,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
     }
     crashed_thread = gettid();
     crashed_by = crash_of(number, info, context);
-    if (pse_faults_current_call == NULL && somebody_died())
+    if (pse_faults_calls[0] == NULL && somebody_died())
         poll(NULL, 0, WATCH_MILLISECONDS);
     if (debugged)
         pse_faults_wait_for_debugger();
@@ -205,7 +210,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
 /* The module that runs did something that ends the run for others. */
 static void fail_call(const char *did, const char *help)
 {
-    const char *call = pse_faults_current_call;
+    const char *call = pse_faults_calls[0];
     pse_faults_text_add(&words, "error: ");
     pse_faults_text_add(&words, call != NULL ? call : "a module, between two calls,");
     pse_faults_text_add(&words, did);
@@ -242,7 +247,7 @@ static void on_exit_called(void)
     uint32_t state = atomic_load(&pse_board_slot(reporter.board, reporter.rank)->state);
     if (state == PSE_RANK_DONE)
         atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_LEFT);
-    if (state >= PSE_RANK_RUNNING && state < PSE_RANK_DONE && pse_faults_current_call != NULL)
+    if (state >= PSE_RANK_RUNNING && state < PSE_RANK_DONE && pse_faults_calls[0] != NULL)
         fail_call(is_called_by("MPI_Abort") || is_called_by("PMPI_Abort") ? " called MPI_Abort()"
                                                                           : " called exit()",
                   PSE_ABORT_HELP);

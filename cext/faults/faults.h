@@ -1,7 +1,7 @@
 /* Faults: what a rank says when a module crashes it, and what is to be said of a rank that is gone.
  *
  * `crash_handler.c` handles the signals of a crash (segmentation fault and its kind): it names the module and
- * the program line that `pse_faults_current_call` points to, marks the rank's slot as failed, and ends the
+ * the program line that `pse_faults_calls` points to, marks the rank's slot as failed, and ends the
  * rank. `stack_frames.c` adds which lines of the user's source the rank was in. `process_status.c` and
  * `report.c` are for those who watch ranks: how did a process end that is not theirs, and the words for it.
  *
@@ -27,9 +27,9 @@ extern "C" {
 
 #define PSE_STATUS_UNKNOWN (-1)
 
-/* What this process runs now, as "module fft.rows, fft2d.coven:15:7"; NULL between calls.  The sequencer sets
- * it. */
-extern const char *volatile pse_faults_current_call;
+/* What this process runs now, as "module fft.rows, fft2d.coven:15:7" (NULL between calls), and what ran last.
+ * The sequencer sets them. */
+extern const char *volatile pse_faults_calls[2];
 
 /* Where reports go, and who reports. */
 typedef struct pse_faults_reporter {

@@ -2,6 +2,7 @@
 
 import io
 import json
+import resource
 import zipfile
 
 import numpy as np
@@ -125,6 +126,21 @@ def test_a_file_that_is_not_a_cube_is_refused(tmp_path, content):
         read_cube(tmp_path / "cube.npz")
     with pytest.raises(UsageError, match=r"none\.npz does not exist"):
         read_cube(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("write", [write_cube, export_cubex])
+def test_a_full_disk_leaves_the_older_file(cube, tmp_path, write):
+    """A limit on the size of files stands for it."""
+    target = tmp_path / "file"
+    target.write_bytes(b"older")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(UsageError, match=r"cannot write .*file: File too large"):
+            write(cube, target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("file", b"older")]
 
 
 def test_an_independent_reader_finds_the_same_values_in_the_export(cube, tmp_path):

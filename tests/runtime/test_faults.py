@@ -96,6 +96,32 @@ def test_a_fault_in_a_compiled_module_is_named_with_its_program_line(how):
     assert job.wait() == 3
     assert named_once(job, FAULTS[how]), job.err
     assert "Traceback" not in job.err
+    assert "APPLICATION" not in job.out  # as in what mpiexec says of it
+
+
+LATE = """#include <signal.h>
+#include <stdint.h>
+#include <unistd.h>
+static void crash(int number) { raise(number == SIGALRM ? SIGSEGV : SIGABRT); }
+//@ coven module arm()
+int arm(void) { signal(SIGALRM, crash); return (int)ualarm(300000, 0); }
+//@ coven module hold(out i64 x)
+int hold(int64_t *x) { *x = 1; return pause() + 1; }
+"""
+"""A module's mistake that shows after it has returned."""
+
+
+def test_a_crash_between_two_calls_names_the_last_call(tmp_path):
+    (tmp_path / "late.c").write_text(LATE)
+    program = tmp_path / "late.coven"
+    program.write_text(
+        'coven 1\nimport "late.c" as late\n'
+        "program p { thread_A late.arm()\n  thread_B late.hold() -> x\n  thread_A print(x) }\n"
+    )
+    job = Job([sys.executable, "-m", "pse", "run", "-q", str(program)])
+    assert job.wait() == 3
+    last = r"help: the last call was module late\.arm, \S*late\.coven:3:13: .* --debug stops where"
+    assert named_once(job, rf"segmentation fault in the engine, between two calls\n(.*\n)+?{last}"), job.err
 
 
 @pytest.mark.parametrize("how", [1, 5, 6, *nightly(2, 3, 4, 7, 11)])

@@ -325,10 +325,12 @@ def test_output_is_passed_on_in_whole_lines_and_without_banners():
     os.write(writing, b"o\n")
     assert pipe.read_available()
     pipe.drop_banners()
-    os.write(writing, b"=====\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\nthree\nfour")
+    os.write(
+        writing, b"=" * 83 + b"\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n===\nthree\nfour"
+    )
     os.close(writing)
     pipe.drain()
-    assert passed == [b"one\n", b"two\n", b"three\nfour"]
+    assert passed == [b"one\n", b"two\n", b"===\nthree\nfour"]
 
 
 @pytest.mark.parametrize(

@@ -114,8 +114,10 @@ static void leave(pse_engine *s, pse_context *context, const pse_call *call, uin
     uint64_t cpu = used > s->accounting.entered_cpu ? used - s->accounting.entered_cpu : 0;
     pse_site_statistics *statistics = pse_board_statistics(s->board, s->plan->rank, call->site);
     atomic_store_explicit(&s->self->site, PSE_NO_SITE, memory_order_release);
-    if (s->accounting.culprit != NULL)
-        *s->accounting.culprit = NULL;
+    if (s->accounting.culprit != NULL) {
+        s->accounting.culprit[1] = call->text;
+        s->accounting.culprit[0] = NULL;
+    }
     pse_engine_count_up(&statistics->calls, calls);
     pse_engine_count_up(&statistics->wall, now - s->accounting.entered);
     pse_engine_count_up(&statistics->cpu, cpu);

@@ -153,7 +153,7 @@ def _imported_name(
     reference = found.reference if found is not None else None
     if file is not None and reference is None and not has_errors(file.diagnostics):
         if file.language == "python":
-            # Perhaps a distribution pattern; call_statements.py reports it if it is called.
+            # Perhaps a distribution pattern; the check of a call reports it if it is called.
             context.globals.patterns[local.id] = f"{file.path}:{name.name.id}"
         if file.language != "python" or (file.names is not None and name.name.id not in file.names):
             context.report(no_such_module(name.name, item.path, [*(modules or ()), *(file.names or ())]))

@@ -6,6 +6,7 @@ partitions; the result is replicated, or on the root where the program says so.
 
 from __future__ import annotations
 
+from pse._abi.coven import Reduction as Operation
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED
 from pse.language.check._ir import Reduction
@@ -21,7 +22,7 @@ from pse.language.types._expressions import Expression
 from pse.language.types._types import Distribution, Element, Type
 from pse.text import did_you_mean
 
-REDUCTIONS = ("sum", "prod", "min", "max", "all", "any")
+REDUCTIONS = tuple(operation.name.lower() for operation in Operation)
 """What `reduce` can do."""
 
 MOVING = ("scatter", "redistribute", "transpose", "shift")
@@ -75,9 +76,7 @@ def operation_fits(check: CallCheck, operation: str, span: Span, type: Type) -> 
         message = f"unknown reduction `{operation}`"
         check.fail("E0319", message, span, help=near, directive=False)
         return False
-    wanted = (Element.BOOL,) if operation in ("all", "any") else NUMERIC
-    unordered = operation in ("min", "max") and type.element in (Element.C64, Element.C128)
-    if type.element not in wanted or unordered:
+    if not _combines(operation, type.element):
         word = check.signature.name if check.signature.name in ("smallest", "largest") else operation
         message = f"`{word}` is not defined for {check.context.show(type)}"
         help = _reductions_of(type) if word == operation else "give an array of real numbers or integers"
@@ -88,14 +87,17 @@ def operation_fits(check: CallCheck, operation: str, span: Span, type: Type) -> 
 
 def _reductions_of(type: Type) -> str:
     """Say which operations combine elements of a type."""
-    if type.element is None or type.element not in (Element.BOOL, *NUMERIC):
+    known = [operation for operation in REDUCTIONS if _combines(operation, type.element)]
+    if type.element is None or not known:
         return "only numbers and truth values can be combined"
-    known: tuple[str, ...] = ("sum", "prod", "min", "max")
-    if type.element is Element.BOOL:
-        known = ("all", "any")
-    elif type.element in COMPLEX:
-        known = ("sum", "prod")
     return f"reductions of {type.element.label} are {', '.join(known)}"
+
+
+def _combines(operation: str, element: Element | None) -> bool:
+    """Say whether elements can be combined so: truth values are not added, complex ones not ordered."""
+    if operation in ("all", "any"):
+        return element is Element.BOOL
+    return element in NUMERIC and not (operation in ("min", "max") and element in COMPLEX)
 
 
 def even_shape(check: CallCheck, type: Type, span: Span) -> tuple[Expression, ...] | None:

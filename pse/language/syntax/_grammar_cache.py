@@ -55,7 +55,7 @@ def _make(text: str, file: Path) -> Lark:
         start=["program", "directive"],
         keep_all_tokens=True,
         maybe_placeholders=False,
-        propagate_positions=False,  # Every node has its span from its tokens, see tree.py.
+        propagate_positions=False,  # Every node has its span from its tokens, see TreeBuilder.
         transformer=TreeBuilder(),
     )
     with contextlib.suppress(OSError):  # A cache that can't be written costs time and nothing else.

@@ -1,6 +1,6 @@
 """How each kind of source becomes a shared library: generated files and command lines, all known beforehand.
 
-A build_rule is data; nothing is run here (except that `libraries.py` asks pkg-config).  Its commands run in a
+A rule is data; nothing is run here (except that pkg-config is asked for libraries).  Its commands run in a
 fresh folder, where the generated files are.
 """
 

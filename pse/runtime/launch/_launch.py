@@ -298,11 +298,10 @@ class _JobRun:
         """The first diagnosis counts; what happens to other ranks after it is our doing."""
         if diagnosis is None or self._ending:
             return
-        for output in self.outputs:
+        for output in self.outputs:  # It may hold banners already, as it may say who called MPI_Abort.
+            output.drop_banners()
             output.read_available()
         self.diagnosis = self._aborted() or diagnosis
-        for output in self.outputs:
-            output.drop_banners()
         if diagnosis.text:
             self.monitor.kill()
         self.deadline = time.monotonic() + END_PATIENCE

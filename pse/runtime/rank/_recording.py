@@ -62,7 +62,8 @@ def _naming_the_option(directory: str) -> Iterator[None]:
     try:
         yield
     except TraceError as error:
-        raise UsageError(f"--trace {directory}: {error}", help=error.help) from error
+        error.message = f"--trace {directory}: {error.message}"
+        raise
     except OSError as error:
         help = "free some space there, or record on another disk" if error.errno in DISK_FULL else None
         raise UsageError(f"--trace {directory}: {error.strerror}", help=help) from None
