@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["__version__", "experiment", "module", "run"]
 
+_ROOMS = ("ace", "advise", "analysis", "cluster", "partition", "trace", "views")
+"""What users find behind `import pse` without importing it by name."""
+
 _explain_unbuilt_extensions()
 
 
 def __getattr__(name: str) -> object:
-    """Import `module` (the decorator of modules written in Python), `run` or `experiment` when first used."""
+    """Import `module` (the decorator of modules in Python), `run`, `experiment` or a room when first used."""
     if name == "module":
         from pse.modules.load import module
 
@@ -26,12 +29,16 @@ def __getattr__(name: str) -> object:
         from pse import notebook
 
         return getattr(notebook, name)
+    if name in _ROOMS:
+        import importlib
+
+        return importlib.import_module(f"pse.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     """Name what users find here, so that completion offers it before it is imported."""
-    return [*__all__, "partition"]
+    return [*__all__, *_ROOMS]
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:

@@ -281,6 +281,14 @@ def test_the_package_itself_imports_nothing_of_its_rooms():
     assert not {"numpy", "networkx", "lark", "rich", "click", "mpi4py"} & set(tops(loaded))
 
 
+def test_what_the_package_offers_is_found_without_importing_it_by_name():
+    code = "import pse; print([getattr(pse, name).__name__ for name in dir(pse) if name != '__version__'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"pse.ace", "pse.analysis", "pse.cluster", "pse.trace", "run"} <= set(
+        ast.literal_eval(done.stdout)
+    )
+
+
 def test_starting_emulated_applications_loads_no_language():
     loaded = loaded_by("from pse.emulate import measure")
     assert "numpy" in tops(loaded)
