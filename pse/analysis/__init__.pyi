@@ -34,7 +34,6 @@ from .replay._analysis import (
     open_repaired as open_repaired,
     wait_states as wait_states,
 )
-from .replay._operation_paths import OperationPaths as OperationPaths
 from .replay._peers import Traffic as Traffic
 from .statistics._message_statistics import (
     LEVELS as LEVELS,
@@ -42,6 +41,7 @@ from .statistics._message_statistics import (
     message_statistics as message_statistics,
     message_tables as message_tables,
 )
+from .statistics._operation_paths import OperationPaths as OperationPaths
 from .statistics._statistics_text import statistics_text as statistics_text
 from .waits._chain_search import parse_time as parse_time, wait_chain as wait_chain
 from .waits._chain_text import wait_chain_text as wait_chain_text

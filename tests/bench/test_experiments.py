@@ -14,6 +14,7 @@ from pse.bench._environments import nodes, share_of
 from pse.bench._running import program_path, run_peer, run_program, usable_cores
 from pse.bench.subjects.synthetic import bound
 from pse.cluster import unmet_prerequisite
+from pse.emulate import CYCLE, EXCHANGE, Results
 from pse.errors import RunError
 
 NO_CLUSTER = unmet_prerequisite()
@@ -137,3 +138,20 @@ def test_a_transform_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setenv("PSE_FFTW_MPI", "/nowhere/libfftw3_mpi.so")
     with pytest.raises(RunError, match=r"PSE_FFTW_MPI names /nowhere/libfftw3_mpi\.so, which does not exist"):
         fft3.library()
+
+
+def test_errors_of_variability_are_those_of_communication():
+    script = load_script("variability")
+    cycles = np.zeros(4, CYCLE)
+    cycles["application"], cycles["load"], cycles["launch"] = [0, 0, 1, 1], 40, [0, 1, 0, 1]
+    cycles["calculated"], cycles["compute"], cycles["predicted"] = 1.0, 9.0, 2.0
+    cycles["communication"] = cycles["barrier"] = [1.0, 1.2, 2.0, 3.0]
+    applications = [{"name": "pairs"}, {"name": "pairs alone"}]
+    results = Results(cycles, np.zeros(0, EXCHANGE), {"applications": applications})
+    assert script.errors(results, "pairs") == pytest.approx({40: 0.05})
+    rows = list(script.error_rows({(1024, 4, True): results}))
+    assert rows == [
+        ("blocking, 1 KiB", "4", "no", "+75.0 %"),
+        ("blocking, 1 KiB", "4", "yes", "+5.0 %"),
+    ]
+    assert script.dispersion_rows(results)[0] == ("communication, mean", "2.50 s", "1.10 s", "0.4")
