@@ -73,7 +73,9 @@ SMALL = {
     ),
     "ace": (
         ace,
-        ace.Sizes((1, 1024, 1 << 17), (1024,), (20.0,), repetitions=3, cycles=5, batches=2, compute=1e-4),
+        ace.Sizes(
+            (1, 1024, 1 << 17), ((1024, 5),), (20.0,), repetitions=3, cycles=5, batches=2, compute=1e-4
+        ),
         7,
     ),
     "planted": (

@@ -37,11 +37,12 @@ PAPER_ERROR, PAPER_DEVIATION = 1.0, 0.005
 class Sizes:
     """How much is measured: bytes of messages, repetitions, cycles, and seconds of one that computes.
 
-    `attempts` is how often the loop runs until the kernel leaves it the core all the time.
+    `emulated` are bytes of messages with numbers of cycles; `attempts` is how often the loop runs until the
+    kernel leaves it the core all the time.
     """
 
     sizes: tuple[int, ...] = (1, 64, 1024, 4096, 16384, 65536, 262144, 1 << 20)
-    emulated: tuple[int, ...] = (1024, 1 << 20)
+    emulated: tuple[tuple[int, int], ...] = ((1024, 10_000), (1 << 20, 300))
     loads: tuple[float, ...] = (10.0, 20.0, 40.0, 80.0)
     repetitions: int = 300
     cycles: int = 300
@@ -108,9 +109,12 @@ class _Bed:
         mpi = find_mpi()
         flags = ["-shared", "-fPIC", *linked(mpi)]
         self.library = compiled(mpi, "oneway.c", directory / "oneway.so", flags)
-        pairs = Application("pairs", "pairwise", 2, sizes.emulated, sizes.loads, cycles=sizes.cycles)
-        self.asked = Configuration(
-            (pairs,), 2, launches=1, most_launches=1, waits="mpi", exchange_sizes=sizes.sizes
+        self.asked = [self._configuration(size, cycles) for size, cycles in sizes.emulated]
+
+    def _configuration(self, size: int, cycles: int) -> Configuration:
+        pairs = Application("pairs", "pairwise", 2, (size,), self.sizes.loads, cycles=cycles)
+        return Configuration(
+            *((pairs,), 2), launches=1, most_launches=1, waits="mpi", exchange_sizes=self.sizes.sizes
         )
 
     def loop(self) -> dict[str, float]:
@@ -144,9 +148,11 @@ class _Bed:
         }
 
     def run_times(self) -> dict[str, float]:
-        """How well run times are predicted."""
-        found = run_launches(self.asked)
-        return _predictions(found, fit(found.exchanges, "paper"))
+        """How well run times are predicted: medians of all sizes and loads."""
+        found = [run_launches(asked) for asked in self.asked]
+        settings = [one for own in found for one in _predictions(own, fit(own.exchanges, "paper"))]
+        names = ("prediction", "prediction line", "load", "load line")
+        return dict(zip(names, (100 * np.median(settings, axis=0)).tolist(), strict=True))
 
 
 def _ends(seconds: Mapping[str, float]) -> tuple[float, float]:
@@ -156,9 +162,11 @@ def _ends(seconds: Mapping[str, float]) -> tuple[float, float]:
     return first[1], (last[1] - first[1]) / (last[0] - first[0])
 
 
-def _predictions(found: Results, line: Model) -> dict[str, float]:
-    """Give medians over settings: by how much run times and loads were missed, and would be by a line."""
-    errors, loads = [], []
+def _predictions(found: Results, line: Model) -> Iterator[tuple[float, float, float, float]]:
+    """Give for each setting by how much run time and load were missed, and both would be by a line.
+
+    In the order: run time, by the line; load, by the line.
+    """
     cycles = found.cycles
     for size, load in {(int(row["size"]), float(row["load"])) for row in cycles[["size", "load"]]}:
         own = cycles[(cycles["size"] == size) & (cycles["load"] == load)]
@@ -166,17 +174,9 @@ def _predictions(found: Results, line: Model) -> dict[str, float]:
         asked = load / 100
         expected = 2 * line.seconds(size)  # To and fro.
         of_line = communication / (communication + len(own) * expected * (1 / asked - 1))
-        errors.append(
-            (
-                abs((compute + communication) / own["predicted"].sum() - 1),
-                abs((communication / len(own) + expected * (1 / asked - 1)) / (expected / asked) - 1),
-            )
+        yield (
+            abs((compute + communication) / own["predicted"].sum() - 1),
+            abs((communication / len(own) + expected * (1 / asked - 1)) / (expected / asked) - 1),
+            abs(communication / (compute + communication) - asked),
+            abs(of_line - asked),
         )
-        loads.append((abs(communication / (compute + communication) - asked), abs(of_line - asked)))
-    names = ("prediction", "prediction line"), ("load", "load line")
-    medians = [100 * np.median(values, axis=0) for values in (errors, loads)]
-    return {
-        name: float(value)
-        for pair, values in zip(names, medians, strict=True)
-        for name, value in zip(pair, values, strict=True)
-    }

@@ -19,7 +19,7 @@ from pse.emulate.results._results import CYCLE
 TRIAL = 0.5
 """Seconds that the exchanges may take, by which a pattern's cost is measured."""
 _WARM_UP = 5
-_FEWEST, _MOST = 20, 500
+_FEWEST, _MOST = 20, 10_000
 _TRIALS = (0.2, 0.2, 1.0)  # Shares of that time: the first ones find about how long a cycle computes.
 _BATCHES = 10
 
