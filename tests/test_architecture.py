@@ -18,7 +18,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "bench": ("subjects",),
     "advise": ("rewrite", "search", "simulate", "model"),
     "views": ("page", "cube", "gantt", "charts", "graph", "core"),
-    "analysis": ("statistics", "replay", "clocks", "patterns", "cube", "history", "path", "waits"),
+    "analysis": ("path", "statistics", "replay", "clocks", "patterns", "cube", "history", "waits"),
     "emulate": (
         "launches",
         "job",

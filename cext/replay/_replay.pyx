@@ -25,6 +25,7 @@ cdef extern from "call_paths.h" nogil:
     int pse_replay_paths_begin(pse_replay_paths *paths)
     int pse_replay_paths_take(pse_replay_paths *paths, const pse_event *events, const int16_t *residuals,
                               uint64_t count)
+    int pse_replay_paths_rest(pse_replay_paths *paths, uint64_t now, int16_t residual)
     int pse_replay_paths_finish(pse_replay_paths *paths, uint64_t last)
     void pse_replay_paths_free(pse_replay_paths *paths)
 
@@ -125,6 +126,11 @@ cdef class CallPathReader:
         with nogil:
             failed = pse_replay_paths_take(self.paths, <const pse_event *>&records[0], added, count)
         if failed:
+            raise MemoryError()
+
+    def rest(self, uint64_t now, int16_t residual=0):
+        """Take all time outside of calls from now on for the end of a rank that has no more work."""
+        if pse_replay_paths_rest(self.paths, now, residual):
             raise MemoryError()
 
     def finish(self, uint64_t last):

@@ -330,6 +330,19 @@ static void finish(pse_replay_paths *paths, pse_replay_stack *stack, uint64_t la
         spend(paths, stack, last, stack->last == last ? stack->last_residual : 0);
 }
 
+int pse_replay_paths_rest(pse_replay_paths *paths, uint64_t now, int16_t residual)
+{
+    pse_replay_stack *stack = paths->threads;
+    if (stack->depth == 1)
+        spend(paths, stack, now, residual);
+    const uint32_t node = node_below(paths, 0, frame_key(PSE_FRAME_END, 0, PSE_NONE));
+    if (!node)
+        return -1;
+    paths->nodes[node].visits++;
+    stack->frames[0].node = node;
+    return 0;
+}
+
 int pse_replay_paths_finish(pse_replay_paths *paths, uint64_t last)
 {
     for (uint64_t i = 0; i < paths->thread_count; i++)

@@ -63,6 +63,10 @@ int pse_replay_paths_begin(pse_replay_paths *paths);
 int pse_replay_paths_take(pse_replay_paths *paths, const pse_event *events, const int16_t *residuals,
                           uint64_t count);
 
+/* The rank has no more work: from this time of its last record on, time outside of all calls is its end's.
+ * Returns 0, or -1 without memory. */
+int pse_replay_paths_rest(pse_replay_paths *paths, uint64_t now, int16_t residual);
+
 /* End all calls that are open at the time of the last record.  Time outside of all calls is the program's in
  * thread 0 only: other threads may not exist then.  Returns 0, or -1 without memory for spans. */
 int pse_replay_paths_finish(pse_replay_paths *paths, uint64_t last);

@@ -47,6 +47,7 @@ cdef extern from "abi_replay.h" nogil:
         PSE_FRAME_ROUTINE
         PSE_FRAME_SITE
         PSE_FRAME_WAIT
+        PSE_FRAME_END
         PSE_ORDER_RIGHT
         PSE_ORDER_SAME_SOURCE
         PSE_ORDER_OTHER_SOURCE

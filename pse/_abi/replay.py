@@ -76,6 +76,7 @@ class FrameKind(IntEnum):
     ROUTINE = 1  # a routine: its number in the rank's texts
     SITE = 2  # a call site: its number
     WAIT = 3  # a wait: its call site (low 32 bits) and the reason (above)
+    END = 4  # the end of a rank that has no more work for its program
 
 
 class MessageOrder(IntEnum):

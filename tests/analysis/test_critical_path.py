@@ -2,21 +2,18 @@
 
 import numpy as np
 
-from pse.analysis import (
-    StepKind,
-    critical_path,
-)
+from pse.analysis import StepKind, analyze, critical_path
+from pse.trace import Phase
 from tests.analysis.rows import LOADER, ROWS, call, phase, receive, send, wait
 
 
-def test_the_critical_path_covers_the_run_without_gaps(pipeline):
+def test_the_critical_path_covers_the_run_without_gaps_until_its_last_call_ends(pipeline):
     steps = critical_path(pipeline).steps
-    assert (steps["begin"][0], steps["end"][-1]) == (0, pipeline.span)
+    assert (steps["begin"][0], steps["end"][-1]) == (0, 9900)
     assert (steps["begin"][1:] == steps["end"][:-1]).all()
     assert [(StepKind(s["kind"]).name, int(s["rank"]), int(s["end"] - s["begin"])) for s in steps] == [
         ("START", 0, 1000), ("CALL", 0, 4000), ("ENGINE", 0, 100), ("HANDOVER", 1, 50), ("ENGINE", 1, 50),
         ("CALL", 1, 3900), ("ENGINE", 1, 100), ("HANDOVER", 0, 100), ("ENGINE", 0, 100), ("CALL", 0, 500),
-        ("END", 0, 100),
     ]  # fmt: skip
 
 
@@ -24,7 +21,7 @@ def test_shares_of_the_critical_path_add_up(pipeline):
     counted = critical_path(pipeline).shares()
     assert counted[0] == ("load (line 3) · thread_A", "load", 4000, 1)
     assert ("hand-over", "hand-over", 150, 2) in counted
-    assert sum(time for *_, time, _ in counted) == pipeline.span
+    assert sum(time for *_, time, _ in counted) == 9900
 
 
 def test_what_runs_beside_the_critical_path_is_not_on_it(written):
@@ -58,6 +55,21 @@ def test_clocks_that_disagree_do_not_make_the_path_run_in_circles(written):
     steps = critical_path(opened).steps
     assert (steps["begin"][1:] == steps["end"][:-1]).all()
     assert int((steps["end"] - steps["begin"]).sum()) == opened.span
+
+
+def test_a_rank_without_work_that_writes_the_last_event_is_not_on_the_path(written):
+    """Rank 1 is done at 9210 and writes its last event after rank 0, whose last call ends at 9900."""
+    trace = written(LOADER, [*ROWS[:-2], *phase(30000, Phase.DONE), *phase(90000, Phase.END)])
+    path, cube = critical_path(trace), analyze(trace)
+    assert path.length == cube.total("critical_path") == 9900
+    idle = cube.exclusive("idle_end").sum(axis=0).tolist()
+    assert idle == [50, 90000 - 9210]  # From 9950 on, when rank 0 was done, and from 9210 on.
+    assert cube.total("time") == 10000 + 90000
+    parts = ("execution", "waiting", "idle_end")
+    assert sum(cube.total(name) for name in parts) == cube.total("time")
+    on_path = [share.time for share in path.shares() if share.kind in ("load", "rows", "save")]
+    modules = [number for number, own in enumerate(cube.call_paths) if own.kind == "module"]
+    assert sum(on_path) == cube.exclusive("critical_path")[modules].sum() == 4000 + 3900 + 500
 
 
 def test_an_empty_trace_has_no_path(written):

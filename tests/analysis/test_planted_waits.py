@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pse_testing.planted_waits import PlantedWaits
 
-from pse.analysis import METRICS, analyze
+from pse.analysis import METRICS, analyze, critical_path
 from pse.analysis.cube._metrics import WAIT_OF_DELAY, ancestors
 
 RANKS = 5
@@ -91,7 +91,9 @@ def assert_explained(cube):
 @given(programs())
 def test_what_is_planted_is_found_and_nothing_else(planted):
     with tempfile.TemporaryDirectory() as directory:
-        cube = analyze(planted.write(Path(directory) / "run"))
+        trace = planted.write(Path(directory) / "run")
+        cube, path = analyze(trace), critical_path(trace)
+    assert path.length == pytest.approx(cube.total("critical_path"), abs=1)
     assert found_in(cube) == dict(planted.expected)
     assert [text for text in cube.problems if "metahosts" not in text and "compared" not in text] == []
     assert_explained(cube)

@@ -6,8 +6,7 @@ from pse_testing.planted_waits import PlantedWaits
 from pse_testing.traces import write_trace
 
 from pse.analysis import analyze, critical_path, cube_text, remedies, severities_json
-from pse.analysis.replay._root_causes import critical_pieces
-from pse.analysis.replay._synchronizations import WAITING_DTYPE
+from pse.analysis.waits._backward_walk import SPAN_DTYPE, path_runs, stays_in_mpi
 from pse.trace import NONE, Collective, EventType, pair
 from tests.analysis.rows import LOADER, ROWS
 from tests.analysis.test_planted_waits import assert_explained
@@ -150,7 +149,7 @@ def test_waits_between_calls_have_root_causes_and_are_on_the_same_critical_path(
         *(shares["load"], shares["rows"]),
         shares["save"],
     )
-    assert cube.total("critical_path") == pipeline.span
+    assert cube.total("critical_path") == critical_path(pipeline).length == 9900
     (sentence,) = remedies(cube, top=1)
     assert " are for rank 0, in load (small.coven:3:1); " in sentence
 
@@ -181,12 +180,9 @@ def test_who_wants_no_root_causes_gets_none_and_the_same_waits(tmp_path, chain):
 
 def test_waits_that_end_at_one_tick_of_a_coarse_clock_are_all_on_the_path():
     """Rank 2 wakes rank 1, which wakes rank 0 at the same time."""
-    ends = np.array(
-        [(0, 0, 900), (1, 0, 800), (2, 0, 800)], [("rank", "<u4"), ("begin", "<f8"), ("end", "<f8")]
-    )
-    waits = np.zeros(2, WAITING_DTYPE)
-    waits["rank"], waits["late"], waits["begin"], waits["wait"], waits["time"] = [0, 1], [1, 2], 100, 400, 500
-    assert critical_pieces(ends, waits).tolist() == [(0, 500, 900), (2, 0, 500)]
-    waits["late"] = [1, 0]  # In a circle: nothing hangs, and the path is as long as the run.
-    pieces = critical_pieces(ends, waits)
-    assert (pieces["end"] - pieces["begin"]).sum() == 900
+    spans = np.array([(0, 0, 900, False), (1, 0, 800, False), (2, 0, 800, False)], SPAN_DTYPE)
+    ranks, begins, times = np.array([0, 1]), np.array([100, 100]), np.array([500, 500])
+    runs = path_runs(spans, stays_in_mpi(ranks, begins, np.array([1, 2]), times, 0))
+    assert runs[["rank", "begin", "end"]].tolist() == [(0, 500, 900), (1, 500, 500), (2, 0, 500)]
+    runs = path_runs(spans, stays_in_mpi(ranks, begins, np.array([1, 0]), times, 0))  # In a circle.
+    assert (runs["end"] - runs["begin"]).sum() == 900

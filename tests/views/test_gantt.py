@@ -12,7 +12,7 @@ from pse_testing.planted_waits import PlantedWaits
 from pse import trace, views
 from pse.errors import UsageError
 from pse.trace import EventType, Phase, Selection, TextKind, pair
-from pse.views.core._program_span import outside_of_program
+from pse.trace.query import outside_of_program
 from pse.views.gantt._gantt_blocks import HALF
 
 

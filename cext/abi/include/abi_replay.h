@@ -12,6 +12,7 @@ enum pse_replay_frame_kind {
     PSE_FRAME_ROUTINE = 1, /* a routine: its number in the rank's texts */
     PSE_FRAME_SITE = 2, /* a call site: its number */
     PSE_FRAME_WAIT = 3, /* a wait: its call site (low 32 bits) and the reason (above) */
+    PSE_FRAME_END = 4, /* the end of a rank that has no more work for its program */
 };
 
 /* A call path: a node of a rank's tree of calls; node 0 is the program. */

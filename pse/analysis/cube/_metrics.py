@@ -151,6 +151,12 @@ _TIMES: tuple[Metric, ...] = (
     ),
     _metric("mpi_init_exit", "mpi", "MPI start and end", "Time in MPI_Init, MPI_Finalize and their kin."),
     _metric("mpi_other", "mpi", "Other MPI", "Time in all other routines of MPI."),
+    _metric(
+        "idle_end",
+        "time",
+        "Idle at the end",
+        "A rank of the runtime has no more work, until its last event: others still work, or all end.",
+    ),
     _metric("waiting", "time", "Waits between calls", "A rank of the runtime has no call that can start."),
     _metric("queue_empty", "waiting", "Queue empty", "A thread waits for a tag that another rank defines."),
     _metric("queue_full", "waiting", "Queue full", "A producer waits for a place in a queue."),

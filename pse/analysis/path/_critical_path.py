@@ -9,16 +9,15 @@ what lies on it is the only way to shorten the run.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pse.analysis._activity import Activity, BlockKind, rank_activity
-from pse.analysis.path._backward_walk import last_begun, walk_back
-from pse.analysis.waits._mpi_wait_causes import mpi_wait_causes
-from pse.analysis.waits._wait_causes import wait_causes, wakers
+from pse.analysis._activity import Activity, rank_activity
+from pse.analysis.replay._analysis import late_stays
+from pse.analysis.waits._backward_walk import SPAN_DTYPE, last_begun, path_runs, runtime_stays, work_span
 from pse.analysis.waits._wake_candidates import CauseKind
 from pse.text import count_text, share_text, time_text
 from pse.trace.format import NONE, Array
@@ -141,69 +140,87 @@ def critical_path(trace: Trace) -> CriticalPath:
     PathShare(name='fft.rows (line 16) · thread_B', kind='fft', time=231000000, count=8)
     """
     did = rank_activity(trace)
-    ended = wait_causes(did)
-    woke = wakers(did, ended)
-    _with_mpi(did, ended)
     if not len(did.blocks):
         return CriticalPath(np.empty(0, STEP_DTYPE), did)
-    return CriticalPath(_steps(did, (ended, woke), min(trace.span, LATEST)), did)
+    spans = np.array([(rank, *work_span(trace, rank)) for rank in trace.ranks], SPAN_DTYPE)
+    runs = path_runs(spans, np.concatenate([runtime_stays(did), late_stays(trace)]))[::-1]
+    return CriticalPath(_steps(did, runs), did)
 
 
-def _with_mpi(did: Activity, ended: Array) -> None:
-    """Who ended the waiting in calls of MPI, where these are the blocks."""
-    places = np.flatnonzero(did.blocks["kind"] == BlockKind.ROUTINE)
-    if len(places):
-        ended[places] = mpi_wait_causes(did)[did.blocks["row"][places]]
-
-
-def _walk(did: Activity, ended_by: Sequence[Array]) -> list[tuple[int, float, int]]:
-    """Blocks from the end to the begin: index, when the path leaves it, by which cause; -1: by none."""
-    blocks = did.blocks
-    causes = [
-        (cause["time"], last_begun(blocks["rank"], blocks["begin"], cause["rank"], cause["time"]))
-        for cause in ended_by
-    ]
-    place = _last(did)
-    return walk_back(blocks["rank"], blocks["begin"], causes, place, int(blocks["end"][place]))
-
-
-def _last(did: Activity) -> int:
-    """The block that ended last, waits left out if there is anything else."""
-    worked = np.flatnonzero(did.blocks["kind"] != BlockKind.WAIT)
-    places = worked if len(worked) else np.arange(len(did.blocks))
-    return int(places[np.argmax(did.blocks["end"][places])])
-
-
-def _steps(did: Activity, ended_by: tuple[Array, Array], span: int) -> Array:
+def _steps(did: Activity, runs: Array) -> Array:
     """The pieces of the path, in the order of time."""
-    walked = np.array(_walk(did, ended_by)[::-1], "<i8")
-    place, now, jumps = walked[:, 0], walked[:, 1], walked[:, 2] >= 0
-    ended, woke = ended_by
-    blocks, cause = did.blocks[place], np.where(walked[:, 2] == 1, woke[place], ended[place])
-    ends = np.minimum(blocks["end"], now)
-    ends = np.where(jumps, np.maximum(ends, cause["time"]), ends)  # What it waited for came after the wait.
-    inside = np.zeros(len(place), STEP_DTYPE)
-    inside["kind"] = np.where(jumps, StepKind.HANDOVER, blocks["kind"])
-    inside["begin"] = np.where(jumps, cause["time"], np.minimum(blocks["begin"], ends))
-    inside["end"] = ends
-    inside["sender"], inside["edge"] = np.where(jumps, cause["rank"], NONE), NONE
-    inside["cause"] = np.where(jumps, cause["kind"], CauseKind.OTHER)
-    tagged = np.flatnonzero(jumps & (cause["kind"] == CauseKind.TAG))
-    inside["edge"][tagged] = did.messages["edge"][cause["message"][tagged]]
-    after = np.zeros(len(place), STEP_DTYPE)
-    after["kind"], after["begin"], after["end"] = StepKind.ENGINE, ends, now
-    after["sender"] = after["edge"] = NONE
-    for part in (inside, after):
-        part["rank"], part["block"] = blocks["rank"], place
-        part["site"], part["tph"] = blocks["site"], blocks["tph"]
-    after["block"], after["site"] = -1, NONE
-    steps = np.stack([inside, after], axis=1).reshape(-1)
-    ends_of_run = np.repeat(after[[0, -1]], 1)
-    ends_of_run["kind"] = [StepKind.START, StepKind.END]
-    ends_of_run["begin"], ends_of_run["end"] = [0, now[-1]], [inside["begin"][0], span]
-    steps = np.concatenate([ends_of_run[:1], steps, ends_of_run[1:]])
-    kept: Array = steps[steps["end"] > steps["begin"]]
-    return kept
+    times = [np.minimum(np.rint(runs[name]), LATEST).astype("<i8") for name in ("begin", "end")]
+    begin, end = times[0], np.maximum(*times)
+    run, block = _blocks_of(did, runs["rank"], begin, end)
+    inside = _made(did, runs, run, block)
+    inside["end"] = np.clip(did.blocks["end"][block], begin[run], end[run])
+    before = np.maximum.accumulate(np.append(begin[:1], inside["end"]))[:-1]  # What is before it has ended.
+    before = np.maximum(before, begin[run])
+    inside["begin"] = np.maximum(did.blocks["begin"][block], before)
+    inside["end"] = np.maximum(inside["end"], inside["begin"])
+    inside["kind"] = did.blocks["kind"][block]
+    gaps = _made(did, runs, run, np.maximum(block - 1, 0))
+    gaps["begin"], gaps["end"] = before, inside["begin"]
+    rests = _made(did, runs, np.arange(len(runs)), _last_of(run, block, len(runs)))
+    rests["begin"], rests["end"] = begin, end
+    np.maximum.at(rests["begin"], run, inside["end"])
+    for part in (gaps, rests):
+        part["kind"], part["block"], part["site"] = StepKind.ENGINE, -1, NONE
+        part["kind"][part["end"] == end[-1]] = StepKind.END
+        part["kind"][part["begin"] == begin[0]] = StepKind.START
+    parts = [inside, gaps, rests, _handovers(did, runs, run, inside, begin)]
+    numbers = np.concatenate([run, run, np.arange(len(runs)), np.flatnonzero(runs["sender"] != NONE)])
+    steps = np.concatenate(parts)
+    order = np.lexsort((steps["end"], steps["begin"], numbers))
+    kept = (steps["end"] > steps["begin"]) | (steps["kind"] == StepKind.HANDOVER)
+    found: Array = steps[order][kept[order]]
+    return found
+
+
+def _made(did: Activity, runs: Array, run: Array, block: Array) -> Array:
+    """Steps of runs in blocks, without kind and times."""
+    found = np.zeros(len(run), STEP_DTYPE)
+    found["rank"], found["block"] = runs["rank"][run], block
+    found["site"], found["tph"] = did.blocks["site"][block], did.blocks["tph"][block]
+    found["sender"] = found["edge"] = NONE
+    return found
+
+
+def _blocks_of(did: Activity, ranks: Array, begin: Array, end: Array) -> tuple[Array, Array]:
+    """The blocks that runs go through: numbers of runs, and of their blocks."""
+    rank, begins = did.blocks["rank"], did.blocks["begin"]
+    first = np.maximum(last_begun(rank, begins, ranks, begin), np.searchsorted(rank, ranks))
+    counts = np.maximum(last_begun(rank, begins, ranks, end) + 1 - first, 0)
+    run = np.repeat(np.arange(len(ranks)), counts)
+    return run, first[run] + np.arange(len(run)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _last_of(run: Array, block: Array, count: int) -> Array:
+    """The last block of each run, any where it has none."""
+    found = np.zeros(count, "<i8")
+    found[run] = block
+    return found
+
+
+def _handovers(did: Activity, runs: Array, run: Array, inside: Array, begin: Array) -> Array:
+    """The hand-overs with which runs begin; what is left of the wait in `inside` becomes a part of them."""
+    jumped = np.flatnonzero(runs["sender"] != NONE)
+    found = _made(did, runs, jumped, np.zeros(len(jumped), "<i8"))
+    found["kind"], found["block"] = StepKind.HANDOVER, -1
+    found["site"], found["tph"] = NONE, 0
+    for name in ("sender", "edge"):
+        found[name] = runs[name][jumped]
+    found["cause"] = runs["kind"][jumped]
+    found["begin"] = found["end"] = begin[jumped]
+    several, first = np.unique(run, return_index=True)
+    of_jump = np.searchsorted(jumped, several)
+    waited = np.isin(several, jumped) & (inside["kind"][first] != StepKind.CALL)
+    waited &= (inside["begin"][first] == begin[several]) & (inside["end"][first] > begin[several])
+    first, of_jump = first[waited], of_jump[waited]
+    for name in ("site", "tph", "block", "end"):
+        found[name][of_jump] = inside[name][first]
+    inside["begin"][first] = inside["end"][first]
+    return found
 
 
 def critical_path_text(path: CriticalPath) -> Iterator[str]:

@@ -46,8 +46,8 @@ from pse.analysis.replay._message_matching import match_messages
 from pse.analysis.replay._operation_rows import END_DTYPE, message_ends, move_to_probes
 from pse.analysis.replay._peers import Alone, Peers, Traffic
 from pse.analysis.replay._problems import Problems
-from pse.analysis.replay._rank_calls import RankCalls, read_rank
-from pse.analysis.replay._root_causes import RootCauses
+from pse.analysis.replay._rank_calls import OPERATIONS, RankCalls, read_rank
+from pse.analysis.replay._root_causes import RootCauses, mpi_stays
 from pse.analysis.replay._severities import (
     AllWaits,
     Calls,
@@ -59,6 +59,7 @@ from pse.analysis.replay._severities import (
 from pse.analysis.replay._sources import Source, opened
 from pse.analysis.replay._started_collectives import MESSAGES, calls_for_collectives
 from pse.analysis.replay._synchronizations import JOINT_DTYPE, WAITING_DTYPE
+from pse.analysis.waits._backward_walk import STAY_DTYPE
 from pse.trace import NONE, EventType, TextKind, Trace
 from pse.trace.format import Array, low32
 
@@ -252,6 +253,17 @@ def wait_states(source: str | os.PathLike[str] | Trace) -> Array:
     return severities.waits(np.array([location.rank for location in places.locations]))
 
 
+def late_stays(trace: Trace) -> Array:
+    """Waits in MPI for ranks that came late, by the trace's times: array of STAY_DTYPE."""
+    if not any(trace.files[rank].counts[kind] for rank in trace.ranks for kind in OPERATIONS):
+        return np.empty(0, STAY_DTYPE)
+    peers = Alone()
+    with opened(trace, peers) as found:
+        places = share_metahosts(found.streams, trace.definitions, None, peers)
+        waits = _Analysis(found, peers, places).late_waits()
+    return mpi_stays(waits)
+
+
 @contextlib.contextmanager
 def open_repaired(source: str | os.PathLike[str] | Trace, *, repair: bool = True) -> Iterator[Trace]:
     """Open a trace or an OTF2 archive with the times that `analyze` works with.
@@ -374,6 +386,12 @@ class _Analysis:
         rings = ring_shifts(shifts, parents, values["visits"], self._streams.ranks) if len(shifts) else None
         values |= {} if rings is None else {"ring_shifts": rings}
         return Cube(tuple(paths), tuple(self._where), values, title, said, longest_of_all(longest))
+
+    def late_waits(self) -> Array:
+        """The waits in MPI for ranks that came late: array of WAITING_DTYPE."""
+        self._waits = [np.empty(0, WAITING_DTYPE)]
+        self.search_mpi()
+        return np.concatenate(self._waits)
 
     def _shifts(self, numbers: Array) -> Array:
         """Receives of one sender only in a call path; `numbers` are those of call paths in all processes."""

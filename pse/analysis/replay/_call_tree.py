@@ -77,6 +77,8 @@ class CallTree:
                 site = self._site(parent, number)
                 module = self._sites[number].module if number in self._sites else "module"
                 found[node] = self._add(CallPath(site, "module", module), "execution")
+            elif kind == FrameKind.END:
+                found[node] = self._add(CallPath(parent, "wait", "idle at the end"), "idle_end")
             else:
                 reason = key >> _REASON_SHIFT & 0xFFFF
                 found[node] = self._wait(self._site(parent, number), reason)

@@ -10,7 +10,7 @@ from pse._abi.replay import CALL_DTYPE, NODE_DTYPE, OPERATION_DTYPE, SPAN_DTYPE
 from pse.analysis._replay import CallPathReader
 from pse.trace import EventType
 from pse.trace.format import Array
-from pse.trace.query import Trace
+from pse.trace.query import Trace, program_span
 from pse.trace.store import chunks, residuals
 
 OPERATIONS = (
@@ -103,12 +103,25 @@ def _pass_over(trace: Trace, rank: int, reader: CallPathReader, is_shifted: bool
     """Read all events; those of a clock that runs at another speed than the run's with the run's times."""
     events, added, at, last = trace.events(rank), residuals(trace, rank), 0, 0
     parts = None if added is None else np.rint(added * PARTS).astype("<i2")
+    rests_from = _end_of_work(trace, rank)
     for chunk in chunks(events):
         if not is_shifted:
             chunk = in_run_time(trace, rank, chunk)
-        reader.take(chunk.view("u1"), None if parts is None else parts[at : at + len(chunk)])
+        own = None if parts is None else parts[at : at + len(chunk)]
+        work = min(max(rests_from - at, 0), len(chunk))
+        reader.take(chunk[:work].view("u1"), None if own is None else own[:work])
+        if work > 0 and at + work == rests_from:
+            reader.rest(int(chunk["time"][work - 1]), 0 if own is None else int(own[work - 1]))
+        reader.take(chunk[work:].view("u1"), None if own is None else own[work:])
         at, last = at + len(chunk), int(chunk["time"][-1])
     reader.finish(last)
+
+
+def _end_of_work(trace: Trace, rank: int) -> int:
+    """How many events a rank has until its program's last one; all of them where the trace doesn't say."""
+    file = trace.files[rank]
+    span = program_span(trace, rank, file.types) if file.counts[EventType.PHASE] else None
+    return len(file.types) + 1 if span is None or span[1] is None else span[1] + 1
 
 
 def in_run_time(trace: Trace, rank: int, events: Array) -> Array:

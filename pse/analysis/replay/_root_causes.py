@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pse.analysis._activity import rank_activity
 from pse.analysis._replay import propagate_waits
 from pse.analysis.cube._metrics import GRID, GRID_STATES, WAIT_OF_DELAY
-from pse.analysis.path._backward_walk import last_begun, walk_back
 from pse.analysis.patterns import _delay as delay
 from pse.analysis.patterns._grid import between_metahosts
 from pse.analysis.replay._call_tree import CallTree
@@ -25,7 +25,17 @@ from pse.analysis.replay._sources import runtime_trace
 from pse.analysis.replay._streams import Streams
 from pse.analysis.replay._synchronizations import WAITING_DTYPE, last_synchronizations, numbered
 from pse.analysis.replay._timelines import Timeline
+from pse.analysis.waits._backward_walk import (
+    RUN_DTYPE,
+    SPAN_DTYPE,
+    STAY_DTYPE,
+    path_runs,
+    runtime_stays,
+    stays_in_mpi,
+    work_span,
+)
 from pse.analysis.waits._ended_waits import ENDED_WAIT_DTYPE, ended_waits
+from pse.analysis.waits._wake_candidates import CauseKind
 from pse.trace import NONE
 from pse.trace.format import Array
 from pse.trace.query import Trace
@@ -43,7 +53,6 @@ _LINK_DTYPE = np.dtype(
     ]
 )
 _INDIRECT_DTYPE = np.dtype([(name, "<f8") for name in STATES])
-_PIECE_DTYPE = np.dtype([("rank", "<u4"), ("begin", "<f8"), ("end", "<f8")])
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,9 @@ class RootCauses:
     ) -> None:
         self._trace, self._streams, self._peers, self._tree = trace, streams, peers, tree
         self._metahosts = metahosts
+        whole = runtime_trace(trace, streams, peers)
+        self._did = None if whole is None else rank_activity(whole)
+        self._origin = 0 if whole is None else whole.origin
         self._numbers = numbers
         self._own_number = np.zeros(int(numbers.max(initial=0)) + 1, "<u4")
         self._own_number[numbers] = np.arange(len(numbers))
@@ -101,22 +113,21 @@ class RootCauses:
         severities : Severities
             Gets the values.
         """
+        runs = self._critical_runs(waits)
         waits = numbered(np.concatenate([waits, self._waits_between_calls(severities)]))
         peers, streams = self._peers, self._streams
         delivery = peers.deliver(columns_of(waits), WAITING_DTYPE, streams.owners(waits["late"], peers.rank))
         since, since_come = last_synchronizations(waits, delivery.rows, delivery, joint, streams, peers)
         order = np.lexsort([delivery.rows[name] for name in ("number", "rank", "late")])
         come = _Come(delivery.rows.take(order), order, since_come[order])
-        late, waiting = self._profiles(waits, since, come, self._critical_pieces(waits), severities)
+        late, waiting = self._profiles(waits, since, come, runs, severities)
         self._add_costs(waits, come, self._delays(come, late, waiting), severities)
 
     def _waits_between_calls(self, severities: Severities) -> Array:
         """The waits between calls of this process's ranks that other ranks ended; add their grid versions."""
-        ended = np.empty(0, ENDED_WAIT_DTYPE)
-        if (whole := runtime_trace(self._trace, self._streams, self._peers)) is not None:
-            ended = ended_waits(whole)
-            for name in ("begin", "end", "time"):
-                ended[name] += whole.origin
+        ended = np.empty(0, ENDED_WAIT_DTYPE) if self._did is None else ended_waits(self._did)
+        for name in ("begin", "end", "time"):
+            ended[name] += self._origin
         to = self._streams.owners(ended["rank"], self._peers.rank)
         rows = self._peers.deliver(columns_of(ended), ENDED_WAIT_DTYPE, to).rows
         path = self._wait_paths(rows)
@@ -152,20 +163,27 @@ class RootCauses:
                     calls = Calls(waits["path"][own], begin, begin + times[own])
                     severities.add_waits(metric + GRID, self._place(rank), calls, times[own].astype("<f8"))
 
-    def _critical_pieces(self, waits: Array) -> Array:
-        """The pieces of the critical path on this process's ranks, in the order of time, latest first."""
-        ends = np.zeros(len(self._trace.ranks), _PIECE_DTYPE)
-        for row, rank in zip(ends, self._trace.ranks, strict=True):
-            times = np.array(self._trace.files[rank].times, "<u8")
-            row["rank"] = rank
-            row["begin"], row["end"] = self._trace.run_times(rank, times).astype("<f8")
-        all_ends, all_waits = self._peers.gathered(ends), self._peers.gathered(waits)
-        pieces = np.empty(0, _PIECE_DTYPE) if self._peers.rank else critical_pieces(all_ends, all_waits)
-        to = self._streams.owners(pieces["rank"], self._peers.rank)
-        return self._peers.deliver(columns_of(pieces), _PIECE_DTYPE, to).rows.packed(_PIECE_DTYPE)
+    def _critical_runs(self, waits: Array) -> Array:
+        """The runs of the critical path on this process's ranks, in the order of time, latest first."""
+        spans = [(rank, *work_span(self._trace, rank)) for rank in self._trace.ranks]
+        all_spans, all_waits = self._peers.gathered(np.array(spans, SPAN_DTYPE)), self._peers.gathered(waits)
+        runs = np.empty(0, RUN_DTYPE)
+        if self._peers.rank == 0:
+            runs = path_runs(all_spans, np.concatenate([self._runtime_stays(), mpi_stays(all_waits)]))
+        to = self._streams.owners(runs["rank"], self._peers.rank)
+        return self._peers.deliver(columns_of(runs), RUN_DTYPE, to).rows.packed(RUN_DTYPE)
+
+    def _runtime_stays(self) -> Array:
+        """Module calls and waits between them, on process 0."""
+        if self._did is None:
+            return np.empty(0, STAY_DTYPE)
+        stays = runtime_stays(self._did)
+        for name in ("begin", "time"):
+            stays[name] += self._origin
+        return stays
 
     def _profiles(
-        self, waits: Array, since: Array, come: _Come, pieces: Array, severities: Severities
+        self, waits: Array, since: Array, come: _Come, runs: Array, severities: Severities
     ) -> tuple[Array, Array]:
         """The times of late ranks and of waiting ranks in intervals, _TIME_DTYPE; add the critical path."""
         late, waiting = [np.empty(0, _TIME_DTYPE)], [np.empty(0, _TIME_DTYPE)]
@@ -177,8 +195,8 @@ class RootCauses:
                 (late, come.since[others], come.rows["time"][others], come.rows.take(others)),
             ):
                 found.append(self._named(line.profiles(np.maximum(start, line.started), stop), by))
-            on_path = pieces[pieces["rank"] == rank]
-            rows = line.profiles(on_path["begin"], on_path["end"])
+            on_path = runs[runs["rank"] == rank]
+            rows = line.profiles(on_path["begin"], on_path["end"], with_waits=True)
             severities.add("critical_path", self._place(rank), rows["path"], rows["time"])
         return np.concatenate(late), np.concatenate(waiting)
 
@@ -309,35 +327,11 @@ def indirect_costs(links: Columns) -> Array:
     return found
 
 
-def critical_pieces(ends: Array, waits: Array) -> Array:
-    """The critical path: pieces of the time of ranks, the latest first.
+_KINDS = {"latesender": CauseKind.MESSAGE, "latereceiver": CauseKind.LATE_RECEIVER}
 
-    Parameters
-    ----------
-    ends : array of _PIECE_DTYPE
-        When each rank's events begin and end.
-    waits : array of WAITING_DTYPE
-        The waits of all ranks, in any order.
 
-    Returns
-    -------
-    array of _PIECE_DTYPE
-        Each begins where the next one ends, on that rank or on the one that it waited for.
-    """
-    count = len(ends)
-    rank, begin = (np.concatenate([ends[name], waits[name]]) for name in ("rank", "begin"))
-    late = np.append(np.full(count, NONE, "<u4"), waits["late"])
-    time, end = (
-        np.append(ends["begin"], waits["time"]),
-        np.append(ends["begin"], waits["begin"] + waits["wait"]),
-    )
-    order = np.lexsort((begin, np.arange(len(rank)) >= count, rank))
-    rank, begin, late, time, end = (column[order] for column in (rank, begin, late, time, end))
-    final = ends[np.lexsort((ends["rank"], -ends["end"]))[0]]
-    place = int(np.searchsorted(rank, final["rank"], side="right")) - 1
-    walked = walk_back(rank, begin, [(time, last_begun(rank, begin, late, time))], place, float(final["end"]))
-    places, nows, by = (np.array(column) for column in zip(*walked, strict=True))
-    pieces = np.empty(len(places), _PIECE_DTYPE)
-    pieces["rank"], pieces["end"] = rank[places], nows
-    pieces["begin"] = np.minimum(np.where(by >= 0, end[places], begin[places]), nows)
-    return pieces[pieces["end"] > pieces["begin"]]
+def mpi_stays(waits: Array) -> Array:
+    """Waits in MPI (WAITING_DTYPE) as the way back along the critical path takes them."""
+    kinds = np.array([_KINDS.get(state, CauseKind.COLLECTIVE) for state in STATES])
+    columns = (waits[name] for name in ("rank", "begin", "late", "time"))
+    return stays_in_mpi(*columns, kinds[waits["state"]])

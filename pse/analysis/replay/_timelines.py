@@ -43,18 +43,21 @@ class Timeline:
         self._tree = tree
         self.started = float(end[self._is_start(path)].max(initial=-np.inf))
         borders = np.searchsorted(thread, np.arange(int(thread.max(initial=0)) + 2))
+        self._with_waits = (begin, end, path, borders.astype("<u8"))
         parts = [
             _without(begin[one:other], end[one:other], path[one:other], waits)
             for one, other in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)
         ]
-        self._threads = np.cumsum([0, *(len(part[0]) for part in parts)]).astype("<u8")
-        self._begin, self._end, self._path = (np.concatenate(column) for column in zip(*parts, strict=True))
+        threads = np.cumsum([0, *(len(part[0]) for part in parts)]).astype("<u8")
+        begin, end, path = (np.concatenate(column) for column in zip(*parts, strict=True))
+        self._without_waits = (begin, end, path, threads)
 
-    def profiles(self, starts: Array, stops: Array) -> Array:
+    def profiles(self, starts: Array, stops: Array, *, with_waits: bool = False) -> Array:
         """The time in intervals by this process's call paths: array of PROFILE_DTYPE."""
+        begin, end, path, threads = self._with_waits if with_waits else self._without_waits
         return np.frombuffer(
             time_profiles(
-                *(self._begin, self._end, self._path, len(self._tree.paths), self._threads),
+                *(begin, end, path, len(self._tree.paths), threads),
                 *(np.ascontiguousarray(times, "<f8") for times in (starts, stops)),
             ),
             PROFILE_DTYPE,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pse.analysis._activity import BlockKind, rank_activity
+from pse.analysis._activity import Activity, BlockKind
 from pse.analysis.waits._wait_causes import wait_causes
 from pse.trace.format import NONE, Array
-from pse.trace.query import Trace
 
 ENDED_WAIT_DTYPE = np.dtype(
     [
@@ -23,15 +22,14 @@ ENDED_WAIT_DTYPE = np.dtype(
 """A wait that another rank ended; several, if it went on after the rank was woken for something else."""
 
 
-def ended_waits(trace: Trace) -> Array:
+def ended_waits(did: Activity) -> Array:
     """The waits between calls that other ranks ended: array of ENDED_WAIT_DTYPE, by rank, then by begin.
 
     Parameters
     ----------
-    trace : Trace
-        With the events of all ranks.
+    did : Activity
+        What all ranks did.
     """
-    did = rank_activity(trace)
     ended = wait_causes(did)[did.blocks["last"]]
     chosen = (did.blocks["kind"] == BlockKind.WAIT) & (ended["rank"] != NONE)
     chosen &= (ended["time"] > did.blocks["begin"]) & (ended["rank"] != did.blocks["rank"])

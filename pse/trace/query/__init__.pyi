@@ -21,6 +21,11 @@ from ._mpi_messages import (
 )
 from ._names import Names as Names
 from ._partition_messages import messages_between_ranks as messages_between_ranks
+from ._program_span import (
+    ENDS as ENDS,
+    outside_of_program as outside_of_program,
+    program_span as program_span,
+)
 from ._selection import Selection as Selection
 from ._time_window import TimeWindow as TimeWindow
 from ._tphs import PROGRAM_TPH as PROGRAM_TPH, Tph as Tph, Tphs as Tphs, tph_lifetimes as tph_lifetimes

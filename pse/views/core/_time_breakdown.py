@@ -15,7 +15,7 @@ import numpy as np
 
 from pse.trace import EventType, Selection, Trace, WaitReason
 from pse.trace.format import Array
-from pse.trace.query import Names
+from pse.trace.query import ENDS, Names, program_span
 from pse.views.core._colours import (
     Style,
     module_styles,
@@ -24,7 +24,6 @@ from pse.views.core._colours import (
     wait_colours,
     wait_text,
 )
-from pse.views.core._program_span import ENDS, START_AND_END, program_span
 from pse.views.core._rows import Row, rows
 
 HAND_OVER = (
@@ -37,6 +36,8 @@ COUNTED = 4
 MEMORY = (EventType.ALLOCATE, EventType.FREE)
 LATEST = 2**53
 """ns: later times are damaged, and sums of them would not fit."""
+START_AND_END = "start and end"
+"""What the time outside of the program is called."""
 ENGINE_STYLES = {
     "hand-over": Style("#0072B2"),
     "memory": Style("#56B4E9"),

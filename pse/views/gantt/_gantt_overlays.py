@@ -14,8 +14,9 @@ from matplotlib.patches import Patch
 from pse.text import size_text
 from pse.trace import EventType, Trace
 from pse.trace.format import Array
+from pse.trace.query import outside_of_program
 from pse.views.core._figure import FONT, SMALL
-from pse.views.core._program_span import START_AND_END, outside_of_program
+from pse.views.core._time_breakdown import START_AND_END
 from pse.views.gantt._gantt_blocks import HALF
 from pse.views.gantt._gantt_data import Blocks
 from pse.views.gantt._wait_state_bars import WaitStates

@@ -16,9 +16,8 @@ import numpy as np
 from pse.text import time_text
 from pse.trace import EventType, Trace, WaitReason
 from pse.trace.format import Array
-from pse.trace.query import Selection, messages_between_ranks, mpi_messages
+from pse.trace.query import Selection, messages_between_ranks, mpi_messages, outside_of_program
 from pse.views.core._memory_balance import imbalance
-from pse.views.core._program_span import outside_of_program
 from pse.views.core._rows import Row, rows
 from pse.views.core._selection_caption import selection_text, start_text
 from pse.views.page._blocks import BLOCK_DTYPE, Lane, lanes

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pse.trace import EventType, Phase, Trace
-from pse.trace.format import Array
+from pse.trace.format import Array, EventType, Phase
+from pse.trace.query._trace import Trace
 
 ENDS = (EventType.PHASE, EventType.TEXT, EventType.COUNTER, EventType.CLOCK_SYNC)
 """Events that belong to the start and the end of a rank."""
-START_AND_END = "start and end"
-"""What the time outside of the program is called."""
 
 
 def program_span(trace: Trace, rank: int, kind: Array) -> tuple[int, int | None] | None:
