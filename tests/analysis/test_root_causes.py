@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from pse_testing.planted_waits import PlantedWaits
+from pse_testing.planted_waits import ROUTINES, PlantedWaits
 from pse_testing.traces import write_trace
 
-from pse.analysis import analyze, critical_path, cube_text, remedies, severities_json
+from pse.analysis import analyze, critical_path, cube_text, read_cube, remedies, severities_json, write_cube
 from pse.analysis.waits._backward_walk import SPAN_DTYPE, path_runs, stays_in_mpi
 from pse.trace import NONE, Collective, EventType, pair
 from tests.analysis.rows import LOADER, ROWS
@@ -13,9 +13,19 @@ from tests.analysis.test_planted_waits import assert_explained
 
 
 def planted(directory, *calls, ranks=3):
-    """A trace of calls: rank, routine, begin, end; of sends and receives the other rank too."""
+    """A trace of calls: rank, routine, begin, end; of sends and receives the other rank too.
+
+    Those from ``>name`` to ``<name`` are in this function.
+    """
     made = PlantedWaits(ranks, [list(range(ranks))])
     for rank, name, begin, end, *other in calls:
+        if name[0] in "<>":
+            number = ROUTINES.index(name[1:])
+            row = {"time": begin, "type": EventType.REGION_ENTER, "a": number}
+            if name[0] == "<":
+                row = {"time": end, "type": EventType.REGION_LEAVE, "a": number, "b": begin}
+            made.rows[rank].append(row)
+            continue
         inside = []
         if name in ("MPI_Send", "MPI_Ssend"):
             inside = [made.send(rank, begin + 1, other[0], 0, 0, mode=1 if name == "MPI_Ssend" else 0)]
@@ -81,7 +91,7 @@ def test_the_report_says_where_late_ranks_were_and_the_way_of_the_critical_path(
     assert lines[at + 1].strip().startswith("1.09 µs    68 %  program (rank 2 1.00 µs, rank 1 91 ns)")
     assert "333 ns more than ranks on average" in lines[at + 2]
     assert any(
-        "For 91 % of such waits rank 2 is late, in solve. " in sentence for sentence in remedies(chain)
+        "For 91 % of these waits rank 2 is late, in solve. " in sentence for sentence in remedies(chain)
     )
     assert severities_json(chain)["root_causes"]["delay_latesender"]["solve"] == [0, 0, 0.5]
 
@@ -96,6 +106,48 @@ def test_all_that_causes_a_kind_of_wait_is_named(tmp_path):
     sentences = [*remedies(cube)]
     assert len(sentences) == 1
     assert "60 % are for rank 1, in solve; 40 % are for rank 2, in halo. " in sentences[0]
+
+
+TWO_PLACES = (
+    *[(1, "solve", 1000, 1600), (1, "MPI_Send", 1600, 1606, 0)],
+    *[(0, ">exchange", 1000, 1610), (0, "MPI_Recv", 1000, 1609, 1), (0, "<exchange", 1000, 1610)],
+    *[(2, "halo", 1000, 2009), (2, "MPI_Send", 2009, 2016, 0)],
+    (0, "MPI_Recv", 1611, 2019, 2),
+)
+"""Rank 0 waits 600 ns for rank 1 in solve, then in another place 398 ns for rank 2 in halo."""
+
+
+def test_each_call_path_has_the_causes_of_its_own_waits(tmp_path):
+    cube = analyze(planted(tmp_path / "run", *TWO_PLACES))
+    causes = {}
+    for row in cube.causes:
+        place = cube.path_text(row["path"]).removeprefix("program / ")
+        cause = cube.call_paths[row["cause"]].name, cube.locations[row["location"]].rank
+        causes.setdefault(place, {})[cause] = row["value"]
+    assert causes["exchange / MPI_Recv"] == {("solve", 1): 600}
+    assert causes["MPI_Recv"].keys() == {("halo", 2)}
+    assert cube.causes["value"].sum() == cube.total("delay") == cube.total("mpi_latesender")
+    one, other = remedies(cube)
+    assert "For 100 % of these waits rank 1 is late, in solve. " in one
+    assert "For 100 % of these waits rank 2 is late, in halo. " in other
+    lines = [line.strip() for line in cube_text(cube) if "caused by" in line]
+    assert lines == [
+        "caused by: 600 ns in program / solve (rank 1 600 ns)",
+        "caused by: 398 ns in program / halo (rank 2 398 ns)",
+    ]
+
+
+def test_causes_go_through_chains_of_waits_to_the_call_path_that_waited_last(chain):
+    """Of rank 0's 600 ns rank 2 causes 500, by making rank 1 late."""
+    (path,) = {row["path"] for row in chain.causes}  # Both wait in one call path.
+    costs = chain.causes_of("mpi_latesender", path)
+    assert costs.sum() == chain.total("delay")
+    assert np.array_equal(costs, chain.exclusive("delay"))
+
+
+def test_a_cube_keeps_the_causes_of_waits_in_its_file(tmp_path, chain):
+    write_cube(chain, tmp_path / "chain.npz")
+    assert np.array_equal(read_cube(tmp_path / "chain.npz").causes, chain.causes)
 
 
 @pytest.mark.parametrize("top", [0, 1])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pse.analysis.cube._metrics import BY_NAME, METRICS
+from pse.analysis.cube._metrics import BY_NAME, METRICS, ancestors
 from pse.text import count_text, source_line
 from pse.trace.format import Array
 
@@ -72,6 +72,18 @@ class Location:
     name: str = ""
 
 
+CAUSE_OF_WAIT_DTYPE = np.dtype(
+    [
+        ("metric", "<u2"),  # of the waits: place in METRICS
+        ("path", "<u4"),  # of the waits
+        ("cause", "<u4"),  # the call path in which ranks were late
+        ("location", "<u4"),  # of the late ranks
+        ("value", "<f8"),  # ns of the waits that are due to it
+    ]
+)
+"""What the waits of a call path are due to."""
+
+
 @dataclass(frozen=True, repr=False)
 class Cube:
     """Metrics of call paths on locations.
@@ -91,6 +103,8 @@ class Cube:
         What could not be analysed, a sentence each.
     longest : array of INSTANCE_DTYPE
         Of each wait state and call path, the longest wait; none in cubes that were computed from others.
+    causes : array of CAUSE_OF_WAIT_DTYPE
+        Of the call paths with the longest waits, where ranks were late for these; none in such cubes.
 
     Examples
     --------
@@ -105,6 +119,7 @@ class Cube:
     title: str = ""
     problems: tuple[str, ...] = field(default=())
     longest: Array = field(default_factory=lambda: np.empty(0, INSTANCE_DTYPE))
+    causes: Array = field(default_factory=lambda: np.empty(0, CAUSE_OF_WAIT_DTYPE))
 
     def __repr__(self) -> str:
         paths = count_text(len(self.call_paths), "call path")
@@ -170,6 +185,14 @@ class Cube:
         number = METRICS.index(BY_NAME[metric])
         rows = self.longest[(self.longest["metric"] == number) & (self.longest["path"] == path)]
         return rows[0] if len(rows) else None
+
+    def causes_of(self, metric: str, path: int) -> Array:
+        """Delay costs that the waits of a metric in a call path are due to; (call paths, locations)."""
+        numbers = [METRICS.index(BY_NAME[name]) for name in ancestors(metric)]
+        rows = self.causes[np.isin(self.causes["metric"], numbers) & (self.causes["path"] == path)]
+        found = np.zeros((len(self.call_paths), len(self.locations)))
+        np.add.at(found, (rows["cause"], rows["location"]), rows["value"])
+        return found
 
     def path_text(self, path: int, *, places: bool = False) -> str:
         """Write a call path from the root on: ``main / solve / MPI_Recv``.

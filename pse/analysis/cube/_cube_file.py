@@ -2,7 +2,8 @@
 
 ``cube`` is JSON in UTF-8 as an array of bytes: ``format`` (pse-cube), ``version``, ``title``, ``problems``,
 ``call_paths`` (parent, kind, name, place of each), ``locations`` (machine, node, rank, thread, name of each).
-``longest`` is an array of ``INSTANCE_DTYPE``, whose metrics are places in ``metrics``, a list of names.
+``longest`` is an array of ``INSTANCE_DTYPE``, whose metrics are places in ``metrics``, a list of names;
+``causes`` is one of ``CAUSE_OF_WAIT_DTYPE``, likewise.
 ``metric.NAME`` is an array of float64, shape (call paths, locations), for each metric that is not all 0.
 """
 
@@ -17,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from pse.analysis.cube._cube import INSTANCE_DTYPE, CallPath, Cube, Location
+from pse.analysis.cube._cube import CAUSE_OF_WAIT_DTYPE, INSTANCE_DTYPE, CallPath, Cube, Location
 from pse.analysis.cube._metrics import BY_NAME, METRICS
 from pse.errors import UsageError
 from pse.files import draft_file, explained, require_directory
 
 FORMAT, VERSION = "pse-cube", 1
-_HEAD, _METRIC, _LONGEST = "cube", "metric.", "longest"
+_HEAD, _METRIC, _LONGEST, _CAUSES = "cube", "metric.", "longest", "causes"
 
 
 def write_cube(cube: Cube, path: str | os.PathLike[str]) -> None:
@@ -58,7 +59,7 @@ def write_cube(cube: Cube, path: str | os.PathLike[str]) -> None:
     text = np.frombuffer(json.dumps(head, ensure_ascii=False).encode(errors="surrogateescape"), "u1")
     arrays: dict[str, Any] = {_METRIC + name: values for name, values in cube.values.items()}
     with explained(path), draft_file(path) as draft, draft.open("wb") as file:
-        np.savez_compressed(file, **{_HEAD: text, _LONGEST: cube.longest, **arrays})
+        np.savez_compressed(file, **{_HEAD: text, _LONGEST: cube.longest, _CAUSES: cube.causes, **arrays})
 
 
 def read_cube(path: str | os.PathLike[str]) -> Cube:
@@ -111,17 +112,20 @@ def _decoded(arrays: Any) -> Cube:
     for name, table in values.items():
         if table.dtype != np.float64 or table.shape != (len(paths), len(locations)):
             raise ValueError(f"{name} is {table.dtype} {table.shape}")
-    longest = _known_instances(arrays[_LONGEST], head["metrics"]) if _LONGEST in arrays else _NONE
-    return Cube(paths, locations, values, head["title"], tuple(head["problems"]), longest)
+    kept = [
+        _known(arrays, name, dtype, head["metrics"])
+        for name, dtype in ((_LONGEST, INSTANCE_DTYPE), (_CAUSES, CAUSE_OF_WAIT_DTYPE))
+    ]
+    if (kept[1]["cause"] >= len(paths)).any() or (kept[1]["location"] >= len(locations)).any():
+        raise ValueError("a cause of waits has no call path or location")
+    return Cube(paths, locations, values, head["title"], tuple(head["problems"]), *kept)
 
 
-_NONE = np.empty(0, INSTANCE_DTYPE)
-
-
-def _known_instances(rows: Any, names: list[str]) -> Any:
-    """The longest waits, of metrics that this pse knows, with its numbers of them."""
-    if rows.dtype != INSTANCE_DTYPE:
-        raise ValueError(f"{_LONGEST} is {rows.dtype}")
+def _known(arrays: Any, name: str, dtype: Any, names: list[str]) -> Any:
+    """Rows of metrics that this pse knows, with its numbers of them; none in files without such rows."""
+    rows = arrays[name] if name in arrays else np.empty(0, dtype)
+    if rows.dtype != dtype:
+        raise ValueError(f"{name} is {rows.dtype}")
     known = {metric.name: number for number, metric in enumerate(METRICS)}
     numbers = np.array([known.get(name, -1) for name in names], "<i8")
     rows = rows[numbers[rows["metric"]] >= 0]

@@ -18,7 +18,7 @@ from pse.analysis.cube._metrics import (
     WAIT_STATES,
     ancestors,
 )
-from pse.analysis.cube._root_cause_text import ranks_text, root_cause_lines
+from pse.analysis.cube._root_cause_text import cause_line, ranks_text, root_cause_lines
 from pse.text import count_text, list_text, moment_text, share_text, time_text
 
 
@@ -66,6 +66,7 @@ def _wait_lines(cube: Cube, top: int) -> Iterator[str]:
         where = cube.path_text(path, places=True)
         yield f"{head}  {BY_NAME[metric].title}: {where}{ranks_text(cube, values)}"
         yield from _longest(cube, metric, path)
+        yield from cause_line(cube, cube.causes_of(metric, path))
 
 
 def _longest(cube: Cube, metric: str, path: int) -> Iterator[str]:

@@ -89,15 +89,18 @@ def remedies(cube: Cube, top: int = 3) -> Iterator[str]:
         if whole and values.sum() >= _LEAST * whole:
             share = share_text(values.sum() / whole)
             who = f"{_who(cube, values)} {share} of all time in {_where(cube, path)}"
-            yield f"{BY_NAME[metric].title}: {who}. {_root_cause(cube, metric)}{_remedy(cube, metric, path)}."
+            cause, remedy = _root_cause(cube, metric, path), _remedy(cube, metric, path)
+            yield f"{BY_NAME[metric].title}: {who}. {cause}{remedy}."
 
 
-def _root_cause(cube: Cube, metric: str) -> str:
-    """Say where the late ranks were for most of the waiting of a kind, in the whole program."""
-    costs = delay_costs(cube, metric)
-    sums = costs.sum(axis=1)
-    if not sums.any():
+def _root_cause(cube: Cube, metric: str, path: int) -> str:
+    """Say where the late ranks were for most of the waiting in a call path, else in the whole program."""
+    costs, whose = cube.causes_of(metric, path), "these waits"
+    if not costs.any():
+        costs, whose = delay_costs(cube, metric), "such waits in the whole program"
+    if not costs.any():
         return ""
+    sums = costs.sum(axis=1)
     order = np.argsort(-sums, kind="stable")
     enough = int(np.searchsorted(np.cumsum(sums[order]), _MOST * sums.sum())) + 1
     causes = [
@@ -106,9 +109,9 @@ def _root_cause(cube: Cube, metric: str) -> str:
     ]
     if len(causes) > 1:
         late = "; ".join(f"{share} are for {ranks}, in {where}" for share, ranks, _, where in causes)
-        return f"Of such waits in the whole program {late}. "
+        return f"Of {whose} {late}. "
     [(share, ranks, several, where)] = causes
-    return f"For {share} of such waits {ranks} {'are' if several else 'is'} late, in {where}. "
+    return f"For {share} of {whose} {ranks} {'are' if several else 'is'} late, in {where}. "
 
 
 def _who(cube: Cube, values: Array) -> str:

@@ -12,6 +12,7 @@ from pse.text import share_text, time_text
 from pse.trace.format import Array
 
 _RANKS = 3  # Ranks that a line names.
+_CAUSES = 2  # Causes of a wait that a line names.
 
 
 def delay_costs(cube: Cube, metric: str) -> Array:
@@ -39,6 +40,17 @@ def root_cause_lines(cube: Cube, top: int) -> Iterator[str]:
         for path in _largest(on_path, top):
             more = f", {time_text(beyond[path])} more than ranks on average" if beyond[path] >= 1 else ""
             yield _line(cube, path, on_path[path], on_path.sum()) + more
+
+
+def cause_line(cube: Cube, costs: Array) -> Iterator[str]:
+    """Say in a line below a wait in which call paths ranks were late for it, if that is known."""
+    causes = [
+        f"{time_text(own.sum())} in {cube.path_text(path, places=True)}{ranks_text(cube, own)}"
+        for path, own in ((path, costs[path]) for path in _largest(costs, _CAUSES))
+    ]
+    more = int(costs.any(axis=1).sum()) - len(causes)
+    if causes:
+        yield f"{'':19}caused by: {'; '.join(causes)}{f'; and {more:,} more' if more else ''}"
 
 
 def _largest(values: Array, top: int) -> list[int]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from pse._abi.replay import MessageOrder
 from pse.analysis.clocks._clock_condition import ClockCondition
-from pse.analysis.cube._cube import Cube
+from pse.analysis.cube._cube import CAUSE_OF_WAIT_DTYPE, Cube
 from pse.analysis.cube._metrics import WAIT_OF_DELAY
 from pse.analysis.patterns import _point_to_point as point_to_point
 from pse.analysis.patterns._grid import between_metahosts
@@ -373,8 +373,9 @@ class _Analysis:
         self.search_mpi()
         self._search_waits_between_calls()
         paths, numbers = self._tree.unified(self._peers)
+        causes = np.empty(0, CAUSE_OF_WAIT_DTYPE)
         if self._waits is not None:
-            self._search_root_causes(self._waits, numbers)
+            causes = self._peers.gathered(self._search_root_causes(self._waits, numbers))
         rows = self._peers.gathered(self._severities.rows(numbers))
         longest = self._peers.gathered(self._severities.kept(numbers))
         shifts = self._peers.gathered(self._shifts(numbers))
@@ -385,7 +386,9 @@ class _Analysis:
         parents = np.array([path.parent for path in paths])
         rings = ring_shifts(shifts, parents, values["visits"], self._streams.ranks) if len(shifts) else None
         values |= {} if rings is None else {"ring_shifts": rings}
-        return Cube(tuple(paths), tuple(self._where), values, title, said, longest_of_all(longest))
+        return Cube(
+            tuple(paths), tuple(self._where), values, title, said, longest_of_all(longest), np.sort(causes)
+        )
 
     def late_waits(self) -> Array:
         """The waits in MPI for ranks that came late: array of WAITING_DTYPE."""
@@ -534,10 +537,10 @@ class _Analysis:
         found[self._tests[parts.paths[started]]] = 0
         waits["wait"][started] = point_to_point.longest_of_calls(parts.calls[started], found)
 
-    def _search_root_causes(self, waits: list[Array], numbers: Array) -> None:
+    def _search_root_causes(self, waits: list[Array], numbers: Array) -> Array:
         """Search for what late ranks did instead, and the critical path; collective."""
         causes = RootCauses(self.trace, self._streams, self._peers, self._tree, numbers, self._metahosts)
-        causes.search(np.concatenate(waits), np.concatenate(self._joint), self._severities)
+        return causes.search(np.concatenate(waits), np.concatenate(self._joint), self._severities)
 
     def _keep(self, metric: str, place: int, calls: Calls, waits: Array, late: tuple[Array, Array]) -> None:
         """Keep waits for the search of root causes; `late` are the ranks that came late, and when."""

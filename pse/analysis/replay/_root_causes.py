@@ -8,19 +8,21 @@ for all waits, and finds the critical path: both go from the end of the run to i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pse.analysis._activity import rank_activity
 from pse.analysis._replay import propagate_waits
-from pse.analysis.cube._metrics import GRID, GRID_STATES, WAIT_OF_DELAY
+from pse.analysis.cube._cube import CAUSE_OF_WAIT_DTYPE
+from pse.analysis.cube._metrics import BY_NAME, GRID, GRID_STATES, METRICS, WAIT_OF_DELAY
 from pse.analysis.patterns import _delay as delay
 from pse.analysis.patterns._grid import between_metahosts
 from pse.analysis.replay._call_tree import CallTree
 from pse.analysis.replay._columns import Columns, columns_of
 from pse.analysis.replay._locations import Metahosts
 from pse.analysis.replay._peers import Peers
-from pse.analysis.replay._severities import Calls, Severities
+from pse.analysis.replay._severities import Calls, Severities, rounded_costs
 from pse.analysis.replay._sources import runtime_trace
 from pse.analysis.replay._streams import Streams
 from pse.analysis.replay._synchronizations import WAITING_DTYPE, last_synchronizations, numbered
@@ -50,9 +52,13 @@ _LINK_DTYPE = np.dtype(
         ("first", "<u4"),  # the late rank's own waits since both synchronized: numbers of it
         ("last", "<u4"),
         ("cause", "<f8"),  # ns: the sum of these waits and of all delays
+        ("path", "<u4"),  # of the wait: number among all call paths
     ]
 )
-_INDIRECT_DTYPE = np.dtype([(name, "<f8") for name in STATES])
+_NAMED = 8
+"""Of so many kinds of waits, a wait state in a call path each, causes are known: of the longest ones."""
+_INDIRECT_DTYPE = np.dtype([*((name, "<f8") for name in STATES), ("of_kinds", "<f8", _NAMED)])
+_KIND_DTYPE = np.dtype([("state", "u1"), ("path", "<u4")])
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ class RootCauses:
         self._own_number = np.zeros(int(numbers.max(initial=0)) + 1, "<u4")
         self._own_number[numbers] = np.arange(len(numbers))
 
-    def search(self, waits: Array, joint: Array, severities: Severities) -> None:
+    def search(self, waits: Array, joint: Array, severities: Severities) -> Array:
         """Add delay costs and the critical path to severities.
 
         Parameters
@@ -112,16 +118,23 @@ class RootCauses:
             The parts of its ranks in operations that synchronize all.
         severities : Severities
             Gets the values.
+
+        Returns
+        -------
+        array of CAUSE_OF_WAIT_DTYPE
+            Where this process's ranks were late for the longest waits.
         """
         runs = self._critical_runs(waits)
         waits = numbered(np.concatenate([waits, self._waits_between_calls(severities)]))
         peers, streams = self._peers, self._streams
-        delivery = peers.deliver(columns_of(waits), WAITING_DTYPE, streams.owners(waits["late"], peers.rank))
+        sent = waits.copy()
+        sent["path"] = self._numbers[waits["path"]]
+        delivery = peers.deliver(columns_of(sent), WAITING_DTYPE, streams.owners(waits["late"], peers.rank))
         since, since_come = last_synchronizations(waits, delivery.rows, delivery, joint, streams, peers)
         order = np.lexsort([delivery.rows[name] for name in ("number", "rank", "late")])
         come = _Come(delivery.rows.take(order), order, since_come[order])
         late, waiting = self._profiles(waits, since, come, runs, severities)
-        self._add_costs(waits, come, self._delays(come, late, waiting), severities)
+        return self._add_costs(waits, come, self._delays(come, late, waiting), severities)
 
     def _waits_between_calls(self, severities: Severities) -> Array:
         """The waits between calls of this process's ranks that other ranks ended; add their grid versions."""
@@ -225,13 +238,14 @@ class RootCauses:
             (key >> np.uint64(32)).astype("<i8"), (key & np.uint64(NONE)).astype("<u4"), longer, times
         )
 
-    def _add_costs(self, waits: Array, come: _Come, found: _Delays, severities: Severities) -> None:
-        """Add the costs of delays of this process's ranks; collective."""
+    def _add_costs(self, waits: Array, come: _Come, found: _Delays, severities: Severities) -> Array:
+        """Add the costs of delays of this process's ranks, and say which waits they are of; collective."""
         links = _links(waits, come, found)
         found = found.explaining(links["cause"] <= 0, int(self._numbers[0]))
         links["cause"] = np.where(links["cause"] <= 0, found.sums(len(links)), links["cause"])
         delivery = self._peers.deliver(columns_of(links), _LINK_DTYPE, np.zeros(len(links), "<i8"))
-        indirect = delivery.reply(indirect_costs(delivery.rows))
+        kinds = self._longest_kinds(delivery.rows)
+        indirect = delivery.reply(indirect_costs(delivery.rows, kinds))
         paths, cause = self._own_number[found.path], links["cause"][found.wait]
         late, state = (links[name][found.wait] for name in ("late", "state"))
         direct = delay.delay_costs(links["wait"][found.wait], found.longer, cause)
@@ -242,6 +256,36 @@ class RootCauses:
                 severities.add(f"delay_{name}", self._place(rank), paths[of_state], direct[of_state])
                 costs = delay.delay_costs(indirect[name][found.wait[own]], found.longer[own], cause[own])
                 severities.add(f"delay_{name}_longterm", self._place(rank), paths[own], costs)
+        rows = [np.empty(0, CAUSE_OF_WAIT_DTYPE)]
+        for number, kind in enumerate(kinds):
+            is_kind = (links["state"] == kind["state"]) & (links["path"] == kind["path"])
+            costs = delay.delay_costs(indirect["of_kinds"][found.wait, number], found.longer, cause)
+            costs += np.where(is_kind[found.wait], direct, 0.0)
+            rows.append(self._causes(kind, found.path, late, costs))
+        return np.concatenate(rows)
+
+    def _longest_kinds(self, links: Columns) -> Array:
+        """Wait states in call paths of all ranks that last the longest; collective."""
+        kinds = np.empty(0, _KIND_DTYPE)
+        if self._peers.rank == 0:
+            keys, index = np.unique(_key(links["state"], links["path"]), return_inverse=True)
+            longest = np.argsort(-np.bincount(index, links["wait"], len(keys)), kind="stable")[:_NAMED]
+            kinds = np.zeros(len(longest), _KIND_DTYPE)
+            kinds["state"], kinds["path"] = keys[longest] >> np.uint64(32), keys[longest] & np.uint64(NONE)
+        told: list[Any] = self._peers.combined(kinds.tolist(), lambda one, other: one or other)
+        return np.array([tuple(kind) for kind in told], _KIND_DTYPE)
+
+    def _causes(self, kind: Array, paths: Array, late: Array, costs: Array) -> Array:
+        """What waits of a kind are due to: costs by call path and late rank."""
+        chosen = np.flatnonzero(costs > 0)
+        keys, index = np.unique(_key(late[chosen], paths[chosen]), return_inverse=True)
+        rows = np.zeros(len(keys), CAUSE_OF_WAIT_DTYPE)
+        metric = WAIT_OF_DELAY[STATES[int(kind["state"])]]
+        rows["metric"], rows["path"] = METRICS.index(BY_NAME[metric]), kind["path"]
+        rows["cause"] = keys & np.uint64(NONE)
+        rows["location"] = np.searchsorted(self._streams.ranks, keys >> np.uint64(32))
+        rows["value"] = rounded_costs(np.bincount(index, costs[chosen], len(keys)))
+        return rows
 
 
 @dataclass(frozen=True)
@@ -287,7 +331,7 @@ def _index(come: _Come, times: Array | Columns) -> Array:
 def _links(waits: Array, come: _Come, found: _Delays) -> Array:
     """What process 0 needs of waits to pass costs on."""
     links = np.zeros(len(come.order), _LINK_DTYPE)
-    for name in ("rank", "number", "state", "late", "wait", "time"):
+    for name in ("rank", "number", "state", "late", "wait", "time", "path"):
         links[name] = come.rows[name]
     for rank in np.unique(come.rows["late"]).tolist():
         own, chosen = waits[waits["rank"] == rank], np.flatnonzero(come.rows["late"] == rank)
@@ -301,29 +345,37 @@ def _links(waits: Array, come: _Come, found: _Delays) -> Array:
     return links
 
 
-def indirect_costs(links: Columns) -> Array:
+def indirect_costs(links: Columns, kinds: Array) -> Array:
     """What waits get of the costs of later waits, by their states.
 
     Parameters
     ----------
     links : Columns of _LINK_DTYPE
         All waits of all ranks, in any order.
+    kinds : array of _KIND_DTYPE
+        Wait states in call paths that are asked for one by one.
 
     Returns
     -------
     array of _INDIRECT_DTYPE, shape (waits,)
-        ns for each wait state.
+        ns for each wait state, and for each of the kinds.
     """
     order = np.lexsort((links["number"], links["rank"]))
     own, found = links.take(order), np.zeros(len(order), _INDIRECT_DTYPE)
     base = np.searchsorted(own["rank"], own["late"])
     first, last = ((base + own[name]).astype("<u8") for name in ("first", "last"))
     backwards = np.argsort(-own["time"], kind="stable").astype("<u8")
-    for number in np.unique(own["state"]).tolist():
-        costs = np.where(own["state"] == number, own["wait"], 0.0)
-        got = np.zeros(len(order))
+
+    def passed_on(chosen: Array) -> Array:
+        costs, got = np.where(chosen, own["wait"], 0.0), np.zeros(len(order))
         propagate_waits(own["wait"], costs, own["cause"], first, last, backwards, got)
-        found[STATES[number]][order] = got
+        return got
+
+    for number in np.unique(own["state"]).tolist():
+        found[STATES[number]][order] = passed_on(own["state"] == number)
+    for number, kind in enumerate(kinds):
+        chosen = (own["state"] == kind["state"]) & (own["path"] == kind["path"])
+        found["of_kinds"][order, number] = passed_on(chosen)
     return found
 
 

@@ -33,6 +33,12 @@ _COSTS_PER_NS = 1024
 """Delay costs are shares of waits: rounded to these parts of a ns, so that sums of them are exact."""
 
 
+def rounded_costs(values: Array) -> Array:
+    """Delay costs of which sums are exact."""
+    rounded: Array = np.rint(values * _COSTS_PER_NS) / _COSTS_PER_NS
+    return rounded
+
+
 class Calls(NamedTuple):
     """Calls in which a rank waited: their call paths, and when they were entered and left, ns."""
 
@@ -97,7 +103,7 @@ class Severities:
         for number, metric in enumerate(METRICS):
             for location, values in self._values.get(metric.name, {}).items():
                 if metric.parent == "delay":
-                    values = np.rint(values * _COSTS_PER_NS) / _COSTS_PER_NS
+                    values = rounded_costs(values)
                 chosen = np.flatnonzero(values)
                 part = np.empty(len(chosen), VALUE_DTYPE)
                 part["metric"], part["location"] = number, location
