@@ -15,10 +15,13 @@ from tests.analysis.test_planted_waits import assert_explained
 def planted(directory, *calls, ranks=3):
     """A trace of calls: rank, routine, begin, end; of sends and receives the other rank too.
 
-    Those from ``>name`` to ``<name`` are in this function.
+    Those from ``>name`` to ``<name`` are in this function; ``thread`` tells the thread from there on.
     """
     made = PlantedWaits(ranks, [list(range(ranks))])
     for rank, name, begin, end, *other in calls:
+        if name == "thread":
+            made.rows[rank].append({"time": begin, "type": EventType.THREAD, "a": end})
+            continue
         if name[0] in "<>":
             number = ROUTINES.index(name[1:])
             row = {"time": begin, "type": EventType.REGION_ENTER, "a": number}
@@ -175,6 +178,23 @@ def test_a_late_receiver_costs_what_it_did_before_it_posted(tmp_path):
     calls = [(0, "MPI_Ssend", 1000, 1310, 1), (1, "halo", 1000, 1300), (1, "MPI_Recv", 1300, 1320, 0)]
     cube = analyze(planted(tmp_path / "run", *calls, ranks=2))
     assert values_of(cube, "delay_latereceiver") == {("halo", 1): 300}
+
+
+def test_who_waits_for_a_thread_does_no_work(tmp_path):
+    """Rank 0 is last at the barrier: its thread 1 waited for rank 2, and thread 0 for that."""
+    cube = analyze(planted(
+        tmp_path / "run",
+        *[(2, "solve", 1000, 1500), (2, "MPI_Send", 1500, 1506, 0), (2, "MPI_Barrier", 1510, 1620)],
+        *[(0, ">Thread.join", 1000, 1600), (0, "thread", 1000, 1), (0, "MPI_Recv", 1000, 1509, 2)],
+        *[(0, "thread", 1509, 0), (0, "<Thread.join", 1000, 1600), (0, "MPI_Barrier", 1605, 1620)],
+        (1, "MPI_Barrier", 1000, 1620),
+    ))  # fmt: skip
+    assert values_of(cube, "thread_wait") == {("Thread.join", 0): 600}
+    assert cube.total("mpi_barrier_wait") == 605 + 95
+    costs = values_of(cube, "delay")
+    assert ("Thread.join", 0) not in costs
+    assert costs["solve", 2] > 1000  # Of rank 0's wait, and through it of those at the barrier.
+    assert cube.total("delay") == cube.total("mpi_barrier_wait") + cube.total("mpi_latesender")
 
 
 def test_the_time_until_mpi_is_started_makes_nobody_late(tmp_path):

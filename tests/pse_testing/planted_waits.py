@@ -19,7 +19,7 @@ ROUTINES = (
     *("MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Isend", "MPI_Recv", "MPI_Irecv", "MPI_Wait", "MPI_Waitall"),
     *("MPI_Testall", "MPI_Barrier", "MPI_Allreduce", "MPI_Alltoall", "MPI_Bcast", "MPI_Scatter"),
     *("MPI_Reduce", "MPI_Gather", "MPI_Scan", "MPI_Init", "MPI_Neighbor_alltoall"),
-    *("MPI_Neighbor_allgatherv", "MPI_Neighbor_alltoallw", "solve", "exchange", "halo"),
+    *("MPI_Neighbor_allgatherv", "MPI_Neighbor_alltoallw", "solve", "exchange", "halo", "Thread.join"),
 )
 MODES = {"MPI_Ssend": SendMode.SYNCHRONOUS, "MPI_Bsend": SendMode.BUFFERED}
 

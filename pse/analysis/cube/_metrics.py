@@ -58,6 +58,7 @@ WAIT_OF_DELAY = {
 _TIMES: tuple[Metric, ...] = (
     _metric("time", "", "Time", "All time of all ranks."),
     _metric("execution", "time", "Execution", "Time outside of MPI and of the runtime's waits."),
+    _metric("thread_wait", "time", "Wait for threads", "A thread waits for another one of its rank to end."),
     _metric("mpi", "time", "MPI", "Time in routines of MPI."),
     _metric("mpi_communication", "mpi", "MPI communication", "Time in routines that exchange data."),
     _metric("mpi_point2point", "mpi_communication", "Point-to-point communication", "Time in messages."),
@@ -265,6 +266,8 @@ LISTED_WAITS = (
 )
 """Waits in MPI and between calls, of which reports list the longest by call path."""
 
+_JOINS = ("Thread.join", "pthread_join")
+"""Functions and regions in which a thread only waits for another one of its rank."""
 _SUFFIX = r"(_c)?"
 _POINT_TO_POINT = re.compile(
     r"MPI_(I?[bsr]?send|I?m?recv|I?sendrecv(_replace)?|[bsr]?send_init|recv_init|p(send|recv)_init|start(all)?"
@@ -305,5 +308,5 @@ def metric_of_routine(name: str) -> str:
         "mpi_init_exit": _START_AND_END,
     }
     if not name.startswith("MPI_"):
-        return "execution"
+        return "thread_wait" if name in _JOINS else "execution"
     return next((metric for metric, pattern in kinds.items() if pattern.fullmatch(name)), "mpi_other")

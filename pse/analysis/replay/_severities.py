@@ -151,7 +151,7 @@ def with_imbalance(values: dict[str, Array]) -> dict[str, Array]:
     on_path = values.get("critical_path")
     if on_path is None:
         return values
-    waits = [values[name] for name in (*WAIT_OF_DELAY.values(), "idle_end") if name in values]
+    waits = [values[name] for name in (*WAIT_OF_DELAY.values(), "idle_end", "thread_wait") if name in values]
     active = np.maximum(values["time"] - sum(waits), 0.0)
     found = values | {"critical_path_imbalance": critical_path_imbalance(on_path, active)}
     return {metric.name: found[metric.name] for metric in METRICS if metric.name in found}

@@ -26,7 +26,7 @@ class Timeline:
     tree : CallTree
         The call paths of this process.
     waits : array of WAITING_DTYPE
-        The waits of the rank: this time is left out.
+        The waits of the rank: this time is left out, as is that in which threads wait for others to end.
 
     Attributes
     ----------
@@ -42,10 +42,11 @@ class Timeline:
         begin, end = (times[order] for times in calls.span_times(trace))
         self._tree = tree
         self.started = float(end[self._is_start(path)].max(initial=-np.inf))
+        joins = np.array([metric == "thread_wait" for metric in tree.metrics])[path]
         borders = np.searchsorted(thread, np.arange(int(thread.max(initial=0)) + 2))
         self._with_waits = (begin, end, path, borders.astype("<u8"))
         parts = [
-            _without(begin[one:other], end[one:other], path[one:other], waits)
+            _without(*(column[one:other][~joins[one:other]] for column in (begin, end, path)), waits)
             for one, other in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)
         ]
         threads = np.cumsum([0, *(len(part[0]) for part in parts)]).astype("<u8")

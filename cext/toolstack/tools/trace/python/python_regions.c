@@ -95,6 +95,12 @@ static bool is_library(const char *file)
     return file[0] == '<' && !(main_has_no_file && strcmp(file, "<string>") == 0);
 }
 
+/* A wait for another thread: recorded although it is the standard library's, since it is no work. */
+static bool is_join(const char *file, const char *name)
+{
+    return strcmp(name, "Thread.join") == 0 && is_library(file);
+}
+
 static struct trace_region *define(void *code)
 {
     char *file = text_of(code, "co_filename"), *name = text_of(code, "co_qualname");
@@ -104,7 +110,7 @@ static struct trace_region *define(void *code)
         const bool is_module = strcmp(name, "<module>") == 0;
         python->keep(code); /* Or its address might be another's one day. */
         region = pse_trace_define_region(code, is_module ? (slash ? slash + 1 : file) : name, "", file,
-                                         first_line(code), is_library(file));
+                                         first_line(code), is_library(file) && !is_join(file, name));
         region->is_python = true;
     }
     free(file);
