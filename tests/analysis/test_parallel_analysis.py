@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from pse_testing.thread_peers import on_threads
-from pse_testing.traces import region_rows, write_trace
+from pse_testing.traces import patch_header, region_rows, write_trace
 
 from pse.analysis import analyze
 from pse.analysis.replay._analysis import analyze_with
@@ -41,6 +41,7 @@ def assert_equal(one, other):
     assert one.locations == other.locations
     assert set(one.values) == set(other.values)
     assert np.array_equal(one.longest, other.longest)
+    assert np.array_equal(one.causes, other.causes)
     for metric, values in one.values.items():
         assert np.array_equal(values, other.values[metric]), metric
     assert sorted(one.problems) == sorted(other.problems)
@@ -141,6 +142,18 @@ def test_a_damaged_stream_is_said_and_the_rest_is_analysed(tmp_path, nodes, dama
     alone = analyze(run)
     assert alone.problems
     assert_equal(by_processes([run], nodes), alone)
+
+
+@pytest.mark.parametrize("offset", [4 * 10**18, 9 * 10**18, 18 * 10**18])
+def test_a_rank_with_an_impossible_clock_is_left_out_by_all_and_said(tmp_path, offset, random_run):
+    shutil.copytree(random_run, tmp_path / "run")
+    file = sorted((tmp_path / "run").glob("rank-*.events"))[1]
+    patch_header(file, "start_clock", offset.to_bytes(8, "little"))
+    alone = analyze(tmp_path / "run")
+    assert "its clock is impossible: the first event is " in " ".join(alone.problems)
+    assert 1 not in alone.ranks or not alone.values["time"][:, alone.ranks.index(1)].any()
+    for nodes in PLACES:
+        assert_equal(by_processes([tmp_path / "run"], nodes), alone)
 
 
 @pytest.mark.parametrize("nodes", PLACES)

@@ -194,5 +194,6 @@ def test_senseless_comparisons_are_never_more_than_a_problem(tmp_path_factory, w
     rows = [{"type": EventType.CLOCK_SYNC, "time": time, "a": a, "b": 0, "c": c} for time, a, c in words]
     write_on(directory, 1, "b", rows, zero)
     read = trace.open(directory)
-    assert read.run_times(1, np.array([0, 2**63, 2**64 - 1], "<u8")).dtype == np.dtype("<i8")
+    if 1 in read.ranks:  # Else its clock is impossible.
+        assert read.run_times(1, np.array([0, 2**63, 2**64 - 1], "<u8")).dtype == np.dtype("<i8")
     assert isinstance(trace.summarize(read).to_json(), dict)

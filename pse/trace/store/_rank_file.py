@@ -132,6 +132,8 @@ def _open(path: Path, rank: int) -> RankFile:
         raise TraceError(f"{path}: the rank must be below {MOST_RANKS:,}")
     records = _map_records(path, size, int(header["header_size"]))
     events, types, counts, times, backwards = looked_through(rank, records, int(header["records"]))
+    if len(events):
+        _check_times(path, times[0] - int(header["start_clock"]))
     return RankFile(
         path=path,
         rank=rank,
@@ -146,6 +148,16 @@ def _open(path: Path, rank: int) -> RankFile:
         times=times,
         problems=(*_problems(rank, header, len(events)), *backwards),
     )
+
+
+_YEAR = 365 * 86_400 * 10**9  # ns
+
+
+def _check_times(path: Path, since: int) -> None:
+    """Refuse events of which even the first is a century and more from when recording began."""
+    if abs(since) > 100 * _YEAR:
+        when = f"{abs(since) // _YEAR:,} years {'after' if since > 0 else 'before'} recording began"
+        raise TraceError(f"{path}: its clock is impossible: the first event is {when}")
 
 
 def _read_header(path: Path, size: int) -> Any:
