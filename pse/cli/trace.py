@@ -124,7 +124,10 @@ def messages(
     form: str,
     selection: trace.Selection,
 ) -> None:
-    """Say how much went from where to where, how fast at best, and how soon at best."""
+    """Say how much went from where to where, how fast at best, and how soon at best.
+
+    Collective operations are no messages: pse analyze shows their time and bytes.
+    """
     if output is not None:
         choose_format(output)
     with open_repaired(source, repair=not no_repair) as opened:

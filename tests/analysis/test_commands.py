@@ -1,6 +1,7 @@
 """`pse trace why`, `follow` and `critical`: what they print, and what they refuse."""
 
 import json
+import shutil
 import struct
 
 import pytest
@@ -73,6 +74,45 @@ def test_statistics_of_messages_are_of_repaired_clocks(pse, tmp_path):
     left = pse("trace", "messages", run.path, "--format", "json", "--no-repair")
     assert json.loads(left.out)["tables"]["MPI"][0]["duration"] is None
     assert "1 message received before being sent" in left.err
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "help"),
+    [
+        ("run.npz", "is a cube that pse analyze wrote, no trace", "read it with: pse cube mean "),
+        ("run.cubex", "is a cube in the format of Cube, no trace", "open it with Cube's own tools: cube "),
+    ],
+)
+def test_a_cube_is_no_trace_and_the_command_that_reads_it_is_named(pse, tmp_path, name, message, help):
+    (tmp_path / name).write_bytes(b"PK")
+    done = pse("analyze", tmp_path / name)
+    assert (done.code, done.out) == (2, "")
+    assert f"{name} {message}" in done.err
+    assert f"{help}{tmp_path / name}" in done.err
+
+
+def test_what_is_missing_in_a_trace_is_said_of_its_archive_too_and_the_critical_path_is_the_same(
+    pse, pipeline, tmp_path
+):
+    pytest.importorskip("otf2")
+    patch_header(pipeline.path / "rank-00001.events", "state", bytes(4))
+    assert pse("trace", "export", pipeline.path, "--to", "otf2", "-o", tmp_path / "out").code == 0
+    one, other = analyze(pipeline.path), analyze(tmp_path / "out")
+    assert one.total("critical_path") == other.total("critical_path") == 9900
+    assert one.problems == other.problems
+    assert "it was killed or still runs" in one.problems[0]
+
+
+def test_events_of_an_archive_that_cannot_be_read_are_counted_once(pse, archive, tmp_path):
+    shutil.copytree(archive, tmp_path / "archive")
+    path = tmp_path / "archive" / "traces" / "1.evt"
+    data = bytearray(path.read_bytes())
+    middle = len(data.rstrip(b"\0")) // 2
+    data[middle : middle + 40] = b"\xff" * 40
+    path.write_bytes(data)
+    problems = analyze(tmp_path / "archive").problems
+    assert len([text for text in problems if "events can be read" in text]) == 1
+    assert not [text for text in problems if "recording stopped" in text or "not all events" in text]
 
 
 @pytest.mark.mpi

@@ -97,7 +97,8 @@ def test_the_command_prints_and_draws(pse, run, tmp_path):
 def test_what_cannot_be_shown_is_refused(pse, run, tmp_path):
     silent = PlantedWaits(2, [[0, 1]])
     silent.collective(0, "MPI_Barrier", [0, 0], [1, 1])
-    with pytest.raises(TraceError, match="sent nothing to each other"):
+    with pytest.raises(TraceError, match="in messages; the trace has 2 parts of collective op") as caught:
         message_statistics(silent.write(tmp_path / "silent"))
+    assert caught.value.help == f"pse analyze {tmp_path / 'silent'} shows the time and bytes of these"
     done = pse("trace", "messages", run.path, "-o", tmp_path / "m.txt")
     assert (done.code, "png" in done.err) == (2, True)

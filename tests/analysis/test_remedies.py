@@ -50,6 +50,11 @@ def test_every_wait_has_a_remedy_of_two_sentences(metric):
     assert sentence.endswith(".")
 
 
+def test_where_inflight_is_the_limit_the_advice_says_so():
+    (sentence,) = remedies(waiting("iteration_wait", [50, 50], kind="wait"))
+    assert "The loop's inflight is the limit" in sentence
+
+
 def test_short_waits_get_no_remedy_and_top_limits_them():
     assert [*remedies(waiting("mpi_latesender", [0.5, 0]))] == []
     assert [*remedies(waiting("mpi_latesender", [50, 0]), top=0)] == []

@@ -51,7 +51,8 @@ _REMEDIES = {
     "transfer_wait": "The link between nodes is slow for what is sent: keep calls that share large tags on"
     " one node, or let more iterations be in flight",
     "order_wait": "Calls with a communicator run in one order: use fewer of them, or one communicator each",
-    "iteration_wait": "Iterations wait for the one before: carry less from one to the next",
+    "iteration_wait": "The loop's inflight is the limit, as many iterations are under way: a larger inflight"
+    " lets the next one begin, until the slowest call is the limit",
 }
 _EARLY_RECEIVE = (
     "Post the receive earlier with MPI_Irecv and wait where its data is needed; or let senders send"

@@ -6,7 +6,7 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from pse.trace import Definitions, EventType, Trace, TraceError, open as open_tr
 from pse.trace.format import EVENT_DTYPE
 from pse.trace.interchange import import_otf2
 from pse.trace.store import (
+    NOT_ALL_READ,
     RunClock,
     clock_of,
     clock_records,
@@ -79,12 +80,14 @@ def opened(source: str | os.PathLike[str] | Trace, peers: Peers) -> Iterator[Sou
         yield whole(source, [])
         return
     path = Path(source)
+    _refuse_cubes(path)
     anchor = path / ANCHOR if (path / ANCHOR).is_file() else path
     with contextlib.ExitStack() as kept:
         notes: list[str] = []
-        if _any(peers, anchor.is_file()):
+        if imported := _any(peers, anchor.is_file()):
             path, notes = _imported(anchor, peers, kept)
-        yield whole(open_trace(path), notes) if isinstance(peers, Alone) else _part(path, peers, notes)
+        found = whole(open_trace(path), notes) if isinstance(peers, Alone) else _part(path, peers, notes)
+        yield replace(found, problems=_without_what_the_import_said(found.problems)) if imported else found
 
 
 _RUNTIME = (
@@ -115,6 +118,24 @@ def runtime_trace(trace: Trace, streams: Streams, peers: Peers) -> Trace | None:
     by_rank = dict(zip(ranks.tolist(), np.split(rows["event"], first[1:]), strict=True))
     files = in_memory(by_rank, {rank: streams.hosts[streams.host[rank]] for rank in by_rank})
     return Trace(trace.path, trace.definitions, files, (), RunClock(files, {}))
+
+
+_CUBES = {
+    ".npz": "a cube that pse analyze wrote, no trace|read it with: pse cube mean {path}",
+    ".cubex": "a cube in the format of Cube, no trace|open it with Cube's own tools: cube {path}",
+}
+
+
+def _refuse_cubes(path: Path) -> None:
+    """Say which command reads a file that an analysis has written."""
+    if path.suffix in _CUBES and path.is_file():
+        what, _, advice = _CUBES[path.suffix].partition("|")
+        raise TraceError(f"{path} is {what}", help=advice.format(path=path))
+
+
+def _without_what_the_import_said(problems: list[str]) -> list[str]:
+    """What is wrong with streams of an archive; how many events of one could be read, its import says."""
+    return [problem for problem in problems if NOT_ALL_READ not in problem]
 
 
 def _any(peers: Peers, value: bool) -> bool:

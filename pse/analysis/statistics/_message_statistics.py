@@ -14,7 +14,7 @@ from pse.analysis.replay._locations import placed
 from pse.analysis.replay._sources import whole
 from pse.errors import UsageError
 from pse.text import count_text, did_you_mean
-from pse.trace import NONE, MessageFlag, Selection, Trace, TraceError
+from pse.trace import NONE, EventType, MessageFlag, Selection, Trace, TraceError
 from pse.trace.format import Array
 from pse.trace.query import all_messages, mpi_messages
 
@@ -137,11 +137,23 @@ def message_statistics(
         if known.any():
             tables[kind] = _pairs(messages[known], *(place[known] for place in places))
     if not tables:
-        raise TraceError(
-            "nothing to show: the selected ranks sent nothing to each other",
-            help="messages of MPI are recorded by the tool `trace`: pse run … --tools CONF",
-        )
+        raise _no_messages(trace)
     return MessageStatistics(by, tuple(numbers), tables, tuple(problems))
+
+
+def _no_messages(trace: Trace) -> TraceError:
+    """Nothing was sent; collective operations that are in the trace are named."""
+    said = "nothing to show: the selected ranks sent nothing to each other"
+    count = sum(file.counts[EventType.MPI_COLLECTIVE_BEGIN] for file in trace.files.values())
+    if not count:
+        return TraceError(
+            said, help="messages of MPI are recorded by the tool `trace`: pse run … --tools CONF"
+        )
+    parts = count_text(count, "part of a collective operation", "parts of collective operations")
+    return TraceError(
+        f"{said} in messages; the trace has {parts}",
+        help=f"pse analyze {trace.path} shows the time and bytes of these",
+    )
 
 
 def message_tables(trace: Trace, selection: Selection | None = None) -> list[tuple[str, Array]]:

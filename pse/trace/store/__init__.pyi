@@ -10,6 +10,7 @@ from ._partial_opening import (
     merge_clock_records as merge_clock_records,
     open_ranks as open_ranks,
 )
+from ._rank_file import NOT_ALL_READ as NOT_ALL_READ
 from ._residuals import residuals as residuals
 from ._run_clock import RunClock as RunClock
 from ._text_records import decode_texts as decode_texts

@@ -150,6 +150,8 @@ def _open(path: Path, rank: int) -> RankFile:
     )
 
 
+NOT_ALL_READ = "not all events of its archive could be read"
+"""What is wrong with a file that an import has written of a damaged one; the import says how many."""
 _YEAR = 365 * 86_400 * 10**9  # ns
 
 
@@ -222,7 +224,9 @@ def looked_through(
 
 def _problems(rank: int, header: Any, count: int) -> tuple[str, ...]:
     problems = []
-    if header["state"] & State.TRUNCATED:
+    if header["state"] & State.TRUNCATED and header["error"] == errno.ENODATA:
+        problems.append(f"rank {rank}: {NOT_ALL_READ}")
+    elif header["state"] & State.TRUNCATED:
         reason = os.strerror(int(header["error"]))
         problems.append(f"rank {rank}: recording stopped after {count:,} events: {reason}")
     elif not header["state"] & State.CLOSED:

@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import errno
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,7 +39,7 @@ from pse.trace.interchange.otf2._records import (
     definition_callback,
 )
 from pse.trace.interchange.otf2._truncated_files import whole_events
-from pse.trace.interchange.otf2._writer import DEFINITIONS, PROGRAM
+from pse.trace.interchange.otf2._writer import DEFINITIONS, PROBLEMS, PROGRAM
 from pse.trace.store._directory import write_definitions, write_program
 
 BATCH = 16384
@@ -105,7 +106,7 @@ class _Import:
             write_definitions(self._out, self._definitions)
         if self._own and (program := self._archive.property(PROGRAM)) is not None:
             write_program(self._out, program)
-        return [*self._problems, *self._lost_ones()]
+        return [*_kept_problems(self._archive), *self._problems, *self._lost_ones()]
 
     def _read_marks(self) -> dict[int, list[Marker]]:
         try:
@@ -251,6 +252,15 @@ class _Import:
 
     def _problem(self, place: Place, text: str) -> None:
         self._problems.append(f"rank {place.rank} (location {place.location}): {text}")
+
+
+def _kept_problems(archive: Archive) -> list[str]:
+    """What was missing in the trace that pse exported, a sentence each."""
+    try:
+        said = json.loads(archive.property(PROBLEMS) or "[]")
+    except ValueError:
+        return []
+    return [str(text) for text in said] if isinstance(said, list) else []
 
 
 def _kept_definitions(archive: Archive) -> Definitions | None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from pse import __version__
 from pse.trace.format._errors import TraceError
-from pse.trace.format._events import EventType
+from pse.trace.format._events import EventType, TextKind
 from pse.trace.format._field_values import Array
 from pse.trace.interchange._event_streams import Stream, streams
 from pse.trace.interchange._output import new_directory
@@ -51,7 +51,7 @@ from pse.trace.query._selection import Selection
 from pse.trace.query._trace import Trace
 
 CREATOR = f"pse {__version__}"
-DEFINITIONS, PROGRAM = "PSE::definitions", "PSE::program"
+DEFINITIONS, PROGRAM, PROBLEMS = "PSE::definitions", "PSE::program", "PSE::problems"
 PART = 1 << 16
 CHUNK_SIZE = 1 << 20
 WRITE, POSIX, PLAIN = 0, 1, 1
@@ -226,6 +226,8 @@ class _Archive:
             self._keep(node, DEFINITIONS, json.dumps(json.loads(definitions.to_json())))
         if self.trace.program_text is not None:
             self._keep(node, PROGRAM, self.trace.program_text)
+        if problems := _problems(self.trace):
+            self._keep(node, PROBLEMS, json.dumps(problems))
 
     def _keep(self, node: int, name: str, text: str) -> None:
         """Add a property, in parts: a record must fit into a chunk."""
@@ -265,3 +267,14 @@ def _base(trace: Trace) -> int:
         if len(first):
             return max(int(first[0]) - int(trace.run_times(rank, first)[0]), 0)
     return 0
+
+
+def _problems(trace: Trace) -> list[str]:
+    """What is missing in a trace, and what its recorders have left out."""
+    notes = [
+        f"rank {rank}: {text}"
+        for rank in trace.ranks
+        for (kind, _), text in trace.texts(rank).items()
+        if kind == TextKind.NOTE
+    ]
+    return [*trace.problems, *notes]
