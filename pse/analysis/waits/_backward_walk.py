@@ -70,7 +70,9 @@ def runtime_stays(did: Activity) -> Array:
     return found
 
 
-def stays_in_mpi(ranks: Array, begins: Array, late: Array, times: Array, kinds: Array) -> Array:
+def stays_in_mpi(
+    ranks: Array, begins: Array, late: Array | int, times: Array | int, kinds: Array | int
+) -> Array:
     """Waits in MPI, each for one rank that came late: array of STAY_DTYPE."""
     found = np.zeros(len(ranks), STAY_DTYPE)
     found["late"] = found["edge"] = NONE
