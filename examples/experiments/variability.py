@@ -22,10 +22,8 @@ from pse.text import size_text, time_text
 
 KIB, MIB = 1 << 10, 1 << 20
 CYCLES = {KIB: 60, MIB: 5}
-TRAFFIC = {KIB: 120, MIB: 300}
+TRAFFIC = {KIB: 100, MIB: 200}
 """Cycles of the cross traffic, so many that it lasts as long as the pairs."""
-EACH = 256 * KIB
-"""Bytes that a node sends in a cycle of the cross traffic, to all others together."""
 PAIRS, CROSS = "pairs", "cross traffic"
 CONFIGURATION = """\
 [run]
@@ -50,10 +48,11 @@ cycles = {cycles}
 
 [[applications]]
 name = "cross traffic"
-pattern = "alltoall"
+pattern = "circular"
+blocking = false
 ranks = {nodes}
 placement = "spread"
-sizes = {part}
+sizes = "256 KiB"
 loads = 100
 cycles = {traffic}
 """
@@ -75,7 +74,6 @@ def measure(cluster: Cluster, key: Key, given: argparse.Namespace, folder: Path)
         loads=given.loads,
         cycles=CYCLES[size],
         traffic=TRAFFIC[size],
-        part=EACH // nodes,
     )
     (folder / f"{name}.toml").write_text(text)
     command = [sys.executable, "-m", "pse", "ace", "run", f"{name}.toml", "-o", f"{name}.ace"]

@@ -37,10 +37,10 @@ nodes = ["n1", 0]
 """
 
 
-def read(tmp_path, text, ranks=6):
+def read(tmp_path, text, ranks=6, **settings):
     file = tmp_path / "ace.toml"
     file.write_text(text)
-    return read_configuration(file, ranks)
+    return read_configuration(file, ranks, **settings)
 
 
 def test_a_configuration_is_read_with_its_defaults(tmp_path):
@@ -88,6 +88,11 @@ APPLICATION = '[[applications]]\npattern = "pairwise"\n'
             3,
             "messages of 2 GiB among 6 ranks need",
         ),
+        (
+            '[exchanges]\nsizes = "1 GiB"\n' + APPLICATION,
+            2,
+            "messages of 1 GiB need 12.0 GiB for the ranks of",
+        ),
         ('[run]\npatterns = "none.py"\n' + APPLICATION, 2, "there is no Python file"),
     ],
 )
@@ -97,6 +102,23 @@ def test_what_is_wrong_is_named_with_file_and_line(tmp_path, monkeypatch, text, 
         read(tmp_path, text)
     assert f"ace.toml:{line}: " in caught.value.message
     assert words in caught.value.message
+
+
+def test_memory_is_that_of_a_node_for_all_applications_on_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("pse.emulate.configuration._checks.memory_figures", _Memory)
+    text = '[[applications]]\npattern = "pairwise"\nsizes = "700 MiB"\n'
+    assert read(tmp_path, text, 2).ranks == 2
+    words = "700 MiB among 4 ranks need 5.47 GiB on a node that has 4 ranks, and 4.00 GiB are available"
+    with pytest.raises(ConfigurationError, match=rf"ace\.toml:3: messages of {words}"):
+        read(tmp_path, text, 4)
+    assert read(tmp_path, text, 4, per_node=lambda ranks: ranks // 2).ranks == 4
+    both = text + 'ranks = 2\nname = "a"\n' + text + 'ranks = 2\nname = "b"\n'
+    with pytest.raises(ConfigurationError, match="beside the other applications need 5"):
+        read(tmp_path, both, 4)
+    found = read(tmp_path, both, 4, per_node=lambda ranks: 2)
+    with pytest.raises(ConfigurationError, match="on a node that has 4 ranks"):
+        check_configuration(found)
+    check_configuration(found, 2)
 
 
 class _Memory:

@@ -1,6 +1,8 @@
 """Launches as MPI jobs: computed is what was asked for, every pattern runs, applications run at once."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 
@@ -12,6 +14,7 @@ from pse._abi.emulate import StepKind
 from pse.cli import main
 from pse.emulate import Results, Step, find_pattern, measure, precision_of, read_configuration
 from pse.emulate.job._phase_two import measure_communication
+from pse.emulate.launches._driver import _ending
 from pse.emulate.patterns._registry import PATTERNS
 from pse.runtime.launch import find_mpiexec
 
@@ -213,3 +216,12 @@ def test_communication_is_predicted_as_it_is_after_computing_at_the_load():
     steps = [[Step(StepKind.SEND, 1, 8)]]
     assert measure_communication(_SlowAfterPauses(), steps, 100) == pytest.approx(1e-3)
     assert measure_communication(_SlowAfterPauses(), steps, 100, 50) == pytest.approx(1e-3 / 0.9, rel=2e-3)
+
+
+def test_a_terminated_driver_ends_its_launch():
+    launch = subprocess.Popen(["sleep", "100"], start_new_session=True)
+    with pytest.raises(SystemExit) as left, _ending(launch):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert left.value.code == 128 + signal.SIGTERM
+    assert launch.wait() == -signal.SIGINT
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -61,14 +61,16 @@ def command(
     if inside_mpi_job():
         _be_launch(configuration, target, earlier, launch)
         return
-    asked = read_configuration(configuration, ranks)
+    where = Hosts.chosen(hosts, hostfile, os.environ)
+    asked = read_configuration(
+        configuration, ranks, per_node=lambda total: where.most_ranks(total, os.environ)
+    )
     asked = dataclasses.replace(
         asked,
         launches=launches or asked.launches,
         most_launches=max(launches or 1, asked.most_launches),
         time=seconds or asked.time,
     )
-    where = Hosts.chosen(hosts, hostfile, os.environ)
     found = measure(asked, lambda text: click.echo(text, err=True), hosts=where)
     _save(found if earlier is None else join_results([earlier, found]), target)
 

@@ -44,21 +44,26 @@ def groups_of(application: Application) -> Groups:
 
 
 class Problem(NamedTuple):
-    """What ranks can't execute: the application's number, the key that asks for it, why, and what to do."""
+    """What ranks can't execute: the application's number, the key that asks for it, why, and what to do.
 
-    application: int
+    Without an application it is about the exchanges of phase one.
+    """
+
+    application: int | None
     key: str
     message: str
     help: str | None
 
 
-def check_configuration(configuration: Configuration) -> None:
+def check_configuration(configuration: Configuration, per_node: int | None = None) -> None:
     """Make sure that the ranks of every application can execute its cycles.
 
     Parameters
     ----------
     configuration : Configuration
         What is to be measured; `read_configuration` has checked what it gives.
+    per_node : int, optional
+        How many ranks the fullest node has; by default all are on this one.
 
     Raises
     ------
@@ -70,20 +75,22 @@ def check_configuration(configuration: Configuration) -> None:
     >>> halo = Application("halo", "circular", 4, sizes=(1024,), loads=(50.0,))
     >>> check_configuration(Configuration((halo,), ranks=4))
     """
-    for problem in find_problems(configuration):
-        name = configuration.applications[problem.application].name
-        raise ConfigurationError(f"the application {name}: {problem.message}", help=problem.help)
+    for problem in find_problems(configuration, per_node):
+        name = "the exchanges"
+        if problem.application is not None:
+            name = f"the application {configuration.applications[problem.application].name}"
+        raise ConfigurationError(f"{name}: {problem.message}", help=problem.help)
 
 
-def find_problems(configuration: Configuration) -> Iterator[Problem]:
-    """Yield what the ranks can't execute."""
+def find_problems(configuration: Configuration, per_node: int | None = None) -> Iterator[Problem]:
+    """Yield what the ranks can't execute, so many of which are on one node at most."""
     for number, application in enumerate(configuration.applications):
         for size in application.sizes:
             try:
                 predict_pattern(application, size, configuration.seed, lambda _bytes: 1.0)
             except PatternError as error:
                 yield Problem(number, "pattern", error.message, error.help)
-    yield from _memory_problems(configuration)
+    yield from _memory_problems(configuration, per_node)
 
 
 def predict_pattern(application: Application, size: int, seed: int, cost: Cost) -> float:
@@ -105,20 +112,44 @@ def buffers_of(variants: Sequence[Sequence[Step]], ranks: int) -> Buffers:
     return Buffers(max(need.out for need in needs), max(need.into for need in needs))
 
 
-def _memory_problems(configuration: Configuration) -> Iterator[Problem]:
-    """Compare what the ranks of this machine may need with what is available."""
+def _memory_problems(configuration: Configuration, per_node: int | None) -> Iterator[Problem]:
+    """Compare what the ranks of the fullest node may need with what is available on this one."""
     local = next((int(os.environ[name]) for name in _LOCAL_SIZES if name in os.environ), configuration.ranks)
-    available = memory_figures().available
-    for number, application in enumerate(configuration.applications):
-        size = max(application.sizes)
-        needs = sum(
-            sum(buffers_of(variants_of(application, rank, size, configuration.seed), application.ranks))
-            for rank in range(min(application.ranks, local))
+    needs = [
+        need
+        for number, one in enumerate(configuration.applications)
+        for need in _needs(configuration, number, one)
+    ]
+    fullest = sorted(needs, reverse=True)[: local if per_node is None else per_node]
+    total, available = sum(need for need, _ in fullest), memory_figures().available
+    largest = max(configuration.exchange_sizes, default=0)
+    exchanged = 2 * largest * min(configuration.ranks, local if per_node is None else per_node)
+    if exchanged > available:
+        message = (
+            f"messages of {size_text(largest, zeros=False)} need {size_text(exchanged)} for the ranks of a"
+            f" node, and {size_text(available)} are available"
         )
-        if needs > available:
-            ranks = count_text(application.ranks, "rank")
-            message = (
-                f"messages of {size_text(size, zeros=False)} among {ranks} need {size_text(needs)}, and"
-                f" {size_text(available)} are available"
-            )
-            yield Problem(number, "sizes", message, "choose smaller sizes or fewer ranks")
+        yield Problem(None, "sizes", message, "choose smaller sizes, fewer ranks, or more nodes")
+    if total <= available:
+        return
+    number = max(
+        range(len(configuration.applications)),
+        key=lambda number: sum(need for need, whose in fullest if whose == number),
+    )
+    application = configuration.applications[number]
+    ranks = count_text(application.ranks, "rank")
+    beside = " beside the other applications" if len(configuration.applications) > 1 else ""
+    message = (
+        f"messages of {size_text(max(application.sizes), zeros=False)} among {ranks}{beside} need"
+        f" {size_text(total)} on a node that has {count_text(len(fullest), 'rank')}, and"
+        f" {size_text(available)} are available"
+    )
+    yield Problem(number, "sizes", message, "choose smaller sizes, fewer ranks, or more nodes")
+
+
+def _needs(configuration: Configuration, number: int, application: Application) -> Iterator[tuple[int, int]]:
+    """Yield the bytes that each rank of an application needs, with the application's number."""
+    size = max(application.sizes)
+    for rank in range(application.ranks):
+        variants = variants_of(application, rank, size, configuration.seed)
+        yield sum(buffers_of(variants, application.ranks)), number

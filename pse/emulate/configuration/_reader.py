@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,9 @@ _EXCHANGE_KEYS = {"sizes", "repetitions", "matrix", "loggp", "alpha", "beta"}
 _APPLICATION_KEYS = {one.name for one in fields(Application)} - {"options"}
 
 
-def read_configuration(path: str | os.PathLike[str], ranks: int | None = None) -> Configuration:
+def read_configuration(
+    path: str | os.PathLike[str], ranks: int | None = None, *, per_node: Callable[[int], int] | None = None
+) -> Configuration:
     """Read a configuration and check it.
 
     Parameters
@@ -47,6 +49,8 @@ def read_configuration(path: str | os.PathLike[str], ranks: int | None = None) -
         A TOML file.
     ranks : int, optional
         How many ranks the job has; by default what the file says, or what its applications need.
+    per_node : callable, optional
+        Says of a number of ranks how many the fullest node gets; by default all are on this one.
 
     Returns
     -------
@@ -89,8 +93,9 @@ def read_configuration(path: str | os.PathLike[str], ranks: int | None = None) -
         pattern_files=files,
         source=os.fspath(path),
     )
-    for problem in find_problems(found):
-        listed[problem.application].fail(problem.key, problem.message, problem.help)
+    for problem in find_problems(found, per_node(total) if per_node else None):
+        table = exchanges if problem.application is None else listed[problem.application]
+        table.fail(problem.key, problem.message, problem.help)
     return found
 
 

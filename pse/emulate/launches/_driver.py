@@ -12,9 +12,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -65,8 +67,8 @@ def measure(
     >>> measure(configuration).save("first.ace")  # doctest: +SKIP
     PosixPath('first.ace')
     """
-    check_configuration(configuration)
     where = Hosts.chosen(None, None, os.environ) if hosts is None else hosts
+    check_configuration(configuration, where.most_ranks(configuration.ranks, os.environ))
     found: list[Results] = []
     begin = time.monotonic()
     shared = None if where.all_local(os.environ) else os.getcwd()  # All nodes must see it.
@@ -128,7 +130,9 @@ def _launch(configuration: Configuration, launch: int, directory: str, hosts: Ho
 
 @contextlib.contextmanager
 def _ending(process: subprocess.Popen[str]) -> Iterator[None]:
-    """End mpiexec and its ranks whatever happens."""
+    """End mpiexec and its ranks whatever happens, SIGTERM included."""
+    handled = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _exit) if handled else None
     try:
         yield
     except BaseException:
@@ -139,6 +143,13 @@ def _ending(process: subprocess.Popen[str]) -> Iterator[None]:
                 process.wait(2)
                 break
         raise
+    finally:
+        if handled:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _exit(number: int, _frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def prepared_configuration(path: str | os.PathLike[str]) -> Configuration:

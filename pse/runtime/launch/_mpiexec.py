@@ -7,6 +7,7 @@ in common.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pse.runtime.request._prepared import Request
 
 _IFF_UP = 1
+_COUNT = re.compile(r"(?::|slots=)\s*(\d+)\s*$")
 _ALLOCATIONS = (
     "SLURM_JOB_ID",
     "PBS_NODEFILE",
@@ -85,6 +87,25 @@ class Hosts:
     def all_local(self, environment: Mapping[str, str]) -> bool:
         """Say whether every rank runs on this machine."""
         return not self.names and not self.file and not any(name in environment for name in _ALLOCATIONS)
+
+    def most_ranks(self, ranks: int, environment: Mapping[str, str]) -> int:
+        """Say how many of so many ranks the fullest machine gets, as far as that is known.
+
+        Examples
+        --------
+        >>> Hosts("a,b,c").most_ranks(8, {}), Hosts("a:5,b").most_ranks(8, {}), Hosts().most_ranks(8, {})
+        (3, 5, 8)
+        """
+        check_hosts(self)
+        parts = [part.strip() for part in (self.names or "").split(",")]
+        if self.file is not None:
+            with open(self.file, encoding="utf-8") as file:
+                parts = [line.partition("#")[0].strip() for line in file]
+        parts = [part for part in parts if part]
+        known = [int(found[1]) for part in parts if (found := _COUNT.search(part))]
+        machines = len(parts) or int(environment.get("SLURM_JOB_NUM_NODES", 1))
+        each = -(-ranks // machines)
+        return min(ranks, max([*known, each if len(known) < len(parts) or not parts else 1]))
 
 
 def find_mpiexec() -> Mpiexec:
