@@ -32,7 +32,8 @@ def command(programs: tuple[str, ...], form: str, strict: bool) -> None:
         click.echo(json.dumps(to_json(found), indent=1, ensure_ascii=False))
     else:
         print_diagnostics(found, quoted_sources(found, sources), sys.stdout)
-        more = f" (pse explain {found[0].code} says more)" if found else ""
+        first = next((one for one in found if has_errors([one])), found[0] if found else None)
+        more = f" (pse explain {first.code} says more)" if first else ""
         click.echo(f"{', '.join(programs)}: {summary_text(found) or 'no errors'}{more}")
     if has_errors(found) or (strict and found):
         raise SystemExit(1)

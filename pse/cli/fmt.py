@@ -34,10 +34,10 @@ def command(files: tuple[str, ...], only_check: bool) -> None:
         formatted = format_program(text, path)
         if _bytes(formatted) == Path(path).read_bytes():
             continue
-        click.echo(f"{path}: {'would be formatted' if only_check else 'formatted'}")
-        wrong |= only_check
         if not only_check:
             _replace(path, _bytes(formatted))
+        click.echo(f"{path}: {'would be formatted' if only_check else 'formatted'}")
+        wrong |= only_check
     if wrong:
         raise SystemExit(1)
 

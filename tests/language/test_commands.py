@@ -69,6 +69,13 @@ def test_errors_name_both_places(folder):
     assert " tools.py:1        #@ coven module make(in i64 n, out f64 x[n])\n" in output
 
 
+def test_an_error_is_explained_rather_than_a_warning(folder):
+    (folder / "both.coven").write_text(
+        'coven 1\nimport "tools.py" { make }\nprogram p { make(4) -> x\n  make(4.5) -> y }\n'
+    )
+    assert "(pse explain E0303 says more)" in pse("check", "warned.coven", "both.coven")[1]
+
+
 def test_json(folder):
     code, output = pse("check", "--format", "json", "wrong.coven", "warned.coven")
     data = json.loads(output)
@@ -130,6 +137,17 @@ def test_fmt_rewrites_and_then_is_content(folder):
         "warned.coven",
         "wrong.coven",
     ]
+
+
+def test_fmt_says_formatted_only_of_what_it_wrote(folder, monkeypatch):
+    def full(_path, _data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pse.cli.fmt.replace_file", full)
+    (folder / "good.coven").write_text(GOOD.replace("  make(4) -> x\n", "make ( 4 )->x; // four\n"))
+    code, output = pse("fmt", "good.coven")
+    assert code == 2
+    assert "good.coven: formatted" not in output
 
 
 def test_fmt_follows_links(folder):

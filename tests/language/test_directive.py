@@ -60,6 +60,10 @@ def test_everything_that_a_directive_can_say():
         ("f(in i64 n = m)", "E0511", 31, "must be a literal"),
         ("f(in f64 x[n] @ block(1))", "E0306", 32, "axis 1 does not exist"),
         ("f(in f64 x[n] @ block(0) over P)", "E0511", 48, "cannot name a partition"),
+        ("program(in f64 x)", "E0510", 18, "`program` is a word of the language"),
+        ("f(in f64 for, in f64 x = 2)", "E0510", 27, "`for` is a word of the language"),
+        ("f(in f64 x[-1])", "E0306", 29, "an extent cannot be negative: this is -1"),
+        ("f(in f64 x[n] @ block(0) halo(-1))", "E0306", 48, "the width of a halo cannot be negative"),
         ("f(in f64 x" + "(" * 200, "E0008", 0, "too deep"),
     ],
 )

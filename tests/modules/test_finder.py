@@ -178,6 +178,13 @@ def test_link_and_flags():
     assert options == directives.Options(("fftw3", "m"), ("-O2", '-DNAME="a b"'))
 
 
+def test_flags_begin_with_a_minus():
+    found = directives.scan("//@ coven flags ffast-math\n//@ coven flags -include x.h\n", "c", "f.c")
+    ((directive, message, help),) = directives.problems(found)
+    assert (directive.span.line, message) == (1, "`ffast-math` is no flag: flags begin with `-`")
+    assert help == "write:  coven flags -ffast-math"
+
+
 def test_other_tools_comments_are_left_alone():
     assert directives.scan("//@ requires n > 0;\n//@ coven link m\n", "c", "f.c") == [
         directives.Directive("link", "m", Span("f.c", 2, 16, 2, 17))

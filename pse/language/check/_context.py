@@ -107,15 +107,18 @@ class Context:
     def unknown(self, name: sx.Identifier) -> None:
         """Report an unknown name."""
         help = did_you_mean(name.id, self.frame.visible())
-        if help is None and self.frame.is_file:
+        head = self.frame.is_head(name)
+        if help is None and head:
             help = f"declare it above:  param i64 {name.id} = …"
         help = help or f"declare it above:  let {name.id} = …;  tags are made by calls:  … -> {name.id}"
         message, notes = f"unknown name `{name.id}`", []
-        below = self.frame.made_below(name)
+        below = None if head else self.frame.made_below(name)
         if below is not None:
             message = f"`{name.id}` is used before the statement that makes it"
             notes = [(below, f"`{name.id}` is made here")]
-            help = "move that statement up, or write the tag before the loop, too:  … -> " + name.id
+            help = "move that statement up"
+            if self.frame.has_loop_around(name):
+                help += f", or write the tag before the loop, too:  … -> {name.id}"
         if name.id in self.frame.retired:
             gone = self.frame.retired[name.id]
             where = "inside its loop" if gone.kind == "counter" else "in the block where it is declared"

@@ -10,12 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from pse.errors import EvaluationError
 from pse.language.check._type_resolution import Report, distribution_of, element_of
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
+from pse.language.syntax._lexer import RESERVED
 from pse.language.syntax._parser import parse_directive_tree
 from pse.language.types._elements import fits, literal_element
+from pse.language.types._evaluation import evaluate
 from pse.language.types._expressions import Apply, Expression, Name, Number, Text, Unary, names_in, walk
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Signature, Type
 
@@ -48,6 +51,8 @@ def parse_directive(text: str, span: Span) -> Signature | tuple[Diagnostic, ...]
     found: list[Diagnostic] = []
     parameters = [_parameter(node, found.append) for node in tree.parameters]
     _check_names(tree, found.append)
+    _check_words(tree, found.append)
+    _check_negative(tree, found.append)
     _check_shapes(parameters, found.append)
     if found:
         return tuple(found)
@@ -111,6 +116,40 @@ def _check_names(tree: sx.Directive, report: Report) -> None:
             message = f"two parameters are called `{parameter.name.id}`"
             report(error_at("E0511", message, parameter.name.span, help="give each a name of its own"))
         seen.add(parameter.name.id)
+
+
+def _check_words(tree: sx.Directive, report: Report) -> None:
+    """Refuse names that are words of the language: no program could write them."""
+    for name in (tree.name, *(parameter.name for parameter in tree.parameters)):
+        if name.id in RESERVED:
+            message = f"module directive: `{name.id}` is a word of the language, and cannot be a name"
+            help = f"programs could not write it: choose another, for example:  {name.id}_value"
+            report(error_at("E0510", message, name.span, help=help))
+
+
+def _check_negative(tree: sx.Directive, report: Report) -> None:
+    """Refuse extents and halos that are negative whatever the array."""
+    for parameter in tree.parameters:
+        written = parameter.type.distribution
+        widths = written.halo if written is not None else ()
+        named = [("an extent", one) for one in parameter.type.shape or ()]
+        for what, extent in [*named, *(("the width of a halo", one) for one in widths)]:
+            value = _constant(extent)
+            if value is not None and value < 0:
+                message = f"{what} cannot be negative: this is {value}"
+                place = extent.span or parameter.span
+                report(error_at("E0306", message, place, help="give a number of at least 0"))
+
+
+def _constant(tree: Expression) -> int | None:
+    """Give the value of an integer expression without names."""
+    if names_in(tree) or not all(_is_arithmetic(node) for node in walk(tree)):
+        return None
+    try:
+        value = evaluate(tree, {})
+    except EvaluationError:
+        return None
+    return value if isinstance(value, int) else None
 
 
 def _check_shapes(parameters: list[Parameter], report: Report) -> None:

@@ -6,17 +6,29 @@ checked as far as they depend on constants alone, the others when its parameters
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pse.errors import EvaluationError
 from pse.language.check._context import CallContext, Context
-from pse.language.check._ir import CallSite, Output, PartitionDeclaration, ResolvedProgram, Tag, call_sites
+from pse.language.check._ir import (
+    CallSite,
+    For,
+    If,
+    Output,
+    Parallel,
+    PartitionDeclaration,
+    ResolvedProgram,
+    Statement,
+    Tag,
+    While,
+    call_sites,
+)
 from pse.language.check._remedies import conversion, over_partition
 from pse.language.check._scope import PROCS, TagEntity
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.types._evaluation import evaluate
-from pse.language.types._expressions import Expression, Name, Value, names_in
+from pse.language.types._expressions import Expression, Name, Value, names_in, render_expression
 from pse.language.types._types import (
     Distribution,
     Parameter,
@@ -124,11 +136,40 @@ def check_layouts(program: ResolvedProgram, environment: Mapping[str, Value]) ->
     for site in call_sites(program.body):
         combined = [o for o in site.outputs if o.reduction or _is_scan(site)]
         found += [wrong for o in combined for wrong in _uneven(o, program.tags, partitions, environment)]
+    found += _loop_limits(program.body, environment)
     if not environment:
         found += [wrong for tag in program.tags.values() for wrong in _changing(tag, program.tags)]
         grids = (_wrong_grid(partition) for partition in program.partitions)
         found += [wrong for wrong in grids if wrong is not None]
     return found
+
+
+def _loop_limits(body: Iterable[Statement], environment: Mapping[str, Value]) -> Iterator[Diagnostic]:
+    """Say which loops may have no iteration at a time, or at most none."""
+    for statement in body:
+        match statement:
+            case For():
+                yield from _limit(statement.inflight, "inflight", environment)
+                yield from _loop_limits(statement.body, environment)
+            case While():
+                yield from _limit(statement.limit, "max", environment)
+                yield from _loop_limits(statement.body, environment)
+            case Parallel():
+                yield from _loop_limits(statement.body, environment)
+            case If():
+                yield from _loop_limits((*statement.then, *statement.otherwise), environment)
+
+
+def _limit(tree: Expression | None, word: str, environment: Mapping[str, Value]) -> Iterator[Diagnostic]:
+    value = _known(tree, environment)
+    if tree is None or tree.span is None or value is None or value >= 1:
+        return
+    names = sorted(names_in(tree))
+    what = "may run at a time, or leave out `inflight`" if word == "inflight" else "the loop has at most"
+    help = f"choose values for which `{render_expression(tree)}` is at least 1" if names else ""
+    label = ", ".join(f"{name} = {environment[name]}" for name in names)
+    message = f"`{word}` must be at least 1, not {value}"
+    yield error_at("E0323", message, tree.span, label=label, help=help or f"write how many iterations {what}")
 
 
 def _changing(tag: Tag, tags: Mapping[str, Tag]) -> Iterator[Diagnostic]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from pse.language.check._context import Context
-from pse.language.check._scope import ParameterEntity, SegmentEntity, TagEntity
+from pse.language.check._scope import PROCS, ParameterEntity, SegmentEntity, TagEntity
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import INTEGERS
 from pse.language.types._expressions import Binary, Name, Text, render_expression
@@ -69,6 +69,14 @@ def unused_name(context: Context, name: str) -> str:
     while context.frame.find(found) is not None:
         number, found = number + 1, f"{name}{number}"
     return found
+
+
+def grid_declaration(context: Context, partition: str | None, axes: int = 2) -> str:
+    """Declare a partition with a grid: the one at hand, or a new one where the program declares none."""
+    new = partition in (None, PROCS)
+    grid = ", ".join(["2", "procs", *["1"] * (axes - 2)])
+    declared = f"partition {unused_name(context, 'P') if new else partition} = 2 * procs as grid({grid})"
+    return f"{'declare above the program' if new else 'for example'}:  {declared}"
 
 
 def distributed_so(context: Context, name: str, how: str = "@ block(0)") -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pse.errors import EvaluationError
 from pse.language.check._context import Context
+from pse.language.check._remedies import grid_declaration
 from pse.language.check._scope import PROCS, AliasEntity, ParameterEntity, PartitionEntity, TagEntity
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
@@ -207,7 +208,7 @@ def _position(context: Context, node: Name, axis: int | None) -> Scalar | None:
     declared = context.globals.names.get(context.partition)
     grid = len(declared.grid) if isinstance(declared, PartitionEntity) else 0
     if axis is not None and axis >= grid:
-        axes, help = grid_axes(context.partition, grid)
+        axes, help = grid_axes(context, context.partition, grid)
         message = f"`{node.id}` is a coordinate on a grid, but the partition `{context.partition}` {axes}"
         context.report(error_at("E0322", message, place(node), help=help))
         return None
@@ -230,10 +231,10 @@ def _tag(context: Context, node: Name, entity: TagEntity) -> Scalar | None:
     return Scalar(Name(entity.unique, node.span), entity.type.element, partition)
 
 
-def grid_axes(partition: str, axes: int) -> tuple[str, str]:
+def grid_axes(context: Context, partition: str, axes: int) -> tuple[str, str]:
     """Say how many axes the grid of a partition has, and how to name one of them."""
     if not axes:
-        return "has no grid", f"for example:  partition {partition} = 2 * procs as grid(2, procs)"
+        return "has no grid", grid_declaration(context, partition)
     last = "axis 0" if axes == 1 else f"an axis from 0 to {axes - 1}"
     return f"has a grid of {count_text(axes, 'axis', 'axes')}, counted from 0", f"name {last}"
 

@@ -154,10 +154,14 @@ class Frame:
         self.retired: dict[str, TagEntity] = {}
         self._uses: dict[str, int] = {}
 
-    @property
-    def is_file(self) -> bool:
-        """Whether this is the top of the file, where statements are not allowed."""
-        return self._body is None
+    def is_head(self, name: sx.Identifier) -> bool:
+        """Whether a name stands at the top of the file or in a segment's head, where nothing is computed."""
+        return self._body is None or _start(name.span) < _start(self._body.span)
+
+    def has_loop_around(self, name: sx.Identifier) -> bool:
+        """Whether a name stands in a loop of the frame."""
+        loops = _loops_in(self._body) if self._body else ()
+        return any(_start(span) < _start(name.span) < (span.end_line, span.end_column) for span in loops)
 
     def find(self, name: str) -> Entity | None:
         """Look a name up: the innermost block first, the file last."""
@@ -185,9 +189,8 @@ class Frame:
 
     def made_below(self, name: sx.Identifier) -> Span | None:
         """Give the first place after a name where the frame's statements make a tag of that name."""
-        start = (name.span.line, name.span.column)
         places = [made.span for made in _made_in(self._body) if made.id == name.id] if self._body else []
-        return next((span for span in places if (span.line, span.column) > start), None)
+        return next((span for span in places if _start(span) > _start(name.span)), None)
 
     def visible(self) -> Iterator[str]:
         """Give all names that an expression could mean."""
@@ -195,6 +198,24 @@ class Frame:
         yield from self.globals.names
         for block in self.blocks:
             yield from block
+
+
+def _start(span: Span) -> tuple[int, int]:
+    return span.line, span.column
+
+
+def _loops_in(block: sx.Block) -> Iterator[Span]:
+    """Give the places of loops, nested ones too."""
+    for statement in block.statements:
+        match statement:
+            case sx.For() | sx.While():
+                yield statement.span
+                yield from _loops_in(statement.body)
+            case sx.Parallel():
+                yield from _loops_in(statement.body)
+            case sx.If():
+                yield from _loops_in(statement.then)
+                yield from _loops_in(statement.otherwise) if statement.otherwise is not None else ()
 
 
 def _made_in(block: sx.Block) -> Iterator[sx.Identifier]:

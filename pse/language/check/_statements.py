@@ -25,7 +25,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.syntax._lexer import MAX_NESTING
 from pse.language.types._elements import fits
-from pse.language.types._expressions import Name, Number, render_expression
+from pse.language.types._expressions import Name, render_expression
 from pse.language.types._types import Distribution, Element, Pattern, Type
 from pse.text import did_you_mean
 
@@ -231,10 +231,6 @@ def _assignment(context: Context, node: sx.Assignment) -> list[Statement]:
 def _for(context: Context, node: sx.For) -> list[Statement]:
     lower, upper = bound(context, node.lower), bound(context, node.upper)
     inflight = bound(context, node.inflight) if node.inflight is not None else None
-    if isinstance(inflight, Number) and inflight.value < 1 and node.inflight is not None:
-        message = f"`inflight` must be at least 1, not {inflight.value}"
-        help = "write how many iterations may run at a time, or leave out `inflight`"
-        context.report(error_at("E0323", message, place(node.inflight), help=help))
     with context.block():
         counter = context.new_tag(node.counter, Type(Element.I64, (), REPLICATED), "counter")
         body = statements(context, node.body)

@@ -268,7 +268,7 @@ def _shift(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> T
     grid = len(declared.grid) if isinstance(declared, PartitionEntity) else 0
     if given.value.value >= max(grid, 1):
         name = type.distribution.partition or ""
-        has, help = grid_axes(name, grid)
+        has, help = grid_axes(check.context, name, grid)
         message = f"`axis` is one of the axes of the grid, but the partition `{name}` {has}"
         check.fail("E0322", message, given.span, help=help, directive=False)
         return None

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from pse._abi.elements import C_TYPES
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
+from pse.language.check._remedies import grid_declaration
 from pse.language.check._scalars import extent
 from pse.language.check._scope import PROCS, AliasEntity, ParameterEntity, PartitionEntity
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
@@ -206,7 +207,7 @@ def _with_grid(context: Context, found: Distribution, node: sx.DistributionNode)
         count, name = len(found.axes), found.partition
         message = f"`{found.pattern.value}` over {count} axes needs a partition with a grid of {count}"
         notes = [(entity.span, "the partition is declared here")] if entity else []
-        help = f"for example:  partition {name} = 2 * procs as grid(2, procs)"
+        help = grid_declaration(context, name, count)
         context.report(error_at("E0322", message, node.span, notes=notes, help=help))
         return None
     return found

@@ -195,9 +195,9 @@ class Recovery:
         line = self.tokens[index].line
         if self._failed_at >= 0 and self.tokens[self._failed_at].line == line:
             return
-        token, behind = self.tokens[index], self.tokens[max(0, index - 2) : index]
+        token, behind = self.tokens[index], self.tokens[max(0, index - 24) : index]
         opened = self._open_bracket()
-        ahead = self.tokens[index + 1 : index + 4]
+        ahead = self.tokens[index + 1 : index + 24]
         found = syntax_errors.unexpected(token, behind, self._accepted(), opened, ahead)
         if closing := self._closing_instead(index):
             found = replace(found, help=syntax_errors.instead_of_brace(closing))

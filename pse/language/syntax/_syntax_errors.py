@@ -73,6 +73,8 @@ def unexpected(
     ahead: Sequence[Token] = (),
 ) -> Diagnostic:
     """Report a token that does not fit between others, where the bracket `opened` is open."""
+    from pse.language.syntax._habits import closes_nothing, number_help  # Ranks have no use for it.
+
     span, before = span_of(token), behind[-1] if behind else None
     if token.type == "STRAY":
         letter = "names have letters from a to z, digits and `_`" if token[0].isalpha() else _STRAY
@@ -88,8 +90,12 @@ def unexpected(
         return error_at("E0015", f"`{escape}` is no escape", span, help=help)
     if token.type == "BADNUMBER":
         message = f"`{_short(token)}` is neither a number nor a name"
-        help = "write an operator or a blank after the number; in `options`, sizes are written as 64KiB"
-        return error_at("E0003", message, span, help=help)
+        return error_at("E0003", message, span, help=number_help(token))
+    if token == "threads" and set(accepted) >= _ITEM:
+        help = "name the threads:  threads thread_A, thread_B"
+        return error_at("E0004", "expected a name after `threads`", span, help=help)
+    if closes_nothing(token, opened, accepted):
+        return error_at("E0004", f"this `{token}` closes nothing", span, help=f"remove the `{token}`")
     close, closing = _CLOSED_BY.get(opened.type if opened is not None else "", ("", ""))
     begins = set(accepted) >= _STATEMENT or set(accepted) >= _ITEM
     if opened is None or close not in accepted or before is None or begins:
@@ -126,10 +132,13 @@ def _hint(
     token: Token, behind: Sequence[Token], accepted: Collection[str], ahead: Sequence[Token]
 ) -> str | None:
     """Guess what was meant: a misspelt keyword, a comment of another language, an output of `let`."""
+    from pse.language.syntax._habits import other_language
+
     before = behind[-1] if behind else None
-    if found := _by_neighbours(token, behind, set(accepted), ahead):
+    found = _by_neighbours(token, behind[-2:], set(accepted), ahead)
+    if found := found or other_language(token, behind, set(accepted), ahead):
         return found
-    if any(word in ("elif", "elseif") for word in behind):
+    if any(word in ("elif", "elseif") for word in behind[-2:]):
         return "write `else if`"
     for near in (token, before):
         if near is not None and near.type == "NAME" and (meant := _near_keyword(near)):
@@ -155,10 +164,10 @@ def _missing(token: Token, before: Token | None, accepted: set[str]) -> str | No
     """Say what to write where few things fit."""
     if token.type == "SIZE":
         return f"sizes with a unit are allowed only in `options`; write the bytes:  {read_size(token)}"
-    if token.type == "DOT" and "RANGE" in accepted:
-        return "the bounds of a loop have two dots between them:  0 .. 4"
     if "LBRACE" in accepted:
         return f"write `{{` before {_found(token)}"
+    if accepted == {"INT"} and before is not None and before.type == "COVEN":
+        return f"write the version of the language:  coven {LANGUAGE_VERSION}"
     if accepted == {"INT"}:
         return "write the number itself, for example:  0"
     if accepted == {"EQUAL"} and before is not None:

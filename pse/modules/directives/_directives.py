@@ -137,11 +137,19 @@ def problems(directives: list[Directive]) -> Iterator[tuple[Directive, str, str]
                 if not _LIBRARY.match(name):
                     yield directive, f"`{name}` is not the name of a library", _library_help(name)
         elif directive.kind == "flags":
-            try:
-                shlex.split(directive.text)
-            except ValueError as error:
-                help = "close the quotation mark, or write a backslash before it"
-                yield directive, f"these flags can't be read: {error}".lower(), help
+            yield from _wrong_flags(directive)
+
+
+def _wrong_flags(directive: Directive) -> Iterator[tuple[Directive, str, str]]:
+    """Yield a `flags` directive that can't be read, or whose first word is no flag; others may be values."""
+    try:
+        first = next(iter(shlex.split(directive.text)), "-")
+    except ValueError as error:
+        help = "close the quotation mark, or write a backslash before it"
+        yield directive, f"these flags can't be read: {error}".lower(), help
+        return
+    if not first.startswith("-"):
+        yield directive, f"`{first}` is no flag: flags begin with `-`", f"write:  coven flags -{first}"
 
 
 def _unknown(directive: Directive) -> tuple[str, str]:

@@ -49,7 +49,7 @@ fft(in T x[...], in i64 axis = -1, out T b[...])
 ifft(in T x[...], in i64 axis = -1, out T b[...])
 save(in string file, in T a[...])
 load(in string file, out T a[...] @ root)
-source(in string where, in i64 k, in i64 n, out T image[n, n] @ root)
+source(in string folder, in i64 k, in i64 n, out T image[n, n] @ root)
 print(in T value)
 report(in string name, in f64 value)
 """
@@ -113,9 +113,9 @@ def load(
     return 0 if tells else None
 
 
-def source(where: str, k: int, n: int, image: np.ndarray) -> None:
+def source(folder: str, k: int, n: int, image: np.ndarray) -> None:
     """Read the k-th image or array of a directory, in grey and resampled to n × n."""
-    image[...] = images.as_elements(images.read(where, int(k), int(n)), image.dtype)
+    image[...] = images.as_elements(images.read(folder, int(k), int(n)), image.dtype)
 
 
 def print_values(*value: Any) -> None:

@@ -1,0 +1,144 @@
+"""Habits of other languages that a syntax error shows, and how programs have it.
+
+Pure functions over tokens: `behind` are those before the mistake, `ahead` those after it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from lark import Token
+
+_VALUE = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NAME"}
+_TYPES = {"f64", "f32", "i64", "i32", "u8", "bool", "c128", "c64", "string", "object"}
+_FOREIGN_TYPES = _TYPES | {"float", "double", "int", "long", "auto", "const", "real", "integer", "complex"}
+
+
+def number_help(word: str) -> str:
+    """Say how a malformed number is written."""
+    plain = word.replace("_", "")
+    if decimal := re.fullmatch(r"(\d+)[uUlL]+", plain):
+        return f"numbers are written without a suffix:  {int(decimal[1])}"
+    if real := re.fullmatch(r"(\d+)[fF]", plain):
+        return f"numbers are written without a suffix:  {int(real[1])}.0"
+    try:
+        return f"numbers are written in decimal digits:  {int(plain) if plain.isdigit() else int(plain, 0)}"
+    except ValueError:
+        return "write an operator or a blank after the number; in `options`, sizes are written as 64KiB"
+
+
+def other_language(
+    token: Token, behind: Sequence[Token], accepted: set[str], ahead: Sequence[Token]
+) -> str | None:
+    """Recognise what other languages write, and write it as programs have it."""
+    if token.type == "ELSE":
+        return "write the `if` before it:  if a > b { … } else { … }"
+    if not behind:
+        return None
+    before = behind[-1]
+    line = [one for one in behind if one.line == before.line]
+    after = [one for one in ahead if one.line == token.line]
+    return (
+        _loop(token, line, accepted, after)
+        or _call(token, line, accepted, after)
+        or _declaration(token, line, accepted, after)
+        or _statement_of_others(line[-2:])
+    )
+
+
+def _loop(token: Token, line: list[Token], accepted: set[str], after: list[Token]) -> str | None:
+    """`for k = 0 .. 3`, `for k in N`, `for k in range(N)`, `0 ... 3`."""
+    kinds = [one.type for one in line]
+    if token.type == "EQUAL" and kinds[-2:] == ["FOR", "NAME"]:
+        plain = [one.type for one in after[1:4:2]] == ["RANGE", "LBRACE"]
+        bounds = text_of(after[:3]) if plain else "0 .. 3"
+        return f"write `in` instead of `=`:  for {line[-1]} in {bounds}"
+    if "RANGE" not in accepted or "FOR" not in kinds:
+        return None
+    if token.type in ("DOT", "ELLIPSIS"):
+        return "the bounds of a loop have two dots between them:  0 .. 4"
+    start = len(kinds) - 1 - kinds[::-1].index("FOR")
+    if token.type == "LBRACE" and kinds[start + 1 : start + 3] == ["NAME", "IN"]:
+        return f"a loop has two bounds:  for {line[start + 1]} in {_bounds(line[start + 3 :])}"
+    return None
+
+
+def _bounds(tokens: list[Token]) -> str:
+    """Write the bounds of a loop of which only the upper one, or the `range` of Python, is given."""
+    if len(tokens) > 3 and tokens[0] == "range" and tokens[1].type == "LPAR":
+        inside = tokens[2:-1]
+        commas = [place for place, one in enumerate(inside) if one.type == "COMMA"]
+        if commas:
+            end = commas[1] if len(commas) > 1 else len(inside)
+            return f"{text_of(inside[: commas[0]])} .. {text_of(inside[commas[0] + 1 : end])}"
+        tokens = inside
+    return f"0 .. {text_of(tokens)}"
+
+
+def _call(token: Token, line: list[Token], accepted: set[str], after: list[Token]) -> str | None:
+    """`print 1`, `num(1) => c`, `print(1))`, `thread-A num(1)`."""
+    before = line[-1]
+    if token.type == "EQUAL" and after and after[0].type == "MORETHAN" and after[0].column == _end(token):
+        return f"the outputs of a call stand after an arrow:  -> {after[1] if len(after) > 1 else 'x'}"
+    if before == "print" and token.type in _VALUE - {"NAME"} and "LPAR" in accepted:
+        return f"write the values between parentheses:  print({token})"
+    if len(line) > 1 and line[-2] == "print" and before.type == "NAME" and "LPAR" in accepted:
+        return f"write the values between parentheses:  print({before})"
+    joined = (
+        before.type == "NAME" and _end(before) == token.column and after and _end(token) == after[0].column
+    )
+    if token.type == "MINUS" and joined and [one.type for one in after[:2]] == ["NAME", "NAME"]:
+        return f"names have no `-`:  {before}_{after[0]}"
+    return None
+
+
+def _declaration(token: Token, line: list[Token], accepted: set[str], after: list[Token]) -> str | None:
+    """`float q = 3`, `var f64 q[N]`, `f64[N] q`."""
+    kinds = [one.type for one in line]
+    if token.type == "EQUAL" and kinds[-2:] == ["NAME", "NAME"] and line[-2] in _FOREIGN_TYPES:
+        return f"a new value is named with `let`:  let {line[-1]} = {text_of(after) if after else '…'}"
+    if token.type != "LSQB":
+        return None
+    shape = text_of(_until(after, "RSQB"))
+    if kinds[-3:] == ["VAR", "NAME", "NAME"]:
+        return f"the extents stand after the type:  var {line[-2]}[{shape}] {line[-1]}"
+    if line[-1] in _TYPES and "LPAR" in accepted:
+        rest = after[len(_until(after, "RSQB")) + 1 :]
+        name = rest[0] if rest and rest[0].type == "NAME" else "x"
+        return f"an array is declared with `var`:  var {line[-1]}[{shape}] {name}"
+    return None
+
+
+def _statement_of_others(line: list[Token]) -> str | None:
+    """`return 3` and `break`."""
+    if "return" in line:
+        return "remove it: a segment gives what the outputs in its head have at its end"
+    if line[-1] in ("break", "continue"):
+        return f"there is no `{line[-1]}`: remove it, and let the loop's condition or an `if` in it decide"
+    return None
+
+
+def closes_nothing(token: Token, opened: Token | None, accepted: Collection[str]) -> bool:
+    """Whether a token closes a bracket where none is open, or only the brace of a block."""
+    if token.type not in ("RPAR", "RSQB") or token.type in accepted:
+        return False
+    return opened is None or (opened.type == "LBRACE" and not {"RBRACE", "COMMA"} <= set(accepted))
+
+
+def text_of(tokens: Sequence[Token]) -> str:
+    """Write tokens of one line with the blanks that they have between them."""
+    text, last = "", None
+    for token in tokens:
+        text += " " * ((token.column or 1) - _end(last) if last is not None else 0) + token
+        last = token
+    return text
+
+
+def _until(tokens: list[Token], kind: str) -> list[Token]:
+    kinds = [token.type for token in tokens]
+    return tokens[: kinds.index(kind)] if kind in kinds else tokens
+
+
+def _end(token: Token) -> int:
+    return token.end_column or (token.column or 1) + len(token)
