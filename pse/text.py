@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+"""Units of times, longest first: their ns, and their names."""
 _PLACE = re.compile(r":((?:[0-9]+:[0-9]+ → )*[0-9]+:[0-9]+)$")
 
 
@@ -94,7 +95,7 @@ def time_text(nanoseconds: float, *, zeros: bool = True) -> str:
     >>> time_text(1.5e9, zeros=False)
     '1.5 s'
     """
-    for factor, unit in _TIMES:
+    for factor, unit in TIME_UNITS[:-1]:  # Whole nanoseconds are written without decimals.
         if nanoseconds >= 0.9995 * factor:
             return f"{number_text(nanoseconds / factor, zeros=zeros)} {unit}"
     return f"{nanoseconds:.0f} ns"

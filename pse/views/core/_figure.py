@@ -20,7 +20,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from pse.text import count_text, time_text
+from pse.text import TIME_UNITS, count_text, time_text
 from pse.trace import Selection, Trace
 from pse.views.core._selection_caption import selection_text, start_text
 
@@ -38,7 +38,6 @@ TICK = 0.6
 """Room of a tick of a horizontal axis, inches; of a vertical one half as much."""
 LEAST = 0.3
 """Of axes, inches: a figure that is asked to be too small is cut rather than refused."""
-TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
 
 @lru_cache(maxsize=4096)
