@@ -21,8 +21,8 @@ from pse.cluster import Cluster
 from pse.text import size_text, time_text
 
 KIB, MIB = 1 << 10, 1 << 20
-CYCLES = {KIB: 60, MIB: 5}
-TRAFFIC = {KIB: 100, MIB: 200}
+CYCLES = {KIB: 60, MIB: 4}
+TRAFFIC = {KIB: 60, MIB: 100}
 """Cycles of the cross traffic, so many that it lasts as long as the pairs."""
 PAIRS, CROSS = "pairs", "cross traffic"
 CONFIGURATION = """\
@@ -132,9 +132,9 @@ def dispersion_rows(results: ace.Results) -> list[tuple[str, ...]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Errors of predicted run times on emulated clusters.")
     parser.add_argument("--nodes", type=int, nargs="+", default=[4, 8, 16])
-    parser.add_argument("--loads", type=int, nargs="+", default=[10, 40, 80])
+    parser.add_argument("--loads", type=int, nargs="+", default=[20, 40, 80])
     parser.add_argument("--rate", default="400mbit", help="of the nodes' links")
-    parser.add_argument("--launches", type=int, default=2)
+    parser.add_argument("--launches", type=int, default=1)
     parser.add_argument("--sizes", type=int, nargs="+", default=[KIB, MIB], choices=[KIB, MIB])
     parser.add_argument("--keep", type=Path, help="keep the measurements here, for pse ace report")
     parser.add_argument("--picture", type=Path, help="draw errors against loads into this file")
