@@ -308,6 +308,17 @@ def test_a_monitor_killed_while_ranks_start_ends_the_job_and_is_named():
     assert named_once(job, named), job.err
 
 
+def test_a_monitor_killed_in_mid_run_is_told_and_the_run_goes_on():
+    job = Job(bare("-D", "rounds=100", "-D", "milliseconds=40"))
+    job.wait_for_words("running faulty.coven")
+    job.wait_for_ranks(5)
+    (monitor,) = [pid for pid in job.processes() if "_node_monitor" in job.command_line(pid)]
+    job.hit(monitor, signal.SIGKILL)
+    assert job.wait() == 0, job.err
+    warning = rf"warning: the process that monitors the ranks of this host \(pid {monitor}\) was killed\n"
+    assert len(re.findall(warning, job.err)) == 1, job.err
+
+
 WITHOUT_NETWORK = """
 import os
 

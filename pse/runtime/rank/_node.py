@@ -96,6 +96,8 @@ class Node:
         self._meets = meeting is not None
         if self._monitor:
             self._monitor.tell(self._monitored_job(prepared, names, pids, meeting))
+            if not self._meets:  # Those of other nodes end the job, for they cannot see what happens here.
+                self._monitor.warn_of_its_end(lambda: self.board.slot(self.rank).state < RankState.DONE)
         self.local.Barrier()
         self.local.Free()
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from pse.errors import RunError
@@ -126,3 +128,24 @@ class MonitorHandle:
                 "they started",
                 help=KILLED_HELP,
             )
+
+    def warn_of_its_end(self, still_needed: Callable[[], bool]) -> None:
+        """Say so if the monitor is killed while it is needed; the run goes on without it."""
+        with contextlib.suppress(OSError):
+            pidfd = os.pidfd_open(self._process.pid)
+            arguments = (self._process.pid, pidfd, still_needed)
+            threading.Thread(
+                target=_await_end, args=arguments, name="awaits the monitor", daemon=True
+            ).start()
+
+
+def _await_end(pid: int, pidfd: int, still_needed: Callable[[], bool]) -> None:
+    select.select([pidfd], [], [])
+    if still_needed():
+        stderr = processes.open_job_stderr()
+        text = (
+            f"warning: the process that monitors the ranks of this host (pid {pid}) was killed\n"
+            "help: the run goes on; if a rank is killed now, nobody names it, and others wait for it\n"
+        )
+        os.write(stderr, text.encode())
+        os.close(stderr)
