@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calls/input_protection.h"
 #include "calls/outputs.h"
 #include "calls/partition_wait.h"
 #include "messaging.h"
 #include "state/buffers.h"
 #include "state/engine_state.h"
 #include "state/expressions.h"
+#include "state/input_protection.h"
 #include "state/slots.h"
 
 static void write_scalar(pse_engine_argument_value *out, uint16_t dtype, const pse_engine_value *v)

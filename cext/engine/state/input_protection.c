@@ -1,4 +1,4 @@
-#include "calls/input_protection.h"
+#include "state/input_protection.h"
 
 #include <sys/mman.h>
 
