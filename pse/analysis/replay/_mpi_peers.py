@@ -19,7 +19,7 @@ from pse.trace.format import Array
 
 LONGEST_SLEEP = 1e-3  # Seconds.
 TAG = 1
-_POLLED = Counter(seconds=0.0)
+_POLLED = {"seconds": 0.0}
 """CPU time that this process has spent in waits for others."""
 
 
@@ -173,7 +173,7 @@ def wait(request: MPI.Request) -> None:
 
 def polled() -> float:
     """CPU time that this process has spent in waits for others so far, s."""
-    return float(_POLLED["seconds"])
+    return _POLLED["seconds"]
 
 
 @contextlib.contextmanager
