@@ -44,9 +44,9 @@ class Sizes:
     sizes: tuple[int, ...] = (1, 64, 1024, 4096, 16384, 65536, 262144, 1 << 20)
     emulated: tuple[tuple[int, int], ...] = ((1024, 10_000), (1 << 20, 300))
     loads: tuple[float, ...] = (10.0, 20.0, 40.0, 80.0)
-    repetitions: int = 300
+    repetitions: int = 100
     cycles: int = 300
-    batches: int = 5
+    batches: int = 20
     compute: float = 1e-3
     attempts: int = 10
 
@@ -140,11 +140,12 @@ class _Bed:
     def messages(self) -> dict[str, float]:
         """Startup and transfer time, by ACE and by the plain loop."""
         sizes = self.sizes
-        found = run_peer("exchanges", 2, self.library, sizes.batches, sizes.repetitions, *sizes.sizes)
-        ends = {"": _ends(found["ace"]), " plain": _ends(found["plain"])}
+        ends = min(sizes.sizes), max(sizes.sizes)
+        found = run_peer("exchanges", 2, self.library, sizes.batches, sizes.repetitions, *ends)
+        costs = {"": _costs(found["ace"]), " plain": _costs(found["plain"])}
         return {
-            **{f"alpha{suffix}": 1e6 * alpha for suffix, (alpha, _) in ends.items()},
-            **{f"beta{suffix}": 1e9 * beta for suffix, (_, beta) in ends.items()},
+            **{f"alpha{suffix}": 1e6 * alpha for suffix, (alpha, _) in costs.items()},
+            **{f"beta{suffix}": 1e9 * beta for suffix, (_, beta) in costs.items()},
         }
 
     def run_times(self) -> dict[str, float]:
@@ -155,7 +156,7 @@ class _Bed:
         return dict(zip(names, (100 * np.median(settings, axis=0)).tolist(), strict=True))
 
 
-def _ends(seconds: Mapping[str, float]) -> tuple[float, float]:
+def _costs(seconds: Mapping[str, float]) -> tuple[float, float]:
     """Give what the smallest message takes, s, and what each byte of the largest one adds, s/B."""
     table = sorted((int(size), time) for size, time in seconds.items())
     first, last = table[0], table[-1]

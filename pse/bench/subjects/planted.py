@@ -71,7 +71,7 @@ class Sizes:
 
     launches: int = 10
     comparisons: int = 40
-    pool: int = 80
+    pool: int = 60
     cycles: int = 1500
     emulated: bool = True
 
