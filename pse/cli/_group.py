@@ -63,7 +63,8 @@ class Group(click.Group):
             return f"did you mean `{ctx.command_path} {near}`?"
         if name.endswith(_PROGRAM) and "run" in names:
             return f"to run a program: {ctx.command_path} run {name}"
-        return f"there are {', '.join(names)}"
+        only = f"the only command is {names[0]}" if len(names) == 1 else ""
+        return only or f"there are {', '.join(names)}"
 
 
 class LazyGroup(Group):

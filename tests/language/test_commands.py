@@ -76,6 +76,10 @@ def test_an_error_is_explained_rather_than_a_warning(folder):
     assert "(pse explain E0303 says more)" in pse("check", "warned.coven", "both.coven")[1]
 
 
+def test_a_group_with_one_command_names_it(folder):
+    assert "there is no command foo; the only command is clear" in pse("cache", "foo")[1]
+
+
 def test_json(folder):
     code, output = pse("check", "--format", "json", "wrong.coven", "warned.coven")
     data = json.loads(output)

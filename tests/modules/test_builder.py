@@ -314,7 +314,7 @@ def test_a_compiler_that_is_killed(write, monkeypatch, tmp_path):
 
 def test_wrong_directives_stop_a_build(write):
     error = failure(write, "f.c", "//@ coven module f(in f65 k)\nint f(void);\n")
-    assert "f.c has invalid directives" in error.message
+    assert "f.c can't be used as a module" in error.message
     assert "unknown type `f65`" in error.message
 
 

@@ -77,6 +77,8 @@ def test_any_element_type_is_the_same_everywhere():
         ("f(out f64 a, out f64 b)", (1, 2, 3), "returned a tuple of 3; expected a tuple of 2"),
         ("f()", 1, "returned int 1, but its directive declares no output"),
         ("f(out f64 a)", np.zeros(2), "expected a single value, got an array float64[2]"),
+        ("f(out i64 a)", 2**70, "expected a number that fits in 64 bits, got int 1.180592e+21"),
+        ("f(out f64 a)", "x", "expected a number, got the string 'x'"),
         ("f(out i64 a)", 1.5, "expected a value of type int64, got float 1.5"),
         ("f(out f64 a)", 1j, "expected a value of type float64, got complex 1j"),
         ("f(out i32 a)", 2**31, "expected a value that fits int32, got int 2147483648"),

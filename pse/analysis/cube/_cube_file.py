@@ -85,8 +85,12 @@ def read_cube(path: str | os.PathLike[str]) -> Cube:
     >>> cube = pse.analysis.read_cube("run1.npz")  # doctest: +SKIP
     """
     try:
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return _decoded(arrays)
+        with Path(path).open("rb") as file:
+            if not zipfile.is_zipfile(file):
+                raise UsageError(f"{path} is not a cube, or it is damaged: it is no .npz file", help=_HELP)
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as arrays:
+                return _decoded(arrays)
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist", help=_HELP) from None
     except OSError as error:

@@ -160,7 +160,7 @@ def read_checked(path: str, shown: str) -> tuple[ModuleFile, str]:
     if has_errors(found.diagnostics):
         wrong = [d for d in found.diagnostics if d.severity is Severity.ERROR]
         raise BuildError(
-            f"{shown} has invalid directives\n{render_diagnostics(wrong, {shown: text})}".rstrip("\n")
+            f"{shown} can't be used as a module\n{render_diagnostics(wrong, {shown: text})}".rstrip("\n")
         )
     return found, text
 

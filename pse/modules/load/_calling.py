@@ -335,7 +335,7 @@ def _checked_scalar(module: LoadedModule, parameter: Parameter, value: Any, wild
     dtype = _dtype(parameter, wildcard)
     array = _as_array(value)
     if array is None or array.ndim != 0:
-        raise _wrong(module, parameter, "a single value", _describe(value))
+        raise _wrong(module, parameter, *_no_number(value))
     if dtype is None:
         return array[()]
     kinds = _SCALAR_KINDS.get(dtype.kind, dtype.kind) if parameter.type.element else dtype.kind
@@ -346,6 +346,15 @@ def _checked_scalar(module: LoadedModule, parameter: Parameter, value: Any, wild
     if dtype.kind in "iu" and converted != array:
         raise _wrong(module, parameter, f"a value that fits {dtype}", _describe(value))
     return converted[()]
+
+
+def _no_number(value: Any) -> tuple[str, str]:
+    """Say what is expected instead of something that NumPy can't make a number of."""
+    if isinstance(value, int):
+        return "a number that fits in 64 bits", f"int {value:.6e}" if abs(value) < 10**300 else "a larger one"
+    if isinstance(value, str | bytes):
+        return "a number", f"the string {_describe(value).partition(' ')[2]}"
+    return "a single value", _describe(value)
 
 
 def _as_array(value: Any) -> np.ndarray | None:
