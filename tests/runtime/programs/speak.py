@@ -14,5 +14,5 @@ def begin(n):
 def in_python(x, k):
     print("Python prints", end="")
     os.system("echo; echo a child, too")
-    print("x" * 60_000 * (k == 1))
+    print("x" * int(os.environ["LONG"]) * (k == 1))
     return x
