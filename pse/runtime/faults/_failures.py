@@ -73,7 +73,7 @@ def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
         why = f"a string is longer than {MAX_TEXT:,} characters"
     else:
         word, count = operation(TermKind(kind))
-        why = without_value(word, operands[-count:])
+        why = without_value(word, [*operands[-count:]])
     if sequencer.pending() is None:
         place = projection.places[sequencer.pending_instruction]
         message = f"{place}: {why} {pending_place(sequencer, projection)}"
