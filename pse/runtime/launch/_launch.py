@@ -22,7 +22,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -186,8 +185,6 @@ class _JobRun:
     def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
         # Open MPI's kills the ranks a second later, before they have written a checkpoint.
         self._passes_signals_on = mpiexec.hydra
-        # It removes its files only if it ends the ranks itself.
-        last_signal = signal.SIGKILL if mpiexec.hydra else signal.SIGTERM
         environment = rank_environment(os.environ, mpiexec, local=self.all_local)
         environment[LAUNCHER_VARIABLE] = Launcher(
             os.getpid(), self.board.fd, self.records.fd, int(self.all_local)
@@ -202,7 +199,7 @@ class _JobRun:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,  # A terminal's Ctrl-C is for the launcher alone, which passes it on.
-                preexec_fn=partial(processes.die_with_parent, last_signal),
+                preexec_fn=processes.die_with_parent,
             )
         except OSError as error:
             raise RunError(

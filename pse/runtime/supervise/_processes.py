@@ -255,9 +255,9 @@ def adopt_orphans(on: bool) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0)
 
 
-def die_with_parent(number: int = signal.SIGKILL) -> None:
-    """Have the kernel send this process a signal when its parent dies (call it in the child, before exec)."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+def die_with_parent() -> None:
+    """Have the kernel kill this process when its parent dies (to be called in the child, before exec)."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _listed_children(pid: int) -> list[int]:
