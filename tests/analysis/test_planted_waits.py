@@ -93,7 +93,8 @@ def test_what_is_planted_is_found_and_nothing_else(planted):
     with tempfile.TemporaryDirectory() as directory:
         trace = planted.write(Path(directory) / "run")
         cube, path = analyze(trace), critical_path(trace)
-    assert path.length == pytest.approx(cube.total("critical_path"), abs=1)
+    if len(path.steps):  # Without calls of MPI or of modules, pse trace critical has nothing to tell.
+        assert path.length == pytest.approx(cube.total("critical_path"), abs=1)
     assert found_in(cube) == dict(planted.expected)
     assert [text for text in cube.problems if "metahosts" not in text and "compared" not in text] == []
     assert_explained(cube)

@@ -252,9 +252,16 @@ def test_who_wants_no_root_causes_gets_none_and_the_same_waits(tmp_path, chain):
 
 def test_waits_that_end_at_one_tick_of_a_coarse_clock_are_all_on_the_path():
     """Rank 2 wakes rank 1, which wakes rank 0 at the same time."""
-    spans = np.array([(0, 0, 900, False), (1, 0, 800, False), (2, 0, 800, False)], SPAN_DTYPE)
+    spans = np.array([(0, 0, 900, 900, False), (1, 0, 800, 800, False), (2, 0, 800, 800, False)], SPAN_DTYPE)
     ranks, begins, times = np.array([0, 1]), np.array([100, 100]), np.array([500, 500])
     runs = path_runs(spans, stays_in_mpi(ranks, begins, np.array([1, 2]), times, 0))
     assert runs[["rank", "begin", "end"]].tolist() == [(0, 500, 900), (1, 500, 500), (2, 0, 500)]
     runs = path_runs(spans, stays_in_mpi(ranks, begins, np.array([1, 0]), times, 0))  # In a circle.
     assert (runs["end"] - runs["begin"]).sum() == 900
+
+
+def test_the_last_to_enter_the_end_of_mpi_ends_the_path():
+    """Rank 0 waits there for rank 1, and writes the last event."""
+    spans = np.array([(0, 0, 500, 910, False), (1, 0, 800, 900, False)], SPAN_DTYPE)
+    runs = path_runs(spans, stays_in_mpi(*np.empty((4, 0), int), 0))
+    assert runs[["rank", "begin", "end"]].tolist() == [(1, 0, 900)]

@@ -132,7 +132,8 @@ class _Costs:
         self.nouns[site] = "collective operation" if ranks else "message"
         self.seconds[site] += usual
         self.extra[site] += (own - 1) * usual
-        return usual * own * self.whole
+        taken: Floats = usual * own * self.whole
+        return taken
 
     def _usual(self, step: Step, ranks: Sequence[int], cost: Callable[[int], float]) -> float:
         return float(collective_cost(step, len(ranks), cost) if ranks else cost(step.bytes))

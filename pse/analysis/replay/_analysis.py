@@ -192,7 +192,7 @@ def analysis_traffic(source: str | os.PathLike[str], comm: MPI.Intracomm) -> Tra
     peers = MpiPeers(comm)
     analyze_with(source, peers, root_causes=False)
     work = time.thread_time() - polled() - begin
-    return Traffic(*(peers.traffic[name] for name in Traffic._fields[:-1]), work)
+    return Traffic(**peers.traffic, work=work)
 
 
 def analyze_with(

@@ -385,5 +385,5 @@ _KINDS = {"latesender": CauseKind.MESSAGE, "latereceiver": CauseKind.LATE_RECEIV
 def mpi_stays(waits: Array) -> Array:
     """Waits in MPI (WAITING_DTYPE) as the way back along the critical path takes them."""
     kinds = np.array([_KINDS.get(state, CauseKind.COLLECTIVE) for state in STATES])
-    columns = (waits[name] for name in ("rank", "begin", "late", "time"))
-    return stays_in_mpi(*columns, kinds[waits["state"]])
+    rank, begin, late, time = (waits[name] for name in ("rank", "begin", "late", "time"))
+    return stays_in_mpi(rank, begin, late, time, kinds[waits["state"]])

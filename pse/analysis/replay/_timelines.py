@@ -45,10 +45,10 @@ class Timeline:
         joins = np.array([metric == "thread_wait" for metric in tree.metrics])[path]
         borders = np.searchsorted(thread, np.arange(int(thread.max(initial=0)) + 2))
         self._with_waits = (begin, end, path, borders.astype("<u8"))
-        parts = [
-            _without(*(column[one:other][~joins[one:other]] for column in (begin, end, path)), waits)
-            for one, other in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)
-        ]
+        parts = []
+        for one, other in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+            own = one + np.flatnonzero(~joins[one:other])
+            parts.append(_without(begin[own], end[own], path[own], waits))
         threads = np.cumsum([0, *(len(part[0]) for part in parts)]).astype("<u8")
         begin, end, path = (np.concatenate(column) for column in zip(*parts, strict=True))
         self._without_waits = (begin, end, path, threads)

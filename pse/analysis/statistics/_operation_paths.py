@@ -32,7 +32,7 @@ class OperationPaths:
     def __init__(self, trace: Trace) -> None:
         self._tree = CallTree(trace)
         self._ranks = {rank: self._read(trace, rank) for rank in trace.ranks}
-        self._texts = [self._text(path) for path in range(len(self._tree.paths))]
+        self._texts: list[str] = [self._text(path) for path in range(len(self._tree.paths))]
 
     def at(self, rank: int, time: float) -> str:
         """Give the call path of a rank's operation.
@@ -54,7 +54,8 @@ class OperationPaths:
             return UNKNOWN
         after = int(np.searchsorted(times, time).clip(max=len(times) - 1))
         before = max(after - 1, 0)
-        return self._texts[paths[min((after, before), key=lambda place: abs(times[place] - time))]]
+        nearest: int = min((after, before), key=lambda place: abs(times[place] - time))
+        return self._texts[int(paths[nearest])]
 
     def _read(self, trace: Trace, rank: int) -> tuple[Array, Array]:
         """Give when a rank's operations were, ascending, and their call paths."""

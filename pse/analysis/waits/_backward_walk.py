@@ -9,12 +9,15 @@ import numpy as np
 from pse.analysis._activity import Activity, BlockKind
 from pse.analysis.waits._wait_causes import wait_causes, wakers
 from pse.analysis.waits._wake_candidates import CauseKind
-from pse.trace import EventType
+from pse.trace import EventType, TextKind
 from pse.trace.format import NONE, Array
 from pse.trace.query import Trace
 
-SPAN_DTYPE = np.dtype([("rank", "<u4"), ("begin", "<f8"), ("end", "<f8"), ("has_calls", "?")])
-"""When a rank's events begin and its work ends, ns, and whether it called modules."""
+SPAN_DTYPE = np.dtype(
+    [("rank", "<u4"), ("begin", "<f8"), ("finalize", "<f8"), ("end", "<f8"), ("has_calls", "?")]
+)
+"""When a rank's events begin, when it entered MPI_Finalize or did its last work, when that ended, ns, and
+whether it called modules."""
 
 STAY_DTYPE = np.dtype(
     [
@@ -40,19 +43,30 @@ RUN_DTYPE = np.dtype(
 )
 """A piece of the path on one rank."""
 
+_LAST = 1000
+"""Among so many events at a rank's end is MPI_Finalize, where it has been called."""
 
-def work_span(trace: Trace, rank: int) -> tuple[float, float, bool]:
-    """When a rank's events begin, when its work ends, ns, and whether it called modules.
+
+def work_span(trace: Trace, rank: int) -> tuple[float, float, float, bool]:
+    """Give what SPAN_DTYPE has of a rank.
 
     Work ends with the last module call; where there is none, or it did not end, with the last event.
     """
-    file = trace.files[rank]
-    ends = np.array(file.times, "<u8")
+    first, last = trace.files[rank].times
     calls = trace.select(rank, EventType.MODULE_ENTER, EventType.MODULE_LEAVE)
     if len(calls) and calls["type"][-1] == EventType.MODULE_LEAVE:
-        ends[1] = calls["time"][-1]
-    begin, end = trace.run_times(rank, ends).astype("<f8").tolist()
-    return begin, end, bool(len(calls))
+        last = int(calls["time"][-1])
+    finalize = min([last, *_finalize_begins(trace, rank)])
+    times = trace.run_times(rank, np.array([first, finalize, last], "<u8")).astype("<f8").tolist()
+    return times[0], times[1], times[2], bool(len(calls))
+
+
+def _finalize_begins(trace: Trace, rank: int) -> list[int]:
+    """When a rank entered MPI_Finalize, ns of its clock: it is among its last events."""
+    names, last = trace.texts(rank), trace.files[rank].events[-_LAST:]
+    entered = last[last["type"] == EventType.REGION_ENTER]
+    routines = [names.get((TextKind.REGION, number)) for number in entered["a"].tolist()]
+    return [int(entered["time"][place]) for place, name in enumerate(routines) if name == "MPI_Finalize"]
 
 
 def runtime_stays(did: Activity) -> Array:
@@ -99,7 +113,8 @@ def path_runs(spans: Array, stays: Array) -> Array:
     first = stays_in_mpi(spans["rank"], spans["begin"], NONE, 0, 0)
     stays = np.concatenate([first, stays])
     stays = stays[np.lexsort((stays["begin"], np.arange(len(stays)) >= len(first), stays["rank"]))]
-    last = spans[np.lexsort((spans["rank"], -spans["end"], ~spans["has_calls"]))[0]]
+    # In MPI_Finalize ranks wait for each other, which no event tells: the last to enter it was the latest.
+    last = spans[np.lexsort((spans["rank"], -spans["end"], -spans["finalize"], ~spans["has_calls"]))[0]]
     place = stays["rank"], stays["begin"]
     columns = [(stays["late"][:, way], stays["time"][:, way]) for way in range(2)]
     causes = [(time, last_begun(*place, late, time)) for late, time in columns]

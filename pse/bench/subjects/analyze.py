@@ -81,6 +81,7 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         made = Path(directory) / "made"
         events = _made(made, sizes.events, STREAMS)
         program = _Program(Path(directory), sizes)
+        measurers: list[Callable[[], dict[str, float]]]
         measurers = [functools.partial(_apart, what, made) for what in ("analyze", "floor")]
         measurers += [functools.partial(_by_ranks, number, made) for number in sizes.ranks]
         measurers += [_counting(Path(directory), number, sizes) for number in sizes.counted_ranks]
