@@ -40,7 +40,20 @@ def program_span(trace: Trace, rank: int, kind: Array) -> tuple[int, int | None]
 
 
 def outside_of_program(trace: Trace, rank: int) -> list[tuple[int, int]]:
-    """Give the times in which a rank starts and ends, ns since the run's origin, of those that are known."""
+    """Give the times in which a rank starts and ends, of those that are known.
+
+    Parameters
+    ----------
+    trace : Trace
+        From `pse.trace.open`.
+    rank : int
+        Rank of the job.
+
+    Returns
+    -------
+    list of (int, int)
+        Begins and ends, ns since the run's origin.
+    """
     events = trace.files[rank].events
     span = program_span(trace, rank, trace.files[rank].types)
     if span is None:
