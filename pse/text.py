@@ -101,6 +101,24 @@ def time_text(nanoseconds: float, *, zeros: bool = True) -> str:
     return f"{nanoseconds:.0f} ns"
 
 
+def ending_text(name: str, known: Iterable[str]) -> str:
+    """Say that a file's name doesn't tell its format.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    known : iterable of str
+        The endings that tell a format.
+
+    Examples
+    --------
+    >>> ending_text("a.xls", [".png", ".svg"])
+    "the format can't be told from the name a.xls: it must end in .png or .svg"
+    """
+    return f"the format can't be told from the name {name}: it must end in {list_text(list(known), 'or')}"
+
+
 def moment_text(nanoseconds: float) -> str:
     """Write a moment of a run, in ns since its begin, to the microsecond: ``1.175753 s``."""
     return f"{nanoseconds / 1e9:.6f} s"

@@ -27,7 +27,7 @@ from pse.cli._selection import METAHOSTS, NO_REPAIR
 from pse.errors import PseError, UsageError
 from pse.runtime.faults import ending_the_job
 from pse.runtime.supervise import Backoff, inside_mpi_job
-from pse.text import count_text, list_text, share_text
+from pse.text import count_text, ending_text, share_text
 from pse.trace import TraceError
 from pse.views.cube import write_cube_page
 from pse.views.page import write_html
@@ -41,7 +41,7 @@ _SUFFIXES = (".npz", ".cubex", ".html")
 
 def _checked(_context: click.Context, _parameter: click.Parameter, output: Path | None) -> Path | None:
     if output is not None and output.suffix not in _SUFFIXES:
-        raise click.UsageError(f"{output}: write a file that ends in {list_text(_SUFFIXES, 'or')}")
+        raise click.UsageError(ending_text(str(output), _SUFFIXES))
     return output
 
 

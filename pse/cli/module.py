@@ -94,7 +94,8 @@ def build_files(files: tuple[str, ...]) -> None:
 
 
 def _built(path: str) -> str:
-    if language_of(path) == "python" and not has_errors(read_module_file(path).diagnostics):
+    file = read_module_file(path)
+    if language_of(path) == "python" and not has_errors(file.diagnostics):
         return f"{path}: Python needs no building"
     built = build_module(path)
     how = "found in the cache" if built.hit else "compiled"

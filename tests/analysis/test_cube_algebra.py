@@ -89,7 +89,7 @@ def test_the_commands_compute_with_files(pse, tmp_path):
     done = pse("cube", "diff", old, tmp_path / "none.npz")
     assert (done.code, "none.npz does not exist" in done.err) == (2, True)
     done = pse("cube", "mean", old, "-o", tmp_path / "out.txt")
-    assert (done.code, "write a file that ends in .npz, .cubex or .html" in done.err) == (2, True)
+    assert (done.code, "it must end in .npz, .cubex or .html" in done.err) == (2, True)
 
 
 def test_a_cut_keeps_what_is_called_from_a_name():

@@ -145,7 +145,7 @@ def test_compare_names_what_differs(call):
             ("report", "one.ace", "--view", "errors", "-o", "a.png"),
             "there is no view 'errors' of measurements",
         ),
-        (("report", "one.ace", "-o", "a.xls"), "known suffixes are"),
+        (("report", "one.ace", "-o", "a.xls"), "it must end in"),
         (("report", "one.ace", "plain.ace", "-o", "a.csv"), "a.csv would hold the cycles of one measurement"),
         (("compare", "one.ace", "one.ace"), "1 launch and 1 are too few"),
         (("compare", "empty.ace", "plain.ace"), "have nothing in common to compare"),

@@ -102,8 +102,8 @@ def test_writers_of_one_file_keep_out_of_each_others_way(tmp_path, monkeypatch):
     ("file", "message"),
     [
         ("folder", "save: folder is a directory"),
-        ("a.csv", "the format of a.csv is unknown: `.csv` is not a known ending"),
-        ("a", "the name has no ending"),
+        ("a.csv", "the format can't be told from the name a.csv: it must end in .npy or .h5"),
+        ("a", "from the name a: it must end"),
         ("absent/a.npy", "absent/a.npy can't be saved: there is no folder absent"),
         ("full.npy", "full.npy can't be saved: No space left on device"),
     ],

@@ -93,7 +93,7 @@ def test_help_lists_views():
     ("arguments", "message"),
     [
         (["--view", "gant", "-o", "run.png"], "there is no view 'gant'\nhelp: did you mean `gantt`?"),
-        (["-o", "run.jpg"], "known suffixes are .png, .svg, .pdf, .html"),
+        (["-o", "run.jpg"], "it must end in .png, .svg, .pdf or .html"),
         (["-o", "run"], "known suffixes"),
         (["-o", "no/where/run.png"], "there is no directory no/where"),
         (["-o", "folder.png"], "it is a directory"),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from pse.errors import UsageError
+from pse.files import require_directory
 from pse.language.syntax import RESERVED
 
 TEMPLATE_ENDINGS: Final = {
@@ -225,6 +226,7 @@ def create_module_file(path: str, language: str) -> Path:
     if name in RESERVED or keyword.iskeyword(name):
         owner = "Python" if name not in RESERVED else "the language of programs"
         raise UsageError(f"`{name}` is a reserved word of {owner}", help="choose another name for the module")
+    require_directory(target)
     try:
         with target.open("x", encoding="utf-8") as file:
             file.write(text(name, language))

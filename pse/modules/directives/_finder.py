@@ -87,6 +87,8 @@ def language_of(path: str) -> str:
     ending = os.path.splitext(path)[1].lower()
     if ending in LANGUAGES:
         return LANGUAGES[ending]
+    if os.path.isdir(path):
+        raise ModuleNotFound(f"{path} is a directory, not a module", help="name one of the files in it")
     what = f"its name ends in `{ending}`" if ending else "its name has no ending"
     raise ModuleNotFound(
         f"{path}: the language of this module is unknown: {what}",

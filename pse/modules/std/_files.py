@@ -16,6 +16,7 @@ import numpy as np
 from pse.errors import DISK_FULL
 from pse.modules._errors import ModuleError
 from pse.modules.std._drafts import appearing, draft_name
+from pse.text import ending_text
 
 DATASET: Final = "data"
 """Name of the dataset in an HDF5 file."""
@@ -93,8 +94,7 @@ def ending_of(file: str, verb: str) -> str:
         )
     ending = os.path.splitext(file)[1].lower()
     if ending not in NPY | HDF5:
-        what = f"`{ending}` is not a known ending" if ending else "the name has no ending"
-        raise ModuleError(f"{verb}: the format of {file} is unknown: {what}", help="use .npy or .h5")
+        raise ModuleError(f"{verb}: {ending_text(file, ['.npy', '.h5'])}")
     return ending
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pse.errors import UsageError
 from pse.files import require_directory, write_file
+from pse.text import ending_text
 from pse.views.core._mpl_defaults import mpl_defaults
 
 if TYPE_CHECKING:
@@ -51,11 +52,8 @@ def choose_format(output: str | os.PathLike[str], more: Sequence[str] = ()) -> s
     suffix = path.suffix.lower()
     known = [*FORMATS, *(f".{form}" for form in more)]
     if suffix not in known:
-        raise UsageError(
-            f"the format can't be told from the file's name {str(output)!r};"
-            f" known suffixes are {', '.join(known)}",
-            help=f"for example, name the picture {path.stem or 'picture'}{known[0]}",
-        )
+        help = f"for example, name the picture {path.stem or 'picture'}{known[0]}"
+        raise UsageError(ending_text(str(output), known), help=help)
     check_writable(output)
     return suffix[1:]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pse.errors import UsageError
 from pse.program import ProgramGraph
+from pse.text import ending_text
 from pse.views.graph._markup import dot, mermaid
 
 if TYPE_CHECKING:
@@ -57,11 +58,8 @@ def choose_graph_format(output: str | None, asked: str | None) -> str:
     extension = Path(output).suffix.lower()
     meant = EXTENSIONS.get(extension)
     if meant is None and asked is None:
-        known = ", ".join(EXTENSIONS)
-        raise UsageError(
-            f"the format can't be told from the file's name {output!r}; known extensions are {known}",
-            help=f"use one of them, or choose the format: --format {'|'.join(FORMATS)}",
-        )
+        help = f"or choose the format: --format {'|'.join(FORMATS)}"
+        raise UsageError(ending_text(output, EXTENSIONS), help=help)
     if meant and asked and meant != asked:
         raise UsageError(f"{output!r} is the name of a file in format {meant}, but --format says {asked}")
     return asked or meant or "dot"
