@@ -223,5 +223,5 @@ def test_a_terminated_driver_ends_its_launch():
     with pytest.raises(SystemExit) as left, _ending(launch):
         os.kill(os.getpid(), signal.SIGTERM)
     assert left.value.code == 128 + signal.SIGTERM
-    assert launch.wait() == -signal.SIGINT
+    assert launch.wait() in (-signal.SIGINT, -signal.SIGKILL)  # Whoever ignores SIGINT passes that on.
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -38,7 +38,7 @@ def test_a_new_module_works_as_it_is(run, load_module, call, language):
         (("there",), "there.c exists already and is left as it is"),
         (("there.zig",), "there.zig: a module in c ends in .c, not .zig; the endings are .c (c), .cpp (c++)"),
         (("2nd",), "`2nd` can't be the name of a module"),
-        (("absent/new",), "absent/new.c can't be written: No such file or directory"),
+        (("absent/new",), "cannot write absent/new.c: there is no directory absent"),
         (("new", "-l", "cobol"), "'cobol' is not one of"),
         (("inout",), "`inout` is a reserved word of the language of programs"),
         (("class", "-l", "python"), "`class` is a reserved word of Python"),

@@ -94,7 +94,7 @@ def test_help_lists_views():
     [
         (["--view", "gant", "-o", "run.png"], "there is no view 'gant'\nhelp: did you mean `gantt`?"),
         (["-o", "run.jpg"], "it must end in .png, .svg, .pdf or .html"),
-        (["-o", "run"], "known suffixes"),
+        (["-o", "run"], "it must end in"),
         (["-o", "no/where/run.png"], "there is no directory no/where"),
         (["-o", "folder.png"], "it is a directory"),
         (["--overlay", "lines", "-o", "run.png"], "'lines' is not one of"),

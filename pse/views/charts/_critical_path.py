@@ -94,7 +94,8 @@ def draw_critical_path(
     touched = set(np.unique(steps["rank"]).tolist())
     shown = [row for row in rows(trace, selection) if row.rank in touched]
     left = MARGIN + widest_name((row.label for row in shown), width) + 0.12
-    begin, end = int(steps["begin"][0]), int(steps["end"][-1])
+    window = selection.window(trace)
+    begin, end = window.begin, max(window.end, window.begin + 1)
     pixels = max(200, int((width - left - MARGIN - 0.1) * DPI))
     pieces = _pieces(trace, path, steps, shown)
     drawn, merged = _merged(pieces, begin, end, pixels)
