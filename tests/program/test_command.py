@@ -57,7 +57,7 @@ def test_a_module_is_not_run(pse, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["demo.coven", "-o", "g.pdf"], "error: the format can't be told from the file's name 'g.pdf'"),
+        (["demo.coven", "-o", "g.pdf"], "error: the format can't be told from the name g.pdf"),
         (["demo.coven", "-o", "folder"], "error: cannot write folder: it is a directory"),
         (["demo.coven", "-o", "none/g.svg"], "error: cannot write none/g.svg: there is no directory none"),
         (

@@ -142,8 +142,8 @@ def test_format_by_name_or_by_option(output, asked, expected):
 @pytest.mark.parametrize(
     ("output", "asked", "message"),
     [
-        ("a.pdf", None, "the format can't be told from the file's name 'a.pdf'"),
-        ("graph", None, "the format can't be told from the file's name 'graph'"),
+        ("a.pdf", None, "the format can't be told from the name a.pdf"),
+        ("graph", None, "the format can't be told from the name graph"),
         ("a.png", "svg", "'a.png' is the name of a file in format png, but --format says svg"),
     ],
 )
