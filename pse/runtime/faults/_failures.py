@@ -71,9 +71,10 @@ def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
         why = f"an array can't have the extent {operands[0]}"
     elif kind == TermKind.JOIN:
         why = f"a string is longer than {MAX_TEXT:,} characters"
+    elif found := operation(TermKind(kind)):
+        why = without_value(found[0], [*operands[-found[1] :]])
     else:
-        word, count = operation(TermKind(kind))
-        why = without_value(word, [*operands[-count:]])
+        why = "an expression is nested too deeply"
     if sequencer.pending() is None:
         place = projection.places[sequencer.pending_instruction]
         message = f"{place}: {why} {pending_place(sequencer, projection)}"

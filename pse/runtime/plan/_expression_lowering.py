@@ -26,11 +26,11 @@ _FUNCTIONS = {
 _SKIPS = {"and": TermKind.SKIP_UNLESS, "or": TermKind.SKIP_WHEN}
 
 
-def operation(kind: TermKind) -> tuple[str, int]:
-    """Give the operator or function that a term stands for, and how many operands it has."""
+def operation(kind: TermKind) -> tuple[str, int] | None:
+    """Give the operator or function that a term stands for, if it does, and how many operands it has."""
     words = {code: word for table in (_UNARY, _BINARY, _FUNCTIONS) for word, code in table.items()}
     takes_two = kind in _BINARY.values() or kind in (TermKind.MINIMUM, TermKind.MAXIMUM)
-    return words[kind], 2 if takes_two else 1
+    return (words[kind], 2 if takes_two else 1) if kind in words else None
 
 
 class Constant(NamedTuple):
