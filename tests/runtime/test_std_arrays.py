@@ -333,7 +333,7 @@ def read(file):
     ("body", "words"),
     [
         ('save("absent/u.npy", u)', "absent/u.npy can't be saved: there is no folder absent"),
-        ('save("u.csv", u)', "the format of u.csv is unknown"),
+        ('save("u.csv", u)', "the format can't be told from the name u.csv"),
         ('load("absent.npy") -> u', "absent.npy can't be loaded: there is no such file"),
         ('load("wrong.npy") -> u', r"wrong.npy holds float64\[3\]; the program expects float64\[7, 9\]"),
     ],
