@@ -45,7 +45,6 @@ from .statistics._operation_paths import OperationPaths as OperationPaths
 from .statistics._statistics_text import statistics_text as statistics_text
 from .waits._chain_search import parse_time as parse_time, wait_chain as wait_chain
 from .waits._chain_text import wait_chain_text as wait_chain_text
-from .waits._mpi_wait_causes import mpi_wait_causes as mpi_wait_causes
 from .waits._wait_causes import wait_causes as wait_causes
 from .waits._wait_chain import (
     LastArrival as LastArrival,

@@ -1,4 +1,4 @@
-from .check._binding import Bound as Bound, bind_parameters as bind_parameters, read_value as read_value
+from .check._binding import Bound as Bound, bind_parameters as bind_parameters
 from .check._checker import CheckResult as CheckResult, check_program as check_program
 from .check._directive import (
     ModuleFile as ModuleFile,

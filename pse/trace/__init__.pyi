@@ -11,7 +11,6 @@ from .format._errors import TraceError as TraceError
 from .format._events import (
     EVENT_DTYPE as EVENT_DTYPE,
     NONE as NONE,
-    SCHEMA_VERSION as SCHEMA_VERSION,
     Collective as Collective,
     EventType as EventType,
     MemoryFlag as MemoryFlag,

@@ -1,4 +1,3 @@
-from ._checker import check_program as check_program
 from ._directive import STANDARD as STANDARD, ModuleFile as ModuleFile
 from ._ir import (
     Argument as Argument,

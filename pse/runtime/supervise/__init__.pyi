@@ -1,9 +1,5 @@
 from ._backoff import Backoff as Backoff
-from ._error_format import (
-    exit_code_of as exit_code_of,
-    format_error as format_error,
-    print_error as print_error,
-)
+from ._error_format import exit_code_of as exit_code_of, print_error as print_error
 from ._launcher_records import find_launcher as find_launcher
 from ._monitor_handle import MonitorHandle as MonitorHandle
 from ._processes import inside_mpi_job as inside_mpi_job, local_rank as local_rank, own_rank as own_rank

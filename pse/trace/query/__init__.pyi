@@ -5,7 +5,6 @@ from ._messages import (
     RANKED_EVENT_DTYPE as RANKED_EVENT_DTYPE,
     all_messages as all_messages,
     match_messages as match_messages,
-    message_ends as message_ends,
     transfer_way as transfer_way,
 )
 from ._mpi import (
