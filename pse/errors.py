@@ -22,6 +22,15 @@ class PseError(Exception):
         What was wrong and where, and what was expected.
     help : str, optional
         What to do about it.
+
+    Examples
+    --------
+    >>> from pse.errors import UsageError
+    >>> try:
+    ...     pse.trace.open("run2")
+    ... except PseError as error:
+    ...     print(error.message, "|", error.help, "|", error.exit_code)
+    run2 does not exist | record one with: pse run PROGRAM -p P --trace DIR | 2
     """
 
     exit_code: int = ExitCode.FAILED
@@ -33,19 +42,34 @@ class PseError(Exception):
 
 
 class ProgramError(PseError):
-    """The program is wrong."""
+    """The program is wrong.
+
+    See Also
+    --------
+    PseError
+    """
 
     exit_code: int = ExitCode.PROGRAM
 
 
 class UsageError(PseError):
-    """The command line is wrong."""
+    """The command line is wrong.
+
+    See Also
+    --------
+    PseError
+    """
 
     exit_code: int = ExitCode.USAGE
 
 
 class RunError(PseError):
-    """A module or a rank failed."""
+    """A module or a rank failed.
+
+    See Also
+    --------
+    PseError
+    """
 
     exit_code: int = ExitCode.FAILED
 
@@ -59,6 +83,10 @@ class EvaluationError(ProgramError):
         What was wrong.
     span : pse.language.Span, optional
         The smallest expression that has no value.
+
+    See Also
+    --------
+    PseError
     """
 
     def __init__(self, message: str, span: Any = None, *, help: str | None = None) -> None:
@@ -67,4 +95,9 @@ class EvaluationError(ProgramError):
 
 
 class ModuleNotFound(ProgramError):
-    """A module finder found nothing under an import path."""
+    """A module finder found nothing under an import path.
+
+    See Also
+    --------
+    PseError
+    """

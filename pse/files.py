@@ -34,6 +34,13 @@ def require_directory(output: str | os.PathLike[str]) -> None:
     ------
     UsageError
         The directory that it is to be in does not exist.
+
+    Examples
+    --------
+    >>> require_directory("nowhere/run1.json")
+    Traceback (most recent call last):
+        ...
+    UsageError: cannot write nowhere/run1.json: there is no directory nowhere
     """
     parent = os.path.dirname(os.fspath(output)) or "."
     if not os.path.isdir(parent):
@@ -56,6 +63,12 @@ def write_file(data: bytes, output: str | os.PathLike[str]) -> None:
     ------
     UsageError
         The system refuses, with its reason.
+
+    Examples
+    --------
+    >>> write_file(b"[]", "list.json")
+    >>> Path("list.json").read_bytes()
+    b'[]'
     """
     with explained(output):
         replace_file(output, data)
@@ -75,6 +88,10 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     ------
     OSError
         It can't be done; the file is as it was.
+
+    See Also
+    --------
+    write_file
     """
     with draft_file(path) as draft:
         draft.write_bytes(data)
@@ -93,6 +110,14 @@ def explained(output: str | os.PathLike[str]) -> Iterator[None]:
     ------
     UsageError
         The system refused, with its reason.
+
+    Examples
+    --------
+    >>> with explained("run1.json"):
+    ...     open("nowhere/run1.json", "w")
+    Traceback (most recent call last):
+        ...
+    UsageError: cannot write run1.json: No such file or directory
     """
     try:
         yield
@@ -118,6 +143,13 @@ def draft_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     ------
     OSError
         The system refuses.
+
+    Examples
+    --------
+    >>> with draft_file("list.json") as draft:
+    ...     _ = draft.write_text("[1]")
+    >>> Path("list.json").read_text()
+    '[1]'
     """
     target = Path(path).resolve()
     if target.exists() and not target.is_file():
@@ -152,6 +184,13 @@ def draft_directory(target: Path) -> Iterator[Path]:
     ------
     OSError
         The system refuses.
+
+    Examples
+    --------
+    >>> with draft_directory(Path("copies")) as draft:
+    ...     _ = (draft / "one.txt").write_text("1")
+    >>> [file.name for file in Path("copies").iterdir()]
+    ['one.txt']
     """
     draft = _neighbor(target)
     draft.mkdir()

@@ -120,7 +120,13 @@ def ending_text(name: str, known: Iterable[str]) -> str:
 
 
 def moment_text(nanoseconds: float) -> str:
-    """Write a moment of a run, in ns since its begin, to the microsecond: ``1.175753 s``."""
+    """Write a moment of a run, in ns since its begin, to the microsecond: ``1.175753 s``.
+
+    Examples
+    --------
+    >>> moment_text(1_175_753_000)
+    '1.175753 s'
+    """
     return f"{nanoseconds / 1e9:.6f} s"
 
 
@@ -148,7 +154,13 @@ def duration_text(seconds: float) -> str:
 
 
 def share_text(share: float) -> str:
-    """Write a share of 1 in whole percent: ``45 %``."""
+    """Write a share of 1 in whole percent: ``45 %``.
+
+    Examples
+    --------
+    >>> share_text(0.453)
+    '45 %'
+    """
     return f"{100 * share:.0f} %"
 
 

@@ -80,7 +80,15 @@ def read_memory(root):
 
 
 cdef class Arena:
-    """The shared memory of a node's ranks: from `create` or `attach`; unmapped when nothing refers to it."""
+    """The shared memory of a node's ranks: from `create` or `attach`; unmapped when nothing refers to it.
+
+    Examples
+    --------
+    >>> arena = Arena.create(64 << 20)
+    >>> block = arena.allocate((1000, 1000), "f8")
+    >>> block.array.shape, arena.live()[0].bytes
+    ((1000, 1000), 8000000)
+    """
 
     def __dealloc__(self):
         pse_arena_detach(self.handle)
@@ -409,6 +417,14 @@ cdef class Block:
     """One reference to a block of an arena, and the array that its bytes are.
 
     Supports the buffer protocol: `numpy.asarray(block)` is the array without a copy.
+
+    Examples
+    --------
+    >>> arena = Arena.create(1 << 20)
+    >>> block = arena.allocate(8, "i4")
+    >>> block.array[:] = range(8)
+    >>> arena.open(block.share().handle).view(slice(2, 4)).array.tolist()  # As another rank does.
+    [2, 3]
     """
 
     def __init__(self):

@@ -40,6 +40,14 @@ def strided_copy(dst, src):
     ------
     ValueError
         If shape or element size differ, or there are too many axes.
+
+    Examples
+    --------
+    >>> source = np.arange(6).reshape(2, 3)
+    >>> target = np.empty((3, 2), int)
+    >>> strided_copy(target, source.T)
+    >>> target.tolist()
+    [[0, 3], [1, 4], [2, 5]]
     """
     cdef Py_buffer to, source
     PyObject_GetBuffer(dst, &to, PyBUF_FULL)

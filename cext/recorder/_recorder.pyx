@@ -38,6 +38,14 @@ cdef class Recorder:
     -----
     For one thread at a time.  If the disk fills up later, recording stops, which is said once on stderr, and
     the run goes on; `error` tells.
+
+    Examples
+    --------
+    >>> pse.trace.create("recorded")
+    >>> with Recorder("recorded", rank=0) as recorder:
+    ...     recorder.record(pse.trace.EventType.PHASE, a=pse.trace.Phase.START)
+    ...     recorder.count
+    1
     """
 
     def __cinit__(self, directory, uint32_t rank):

@@ -19,7 +19,12 @@ from pse.trace.query import Trace, all_messages
 
 
 class BlockKind(enum.IntEnum):
-    """What a block is; `row` of a block is its row in the table of its kind."""
+    """What a block is; `row` of a block is its row in the table of its kind.
+
+    See Also
+    --------
+    rank_activity
+    """
 
     CALL = 0
     WAIT = 1
@@ -60,6 +65,10 @@ class Activity:
         Names of the routines.
     bounds : dict of int to (int, int)
         For each rank where its blocks begin and end in `blocks`.
+
+    See Also
+    --------
+    rank_activity
     """
 
     trace: Trace
@@ -118,6 +127,12 @@ def rank_activity(trace: Trace) -> Activity:
     Activity
         Its `blocks` are all module calls and waits, by rank, then by their begin; of ranks that have neither
         the outermost calls of MPI.
+
+    Examples
+    --------
+    >>> activity = pse.analysis.rank_activity(trace)
+    >>> [(pse.analysis.BlockKind(block["kind"]).name, int(block["begin"])) for block in activity.of(1)]
+    [('WAIT', 1000000), ('CALL', 5000000), ('WAIT', 15000000), ('CALL', 19000000)]
     """
     calls, waits = trace.module_calls(), trace.waits()
     routines, names = trace.routine_calls()

@@ -65,6 +65,10 @@ class Finding:
         What there is, or what is wrong.
     help : str or None
         How to mend it.
+
+    See Also
+    --------
+    findings_text, examine_machine
     """
 
     subject: str

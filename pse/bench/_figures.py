@@ -38,6 +38,10 @@ class Against:
     ------
     ValueError
         There are no samples, or one isn't finite.
+
+    See Also
+    --------
+    Figure
     """
 
     name: str
@@ -155,6 +159,10 @@ class Result:
         What was measured.
     environment : mapping of str to value
         From `describe_machine`.
+
+    See Also
+    --------
+    Figure, print_result
     """
 
     bench: str

@@ -29,6 +29,12 @@ def describe_machine() -> dict[str, Any]:
     -------
     dict of str to value
         JSON values by name: CPU, memory, system, versions and load.
+
+    Examples
+    --------
+    >>> machine = describe_machine()
+    >>> machine["cores"] > 0, sorted(machine)[:4]
+    (True, ['cores', 'cpu', 'in_use', 'kernel'])
     """
     return {
         "cpu": cpu_model(),

@@ -31,6 +31,10 @@ def update_page(page: Path, results: Iterable[Result]) -> None:
     ------
     UsageError
         The page can't be read or written, or has no place for a bench.
+
+    See Also
+    --------
+    write_tables
     """
     write_tables(page, {result.bench: markdown(result) for result in results})
 
@@ -49,6 +53,16 @@ def write_tables(page: Path, tables: Mapping[str, str]) -> None:
     ------
     UsageError
         The page can't be read or written, or has no place for a bench.
+
+    Examples
+    --------
+    >>> page = Path("tables.md")
+    >>> _ = page.write_text("<!-- figures: hop -->\\n<!-- end of figures: hop -->\\n")
+    >>> write_tables(page, {"hop": "2.5 µs"})
+    >>> print(page.read_text(), end="")
+    <!-- figures: hop -->
+    2.5 µs
+    <!-- end of figures: hop -->
     """
     try:
         text = page.read_text(encoding="utf-8")
@@ -74,6 +88,16 @@ def check_page(page: Path, benches: Iterable[str]) -> None:
     ------
     UsageError
         The page can't be read or written, or has no place for a bench.
+
+    Examples
+    --------
+    >>> page = Path("bench.md")
+    >>> _ = page.write_text("<!-- figures: hop -->\\n<!-- end of figures: hop -->\\n")
+    >>> check_page(page, ["hop"])
+    >>> check_page(page, ["fft"])
+    Traceback (most recent call last):
+        ...
+    UsageError: --update bench.md: the page has no place for the figures of bench fft
     """
     write_tables(page, {})
     text = page.read_text(encoding="utf-8")
@@ -116,6 +140,16 @@ def comparison_table(result: Result, headings: Sequence[str], rows: Iterable[Seq
     -------
     str
         The table and the line below it.
+
+    Examples
+    --------
+    >>> from pse.bench import Figure, Result, describe_machine
+    >>> result = Result("hop", (Figure("hop", "µs", "<=", 4.0, (3.0, 2.5, 3.5)),), describe_machine())
+    >>> print(*comparison_table(result, ["way", "µs"], [["queue", "2.5"]]).splitlines()[:4], sep="\\n")
+    <BLANKLINE>
+    | way | µs |
+    | --- | --- |
+    | queue | 2.5 |
     """
     lines = [headings, ["---"] * len(headings), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)

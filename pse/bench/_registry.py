@@ -29,6 +29,10 @@ class Subject:
         What it measures.
     package : str
         Where its file is.
+
+    See Also
+    --------
+    find_subject
     """
 
     name: str
@@ -77,6 +81,11 @@ def find_subject(name: str, subjects: Sequence[Subject] = SUBJECTS) -> Subject:
     ------
     UsageError
         There is none.
+
+    Examples
+    --------
+    >>> find_subject("hop").title
+    "a TPH with a 1 KiB tag goes from one rank's sequencer to another's"
     """
     for subject in subjects:
         if subject.name == name:
@@ -108,6 +117,11 @@ def measure_subject(
     ------
     RunError
         A program or peer could not be run.
+
+    Examples
+    --------
+    >>> measure_subject(find_subject("hop"), repeats=3).figures[0].value  # doctest: +SKIP
+    2.31
     """
     environment = describe_machine()
     module = importlib.import_module(f"{subject.package}.{subject.name}")

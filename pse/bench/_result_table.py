@@ -21,6 +21,16 @@ def print_result(result: Result, console: Console) -> None:
         What was measured.
     console : Console
         Where to print it.
+
+    Examples
+    --------
+    >>> from pse.bench import Figure, describe_machine
+    >>> result = Result("hop", (Figure("hop", "µs", "<=", 4.0, (3.0, 2.5, 3.5)),), describe_machine())
+    >>> print_result(result, Console(width=110))
+    pse bench hop
+    ...
+    │ hop    │ 3.00 µs │      2.50 – 3.50 │ ≤ 4.00 µs │ holds │         │          │       │
+    ...
     """
     table = Table(title=f"pse bench {result.bench}", title_justify="left")
     for heading in HEADINGS:

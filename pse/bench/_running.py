@@ -31,7 +31,12 @@ Samples = dict[str, list[float]]
 
 
 class Surroundings:
-    """Where something is started: here, this machine as it is.  `places` has others."""
+    """Where something is started: here, this machine as it is.  `places` has others.
+
+    See Also
+    --------
+    run_program
+    """
 
     def inside(self, command: Sequence[str]) -> list[str]:
         """Give the command that runs another one here."""
@@ -67,6 +72,13 @@ def in_turn(
     -------
     dict
         For each name the samples, in the order of the rounds.
+
+    Examples
+    --------
+    >>> in_turn(2, [lambda: {"a": 1.0}, lambda: {"b": 2.0}], say=print)
+    round 1 of 2
+    round 2 of 2
+    {'a': [1.0, 1.0], 'b': [2.0, 2.0]}
     """
     samples: Samples = {}
     for turn in range(repeats):
@@ -90,6 +102,11 @@ def ratios(upper: Sequence[float], lower: Sequence[float]) -> tuple[float, ...]:
     -------
     tuple of float
         The ratio of each round.
+
+    Examples
+    --------
+    >>> ratios([3.0, 5.0], [2.0, 2.0])
+    (1.5, 2.5)
     """
     return tuple(a / b for a, b in zip(upper, lower, strict=True))
 
@@ -137,6 +154,11 @@ def run_program(
     ------
     RunError
         It failed, or took too long.
+
+    Examples
+    --------
+    >>> sorted(run_program("hop.coven", {"quick": 100, "slow": 0}))  # doctest: +SKIP
+    ['a', 'b']
     """
     command = program_command(name, defines, processors)
     command += [word for option in options for word in ("-o", option)]
@@ -190,6 +212,11 @@ def run_peer(
     ------
     RunError
         It failed, or took too long.
+
+    Examples
+    --------
+    >>> run_peer("ring", 2, 1024, 1000, 0, 1)["hop"]  # doctest: +SKIP
+    1.7075
     """
     with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory, confined_to(cores):
         command = peer_command(name, ranks, arguments, place.hosts(each))
@@ -276,5 +303,10 @@ def usable_cores() -> list[int]:
     -------
     list of int
         Numbers of cores, ascending.
+
+    Examples
+    --------
+    >>> len(usable_cores()) > 0
+    True
     """
     return sorted(os.sched_getaffinity(0))

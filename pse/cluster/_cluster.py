@@ -276,6 +276,13 @@ def find_cluster(name: str | None = None) -> Cluster:
     ------
     UsageError
         If there is none, or several and no name.
+
+    Examples
+    --------
+    >>> find_cluster("nowhere")
+    Traceback (most recent call last):
+        ...
+    UsageError: there is no cluster named nowhere
     """
     prerequisites.check_prerequisites()
     if name is not None:
@@ -299,6 +306,11 @@ def existing_clusters() -> list[Cluster]:
     -------
     list of Cluster
         In the order of their names.
+
+    Examples
+    --------
+    >>> [cluster.name for cluster in existing_clusters()]  # doctest: +SKIP
+    ['c1', 'grid']
     """
     found = []
     for record in read_all():
@@ -316,6 +328,11 @@ def remove_dead_clusters() -> list[str]:
     -------
     list of str
         How the names of all that belonged to each of them began.
+
+    Examples
+    --------
+    >>> remove_dead_clusters()  # doctest: +SKIP
+    []
     """
     prerequisites.check_prerequisites()
     with locked():

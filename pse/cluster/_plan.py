@@ -70,6 +70,10 @@ class Plan:
         Microseconds that the link of a node adds to what it sends.
     between : int or None
         Bits a second between a metahost and the others, for all its nodes together, in each direction.
+
+    See Also
+    --------
+    Cluster
     """
 
     name: str

@@ -31,6 +31,10 @@ def unmet_prerequisite() -> str | None:
     -------
     str or None
         What is missing, and what to do about it; None if nothing is.
+
+    Examples
+    --------
+    >>> missing = unmet_prerequisite()  # Why there can be no cluster; None where there can.
     """
     try:
         check_prerequisites()

@@ -23,6 +23,12 @@ def memory_figures(root: str = "") -> MemoryFigures:
     ------
     ArenaSystemError
         If `proc/meminfo` can't be read.
+
+    Examples
+    --------
+    >>> figures = memory_figures()
+    >>> figures.total >= figures.available
+    True
     """
     return MemoryFigures(*_arena.read_memory(root))
 
@@ -41,5 +47,10 @@ def default_capacity(root: str = "") -> int:
     -------
     int
         Bytes.
+
+    Examples
+    --------
+    >>> default_capacity() % (1 << 20)
+    0
     """
     return max(memory_figures(root).available * 4 // 5 // _MIB, 1) * _MIB

@@ -10,15 +10,38 @@ from pse.text import size_text
 
 
 class ArenaError(RunError):
-    """Something is wrong with the shared arena (exit code 3); `help` says what to do about it."""
+    """Something is wrong with the shared arena (exit code 3); `help` says what to do about it.
+
+    See Also
+    --------
+    ArenaMemoryError, ArenaSystemError
+    """
 
 
 class ArenaMemoryError(ArenaError, MemoryError):
-    """There is no room for a block: in the arena, or in the machine."""
+    """There is no room for a block: in the arena, or in the machine.
+
+    Examples
+    --------
+    >>> from pse.memory import Arena
+    >>> Arena.create(1 << 20).allocate(1 << 20, "f8")
+    Traceback (most recent call last):
+        ...
+    ArenaMemoryError: the request is larger than the arena can ever hold: 8 MiB asked for, 0 B of 1 MiB in use
+    """
 
 
 class ArenaSystemError(ArenaError, OSError):
-    """The system refused a call that the arena needs, or the file is no arena."""
+    """The system refused a call that the arena needs, or the file is no arena.
+
+    Examples
+    --------
+    >>> from pse.memory import memory_figures
+    >>> memory_figures("nowhere")
+    Traceback (most recent call last):
+        ...
+    ArenaSystemError: nowhere/proc/meminfo doesn't tell how much memory there is: No such file or directory
+    """
 
 
 def exact_size(count: int) -> str:

@@ -37,6 +37,10 @@ class LiveBlock:
         Its extents.
     dtype : str
         Type of an element, as NumPy writes it.
+
+    See Also
+    --------
+    Arena
     """
 
     handle: int
@@ -63,6 +67,10 @@ class Descriptor(NamedTuple):
         Number of the file there.
     handle : int
         Offset of the block in the arena, bytes.
+
+    See Also
+    --------
+    Block
     """
 
     pid: int
@@ -79,6 +87,10 @@ class MemoryFigures(NamedTuple):
         Bytes if all else ended.
     available : int
         Bytes that are available now.
+
+    See Also
+    --------
+    memory_figures
     """
 
     total: int

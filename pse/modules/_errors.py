@@ -9,6 +9,17 @@ class BuildError(ProgramError):
     """A module's source can't be built: the compiler refuses it, or there is no compiler or library for it.
 
     The message holds the compiler's own words, with the user's file and line.
+
+    Examples
+    --------
+    >>> _ = Path("broken.c").write_text("//@ coven module f(in f64 x)\\nint f(double x) { return y; }\\n")
+    >>> from pse.modules import build_module
+    >>> build_module("broken.c")
+    Traceback (most recent call last):
+        ...
+    BuildError: broken.c doesn't compile
+     its modules: f (broken.c:1)
+    ...
     """
 
 
@@ -23,6 +34,10 @@ class ModuleError(RunError):
         The module's own frames, innermost last; empty where no exception was raised.
     help : str, optional
         What to do.
+
+    See Also
+    --------
+    call_python
     """
 
     def __init__(self, message: str, *, help: str | None = None, traceback: str = "") -> None:

@@ -30,6 +30,10 @@ class NotebookError(PseError):
     ----------
     message, help : str
         What was wrong, and what to do (None if there is nothing to say).
+
+    See Also
+    --------
+    ProgramRejected
     """
 
     def __str__(self) -> str:
@@ -51,6 +55,14 @@ class ProgramRejected(NotebookError):
         Whether they have been displayed already (the magic does that, in place).
     sources : mapping of str to str
         Texts of files by their paths, to show the lines of diagnostics.
+
+    Examples
+    --------
+    >>> try:
+    ...     pse.run("wrong.coven")
+    ... except pse.notebook.ProgramRejected as rejected:
+    ...     print(rejected.diagnostics[0].message)
+    unknown name `y`
     """
 
     exit_code: int = ExitCode.PROGRAM
@@ -83,6 +95,10 @@ class RunFailed(NotebookError):
         What went wrong.
     help : str, optional
         What to do.
+
+    See Also
+    --------
+    run
     """
 
     def __init__(

@@ -96,6 +96,10 @@ def load_magics(shell: InteractiveShell) -> None:
     ----------
     shell : InteractiveShell
         The notebook's IPython.
+
+    See Also
+    --------
+    run
     """
     shell.register_magics(CovenMagics)
     show_cubes()

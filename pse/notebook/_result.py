@@ -48,6 +48,10 @@ class Result:
         Where the run was recorded.
     exit_code : int
         0: a run that fails raises.
+
+    See Also
+    --------
+    run
     """
 
     program: Path

@@ -25,6 +25,11 @@ def display_name(name: str, tags: Mapping[str, Tag]) -> str:
     -------
     str
         The name; what is not a tag is given back as it is.
+
+    Examples
+    --------
+    >>> display_name("residual", program.tags), display_name("procs", program.tags)
+    ('residual', 'procs')
     """
     tag = tags.get(name)
     return tag.display if tag is not None and tag.display else name
@@ -44,6 +49,11 @@ def display_names(unique: Iterable[str], tags: Mapping[str, Tag]) -> str:
     -------
     str
         For example ``a, b``.
+
+    Examples
+    --------
+    >>> display_names({"v", "u"}, program.tags)
+    'u, v'
     """
     return ", ".join(sorted(display_name(name, tags) for name in unique))
 
@@ -67,6 +77,12 @@ def heading_text(statement: Statement, tags: Mapping[str, Tag]) -> str:
     -------
     str
         For example ``for k in 0 .. N inflight 3``; empty for other statements.
+
+    Examples
+    --------
+    >>> print(*filter(None, (heading_text(one, program.tags) for one in program.body)), sep="\\n")
+    PARALLEL over P
+    while residual > tol max 100000
     """
 
     def text(expression: Expression) -> str:
@@ -102,6 +118,11 @@ def tag_text(name: str, kind: Type, tags: Mapping[str, Tag]) -> str:
     -------
     str
         Its name, and for an array its distribution: ``img @ block(0)``.
+
+    Examples
+    --------
+    >>> tag_text("u", program.tags["u"].type, program.tags)
+    'u @ block(0, 1) halo(1)'
     """
     plain = kind.scalar and not kind.distribution.distributed
     return display_name(name, tags) + ("" if plain else f" {render_distribution(kind.distribution)}")

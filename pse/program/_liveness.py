@@ -58,6 +58,10 @@ class LoopExit:
         Who reads it after the loop and doesn't get it inside.
     origins : frozenset of (int, str)
         The definitions inside that may be the last, each a call's number and a tag's name.
+
+    See Also
+    --------
+    analyse_run_liveness
     """
 
     loop: int
@@ -86,6 +90,10 @@ class Liveness:
         The tags that each statement itself reads, by number.
     exits : mapping of int to tuple of LoopExit
         What is handed over where each loop ends, by the loop's number.
+
+    See Also
+    --------
+    analyse_liveness, analyse_run_liveness
     """
 
     walk: Walk

@@ -46,6 +46,13 @@ def analyse_liveness(program: ResolvedProgram, *, serial: bool = False) -> Liven
     -------
     Liveness
         Which tags each thread may still read, at every point.
+
+    Examples
+    --------
+    >>> liveness = analyse_liveness(program)
+    >>> save = liveness.walk.sites[-1]
+    >>> {str(thread): sorted(liveness.last_uses(save, thread)) for thread in liveness.threads}
+    {'thread_A': ['field'], 'thread_B in PARALLEL': [], 'thread_C in PARALLEL': []}
     """
     placement = place_threads(program, serial=serial)
     return solve_liveness(number_statements(program), placement, program.tags)

@@ -41,6 +41,12 @@ def analyse_run_liveness(
     -------
     Liveness
         With what is handed over where each loop ends in `Liveness.exits`.
+
+    Examples
+    --------
+    >>> liveness = analyse_run_liveness(program)
+    >>> [(exit.tag, str(exit.maker)) for exits in liveness.exits.values() for exit in exits]
+    [('u', 'thread_B in PARALLEL')]
     """
     pure = analyse_liveness(program, serial=serial)
     exits = _candidates(pure)
@@ -66,6 +72,12 @@ def loop_exit_sites(walk: Walk, tags: Mapping[str, Tag]) -> dict[tuple[int, str]
     -------
     dict of (int, str) to int
         By the loop's number and the tag's name, the call for which it is counted.
+
+    Examples
+    --------
+    >>> from pse.program import number_statements
+    >>> sorted(loop_exit_sites(number_statements(program), program.tags).items())
+    [((3, 'u'), 2), ((3, 'v'), 2)]
     """
     names = SwappedNames(walk)
     found: dict[tuple[int, str], int] = {}
@@ -95,6 +107,12 @@ class SwappedNames:
     ----------
     walk : Walk
         The program's statements.
+
+    Examples
+    --------
+    >>> from pse.program import number_statements
+    >>> sorted(SwappedNames(number_statements(program)).of("u"))
+    ['u', 'v']
     """
 
     def __init__(self, walk: Walk) -> None:

@@ -42,6 +42,10 @@ class ProgramGraph:
         Threads and their ranks.
     liveness : Liveness
         Who reads what, until when; `Liveness.walk` numbers the statements.
+
+    See Also
+    --------
+    build_graph
     """
 
     name: str
@@ -103,6 +107,13 @@ def graph_node(walked: Walk, step: int) -> int | str:
     -------
     int or str
         `CallSite.id`, or ``step N``.
+
+    Examples
+    --------
+    >>> from pse.program import number_statements
+    >>> walk = number_statements(program)
+    >>> [graph_node(walk, step.id) for step in walk.steps if step.id >= 5]
+    [1, 2, 'step 7', 3, 4]
     """
     statement = walked.steps[step].statement
     return statement.id if isinstance(statement, CallSite) else f"step {step}"

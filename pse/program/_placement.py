@@ -31,6 +31,11 @@ class ThreadKey(NamedTuple):
         ``"root"`` or ``"parallel"``.
     label : str
         As written: ``thread_B``.
+
+    Examples
+    --------
+    >>> str(ThreadKey("root", "thread_A"))
+    'thread_A'
     """
 
     region: str
@@ -49,6 +54,10 @@ class Seat(NamedTuple):
         Its thread.
     processor : int or None
         The processor it works on; None for a root thread.
+
+    See Also
+    --------
+    Placement
     """
 
     key: ThreadKey
@@ -184,6 +193,12 @@ def place_threads(program: ResolvedProgram, *, serial: bool = False) -> Placemen
     -------
     Placement
         The threads, and which ranks they are.
+
+    Examples
+    --------
+    >>> placement = place_threads(program)
+    >>> placement.ranks(2), str(placement.seat(0).key), placement.seat(4).processor
+    (5, 'thread_A', 1)
     """
     default = program.threads[0] if program.threads else DEFAULT_LABEL
     if serial:

@@ -19,7 +19,12 @@ from pse.text import site_lines
 
 
 class Role(enum.Enum):
-    """What a block is to the statement that owns it."""
+    """What a block is to the statement that owns it.
+
+    See Also
+    --------
+    Walk
+    """
 
     PROGRAM = "program"
     BODY = "body"  # of a loop
@@ -42,6 +47,10 @@ class Step:
         The block that it is in.
     blocks : tuple of int
         The blocks that it owns.
+
+    See Also
+    --------
+    Walk
     """
 
     id: int
@@ -64,6 +73,10 @@ class Block:
         The statement that it belongs to; None for the program.
     steps : tuple of int
         Its statements.
+
+    See Also
+    --------
+    Walk
     """
 
     id: int
@@ -73,7 +86,12 @@ class Block:
 
 
 class Mark(enum.Enum):
-    """Where the walk is: at the start or at the end of a statement or block."""
+    """Where the walk is: at the start or at the end of a statement or block.
+
+    See Also
+    --------
+    Walk
+    """
 
     STEP_ENTER = "step enter"
     STEP_LEAVE = "step leave"
@@ -91,6 +109,10 @@ class Event:
         Start or end, of a statement or of a block.
     id : int
         The number of the statement or block.
+
+    See Also
+    --------
+    Walk
     """
 
     mark: Mark
@@ -109,6 +131,14 @@ class Walk:
         The blocks; ``blocks[i].id == i``.
     events : tuple of Event
         Start and end of every statement and block, in the order of the text.
+
+    Examples
+    --------
+    >>> walk = number_statements(program)
+    >>> [(block.role.value, block.owner, block.steps) for block in walk.blocks[:3]]
+    [('program', None, (0, 1, 3, 8, 9)), ('parallel', 1, (2,)), ('body', 3, (4, 7))]
+    >>> walk.events[1].mark.value, list(walk.ancestors(walk.step_of_site[2]))
+    ('step enter', [4, 3])
     """
 
     steps: tuple[Step, ...]
@@ -162,6 +192,12 @@ def number_statements(program: ResolvedProgram) -> Walk:
     -------
     Walk
         Statements and blocks in the order of the text.
+
+    Examples
+    --------
+    >>> walk = number_statements(program)
+    >>> [walk.line(site) for site in walk.sites]
+    ['11', '14', '15', '19', '20']
     """
     return _Numbering().run(program.body)
 
@@ -190,6 +226,11 @@ def defined_tags(statement: Statement) -> frozenset[str]:
     -------
     frozenset of str
         Outputs, reduced and assigned scalars, in-outs; unique names.
+
+    Examples
+    --------
+    >>> [sorted(defined_tags(statement)) for statement in program.body]
+    [['residual'], [], [], ['field'], []]
     """
     match statement:
         case CallSite():
@@ -213,6 +254,11 @@ def outputs_of(site: CallSite) -> frozenset[str]:
     -------
     frozenset of str
         Unique names.
+
+    Examples
+    --------
+    >>> [sorted(outputs_of(site)) for site in number_statements(program).sites]
+    [['u'], [], ['r', 'residual', 'v'], ['field'], []]
     """
     reductions = (output.reduction.target for output in site.outputs if output.reduction)
     return frozenset((*(output.tag for output in site.outputs), *reductions))
@@ -230,6 +276,11 @@ def inouts_of(site: CallSite) -> frozenset[str]:
     -------
     frozenset of str
         Unique names.
+
+    Examples
+    --------
+    >>> [sorted(inouts_of(site)) for site in number_statements(program).sites]
+    [[], ['u'], [], [], []]
     """
     inout = (argument for argument in site.inputs if argument.parameter.direction is Direction.INOUT)
     return frozenset(argument.tag for argument in inout if argument.tag is not None)
@@ -247,6 +298,11 @@ def read_names(statement: Statement) -> frozenset[str]:
     -------
     frozenset of str
         Unique names; among them parameters, partitions and ``procs``, which are not tags.
+
+    Examples
+    --------
+    >>> [sorted(read_names(statement)) for statement in program.body]
+    [[], [], ['residual', 'tol'], ['NX', 'NY', 'u'], ['field']]
     """
     match statement:
         case CallSite():
@@ -273,6 +329,10 @@ def entry_names(loop: For | While) -> frozenset[str]:
     -------
     frozenset of str
         The names in its bounds, ``inflight`` and ``max``.
+
+    See Also
+    --------
+    condition_names
     """
     if isinstance(loop, While):
         return frozenset(names_in(loop.limit))
@@ -292,6 +352,12 @@ def condition_names(loop: For | While) -> frozenset[str]:
     -------
     frozenset of str
         The names in the condition of a ``while``.
+
+    Examples
+    --------
+    >>> loop = program.body[2]
+    >>> sorted(condition_names(loop)), sorted(entry_names(loop))
+    (['residual', 'tol'], [])
     """
     return frozenset(names_in(loop.condition)) if isinstance(loop, While) else frozenset()
 

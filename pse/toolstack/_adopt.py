@@ -36,6 +36,12 @@ def adopt(tool: Path, out: Path) -> int:
     ------
     UsageError
         If the tool imports no PMPI_x or defines one itself, or if the copy can't be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> adopt(Path("libtool.so"), Path("adopted.so"))  # doctest: +SKIP
+    12
     """
     symbols = [symbol for symbol in elf.read(tool).symbols if symbol.name.startswith("PMPI_")]
     if own := [symbol.name for symbol in symbols if symbol.defined]:

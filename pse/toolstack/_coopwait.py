@@ -20,7 +20,12 @@ _CONFIGURATION = resources.files("pse.toolstack") / "coopwait.conf"
 
 
 class Coopwait:
-    """The tool `coopwait` for this process, or for those that it starts."""
+    """The tool `coopwait` for this process, or for those that it starts.
+
+    See Also
+    --------
+    environment
+    """
 
     def make(self) -> None:
         """Make the object for the MPI that ranks will load, if it can be: nodes may have no compiler."""

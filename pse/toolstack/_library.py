@@ -55,6 +55,10 @@ def library(mpi: Mpi) -> Path:
         If the compiler is missing or refuses.
     UsageError
         If the library isn't one that can be served.
+
+    See Also
+    --------
+    environment
     """
     note = code_directory() / "toolstack" / f"known-{_stamp(mpi)}"
     with contextlib.suppress(OSError):

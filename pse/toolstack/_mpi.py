@@ -39,6 +39,10 @@ class Mpi:
         The library's file.
     include : path, optional
         The directory of its ``mpi.h``; None if it was not found.
+
+    See Also
+    --------
+    find_mpi
     """
 
     path: Path
@@ -89,6 +93,12 @@ def find_mpi(command: Sequence[str] = ()) -> Mpi:
     ------
     UsageError
         If there is none.
+
+    Examples
+    --------
+    >>> mpi = find_mpi()
+    >>> "libmpi" in mpi.path.name
+    True
     """
     own = str(Path(sys.executable).parent / "mpiexec")
     named = [word for word in command if Path(word).name.startswith(_LAUNCHERS)]

@@ -47,6 +47,10 @@ class LoadedTool:
         The MPI routines that it wraps.
     services : tuple of (str, str)
         Name and signature of what it publishes for other tools.
+
+    See Also
+    --------
+    describe
     """
 
     name: str
@@ -76,6 +80,12 @@ def environment(configuration: str, mpi: Mpi) -> dict[str, str]:
     ------
     UsageError
         If something is wrong with the configuration, with file and line.
+
+    Examples
+    --------
+    >>> _ = Path("tools.conf").write_text("module profile\\n")
+    >>> sorted(environment("tools.conf", find_mpi()))
+    ['LD_PRELOAD', 'PSE_TOOLS']
     """
     file = os.path.abspath(configuration)
     _check_readable(file)
@@ -136,6 +146,13 @@ def describe(configuration: str, mpi: Mpi) -> tuple[list[LoadedTool], str]:
     ------
     UsageError
         If a tool is refused or refuses.
+
+    Examples
+    --------
+    >>> _ = Path("tools.conf").write_text("module profile\\n")
+    >>> tools, printed = describe("tools.conf", find_mpi())
+    >>> [(tool.name, tool.line, len(tool.routines) > 100) for tool in tools]
+    [('profile', 1, True)]
     """
     command = [
         sys.executable,
@@ -173,6 +190,11 @@ def available() -> Iterator[tuple[str, Path, int]]:
     ------
     tuple of (str, path, int)
         Name, file, and how many routines it wraps.
+
+    Examples
+    --------
+    >>> "trace" in [name for name, path, routines in available()]
+    True
     """
     shipped: Path = SHIPPED
     seen: set[str] = set()
@@ -210,6 +232,11 @@ def attach(configuration: str | os.PathLike[str]) -> bool:
     UsageError
         If something is wrong with the configuration, if this process runs the tools of another one, or if no
         MPI library is loaded.  A tool that crashes, or refuses to start, ends the process with code 2.
+
+    Examples
+    --------
+    >>> pse.toolstack.attach("tools.conf")  # doctest: +SKIP
+    True
     """
     file, made = os.path.abspath(configuration), library(loaded_mpi())
     verify(file, made)
@@ -239,6 +266,10 @@ def execute(command: Sequence[str], variables: dict[str, str]) -> None:
     ------
     UsageError
         If the program can't be started.
+
+    Examples
+    --------
+    >>> execute(["./solver"], environment("tools.conf", find_mpi()))  # doctest: +SKIP
     """
     try:
         os.execvpe(command[0], list(command), os.environ | variables)

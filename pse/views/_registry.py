@@ -33,6 +33,10 @@ class View:
         What it shows, in a line.
     module, function : str
         Where it is drawn.
+
+    See Also
+    --------
+    find_view
     """
 
     description: str
@@ -139,7 +143,8 @@ def draw(
 
     Examples
     --------
-    >>> figure = draw(pse.trace.open("DIR"), "gantt")  # doctest: +SKIP
+    >>> figure = draw(pse.trace.open("run1"), "gantt")
+    >>> figure.savefig("run1.png")
     """
     selection = selection or Selection()
     selection.check(trace)
@@ -179,7 +184,7 @@ def draw_measurements(
 
     Examples
     --------
-    >>> figure = draw_measurements(pse.ace.Results.load("run.ace"), "error")  # doctest: +SKIP
+    >>> figure = draw_measurements(pse.ace.Results.load("run.ace"), "error")
     """
     if view not in MEASUREMENT_VIEWS:
         help = did_you_mean(view, MEASUREMENT_VIEWS) or f"the views are {', '.join(MEASUREMENT_VIEWS)}"
@@ -209,6 +214,11 @@ def find_view(name: str) -> View:
     ------
     UsageError
         There is none; the message suggests the nearest.
+
+    Examples
+    --------
+    >>> find_view("gantt").description
+    'calls and waits over time, a row per thread, and lines for what is handed over'
     """
     if name not in VIEWS:
         help = did_you_mean(name, VIEWS) or f"the views are {', '.join(VIEWS)}"

@@ -1,4 +1,4 @@
-"""What facades export says its parameters: numpydoc, checked from the sources, and from Cython's modules."""
+"""What facades export says its parameters and has an example: in the sources, and in Cython's modules."""
 
 import ast
 import importlib
@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FACADES = sorted((ROOT / "pse").rglob("__init__.pyi"))
+MODULES = ("errors", "files", "text")
+"""Public modules that are not packages."""
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 NAMED = re.compile(r"^([\w*]+(?:, [\w*]+)*)(?: : |$)", re.MULTILINE)
 
@@ -35,6 +37,26 @@ def exported(facade: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef
         parents = package.split(".")[: -(node.level - 1) or None] if node.level else []
         made = definitions(".".join([*parents, node.module]))
         yield from ((f"{package}.{name.asname}", made[name.name]) for name in node.names if name.name in made)
+
+
+def public() -> Iterator[tuple[str, str]]:
+    """Give the docstrings of what facades export and of what public modules define, by names."""
+    for name, node in (pair for facade in FACADES for pair in exported(facade)):
+        yield name, ast.get_docstring(node) or ""
+    for module in MODULES:
+        for name, node in definitions(f"pse.{module}").items():
+            if not name.startswith("_"):
+                yield f"pse.{module}.{name}", ast.get_docstring(node) or ""
+    for name, _, what in stubs():
+        yield name, inspect.getdoc(what) or ""
+
+
+def references(text: str) -> set[str]:
+    """Last words of the names under "See Also"; what follows a colon says what they are."""
+    parts = SECTION.split(text)
+    own = [body for title, body in zip(parts[1::2], parts[2::2], strict=True) if title == "See Also"]
+    names = (name for body in own for line in body.splitlines() for name in line.split(" : ")[0].split(","))
+    return {name.strip().rpartition(".")[2] for name in names if name.strip()}
 
 
 def documented(text: str) -> set[str]:
@@ -82,8 +104,8 @@ def test_names_of_both_sections_and_of_lists_count():
     assert documented(text) == {"a", "b", "c"}
 
 
-def compiled() -> Iterator[tuple[str, ast.FunctionDef, object]]:
-    """Give the functions, and the methods of classes, that facades export from Cython, by their names."""
+def stubs() -> Iterator[tuple[str, ast.stmt, object]]:
+    """Give what facades export from Cython: its name, its definition in the stub, itself."""
     for facade in FACADES:
         package = ".".join(facade.parent.relative_to(ROOT).parts)
         for line in ast.parse(facade.read_text()).body:
@@ -94,7 +116,13 @@ def compiled() -> Iterator[tuple[str, ast.FunctionDef, object]]:
             exported = {one.name for one in line.names}
             for node in ast.parse(stub.read_text()).body:
                 if getattr(node, "name", None) in exported:
-                    yield from described(f"{package}.{node.name}", node, getattr(made, node.name))
+                    yield f"{package}.{node.name}", node, getattr(made, node.name)
+
+
+def compiled() -> Iterator[tuple[str, ast.FunctionDef, object]]:
+    """Give the functions, and the methods of classes, that facades export from Cython, by their names."""
+    for name, node, what in stubs():
+        yield from described(name, node, what)
 
 
 def described(name: str, node: ast.stmt, what: object) -> Iterator[tuple[str, ast.FunctionDef, object]]:
@@ -124,3 +152,24 @@ def test_exports_of_cython_document_parameters_and_what_they_return(name):
 
 def test_exports_of_cython_are_found():
     assert {"pse.trace.clock", "pse.trace.Recorder.record", "pse.memory.Arena.allocate"} <= COMPILED.keys()
+
+
+def test_exports_have_an_example_or_name_one_that_has():
+    texts = dict(public())
+    shown = {name.rpartition(".")[2] for name, text in texts.items() if ">>> " in text}
+    assert [name for name, text in texts.items() if ">>> " not in text and not references(text) & shown] == []
+
+
+def test_what_exports_refer_to_is_exported():
+    texts = dict(public())
+    known = {name.rpartition(".")[2] for name in texts}
+    assert {name: wrong for name, text in texts.items() if (wrong := references(text) - known)} == {}
+
+
+def test_references_are_the_names_under_see_also():
+    assert references("Head.\n\nSee Also\n--------\na, pse.b.c : They.\nd\n\nNotes\n-----\ne\n") == {
+        "a",
+        "c",
+        "d",
+    }
+    assert references("Head: a, b.\n") == set()

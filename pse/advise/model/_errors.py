@@ -9,4 +9,12 @@ from pse.errors import UsageError
 
 
 class AdviceError(UsageError):
-    """There is nothing to advise on, or it can't be done; the message says why (exit code 2)."""
+    """There is nothing to advise on, or it can't be done; the message says why (exit code 2).
+
+    Examples
+    --------
+    >>> pse.advise.advise("mpi1")
+    Traceback (most recent call last):
+        ...
+    AdviceError: mpi1 has no definitions of a program ...
+    """

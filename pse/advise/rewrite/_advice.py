@@ -58,6 +58,10 @@ class Advice:
         Of the program that ran.
     subject : Subject, optional
         The trace and the program that the advice is about.
+
+    See Also
+    --------
+    advise
     """
 
     program: str
@@ -133,6 +137,14 @@ def advise(
         There is nothing to advise on; the message says why and what to do.
     TraceError
         The trace can't be opened.
+
+    Examples
+    --------
+    >>> advice = pse.advise.advise("run1")
+    >>> advice.measured, str(advice.present), str(advice.prediction)
+    (0.028, '0.028 s (0.0251 to 0.0309)', '0.026 s (0.0233 to 0.0287)')
+    >>> [(edit.what, edit.line, edit.after) for edit in advice.proposal]
+    [('thread of total', 7, 'thread_B')]
     """
     opened = trace if isinstance(trace, Trace) else open_trace(trace)
     measured = MeasuredCosts(opened, network)
@@ -157,6 +169,11 @@ def run_time(trace: Trace | str | os.PathLike[str]) -> float:
     ------
     AdviceError
         The trace is not one of a program from its beginning to its end.
+
+    Examples
+    --------
+    >>> pse.advise.run_time("run1")
+    0.028
     """
     return MeasuredCosts(trace if isinstance(trace, Trace) else open_trace(trace)).run_time
 

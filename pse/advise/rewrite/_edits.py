@@ -23,6 +23,10 @@ class Edit:
         Of the program, from 1.
     before, after : str
         What stands there, and what should.
+
+    See Also
+    --------
+    advise
     """
 
     what: str

@@ -26,6 +26,15 @@ def print_advice(advice: Advice, stream: TextIO, *, applying: bool = False) -> N
         Where to.
     applying : bool
         Whether the change is going to be written anyway.
+
+    Examples
+    --------
+    >>> import sys
+    >>> print_advice(pse.advise.advise("run1"), sys.stdout)
+    pipeline.coven: the run took 28.0 ms; simulated, it takes 7.2 % more
+      as it is   28.0 ms   (25.1 ms to 30.9 ms)
+      proposed   26.0 ms   (23.3 ms to 28.7 ms)   7 % less
+    ...
     """
     pieces = list(_pieces(advice, applying))
     if not stream.isatty():

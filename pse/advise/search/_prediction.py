@@ -26,6 +26,11 @@ class Prediction:
         The run time, s.
     low, high : float
         Ends of the interval, s.
+
+    Examples
+    --------
+    >>> str(Prediction(0.0125, 0.011, 0.014))
+    '0.0125 s (0.011 to 0.014)'
     """
 
     seconds: float

@@ -30,6 +30,10 @@ class SiteVariation:
         The part of the run time's variance that they carry.
     noun : str
         What is counted: ``message``, or ``collective operation``.
+
+    See Also
+    --------
+    sensitivity
     """
 
     site: str
@@ -63,6 +67,10 @@ class Sensitivity:
         Call sites, or call paths of an MPI program, those first that carry most.
     draws : int
         How many runs were simulated.
+
+    See Also
+    --------
+    sensitivity
     """
 
     program: str

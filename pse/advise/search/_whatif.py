@@ -39,6 +39,10 @@ class WhatIf:
         The queue depth.
     threads : mapping of str to str
         Labels for call sites: by what they call (``transpose``), or by line too (``transpose:12``).
+
+    See Also
+    --------
+    parse_whatif
     """
 
     processors: int | None = None
@@ -88,6 +92,14 @@ def parse_whatif(
     ------
     AdviceError
         One makes no sense; the message says what was expected.
+
+    Examples
+    --------
+    >>> supposed = pse.advise.parse_whatif(processors=4, speeds=["rows=2x"], threads=["total=thread_B"])
+    >>> supposed.words
+    '4 processors, rows 2 × as fast'
+    >>> str(pse.advise.advise("run1", whatif=supposed).present)
+    '0.0196 s (0.0156 to 0.0236)'
     """
     if link is not None:
         _link_factor(link, 1.0)

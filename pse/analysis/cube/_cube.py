@@ -39,6 +39,10 @@ class CallPath:
         Name of that.
     place : str
         ``file:line:col``; "" if it is not known.
+
+    See Also
+    --------
+    Cube
     """
 
     parent: int
@@ -63,6 +67,10 @@ class Location:
         Number of the thread in its process.
     name : str
         Name of the thread, or "".
+
+    See Also
+    --------
+    Cube
     """
 
     machine: str
@@ -108,9 +116,9 @@ class Cube:
 
     Examples
     --------
-    >>> cube = pse.analysis.analyze("run1")  # doctest: +SKIP
-    >>> cube.total("mpi_latesender") / 1e9  # seconds  # doctest: +SKIP
-    0.25
+    >>> cube = pse.analysis.analyze("mpi1")
+    >>> cube.total("mpi_latesender") / 1e9  # seconds
+    3e-06
     """
 
     call_paths: tuple[CallPath, ...]

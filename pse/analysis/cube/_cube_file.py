@@ -44,7 +44,7 @@ def write_cube(cube: Cube, path: str | os.PathLike[str]) -> None:
 
     Examples
     --------
-    >>> pse.analysis.write_cube(cube, "run1.npz")  # doctest: +SKIP
+    >>> pse.analysis.write_cube(cube, "mpi1.npz")
     """
     require_directory(path)
     head = {
@@ -82,7 +82,9 @@ def read_cube(path: str | os.PathLike[str]) -> Cube:
 
     Examples
     --------
-    >>> cube = pse.analysis.read_cube("run1.npz")  # doctest: +SKIP
+    >>> pse.analysis.write_cube(cube, "mpi1.npz")
+    >>> pse.analysis.read_cube("mpi1.npz").total("time") == cube.total("time")
+    True
     """
     try:
         with Path(path).open("rb") as file:

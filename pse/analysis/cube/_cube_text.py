@@ -39,8 +39,13 @@ def cube_text(cube: Cube, top: int = 10) -> Iterator[str]:
 
     Examples
     --------
-    >>> print(*cube_text(cube), sep="\\n")  # doctest: +SKIP
-    12.0 µs on 2 ranks, 1 node
+    >>> print(*cube_text(cube), sep="\\n")
+    8.04 µs of all ranks together: 2 ranks and 1 node
+    <BLANKLINE>
+    Time                                 8.04 µs   100 %
+    ...
+            Late sender                  3.00 µs    37 %
+    ...
     """
     nodes = {(location.machine, location.node) for location in cube.locations}
     machines = {location.machine for location in cube.locations}
@@ -129,6 +134,11 @@ def severities_json(cube: Cube) -> dict[str, Any]:
         ``grid`` has the grid versions of wait states if ranks ran on several machines, whose names are
         in ``machines``, a name for each rank.  ``root_causes`` has delay costs and the critical path by the
         name that call paths end in, if they were searched.
+
+    Examples
+    --------
+    >>> pse.analysis.severities_json(pse.analysis.analyze("mpi1"))["severities"]
+    {'mpi_latesender': {'MPI_Recv': [0.0, 3.0]}}
     """
     machines = {location.rank: location.machine for location in cube.locations}
     several = len(set(machines.values())) > 1

@@ -40,7 +40,7 @@ def export_cubex(cube: Cube, path: str | os.PathLike[str]) -> None:
 
     Examples
     --------
-    >>> pse.analysis.export_cubex(cube, "run1.cubex")  # doctest: +SKIP
+    >>> pse.analysis.export_cubex(cube, "mpi1.cubex")
     """
     require_directory(path)
     order = _parents_first(cube)

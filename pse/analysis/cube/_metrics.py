@@ -25,6 +25,12 @@ class Metric:
         A few words for people.
     meaning : str
         A sentence.
+
+    Examples
+    --------
+    >>> metric = next(one for one in pse.analysis.METRICS if one.name == "mpi_latesender")
+    >>> metric.title, metric.unit, metric.parent
+    ('Late sender', 'ns', 'mpi_point2point')
     """
 
     name: str

@@ -33,6 +33,18 @@ def tph_history_text(history: TphHistory) -> Iterator[str]:
     ------
     str
         The lines: what it is, what happened in it, and its end.
+
+    Examples
+    --------
+    >>> history = pse.analysis.tph_history(trace, "k=1")
+    >>> print(*list(pse.analysis.tph_history_text(history))[:7], sep="\\n")
+    TPH 2 (k = 1), an iteration of the loop at line 4 of pipeline.coven, in TPH 0
+    came into being at 0.015000 s on rank 0, at 0.015000 s on the last of 2
+    3 module calls, 14.0 ms; 2 hand-overs: 8.00 KiB by descriptor, 0 B moved
+    <BLANKLINE>
+           time  where                       what
+       0.015000  rank 0 (root · thread_A)    load (line 5): 4.00 ms, CPU 50 %
+                                             waited for image 4.00 ms
     """
     yield from _head(history)
     yield ""

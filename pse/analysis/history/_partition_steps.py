@@ -39,6 +39,10 @@ class MessageStep:
         When the receiving partition had it; None: not in the trace.
     kind : str, optional
         ``message``.
+
+    See Also
+    --------
+    tph_history
     """
 
     time: int
@@ -81,6 +85,10 @@ class CollectiveStep:
         When the last partition was done; None: not in the trace.
     kind : str, optional
         ``collective``.
+
+    See Also
+    --------
+    tph_history
     """
 
     time: int

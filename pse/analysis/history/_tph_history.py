@@ -68,6 +68,10 @@ class CallStep:
         The line of the call site; in a segment the lines of the calls that lead there, too.
     kind : str, optional
         ``call``.
+
+    See Also
+    --------
+    tph_history
     """
 
     time: int
@@ -114,6 +118,10 @@ class HandoverStep:
         Call site that read it.
     kind : str, optional
         ``hand-over``.
+
+    See Also
+    --------
+    tph_history
     """
 
     time: int
@@ -152,6 +160,10 @@ class TphHistory:
         What happened, in the order of time.
     left_out : int
         Steps that the limit left out, at the end.
+
+    See Also
+    --------
+    tph_history
     """
 
     tph: Tph
@@ -203,7 +215,7 @@ def tph_history(
     --------
     >>> history = tph_history(trace, "k=1")
     >>> [step.label for step in history.steps if step.kind == "call"]
-    ['load', 'fft.rows', 'fft.rows']
+    ['load', 'rows', 'total']
     """
     tphs = Tphs(trace)
     tph = tphs.find(which)

@@ -25,7 +25,12 @@ from pse.trace.query import Names, Trace
 
 
 class StepKind(enum.IntEnum):
-    """What a piece of the path is."""
+    """What a piece of the path is.
+
+    See Also
+    --------
+    critical_path
+    """
 
     CALL = 0  # a module call
     WAIT = 1  # a wait that nobody in the trace ended
@@ -73,6 +78,10 @@ class PathShare(NamedTuple):
         ns.
     count : int
         How many pieces there are.
+
+    See Also
+    --------
+    critical_path
     """
 
     name: str
@@ -94,6 +103,10 @@ class CriticalPath:
         no tag was handed over) and ``cause`` (`CauseKind`, what ended the wait).
     activity : Activity
         What the ranks did.
+
+    See Also
+    --------
+    critical_path
     """
 
     steps: Array
@@ -137,7 +150,7 @@ def critical_path(trace: Trace) -> CriticalPath:
     --------
     >>> path = critical_path(trace)
     >>> path.shares()[0]
-    PathShare(name='fft.rows (line 16) · thread_B', kind='fft', time=231000000, count=8)
+    PathShare(name='rows (line 6) · thread_B', kind='rows', time=18000000, count=2)
     """
     did = rank_activity(trace)
     if not len(did.blocks):
@@ -235,6 +248,17 @@ def critical_path_text(path: CriticalPath) -> Iterator[str]:
     ------
     str
         The lines, the most time first.
+
+    Examples
+    --------
+    >>> print(*pse.analysis.critical_path_text(pse.analysis.critical_path(trace)), sep="\\n")
+    critical path of 29.0 ms: 4 hand-overs, 2 of 2 ranks
+                                   time   share      times
+    rows (line 6) · thread_B    18.0 ms    62 %          2
+    load (line 5) · thread_A    8.00 ms    28 %          2
+    total (line 7) · thread_A   2.00 ms     7 %          2
+    start                       1.00 ms     3 %          1
+    hand-over                      0 ns     0 %          4
     """
     if not len(path.steps):
         yield "the trace shows no module calls, waits or calls of MPI: there is no path to find"

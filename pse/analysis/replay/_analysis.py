@@ -103,8 +103,8 @@ def analyze(
 
     Examples
     --------
-    >>> cube = pse.analysis.analyze("run1")  # doctest: +SKIP
-    >>> cube.by_region("mpi_latesender")  # doctest: +SKIP
+    >>> cube = pse.analysis.analyze("mpi1")
+    >>> cube.by_region("mpi_latesender")
     {'MPI_Recv': [0.0, 3000.0]}
     """
     cube = analyze_with(source, Alone(), metahosts, repair=repair, root_causes=root_causes)
@@ -241,8 +241,8 @@ def wait_states(source: str | os.PathLike[str] | Trace) -> Array:
 
     Examples
     --------
-    >>> waits = pse.analysis.wait_states("run1")  # doctest: +SKIP
-    >>> pse.analysis.METRICS[waits["metric"][0]].title  # doctest: +SKIP
+    >>> waits = pse.analysis.wait_states("mpi1")
+    >>> pse.analysis.METRICS[waits["metric"][0]].title
     'Late sender'
     """
     peers, severities = Alone(), AllWaits()

@@ -34,6 +34,10 @@ class Traffic(NamedTuple):
         Bytes of severities, which process 0 gets of all: they grow as N.
     work : float
         CPU time of the process without its waits for others, s.
+
+    See Also
+    --------
+    analysis_traffic
     """
 
     messages: int

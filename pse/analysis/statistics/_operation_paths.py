@@ -25,8 +25,8 @@ class OperationPaths:
 
     Examples
     --------
-    >>> OperationPaths(pse.trace.open("run1")).at(0, 1_500_000)  # doctest: +SKIP
-    'ring.py / exchange (ring.py:12) / MPI_Send'
+    >>> OperationPaths(pse.trace.open("mpi1")).at(0, 4_020)
+    'MPI_Send'
     """
 
     def __init__(self, trace: Trace) -> None:

@@ -31,10 +31,12 @@ def statistics_text(found: MessageStatistics, top: int = 40) -> Iterator[str]:
 
     Examples
     --------
-    >>> print(*statistics_text(found), sep="\\n")  # doctest: +SKIP
-    MPI, by metahost
-    sender  receiver  messages     bytes    max rate  min duration
-    FZJ     BRS              3  24.0 KiB  9.5 MiB/s       879 µs
+    >>> found = pse.analysis.message_statistics(pse.trace.open("run1"), by="rank")
+    >>> print(*statistics_text(found), sep="\\n")
+    tags handed over, by rank
+    sender  receiver  messages     bytes  max rate  min duration
+    rank 0  rank 1           2  8.00 KiB         –             –
+    rank 1  rank 0           2  8.00 KiB         –             –
     """
     for number, (kind, table) in enumerate(found.tables.items()):
         if number:

@@ -46,6 +46,11 @@ def parse_time(trace: Trace, text: str) -> int:
     ------
     TraceError
         It isn't one of these, or it lies outside of the run.
+
+    Examples
+    --------
+    >>> pse.analysis.parse_time(trace, "50%"), pse.analysis.parse_time(trace, "12ms")
+    (15000000, 12000000)
     """
     units = {"": 1e9, "s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0, "%": trace.span / 100}
     found = re.fullmatch(r"(\d+\.?\d*(?:e[-+]?\d+)?|\.\d+)\s*(s|ms|us|µs|ns|%|)", text.strip(), re.IGNORECASE)
@@ -86,9 +91,9 @@ def wait_chain(trace: Trace, rank: int, time: int) -> WaitChain:
 
     Examples
     --------
-    >>> chain = wait_chain(trace, 4, parse_time(trace, "50%"))
+    >>> chain = wait_chain(trace, 0, parse_time(trace, "10ms"))
     >>> [(link.rank, link.state) for link in chain.links]
-    [(4, 'wait'), (1, 'call')]
+    [(0, 'wait'), (1, 'call')]
     """
     trace.events(rank)
     return _Search(trace, time).chain(rank)

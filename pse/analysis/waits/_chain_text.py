@@ -41,6 +41,18 @@ def wait_chain_text(chain: WaitChain) -> Iterator[str]:
     ------
     str
         The lines.
+
+    Examples
+    --------
+    >>> chain = pse.analysis.wait_chain(trace, 0, pse.analysis.parse_time(trace, "10ms"))
+    >>> print(*pse.analysis.wait_chain_text(chain), sep="\\n")
+    at 0.010000 s:
+    rank 0 (root · thread_A) waited for the tag result of rows (line 6), to execute total (line 7)
+      for 9.00 ms, from 0.005000 s to 0.014000 s
+      until rank 1 handed over result at 0.014000 s (4.00 KiB by descriptor)
+    rank 1 (root · thread_B) executed rows (line 6)
+      for 9.00 ms, from 0.005000 s to 0.014000 s
+    so rank 0 waited for rank 1, which executed rows (line 6)
     """
     yield f"at {moment_text(chain.time)}:"
     for link in chain.links:

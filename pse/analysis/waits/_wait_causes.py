@@ -59,6 +59,14 @@ def wait_causes(activity: Activity) -> Array:
         ``rank`` (uint32) that ended it, ``time`` (int64, ns) when it did so, ``kind`` (uint8, `CauseKind`),
         and ``message`` (int64), the row in the table of that kind, or -1.  Module calls, calls of MPI, and
         waits that nobody in the trace ended have the rank `NONE`.
+
+    Examples
+    --------
+    >>> activity = pse.analysis.rank_activity(trace)
+    >>> causes = pse.analysis.wait_causes(activity)
+    >>> is_wait = activity.blocks["kind"] == pse.analysis.BlockKind.WAIT
+    >>> causes[is_wait][["rank", "time"]].tolist()
+    [(1, 14000000), (1, 28000000), (0, 5000000), (0, 19000000)]
     """
     blocks, waits = activity.blocks, activity.waits
     found = no_causes(len(blocks))

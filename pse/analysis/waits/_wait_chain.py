@@ -21,6 +21,10 @@ class LastArrival:
         When it came, ns since the run's origin.
     root : int, optional
         Partition that is the operation's root, if it has one.
+
+    See Also
+    --------
+    wait_chain
     """
 
     partition: int
@@ -43,6 +47,10 @@ class Message:
         The collective operation that it is a part of: ``allreduce``.
     last : LastArrival or None
         Who came last to that.
+
+    See Also
+    --------
+    wait_chain
     """
 
     tag: int | None = None
@@ -74,6 +82,10 @@ class WaitEnd:
         The message among partitions that came, if it was one.
     was_late_receiver : bool, optional
         Whether a sender waited for its receiver.
+
+    See Also
+    --------
+    wait_chain
     """
 
     rank: int
@@ -116,6 +128,10 @@ class Link:
         What the rank did from the moment until it handed over: names and times in ns.
     line : str
         The line of the call site; in a segment the lines of the calls that lead there, too.
+
+    See Also
+    --------
+    wait_chain
     """
 
     rank: int
@@ -148,6 +164,10 @@ class WaitChain:
         From the rank that was asked about on.
     circle : bool, optional
         Whether the ranks wait for each other, so that nobody is at the end.
+
+    See Also
+    --------
+    wait_chain
     """
 
     time: int

@@ -10,7 +10,12 @@ from pse.trace.format import NONE, Array, MessageFlag
 
 
 class CauseKind(enum.IntEnum):
-    """What a rank did that ended another's wait; `message` of a cause is a row in the kind's own table."""
+    """What a rank did that ended another's wait; `message` of a cause is a row in the kind's own table.
+
+    See Also
+    --------
+    wait_causes
+    """
 
     OTHER = 0  # freed memory, took from a queue, came to its turn …
     TAG = 1  # handed over a tag: `all_messages`

@@ -92,7 +92,7 @@ def bound(units: int, compute: float, communicate: float) -> float:
 
     Examples
     --------
-    >>> bound(8, 1.6, 0.8)
+    >>> round(bound(8, 1.6, 0.8), 3)
     1.7
     """
     return max(compute, communicate) + min(compute, communicate) / units

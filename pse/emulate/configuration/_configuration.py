@@ -45,6 +45,10 @@ class Application:
         The pattern's own.
     program : str, optional
         The file of a recorded program that it replays instead of a pattern.
+
+    See Also
+    --------
+    check_configuration
     """
 
     name: str
@@ -71,6 +75,10 @@ class Setting(NamedTuple):
         For each application that runs its index, the size of its messages in bytes, and its load in percent.
     alone : bool
         Whether one of several applications runs alone.
+
+    See Also
+    --------
+    read_configuration
     """
 
     parts: tuple[tuple[int, int, float], ...]
@@ -119,6 +127,10 @@ class Configuration:
         Python files that add patterns.
     source : str
         The file that it was read from.
+
+    See Also
+    --------
+    check_configuration, read_configuration
     """
 
     applications: tuple[Application, ...]

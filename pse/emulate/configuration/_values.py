@@ -16,7 +16,16 @@ LARGEST_MESSAGE = 2**31 - 1  # MPI counts bytes in an int.
 
 
 class ConfigurationError(UsageError):
-    """A configuration asks for what can't be."""
+    """A configuration asks for what can't be.
+
+    Examples
+    --------
+    >>> _ = Path("none.toml").write_text("[run]\\ntime = 3\\n")
+    >>> pse.ace.read_configuration("none.toml", ranks=2)
+    Traceback (most recent call last):
+        ...
+    ConfigurationError: none.toml:1: there are no applications
+    """
 
 
 @dataclass(frozen=True)

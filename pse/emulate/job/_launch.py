@@ -40,6 +40,11 @@ def run_launch(
     -------
     Results or None
         At rank 0 what was found, else None.
+
+    Examples
+    --------
+    >>> halo = pse.ace.Application("halo", "pairwise", 2, sizes=(1024,), loads=(50.0,))
+    >>> found = run_launch(pse.ace.Configuration((halo,), ranks=2))  # doctest: +SKIP
     """
     machine = Machine.find(comm, configuration.waits)
     world = Team(comm.Dup(), machine)

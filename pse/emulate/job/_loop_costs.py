@@ -31,6 +31,10 @@ class LoopCosts(NamedTuple):
         What a reading of the hardware's clock takes, s.
     switches : int
         How often the kernel gave the core to others meanwhile.
+
+    See Also
+    --------
+    loop_costs
     """
 
     error: float

@@ -164,6 +164,10 @@ def prepared_configuration(path: str | os.PathLike[str]) -> Configuration:
     -------
     Configuration
         It was checked before.
+
+    See Also
+    --------
+    read_configuration
     """
     found = Configuration.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
     for file in found.pattern_files:
@@ -183,6 +187,12 @@ def join_results(parts: Sequence[Results]) -> Results:
     -------
     Results
         Of all launches.
+
+    Examples
+    --------
+    >>> results = pse.ace.Results.load("run.ace")
+    >>> len(pse.ace.join_results([results, results]).cycles) == 2 * len(results.cycles)
+    True
     """
     launches = [facts for part in parts for facts in part.metadata.get("launches", ())]
     return Results(

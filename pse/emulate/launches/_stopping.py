@@ -38,6 +38,11 @@ def precision_of(cycles: NDArray[np.void]) -> float:
     -------
     float
         The widest of all settings; infinite as long as there are too few launches for intervals.
+
+    Examples
+    --------
+    >>> precision_of(pse.ace.Results.load("run.ace").cycles) < 2
+    True
     """
     medians = launch_medians(cycles)
     launches = len(medians)

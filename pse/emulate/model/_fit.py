@@ -54,6 +54,7 @@ def fit(exchanges: NDArray[np.void], mode: str = "piecewise", *, pairs: bool = F
     Examples
     --------
     >>> import numpy as np
+    >>> from pse.ace import EXCHANGE
     >>> sizes = np.tile([0, 1000, 2000, 4000], 3)
     >>> exchanges = np.zeros(12, EXCHANGE)
     >>> exchanges["launch"], exchanges["size"] = np.repeat([0, 1, 2], 4), sizes

@@ -47,6 +47,10 @@ class LogGPParameter:
     launches, ranks : int
         How many measured it.
 
+    See Also
+    --------
+    loggp_parameters
+
     References
     ----------
     A. Alexandrov, M. F. Ionescu, K. E. Schauser, C. Scheiman, "LogGP: Incorporating Long Messages into the
@@ -80,6 +84,7 @@ def loggp_parameters(results: Results) -> tuple[LogGPParameter, ...]:
     Examples
     --------
     >>> import numpy as np
+    >>> from pse.ace import CYCLE, EXCHANGE, Results
     >>> names = ("send_overhead", "receive_overhead", "latency", "gap", "gap_per_byte")
     >>> own = {"rank": 0, "partner": 1, **dict.fromkeys(names, 1e-6)}
     >>> tables = np.zeros(0, CYCLE), np.zeros(0, EXCHANGE)
@@ -129,6 +134,7 @@ def loggp_frame(results: Results) -> pd.DataFrame:
     Examples
     --------
     >>> import numpy as np
+    >>> from pse.ace import CYCLE, EXCHANGE, Results
     >>> list(loggp_frame(Results(np.zeros(0, CYCLE), np.zeros(0, EXCHANGE), {})).columns)
     ['launch', 'rank', 'partner', 'o_s', 'o_r', 'L', 'g', 'G']
     """

@@ -27,7 +27,15 @@ Interval = tuple[float, float] | None
 
 
 class ModelError(UsageError):
-    """There is no model: measurements that allow none, or a file that holds none."""
+    """There is no model: measurements that allow none, or a file that holds none.
+
+    Examples
+    --------
+    >>> pse.ace.Model.load("none.json")
+    Traceback (most recent call last):
+        ...
+    ModelError: cannot read the model none.json: No such file or directory
+    """
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,12 @@ class Segment:
         Transfer time, s per byte.
     alpha_interval, beta_interval : tuple of (float, float), optional
         95 % confidence intervals; None: there were too few launches.
+
+    Examples
+    --------
+    >>> model = Model(2e-6, 1e-9, (Segment(0, 2e-6, 1e-9), Segment(8192, 5e-6, 5e-10)))
+    >>> round(model.seconds(16384), 9)
+    1.8384e-05
     """
 
     begin: int
@@ -67,6 +81,10 @@ class Measured:
         95 % confidence interval of `seconds`.
     residual : float
         By how much the line misses `seconds`, as a part of it.
+
+    See Also
+    --------
+    fit
     """
 
     size: int
@@ -89,6 +107,10 @@ class RankLine:
         Times of this rank or pair over those of all, the median over sizes.
     partner : int, optional
         The other rank of a pair; None: the line is that of all exchanges of the rank.
+
+    See Also
+    --------
+    fit
     """
 
     rank: int
@@ -109,6 +131,12 @@ class Dispersion:
     messages : tuple of (int, tuple of float)
         By size (ascending) quantiles of a message's time over the median of its launch, evenly spaced from
         the least to the greatest.
+
+    Examples
+    --------
+    >>> dispersion = pse.ace.fit(pse.ace.Results.load("run.ace").exchanges).dispersion
+    >>> len(dispersion.launches), dispersion.quantiles(1024)[0] < 1 < dispersion.quantiles(1024)[-1]
+    (10, True)
     """
 
     launches: tuple[float, ...]

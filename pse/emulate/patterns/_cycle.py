@@ -21,7 +21,15 @@ ALIGNMENT = 64
 
 
 class PatternError(UsageError):
-    """A pattern can't be used with these ranks and options, or its steps don't fit together."""
+    """A pattern can't be used with these ranks and options, or its steps don't fit together.
+
+    Examples
+    --------
+    >>> pse.ace.find_pattern("triangle")
+    Traceback (most recent call last):
+        ...
+    PatternError: there is no pattern 'triangle'
+    """
 
 
 class Step(NamedTuple):
@@ -42,6 +50,12 @@ class Step(NamedTuple):
     group : int
         Of a collective operation: 0 for all ranks, else the number of a recorded program's group, from 1; the
         root is then a rank in that group.
+
+    Examples
+    --------
+    >>> steps = pse.ace.find_pattern("pairwise").cycle(0, 2, 1024)
+    >>> [(step.kind.name, step.peer, step.bytes) for step in steps]
+    [('SEND', 1, 1024), ('RECEIVE', 1, 1024)]
     """
 
     kind: StepKind

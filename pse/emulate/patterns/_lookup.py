@@ -55,6 +55,20 @@ def load_patterns(path: str | os.PathLike[str]) -> None:
     ------
     PatternError
         It can't be executed.
+
+    Examples
+    --------
+    >>> _ = Path("patterns.py").write_text('''
+    ... from pse.ace import pattern
+    ... @pattern("next")
+    ... def next_rank(cycle):
+    ...     "Each rank sends to the next one."
+    ...     cycle.send((cycle.rank + 1) % cycle.ranks)
+    ...     cycle.receive((cycle.rank - 1) % cycle.ranks)
+    ... ''')
+    >>> load_patterns("patterns.py")
+    >>> find_pattern("next").description
+    'Each rank sends to the next one.'
     """
     file = Path(path)
     name = f"pse_patterns_{file.stem}"

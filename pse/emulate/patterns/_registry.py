@@ -34,6 +34,10 @@ class Pattern:
         Names of the options that it understands.
     variants : int
         How many different cycles it has; they take turns.
+
+    See Also
+    --------
+    find_pattern, pattern
     """
 
     name: str

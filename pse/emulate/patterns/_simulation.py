@@ -229,6 +229,6 @@ def simulate(
     >>> from pse.emulate import find_pattern
     >>> pairwise = find_pattern("pairwise")
     >>> simulate([pairwise.cycle(rank, 2, 1000) for rank in range(2)], lambda size: 1e-9 * size)
-    [2e-06, 2e-06]
+    [2.0...e-06, 2.0...e-06]
     """
     return Simulation(programs, cost, groups).run()

@@ -40,6 +40,10 @@ class TimedProgram:
     times : tuple of tuple of int
         By rank and step when it was done, ns since the run's origin; a last step that waits for all messages
         has none.
+
+    See Also
+    --------
+    record_timed_program
     """
 
     program: RecordedProgram
@@ -66,8 +70,8 @@ def record_program(opened: Trace) -> RecordedProgram:
 
     Examples
     --------
-    >>> record_program(pse.trace.open("run1")).save("run1.npz")  # doctest: +SKIP
-    PosixPath('run1.npz')
+    >>> record_program(pse.trace.open("run1")).save("program.npz")
+    PosixPath('program.npz')
     """
     return record_timed_program(opened).program
 
@@ -89,6 +93,12 @@ def record_timed_program(opened: Trace) -> TimedProgram:
     ------
     TraceError
         Nothing in the trace can be replayed, or its order doesn't allow it.
+
+    Examples
+    --------
+    >>> timed = pse.ace.record_timed_program(pse.trace.open("run1"))
+    >>> timed.program.ranks, timed.times[1][:3]
+    (2, (5000001, 14000000, 14000000))
     """
     numbers = {rank: place for place, rank in enumerate(opened.ranks)}
     items: dict[int, list[Item]] = {place: [] for place in numbers.values()}

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 
 def report_console() -> Console:
-    """Give the console of standard output; what is no terminal has room for whole tables."""
+    """Give the console of standard output; what is no terminal has room for whole tables.
+
+    See Also
+    --------
+    print_report
+    """
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -40,6 +45,14 @@ def print_model(model: Model, console: Console) -> None:
         What `fit` gave.
     console : rich.console.Console
         Where to.
+
+    Examples
+    --------
+    >>> from pse.emulate import Results, fit
+    >>> print_model(fit(Results.load("run.ace").exchanges), report_console())
+    cost of a message (piecewise)
+    ...
+    the protocol changes between 8 KiB and 16 KiB
     """
     _print_tables(model_tables(model), console)
     for below, above in model.switches:
@@ -63,6 +76,17 @@ def print_report(results: Results, console: Console, *, by: str = "application")
         Where to.
     by : {"application", "rank", "pattern"}
         What gets a row of its own.
+
+    Examples
+    --------
+    >>> from pse.emulate import Results
+    >>> print_report(Results.load("run.ace"), report_console())
+    run time, without barriers
+    <BLANKLINE>
+     application   ranks    size   load   achieved   predicted   measured ...
+    ...
+     halo              2   1 KiB   50 %     50.5 %     2.13 ms    2.15 ms ...
+    ...
     """
     _print_tables(result_tables(results, by), console)
     found = disturbances(results)
@@ -81,6 +105,17 @@ def print_loaded(found: Iterable[Loaded], console: Console) -> None:
         What `loaded_ratios` gave.
     console : rich.console.Console
         Where to.
+
+    Examples
+    --------
+    >>> from pse.emulate import Results, loaded_ratios
+    >>> alone, beside = Results.load("run.ace"), Results.load("after.ace")
+    >>> print_loaded(loaded_ratios(alone, beside), report_console())
+    communication beside other applications over alone
+    <BLANKLINE>
+     application    size   load    mean    95 % interval   99th percentile    95 % interval
+    ...
+     halo          1 KiB   50 %   0.667 ...
     """
     _print_tables([loaded_table(found)], console)
 
@@ -96,6 +131,15 @@ def print_comparison(found: Comparison, console: Console, *, top: int = 20) -> N
         Where to.
     top : int, default 20
         How many quantities are listed.
+
+    Examples
+    --------
+    >>> from pse.emulate import Results, compare
+    >>> found = compare(Results.load("run.ace"), Results.load("after.ace"))
+    >>> print_comparison(found, report_console(), top=1)
+    the results differ, in 4 quantities:
+      `halo`, 1 KiB, load 50 %: time of cycles +23.5 % (...), p = 0.0005
+    ...
     """
     if found.real:
         console.print(

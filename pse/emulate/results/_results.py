@@ -45,7 +45,15 @@ EXCHANGE: Final = np.dtype(
 
 
 class ResultsError(UsageError):
-    """A directory holds no results, or results that can't be read."""
+    """A directory holds no results, or results that can't be read.
+
+    Examples
+    --------
+    >>> pse.ace.Results.load("none.ace")
+    Traceback (most recent call last):
+        ...
+    ResultsError: none.ace holds no results of ACE
+    """
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,6 +51,10 @@ class Difference:
         The same, corrected for all that was compared.
     real : bool
         Whether the difference is taken for real.
+
+    See Also
+    --------
+    compare
     """
 
     where: str
@@ -84,6 +88,10 @@ class Comparison:
         Relative differences below are not taken for real, however sure.
     notes : tuple of str
         What limits this comparison.
+
+    See Also
+    --------
+    compare
     """
 
     differences: tuple[Difference, ...]
@@ -135,8 +143,9 @@ def compare(
 
     Examples
     --------
-    >>> compare(Results.load("before.ace"), Results.load("after.ace")).real  # doctest: +SKIP
-    (Difference(where='rank 3 of `halo`', quantity='median communication', ratio=1.98, ...),)
+    >>> found = compare(pse.ace.Results.load("run.ace"), pse.ace.Results.load("after.ace"))
+    >>> found.real[0].where, found.real[0].quantity
+    ('`halo`, 1 KiB, load 50 %', 'time of cycles')
     """
     _require_launches([_launches(first), _launches(second)], level)
     found = list(_common(first, second))

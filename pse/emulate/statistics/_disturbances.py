@@ -44,6 +44,10 @@ class Disturbance:
         A factor; of a period the seconds that its cycles take more.
     cycles : float
         The period, or the cycle from which on the level is another one; 0 for links and ranks.
+
+    See Also
+    --------
+    disturbances
     """
 
     kind: str
@@ -78,8 +82,8 @@ def disturbances(results: Results) -> tuple[Disturbance, ...]:
 
     Examples
     --------
-    >>> print(*disturbances(Results.load("run.ace")), sep="\\n")  # doctest: +SKIP
-    link 2–3: exchanges above 4 KiB take 2.01 times as long as on others: its rate is 0.50 of theirs
+    >>> disturbances(pse.ace.Results.load("run.ace"))
+    ()
     """
     found = list(_slow_links(results.exchanges)) if len(results.exchanges) else []
     if len(results.cycles) or not len(results.exchanges):

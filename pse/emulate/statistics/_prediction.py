@@ -47,6 +47,10 @@ class RunTime:
         Measured compute time over the calculated one, less 1.
     launches : int
         How many.
+
+    See Also
+    --------
+    run_times
     """
 
     name: str
@@ -79,6 +83,10 @@ class Loaded:
         Ratio of means, and of 99th percentiles.
     mean_interval, tail_interval : tuple of (float, float), optional
         Their 95 % confidence intervals; None below three launches.
+
+    See Also
+    --------
+    loaded_ratios
     """
 
     name: str
@@ -113,6 +121,7 @@ def run_times(results: Results, *, seed: int = 0) -> list[RunTime]:
     Examples
     --------
     >>> import numpy as np
+    >>> from pse.ace import CYCLE, EXCHANGE, Results
     >>> cycles = np.zeros(2, CYCLE)
     >>> cycles["compute"], cycles["communication"], cycles["predicted"] = 3e-3, 1e-3, 5e-3
     >>> found = run_times(Results(cycles, np.zeros(0, EXCHANGE), {}))[0]
@@ -184,6 +193,7 @@ def loaded_ratios(together: Results, alone: Results | None = None, *, seed: int 
     Examples
     --------
     >>> import numpy as np
+    >>> from pse.ace import CYCLE, EXCHANGE, Results
     >>> cycles = np.zeros(2, CYCLE)
     >>> cycles["communication"] = 1e-3
     >>> alone = Results(cycles, np.zeros(0, EXCHANGE), {"applications": [{"name": "halo"}]})

@@ -37,6 +37,10 @@ class Change:
         The first one, as a place in the series.
     before, after : float
         Medians on both sides, up to the changes next to this one.
+
+    See Also
+    --------
+    find_changes
     """
 
     cycle: int
@@ -58,6 +62,10 @@ class Period:
         How many there are.
     excess : float
         By how much they exceed the median of all, itself a median.
+
+    See Also
+    --------
+    find_period
     """
 
     cycles: float

@@ -50,6 +50,10 @@ class Summary:
         For lags from 1 on, the mean over the series of launches and ranks; nan where these are constant.
     outliers : float
         The share of times that are far from the median of their series.
+
+    See Also
+    --------
+    summaries
     """
 
     name: str
@@ -99,10 +103,11 @@ def summaries(
     Examples
     --------
     >>> import numpy as np
+    >>> from pse.ace import CYCLE, EXCHANGE, Results
     >>> cycles = np.zeros(4, CYCLE)
     >>> cycles["communication"] = [1e-6, 2e-6, 3e-6, 4e-6]
     >>> found = summaries(Results(cycles, np.zeros(0, EXCHANGE), {}), metrics=["communication"])
-    >>> found[0].median
+    >>> round(found[0].median, 9)
     2.5e-06
     """
     for word, known in ((by, LEVELS), *((metric, METRICS) for metric in metrics)):

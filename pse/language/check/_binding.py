@@ -38,6 +38,10 @@ class Bound(NamedTuple):
         Parameters, `procs` and partitions by name; incomplete if something is wrong.
     diagnostics : tuple of Diagnostic
         What is wrong.
+
+    See Also
+    --------
+    bind_parameters
     """
 
     environment: dict[str, Value]
@@ -61,6 +65,14 @@ def bind_parameters(program: ResolvedProgram, values: Mapping[str, str | Value],
     Bound
         The environment with parameters, ``procs`` and the number of partitions under each partition's name;
         and diagnostics, empty if all is well.
+
+    Examples
+    --------
+    >>> environment, diagnostics = bind_parameters(program, {"NX": "512"}, procs=2)
+    >>> environment["NX"], environment["tol"], environment["P"]
+    (512, 1e-06, 8)
+    >>> bind_parameters(program, {"tol": "-1"}, procs=2).diagnostics[0].message
+    'the value of parameter `tol` does not satisfy its `where` clause'
     """
     binding = _Binding(program, procs)
     for name, value in values.items():

@@ -47,6 +47,10 @@ class CheckResult:
         The program; None if it is wrong.
     diagnostics : tuple of Diagnostic
         Errors and warnings, sorted by place.
+
+    See Also
+    --------
+    check_program
     """
 
     program: ResolvedProgram | None
@@ -69,6 +73,13 @@ def check_program(text: str, path: str, *, modules: ModuleFinder) -> CheckResult
     -------
     CheckResult
         Never raises on a bad program: it is described by the diagnostics.
+
+    Examples
+    --------
+    >>> from pse.modules import Finder
+    >>> result = check_program("coven 1\\nprogram p { let x = 1 + y }\\n", "p.coven", modules=Finder())
+    >>> [diagnostic.message for diagnostic in result.diagnostics]
+    ['unknown name `y`']
     """
     parsed = parse_program(text, path)
     if parsed.tree is None or has_errors(parsed.diagnostics):

@@ -44,6 +44,12 @@ def parse_directive(text: str, span: Span) -> Signature | tuple[Diagnostic, ...]
     -------
     Signature or tuple of Diagnostic
         The signature, whose span is `span`; or everything that is wrong.
+
+    Examples
+    --------
+    >>> signature = parse_directive("step(in f64 u[n], out f64 r)", Span("m.c", 1, 18, 1, 46))
+    >>> signature.name, signature.dimensions, [output.name for output in signature.outputs]
+    ('step', ('n',), ['r'])
     """
     tree = parse_directive_tree(text, span)
     if isinstance(tree, Diagnostic):
@@ -222,6 +228,13 @@ class ModuleFile:
         What is wrong with its directives.
     names : frozenset of str or None
         What a Python file defines at its top level; None where that is unknown.
+
+    Examples
+    --------
+    >>> from pse.modules import Finder
+    >>> file = Finder().find("heat.c", "heat.coven")
+    >>> file.language, [signature.name for signature in file.signatures]
+    ('c', ['init', 'step'])
     """
 
     path: str
@@ -233,7 +246,12 @@ class ModuleFile:
 
 
 class ModuleFinder(Protocol):
-    """Finds the file behind an import."""
+    """Finds the file behind an import.
+
+    See Also
+    --------
+    pse.modules.Finder : the one of the command line and the runtime
+    """
 
     def find(self, import_path: str, importing_file: str) -> ModuleFile:
         """Find a file of modules.

@@ -36,6 +36,13 @@ class Tag:
         What the user wrote.
     loop_counter : bool
         Whether it is the counter of a loop.
+
+    Examples
+    --------
+    >>> from pse.language.types import render_distribution
+    >>> tag = program.tags["u"]
+    >>> tag.display, str(tag.span), render_distribution(tag.type.distribution)
+    ('u', 'heat.coven:8:41', '@ block(0, 1) halo(1)')
     """
 
     name: str
@@ -69,6 +76,11 @@ class ModuleReference:
         The line of the directive.
     language : str
         "c", "c++", "cython", "fortran", "python" or "std".
+
+    Examples
+    --------
+    >>> [(module.name, module.path, module.line) for module in program.modules if module.source]
+    [('init', 'heat.c', 7), ('step', 'heat.c', 18)]
     """
 
     name: str
@@ -93,6 +105,10 @@ class Argument:
         Unique name of the tag that is passed whole (an array, or an in-out scalar).
     span : Span
         Its place in the program.
+
+    See Also
+    --------
+    CallSite
     """
 
     parameter: Parameter
@@ -126,6 +142,10 @@ class Output:
         Its place in the program.
     reduction : Reduction or None
         How a per-partition scalar is combined into one value.
+
+    See Also
+    --------
+    CallSite
     """
 
     parameter: Parameter
@@ -163,6 +183,13 @@ class CallSite:
         The module's name as written: `fft.rows`.
     moved : bool
         Whether the call was written outside PARALLEL and works where the pieces of its tag are.
+
+    Examples
+    --------
+    >>> from pse.program import number_statements
+    >>> step = number_statements(program).sites[2]
+    >>> step.label, step.thread, step.parallel, [output.tag for output in step.outputs]
+    ('step', 'thread_B', True, ['v', 'r'])
     """
 
     id: int
@@ -190,6 +217,13 @@ def periodic_axes(site: CallSite) -> frozenset[int]:
     -------
     frozenset of int
         The axes that `periodic` names.
+
+    Examples
+    --------
+    >>> from pse.program import number_statements
+    >>> exchange = number_statements(program).sites[1]
+    >>> periodic_axes(exchange)
+    frozenset()
     """
     given = next((a.value for a in site.inputs if a.parameter.name == "periodic"), None)
     axes = given.arguments if isinstance(given, Apply) else ()
@@ -210,6 +244,10 @@ class Assign:
         Its new value.
     span : Span
         Its place in the program.
+
+    See Also
+    --------
+    ResolvedProgram
     """
 
     tag: str
@@ -227,6 +265,10 @@ class Swap:
         Unique names of the tags.
     span : Span
         Its place in the program.
+
+    See Also
+    --------
+    While
     """
 
     left: str
@@ -250,6 +292,10 @@ class For:
         The statements inside.
     span : Span
         Its place in the program.
+
+    See Also
+    --------
+    While
     """
 
     counter: str
@@ -274,6 +320,13 @@ class While:
         The statements inside.
     span : Span
         Its place in the program.
+
+    Examples
+    --------
+    >>> from pse.language.types import render_expression
+    >>> loop = next(statement for statement in program.body if isinstance(statement, While))
+    >>> render_expression(loop.condition), [type(inner).__name__ for inner in loop.body]
+    ('residual > tol', ['Parallel', 'Swap'])
     """
 
     condition: Expression
@@ -294,6 +347,10 @@ class If:
         The two blocks; the second may be empty.
     span : Span
         Its place in the program.
+
+    See Also
+    --------
+    While
     """
 
     condition: Expression
@@ -314,6 +371,12 @@ class Parallel:
         The statements inside.
     span : Span
         Its place in the program.
+
+    Examples
+    --------
+    >>> parallel = program.body[1]
+    >>> parallel.partition, [call.label for call in parallel.body]
+    ('P', ['init'])
     """
 
     partition: str
@@ -350,6 +413,13 @@ class PartitionDeclaration:
         The extents of its grid; None if it is not laid out as one.
     span : Span
         Its place in the program.
+
+    Examples
+    --------
+    >>> from pse.language.types import render_expression
+    >>> partition, = program.partitions
+    >>> render_expression(partition.count), [render_expression(extent) for extent in partition.grid]
+    ('4 * procs', ['2 * procs', '2'])
     """
 
     name: str
@@ -383,6 +453,10 @@ class Option:
         The thread for which it is set (`queue_depth thread_C = 4`); None: the whole program.
     span : Span
         Its place in the program.
+
+    See Also
+    --------
+    ResolvedProgram
     """
 
     name: str
@@ -413,6 +487,11 @@ class ResolvedProgram:
         The modules that are called.
     threads : tuple of str
         The labels that the program declares, in the order of the text; none if it declares no threads.
+
+    Examples
+    --------
+    >>> program.name, sorted(program.tags), [type(statement).__name__ for statement in program.body]
+    ('heat', ['field', 'r', 'residual', 'u', 'v'], ['Assign', 'Parallel', 'While', 'CallSite', 'CallSite'])
     """
 
     name: str

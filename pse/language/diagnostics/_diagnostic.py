@@ -18,7 +18,12 @@ CLIP = 96
 
 
 class Severity(enum.Enum):
-    """Whether a diagnostic stops the program from running."""
+    """Whether a diagnostic stops the program from running.
+
+    See Also
+    --------
+    error_at, has_errors
+    """
 
     ERROR = "error"
     WARNING = "warning"
@@ -44,6 +49,10 @@ class Diagnostic:
         What to do.
     label : str
         Printed after the carets under the place: what was found there.
+
+    See Also
+    --------
+    check_program, error_at
     """
 
     code: str
@@ -85,6 +94,12 @@ def error_at(
     -------
     Diagnostic
         The error.
+
+    Examples
+    --------
+    >>> error = error_at("E0201", "unknown name `y`", Span("p.coven", 2, 13, 2, 14), label="here")
+    >>> str(error.span), error.severity
+    ('p.coven:2:13', <Severity.ERROR: 'error'>)
     """
     return Diagnostic(code, Severity.ERROR, message, span, tuple(notes), help, label)
 
@@ -113,6 +128,11 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     -------
     bool
         Whether one is an error.
+
+    Examples
+    --------
+    >>> has_errors(wrong.diagnostics), has_errors([])
+    (True, False)
     """
     return any(d.severity is Severity.ERROR for d in diagnostics)
 
@@ -141,6 +161,14 @@ def render_diagnostics(diagnostics: Iterable[Diagnostic], sources: Mapping[str, 
     -------
     str
         One block for each diagnostic, each ending with a newline.
+
+    Examples
+    --------
+    >>> print(render_diagnostics(wrong.diagnostics, wrong.sources), end="")
+    error[E0201]: unknown name `y`
+     wrong.coven:3:15   let x = 1 + y
+                                    ^
+     help: declare it above:  let y = …;  tags are made by calls:  … -> y
     """
     return "".join(text for text, _ in render_pieces(diagnostics, sources))
 
@@ -159,6 +187,12 @@ def render_pieces(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str])
     -------
     list of Piece
         Text and style of each piece, in order.
+
+    Examples
+    --------
+    >>> pieces = render_pieces(wrong.diagnostics, wrong.sources)
+    >>> pieces[:2]
+    [('error[E0201]', 'error'), (': unknown name `y`\\n', '')]
     """
     lines = {path: text.split("\n") for path, text in sources.items()}
     pieces: list[Piece] = []
@@ -236,6 +270,12 @@ def to_json(diagnostics: Iterable[Diagnostic]) -> dict[str, object]:
         ``{"diagnostics": […], "errors": n, "warnings": n}``; each diagnostic has ``code``, ``severity``,
         ``message``, ``label``, ``help``, its place (``path``, ``line``, ``column``, ``end_line``,
         ``end_column``) and ``notes`` with places of their own.
+
+    Examples
+    --------
+    >>> data = to_json(wrong.diagnostics)
+    >>> data["errors"], data["diagnostics"][0]["line"]
+    (1, 3)
     """
     listed = list(diagnostics)
     errors = sum(d.severity is Severity.ERROR for d in listed)

@@ -29,6 +29,10 @@ class CodePage:
         What is wrong, in a few words.
     text : str
         Meaning, example and remedy, as Markdown.
+
+    See Also
+    --------
+    find_code_page
     """
 
     code: str
@@ -68,6 +72,13 @@ def find_code_page(code: str) -> CodePage:
     ------
     UsageError
         If there is no such code; suggests near ones.
+
+    Examples
+    --------
+    >>> find_code_page("312").code
+    'E0312'
+    >>> find_code_page("E0312").title
+    'distribution mismatch'
     """
     pages = code_pages()
     short = re.fullmatch(r"([EW]?)(\d{3,4})", code.upper())

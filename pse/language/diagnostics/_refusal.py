@@ -24,6 +24,14 @@ class ProgramRefused(ProgramError):
     ----------
     message : str
         The diagnostics as plain text.
+
+    Examples
+    --------
+    >>> try:
+    ...     wrong.required()
+    ... except ProgramRefused as refused:
+    ...     refused.exit_code, refused.diagnostics == wrong.diagnostics
+    (1, True)
     """
 
     def __init__(

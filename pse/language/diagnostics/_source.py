@@ -20,6 +20,12 @@ class Span:
     calls : tuple of (int, int)
         In an inlined segment: line and column of the calls that lead to this place, the outermost first.
         Spans are compared without them.
+
+    Examples
+    --------
+    >>> span = Span("heat.coven", 12, 5, 12, 13)
+    >>> str(span)
+    'heat.coven:12:5'
     """
 
     path: str

@@ -29,6 +29,15 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], sources: Mapping[str, s
         The texts whose lines are quoted.
     stream : text stream
         Where to.
+
+    Examples
+    --------
+    >>> import sys
+    >>> print_diagnostics(wrong.diagnostics, wrong.sources, sys.stdout)
+    error[E0201]: unknown name `y`
+     wrong.coven:3:15   let x = 1 + y
+                                    ^
+     help: declare it above:  let y = …;  tags are made by calls:  … -> y
     """
     _print_pieces(render_pieces(diagnostics, sources), stream)
 
@@ -42,6 +51,12 @@ def print_diagnostic_lines(diagnostics: Iterable[Diagnostic], stream: TextIO) ->
         What to print, in this order.
     stream : text stream
         Where to.
+
+    Examples
+    --------
+    >>> import sys
+    >>> print_diagnostic_lines(wrong.diagnostics, sys.stdout)
+    error[E0201]: unknown name `y` (wrong.coven:3:15)
     """
     _print_pieces(line_pieces(diagnostics), stream)
 
@@ -69,6 +84,11 @@ def summary_text(diagnostics: Iterable[Diagnostic]) -> str:
     -------
     str
         Their numbers in words.
+
+    Examples
+    --------
+    >>> summary_text(wrong.diagnostics)
+    '1 error'
     """
     listed = list(diagnostics)
     errors = sum(d.severity is Severity.ERROR for d in listed)

@@ -26,6 +26,10 @@ class ProgramFile:
         None if it is wrong.
     diagnostics : tuple of Diagnostic
         Errors and warnings, sorted by place.
+
+    See Also
+    --------
+    check_file
     """
 
     path: str
@@ -72,6 +76,13 @@ def check_file(path: str, modules: ModuleFinder, text: str | None = None) -> Pro
     ------
     UsageError
         If the file can't be read.
+
+    Examples
+    --------
+    >>> from pse.modules import Finder
+    >>> file = check_file("heat.coven", Finder())
+    >>> file.diagnostics, [parameter.name for parameter in file.required().parameters]
+    ((), ['NX', 'NY', 'tol'])
     """
     if text is None:
         text, unreadable = read_program(path)

@@ -34,6 +34,12 @@ def read_program(path: str) -> Source:
     ------
     UsageError
         If there is no such file, or it cannot be read.
+
+    Examples
+    --------
+    >>> source = read_program("heat.coven")
+    >>> source.text.splitlines()[0]
+    'coven 1'
     """
     try:
         with open(path, "rb") as file:
@@ -76,6 +82,11 @@ def quoted_sources(diagnostics: Iterable[Diagnostic], known: Mapping[str, str]) 
         What is to be printed.
     known : mapping of path to text
         The texts that are at hand.
+
+    Examples
+    --------
+    >>> sorted(quoted_sources(wrong.diagnostics, {"wrong.coven": wrong.text}))
+    ['wrong.coven']
     """
     sources = dict(known)
     for path in {diagnostic.span.path for diagnostic in diagnostics} - known.keys():

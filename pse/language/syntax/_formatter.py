@@ -48,6 +48,14 @@ def format_program(text: str, path: str) -> str:
     ------
     ProgramError
         If the program has syntax errors; `parse_program` tells which.
+
+    Examples
+    --------
+    >>> print(format_program("coven 1\\nprogram p {\\nlet x=1+2  // three\\n}\\n", "p.coven"), end="")
+    coven 1
+    program p {
+      let x = 1 + 2  // three
+    }
     """
     result = parse_program(text, path)
     if result.tree is None or has_errors(result.diagnostics):

@@ -58,6 +58,10 @@ class ParseResult:
         What could be made of the text; None if nothing could.
     diagnostics : tuple of Diagnostic
         The syntax errors.
+
+    See Also
+    --------
+    parse_program
     """
 
     tree: syntax.Program | None
@@ -73,6 +77,13 @@ def parse_program(text: str, path: str) -> ParseResult:
         The whole file.
     path : str
         The path as the user typed it, for diagnostics.
+
+    Examples
+    --------
+    >>> parse_program("coven 1\\nprogram p { let x = 1 }\\n", "p.coven").diagnostics
+    ()
+    >>> parse_program("coven 1\\nprogram p { let x = }\\n", "p.coven").diagnostics[0].message
+    'expected an expression, found `}`'
     """
     scanned = scan(text, path)
     if scanned.diagnostics:

@@ -33,6 +33,12 @@ def evaluate(expression: Expression, environment: Mapping[str, Value]) -> Value:
     ------
     EvaluationError
         If it has no value; the error's span is the smallest part that has none.
+
+    Examples
+    --------
+    >>> from pse.language.types import Binary, Name, Number
+    >>> evaluate(Binary("*", Number(4), Name("procs")), {"procs": 3})
+    12
     """
     match expression:
         case Number(value, span) | Text(value, span):

@@ -25,6 +25,10 @@ class Number:
         Its value.
     span : Span or None, optional
         Its place in the text; None for what is not from a text.
+
+    See Also
+    --------
+    render_expression
     """
 
     value: int | float | bool
@@ -41,6 +45,10 @@ class Text:
         The text without quotes.
     span : Span or None, optional
         Its place in the text; None for what is not from a text.
+
+    See Also
+    --------
+    render_expression
     """
 
     value: str
@@ -57,6 +65,10 @@ class Name:
         The name.
     span : Span or None, optional
         Its place in the text; None for what is not from a text.
+
+    See Also
+    --------
+    names_in, substitute
     """
 
     id: str
@@ -105,6 +117,10 @@ class Unary:
         What it is applied to.
     span : Span or None, optional
         Its place in the text; None for what is not from a text.
+
+    See Also
+    --------
+    render_expression
     """
 
     operator: str
@@ -126,6 +142,10 @@ class Binary:
         Right operand.
     span : Span or None, optional
         Its place in the text; None for what is not from a text.
+
+    See Also
+    --------
+    render_expression, substitute
     """
 
     operator: str
@@ -146,6 +166,10 @@ class Apply:
         Its arguments.
     span : Span or None, optional
         Its place in the text; None for what is not from a text.
+
+    See Also
+    --------
+    names_in, render_expression
     """
 
     function: str
@@ -210,6 +234,11 @@ def names_in(expression: Expression) -> set[str]:
     -------
     set of str
         The names, each once.
+
+    Examples
+    --------
+    >>> sorted(names_in(Binary("+", Name("N"), Apply("sqrt", (Name("procs"),)))))
+    ['N', 'procs']
     """
     return {node.id for node in walk(expression) if isinstance(node, Name)}
 
@@ -228,6 +257,12 @@ def substitute(expression: Expression, replace: Callable[[Name], Expression]) ->
     -------
     Expression
         A new expression.
+
+    Examples
+    --------
+    >>> doubled = substitute(Binary("*", Name("N"), Number(2)), lambda name: Number(64))
+    >>> render_expression(doubled)
+    '64 * 2'
     """
     match expression:
         case Name():

@@ -35,6 +35,12 @@ class OptionKind:
         Whether a thread can have its own.
     quoted : bool, default False
         Whether a program may write its value in quotation marks.
+
+    Examples
+    --------
+    >>> from pse.language.types import OPTIONS
+    >>> OPTIONS["queue_depth"].expected, OPTIONS["queue_depth"].per_thread
+    ('an integer from 1', True)
     """
 
     read: Callable[[str], Value | None]

@@ -16,7 +16,12 @@ from pse.language.types._expressions import Expression, Name, render_expression,
 
 
 class Pattern(enum.Enum):
-    """How a tag's elements are spread over partitions."""
+    """How a tag's elements are spread over partitions.
+
+    See Also
+    --------
+    render_distribution
+    """
 
     ROOT = "root"
     REPLICATED = "replicated"
@@ -47,6 +52,10 @@ class Distribution:
         Name of the user's pattern.
     partition : str, optional
         Name of the partition set; None: the only one.
+
+    See Also
+    --------
+    render_distribution
     """
 
     pattern: Pattern
@@ -84,6 +93,10 @@ class Type:
         Extents; ``()`` for a scalar, None for any number of axes.
     distribution : Distribution, optional
         Where its elements lie.
+
+    See Also
+    --------
+    render_shape
     """
 
     element: Element | None
@@ -102,7 +115,12 @@ def halo_of(widths: Sequence[Expression]) -> tuple[Expression, ...]:
 
 
 class Direction(enum.Enum):
-    """What a module does with a parameter."""
+    """What a module does with a parameter.
+
+    See Also
+    --------
+    parse_directive
+    """
 
     IN = "in"
     OUT = "out"
@@ -125,6 +143,10 @@ class Parameter:
         Value if a call gives none.
     span : Span, optional
         Its place in the text; None for what is not from a text.
+
+    See Also
+    --------
+    parse_directive
     """
 
     name: str
@@ -153,6 +175,10 @@ class Signature:
         Whether it takes a communicator.
     span : Span, optional
         Its place in the text; None for what is not from a text.
+
+    See Also
+    --------
+    parse_directive
     """
 
     name: str
@@ -186,6 +212,12 @@ def render_distribution(distribution: Distribution, *, display: Callable[[str], 
     -------
     str
         As in a program.
+
+    Examples
+    --------
+    >>> from pse.language.types import Number
+    >>> render_distribution(Distribution(Pattern.BLOCK, (0, 1), halo=(Number(1),)))
+    '@ block(0, 1) halo(1)'
     """
     if distribution.pattern is Pattern.ANY:
         return ""
@@ -218,6 +250,11 @@ def render_shape(type: Type, *, display: Callable[[str], str] = str) -> str:
     -------
     str
         As in a program.
+
+    Examples
+    --------
+    >>> render_shape(program.tags["u"].type)
+    '[NX, NY]'
     """
     if type.shape is None:
         return "[...]"

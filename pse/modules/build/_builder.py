@@ -49,6 +49,10 @@ class Built:
         What this call took.
     warnings : str
         What the compiler remarked when it was built.
+
+    See Also
+    --------
+    build_module
     """
 
     source: Source
@@ -83,6 +87,14 @@ def build_module(path: str, *, shown: str | None = None, mode: BuildMode = FAST)
         has the compiler's words with the user's own file and line.
     ModuleNotFound
         If there is no such file.
+
+    Examples
+    --------
+    >>> built = build_module("heat.c")
+    >>> built.library.suffix, built.warnings
+    ('.so', '')
+    >>> build_module("heat.c").hit
+    True
     """
     started = time.monotonic()
     source = _source(path, shown or path, mode)
@@ -113,6 +125,11 @@ def build_modules(modules: Iterable[ModuleReference], mode: BuildMode = FAST) ->
     ------
     BuildError
         For the first file that can't be built.
+
+    Examples
+    --------
+    >>> [built.source.path.name for built in build_modules(program.modules)]
+    ['heat.c']
     """
     files = {m.source: m.path for m in modules if m.source is not None and m.language != "python"}
     return [build_module(source, shown=shown, mode=mode) for source, shown in files.items()]
@@ -131,6 +148,11 @@ def find_unbuildable(modules: Iterable[ModuleReference]) -> list[Diagnostic]:
     list of Diagnostic
         Of code E0526, where the compiler found the first mistake, else at the directive; empty if all can be
         built.
+
+    Examples
+    --------
+    >>> find_unbuildable(program.modules)
+    []
     """
     found = []
     for module in {m.source: m for m in modules if m.source is not None and m.language != "python"}.values():

@@ -59,6 +59,12 @@ def find_compiler(language: str, shown: str) -> Compiler:
     ------
     BuildError
         If there is none; says what to install or to set.
+
+    Examples
+    --------
+    >>> compiler = find_compiler("c", "heat.c")
+    >>> len(compiler.command) > 0
+    True
     """
     kind = _KINDS[language]
     wanted = shlex.split(os.environ.get(kind.variable, ""))

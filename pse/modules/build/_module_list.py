@@ -41,6 +41,10 @@ class Listed:
         The source file.
     signature : Signature
         Name and parameters.
+
+    See Also
+    --------
+    find_modules
     """
 
     file: ModuleFile
@@ -70,6 +74,16 @@ def find_modules(paths: Iterable[str]) -> tuple[list[Listed], list[ModuleFile]]:
     ------
     ModuleNotFound, UsageError
         If a path is missing; files in folders that are not modules are passed over.
+
+    Examples
+    --------
+    >>> modules, wrong = find_modules(["stages.py"])
+    >>> print(*(directive_text(module.signature) for module in modules), sep="\\n")
+    load(in i64 k, out f64 image[8])
+    rows(in f64 image[n], out f64 result[n])
+    total(in f64 result[n], out f64 sum)
+    >>> call_text(modules[1])
+    'rows(image) -> result'
     """
     modules: list[Listed] = []
     wrong: list[ModuleFile] = []
@@ -123,6 +137,12 @@ def read_module_file(path: str) -> ModuleFile:
     ------
     ModuleNotFound
         If it can't be read.
+
+    Examples
+    --------
+    >>> file = read_module_file("stages.py")
+    >>> file.language, [signature.name for signature in file.signatures]
+    ('python', ['load', 'rows', 'total'])
     """
     if not os.path.exists(path):
         folder, name = os.path.split(path)
@@ -146,6 +166,11 @@ def split_reference(argument: str) -> tuple[str, str | None]:
     -------
     tuple
         The path, and the name or None.
+
+    Examples
+    --------
+    >>> split_reference("heat.c:step"), split_reference("heat.c")
+    (('heat.c', 'step'), ('heat.c', None))
     """
     path, separator, name = argument.rpartition(":")
     return (path, name) if separator and name.isidentifier() else (argument, None)
@@ -168,6 +193,11 @@ def choose_modules(argument: str) -> list[Listed]:
     ------
     UsageError
         If the file has no module of that name.
+
+    Examples
+    --------
+    >>> [module.place for module in choose_modules("heat.c:step")]
+    ['heat.c:18']
     """
     path, name = split_reference(argument)
     found = standard_file() if path == STANDARD else read_module_file(path)
@@ -190,6 +220,10 @@ def directive_text(signature: Signature) -> str:
     -------
     str
         As in ``fft(in f64 x[n], out c128 y[n])``.
+
+    See Also
+    --------
+    find_modules
     """
     written = ", ".join(_written(parameter) for parameter in signature.parameters)
     return f"{signature.name}({written}){' collective' if signature.collective else ''}"
@@ -216,6 +250,10 @@ def call_text(module: Listed) -> str:
     -------
     str
         As in ``fft(x) -> y``.
+
+    See Also
+    --------
+    find_modules
     """
     signature = module.signature
     written = (p for p in signature.inputs if p.type.element is not Element.COMM)  # Else the engine's.
@@ -242,6 +280,12 @@ def prototype_text(module: Listed) -> str:
     -------
     str
         The declaration; for modules that take arrays, the call.
+
+    Examples
+    --------
+    >>> step, = choose_modules("heat.c:step")
+    >>> print(prototype_text(step))
+    int step(const double *u, double *v, double *residual, int64_t nx, int64_t ny)
     """
     file, signature = module.file, module.signature
     if file.language == "std":

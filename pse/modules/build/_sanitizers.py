@@ -72,6 +72,11 @@ def sanitizer_environment(sanitizers: Iterable[str], before: dict[str, str]) -> 
     ------
     BuildError
         If the compiler has no runtime for a sanitizer.
+
+    Examples
+    --------
+    >>> "UBSAN_OPTIONS" in sanitizer_environment(["undefined"], {})
+    True
     """
     found = {name: _with(options, before.get(name, "")) for name, options in _OPTIONS.items()}
     compiler = find_compiler("c", "--sanitize")

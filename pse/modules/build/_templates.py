@@ -212,6 +212,13 @@ def create_module_file(path: str, language: str) -> Path:
     ------
     UsageError
         If there is such a file already, its name can't be a module's, or it can't be written.
+
+    Examples
+    --------
+    >>> create_module_file("blur", "c")
+    PosixPath('blur.c')
+    >>> Path("blur.c").read_text().splitlines()[0]
+    '/* blur: one sentence on what this module computes.'
     """
     ending = TEMPLATE_ENDINGS[language]
     target = Path(path)

@@ -32,7 +32,14 @@ LARGEST = 16 << 20
 
 
 class Finder:
-    """The `ModuleFinder` of the command line and the runtime; remembers files that have not changed."""
+    """The `ModuleFinder` of the command line and the runtime; remembers files that have not changed.
+
+    Examples
+    --------
+    >>> file = Finder().find("stages.py", "pipeline.coven")
+    >>> file.language, [signature.name for signature in file.signatures]
+    ('python', ['load', 'rows', 'total'])
+    """
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], tuple[tuple[int, int, int], ModuleFile]] = {}
@@ -83,6 +90,11 @@ def language_of(path: str) -> str:
     ------
     ModuleNotFound
         If it has none that is known.
+
+    Examples
+    --------
+    >>> language_of("heat.c"), language_of("columns.f90")
+    ('c', 'fortran')
     """
     ending = os.path.splitext(path)[1].lower()
     if ending in LANGUAGES:
@@ -115,6 +127,12 @@ def read_source(shown: str, import_path: str) -> tuple[str, tuple[int, int, int]
     ------
     ModuleNotFound
         If that isn't possible; says why, and names files of similar name.
+
+    Examples
+    --------
+    >>> text, stamp = read_source("heat.c", "heat.c")
+    >>> len(text) > 100, len(stamp)
+    (True, 3)
     """
     try:
         with open(shown, "rb") as file:

@@ -62,6 +62,13 @@ def call_python(
     ------
     ModuleError
         If the function raises, or returns something other than its directive says.
+
+    Examples
+    --------
+    >>> from pse.modules import load_module
+    >>> rows = load_module(pipeline.modules[1])
+    >>> call_python(rows, [np.arange(4.0)])
+    (array([0., 2., 4., 6.]),)
     """
     begun = begin_call(module, inputs, outputs, dimensions)
     return begun.outputs(begun.returned)
@@ -83,6 +90,10 @@ class BegunCall:
         Type of an element where the directive says ``T``.
     given : dict of str to numpy.ndarray
         Arrays that the module fills, by parameter.
+
+    See Also
+    --------
+    begin_call
     """
 
     module: LoadedModule
@@ -131,6 +142,16 @@ def resume_call(module: LoadedModule, generator: Generator[Any, Any, Any], value
     ------
     ModuleError
         If it raises.
+
+    Examples
+    --------
+    >>> from pse.modules import load_module
+    >>> def steps():
+    ...     came = yield "a request"
+    ...     return 2 * came
+    >>> rows, generator = load_module(pipeline.modules[1]), steps()
+    >>> resume_call(rows, generator, None), resume_call(rows, generator, 21)
+    ((False, 'a request'), (True, 42))
     """
     try:
         return False, generator.send(value)
@@ -170,6 +191,13 @@ def begin_call(
     ------
     ModuleError
         If the function raises.
+
+    Examples
+    --------
+    >>> from pse.modules import load_module
+    >>> begun = begin_call(load_module(pipeline.modules[1]), [np.arange(4.0)])
+    >>> begun.outputs(begun.returned)
+    (array([0., 2., 4., 6.]),)
     """
     if module.variadic:
         return BegunCall(module, _call(module, inputs, {}), {}, None, {})
@@ -207,6 +235,12 @@ def as_module_error(module: LoadedModule, failure: BaseException) -> ModuleError
     -------
     ModuleError
         With the function's own traceback.
+
+    Examples
+    --------
+    >>> from pse.modules import load_module
+    >>> print(as_module_error(load_module(pipeline.modules[1]), ValueError("no rows")).message)
+    module `rows` (stages.py:9) raised ValueError: no rows
     """
     if isinstance(failure, BdbQuit):
         return ModuleError(f"{_who(module)} was ended in pdb", help=_PDB if _reads_nothing() else None)

@@ -43,6 +43,11 @@ def import_python(source: str, shown: str) -> ModuleType:
     ------
     ModuleError
         With the file's own traceback, if its top level raises.
+
+    Examples
+    --------
+    >>> import_python("stages.py", "stages.py").load.__name__
+    'load'
     """
     real = os.path.realpath(source)
     if real not in _imported:

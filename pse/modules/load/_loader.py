@@ -56,6 +56,10 @@ class LoadedModule:
     error_text_function : callable or None, optional
         Gives the text of a code that the module returned, as `coven_error` does; None if it has
         none.
+
+    See Also
+    --------
+    load_module, call_python
     """
 
     name: str
@@ -94,6 +98,10 @@ def set_services(address: int) -> None:
     ----------
     address : int
         Of the engine's ``coven_services``.
+
+    See Also
+    --------
+    load_module
     """
     _services.value = address
     for library in _libraries.values():
@@ -134,6 +142,12 @@ def load_module(reference: ModuleReference, mode: BuildMode = FAST) -> LoadedMod
         If it can't be built.
     ModuleError
         If it can't be loaded, or its directive is not what the program was checked against.
+
+    Examples
+    --------
+    >>> loaded = load_module(next(module for module in program.modules if module.name == "step"))
+    >>> loaded.name, loaded.native is not None, loaded.callable
+    ('step', True, None)
     """
     if reference.source is None:
         from pse.modules.std._signatures import standard_function

@@ -24,6 +24,14 @@ def own_traceback(failure: BaseException, files: frozenset[str]) -> str:
     str
         As Python prints tracebacks, without its heading; an exception without frames of the module (raised at
         its call already) gives its last line only.
+
+    Examples
+    --------
+    >>> try:
+    ...     1 / 0
+    ... except ZeroDivisionError as failure:
+    ...     own_traceback(failure, frozenset())
+    'ZeroDivisionError: division by zero'
     """
     folders = {os.path.dirname(file) for file in files if os.path.isabs(file)}
     frames = [

@@ -32,6 +32,13 @@ def barrier() -> Request:
     -------
     Request
         Complete when all partitions have come.
+
+    Examples
+    --------
+    >>> @pse.module("phase(inout f64 x[n])")
+    ... def phase(x):
+    ...     yield partition.barrier()
+    ...     x += 1
     """
     return _collective("barrier", Request(), None, None)
 
@@ -55,6 +62,12 @@ def bcast(array: Array, root: int = 0) -> Request:
     ------
     ValueError
         If there is no such partition, or the array can't be written.
+
+    Examples
+    --------
+    >>> @pse.module("agree(inout f64 table[n])")
+    ... def agree(table):
+    ...     partition.bcast(table, root=0)
     """
     request = Request(writable(np.asarray(array)))
     place = request.place(np.asarray(array))
@@ -81,6 +94,13 @@ def reduce(array: Any, op: Operation = "sum", root: int = 0, into: Array | None 
     -------
     Request
         Its result is the combination at the root, None elsewhere.
+
+    Examples
+    --------
+    >>> @pse.module("mean(in f64 x[n], out f64 mean)")
+    ... def mean(x):
+    ...     total = yield partition.reduce(x.mean(), "sum", root=0)
+    ...     return total / partition.count if partition.index == 0 else 0.0
     """
     data = np.asarray(array, order="C")
     request = place_for(into, data, None, None) if partition_index() == root else Request()
@@ -99,6 +119,13 @@ def allreduce(array: Any, op: Operation = "sum", into: Array | None = None) -> R
     -------
     Request
         Its result is the reduced array.
+
+    Examples
+    --------
+    >>> @pse.module("normalize(in f64 x[n], out f64 y[n])")
+    ... def normalize(x):
+    ...     largest = yield partition.allreduce(abs(x).max(), "max")
+    ...     return x / largest
     """
     data = np.asarray(array, order="C")
     return _reduction("allreduce", place_for(into, data, None, None), data, op)
@@ -116,6 +143,12 @@ def scan(array: Any, op: Operation = "sum", into: Array | None = None) -> Reques
     -------
     Request
         Its result is the reduced array.
+
+    Examples
+    --------
+    >>> @pse.module("offsets(in f64 x[n], out f64 before)")
+    ... def offsets(x):
+    ...     return float((yield partition.scan(len(x))) - len(x))
     """
     data = np.asarray(array, order="C")
     return _reduction("scan", place_for(into, data, None, None), data, op)
@@ -137,6 +170,13 @@ def gather(array: Any, root: int = 0, into: Array | None = None) -> Request:
     -------
     Request
         Its result is the array at the root, and None elsewhere.
+
+    Examples
+    --------
+    >>> @pse.module("largest_part(in f64 x[n], out f64 part)")
+    ... def largest_part(x):
+    ...     sums = yield partition.gather(x.sum(), root=0)
+    ...     return float(sums.argmax()) if partition.index == 0 else 0.0
     """
     data = np.asarray(array, order="C")
     request = (
@@ -161,6 +201,12 @@ def allgather(array: Any, into: Array | None = None) -> Request:
     -------
     Request
         Its result is the array of all partitions' arrays, by index.
+
+    Examples
+    --------
+    >>> @pse.module("counts(in f64 x[n], out i64 lengths[m])")
+    ... def counts(x, lengths):
+    ...     partition.allgather(len(x), into=lengths)
     """
     data = np.asarray(array, order="C")
     request = place_for(into, None, (partition_count(), *data.shape), data.dtype)
@@ -198,6 +244,13 @@ def scatter(
     ------
     ValueError
         If the root's array has not one part for each partition.
+
+    Examples
+    --------
+    >>> @pse.module("seed(out f64 x[n])")
+    ... def seed(x):
+    ...     table = np.eye(partition.count, len(x)) if partition.index == 0 else None
+    ...     partition.scatter(table, into=x)
     """
     data = None if array is None or partition_index() != root else np.asarray(array, order="C")
     if data is not None:
@@ -227,6 +280,12 @@ def alltoall(array: Array, into: Array | None = None) -> Request:
     ------
     ValueError
         If the array has not one part for each partition along its first axis.
+
+    Examples
+    --------
+    >>> @pse.module("exchange_parts(in f64 x[m, n], out f64 y[m, n])")
+    ... def exchange_parts(x, y):
+    ...     partition.alltoall(x, into=y)
     """
     data = np.asarray(array, order="C")
     _check_parts(data, "alltoall")
@@ -253,6 +312,15 @@ def alltoallv(pieces: Sequence[Any], counts: Sequence[int]) -> Request:
     ------
     ValueError
         If there is not one piece and one count for each partition.
+
+    Examples
+    --------
+    >>> @pse.module("deal(in f64 x[n], out f64 size)")
+    ... def deal(x):
+    ...     pieces = np.array_split(x, partition.count)
+    ...     counts = yield partition.alltoall(np.array([len(piece) for piece in pieces]))
+    ...     came = yield partition.alltoallv(pieces, counts)
+    ...     return float(sum(map(len, came)))
     """
     if len(pieces) != partition_count() or len(counts) != partition_count():
         raise ValueError(

@@ -43,6 +43,13 @@ def send(to: int, array: Any, tag: int = 0) -> Request:
         If there is no such partition, or the tag is negative.
     TypeError
         If the engine can't send such elements.
+
+    Examples
+    --------
+    >>> @pse.module("shift(in f64 x[n], out f64 y[n])")
+    ... def shift(x):
+    ...     partition.send((partition.index + 1) % partition.count, x)
+    ...     return (yield partition.receive((partition.index - 1) % partition.count, like=x))
     """
     _check_peer(to, tag, "send to")
     data, request = np.asarray(array, order="C"), Request()
@@ -88,6 +95,10 @@ def receive(
         If there is no such partition, or the tag is negative.
     TypeError
         If the engine can't receive such elements.
+
+    See Also
+    --------
+    send
     """
     _check_peer(source, tag, "receive from")
     request = place_for(into, like, shape, dtype)

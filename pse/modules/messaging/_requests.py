@@ -34,6 +34,10 @@ class Request:
         Where what comes is put; valid once the request is complete.
     scalar : bool, optional
         Whether `data` holds a single value.
+
+    See Also
+    --------
+    send, allreduce
     """
 
     def __init__(self, data: Array | None = None, *, scalar: bool = False) -> None:
@@ -102,12 +106,23 @@ def enter_call(posted: list[Request]) -> None:
     ----------
     posted : list of Request
         What the module posts is appended to it.
+
+    Examples
+    --------
+    >>> posted = []
+    >>> enter_call(posted)  # What a module posts from here on is appended to the list.
+    >>> leave_call()
     """
     _module.posted = posted
 
 
 def leave_call() -> None:
-    """It waits, or has returned."""
+    """It waits, or has returned.
+
+    See Also
+    --------
+    enter_call
+    """
     _module.posted = None
 
 
@@ -118,6 +133,10 @@ def wait_for(requests: Sequence[Request]) -> None:
     ----------
     requests : sequence of Request
         Posted by this partition.
+
+    See Also
+    --------
+    enter_call
     """
     tickets = [request.ticket for request in requests]
     services().wait((ctypes.c_int64 * len(tickets))(*tickets), len(tickets))
@@ -137,6 +156,11 @@ def partition_index() -> int:
     -------
     int
         At least 0.
+
+    Examples
+    --------
+    >>> partition_index(), partition_count()  # No module runs here.
+    (0, 1)
     """
     return int(services().partition()) if _module.posted is not None else 0
 
@@ -148,6 +172,10 @@ def partition_count() -> int:
     -------
     int
         At least 1.
+
+    See Also
+    --------
+    partition_index
     """
     return int(services().partitions()) if _module.posted is not None else 1
 
@@ -159,6 +187,10 @@ def partition_grid() -> tuple[int, ...]:
     -------
     tuple of int
         Their product is the number of partitions.
+
+    See Also
+    --------
+    partition_coordinates
     """
     if _module.posted is None:
         return (1,)
@@ -173,6 +205,12 @@ def partition_coordinates() -> tuple[int, ...]:
     -------
     tuple of int
         One for each axis, from 0; the last axis varies fastest.
+
+    Examples
+    --------
+    >>> @pse.module("corner(out f64 is_corner)")
+    ... def corner():
+    ...     return float(not any(partition.coordinates))
     """
     place, found = partition_index(), []
     for extent in reversed(partition_grid()):

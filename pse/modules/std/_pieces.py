@@ -26,6 +26,13 @@ class Pieces:
         Gives, for a partition, the indices of its own cells: an ascending array for each axis.
     messages : module
         `pse.modules.messaging`: the index of the running module's partition, and messages to others.
+
+    Examples
+    --------
+    >>> from pse.modules import messaging
+    >>> pieces = Pieces((8, 8), (1, 0), lambda partition: [np.arange(4), np.arange(8)], messaging)
+    >>> pieces.own, pieces.mine[0]
+    ((slice(1, -1, None), slice(0, None, None)), array([0, 1, 2, 3]))
     """
 
     shape: tuple[int, ...]

@@ -103,6 +103,12 @@ def launch_job(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool | 
     ------
     PseError
         If nothing could be started.
+
+    Examples
+    --------
+    >>> from pse.runtime.launch import Hosts
+    >>> launch_job(Request("heat.coven", {"NX": "64"}, processors=2), Hosts())  # doctest: +SKIP
+    0
     """
     if processes.inside_mpi_job():
         raise UsageError(

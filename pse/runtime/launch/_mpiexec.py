@@ -48,6 +48,10 @@ class Mpiexec:
         Whether it is MPICH's, or one that was made of that.
     intel : bool, default False
         Whether it is Intel's, which was made of MPICH's.
+
+    See Also
+    --------
+    find_mpiexec, host_arguments
     """
 
     path: str
@@ -120,6 +124,11 @@ def find_mpiexec() -> Mpiexec:
     ------
     RunError
         If there is none.
+
+    Examples
+    --------
+    >>> Path(find_mpiexec().path).name.startswith("mpiexec")
+    True
     """
     beside = os.path.join(os.path.dirname(sys.executable), "mpiexec")
     path = beside if os.access(beside, os.X_OK) else shutil.which("mpiexec") or shutil.which("mpirun")
@@ -243,6 +252,12 @@ def rank_arguments(request: Request) -> list[str]:
     ----------
     request : Request
         What to run, and how.
+
+    Examples
+    --------
+    >>> from pse.runtime.request import Request
+    >>> rank_arguments(Request("heat.coven", {"NX": "64"}, processors=2))
+    ['--report', 'text', '-p', '2', '-D', 'NX=64', '--', 'heat.coven']
     """
     line = ["--report", request.report]
     if request.processors is not None:

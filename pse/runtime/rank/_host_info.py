@@ -39,6 +39,11 @@ def cpu_model() -> str:
     -------
     str
         For example ``AMD EPYC 7B13``; the architecture if nothing better is known.
+
+    Examples
+    --------
+    >>> cpu_model()  # doctest: +SKIP
+    'AMD EPYC 7B13'
     """
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -56,6 +61,11 @@ def mpi_library() -> str:
     str
         The first line of what the library says of itself; ``none: …`` with the reason, where it can't be
         loaded.
+
+    Examples
+    --------
+    >>> mpi_library()  # doctest: +SKIP
+    'MPICH 4.3.1'
     """
     import mpi4py
 

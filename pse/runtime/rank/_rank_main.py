@@ -67,6 +67,11 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
     int
         The exit code: 0, or what all ranks get if one of them can't prepare the run.  A run that fails ends
         this process.
+
+    Examples
+    --------
+    >>> run_rank(Request("heat.coven", {}), None, None)  # doctest: +SKIP
+    0
     """
     comm = MPI.COMM_WORLD
     comm.Barrier()

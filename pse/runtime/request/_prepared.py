@@ -62,6 +62,10 @@ class Request:
         The sanitizers that modules are built with.
     gdb : str or None
         The rank that waits for gdb when it starts, or ``crash``: any, when it crashes.
+
+    See Also
+    --------
+    prepare
     """
 
     program: str

@@ -82,6 +82,12 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
         If something else on the command line is wrong.
     CheckpointRefused
         If the request resumes a run whose checkpoint can't be read.
+
+    Examples
+    --------
+    >>> prepared = prepare(Request("heat.coven", {"NX": "64"}, processors=2))
+    >>> prepared.processors, prepared.ranks
+    (2, 5)
     """
     for option, given in (("--quiet", request.quiet), ("--serial", request.serial)):
         if request.live and given:

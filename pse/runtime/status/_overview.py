@@ -121,6 +121,10 @@ class Overview:
         A line for each queue that isn't empty.
     memory : sequence of MemoryLine
         A line for each node.
+
+    See Also
+    --------
+    draw_overview
     """
 
     program: str

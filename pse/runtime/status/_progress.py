@@ -284,5 +284,11 @@ def can_draw(stream: TextIO) -> bool:
     -------
     bool
         False for files, pipes and dumb terminals.
+
+    Examples
+    --------
+    >>> import io
+    >>> can_draw(io.StringIO())
+    False
     """
     return stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")

@@ -94,6 +94,12 @@ class Report:
         A line for each thread.
     startup_seconds : float
         From the start of `pse run`, or of the first rank where there is none, to the agreement of all ranks.
+
+    Examples
+    --------
+    >>> report = Report.from_json(Path("report.json").read_text())
+    >>> report.ranks, report.wall_seconds, [site.label for site in report.sites]
+    (5, 1.0, ['step'])
     """
 
     program: str

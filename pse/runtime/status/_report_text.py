@@ -24,6 +24,24 @@ def format_report(report: Report) -> str:
     -------
     str
         A headline, a table of call sites, one of threads, and what moved; ends with a newline.
+
+    Examples
+    --------
+    >>> print(format_report(Report.from_json(Path("report.json").read_text())), end="")
+    heat.coven: 1.00 s on 2 processors (5 ranks)
+    <BLANKLINE>
+    call site  place             thread    calls  seconds   CPU  waited  handed over  copied
+    step       heat.coven:17:16  thread_B    800    1.600  94 %   0.100     6.25 KiB     0 B
+    <BLANKLINE>
+    thread    ranks  calls  seconds   CPU  waited
+    thread_B      2    808    1.700  90 %   0.100
+    <BLANKLINE>
+    handed over by descriptor  6.25 KiB
+    copied on a node           0 B
+    sent between nodes         0 B
+    peak shared memory         16.0 MiB
+    wall time                  1.000 s
+    start-up before it         0.000 s
     """
     processors, ranks = count_text(report.processors, "processor"), count_text(report.ranks, "rank")
     head = f"{report.program}: {report.wall_seconds:.2f} s on {processors} ({ranks})"
@@ -44,6 +62,11 @@ def site_rows(report: Report) -> list[tuple[str, ...]]:
     -------
     list of tuple of str
         A row for each call site.
+
+    Examples
+    --------
+    >>> site_rows(Report.from_json(Path("report.json").read_text()))[0][:4]
+    ('step', 'heat.coven:17:16', 'thread_B', '800')
     """
     return [
         (
@@ -71,6 +94,11 @@ def thread_rows(report: Report) -> list[tuple[str, ...]]:
     -------
     list of tuple of str
         A row for each thread.
+
+    Examples
+    --------
+    >>> thread_rows(Report.from_json(Path("report.json").read_text()))[0][:4]
+    ('thread_B', '2', '808', '1.700')
     """
     return [
         (

@@ -110,6 +110,17 @@ def draw_overview(overview: Overview, height: int | None = None) -> RenderableTy
     -------
     rich renderable
         What a rich console or a notebook shows.
+
+    Examples
+    --------
+    >>> from rich.console import Console
+    >>> overview = Overview("heat.coven", 2, 5, 3.2, (), (), (), (), ())
+    >>> Console(width=80).print(draw_overview(overview))
+    heat.coven  2 processors, 5 ranks, 3 s
+    <BLANKLINE>
+    call site  thread  calls  seconds  CPU  state
+    <BLANKLINE>
+    thread  ranks  in modules    CPU  state
     """
     queues = _fullest(overview.queues, height // 4) if height else overview.queues
     notes = [*_memory(overview), *_hidden(overview)]

@@ -57,6 +57,14 @@ def print_error(error: BaseException, stream: TextIO) -> None:
         What was raised.
     stream : TextIO
         Where to, usually stderr.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from pse.errors import UsageError
+    >>> print_error(UsageError("there is no file heta.coven", help="did you mean heat.coven?"), sys.stdout)
+    error: there is no file heta.coven
+    help: did you mean heat.coven?
     """
     if isinstance(error, ProgramRefused):
         print_diagnostics(error.diagnostics, error.sources, stream)
@@ -76,6 +84,12 @@ def exit_code_of(error: BaseException) -> int:
     -------
     int
         That of a `PseError`; 3 for what nobody foresaw.
+
+    Examples
+    --------
+    >>> from pse.errors import UsageError
+    >>> int(exit_code_of(UsageError("no such file"))), int(exit_code_of(ZeroDivisionError()))
+    (2, 3)
     """
     return error.exit_code if isinstance(error, PseError) else ExitCode.FAILED
 

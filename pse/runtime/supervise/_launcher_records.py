@@ -71,6 +71,11 @@ def find_launcher() -> Launcher | None:
     -------
     Launcher or None
         None if there is none, or if it is on another machine.
+
+    Examples
+    --------
+    >>> find_launcher() is None  # No launcher started this process.
+    True
     """
     boot, _, numbers = os.environ.get(LAUNCHER_VARIABLE, "").partition(":")
     parts = numbers.split(":")

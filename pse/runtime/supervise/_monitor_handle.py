@@ -83,6 +83,12 @@ class MonitorHandle:
     It is a process of its own, in a session of its own, and outlives this one: under a bare ``mpirun`` the
     process manager kills all ranks within milliseconds of the first death, so no rank lives to say which one
     died.  It is started as early as possible, and told later what all ranks have agreed on (`tell`).
+
+    Examples
+    --------
+    >>> monitor = MonitorHandle()  # doctest: +SKIP
+    >>> monitor.port()  # doctest: +SKIP
+    40213
     """
 
     def __init__(self) -> None:

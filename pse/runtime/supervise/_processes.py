@@ -110,6 +110,11 @@ def inside_mpi_job() -> bool:
     -------
     bool
         True if the environment has a rank.
+
+    Examples
+    --------
+    >>> inside_mpi_job(), own_rank(), local_rank()
+    (False, None, None)
     """
     # A batch script has SLURM_PROCID as well, so it proves nothing.
     return any(name in os.environ for name in MPI_RANK_VARIABLES)
@@ -122,6 +127,10 @@ def own_rank() -> int | None:
     -------
     int or None
         What the environment says; None if it doesn't say.
+
+    See Also
+    --------
+    inside_mpi_job
     """
     return _rank_of({f"{name}={os.environ[name]}" for name in RANK_VARIABLES if name in os.environ})
 
@@ -139,6 +148,10 @@ def local_rank() -> int | None:
     -------
     int or None
         What the environment says, counted from 0; None if it doesn't say.
+
+    See Also
+    --------
+    inside_mpi_job
     """
     values = (os.environ.get(name, "") for name in LOCAL_RANK_VARIABLES)
     return next((int(value) for value in values if value.isdecimal()), None)

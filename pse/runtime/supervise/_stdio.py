@@ -18,6 +18,10 @@ def open_closed_streams() -> None:
 
     Those that are closed are given to nobody: the next file that is opened would be one of them.  What
     can't be encoded is written as Python writes it.
+
+    See Also
+    --------
+    redirect_to_null
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -36,6 +40,14 @@ def redirect_to_null(descriptor: int) -> None:
     ----------
     descriptor : int
         Its number, which from now on stands for /dev/null.
+
+    Examples
+    --------
+    >>> with open("log.txt", "wb", buffering=0) as file:
+    ...     redirect_to_null(file.fileno())
+    ...     _ = file.write(b"lost")
+    >>> Path("log.txt").read_bytes()
+    b''
     """
     nowhere = os.open(os.devnull, os.O_RDWR)
     if nowhere != descriptor:
@@ -55,5 +67,11 @@ def is_stream_full(error: BaseException) -> TypeGuard[OSError]:
     -------
     bool
         Whether nothing more can be written there.
+
+    Examples
+    --------
+    >>> import errno
+    >>> is_stream_full(OSError(errno.ENOSPC, "no space")), is_stream_full(ValueError())
+    (True, False)
     """
     return isinstance(error, OSError) and error.errno in _REFUSED and error.filename is None

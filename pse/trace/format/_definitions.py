@@ -37,6 +37,12 @@ class LoopDefinition:
         Name of its counter; empty for ``while``.
     place : str
         ``file:line:col`` in the program; in a segment ``file:line:col → line:col``, calls of segments first.
+
+    Examples
+    --------
+    >>> loop, = trace.definitions.loops
+    >>> loop.counter, loop.place
+    ('k', 'pipeline.coven:4:3')
     """
 
     id: int
@@ -67,6 +73,12 @@ class SiteDefinition:
         Whether it is inside PARALLEL.
     loops : tuple of LoopDefinition
         The loops around it, the outermost first.
+
+    Examples
+    --------
+    >>> site = trace.definitions.site(1)
+    >>> site.label, site.place, site.thread, [loop.counter for loop in site.loops]
+    ('rows', 'pipeline.coven:6:14', 'thread_B', ['k'])
     """
 
     id: int
@@ -97,6 +109,11 @@ class EdgeDefinition:
         Call sites that read it.
     type : str
         Its type as the program would write it: ``c128[N, N] @ block(0)``.
+
+    Examples
+    --------
+    >>> [(edge.tag, edge.source, edge.targets) for edge in trace.definitions.edges]
+    [('image', 0, (1,)), ('result', 1, (2,))]
     """
 
     id: int
@@ -125,6 +142,11 @@ class RankDefinition:
         Its processor, None for the root's ranks.
     host : str
         Where it runs.
+
+    Examples
+    --------
+    >>> [(rank.rank, rank.region, rank.thread) for rank in trace.definitions.ranks]
+    [(0, 'root', 'thread_A'), (1, 'root', 'thread_B')]
     """
 
     rank: int
@@ -168,6 +190,11 @@ class Definitions:
     ------
     TraceError
         A value has the wrong type, a number is used twice, or one refers to nothing.
+
+    Examples
+    --------
+    >>> trace.definitions.program, trace.definitions.site(1).label
+    ('pipeline.coven', 'rows')
     """
 
     program: str

@@ -14,4 +14,11 @@ class TraceError(UsageError):
         What was wrong, where, and what was expected.
     help : str, optional
         What to do about it.
+
+    Examples
+    --------
+    >>> pse.trace.open("run2")
+    Traceback (most recent call last):
+        ...
+    TraceError: run2 does not exist
     """

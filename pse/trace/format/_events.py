@@ -51,7 +51,14 @@ HEADER_DTYPE = np.dtype(
 
 
 class EventType(IntEnum):
-    """Types of records."""
+    """Types of records.
+
+    Examples
+    --------
+    >>> events = trace.events(0)
+    >>> EventType(events["type"][0]).name, int((events["type"] == EventType.SEND).sum())
+    ('PHASE', 2)
+    """
 
     PHASE = 1  # a phase of the run begins
     CLOCK_SYNC = 2  # this rank's clock was compared with another's at this time; no site, no TPH
@@ -96,14 +103,26 @@ class EventType(IntEnum):
 
 
 class State(IntFlag):
-    """Bits of a file's `state`."""
+    """Bits of a file's `state`.
+
+    See Also
+    --------
+    EventType
+    """
 
     CLOSED = 1  # the writer closed the file; unset: it still runs or it was killed
     TRUNCATED = 2  # recording stopped early: see error
 
 
 class Phase(IntEnum):
-    """Field `a` of PHASE."""
+    """Field `a` of PHASE.
+
+    Examples
+    --------
+    >>> phases = trace.select(0, EventType.PHASE)
+    >>> [Phase(phase).name for phase in phases["a"]]
+    ['START', 'READY', 'DONE', 'END']
+    """
 
     START = 1  # the process runs, nothing is set up
     READY = 2  # modules are loaded, the program's first statement is next
@@ -112,7 +131,12 @@ class Phase(IntEnum):
 
 
 class TextKind(IntEnum):
-    """Flags of TEXT."""
+    """Flags of TEXT.
+
+    See Also
+    --------
+    decode_texts
+    """
 
     MARKER = 1  # a marker
     COUNTER = 2  # a counter
@@ -124,7 +148,12 @@ class TextKind(IntEnum):
 
 
 class ValueKind(IntEnum):
-    """Flags of COUNTER."""
+    """Flags of COUNTER.
+
+    See Also
+    --------
+    value_of
+    """
 
     UNSIGNED = 0  # uint64
     SIGNED = 1  # int64
@@ -132,13 +161,24 @@ class ValueKind(IntEnum):
 
 
 class ModuleFlag(IntFlag):
-    """Flags of MODULE_LEAVE."""
+    """Flags of MODULE_LEAVE.
+
+    See Also
+    --------
+    EventType
+    """
 
     FAILED = 1  # it returned an error, raised an exception or broke its signature
 
 
 class MessageFlag(IntFlag):
-    """Flags of SEND and RECEIVE, and of messages among partitions."""
+    """Flags of SEND and RECEIVE, and of messages among partitions.
+
+    Examples
+    --------
+    >>> MessageFlag(trace.messages()["flags"][0])
+    <MessageFlag.DESCRIPTOR: 2>
+    """
 
     REMOTE = 1  # the other rank is on another node
     DESCRIPTOR = 2  # only a descriptor travelled: no byte of the tag was moved
@@ -149,14 +189,25 @@ class MessageFlag(IntFlag):
 
 
 class MemoryFlag(IntFlag):
-    """Flags of ALLOCATE and FREE."""
+    """Flags of ALLOCATE and FREE.
+
+    Examples
+    --------
+    >>> MemoryFlag(3)
+    <MemoryFlag.LOCAL|RECYCLED: 3>
+    """
 
     LOCAL = 1  # this process's own memory, not the node's arena
     RECYCLED = 2  # warm memory that was used before
 
 
 class CommunicatorFlag(IntFlag):
-    """Flags of MPI_COMMUNICATOR."""
+    """Flags of MPI_COMMUNICATOR.
+
+    See Also
+    --------
+    pse.trace.query.mpi_communicators
+    """
 
     TWO_GROUPS = 1  # an intercommunicator
     SECOND_GROUP = 2  # this rank is in its second group
@@ -165,7 +216,13 @@ class CommunicatorFlag(IntFlag):
 
 
 class SendMode(IntEnum):
-    """Flags of MPI_SEND."""
+    """Flags of MPI_SEND.
+
+    Examples
+    --------
+    >>> SendMode(1).name
+    'SYNCHRONOUS'
+    """
 
     STANDARD = 0  # MPI_Send and its kin
     SYNCHRONOUS = 1  # MPI_Ssend
@@ -174,7 +231,13 @@ class SendMode(IntEnum):
 
 
 class Collective(IntEnum):
-    """Flags of the begins and ends of collective operations."""
+    """Flags of the begins and ends of collective operations.
+
+    Examples
+    --------
+    >>> Collective(12).name
+    'ALLREDUCE'
+    """
 
     BARRIER = 1  # MPI_Barrier
     BCAST = 2  # MPI_Bcast

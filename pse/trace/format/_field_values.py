@@ -24,6 +24,10 @@ def low32(values: Array) -> Array:
     -------
     array of uint32, shape (n,)
         Their low halves.
+
+    See Also
+    --------
+    high32
     """
     return (values & 0xFFFFFFFF).astype("<u4")
 
@@ -40,6 +44,13 @@ def high32(values: Array) -> Array:
     -------
     array of uint32, shape (n,)
         Their high halves.
+
+    Examples
+    --------
+    >>> from pse.trace import pair
+    >>> fields = np.array([pair(7, 3)], "<u8")
+    >>> low32(fields), high32(fields)
+    (array([7], dtype=uint32), array([3], dtype=uint32))
     """
     return (values >> 32).astype("<u4")
 

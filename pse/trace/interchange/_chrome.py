@@ -62,6 +62,11 @@ def export_chrome(
     ------
     TraceError
         The selection leaves nothing, or `out` can't be written.
+
+    Examples
+    --------
+    >>> export_chrome(trace, Path("run1.json"))
+    []
     """
     chosen, told = streams(trace, selection), progress or Progress()
     told.begin(sum(map(len, chosen)))

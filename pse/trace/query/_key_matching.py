@@ -27,6 +27,12 @@ def match_keys(sends: tuple[Array, ...], receives: tuple[Array, ...]) -> tuple[A
     -------
     sent, received : arrays of int64, shape (pairs,)
         Places in both tables.
+
+    Examples
+    --------
+    >>> sends, receives = np.array([4, 5, 6], "<u4"), np.array([6, 4], "<u4")
+    >>> match_keys((sends,), (receives,))
+    (array([0, 2]), array([1, 0]))
     """
     ways: list[Array] = [np.zeros(len(ends[0]), "<u8") for ends in (sends, receives)]
     size = 1

@@ -36,6 +36,15 @@ def message_consumers(
     -------
     array of int64, shape (n,)
         Index among the receiver's calls; `NO_CALL` where no call read it.
+
+    Examples
+    --------
+    >>> from numpy.lib.recfunctions import rename_fields
+    >>> calls = rename_fields(trace.module_calls(), {"enter": "begin"})
+    >>> messages = np.sort(trace.messages(), order="received")
+    >>> edges = {edge.id: edge for edge in trace.definitions.edges}
+    >>> message_consumers(messages, lambda rank: calls[calls["rank"] == rank], edges).tolist()
+    [0, 1, 1, 3]
     """
     found = np.full(len(messages), NO_CALL)
     for rows in _alike(messages):

@@ -70,6 +70,12 @@ def match_messages(sends: Array, receives: Array) -> MatchedMessages:
     -------
     MatchedMessages
         Messages of which both ends are there, and the ends that are left over.
+
+    Examples
+    --------
+    >>> found = match_messages(*message_ends(trace))
+    >>> len(found.matched), len(found.sends), len(found.receives)
+    (4, 0, 0)
     """
     sent, received = match_keys(
         (sends["rank"], low32(sends["b"]), sends["c"]),
@@ -96,6 +102,11 @@ def all_messages(trace: TraceFiles) -> Array:
     -------
     structured array, shape (messages,)
         Fields as in `Trace.messages`; times in ns.
+
+    Examples
+    --------
+    >>> all_messages(trace)[["sender", "receiver", "bytes"]].tolist()
+    [(0, 1, 4096), (0, 1, 4096), (1, 0, 4096), (1, 0, 4096)]
     """
     found = match_messages(*message_ends(trace))
     halves = np.zeros(len(found.receives), MESSAGE_DTYPE)
@@ -142,6 +153,12 @@ def transfer_way(flags: int) -> str:
     ----------
     flags : int
         Its `MessageFlag`.
+
+    Examples
+    --------
+    >>> from pse.trace import MessageFlag
+    >>> transfer_way(MessageFlag.DESCRIPTOR), transfer_way(MessageFlag.REMOTE)
+    ('by descriptor', 'between nodes')
     """
     if flags & MessageFlag.REMOTE:
         return "between nodes"

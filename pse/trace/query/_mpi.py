@@ -41,6 +41,10 @@ class Communicator:
         How many ranks it has.
     name : str
         What MPI_Comm_set_name gave it, else ``communicator LEADER.NUMBER``.
+
+    See Also
+    --------
+    mpi_communicators
     """
 
     leader: int
@@ -89,6 +93,11 @@ def mpi_communicators(trace: TraceFiles, rank: int) -> dict[int, Communicator]:
     -------
     dict of int to Communicator
         By its own numbers.
+
+    Examples
+    --------
+    >>> mpi_communicators(pse.trace.open("mpi1"), 0)
+    {1: Communicator(leader=0, number=1, size=2, name='communicator 0.1')}
     """
     texts = trace.texts(rank)
     made = {}
@@ -124,6 +133,10 @@ class MpiTraffic:
         Bytes that it sent in them.
     collective_received_bytes : int
         Bytes that it received in them.
+
+    See Also
+    --------
+    mpi_traffic
     """
 
     rank: int
@@ -149,6 +162,11 @@ def mpi_traffic(trace: TraceFiles) -> list[MpiTraffic]:
     -------
     list of MpiTraffic
         One for each rank and communicator, by rank.
+
+    Examples
+    --------
+    >>> [(row.rank, row.sent, row.received_bytes) for row in mpi_traffic(pse.trace.open("mpi1"))]
+    [(0, 1, 0), (1, 0, 8)]
     """
     return [row for rank in trace.ranks for row in _rank_traffic(trace, rank)]
 

@@ -24,6 +24,12 @@ class Names:
     ----------
     threads : list of str
         Threads in the order of their lowest rank; a label that both regions use becomes ``root thread_A``.
+
+    Examples
+    --------
+    >>> names = Names(trace)
+    >>> names.threads, names.site(1), names.spoken_rank(1), names.tag(0)
+    (['thread_A', 'thread_B'], (1, 'rows', 'pipeline.coven:6:14'), 'rank 1 (root · thread_B)', 'image')
     """
 
     def __init__(self, trace: TraceFiles) -> None:

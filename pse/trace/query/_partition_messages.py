@@ -124,6 +124,11 @@ def messages_between_ranks(messages: Array) -> Array:
     -------
     structured array, shape (n,)
         Rows of `MESSAGE_DTYPE`; times in ns.
+
+    Examples
+    --------
+    >>> len(messages_between_ranks(trace.partition_messages()))  # run1 has none.
+    0
     """
     both = (
         (messages["sent"] >= 0) & (messages["received"] >= 0) & (messages["sender"] != messages["receiver"])

@@ -28,6 +28,11 @@ def program_span(trace: Trace, rank: int, kind: Array) -> tuple[int, int | None]
     tuple of int and (int or None), or None
         Index of the event from which on the program runs, and of the last one of the program: afterwards the
         rank only waits for the others to be done.  None where the trace doesn't say.
+
+    Examples
+    --------
+    >>> program_span(trace, 0, trace.events(0)["type"])
+    (1, 21)
     """
     phases, numbers = np.flatnonzero(kind == EventType.PHASE), trace.select(rank, EventType.PHASE)["a"]
     ready, done = phases[numbers == Phase.READY], phases[numbers == Phase.DONE]
@@ -53,6 +58,11 @@ def outside_of_program(trace: Trace, rank: int) -> list[tuple[int, int]]:
     -------
     list of (int, int)
         Begins and ends, ns since the run's origin.
+
+    Examples
+    --------
+    >>> outside_of_program(trace, 0)
+    [(0, 1000000), (29000000, 30000000)]
     """
     events = trace.files[rank].events
     span = program_span(trace, rank, trace.files[rank].types)

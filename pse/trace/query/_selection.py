@@ -45,6 +45,14 @@ class Selection:
     ------
     TraceError
         The end lies before the begin.
+
+    Examples
+    --------
+    >>> late = Selection(threads=frozenset({"thread_B"}), begin=0.015)
+    >>> late.ranks_of(trace), len(late.of(trace, trace.module_calls()))
+    ((1,), 1)
+    >>> Selection.parse(rank=["0-1"], tph=["k=1"]).tphs
+    frozenset({'k=1'})
     """
 
     processors: frozenset[int | None] | None = None

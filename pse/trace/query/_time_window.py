@@ -23,6 +23,13 @@ class TimeWindow:
     ----------
     begin, end : int
         ns since the run's origin (`Trace.origin`).
+
+    Examples
+    --------
+    >>> window = TimeWindow.of_seconds(0.010, 0.020)
+    >>> calls = trace.module_calls()
+    >>> int(window.lengths(calls["enter"], calls["leave"]).sum()) // 10**6  # ms in modules, of all ranks
+    10
     """
 
     begin: int

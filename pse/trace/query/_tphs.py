@@ -34,6 +34,10 @@ class Tph:
         The counter's value in it.
     place : str
         ``file:line:col`` of the loop.
+
+    See Also
+    --------
+    Tphs
     """
 
     number: int
@@ -50,6 +54,15 @@ class Tphs:
     ----------
     trace : TraceFiles
         Where they lived.
+
+    Examples
+    --------
+    >>> tphs = Tphs(trace)
+    >>> tph = tphs.find("k=1")
+    >>> tph.number, tph.counter, tph.value
+    (2, 'k', 1)
+    >>> tphs.short(tph.number)
+    'TPH 2 (k = 1)'
     """
 
     def __init__(self, trace: TraceFiles) -> None:
@@ -190,6 +203,11 @@ def tph_lifetimes(trace: TraceFiles, number: int) -> list[tuple[int, int | None,
     -------
     list of (int, int or None, int or None)
         Rank, begin and end, ns since the run's origin.
+
+    Examples
+    --------
+    >>> tph_lifetimes(trace, 2)
+    [(0, 15000000, 29000000), (1, 15000000, 28000000)]
     """
     found = []
     for rank in trace.ranks:

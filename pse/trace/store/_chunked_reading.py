@@ -34,6 +34,11 @@ def chunks(records: Array) -> Iterator[Array]:
     -------
     iterator of structured arrays
         Views of consecutive parts.
+
+    Examples
+    --------
+    >>> sum(len(chunk) for chunk in chunks(trace.events(0))) == len(trace.events(0))
+    True
     """
     mapping = _mapping(records)
     begin = _address(records) - _address(np.frombuffer(mapping, "u1")) if mapping is not None else 0

@@ -35,6 +35,10 @@ def create(directory: str | os.PathLike[str]) -> None:
     ------
     TraceError
         It can't be made or is not writable.
+
+    See Also
+    --------
+    Recorder
     """
     path = Path(directory)
     try:
@@ -70,6 +74,13 @@ def write_definitions(directory: str | os.PathLike[str], definitions: Definition
     ------
     TraceError
         It can't be written there.
+
+    Examples
+    --------
+    >>> create("copy")
+    >>> write_definitions("copy", trace.definitions)
+    >>> read_definitions("copy") == trace.definitions
+    True
     """
     _write(Path(directory) / FILE_NAME, definitions.to_json())
 
@@ -88,6 +99,11 @@ def write_program(directory: str | os.PathLike[str], text: str) -> None:
     ------
     TraceError
         It can't be written there.
+
+    Examples
+    --------
+    >>> create("copy")
+    >>> write_program("copy", "coven 1\\n")
     """
     _write(Path(directory) / PROGRAM_NAME, text)
 
@@ -118,6 +134,12 @@ def read_definitions(directory: str | os.PathLike[str]) -> Definitions:
     ------
     TraceError
         It isn't there, can't be read or isn't sound; the message says which file.
+
+    Examples
+    --------
+    >>> definitions = read_definitions("run1")
+    >>> [site.label for site in definitions.sites]
+    ['load', 'rows', 'total']
     """
     path = Path(directory) / FILE_NAME
     try:

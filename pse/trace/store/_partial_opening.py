@@ -36,6 +36,11 @@ def listed_ranks(path: Path) -> list[int]:
     -------
     list of int
         Ascending; empty if the directory can't be read.
+
+    Examples
+    --------
+    >>> listed_ranks(Path("run1"))
+    [0, 1]
     """
     try:
         found = [RANK_FILE.fullmatch(entry.name) for entry in path.iterdir()]
@@ -51,6 +56,11 @@ def has_definitions(path: Path) -> bool:
     ----------
     path : Path
         The directory.
+
+    Examples
+    --------
+    >>> has_definitions(Path("run1")), has_definitions(Path("mpi1"))
+    (True, False)
     """
     try:
         return any(entry.name == FILE_NAME or is_runtimes(entry.name) for entry in path.iterdir())
@@ -78,6 +88,12 @@ def open_ranks(
         The usable ones.
     problems : list of str
         What is missing or damaged, a sentence each.
+
+    Examples
+    --------
+    >>> files, problems = open_ranks(Path("run1"), [1, 5], trace.definitions)
+    >>> sorted(files), problems
+    ([1], [])
     """
     problems: list[str] = []
     try:
@@ -102,6 +118,12 @@ def in_memory(events: Mapping[int, Array], hosts: Mapping[int, str]) -> dict[int
     -------
     dict of int to RankFile
         Without a path and process.
+
+    Examples
+    --------
+    >>> files = in_memory({0: trace.events(0)}, {0: "node0"})
+    >>> files[0].host, len(files[0].events)
+    ('node0', 24)
     """
     found: dict[int, RankFile] = {}
     for rank, own in events.items():
@@ -122,6 +144,10 @@ def clock_records(files: Mapping[int, RankFile]) -> ClockRecords:
     -------
     ClockRecords
         Of the ranks that compared clocks, and of the lowest rank of each host.
+
+    See Also
+    --------
+    clock_of
     """
     found: ClockRecords = {}
     for rank in sorted(files):
@@ -143,6 +169,12 @@ def merge_clock_records(one: ClockRecords, other: ClockRecords) -> ClockRecords:
     ----------
     one, other : ClockRecords
         The records.
+
+    Examples
+    --------
+    >>> both = merge_clock_records(clock_records({0: trace.files[0]}), clock_records({1: trace.files[1]}))
+    >>> both == clock_records(trace.files)
+    True
     """
     found: ClockRecords = {}
     lowest: dict[str, str] = {}
@@ -168,6 +200,13 @@ def clock_of(records: ClockRecords, files: Mapping[int, RankFile], named: Mappin
         The files that are here.
     named : mapping of int to str
         Hosts of other ranks.
+
+    Examples
+    --------
+    >>> files, problems = open_ranks(Path("run1"), [0], trace.definitions)
+    >>> clock = clock_of(clock_records(files), files, {})
+    >>> clock.span / 1e6  # ms
+    30.0
     """
     stand_ins = {int(rank): _stand_in(int(rank), record) for rank, record in records.items()}
     return RunClock({**files, **stand_ins}, named)
@@ -180,6 +219,11 @@ def compared_ranks(records: ClockRecords) -> set[int]:
     ----------
     records : ClockRecords
         Those of all ranks.
+
+    Examples
+    --------
+    >>> compared_ranks(clock_records(trace.files))  # All on one host: no clock was compared.
+    set()
     """
     return {row[3] & NONE for record in records.values() for row in record[4]}
 

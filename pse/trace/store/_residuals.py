@@ -35,6 +35,11 @@ def residuals(trace: TraceFiles, rank: int) -> Array | None:
     -------
     array of float64, shape (events,), or None
         From -0.5 to 0.5 ns, in the order of `Trace.events`; None if the times are exact.
+
+    Examples
+    --------
+    >>> residuals(trace, 0) is None  # Only imported traces have any.
+    True
     """
     path = residuals_path(trace.files[rank].path)
     if not path.exists() or path.stat().st_size != RESIDUAL_DTYPE.itemsize * len(trace.events(rank)):

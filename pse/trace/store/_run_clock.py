@@ -103,6 +103,14 @@ class RunClock:
         From the earliest event to the latest, ns.
     problems : tuple of str
         What makes times of different hosts hard to compare, a sentence each.
+
+    Examples
+    --------
+    >>> clock = RunClock(trace.files, {})
+    >>> clock.span / 1e6  # ms
+    30.0
+    >>> clock.times(0, trace.files[0].events["time"])[-1].item() / 1e6
+    30.0
     """
 
     amortisation = AMORTISATION

@@ -19,6 +19,14 @@ def decode_texts(parts: Array) -> dict[tuple[int, int], str]:
     -------
     dict of (int, int) to str
         Names by kind and number.
+
+    Examples
+    --------
+    >>> from pse.trace import EventType, TextKind
+    >>> mpi = pse.trace.open("mpi1")
+    >>> names = decode_texts(mpi.select(0, EventType.TEXT))
+    >>> names[TextKind.REGION, 0]
+    'MPI_Send'
     """
     parts = parts[np.lexsort((high32(parts["a"]), low32(parts["a"]), parts["flags"]))]
     data = np.stack([parts["b"], parts["c"]], axis=1).astype("<u8").tobytes()

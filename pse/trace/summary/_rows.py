@@ -173,6 +173,10 @@ class Summary:
         A row for each rank.
     problems : tuple of str
         What is wrong with the trace, a sentence each.
+
+    See Also
+    --------
+    summarize
     """
 
     path: str

@@ -54,6 +54,12 @@ def summarize(trace: Trace, selection: Selection = EVERYTHING) -> Summary:
     ------
     TraceError
         The selection leaves nothing, or names what isn't there.
+
+    Examples
+    --------
+    >>> summary = summarize(trace)
+    >>> [(row.label, row.calls, row.total) for row in summary.calls]
+    [('load', 2, 8000000), ('rows', 2, 18000000), ('total', 2, 2000000)]
     """
     selection.check(trace)
     names, ranks, definitions = Names(trace), selection.ranks_of(trace), trace.definitions

@@ -37,6 +37,35 @@ def print_summary(summary: Summary, console: Console | None = None) -> None:
         From `summarize`.
     console : Console, optional
         Where to; stdout if not given.
+
+    Examples
+    --------
+    >>> from pse.trace import summarize
+    >>> print_summary(summarize(trace))
+    pipeline.coven · 2 ranks on 1 host · 30.0 ms · 44 events
+    <BLANKLINE>
+    Module calls
+    call site  line  thread    calls    total     mean      max    CPU
+    rows       6     thread_B      2  18.0 ms  9.00 ms  9.00 ms  100 %
+    load       5     thread_A      2  8.00 ms  4.00 ms  4.00 ms   50 %
+    total      7     thread_A      2  2.00 ms  1.00 ms  1.00 ms  100 %
+    <BLANKLINE>
+    Waits
+    call site  line  thread    for    count    total  longest
+    total      7     thread_A  input      2  18.0 ms  9.00 ms
+    rows       6     thread_B  input      2  8.00 ms  4.00 ms
+    <BLANKLINE>
+    Tags by the call site that defines them
+    call site  line  thread    way       tags  by descriptor  copied  remote
+    load       5     thread_A  sent         2       8.00 KiB     0 B     0 B
+    load       5     thread_B  received     2       8.00 KiB     0 B     0 B
+    rows       6     thread_A  received     2       8.00 KiB     0 B     0 B
+    rows       6     thread_B  sent         2       8.00 KiB     0 B     0 B
+    <BLANKLINE>
+    Ranks
+    host   rank  thread    proc.     time  busy  waits  engine  peak memory  events
+    node0  0     thread_A  root   30.0 ms  33 %   60 %     7 %          0 B      24
+    node0  1     thread_B  root   30.0 ms  60 %   27 %    13 %          0 B      20
     """
     console = console or Console()
     if console.is_terminal:

@@ -72,6 +72,10 @@ class Style:
         ``#RRGGBB``.
     hatch : str
         Of matplotlib; "" is none.
+
+    See Also
+    --------
+    module_styles
     """
 
     colour: str
@@ -92,6 +96,11 @@ def module_colours(trace: Trace) -> dict[str, str]:
     -------
     dict of str to str
         ``#RRGGBB`` by the module's name.
+
+    Examples
+    --------
+    >>> module_colours(trace)
+    {'load': '#E69F00', 'rows': '#56B4E9', 'total': '#009E73'}
     """
     return {name: style.colour for name, style in module_styles(trace).items()}
 
@@ -108,6 +117,11 @@ def module_styles(trace: Trace) -> dict[str, Style]:
     -------
     dict of str to Style
         Colour and hatch by the module's name.
+
+    Examples
+    --------
+    >>> module_styles(trace)["rows"]
+    Style(colour='#56B4E9', hatch='')
     """
     return _styles(module_names(trace))
 
@@ -132,6 +146,12 @@ def routine_colours(names: Iterable[str]) -> dict[str, str]:
     -------
     dict of str to str
         ``#RRGGBB`` by the routine's name.
+
+    Examples
+    --------
+    >>> colours = routine_colours(["MPI_Send", "MPI_Recv", "solve"])
+    >>> colours["MPI_Send"], colours["MPI_Recv"]
+    ('#332288', '#117733')
     """
     return {name: style.colour for name, style in routine_styles(names).items()}
 
@@ -176,6 +196,11 @@ def wait_colours() -> dict[str, str]:
     -------
     dict of str to str
         ``#RRGGBB`` by the reason's name.
+
+    Examples
+    --------
+    >>> wait_colours()["input"]
+    '#DADDE2'
     """
     return {reason.name.lower(): colour for reason, colour in _WAITS.items()}
 

@@ -26,6 +26,10 @@ class Row:
         None for the root, and if unknown.
     host : str
         Where it ran.
+
+    See Also
+    --------
+    rows
     """
 
     rank: int
@@ -55,6 +59,11 @@ def rows(trace: Trace, selection: Selection | None = None) -> list[Row]:
     ------
     TraceError
         The selection leaves none.
+
+    Examples
+    --------
+    >>> [row.label for row in rows(trace)]
+    ['root · thread_A', 'root · thread_B']
     """
     names = Names(trace)
     found = [_row(trace, names, rank) for rank in (selection or Selection()).ranks_of(trace)]

@@ -47,6 +47,11 @@ def choose_format(output: str | os.PathLike[str], more: Sequence[str] = ()) -> s
     ------
     UsageError
         Its suffix says nothing, or it can't be written there.
+
+    Examples
+    --------
+    >>> choose_format("gantt.SVG"), choose_format("run1.html", more=["html"])
+    ('svg', 'html')
     """
     path = Path(output)
     suffix = path.suffix.lower()
@@ -70,6 +75,13 @@ def check_writable(output: str | os.PathLike[str]) -> None:
     ------
     UsageError
         It is a directory, or its directory does not exist.
+
+    Examples
+    --------
+    >>> check_writable("nowhere/gantt.svg")
+    Traceback (most recent call last):
+        ...
+    UsageError: cannot write nowhere/gantt.svg: there is no directory nowhere
     """
     path = Path(output)
     if os.path.isdir(path):  # Path.is_dir raises where a directory may not be searched.
@@ -96,6 +108,10 @@ def save(figures: Figure | Sequence[Figure], output: str | os.PathLike[str]) -> 
     UsageError
         The suffix isn't .png, .svg or .pdf, several figures are to go into another format than pdf, or the
         file can't be written.
+
+    Examples
+    --------
+    >>> pse.views.save(pse.views.draw(trace, "gantt"), "gantt.svg")
     """
     pages: Sequence[Figure] = figures if isinstance(figures, Sequence) else [figures]
     form = choose_format(output)

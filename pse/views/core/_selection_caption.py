@@ -13,7 +13,7 @@ def selection_text(selection: Selection | None) -> str:
 
     Examples
     --------
-    >>> selected_text(Selection(processors=frozenset({1, None}), tphs=frozenset({3})))
+    >>> selection_text(Selection(processors=frozenset({1, None}), tphs=frozenset({3})))
     'only processor root, 1; TPH 3'
     """
     chosen = selection or Selection()

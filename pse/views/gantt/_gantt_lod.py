@@ -79,6 +79,12 @@ def blocks(
     ------
     TraceError
         The selection leaves nothing.
+
+    Examples
+    --------
+    >>> found = blocks(trace)
+    >>> [(row.row.label, len(row.blocks)) for row in found.rows], found.message_count
+    ([('root · thread_A', 6), ('root · thread_B', 4)], 4)
     """
     chosen = selection or Selection()
     return _BlockCollection(trace, chosen, rows(trace, chosen) if shown is None else shown, pixels).run()

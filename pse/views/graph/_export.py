@@ -52,6 +52,11 @@ def choose_graph_format(output: str | None, asked: str | None) -> str:
     ------
     UsageError
         If the file's extension says nothing and no format is given, or if the two disagree.
+
+    Examples
+    --------
+    >>> choose_graph_format("heat.svg", None), choose_graph_format(None, None)
+    ('svg', 'dot')
     """
     if output is None:
         return asked or "dot"
@@ -84,6 +89,12 @@ def export_graph(graph: ProgramGraph, form: str) -> bytes:
     ------
     UsageError
         If a picture is asked for and matplotlib is missing, or the program is too large for one.
+
+    Examples
+    --------
+    >>> from pse.program import build_graph
+    >>> export_graph(build_graph(program), "dot").decode().splitlines()[0]
+    'digraph "heat" {'
     """
     if form == "dot":
         return dot(graph).encode()

@@ -57,7 +57,7 @@ def write_html(
 
     Examples
     --------
-    >>> write_html(pse.trace.open("DIR"), "trace.html")  # doctest: +SKIP
+    >>> write_html(pse.trace.open("run1"), "trace.html")
     """
     selection = selection or Selection()
     selection.check(trace)

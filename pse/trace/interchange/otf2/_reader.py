@@ -67,6 +67,11 @@ def import_otf2(anchor: Path, directory: Path, progress: Progress | None = None)
     TraceError
         The package otf2 is missing, the file is not an archive, nothing in it can be read, or `directory`
         can't be written.
+
+    Examples
+    --------
+    >>> import_otf2(Path("archive/traces.otf2"), Path("imported"))  # doctest: +SKIP
+    []
     """
     with Library() as library, opened(library, anchor) as archive, new_directory(directory) as out:
         return _Import(library, archive, out).run(progress or Progress())

@@ -88,6 +88,11 @@ def export_otf2(
     ------
     TraceError
         The package otf2 is missing, the selection leaves nothing, or `out` can't be written.
+
+    Examples
+    --------
+    >>> export_otf2(trace, Path("archive"))  # doctest: +SKIP
+    []
     """
     with Library() as library:
         chosen = streams(trace, selection)
