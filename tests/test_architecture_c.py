@@ -26,6 +26,7 @@ TOOLS = CEXT / "toolstack/tools"
 FILE_CEILING = 21
 PREFIXES = {
     "arena": ("pse_arena_",),
+    "backoff": ("pse_backoff_", "pse_clock_"),
     "bench": ("pse_bench_",),
     "channel": ("pse_channel_", "pse_board_"),
     "emulate": ("pse_emulate_",),

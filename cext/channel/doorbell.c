@@ -8,23 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* About twice what waking a sleeper on another core costs: longer waits are cheaper asleep. */
-#define SPIN_NANOSECONDS 25000u
-/* Looks at the bell between two looks at the clock and the neighbours. */
-#define SPIN_LOOKS 64
-/* A yield that takes longer than this met somebody who computes. */
-#define YIELD_NANOSECONDS 50000u
+#include "backoff.h"
+#include "clock.h"
+
 /* Whoever sleeps for less than this polls something else in between (MPI): spinning each time would burn a
  * core. */
 #define SPINLESS_NANOSECONDS 50000000u
-#define YIELD_PAUSE_NANOSECONDS 3000000u
-
-static uint64_t clock_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static inline void relax(void)
 {
@@ -95,12 +84,11 @@ static bool yield_core(pse_slot *slot, uint64_t now)
 {
     if (now < atomic_load_explicit(&slot->yield_after, memory_order_relaxed))
         return false;
-    sched_yield();
-    uint64_t back = clock_now();
-    if (back - now < YIELD_NANOSECONDS)
-        return true;
-    atomic_store_explicit(&slot->yield_after, back + YIELD_PAUSE_NANOSECONDS, memory_order_relaxed);
-    return false;
+    uint64_t busy_until = 0;
+    pse_backoff_yield(now, &busy_until);
+    if (busy_until)
+        atomic_store_explicit(&slot->yield_after, busy_until, memory_order_relaxed);
+    return !busy_until;
 }
 
 /* Look for a while before going to sleep: on a core of our own by spinning, on a shared one by letting the
@@ -108,15 +96,15 @@ static bool yield_core(pse_slot *slot, uint64_t now)
 static bool spin(pse_board *board, uint32_t rank, uint32_t seen)
 {
     pse_slot *slot = pse_board_slot(board, rank);
-    uint64_t until = clock_now() + SPIN_NANOSECONDS;
-    for (uint64_t now = 0; now < until; now = clock_now()) {
+    uint64_t until = pse_clock() + PSE_BACKOFF_AWAKE_FOR_BELL;
+    for (uint64_t now = 0; now < until; now = pse_clock()) {
         bool alone = pse_channel_bell_core_is_free(board, rank);
-        for (int look = 0; look < (alone ? SPIN_LOOKS : 1); look++) {
+        for (int look = 0; look < (alone ? PSE_BACKOFF_LOOKS : 1); look++) {
             if (pse_channel_bell_read(slot) != seen)
                 return true;
             relax();
         }
-        if (!alone && !yield_core(slot, clock_now()))
+        if (!alone && !yield_core(slot, pse_clock()))
             return pse_channel_bell_read(slot) != seen;
     }
     return false;
@@ -132,12 +120,12 @@ bool pse_channel_bell_wait(pse_board *board, uint32_t rank, uint32_t seen, uint6
     atomic_store(&slot->sleeping, 1u);
     bool rang = atomic_load(&slot->bell) != seen;
     if (!rang) {
-        uint64_t begin = slept ? clock_now() : 0;
+        uint64_t begin = slept ? pse_clock() : 0;
         long result =
             syscall(SYS_futex, (uint32_t *)&slot->bell, FUTEX_WAIT, seen, timeout ? &limit : NULL, NULL, 0);
         rang = result == 0 || errno == EAGAIN;
         if (slept)
-            *slept += clock_now() - begin;
+            *slept += pse_clock() - begin;
     }
     atomic_store(&slot->sleeping, 0u);
     pse_channel_bell_note_core(slot);

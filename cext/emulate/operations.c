@@ -4,13 +4,11 @@
  * called with it, since calling conventions let a routine ignore what follows its own arguments.  (MPI_Recv
  * has its status in that place.)
  */
-#define _GNU_SOURCE
 #include "operations.h"
 
-#include <sched.h>
-#include <time.h>
+#include "backoff.h"
 
-enum { LOOKS = 16, SHORTEST = 20000, LONGEST = 1000000, REAL = 8 }; /* looks, ns, ns, bytes */
+enum { REAL = 8 }; /* bytes */
 
 typedef pse_emulate_handle handle;
 typedef int (*transfer)(void *, int, handle, int, int, handle, void *);
@@ -82,29 +80,17 @@ static int call(pse_emulate_rank *rank, const pse_emulate_step *step, int routin
     }
 }
 
-/* Between two looks: let others compute, then sleep a little longer each time. */
-static void rest(int looks, struct timespec *nap)
-{
-    if (looks < LOOKS) {
-        sched_yield();
-        return;
-    }
-    nanosleep(nap, NULL);
-    if (nap->tv_nsec < LONGEST)
-        nap->tv_nsec += nap->tv_nsec / 4;
-}
-
 /* Sleep until the requests are complete. */
 static int sleep_until_complete(pse_emulate_rank *rank, int count, void *requests)
 {
     typedef int (*test)(int, void *, int *, void *);
     test look = (test)rank->mpi->routines[PSE_EMULATE_Testall];
-    struct timespec nap = {.tv_nsec = SHORTEST};
-    for (int looks = 0;; looks++) {
+    pse_backoff wait = {.longest = PSE_BACKOFF_LONGEST_BRIEF};
+    for (;;) {
         int done = 0, error = look(count, requests, &done, rank->statuses);
         if (error || done)
             return error;
-        rest(looks, &nap);
+        pse_backoff_pause(&wait);
     }
 }
 

@@ -3,7 +3,8 @@
 #define PSE_EMULATE_TICKS_H
 
 #include <stdint.h>
-#include <time.h>
+
+#include "clock.h"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -18,9 +19,7 @@ static inline uint64_t pse_emulate_ticks(void)
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
     return count;
 #else
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return pse_clock();
 #endif
 }
 

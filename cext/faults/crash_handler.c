@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "clock.h"
 #include "faults.h"
 #include "signal_safe_text.h"
 
@@ -14,7 +15,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #define HANDLER_STACK (64 * 1024)
@@ -290,9 +290,7 @@ static void leave_stopped(int number)
 
 static int64_t milliseconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return INT64_C(1000) * now.tv_sec + now.tv_nsec / 1000000;
+    return (int64_t)(pse_clock() / 1000000);
 }
 
 static bool works(uint32_t rank)

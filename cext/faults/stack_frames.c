@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "clock.h"
 #include "faults.h"
 #include "signal_safe_text.h"
 
@@ -8,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -116,9 +116,7 @@ static int unwind(const ucontext_t *context)
 
 static int64_t milliseconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+    return (int64_t)(pse_clock() / 1000000);
 }
 
 static void add_output(pse_faults_text *words, int input)

@@ -11,9 +11,9 @@
 #define PSE_RECORDER_H
 
 #include <stdint.h>
-#include <time.h>
 
 #include "abi_events.h"
+#include "clock.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,13 +50,6 @@ void pse_recorder_text(pse_recorder *recorder, uint16_t kind, uint32_t number, c
 /* The same with a time the caller already has: that of the event which first needs the name. */
 void pse_recorder_text_at(pse_recorder *recorder, uint64_t time, uint16_t kind, uint32_t number,
                           const char *text);
-
-static inline uint64_t pse_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Two 32-bit numbers in one field, as cext/abi/events.def asks for. */
 static inline uint64_t pse_pair(uint32_t low, uint32_t high)

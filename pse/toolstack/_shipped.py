@@ -31,8 +31,8 @@ BUILT = _HERE / "tools"
 
 _FITTING = "libmpi.so.12"
 _MEND = "install this MPI's headers (the package with its mpicc), or the embedded MPI (extra mpich)"
-_RECORDER = ("recorder.c", "recorder.h", "../abi/include/abi_events.h", "../abi/include/abi_waiting.h")
-_COMMON = "common"
+_RECORDER = ("recorder.c", "recorder.h")
+_TABLES = ("abi_backoff.h", "abi_events.h", "abi_waiting.h")
 _FLAGS = (
     *("-std=gnu11", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"),
     "-Wno-deprecated-declarations",
@@ -57,7 +57,8 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
     compiler = find_compiler("c", "the tools of pse")
     header = mpi.include / "mpi.h"
     sources = [path for folder in folders[:-1] for path in sorted(folder.rglob("*.*"))]
-    sources += [folders[-1] / name for name in _RECORDER]
+    recorder, tables = folders[-1], folders[-1].parent / "abi" / "include"
+    sources += [*(recorder / name for name in _RECORDER), *(tables / name for name in _TABLES)]
     parts = [compiler.identity, *options, header.read_text(errors="replace")]
     parts += [*map(Path.read_text, sources), *sorted(library.functions)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
@@ -70,8 +71,7 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
             known = read(header, compiler.command, options)
         except HeaderError as error:
             raise RunError(str(error), help=_MEND) from None
-        recorder = folders[-1]
-        searched = (mpi.include, _HERE / "include", recorder, recorder.parent / "abi" / "include")
+        searched = (mpi.include, _HERE / "include", recorder, tables)
         includes = [f"-I{folder}" for folder in searched]
         line = [*compiler.command, *_FLAGS, *options, *includes]
         with cache_errors():
@@ -106,25 +106,27 @@ def _fits(library: elf.Shared) -> bool:
 
 
 def _folders() -> list[Path]:
-    """List the folders of sources: of what tools share, of each tool, and of the recorder.
+    """List the folders of sources: two of what tools share, one of each tool, and that of the recorder.
 
     They are beside the built tools in a wheel, in the source tree otherwise.
     """
     packed = BUILT / "source"
     top = packed if packed.exists() else _CEXT / "toolstack" / "tools"
-    recorder = packed / "recorder" if packed.exists() else _CEXT / "recorder"
-    tools = [path.parent for path in sorted(top.glob("*/*.c")) if path.stem == path.parent.name != "recorder"]
-    return [top / _COMMON, *tools, recorder]
+    below = packed if packed.exists() else _CEXT
+    others = {"recorder", "backoff"}
+    tools = [path.parent for path in sorted(top.glob("*/*.c")) if path.stem == path.parent.name not in others]
+    return [top / "common", below / "backoff", *tools, below / "recorder"]
 
 
 def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place: Path) -> None:
     """Compile the tools; one that this MPI has too little for is left out, with a warning."""
-    common, *tools, recorder = _folders()
+    common, backoff, *tools, recorder = _folders()
     with tempfile.TemporaryDirectory(prefix="tmp-", dir=place.parent) as work:
         made = Path(work, "made")
         made.mkdir()
-        line = [*compiler, f"-I{common}", f"-I{work}"]
-        if words := _compile_all([[*line, "-c", str(source)] for source in common.glob("*.c")], work):
+        line = [*compiler, f"-I{common}", f"-I{backoff}", f"-I{work}"]
+        sources = [*common.glob("*.c"), *backoff.glob("*.c")]
+        if words := _compile_all([[*line, "-c", str(source)] for source in sources], work):
             raise RunError(f"the tools of pse can't be compiled: {words[0]}", help=_MEND)
         shared = [str(path) for path in Path(work).glob("*.o")]
         for listed in (tool / f"{tool.name}.def" for tool in tools):
@@ -134,9 +136,9 @@ def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place
         commands = []
         for tool in tools:
             extra = [recorder / "recorder.c"] if tool.name == "trace" else []
-            sources = map(str, [*tool.rglob("*.c"), *extra])
+            own = map(str, [*tool.rglob("*.c"), *extra])
             product = ["-o", str(made / f"{tool.name}.so"), "-lm"]
-            commands.append([*line, f"-I{tool}", *_LINKED, *sources, *shared, *product])
+            commands.append([*line, f"-I{tool}", *_LINKED, *own, *shared, *product])
         for error in _compile_all(commands, work):
             warnings.warn(f"a tool that comes with pse can't be compiled for this MPI: {error}", stacklevel=2)
         made.rename(place)

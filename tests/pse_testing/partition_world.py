@@ -62,7 +62,8 @@ def build_world(folder: Path) -> ctypes.CDLL:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         pytest.skip("there is no C compiler")
-    rooms = [ROOT / "cext" / room for room in ("messaging", "arena", "channel", "recorder", "abi/include")]
+    names = ("messaging", "arena", "channel", "recorder", "backoff", "abi/include")
+    rooms = [ROOT / "cext" / room for room in names]
     sources = [HERE / "partition_world.c"]
     sources += [ROOT / "cext" / file for file in ("channel/inbox.c", "recorder/recorder.c")]
     sources += sorted(rooms[0].rglob("*.c")) + sorted(rooms[1].glob("*.c"))

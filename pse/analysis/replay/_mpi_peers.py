@@ -14,10 +14,9 @@ import numpy as np
 from mpi4py import MPI
 
 from pse.analysis.replay._columns import Columns, columns_of
-from pse.runtime.supervise import Backoff
+from pse.runtime.supervise import LONGEST_BRIEF, Backoff
 from pse.trace.format import Array
 
-LONGEST_SLEEP = 1e-3  # Seconds.
 TAG = 1
 _POLLED = {"seconds": 0.0}
 """CPU time that this process has spent in waits for others."""
@@ -117,7 +116,7 @@ class MpiPeers:
     def _received(self, source: int) -> Any:
         status = MPI.Status()
         with _polling():
-            Backoff(LONGEST_SLEEP).sleep_until(lambda: self._comm.Iprobe(source, TAG, status))
+            Backoff(LONGEST_BRIEF).sleep_until(lambda: self._comm.Iprobe(source, TAG, status))
         data = np.empty(status.Get_count(MPI.BYTE), "u1")
         wait(self._comm.Irecv([data, MPI.BYTE], source, TAG))
         return _decoded(data)
@@ -168,7 +167,7 @@ def _move(request: MPI.Request) -> None:
 def wait(request: MPI.Request) -> None:
     """Sleep until an operation is complete."""
     with _polling():
-        Backoff(LONGEST_SLEEP).sleep_until(request.Test)
+        Backoff(LONGEST_BRIEF).sleep_until(request.Test)
 
 
 def polled() -> float:

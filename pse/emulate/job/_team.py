@@ -17,7 +17,7 @@ from pse.emulate import _cycles
 from pse.emulate.patterns._cycle import Buffers, Step, rows_of
 from pse.emulate.patterns._simulation import Groups
 from pse.errors import RunError
-from pse.runtime.supervise import Backoff
+from pse.runtime.supervise import LONGEST_BRIEF, Backoff
 
 _CALIBRATION = 0.05  # Seconds.
 
@@ -69,7 +69,7 @@ def _find_library() -> _cycles.Library:
 
 def wait(request: MPI.Request) -> None:
     """Sleep until a request is complete."""
-    Backoff(longest=1e-3).sleep_until(request.Test)
+    Backoff(LONGEST_BRIEF).sleep_until(request.Test)
 
 
 def _communicator(comm: MPI.Intracomm, ranks: Sequence[int], tag: int) -> MPI.Comm:

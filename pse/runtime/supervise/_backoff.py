@@ -1,25 +1,28 @@
-"""The one waiting policy of the Python side: look, then sleep a little longer each time nothing has come."""
+"""How Python waits for what nobody announces: look, then sleep a part of the time that it has waited."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-SHORTEST = 20e-6
-"""Seconds of the first sleep; a look costs about as much."""
+from pse._abi import backoff as policy
 
-LONGEST = 5e-3
-"""Seconds of the longest sleep, if nothing else is said: looking then takes less than 1 % of a core."""
+SHORTEST = policy.SHORTEST / 1e9
+"""Seconds of the first sleep."""
 
-GROWTH = 1.25
-"""What comes is seen, on average, after a tenth more of the time that was waited for it."""
+LONGEST = policy.LONGEST / 1e9
+"""Seconds of the longest sleep, if nothing else is said."""
+
+LONGEST_BRIEF = policy.LONGEST_BRIEF / 1e9
+"""Seconds of the longest sleep in a wait for a rank that is known to be at work on the answer."""
 
 
 class Backoff:
     """How long to sleep between two looks at something that nobody announces.
 
-    Sleeps grow by a quarter each time, from 20 µs to 5 ms unless a look's cost asks for other bounds.  The
-    engine's own waits have a doorbell instead (cext/channel); MPI, processes and files have none.
+    A sleep takes an eighth of the time that was slept so far, from 20 µs to 5 ms unless a look's cost asks for
+    other bounds.  The engine's own waits have a doorbell instead (cext/channel); MPI, processes and files have
+    none.  Waits in C are by the same constants (cext/backoff).
 
     Parameters
     ----------
@@ -34,8 +37,8 @@ class Backoff:
     Examples
     --------
     >>> backoff = Backoff(longest=30e-6)
-    >>> backoff.lengthen()
-    >>> backoff.lengthen()
+    >>> for _ in range(20):
+    ...     backoff.lengthen()
     >>> backoff.seconds
     3e-05
     >>> backoff.sleep_until(lambda: True)
@@ -44,14 +47,16 @@ class Backoff:
 
     def __init__(self, longest: float = LONGEST, shortest: float = SHORTEST) -> None:
         self.seconds, self._longest, self._shortest = shortest, longest, shortest
+        self._slept = 0.0
 
     def reset(self) -> None:
         """Begin anew with the shortest sleep: something has come."""
-        self.seconds = self._shortest
+        self.seconds, self._slept = self._shortest, 0.0
 
     def lengthen(self, at_most: float = float("inf")) -> None:
-        """Make the next sleep longer, but no longer than so many seconds."""
-        self.seconds = min(GROWTH * self.seconds, self._longest, at_most)
+        """Count the sleep that is over; the next one may be longer, but takes at most so many seconds."""
+        self._slept += self.seconds
+        self.seconds = min(max(self._slept / policy.SHARE, self._shortest), self._longest, at_most)
 
     def sleep_until(self, done: Callable[[], object], patience: float = float("inf")) -> bool:
         """Sleep between looks until one of them succeeds.

@@ -20,15 +20,13 @@ import numpy as np
 from mpi4py import MPI
 
 from pse.runtime.distribution._trees import NodeTree
-from pse.runtime.supervise._backoff import Backoff
+from pse.runtime.supervise._backoff import LONGEST_BRIEF, Backoff
 from pse.trace import EventType, Recorder, clock
 
 METAHOST = "PSE_METAHOST"
 """The environment's variable that names the machine that a rank runs on."""
 CLOCK_TAG = 5
 ROUND_TRIPS = 10
-LONGEST_SLEEP = 1e-3
-"""Seconds between two looks for one's turn, at most."""
 
 
 def record_clock(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) -> None:
@@ -88,4 +86,4 @@ def _answer(comm: MPI.Intracomm, other: int) -> None:
 
 def await_turn(request: MPI.Request) -> None:
     """Sleep until a message is there."""
-    Backoff(LONGEST_SLEEP).sleep_until(request.Test)
+    Backoff(LONGEST_BRIEF).sleep_until(request.Test)

@@ -3,12 +3,11 @@
 #include "deadlock.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "abort_job.h"
+#include "backoff.h"
 #include "call_site.h"
 #include "notices.h"
 #include "report.h"
@@ -45,15 +44,6 @@ void pse_check_attend(void)
 {
     pse_check_read_notices();
     attend_to_receives();
-}
-
-static void pause_waiting(unsigned looks)
-{
-    struct timespec pause = {0, looks < 256 ? 20000 : 500000};
-    if (looks < 32)
-        sched_yield();
-    else
-        nanosleep(&pause, NULL);
 }
 
 void pse_check_answer(void)
@@ -177,9 +167,10 @@ void pse_check_wait_until(bool (*ready)(void *), void *data, const char *routine
     pse_check_state.text = text;
     pse_check_state.blocked = true;
     pse_check_state.changes++;
-    for (unsigned looks = 0; !ready(data); looks++) {
+    pse_backoff wait = {.longest = PSE_BACKOFF_LONGEST_BRIEF};
+    while (!ready(data)) {
         pse_check_unlock();
-        pause_waiting(looks);
+        pse_backoff_pause(&wait);
         pse_check_lock();
         pse_check_attend();
         if (!pse_check_state.told && now_ms() - began >= STUCK_MS)

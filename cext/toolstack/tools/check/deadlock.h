@@ -26,7 +26,7 @@ struct waiting_state {
 
 static inline uint64_t now_ms(void)
 {
-    return pse_tool_clock() / 1000000;
+    return pse_clock() / 1000000;
 }
 
 #pragma GCC visibility push(hidden)

@@ -7,10 +7,10 @@
 
 /* Look, pause, look again … until `flag` is set or the look fails; gives the look's error code. */
 #define UNTIL(flag, look)                                                                                    \
-    struct backoff wait = {0};                                                                               \
+    pse_backoff wait = {0};                                                                                  \
     int flag = 0, error;                                                                                     \
     while ((error = (look)) == MPI_SUCCESS && !flag)                                                         \
-        pse_coopwait_pause(&wait);                                                                           \
+        pse_backoff_pause(&wait);                                                                            \
     return error
 
 /* Completion

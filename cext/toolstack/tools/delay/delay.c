@@ -21,10 +21,10 @@ static uint64_t nanoseconds, every = 1, calls;
 
 static void pause_here(void)
 {
-    uint64_t end = pse_tool_clock() + nanoseconds;
+    uint64_t end = pse_clock() + nanoseconds;
     if (nanoseconds > AWAKE)
-        pse_tool_sleep_until(end - AWAKE);
-    while (pse_tool_clock() < end)
+        pse_clock_sleep_until(end - AWAKE);
+    while (pse_clock() < end)
         ;
 }
 

@@ -10,10 +10,10 @@
 #include "tool.h"
 
 /* Nothing is measured before MPI_Init has returned. */
-#define TOOL_ENTER(routine) uint64_t bytes = 0, entered = began ? pse_tool_clock() : 0;
+#define TOOL_ENTER(routine) uint64_t bytes = 0, entered = began ? pse_clock() : 0;
 #define TOOL_LEAVE(routine)                                                                                  \
     if (entered)                                                                                             \
-        pse_profile_record(NUMBER_##routine, __builtin_return_address(0), depth, pse_tool_clock() - entered, \
+        pse_profile_record(NUMBER_##routine, __builtin_return_address(0), depth, pse_clock() - entered, \
                            bytes);
 
 /* Data that the call has been given to send. */
@@ -69,7 +69,7 @@ static void report(void);
 
 static void starts(void)
 {
-    began = pse_tool_clock();
+    began = pse_clock();
 }
 
 TOOL_PUBLIC int pse_tool_start(const struct pse_tools *table)

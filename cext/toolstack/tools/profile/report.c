@@ -35,7 +35,7 @@ static char *tell(size_t *size, uint64_t began, const char *const routine_names[
 {
     char *text = NULL;
     FILE *file = open_memstream(&text, size);
-    fprintf(file, "%" PRIu64 "\t%" PRIu64 "\n", pse_tool_clock() - began, pse_profile_lost);
+    fprintf(file, "%" PRIu64 "\t%" PRIu64 "\n", pse_clock() - began, pse_profile_lost);
     for (int i = 0; pse_profile_sites && i < SITES; i++) {
         const struct profile_site *s = &pse_profile_sites[i];
         if (!s->count)

@@ -1,12 +1,12 @@
 /* Time of this host, and sleeping that ends when it should. */
-#ifndef PSE_TOOL_CLOCK_H
-#define PSE_TOOL_CLOCK_H
+#ifndef PSE_CLOCK_H
+#define PSE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
 /* Nanoseconds of the monotonic clock. */
-static inline uint64_t pse_tool_clock(void)
+static inline uint64_t pse_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -15,6 +15,6 @@ static inline uint64_t pse_tool_clock(void)
 
 /* Sleep until a time of that clock.  Timers of this thread are exact from the first time on (by default they
  * may be 50 us late). */
-void pse_tool_sleep_until(uint64_t time);
+void pse_clock_sleep_until(uint64_t time);
 
 #endif

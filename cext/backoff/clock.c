@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/prctl.h>
 
-void pse_tool_sleep_until(uint64_t time)
+void pse_clock_sleep_until(uint64_t time)
 {
     static _Thread_local bool exact;
     if (!exact)

@@ -1,0 +1,42 @@
+/* How a thread pauses between two looks at something that nobody announces (MPI): it spins while it has the
+ * core for itself, else lets others run, and sleeps when the wait gets long.
+ *
+ * Whether the core is free is learnt from sched_yield: it comes back within a microsecond if nobody else
+ * wants this core.  That knowledge holds for a while, so a spinning thread asks only now and then.  A yield
+ * that takes long has met somebody who computes: then sleeping is better, since a sleeper that wakes up gets
+ * the core back sooner than one that yields.
+ *
+ * A look that takes much longer than the quickest one of the same wait has moved data.  Then there is no
+ * pause, or a message that goes in many pieces would have to wait for each of them. */
+#ifndef PSE_BACKOFF_H
+#define PSE_BACKOFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi_backoff.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One wait.  All zero at its begin, but for `longest`; the first look costs nothing of this. */
+typedef struct pse_backoff {
+    uint64_t begin, back; /* of the wait, or of the last time that data moved; of the current look */
+    uint64_t quickest;
+    uint64_t longest; /* ns of a sleep; 0: PSE_BACKOFF_LONGEST */
+    unsigned looks;
+    bool cold; /* the last look came after a sleep, so its time says nothing */
+} pse_backoff;
+
+/* After a look that found nothing. */
+void pse_backoff_pause(pse_backoff *wait);
+
+/* Let others run; gives the time after it.  If somebody computes on this core, *busy_until becomes the time
+ * until which waits should sleep at once. */
+uint64_t pse_backoff_yield(uint64_t now, uint64_t *busy_until);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
