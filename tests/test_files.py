@@ -11,6 +11,7 @@ from pse import files
 from pse.emulate import CYCLE, EXCHANGE, RecordedProgram, Results, Step
 from pse.errors import UsageError
 from pse.files import draft_directory, draft_file, replace_file, write_file
+from pse.trace import TraceError, write_program
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,14 @@ def test_files_survive_a_full_disk(full_disk):
     with pytest.raises(UsageError, match="No space left on device"):
         program.save(full_disk / "program.npz")
     assert not [path.name for path in full_disk.iterdir() if path.suffix in (".part", ".npz")]
+
+
+def test_the_program_of_a_trace_survives_a_full_disk(full_disk):
+    write_program(full_disk, "program p { }\n")
+    with pytest.raises(TraceError, match=r"program\.coven can't be written: No space left on device"):
+        write_program(full_disk, "// long\n" * 20_000)
+    assert (full_disk / "program.coven").read_text() == "program p { }\n"
+    assert not list(full_disk.glob("*.part"))
 
 
 def test_a_replaced_directory_is_there_at_every_moment(tmp_path, monkeypatch):

@@ -26,6 +26,7 @@ from typing import Any
 from pse.cluster import _network as network
 from pse.cluster._cpu_quota import Share
 from pse.cluster._plan import Plan
+from pse.files import replace_file
 
 TOP = "/run/pse-cluster"
 
@@ -95,9 +96,8 @@ class ClusterState:
     def write(self) -> None:
         """Write it, completely or not at all."""
         os.makedirs(self.directory, exist_ok=True)
-        path = os.path.join(self.directory, "cluster.json")
-        _write(f"{path}.new", json.dumps(asdict(self) | {"plan": self.plan.to_json()}))
-        os.replace(f"{path}.new", path)
+        described = json.dumps(asdict(self) | {"plan": self.plan.to_json()})
+        replace_file(os.path.join(self.directory, "cluster.json"), described.encode())
 
     def write_nodes(self, shares: Sequence[Share]) -> None:
         """Write what mpiexec and its launcher read."""

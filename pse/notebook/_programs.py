@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pse.files import replace_file
 from pse.language.check import ResolvedProgram
 from pse.language.diagnostics import ProgramRefused
 from pse.language.io import ProgramFile, check_file, quoted_sources
@@ -90,7 +91,7 @@ def written(text: str, path: str) -> str:
     file = Path(path)
     try:
         if not file.is_file() or file.read_text(encoding="utf-8", errors="replace") != text:
-            file.write_text(text, encoding="utf-8")
+            replace_file(file, text.encode())
     except OSError as error:
         where = f"{path} in {os.getcwd()}" if not file.is_absolute() else path
         message = f"the program can't be written to {where}: {error.strerror}"

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pse.files import replace_file
 from pse.notebook._errors import NotebookError
 from pse.notebook._programs import spelled
 from pse.notebook._running import Job, chosen_processors
@@ -212,9 +213,7 @@ class Notes:
             if b'"error": null' in runs.read_bytes():
                 raise self._refusal(changed)
             os.truncate(runs, 0)
-        new = self.directory / f"{SWEEP}.new"
-        new.write_text(json.dumps(self._described, indent=1) + "\n", encoding="utf-8")
-        new.replace(self.directory / SWEEP)
+        replace_file(self.directory / SWEEP, f"{json.dumps(self._described, indent=1)}\n".encode())
 
     def _lock(self) -> None:
         """Keep others out until the file is closed, in which way ever; file systems without locks don't."""

@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 
 from pse.errors import UsageError
+from pse.files import draft_file, explained
 from pse.toolstack import _elf as elf
 
 _WEAK = 2
@@ -52,9 +53,7 @@ def adopt(tool: Path, out: Path) -> int:
     for symbol in symbols:
         data[symbol.text] = ord("X")
         data[symbol.entry + 4] = _WEAK << 4 | data[symbol.entry + 4] & 15
-    try:
-        out.write_bytes(data)
-        shutil.copymode(tool, out)
-    except OSError as error:
-        raise UsageError(f"{out} can't be written: {error.strerror}") from None
+    with explained(out), draft_file(out) as draft:
+        draft.write_bytes(data)
+        shutil.copymode(tool, draft)
     return len(symbols)

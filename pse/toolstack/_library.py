@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import os
 import subprocess
 import tempfile
 import warnings
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from pse._cache import code_directory, distrust, locked, refuse
 from pse.errors import RunError, UsageError
+from pse.files import replace_file
 from pse.modules.build import find_compiler
 from pse.toolstack import _elf as elf, _shims as shims, _shipped as shipped, _stubs as stubs
 from pse.toolstack._mpi import Mpi
@@ -67,7 +69,7 @@ def library(mpi: Mpi) -> Path:
             return known
     made = _library(mpi)
     with contextlib.suppress(OSError):
-        note.write_text(str(made))
+        replace_file(note, os.fsencode(made))
     return made
 
 

@@ -1,6 +1,7 @@
 """The grammar's tables in the cache: read again, made anew when damaged, and never necessary."""
 
 import json
+import os
 
 import pytest
 
@@ -30,6 +31,20 @@ def test_tables_are_kept_and_those_that_are_of_no_use_are_made_anew(check, tmp_p
         check(tmp_path / "cache")
         assert json.loads(tables.read_bytes())[0]["__type__"] == "Lark"
     assert [tables] == list((tmp_path / "cache" / "grammar").iterdir())
+
+
+def test_tables_are_used_whatever_the_umask(check, tmp_path):
+    before = os.umask(0)
+    try:
+        (tmp_path / "cache").mkdir(mode=0o755)
+        (tmp_path / "cache" / "grammar").mkdir(mode=0o755)
+        check(tmp_path / "cache")
+        [tables] = (tmp_path / "cache" / "grammar").iterdir()
+        made = tables.stat().st_ino
+        check(tmp_path / "cache")
+    finally:
+        os.umask(before)
+    assert tables.stat().st_ino == made
 
 
 def test_a_cache_that_cannot_be_used_does_not_matter(check, tmp_path):

@@ -12,8 +12,6 @@ import functools
 import hashlib
 import importlib.resources
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -64,18 +62,15 @@ def _make(text: str, file: Path) -> Lark:
 
 
 def _keep(made: Lark, file: Path) -> None:
-    """Write tables down; many ranks may do so at once, so the file appears whole, by a rename."""
+    """Write tables down; many ranks may do so at once."""
+    from pse.files import draft_file  # Most processes find the tables.
+
     data, memo = made.memo_serialize([TerminalDef, Rule])
     file.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=file.parent)
-    try:
-        with open(handle, "w", encoding="utf-8") as out:
-            # The builder of trees has no place in a file: whoever reads it brings one.
-            json.dump([data, memo], out, separators=(",", ":"), default=lambda builder: None)
-        os.replace(name, file)
-    except BaseException:
-        os.unlink(name)
-        raise
+    with draft_file(file) as draft, draft.open("w", encoding="utf-8") as out:
+        draft.chmod(0o644)  # Whatever the umask: nothing is read that others may write.
+        # The builder of trees has no place in a file: whoever reads it brings one.
+        json.dump([data, memo], out, separators=(",", ":"), default=lambda builder: None)
 
 
 def _numbered(table: dict[str, Any]) -> dict[Any, Any]:

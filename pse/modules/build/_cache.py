@@ -108,7 +108,7 @@ def hash_of(path: str) -> str | None:
 def _make(folder: Path, make: Callable[[Path], tuple[dict[str, str], dict[str, object]]]) -> Entry:
     for stale in folder.glob("tmp-*"):  # The lock is held, so whoever made it is gone.
         shutil.rmtree(stale, ignore_errors=True)
-    work = Path(tempfile.mkdtemp(prefix="tmp-", dir=folder))
+    work = Path(tempfile.mkdtemp(prefix="tmp-", dir=folder))  # Its name follows from what is built.
     try:
         files, more = make(work)
         size, sha256 = _fingerprint(work / str(more["product"]))

@@ -1,7 +1,8 @@
 """Drafts: files that are written beside the one that they become, which so appears complete or not at all.
 
 A draft is locked as long as its writer lives.  One that nobody locks was left by a writer that was killed:
-whoever saves to the same name next removes it.
+whoever saves to the same name next removes it.  Drafts of `pse.files` are known to one process only: these
+have numbers, by which all ranks find the one that they write into together.
 """
 
 from __future__ import annotations

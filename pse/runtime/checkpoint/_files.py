@@ -136,7 +136,10 @@ class Directory:
 
     @contextlib.contextmanager
     def _replacing(self, name: str) -> Iterator[IO[bytes]]:
-        """Write a file under another name; it gets its own once everything is on the disk."""
+        """Write a file under another name; it gets its own once everything is on the disk.
+
+        `pse.files` doesn't wait for the disk, and `prune` knows this other name after a kill.
+        """
         path, part = self._at(name), self._at(f"{name}.part")
         try:
             with open(part, "wb") as file:

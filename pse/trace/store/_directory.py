@@ -10,6 +10,7 @@ import re
 import tempfile
 from pathlib import Path
 
+from pse.files import replace_file
 from pse.text import text_bytes
 from pse.trace.format._definitions import Definitions, digest
 from pse.trace.format._errors import TraceError
@@ -109,10 +110,8 @@ def write_program(directory: str | os.PathLike[str], text: str) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    part = path.with_suffix(".part")
     try:
-        part.write_bytes(text_bytes(text))
-        part.replace(path)
+        replace_file(path, text_bytes(text))
     except OSError as error:
         raise TraceError(f"{path} can't be written: {error.strerror}") from error
 
