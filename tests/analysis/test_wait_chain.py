@@ -253,5 +253,7 @@ def test_moments_are_told_as_people_do(pipeline, text, expected):
     ],
 )
 def test_moments_that_are_none(pipeline, text, message):
-    with pytest.raises(trace.TraceError, match=message):
+    with pytest.raises(trace.TraceError, match=message) as raised:
         parse_time(pipeline, text)
+    assert raised.value.help.startswith(("write seconds since", "write a time up to 0.000010 s, a share"))
+    assert parse_time(pipeline, "0.000010 s") == 10000

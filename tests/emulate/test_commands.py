@@ -150,6 +150,11 @@ def test_compare_names_what_differs(call):
         (("compare", "one.ace", "one.ace"), "1 launch and 1 are too few"),
         (("compare", "empty.ace", "plain.ace"), "have nothing in common to compare"),
         (("sensitivity", ".", "--network", "none.json"), "cannot read the model none.json"),
+        (
+            ("run", "none.toml"),
+            "error: cannot read the configuration none.toml: No such file or directory\n"
+            'help: give a TOML file that has at least [[applications]], and below it pattern = "pairwise"\n',
+        ),
     ],
 )
 def test_what_can_not_be_done_is_named(call, words, message):

@@ -123,6 +123,12 @@ def test_files_that_cannot_be_saved(std, tmp_path, monkeypatch, file, message):
     assert os.listdir(tmp_path) == ["folder"]
 
 
+REMEDIES = {
+    "shape.npy": "declare the tag with the file's shape, [3], or name another file",
+    "type.npy": "convert it with NumPy, or declare the tag with the file's element type",
+}
+
+
 @pytest.mark.parametrize(
     ("file", "message"),
     [
@@ -147,6 +153,7 @@ def test_files_that_cannot_be_loaded(std, tmp_path, monkeypatch, file, message):
     with pytest.raises(ModuleError) as caught:
         call_python(std("load"), [file], {"a": np.empty((2, 2))})
     assert message in caught.value.message
+    assert file not in REMEDIES or caught.value.help == REMEDIES[file]
 
 
 def test_h5_without_the_dataset(std, tmp_path):

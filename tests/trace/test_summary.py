@@ -194,7 +194,15 @@ def test_the_command_takes_a_selection(pse, small_trace):
     [
         (["--thread", "Z"], "error: the trace has no thread thread_Z; it has thread_A, thread_B\n"),
         (["--rank", "x"], "error: rank 'x': expected a number or a range like 0-3\n"),
-        (["--from", "5"], "error: the time window lies outside of the run, which lasts from 0 to 1e-06 s\n"),
+        (
+            ["--from", "5"],
+            "error: the time window lies outside of the run, which lasts from 0 to 1e-06 s\n"
+            "help: choose a window that begins before 1e-06 s and ends after 0 s\n",
+        ),
+        (
+            ["--from", "5", "--until", "4"],
+            "error: the time window ends at 4 s, before it begins at 5 s\nhelp: exchange the two times\n",
+        ),
     ],
 )
 def test_the_command_says_what_there_is_to_select(pse, small_trace, words, message):

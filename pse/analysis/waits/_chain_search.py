@@ -63,7 +63,10 @@ def parse_time(trace: Trace, text: str) -> int:
         )
     time = float(found[1]) * units[found[2].lower()]
     if time > trace.span + 1:
-        raise TraceError(f"{text} is after the end of the run, which took {moment_text(trace.span)}")
+        latest = moment_text(trace.span // 1000 * 1000)  # Rounded up it would be after the end, too.
+        help = f"write a time up to {latest}, a share of the run such as 50%, or end"
+        message = f"{text} is after the end of the run, which took {moment_text(trace.span)}"
+        raise TraceError(message, help=help)
     return min(round(time), trace.span)
 
 

@@ -25,10 +25,11 @@ from pse.emulate.patterns._cycle import PatternError
 from pse.emulate.patterns._lookup import find_pattern, load_patterns
 from pse.emulate.patterns._registry import Pattern
 from pse.emulate.recorded._program import load_program
-from pse.text import count_text, list_text
+from pse.text import count_text, did_you_mean, list_text
 
 RECORDED = "recorded"
 RUN, EXCHANGES, APPLICATIONS = "run", "exchanges", "applications"
+_LEAST = '[[applications]], and below it pattern = "pairwise"'
 _SIZE = "a size up to 2 GiB, such as 1024 or '4 KiB'"
 _RUN_KEYS = {
     *("ranks", "launches", "most_launches", "time", "precision", "seed", "waits", "isolated"),
@@ -103,9 +104,13 @@ def _read_file(path: Path) -> tuple[Source, dict[str, Any]]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigurationError(f"cannot read the configuration {path}: {error.strerror or error}") from None
+        message = f"cannot read the configuration {path}: {error.strerror or error}"
+        near = did_you_mean(path.name, (file.name for file in path.parent.glob("*.toml")))
+        help = near or f"give a TOML file that has at least {_LEAST}"
+        raise ConfigurationError(message, help=help) from None
     except ValueError:
-        raise ConfigurationError(f"the configuration {path} is not a text file") from None
+        message = f"the configuration {path} is not a text file"
+        raise ConfigurationError(message, help="save it as UTF-8") from None
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -128,8 +133,7 @@ def _table(source: Source, content: Mapping[str, Any], name: str) -> Table:
 def _applications_of(source: Source, content: Mapping[str, Any]) -> list[Table]:
     listed = content.get(APPLICATIONS)
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed) or not listed:
-        help = 'write at least one: [[applications]], and below it pattern = "pairwise"'
-        source.fail((APPLICATIONS, 0), "", "there are no applications", help)
+        source.fail((APPLICATIONS, 0), "", "there are no applications", f"write at least one: {_LEAST}")
     return [Table(source, (APPLICATIONS, number), one) for number, one in enumerate(listed)]
 
 

@@ -33,6 +33,7 @@ from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print
 from pse.language.check._targets import Target, poison, targets
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, warning_at
 from pse.language.syntax import ast as sx
+from pse.language.syntax._lexer import FOREIGN_STATEMENTS
 from pse.language.types._expressions import Apply, Expression, Name, walk
 from pse.language.types._types import Distribution, Pattern, Type
 from pse.text import did_you_mean
@@ -54,6 +55,7 @@ def call(context: Context, node: sx.Call, kind: str, body: Walk) -> list[Stateme
     if node.callee.text == "reduce" and context.frame.find("reduce") is None:
         return _misplaced_reduce(context, node, kind)
     entity = _callee(context, node.callee)
+    node = _without_foreign_statement(context, node)
     if node.label is not None and not isinstance(entity, SegmentEntity):
         use_thread(context, node.label)
     if isinstance(entity, SegmentEntity):
@@ -65,6 +67,16 @@ def call(context: Context, node: sx.Call, kind: str, body: Walk) -> list[Stateme
     if reference.language == "std" and reference.name == "swap":
         return _swap(context, node)
     return _module(context, node, reference, kind)
+
+
+def _without_foreign_statement(context: Context, node: sx.Call) -> sx.Call:
+    """Report a statement of another language, which parses as the label of the call after it."""
+    label = node.label
+    if label is None or label.id in context.declared_threads or label.id not in FOREIGN_STATEMENTS:
+        return node
+    message, help = f"`{label.id}` is not a statement", FOREIGN_STATEMENTS[label.id]
+    context.report(error_at("E0004", message, label.span, help=help))
+    return replace(node, label=None)
 
 
 def _misplaced_reduce(context: Context, node: sx.Call, kind: str) -> list[Statement]:

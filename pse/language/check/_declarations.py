@@ -182,8 +182,9 @@ def no_such_module(name: sx.Identifier, path: str, known: list[str]) -> Diagnost
 
 
 def _parameter(context: Context, item: sx.Param, declarations: Declarations) -> None:
-    element = element_of(item.element, context.report)
-    if element in (Element.COMM, Element.OBJECT):
+    never = (Element.COMM, Element.OBJECT)
+    element = element_of(item.element, context.report, never)
+    if element in never:
         message = f"a parameter cannot be of type `{item.element.id}`"
         context.report(
             error_at("E0608", message, item.element.span, help="parameters are numbers, bool or string")

@@ -6,6 +6,8 @@ would have declared is declared without a type, so that one mistake is reported 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pse.language.check._call_resolution import call
 from pse.language.check._context import REPLICATED, Context
 from pse.language.check._ir import (
@@ -25,7 +27,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.syntax._lexer import MAX_NESTING
 from pse.language.types._elements import fits
-from pse.language.types._expressions import Name, render_expression
+from pse.language.types._expressions import Expression, Name, render_expression
 from pse.language.types._types import Distribution, Element, Pattern, Type
 from pse.text import did_you_mean
 
@@ -230,7 +232,7 @@ def _assignment(context: Context, node: sx.Assignment) -> list[Statement]:
 
 def _for(context: Context, node: sx.For) -> list[Statement]:
     lower, upper = bound(context, node.lower), bound(context, node.upper)
-    inflight = bound(context, node.inflight) if node.inflight is not None else None
+    inflight = _limit(context, node.inflight) if node.inflight is not None else None
     with context.block():
         counter = context.new_tag(node.counter, Type(Element.I64, (), REPLICATED), "counter")
         body = statements(context, node.body)
@@ -239,9 +241,16 @@ def _for(context: Context, node: sx.For) -> list[Statement]:
     return [For(counter.unique, lower, upper, inflight, body, context.reached(node.span))]
 
 
+def _limit(context: Context, node: sx.SyntaxExpression) -> Expression | None:
+    """Check how many iterations a loop may have, or have at a time; a `let` is what it stands for."""
+    found = bound(context, node)
+    known = context.constant(found) if found is not None else None
+    return found if known is None else replace(known, span=place(node))
+
+
 def _while(context: Context, node: sx.While) -> list[Statement]:
     test = condition(context, node.condition)
-    limit = bound(context, node.limit) if node.limit is not None else None
+    limit = _limit(context, node.limit) if node.limit is not None else None
     if node.limit is None:
         help = "for example:  while residual > tol max 10000 { … }"
         message = "`while` needs `max`, the number of iterations after which it gives up"

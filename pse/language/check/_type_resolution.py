@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from pse._abi.elements import C_TYPES
@@ -31,11 +31,11 @@ _FOREIGN |= {element.value: element.label for element in Element}
 PATTERNS = {pattern.value: pattern for pattern in Pattern if pattern not in (Pattern.USER, Pattern.ANY)}
 
 
-def element_of(name: sx.Identifier, report: Report) -> Element | None:
-    """Look up an element type; an unknown one is reported and gives None."""
+def element_of(name: sx.Identifier, report: Report, never: Collection[Element] = ()) -> Element | None:
+    """Look up an element type; an unknown one is reported, with all that this place may `never` have left out."""
     if name.id not in ELEMENTS:
-        types = ", ".join(ELEMENTS)
-        help = did_you_mean(_FOREIGN.get(name.id, name.id), ELEMENTS) or f"types are {types}"
+        types = [label for label, element in ELEMENTS.items() if element not in never]
+        help = did_you_mean(_FOREIGN.get(name.id, name.id), types) or f"types are {', '.join(types)}"
         report(error_at("E0305", f"unknown type `{name.id}`", name.span, help=help))
     return ELEMENTS.get(name.id)
 
@@ -227,7 +227,7 @@ def _user_pattern(context: Context, pattern: sx.Dotted) -> str | None:
 
 def written_type(context: Context, node: sx.TypeNode) -> Type | None:
     """Read a written type; everything wrong is reported and gives None."""
-    element = element_of(node.element, context.report)
+    element = element_of(node.element, context.report, never=(Element.COMM,))
     if node.shape == ():
         message = "`[...]` is allowed only in module directives: a tag needs a shape"
         context.report(error_at("E0306", message, node.span, help="for example: f64[N, M]"))

@@ -10,6 +10,8 @@ from collections.abc import Collection, Sequence
 
 from lark import Token
 
+from pse.language.syntax._lexer import FOREIGN_STATEMENTS
+
 _VALUE = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NAME"}
 _TYPES = {"f64", "f32", "i64", "i32", "u8", "bool", "c128", "c64", "string", "object"}
 _FOREIGN_TYPES = _TYPES | {"float", "double", "int", "long", "auto", "const", "real", "integer", "complex"}
@@ -42,8 +44,9 @@ def other_language(
     return (
         _loop(token, line, accepted, after)
         or _call(token, line, accepted, after)
+        or _dashed_name(token, line, after)
         or _declaration(token, line, accepted, after)
-        or _statement_of_others(line[-2:])
+        or next((FOREIGN_STATEMENTS[word] for word in line[-2:] if word in FOREIGN_STATEMENTS), None)
     )
 
 
@@ -77,7 +80,7 @@ def _bounds(tokens: list[Token]) -> str:
 
 
 def _call(token: Token, line: list[Token], accepted: set[str], after: list[Token]) -> str | None:
-    """`print 1`, `num(1) => c`, `print(1))`, `thread-A num(1)`."""
+    """`print 1`, `num(1) => c`, `print(1))`, `thread A num(1)`, `thread.A num(1)`."""
     before = line[-1]
     if token.type == "EQUAL" and after and after[0].type == "MORETHAN" and after[0].column == _end(token):
         return f"the outputs of a call stand after an arrow:  -> {after[1] if len(after) > 1 else 'x'}"
@@ -85,10 +88,21 @@ def _call(token: Token, line: list[Token], accepted: set[str], after: list[Token
         return f"write the values between parentheses:  print({token})"
     if len(line) > 1 and line[-2] == "print" and before.type == "NAME" and "LPAR" in accepted:
         return f"write the values between parentheses:  print({before})"
-    joined = (
-        before.type == "NAME" and _end(before) == token.column and after and _end(token) == after[0].column
-    )
-    if token.type == "MINUS" and joined and [one.type for one in after[:2]] == ["NAME", "NAME"]:
+    if token.type == "NAME" and after and after[0].type == "LPAR" and "LPAR" in accepted:
+        parts = [one for one in line[-3:] if one.type != "DOT"][-2:]
+        if [one.type for one in parts] == ["NAME", "NAME"]:
+            return f"a label is one word:  {'_'.join(parts)} {token}(…)"
+    return None
+
+
+def _dashed_name(token: Token, line: list[Token], after: list[Token]) -> str | None:
+    """`thread-A num(1)`, `threads thread-A, thread-B`, `queue thread-A = 3`."""
+    before = line[-1]
+    if token.type != "MINUS" or before.type != "NAME" or not after or after[0].type not in ("NAME", "INT"):
+        return None
+    joined = _end(before) == token.column and _end(token) == after[0].column
+    begins = [one.type for one in line[:-1]]
+    if joined and ("THREADS" in begins or begins[-1:] == ["NAME"] or [one.type for one in after[1:2]] == ["NAME"]):
         return f"names have no `-`:  {before}_{after[0]}"
     return None
 
@@ -107,15 +121,6 @@ def _declaration(token: Token, line: list[Token], accepted: set[str], after: lis
         rest = after[len(_until(after, "RSQB")) + 1 :]
         name = rest[0] if rest and rest[0].type == "NAME" else "x"
         return f"an array is declared with `var`:  var {line[-1]}[{shape}] {name}"
-    return None
-
-
-def _statement_of_others(line: list[Token]) -> str | None:
-    """`return 3` and `break`."""
-    if "return" in line:
-        return "remove it: a segment gives what the outputs in its head have at its end"
-    if line[-1] in ("break", "continue"):
-        return f"there is no `{line[-1]}`: remove it, and let the loop's condition or an `if` in it decide"
     return None
 
 

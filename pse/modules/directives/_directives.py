@@ -154,15 +154,22 @@ def _wrong_flags(directive: Directive) -> Iterator[tuple[Directive, str, str]]:
 
 def _unknown(directive: Directive) -> tuple[str, str]:
     """Say what is wrong with a directive of another kind, and what to do."""
-    kind = directive.kind
+    kind, text = directive.kind, directive.text.strip()
     if not kind:
-        what = f"`coven` is followed by `{directive.text.split()[0]}`" if directive.text.strip() else ""
-        return what or "nothing follows `coven`", _KNOWN
-    meant = nearest_word(kind, KINDS)
-    help = f"did you mean `coven {meant}`?" if meant else _KNOWN
-    if directive.text.startswith("("):
-        help = f"write:  coven module {kind}{directive.text}"
-    return f"unknown directive `coven {kind}`", help
+        plain = text.lstrip(":= ")
+        help = f"write:  coven {plain}" if plain.split(" ")[0] in KINDS else _KNOWN
+        return f"`coven` is followed by `{text.split()[0]}`" if text else "nothing follows `coven`", help
+    return f"unknown directive `coven {kind}`", _meant(kind, text)
+
+
+def _meant(kind: str, text: str) -> str:
+    """Give the directive that is nearest to an unknown one: by its word, else by what follows it."""
+    if text.startswith("("):
+        return f"write:  coven module {kind}{text}"
+    if meant := nearest_word(kind, KINDS):
+        return f"did you mean `coven {meant}`?"
+    likely = next((likely for likely, pattern in _LOOKS_LIKE.items() if pattern.match(text)), None)
+    return f"write:  coven {likely} {text}" if likely else _KNOWN
 
 
 def _library_help(name: str) -> str:
@@ -171,6 +178,11 @@ def _library_help(name: str) -> str:
     return f"write:  coven link {plain}" if _LIBRARY.match(plain) else _EXAMPLES["link"]
 
 
+_LOOKS_LIKE = {
+    "module": re.compile(r"[A-Za-z_]\w*\s*\("),
+    "flags": re.compile("-(?!l)"),
+}
+"""Directives by how the text after their word begins."""
 _KNOWN = "a directive is one of: coven module NAME(…), coven link LIBRARY, coven flags FLAG …"
 _EXAMPLES = {
     "module": "for example: coven module step(in f64 u[n], out f64 v[n])",

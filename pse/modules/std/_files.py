@@ -157,7 +157,8 @@ def compare(
     stored = f"{dtype}[{', '.join(map(str, shape))}]"
     wanted = f"{element}[{', '.join(map(str, due))}]"
     if shape != due:
-        raise ModuleError(f"{file} holds {stored}; the program expects {wanted}")
+        help = f"declare the tag with the file's shape, [{', '.join(map(str, shape))}], or name another file"
+        raise ModuleError(f"{file} holds {stored}; the program expects {wanted}", help=help)
     if dtype != element:
         help = "convert it with NumPy, or declare the tag with the file's element type"
         raise ModuleError(f"{file} holds {stored}; the program expects {wanted}", help=help)

@@ -236,9 +236,9 @@ class Selection:
         """
         asked = self.limits
         if asked.begin > trace.span or asked.end < 0:
-            raise TraceError(
-                f"the time window lies outside of the run, which lasts from 0 to {trace.span / 1e9:.6g} s"
-            )
+            span = f"{trace.span / 1e9:.6g} s"
+            message = f"the time window lies outside of the run, which lasts from 0 to {span}"
+            raise TraceError(message, help=f"choose a window that begins before {span} and ends after 0 s")
         return TimeWindow(max(asked.begin, 0), min(asked.end, trace.span))
 
     def _in_window(self, table: Array) -> Array:

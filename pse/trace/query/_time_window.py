@@ -47,7 +47,8 @@ class TimeWindow:
         if any(value is not None and math.isnan(value) for value in (begin, end)):
             raise TraceError("a time window must begin and end at a number of seconds, not at nan")
         if begin is not None and end is not None and end < begin:
-            raise TraceError(f"the time window ends at {end:g} s, before it begins at {begin:g} s")
+            message = f"the time window ends at {end:g} s, before it begins at {begin:g} s"
+            raise TraceError(message, help="exchange the two times")
         first = -FURTHEST if begin is None else _nanoseconds(begin)
         return cls(first, FURTHEST if end is None else _nanoseconds(end))
 
