@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "abi_backoff.h"
+#include "abi_waiting.h"
 
 #ifdef __cplusplus
 extern "C" {

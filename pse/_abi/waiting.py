@@ -1,4 +1,4 @@
-"""What ranks do, why they wait, and how they end.
+"""What ranks do, why they wait and how, and how they end.
 
 Made from cext/abi/waiting.def by cext/abi/generate.py: change the table, not this file.
 """
@@ -7,6 +7,13 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+BACKOFF_SHORTEST = 20000  # The first sleep; a look at MPI from Python costs about as much.
+# The longest sleep, if nothing else is said: looking then takes less than 1 % of a core.
+BACKOFF_LONGEST = 5000000
+# The longest sleep of a wait for a rank that is known to be at work on the answer.
+BACKOFF_LONGEST_BRIEF = 1000000
+# A sleep takes this part of the wait so far: what comes is seen a sixteenth of the wait late, on average.
+BACKOFF_SHARE = 8
 # How long a rank that fails waits, so that what lies in pipes is read before the job ends.
 DRAIN_MILLISECONDS = 50
 # How long it then waits for the process manager to end the job; hydra needs some ten.

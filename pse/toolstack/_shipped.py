@@ -32,7 +32,7 @@ BUILT = _HERE / "tools"
 _FITTING = "libmpi.so.12"
 _MEND = "install this MPI's headers (the package with its mpicc), or the embedded MPI (extra mpich)"
 _RECORDER = ("recorder.c", "recorder.h")
-_TABLES = ("abi_backoff.h", "abi_events.h", "abi_waiting.h")
+_TABLES = ("abi_events.h", "abi_waiting.h")
 _FLAGS = (
     *("-std=gnu11", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"),
     "-Wno-deprecated-declarations",

@@ -26,9 +26,10 @@ def checks(tmp_path_factory):
     if not compiler:
         pytest.skip("there is no C compiler")
     library = tmp_path_factory.mktemp("board") / "board_check.so"
-    sources = [HERE / "programs" / "board_check.c", *sorted((CEXT / "channel").glob("*.c"))]
+    rooms = [CEXT / name for name in ("channel", "backoff")]
+    sources = [HERE / "programs" / "board_check.c", *(file for room in rooms for file in room.glob("*.c"))]
     flags = ["-std=gnu11", "-O2", "-Wall", "-shared", "-fPIC", "-pthread"]
-    flags += [f"-I{CEXT / 'channel'}", f"-I{CEXT / 'abi' / 'include'}"]
+    flags += [f"-I{folder}" for folder in (*rooms, CEXT / "abi" / "include")]
     subprocess.run([compiler, *flags, *sources, "-o", library], check=True)
     return ctypes.CDLL(str(library))
 

@@ -32,7 +32,7 @@ PATTERNS = {pattern.value: pattern for pattern in Pattern if pattern not in (Pat
 
 
 def element_of(name: sx.Identifier, report: Report, never: Collection[Element] = ()) -> Element | None:
-    """Look up an element type; an unknown one is reported, with all that this place may `never` have left out."""
+    """Look up an element type; an unknown one is reported, and the help names those that can be here."""
     if name.id not in ELEMENTS:
         types = [label for label, element in ELEMENTS.items() if element not in never]
         help = did_you_mean(_FOREIGN.get(name.id, name.id), types) or f"types are {', '.join(types)}"

@@ -101,8 +101,8 @@ def _dashed_name(token: Token, line: list[Token], after: list[Token]) -> str | N
     if token.type != "MINUS" or before.type != "NAME" or not after or after[0].type not in ("NAME", "INT"):
         return None
     joined = _end(before) == token.column and _end(token) == after[0].column
-    begins = [one.type for one in line[:-1]]
-    if joined and ("THREADS" in begins or begins[-1:] == ["NAME"] or [one.type for one in after[1:2]] == ["NAME"]):
+    around = [*(one.type for one in line[-2:-1]), *(one.type for one in after[1:2])]
+    if joined and ("NAME" in around or line[0].type == "THREADS"):
         return f"names have no `-`:  {before}_{after[0]}"
     return None
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from pse._abi import backoff as policy
+from pse._abi.waiting import BACKOFF_LONGEST, BACKOFF_LONGEST_BRIEF, BACKOFF_SHARE, BACKOFF_SHORTEST
 
-SHORTEST = policy.SHORTEST / 1e9
+SHORTEST = BACKOFF_SHORTEST / 1e9
 """Seconds of the first sleep."""
 
-LONGEST = policy.LONGEST / 1e9
+LONGEST = BACKOFF_LONGEST / 1e9
 """Seconds of the longest sleep, if nothing else is said."""
 
-LONGEST_BRIEF = policy.LONGEST_BRIEF / 1e9
+LONGEST_BRIEF = BACKOFF_LONGEST_BRIEF / 1e9
 """Seconds of the longest sleep in a wait for a rank that is known to be at work on the answer."""
 
 
 class Backoff:
     """How long to sleep between two looks at something that nobody announces.
 
-    A sleep takes an eighth of the time that was slept so far, from 20 µs to 5 ms unless a look's cost asks for
-    other bounds.  The engine's own waits have a doorbell instead (cext/channel); MPI, processes and files have
-    none.  Waits in C are by the same constants (cext/backoff).
+    A sleep takes an eighth of the time that was slept so far, from 20 µs to 5 ms unless a look's cost asks
+    for other bounds.  The engine's own waits have a doorbell instead (cext/channel); MPI, processes and files
+    have none.  Waits in C are by the same constants (cext/backoff).
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Backoff:
     def lengthen(self, at_most: float = float("inf")) -> None:
         """Count the sleep that is over; the next one may be longer, but takes at most so many seconds."""
         self._slept += self.seconds
-        self.seconds = min(max(self._slept / policy.SHARE, self._shortest), self._longest, at_most)
+        self.seconds = min(max(self._slept / BACKOFF_SHARE, self._shortest), self._longest, at_most)
 
     def sleep_until(self, done: Callable[[], object], patience: float = float("inf")) -> bool:
         """Sleep between looks until one of them succeeds.

@@ -10,7 +10,6 @@ import re
 import tempfile
 from pathlib import Path
 
-from pse.files import replace_file
 from pse.text import text_bytes
 from pse.trace.format._definitions import Definitions, digest
 from pse.trace.format._errors import TraceError
@@ -110,6 +109,8 @@ def write_program(directory: str | os.PathLike[str], text: str) -> None:
 
 
 def _write(path: Path, text: str) -> None:
+    from pse.files import replace_file  # Ranks write no definitions.
+
     try:
         replace_file(path, text_bytes(text))
     except OSError as error:

@@ -13,7 +13,7 @@
 #define TOOL_ENTER(routine) uint64_t bytes = 0, entered = began ? pse_clock() : 0;
 #define TOOL_LEAVE(routine)                                                                                  \
     if (entered)                                                                                             \
-        pse_profile_record(NUMBER_##routine, __builtin_return_address(0), depth, pse_clock() - entered, \
+        pse_profile_record(NUMBER_##routine, __builtin_return_address(0), depth, pse_clock() - entered,      \
                            bytes);
 
 /* Data that the call has been given to send. */
