@@ -1,14 +1,8 @@
 """Sizes, times, shares and lists as people read them."""
 
-import doctest
-
 import pytest
 
 from pse import text
-
-
-def test_examples():
-    assert doctest.testmod(text).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,13 @@ def memory_figures(root: str = "") -> MemoryFigures:
 
     Parameters
     ----------
-    root
+    root : str, optional
         Directory below which `proc` and `sys` lie; the real ones by default.
+
+    Returns
+    -------
+    MemoryFigures
+        Bytes; a cgroup's limit counts.
 
     Raises
     ------

@@ -31,10 +31,9 @@ class Checker(doctest.OutputChecker):
 
 def names() -> Iterator[str]:
     """Name the modules whose sources have examples; those in Cython are where their types are."""
-    for file in sorted((ROOT / "pse").rglob("*.py*")):
-        source = file
-        if file.suffix == ".pyi":
-            source = next((ROOT / "cext").rglob(f"{file.stem}.pyx"), file)
+    written = {file.stem: file for file in (ROOT / "cext").rglob("*.pyx")}
+    for file in sorted(file for ending in ("py", "pyi") for file in (ROOT / "pse").rglob(f"*.{ending}")):
+        source = written.get(file.stem, file) if file.suffix == ".pyi" else file
         if ">>> " in source.read_text() and "notebook/project" not in str(file):
             yield ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 

@@ -97,6 +97,15 @@ def test_exported_functions_and_classes_document_their_parameters(facade):
     assert missing == {}
 
 
+@pytest.mark.parametrize("facade", FACADES, ids=lambda path: ".".join(path.parent.relative_to(ROOT).parts))
+def test_exported_functions_document_what_they_return(facade):
+    giving = {name: ast.get_docstring(node) or "" for name, node in exported(facade)
+              if isinstance(node, ast.FunctionDef) and node.returns is not None
+              and ast.unparse(node.returns) not in ("None", "Iterator[None]")}  # fmt: skip
+    sections = {name: set(SECTION.findall(text)) for name, text in giving.items()}
+    assert [name for name, found in sections.items() if not found & {"Returns", "Yields"}] == []
+
+
 def test_names_of_both_sections_and_of_lists_count():
     text = (
         "Head.\n\nParameters\n----------\na, *b : int\n    One.\nc\n    Two.\n\nReturns\n-------\nd : int\n"

@@ -1,6 +1,5 @@
 """Where partitions live: every placement gives each partition one processor, and says why if it can't."""
 
-import doctest
 import os
 
 import numpy as np
@@ -12,7 +11,6 @@ from pse.errors import ProgramError, PseError, RunError, UsageError
 from pse.language.check._ir import Option
 from pse.language.diagnostics._source import Span
 from pse.modules import ModuleError
-from pse.runtime.distribution import _partition_placement as owners
 from pse.runtime.distribution._partition_placement import agree, block, cyclic, place_partitions
 from pse.runtime.request._options import resolve
 
@@ -30,10 +28,6 @@ def asked(tmp_path):
         return place_partitions(f"{tmp_path / 'place.py'}:near", counts, processors)
 
     return ask
-
-
-def test_the_examples_hold():
-    assert doctest.testmod(owners).failed == 0
 
 
 @settings(deadline=None)

@@ -1,11 +1,10 @@
 """Tools are made alike whatever an mpi.h calls the parameters of MPI's routines."""
 
-import doctest
 from pathlib import Path
 
 import pytest
 
-from pse.toolstack import _mpi_header as mpi_header, _parameter_names, _shims, _wrappers
+from pse.toolstack import _mpi_header as mpi_header, _shims, _wrappers
 
 LISTS = sorted(Path(__file__).parents[2].glob("cext/toolstack/tools/*/*.def"))
 
@@ -39,7 +38,3 @@ def test_shims_with_conversions_do_not_depend_on_the_headers_names(headers):
     ours, theirs = (_shims.text(header, list(header.prototypes)) for header in headers)
     assert theirs.count("pse_toolstack_ints(") == ours.count("pse_toolstack_ints(") > 20
     assert theirs.count("array_of_large_counts") == ours.count("array_of_large_counts") > 0
-
-
-def test_the_examples_in_docstrings_hold():
-    assert doctest.testmod(_parameter_names) == (0, 1)

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 def report_console() -> Console:
     """Give the console of standard output; what is no terminal has room for whole tables.
 
+    Returns
+    -------
+    rich.console.Console
+        For the functions that print.
+
     See Also
     --------
     print_report

@@ -68,6 +68,11 @@ def find_code_page(code: str) -> CodePage:
     code : str
         For example ``E0312``, ``e312`` or ``312``; the letter may be left out where only one has the digits.
 
+    Returns
+    -------
+    CodePage
+        Title, meaning, example and remedy.
+
     Raises
     ------
     UsageError

@@ -30,6 +30,11 @@ def read_program(path: str) -> Source:
     path : str
         The path as the user typed it.
 
+    Returns
+    -------
+    Source
+        Its text, and what is wrong with its bytes; then the text is empty.
+
     Raises
     ------
     UsageError
@@ -82,6 +87,11 @@ def quoted_sources(diagnostics: Iterable[Diagnostic], known: Mapping[str, str]) 
         What is to be printed.
     known : mapping of path to text
         The texts that are at hand.
+
+    Returns
+    -------
+    dict of str to str
+        The texts by path, those at hand included.
 
     Examples
     --------

@@ -44,6 +44,11 @@ def format_program(text: str, path: str) -> str:
     path : str
         Its path, for the error.
 
+    Returns
+    -------
+    str
+        The program in its canonical form.
+
     Raises
     ------
     ProgramError

@@ -78,6 +78,11 @@ def parse_program(text: str, path: str) -> ParseResult:
     path : str
         The path as the user typed it, for diagnostics.
 
+    Returns
+    -------
+    ParseResult
+        The tree, and the syntax errors.
+
     Examples
     --------
     >>> parse_program("coven 1\\nprogram p { let x = 1 }\\n", "p.coven").diagnostics

@@ -29,6 +29,11 @@ def evaluate(expression: Expression, environment: Mapping[str, Value]) -> Value:
     environment : mapping of str to Value
         The value of every name in it.
 
+    Returns
+    -------
+    int, float, bool or str
+        Its value.
+
     Raises
     ------
     EvaluationError

@@ -34,6 +34,11 @@ def parse_sanitizers(text: str) -> tuple[str, ...]:
     text : str
         The names.
 
+    Returns
+    -------
+    tuple of str
+        The sanitizers.
+
     Raises
     ------
     UsageError

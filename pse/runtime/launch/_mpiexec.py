@@ -253,6 +253,11 @@ def rank_arguments(request: Request) -> list[str]:
     request : Request
         What to run, and how.
 
+    Returns
+    -------
+    list of str
+        The words after ``python -m pse``.
+
     Examples
     --------
     >>> from pse.runtime.request import Request

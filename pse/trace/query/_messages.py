@@ -154,6 +154,11 @@ def transfer_way(flags: int) -> str:
     flags : int
         Its `MessageFlag`.
 
+    Returns
+    -------
+    str
+        The way in words.
+
     Examples
     --------
     >>> from pse.trace import MessageFlag

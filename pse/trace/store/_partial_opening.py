@@ -57,6 +57,11 @@ def has_definitions(path: Path) -> bool:
     path : Path
         The directory.
 
+    Returns
+    -------
+    bool
+        Whether a file of the directory is one of the runtime's.
+
     Examples
     --------
     >>> has_definitions(Path("run1")), has_definitions(Path("mpi1"))
@@ -170,6 +175,11 @@ def merge_clock_records(one: ClockRecords, other: ClockRecords) -> ClockRecords:
     one, other : ClockRecords
         The records.
 
+    Returns
+    -------
+    ClockRecords
+        Those of both sets.
+
     Examples
     --------
     >>> both = merge_clock_records(clock_records({0: trace.files[0]}), clock_records({1: trace.files[1]}))
@@ -201,6 +211,11 @@ def clock_of(records: ClockRecords, files: Mapping[int, RankFile], named: Mappin
     named : mapping of int to str
         Hosts of other ranks.
 
+    Returns
+    -------
+    RunClock
+        Converts the times of the ranks whose files are here.
+
     Examples
     --------
     >>> files, problems = open_ranks(Path("run1"), [0], trace.definitions)
@@ -219,6 +234,11 @@ def compared_ranks(records: ClockRecords) -> set[int]:
     ----------
     records : ClockRecords
         Those of all ranks.
+
+    Returns
+    -------
+    set of int
+        The ranks.
 
     Examples
     --------

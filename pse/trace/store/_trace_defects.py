@@ -21,6 +21,11 @@ def merge_alike(problems: Iterable[str]) -> tuple[str, ...]:
     problems : iterable of str
         Sentences.
 
+    Returns
+    -------
+    tuple of str
+        The problems.
+
     Examples
     --------
     >>> merge_alike([f"rank {rank}: only {10 * rank} events" for rank in (0, 1, 2, 5)])
