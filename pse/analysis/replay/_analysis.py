@@ -288,9 +288,9 @@ def open_repaired(source: str | os.PathLike[str] | Trace, *, repair: bool = True
 
     Examples
     --------
-    >>> with pse.analysis.open_repaired("traces.otf2") as trace:  # doctest: +SKIP
-    ...     print(pse.analysis.message_statistics(trace, "node").names)
-    ('n0', 'n1')
+    >>> with pse.analysis.open_repaired("mpi1") as repaired:
+    ...     print(pse.analysis.message_statistics(repaired, "rank").names)
+    ('rank 0', 'rank 1')
     """
     peers = Alone()
     with opened(source, peers) as found:

@@ -42,8 +42,8 @@ def cpu_model() -> str:
 
     Examples
     --------
-    >>> cpu_model()  # doctest: +SKIP
-    'AMD EPYC 7B13'
+    >>> print("measured on", cpu_model())
+    measured on ...
     """
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -64,8 +64,8 @@ def mpi_library() -> str:
 
     Examples
     --------
-    >>> mpi_library()  # doctest: +SKIP
-    'MPICH 4.3.1'
+    >>> print("with", mpi_library())
+    with ...
     """
     import mpi4py
 

@@ -102,8 +102,10 @@ def write_program(directory: str | os.PathLike[str], text: str) -> None:
 
     Examples
     --------
-    >>> create("copy")
-    >>> write_program("copy", "coven 1\\n")
+    >>> create("other")
+    >>> write_program("other", "coven 1\\nprogram p { let x = 1 }\\n")
+    >>> [file.name for file in Path("other").iterdir()]
+    ['program.coven']
     """
     _write(Path(directory) / PROGRAM_NAME, text)
 
