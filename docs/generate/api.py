@@ -17,6 +17,21 @@ import pse
 COMMANDS = {"cli", "__main__"}
 """What users call from a shell, not from Python: docs/generate/command_line.py describes it."""
 
+NAMES = """## Names in examples
+
+Examples in this reference have `import numpy as np`, `from pathlib import Path`, `import pse` and
+`from pse import partition` before them. In the directory are the programs `heat.coven` and `pipeline.coven`,
+a trace `run1` of the second, traces `mpi1` and `mpi2` of MPI programs, and measurements `run.ace`
+and `after.ace`.
+
+| name | what it is |
+| --- | --- |
+| `program`, `pipeline` | the two programs, as `pse.language.io.check_file` gives them |
+| `wrong` | a program file with an error, from `check_file` too |
+| `trace` | `pse.trace.open("run1")` |
+| `cube` | `pse.analysis.analyze("mpi1")` |
+"""
+
 
 def rooms() -> Iterator[ModuleType]:
     """Give `pse` itself, then its rooms and public modules in alphabetical order."""
@@ -70,7 +85,7 @@ def entry(name: str, **options: object) -> str:
 def page(room: ModuleType) -> str:
     """Write the page of a room: its own facade, then those of its subpackages."""
     inner = (part for package in subpackages(room) for part in section(package, 2))
-    return "\n\n".join([*section(room, 1), *inner])
+    return "\n\n".join([*section(room, 1), *inner, *([NAMES] if room is pse else [])])
 
 
 def on_config(config: MkDocsConfig) -> None:

@@ -69,4 +69,4 @@ from .statistics._series import (
     find_changes as find_changes,
     find_period as find_period,
 )
-from .statistics._summary import METRICS as METRICS, Summary as Summary, summaries as summaries
+from .statistics._summary import Summary as Summary, summaries as summaries

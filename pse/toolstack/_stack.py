@@ -84,8 +84,9 @@ def environment(configuration: str, mpi: Mpi) -> dict[str, str]:
     Examples
     --------
     >>> _ = Path("tools.conf").write_text("module profile\\n")
-    >>> sorted(environment("tools.conf", find_mpi()))
-    ['LD_PRELOAD', 'PSE_TOOLS']
+    >>> variables = environment("tools.conf", find_mpi())
+    >>> Path(variables["PSE_TOOLS"]).name, "LD_PRELOAD" in variables
+    ('tools.conf', True)
     """
     file = os.path.abspath(configuration)
     _check_readable(file)

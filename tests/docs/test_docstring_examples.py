@@ -66,3 +66,8 @@ def test_examples_hold(room, known):
 def test_an_example_that_does_not_hold_is_told():
     module = ModuleType("m", ">>> 1 + 1\n3\n")
     assert "Got:\n    2" in "".join(failures(module, {}))
+
+
+def test_the_reference_says_which_names_examples_find(known):
+    text = (ROOT / "docs" / "generate" / "api.py").read_text()
+    assert [name for name in known if not re.search(rf"(`|import |as ){name}`", text)] == []
