@@ -5,7 +5,7 @@
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from pse._abi.replay cimport pse_replay_call, pse_replay_node, pse_replay_operation, pse_replay_profile_row, pse_replay_span
+from pse._abi.replay cimport pse_replay_call, pse_replay_node, pse_replay_operation, pse_replay_profile_row, pse_replay_shift, pse_replay_span
 from pse.trace._recorder cimport pse_event
 
 
@@ -42,10 +42,18 @@ cdef extern from "logical_clock.h" nogil:
         const uint64_t *after
         const int64_t *latency
         uint64_t edges
-        int64_t amortisation
+        int64_t amortisation, reach
 
     int pse_replay_logical_clock(const pse_replay_order_of_events *order, int64_t *corrected,
                                  uint8_t *moved, uint64_t *circular)
+
+cdef extern from "backward_amortisation.h" nogil:
+    ctypedef struct pse_replay_shifts:
+        pse_replay_shift *rows
+        uint64_t count, room
+
+    int pse_replay_amortise_backward(const pse_replay_order_of_events *order, const int64_t *corrected,
+                                     const uint8_t *moved, pse_replay_shifts *found)
 
 cdef extern from "time_profiles.h" nogil:
     ctypedef struct pse_replay_timeline:
@@ -182,7 +190,7 @@ def wrong_order(const double[::1] sent, const uint8_t[::1] late, const uint32_t[
 
 def logical_clock(const int64_t[::1] time, const uint8_t[::1] is_first, const uint64_t[::1] before,
                   const uint64_t[::1] after, const int64_t[::1] latency, int64_t amortisation,
-                  int64_t[::1] corrected, uint8_t[::1] moved):
+                  int64_t reach, int64_t[::1] corrected, uint8_t[::1] moved):
     """Correct the times of events so that what happened before is earlier.
 
     Parameters
@@ -197,6 +205,8 @@ def logical_clock(const int64_t[::1] time, const uint8_t[::1] is_first, const ui
         ns between the two at least.
     amortisation : int
         One n-th of the rank's time is gained after an event was moved.
+    reach : int
+        Before it, n times the time by which it was moved is stretched.
     corrected : array of int64, shape (n + joins,)
         Gets the corrected times.
     moved : array of uint8, shape (n,)
@@ -204,10 +214,14 @@ def logical_clock(const int64_t[::1] time, const uint8_t[::1] is_first, const ui
 
     Returns
     -------
-    int
+    circular : int
         How many events and joins wait for each other in a circle.
+    shifts : bytes
+        Records of SHIFT_DTYPE: by how much events before those that were moved are later than their
+        corrected times, the last ones first.
     """
     cdef pse_replay_order_of_events order
+    cdef pse_replay_shifts found
     cdef uint64_t circular = 0
     cdef int failed
     order.events, order.edges = time.shape[0], before.shape[0]
@@ -219,17 +233,22 @@ def logical_clock(const int64_t[::1] time, const uint8_t[::1] is_first, const ui
     for i in range(before.shape[0]):
         if max(before[i], after[i]) >= <uint64_t>corrected.shape[0]:
             raise ValueError(f"edge {i} is of an event that does not exist")
-    order.amortisation = amortisation
+    order.amortisation, order.reach = amortisation, reach
     if order.events == 0:
-        return 0
+        return 0, b""
     order.time, order.is_first = &time[0], &is_first[0]
     if order.edges:
         order.before, order.after, order.latency = &before[0], &after[0], &latency[0]
-    with nogil:
-        failed = pse_replay_logical_clock(&order, &corrected[0], &moved[0], &circular)
-    if failed:
-        raise MemoryError()
-    return circular
+    found.rows, found.count, found.room = NULL, 0, 0
+    try:
+        with nogil:
+            failed = pse_replay_logical_clock(&order, &corrected[0], &moved[0], &circular) \
+                or pse_replay_amortise_backward(&order, &corrected[0], &moved[0], &found)
+        if failed:
+            raise MemoryError()
+        return circular, (<const char *>found.rows)[:found.count * sizeof(pse_replay_shift)]
+    finally:
+        free(found.rows)
 
 
 def time_profiles(const double[::1] begin, const double[::1] end, const uint32_t[::1] path, uint64_t paths,

@@ -21,6 +21,7 @@ typedef struct pse_replay_order_of_events {
     const int64_t *latency;         /* ns between both ends of an edge at least */
     uint64_t edges;
     int64_t amortisation; /* One n-th of the rank's own time is gained after an event was moved. */
+    int64_t reach;        /* Before it, n times the time by which it was moved is stretched. */
 } pse_replay_order_of_events;
 
 /* Give each event and join a corrected time, and mark the events that were moved beyond what the rank's

@@ -1,6 +1,6 @@
 # Made from cext/abi/replay.def by cext/abi/generate.py: change the table, not this file.
 
-from libc.stdint cimport int16_t, int32_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t, uint64_t, uint8_t
 
 cdef extern from "abi_replay.h" nogil:
     ctypedef struct pse_replay_node:
@@ -41,6 +41,11 @@ cdef extern from "abi_replay.h" nogil:
         uint32_t interval
         uint32_t path
         double time
+
+    ctypedef struct pse_replay_shift:
+        uint64_t event
+        int64_t time
+        int64_t shift
 
     enum:
         PSE_FRAME_PROGRAM

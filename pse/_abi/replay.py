@@ -68,6 +68,15 @@ PROFILE_DTYPE = np.dtype(
     ]
 )
 
+# An end of a line: how much later than corrected times are.
+SHIFT_DTYPE = np.dtype(
+    [
+        ("event", "<u8"),  # an event of the rank
+        ("time", "<i8"),  # ns of the rank's own time
+        ("shift", "<i8"),  # ns
+    ]
+)
+
 
 class FrameKind(IntEnum):
     """What a call path ends in: the top byte of a node's key; the lower bits identify it."""

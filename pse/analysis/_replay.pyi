@@ -22,9 +22,10 @@ def logical_clock(
     after: Array,
     latency: Array,
     amortisation: int,
+    reach: int,
     corrected: Array,
     moved: Array,
-) -> int: ...
+) -> tuple[int, bytes]: ...
 def time_profiles(
     begin: Array, end: Array, path: Array, paths: int, threads: Array, starts: Array, stops: Array
 ) -> bytes: ...

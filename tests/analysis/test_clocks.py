@@ -10,7 +10,7 @@ from pse_testing.traces import patch_header
 
 from pse import trace
 from pse.analysis import METRICS, analyze
-from pse.analysis.clocks._clock_repair import LATENCY, points_of, repair_clocks
+from pse.analysis.clocks._clock_repair import LATENCY, moved_times, points_of, repair_clocks
 from pse.analysis.patterns._collective import Operations
 from pse.analysis.replay._clocks import MESSAGE_DTYPE, least_latencies
 from pse.analysis.replay._collective_parts import PART_DTYPE
@@ -67,6 +67,9 @@ def test_what_comparisons_leave_is_repaired_and_told(tmp_path):
     assert "at most 30.1 ms too early" in said
     assert said.endswith("the controlled logical clock has moved events, and none is left")
     assert all((cube.own(metric.name) >= 0).all() for metric in METRICS)
+    right = analyze(written(planted({}), tmp_path / "right"))
+    for name in ("latesender", "latebroadcast", "earlyscan", "wait_nxn", "barrier_wait"):
+        assert cube.total(f"mpi_{name}") == pytest.approx(right.total(f"mpi_{name}"), rel=0.11), name
 
 
 def test_clocks_that_differ_by_more_than_the_run_are_told(tmp_path):
@@ -137,12 +140,8 @@ def parts_of(operations):
 
 
 def moved_to(moved, rank, time):
-    """When an event is after the repair, by the formula."""
-    were, are = moved.get(rank, ([], []))
-    for was, now in zip(were[::-1], are[::-1], strict=True):
-        if was <= time:
-            return max(time, now + (time - was) - (time - was) // 100)
-    return time
+    """When an event is after the repair."""
+    return int(moved[rank].of(np.array([time]))[0]) if rank in moved else time
 
 
 @settings(max_examples=80, deadline=None)
@@ -153,7 +152,7 @@ def test_after_the_repair_everything_is_after_what_it_needs(history):
     columns = np.array(messages, float).reshape(-1, 4)
     ends = tuple(points_of(columns[:, at], columns[:, at + 1], is_end=at > 0) for at in (0, 2))
     latency = np.arange(len(messages)) % 7 + LATENCY
-    moved = repair_clocks(ends, latency, parts, rows, 100)
+    moved = moved_times(repair_clocks(ends, latency, parts, rows))
     for (sender, sent, receiver, received), least in zip(messages, latency, strict=True):
         assert moved_to(moved, receiver, received) >= moved_to(moved, sender, sent) + least
     for kind, root, own in operations:
@@ -165,6 +164,11 @@ def test_after_the_repair_everything_is_after_what_it_needs(history):
                 Collective.SCAN: begins[: rank + 1],
             }.get(kind, begins)
             assert moved_to(moved, rank, end) >= max(needed) + (max(needed) > 0)
+    for own in moved.values():  # Time runs forward, and is never moved back.
+        times = np.arange(-200_000, 20_000)
+        now = own.of(times)
+        assert (now >= times).all()
+        assert (np.diff(now) >= 0).all()
 
 
 def test_times_without_violations_stay_and_circles_end(tmp_path):
@@ -174,12 +178,24 @@ def test_times_without_violations_stay_and_circles_end(tmp_path):
         points_of(ranks[::-1], np.array([9.0, 9]), is_end=True),
     )
     latency = np.full(2, LATENCY)
-    assert repair_clocks(fine, latency, none, None, 100) == {}
+    assert not len(repair_clocks(fine, latency, none, None))
     circle = (
         points_of(ranks, np.array([9.0, 9]), is_end=False),
         points_of(ranks[::-1], np.array([5.0, 6]), is_end=True),
     )
-    assert set(repair_clocks(circle, latency, none, None, 100)) <= {0, 1}
+    assert set(moved_times(repair_clocks(circle, latency, none, None))) <= {0, 1}
+
+
+def test_a_jump_is_spread_over_the_time_before_it_as_far_as_messages_leave_time(tmp_path):
+    """Rank 1's clock is 1000 ns late; it sends at 60,000 what rank 0 has at 60,400, 300 ns later at least."""
+    sends = points_of(np.array([0, 1]), np.array([101_000.0, 60_000]), is_end=False)
+    receives = points_of(np.array([1, 0]), np.array([100_100.0, 60_400]), is_end=True)
+    moved = moved_times(repair_clocks((sends, receives), np.array([100, 300]), np.empty(0, PART_DTYPE), None))
+    assert set(moved) == {1}
+    times = np.array([0, 100, 20_100, 60_000, 80_050, 100_099, 100_100, 100_200, 500_000])
+    shifts = (moved[1].of(times) - times).tolist()
+    # 1000 ns over 100,000 ns; but not before the message of 60,000, which can be 100 ns later.
+    assert shifts == [0, 0, 33, 100, 550, 999, 1000, 1000, 997]
 
 
 def test_messages_take_at_least_as_long_as_was_measured(tmp_path):

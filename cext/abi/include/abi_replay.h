@@ -98,6 +98,18 @@ _Static_assert(sizeof(pse_replay_profile_row) == 16 && offsetof(pse_replay_profi
                "pse_replay_profile_row as NumPy has it");
 #endif
 
+/* An end of a line: how much later than corrected times are. */
+typedef struct pse_replay_shift {
+    uint64_t event; /* an event of the rank */
+    int64_t time; /* ns of the rank's own time */
+    int64_t shift; /* ns */
+} pse_replay_shift;
+#ifndef __cplusplus
+_Static_assert(sizeof(pse_replay_shift) == 24 && offsetof(pse_replay_shift, event) == 0 &&
+               offsetof(pse_replay_shift, time) == 8 && offsetof(pse_replay_shift, shift) == 16,
+               "pse_replay_shift as NumPy has it");
+#endif
+
 /* Whether a late message was received in wrong order. */
 enum pse_replay_order {
     PSE_ORDER_RIGHT = 0, /* no message that was sent earlier was received after it */

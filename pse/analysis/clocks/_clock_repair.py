@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
+from pse._abi.replay import SHIFT_DTYPE
 from pse.analysis._replay import logical_clock
 from pse.analysis.clocks._clock_condition import is_scan, senders_and_receivers
 from pse.analysis.patterns._collective import Operations
 from pse.trace.format import Array
+from pse.trace.store import AMORTISATION, MovedTimes
 
 LATENCY = 1
 """ns that what is not measured takes at least."""
+REACH = 100
+"""Before an event that was moved, n times as much time is stretched."""
 _MOST = 1 << 61  # ns; times of damaged traces may be anything.
 POINT_DTYPE = np.dtype([("rank", "<u4"), ("is_end", "u1"), ("time", "<i8")])
+MOVED_DTYPE = np.dtype([("rank", "<u4"), ("is_line", "u1"), ("time", "<i8"), ("value", "<i8")])
+"""Of an event that was moved when it was and when it is; of the end of a line its time and its shift; ns."""
 
 
 def repair_clocks(
-    messages: tuple[Array, Array], latency: Array, parts: Array, rows: Operations | None, amortisation: int
-) -> dict[int, tuple[Array, Array]]:
-    """Move events that are earlier than what happened before them, and gently those that follow.
+    messages: tuple[Array, Array], latency: Array, parts: Array, rows: Operations | None
+) -> Array:
+    """Move events that are earlier than what happened before them, and gently those around.
 
     ``C(e) = max(T(e), C(m) + (1 - 1/a)(T(e) - T(m)), max C(f) + l)``: T is a rank's own time, m the event of
-    the rank that was moved last, f all events that happened before e on other ranks, a `amortisation`, and
-    l how long messages take at least, `LATENCY` in collective operations.
+    the rank that was moved last, f all events that happened before e on other ranks, a `AMORTISATION`, and
+    l how long messages take at least, `LATENCY` in collective operations.  Each jump is spread over `REACH`
+    times as much time before m: the shift of events there falls linearly to 0, or sooner where events that
+    happened after them on other ranks would be less than l later.
 
     Parameters
     ----------
@@ -36,14 +42,11 @@ def repair_clocks(
         Ranks' parts in collective operations.
     rows : Operations or None
         The same rows; None if there are none.
-    amortisation : int
-        One n-th of a rank's time is gained after an event was moved.
 
     Returns
     -------
-    dict of int to (array of int64, array of int64)
-        For ranks of which events were moved: when these were, ascending, and when they are now, ns.  Events
-        that wait for each other in a circle keep their rank's order only.
+    array of MOVED_DTYPE
+        By rank.  Events that wait for each other in a circle keep their rank's order only.
     """
     points = np.concatenate([*messages, _points(parts, "begin"), _points(parts, "end")])
     order = np.lexsort((1 - points["is_end"], points["time"], points["rank"]))
@@ -62,11 +65,11 @@ def repair_clocks(
     corrected, moved = np.empty(len(points) + joins, "<i8"), np.zeros(len(points), "u1")
     before, after, least = (np.concatenate(column) for column in zip(*edges, strict=True))
     times = np.clip(points["time"], -_MOST, _MOST)
-    logical_clock(
+    _, shifts = logical_clock(
         *(times, is_first, before.astype("<u8"), after.astype("<u8"), least.astype("<i8")),
-        *(amortisation, corrected, moved),
+        *(AMORTISATION, REACH, corrected, moved),
     )
-    return _by_rank(points, corrected, np.flatnonzero(moved))
+    return _rows(points, corrected, np.flatnonzero(moved), np.frombuffer(shifts, SHIFT_DTYPE)[::-1])
 
 
 def points_of(ranks: Array, times: Array, is_end: bool) -> Array:
@@ -101,10 +104,23 @@ def _collective_edges(
     return [(one, other, np.full(len(one), least)) for one, other, least in edges], operations + len(scan)
 
 
-def _by_rank(points: Array, corrected: Array, moved: Array) -> dict[int, tuple[Array, Array]]:
-    ranks = points["rank"][moved]
-    starts: Sequence[int] = (
-        np.flatnonzero(np.append(True, ranks[1:] != ranks[:-1])).tolist() if len(ranks) else []
-    )
-    groups: Sequence[Array] = np.split(moved, starts[1:]) if len(ranks) else []
-    return {int(points["rank"][own[0]]): (points["time"][own], corrected[own]) for own in groups}
+def _rows(points: Array, corrected: Array, moved: Array, shifts: Array) -> Array:
+    """Rows of MOVED_DTYPE: moved events, and the ends of lines before them."""
+    found = np.empty(len(moved) + len(shifts), MOVED_DTYPE)
+    found["rank"] = points["rank"][np.append(moved, shifts["event"].astype("<i8"))]
+    found["is_line"] = np.arange(len(found)) >= len(moved)
+    found["time"] = np.append(points["time"][moved], shifts["time"])
+    found["value"] = np.append(corrected[moved], shifts["shift"])
+    rows: Array = found[np.argsort(found["rank"], kind="stable")]
+    return rows
+
+
+def moved_times(rows: Array) -> dict[int, MovedTimes]:
+    """Moved events by rank, from rows of `repair_clocks`."""
+    borders = np.flatnonzero(rows["rank"][1:] != rows["rank"][:-1]) + 1
+    found = {}
+    for own in np.split(rows, borders) if len(rows) else []:
+        lines = own["is_line"] > 0
+        columns = (own[name][here].copy() for here in (~lines, lines) for name in ("time", "value"))
+        found[int(own["rank"][0])] = MovedTimes(*columns)
+    return found

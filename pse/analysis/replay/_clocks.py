@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import astuple, replace
 
 import numpy as np
@@ -13,7 +13,13 @@ from pse.analysis.clocks._clock_condition import (
     check_condition,
     needs_neighbors,
 )
-from pse.analysis.clocks._clock_repair import LATENCY, points_of, repair_clocks
+from pse.analysis.clocks._clock_repair import (
+    LATENCY,
+    MOVED_DTYPE,
+    moved_times,
+    points_of,
+    repair_clocks,
+)
 from pse.analysis.replay._collective_parts import PART_DTYPE
 from pse.analysis.replay._collective_waits import operations_of
 from pse.analysis.replay._columns import Columns, columns_of
@@ -25,7 +31,6 @@ from pse.trace.query import Trace, mpi_messages
 from pse.trace.store import RunClock
 
 MESSAGE_DTYPE = np.dtype([("sender", "<u4"), ("receiver", "<u4"), ("sent", "<f8"), ("received", "<f8")])
-_MOVED_DTYPE = np.dtype([("rank", "<u4"), ("was", "<i8"), ("is", "<i8")])
 
 
 def check_clocks(receives: Columns, parts: Columns, peers: Peers) -> ClockCondition:
@@ -70,16 +75,12 @@ def repaired(trace: Trace, streams: Streams, messages: Array, parts: Columns, pe
         All processes.
     """
     messages, records = peers.gathered(messages), peers.gathered(parts.packed(PART_DTYPE))
-    moved = {} if peers.rank else _moved_events(messages, records, trace.clock, streams)
-    rows = np.concatenate(
-        [np.empty(0, _MOVED_DTYPE), *(_moved_rows(rank, *own) for rank, own in moved.items())]
-    )
+    rows = np.empty(0, MOVED_DTYPE)
+    if peers.rank == 0:
+        rows = _moved_events(messages, records, trace.clock, streams)
     to = streams.owners(rows["rank"], peers.rank)
-    own = peers.deliver(columns_of(rows), _MOVED_DTYPE, to).rows.packed(_MOVED_DTYPE)
-    borders = np.flatnonzero(own["rank"][1:] != own["rank"][:-1]) + 1
-    groups = np.split(own, borders) if len(own) else []
-    found = {int(group["rank"][0]): (group["was"].copy(), group["is"].copy()) for group in groups}
-    return replace(trace, clock=trace.clock.moved(found))
+    own = peers.deliver(columns_of(rows), MOVED_DTYPE, to).rows.packed(MOVED_DTYPE)
+    return replace(trace, clock=trace.clock.moved(moved_times(own)))
 
 
 def messages_of(sends: Columns, receives: Columns) -> Array:
@@ -113,10 +114,8 @@ def event_messages(trace: Trace) -> Array:
     return found
 
 
-def _moved_events(
-    messages: Array, records: Array, clock: RunClock, streams: Streams
-) -> Mapping[int, tuple[Array, Array]]:
-    """The events that the repair moves, the same however messages and operations were spread."""
+def _moved_events(messages: Array, records: Array, clock: RunClock, streams: Streams) -> Array:
+    """What `repair_clocks` gives, the same however messages and operations were spread."""
     messages = messages[np.lexsort([messages[name] for name in MESSAGE_DTYPE.names or ()])]
     records = records[np.lexsort([records[name] for name in ("place", "ordinal", "identity")])]
     rows = operations_of(columns_of(records)) if len(records) else None
@@ -124,7 +123,7 @@ def _moved_events(
         points_of(messages["sender"], messages["sent"], is_end=False),
         points_of(messages["receiver"], messages["received"], is_end=True),
     )
-    return repair_clocks(ends, least_latencies(messages, clock, streams), records, rows, clock.amortisation)
+    return repair_clocks(ends, least_latencies(messages, clock, streams), records, rows)
 
 
 def least_latencies(messages: Array, clock: RunClock, streams: Streams) -> Array:
@@ -147,12 +146,6 @@ def least_latencies(messages: Array, clock: RunClock, streams: Streams) -> Array
             found[number] = max(clock.least_latency(streams.hosts[host], streams.hosts[peer]), LATENCY)
     latencies: Array = found[pair]
     return latencies
-
-
-def _moved_rows(rank: int, were: Array, are: Array) -> Array:
-    rows = np.empty(len(were), _MOVED_DTYPE)
-    rows["rank"], rows["was"], rows["is"] = rank, were, are
-    return rows
 
 
 def longest_run(trace: Trace, peers: Peers) -> int:

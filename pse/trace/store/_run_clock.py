@@ -17,13 +17,11 @@ import numpy as np
 
 from pse.trace.format._events import EventType
 from pse.trace.format._field_values import Array, low32
+from pse.trace.store._moved_times import MovedTimes
 from pse.trace.store._rank_file import RankFile
 
 ONE_CLOCK = 1_000_000  # ns; what is more isn't the error of a comparison with itself.
 DRIFT = 100  # One n-th: clocks that drift apart faster than this are not compared right.
-AMORTISATION = (
-    100  # One n-th of a rank's time is gained after an event was moved, until its own time is reached.
-)
 
 
 @dataclass(frozen=True)
@@ -113,10 +111,8 @@ class RunClock:
     30.0
     """
 
-    amortisation = AMORTISATION
-
     def __init__(self, files: Mapping[int, RankFile], named: Mapping[int, str]) -> None:
-        self._moved: Mapping[int, tuple[Array, Array]] = {}
+        self._moved: Mapping[int, MovedTimes] = {}
         self._hosts = {**named, **{rank: file.host for rank, file in files.items()}}
         self._anchors = _anchors(files)
         problems: list[str] = []
@@ -134,16 +130,13 @@ class RunClock:
         for comparison in self._chain(host):
             times = comparison.convert(times)
         shifted: Array = times + np.int64(_signed(self._anchor(self._root(host)) - self.origin))
-        return _moved(shifted, *self._moved[rank]) if rank in self._moved else shifted
+        return self._moved[rank].of(shifted) if rank in self._moved else shifted
 
-    def moved(self, moved: Mapping[int, tuple[Array, Array]]) -> RunClock:
-        """The same with events of ranks at later times: when they were, ascending, and when they are, int64.
-
-        What follows such an event is later, too; by one `amortisation`-th less than the time since then.
-        """
+    def moved(self, moved: Mapping[int, MovedTimes]) -> RunClock:
+        """The same with events of ranks at later times."""
         other = copy.copy(self)
         other._moved = moved
-        ends = [int(at[-1]) for _, at in moved.values() if len(at)]
+        ends = [int(own.are[-1]) for own in moved.values() if len(own.are)]
         other.span = max([self.span, *ends])
         return other
 
@@ -200,14 +193,6 @@ class RunClock:
         for host, comparison in self._comparisons.items():
             if len(comparison.times) == 1:
                 yield f"the clock of {host} was compared only once: how much it drifted later is not known"
-
-
-def _moved(times: Array, were: Array, are: Array) -> Array:
-    """Times after events were moved."""
-    last = np.searchsorted(were, times, side="right") - 1
-    since = times - were[np.maximum(last, 0)]
-    later = are[np.maximum(last, 0)] + since - since // AMORTISATION
-    return np.where(last >= 0, np.maximum(times, later), times)
 
 
 def _slope(one: tuple[int, int], other: tuple[int, int]) -> float:
