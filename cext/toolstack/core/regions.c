@@ -1,4 +1,6 @@
-/* Regions of programs on their way to a tool: what pse_regions.h and -finstrument-functions call. */
+/* Regions of programs on their way to a tool: what pse_regions.h and -finstrument-functions call, and waits
+ * for the end of a thread. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 
@@ -9,6 +11,7 @@ PSE_EXPORT struct pse_region_hooks pse_region_hooks;
 
 PSE_EXPORT void pse_region_enter(const struct pse_region *region);
 PSE_EXPORT void pse_region_leave(const char *name);
+PSE_EXPORT int pthread_join(pthread_t thread, void **result);
 PSE_EXPORT void __cyg_profile_func_enter(void *function, void *site);
 PSE_EXPORT void __cyg_profile_func_exit(void *function, void *site);
 
@@ -69,4 +72,22 @@ void __cyg_profile_func_exit(void *function, void *site)
         pse_region_hooks.function_leave(function);
     else
         drop();
+}
+
+/* A region while a tool looks; the C library's own function else. */
+int pthread_join(pthread_t thread, void **result)
+{
+    static const struct pse_region here = {"pthread_join", "", 0};
+    static int (*join)(pthread_t, void **);
+    if (!__atomic_load_n(&join, __ATOMIC_RELAXED)) {
+        void *found = dlsym(RTLD_NEXT, "pthread_join");
+        __atomic_store_n((void **)&join, found, __ATOMIC_RELAXED);
+    }
+    void (*const enter)(const struct pse_region *) = pse_region_hooks.enter;
+    if (enter)
+        enter(&here);
+    const int failed = join(thread, result);
+    if (enter)
+        pse_region_hooks.leave(here.name);
+    return failed;
 }

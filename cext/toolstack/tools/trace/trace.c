@@ -193,6 +193,7 @@ static void trace_close(void)
 /* Before MPI goes: what needs MPI to be let go. */
 static void trace_finishes(void)
 {
+    pse_trace_unhook_compiled();
     pse_trace_end_clocks();
     if (pse_trace_job_group != MPI_GROUP_NULL)
         PMPI_Group_free(&pse_trace_job_group);

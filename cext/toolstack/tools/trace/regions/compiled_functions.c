@@ -105,3 +105,9 @@ void pse_trace_hook_compiled(void)
     hooks->enter = enter_named;
     hooks->function_enter = enter_function;
 }
+
+void pse_trace_unhook_compiled(void)
+{
+    if (hooks)
+        hooks->enter = NULL;
+}

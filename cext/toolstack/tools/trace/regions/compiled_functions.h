@@ -8,6 +8,8 @@
 
 /* Begin: what the program has entered already goes on the stack. */
 void pse_trace_hook_compiled(void);
+/* MPI ends: the threads that it waits for then are its own. */
+void pse_trace_unhook_compiled(void);
 
 #pragma GCC visibility pop
 
