@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pse.trace
+from pse.analysis import analyze
 from pse.trace import NONE, Collective, EventType, TextKind
 from pse.trace.format import high32, low32
 from pse.trace.query import mpi_communicators
@@ -46,8 +47,18 @@ def test_times_of_threads_are_in_order(program, stacked_program, directory):
     threads = program("many_threads", (PROGRAMS / "many_threads.c").read_text(), "-pthread")
     assert stacked_program(3, f"module trace\n  argument directory {directory}\n", threads).code == 0
     trace = pse.trace.open(directory)
-    assert trace.problems == ()
+    cube = analyze(trace)
+    assert trace.problems == cube.problems == ()
+    waited = cube.exclusive("thread_wait").sum(axis=1)
+    paths = {cube.path_text(path) for path in np.flatnonzero(waited)}
+    assert paths == {"program / pthread_join"}
     for rank in trace.ranks:
+        events = trace.events(rank)
+        posts, came = (
+            events[events["type"] == kind] for kind in (EventType.MPI_RECEIVE_POST, EventType.MPI_RECEIVE)
+        )
+        asked = dict(zip(posts["c"].tolist(), high32(posts["b"]).tolist(), strict=True))
+        assert [asked[request] for request in came["c"].tolist()] == high32(came["b"]).tolist()
         assert len(trace.select(rank, EventType.MPI_SEND)) == 16 * 100
         assert len(trace.select(rank, EventType.MPI_RECEIVE)) == 16 * 100
 

@@ -33,6 +33,18 @@ int pse_handle_add(struct pse_handle_table *table, uintptr_t key, void *entry)
     return 0;
 }
 
+void pse_handle_put_first(struct pse_handle_table *table, uintptr_t key, struct pse_handle_node *entry)
+{
+    struct pse_handle_slot *slot = pse_handle_slot_of(table, key);
+    struct pse_handle_node *before = slot->first;
+    while (before->next != entry)
+        before = before->next;
+    before->next = entry->next;
+    entry->last = slot->first->last == entry ? before : slot->first->last;
+    entry->next = slot->first;
+    slot->first = entry;
+}
+
 static void close_gap(struct pse_handle_table *table, size_t gap)
 {
     size_t mask = table->size - 1;

@@ -47,6 +47,9 @@ static inline void *pse_handle_find(const struct pse_handle_table *table, uintpt
 /* Add an entry, which begins with its node, at the end of the key's queue; nonzero: there is no memory. */
 int pse_handle_add(struct pse_handle_table *table, uintptr_t key, void *entry);
 
+/* Put an entry of a key, but not its oldest one, before all others. */
+void pse_handle_put_first(struct pse_handle_table *table, uintptr_t key, struct pse_handle_node *entry);
+
 /* Remove and return the oldest entry of a key, NULL if there is none. */
 void *pse_handle_take(struct pse_handle_table *table, uintptr_t key);
 

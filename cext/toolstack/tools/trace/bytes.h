@@ -130,8 +130,8 @@ static inline uint64_t pse_trace_weigh_counts(const MPI_Count counts[], const MP
 #define EXSCAN_BYTES                                                                                         \
     (MEMBERS - (uint64_t)HERE - 1) * pse_trace_bytes_of(count, datatype),                                    \
         (uint64_t)HERE *pse_trace_bytes_of(count, datatype)
-#define OUT pse_trace_degree(comm, 1)
-#define IN pse_trace_degree(comm, 0)
+#define OUT pse_trace_with_neighbors(comm, moving)->targets
+#define IN pse_trace_with_neighbors(comm, moving)->sources
 #define NEIGHBOR_BYTES                                                                                       \
     (uint64_t)OUT *pse_trace_bytes_of(sendcount, sendtype),                                                  \
         (uint64_t)IN *pse_trace_bytes_of(recvcount, recvtype)

@@ -179,6 +179,16 @@ struct trace_communicator *pse_trace_unseen_communicator(MPI_Comm comm)
     return made;
 }
 
+const struct trace_communicator *pse_trace_with_neighbors(MPI_Comm comm, struct trace_communicator *known)
+{
+    if (!known->knows_neighbors) {
+        known->sources = pse_trace_degree(comm, 0);
+        known->targets = pse_trace_degree(comm, 1);
+        known->knows_neighbors = true;
+    }
+    return known;
+}
+
 void pse_trace_communicator_named(MPI_Comm comm, const char *name)
 {
     uint32_t number = pse_trace_communicator_of(comm)->number;

@@ -35,7 +35,9 @@ struct trace_communicator {
     int members;       /* its size as it is recorded: of both groups */
     int first_partner; /* place of the first of the other group; 0 if there is one group */
     uint16_t flags;    /* PSE_COMMUNICATOR_... */
-    uint32_t copies;   /* how often MPI_Comm_idup copied an intercommunicator */
+    bool knows_neighbors;
+    int sources, targets; /* neighbours in its topology, once that is known */
+    uint32_t copies;      /* how often MPI_Comm_idup copied an intercommunicator */
     uint32_t identity[2];
 };
 
@@ -59,6 +61,8 @@ void pse_trace_put_communicator(MPI_Comm comm, MPI_Comm parent, const struct tra
 struct trace_communicator *pse_trace_unseen_communicator(MPI_Comm comm);
 /* All members of a new communicator are here. */
 void pse_trace_communicator_made(MPI_Comm comm, MPI_Comm parent);
+/* With the numbers of its neighbours, for which MPI is asked once. */
+const struct trace_communicator *pse_trace_with_neighbors(MPI_Comm comm, struct trace_communicator *known);
 void pse_trace_communicator_named(MPI_Comm comm, const char *name);
 void pse_trace_communicator_freed(MPI_Comm comm);
 /* MPI_COMM_WORLD and MPI_COMM_SELF. */

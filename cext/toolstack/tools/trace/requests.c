@@ -7,6 +7,7 @@
 
 static struct pse_handle_table requests, messages;
 static uint32_t request_count;
+static _Thread_local char this_thread; /* by its address */
 
 struct probed_message {
     struct pse_handle_node node;
@@ -76,12 +77,26 @@ MPI_Comm pse_trace_message_taken(MPI_Message handle)
     return comm;
 }
 
+/* The request of a handle.  MPI gives that of a completed one to the next thread that asks, whose request may
+ * end before the other thread writes down the end of its own: a thread has its own ones first. */
+static struct trace_request *request_of(MPI_Request handle)
+{
+    struct trace_request *first = pse_handle_find(&requests, PSE_HANDLE(handle)), *own = first;
+    while (own && own->thread != &this_thread)
+        own = (struct trace_request *)own->node.next;
+    if (!own || own == first)
+        return first;
+    pse_handle_put_first(&requests, PSE_HANDLE(handle), &own->node);
+    return own;
+}
+
 /* Starts. */
 
 struct trace_request *pse_trace_new_request(MPI_Comm comm, MPI_Request handle, int kind)
 {
     struct trace_request *made = calloc(1, sizeof *made);
     made->kind = kind;
+    made->thread = &this_thread;
     const struct trace_communicator *on = pse_trace_communicator_of(comm);
     made->communicator = on->number;
     made->first_partner = (uint32_t)on->first_partner;
@@ -172,7 +187,7 @@ void pse_trace_exchange_starts(struct trace_end send, struct trace_end receive, 
 
 void pse_trace_request_starts(MPI_Request handle, uint64_t time)
 {
-    struct trace_request *request = pse_handle_find(&requests, PSE_HANDLE(handle));
+    struct trace_request *request = request_of(handle);
     if (request)
         pse_trace_put_start(request, time);
 }
@@ -185,7 +200,7 @@ void pse_trace_requests_start(int count, const MPI_Request handles[], uint64_t t
 
 void pse_trace_request_cancelled(MPI_Request handle)
 {
-    struct trace_request *request = pse_handle_find(&requests, PSE_HANDLE(handle));
+    struct trace_request *request = request_of(handle);
     if (!request)
         return;
     request->cancelled = true;
@@ -249,8 +264,7 @@ static void put_completion(struct trace_request *request, const MPI_Status *stat
 
 void pse_trace_completed(MPI_Request handle, const MPI_Status *status)
 {
-    struct trace_request *request =
-        handle == MPI_REQUEST_NULL ? NULL : pse_handle_find(&requests, PSE_HANDLE(handle));
+    struct trace_request *request = handle == MPI_REQUEST_NULL ? NULL : request_of(handle);
     if (!request || (request->persistent && !request->number))
         return;
     put_completion(request, status);
@@ -263,8 +277,7 @@ void pse_trace_completed(MPI_Request handle, const MPI_Status *status)
 void pse_trace_not_completed(int count, const MPI_Request handles[])
 {
     for (int i = 0; i < count; i++) {
-        struct trace_request *request =
-            handles[i] == MPI_REQUEST_NULL ? NULL : pse_handle_find(&requests, PSE_HANDLE(handles[i]));
+        struct trace_request *request = handles[i] == MPI_REQUEST_NULL ? NULL : request_of(handles[i]);
         if (request && request->number)
             pse_trace_put(pse_clock(), PSE_EVENT_MPI_REQUEST_TEST, 0, 0, 0, at(request));
     }
