@@ -272,15 +272,18 @@ def test_overlays(small_trace, overlay, legend):
 
 def test_waits_in_mpi_lie_over_the_calls_that_waited(tmp_path):
     planted = PlantedWaits(2, [[0, 1]])
+    planted.enter(1, "solve")
     planted.late_sender(0, 0, 1, wait=500_000, tag=1, wildcard=False)
+    planted.leave(1)
     opened = planted.write(tmp_path / "run")
     figure = views.draw(opened, "gantt", overlays=["wait-states"])
     assert "wait: Late sender" in words(figure)[2]
+    colours = [handle.get_facecolor() for legend in figure.legends for handle in legend.get_patches()]
+    assert len(set(colours)) == len(colours) > 3
     (bars,) = (one for one in figure.axes[0].collections if one.get_gid() == "wait state")
     (bar,) = bars.get_paths()
-    (call,) = (
-        row for row in opened.routine_calls()[0] if row["rank"] == 1 and row["leave"] - row["enter"] > 4e5
-    )
+    calls, names = opened.routine_calls()
+    call = calls[calls["routine"] == names.index("MPI_Recv")][0]
     assert (bar.get_extents().x0, bar.get_extents().width) == (call["enter"], 500_000)
     assert bar.get_extents().y1 == pytest.approx(1 + HALF)
 

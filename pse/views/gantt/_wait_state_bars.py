@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from pse.analysis import METRICS, wait_states
 from pse.trace import Trace
 from pse.trace.format import Array
-from pse.views.core._palette import PALETTE, darker
+from pse.views.core._palette import distinct
 from pse.views.gantt._gantt_blocks import HALF
 from pse.views.gantt._gantt_data import Blocks
 
@@ -22,7 +22,7 @@ _HIGH = 0.32  # Of a row.
 
 
 class WaitStates:
-    """A bar for each wait, as long as it, in the colour of its metric."""
+    """A bar for each wait, as long as it, in a colour for its metric that nothing else in the picture has."""
 
     def __init__(self, trace: Trace, found: Blocks) -> None:
         waits = wait_states(trace)
@@ -31,10 +31,10 @@ class WaitStates:
         longest = np.argsort(waits["begin"] - waits["end"], kind="stable")[:MOST_BARS]
         self._place = {one.row.rank: index for index, one in enumerate(found.rows)}
         self._waits = {metric: _of(waits[longest], metric) for metric in np.unique(waits["metric"]).tolist()}
-        shades = [*PALETTE, *map(darker, PALETTE)]
+        shades = distinct(len(self._waits), (category.style.colour for category in found.categories))
         self._looks: dict[int, dict[str, Any]] = {
-            metric: {"facecolor": shades[number % len(shades)], "edgecolor": "#FFFFFF", "linewidth": 0.4}
-            for number, metric in enumerate(self._waits)
+            metric: {"facecolor": shade, "edgecolor": "#FFFFFF", "linewidth": 0.4}
+            for metric, shade in zip(self._waits, shades, strict=True)
         }
         self.handles = [
             Patch(**look, label=f"wait: {METRICS[metric].title}") for metric, look in self._looks.items()
