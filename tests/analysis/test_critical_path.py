@@ -1,8 +1,9 @@
 """The critical path of runs with known numbers."""
 
 import numpy as np
+from pse_testing.planted_waits import PlantedWaits
 
-from pse.analysis import StepKind, analyze, critical_path
+from pse.analysis import StepKind, analyze, critical_path, critical_path_text
 from pse.trace import Phase
 from tests.analysis.rows import LOADER, ROWS, call, phase, receive, send, wait
 
@@ -73,4 +74,21 @@ def test_a_rank_without_work_that_writes_the_last_event_is_not_on_the_path(writt
 
 
 def test_an_empty_trace_has_no_path(written):
-    assert not len(critical_path(written(phase(0, 1), phase(5, 1))).steps)
+    path = critical_path(written(phase(0, 1), phase(5, 1)))
+    assert list(critical_path_text(path)) == [
+        "the trace shows no calls and no waits: there is no path to find"
+    ]
+
+
+def test_where_nobody_calls_mpi_the_path_is_all_time_of_the_last_rank(tmp_path):
+    planted = PlantedWaits(2, [[0, 1]])
+    for rank, time in ((0, 100), (1, 300)):
+        planted.enter(rank, "solve")
+        planted.now[rank] += time
+        planted.leave(rank)
+    trace = planted.write(tmp_path / "run")
+    path = critical_path(trace)
+    assert path.shares() == [("program", "program", path.length, 1)]
+    assert set(path.steps["rank"].tolist()) == {1}
+    assert path.length == analyze(trace).total("critical_path") > 300
+    assert next(critical_path_text(path)).endswith(": 0 hand-overs, 1 of 2 ranks")

@@ -17,7 +17,14 @@ import numpy as np
 
 from pse.analysis._activity import Activity, rank_activity
 from pse.analysis.replay._analysis import late_stays
-from pse.analysis.waits._backward_walk import SPAN_DTYPE, last_begun, path_runs, runtime_stays, work_span
+from pse.analysis.waits._backward_walk import (
+    SPAN_DTYPE,
+    STAY_DTYPE,
+    last_begun,
+    path_runs,
+    runtime_stays,
+    work_span,
+)
 from pse.analysis.waits._wake_candidates import CauseKind
 from pse.text import count_text, share_text, time_text
 from pse.trace.format import NONE, Array
@@ -153,11 +160,24 @@ def critical_path(trace: Trace) -> CriticalPath:
     PathShare(name='rows (line 6) · thread_B', kind='rows', time=18000000, count=2)
     """
     did = rank_activity(trace)
-    if not len(did.blocks):
+    if not len(did.blocks) and not len(did.routines):
         return CriticalPath(np.empty(0, STEP_DTYPE), did)
     spans = np.array([(rank, *work_span(trace, rank)) for rank in trace.ranks], SPAN_DTYPE)
+    if not len(did.blocks):
+        return CriticalPath(_without_blocks(path_runs(spans, np.empty(0, STAY_DTYPE))), did)
     runs = path_runs(spans, np.concatenate([runtime_stays(did), late_stays(trace)]))[::-1]
     return CriticalPath(_steps(did, runs), did)
+
+
+def _without_blocks(runs: Array) -> Array:
+    """The whole time of a rank, of which the trace shows only functions of the program."""
+    found = np.zeros(len(runs), STEP_DTYPE)
+    for name in ("begin", "end"):
+        found[name] = np.minimum(np.rint(runs[name]), LATEST)
+    found["kind"], found["rank"], found["block"] = StepKind.ENGINE, runs["rank"], -1
+    found["site"] = found["sender"] = found["edge"] = NONE
+    steps: Array = found[found["end"] > found["begin"]]
+    return steps
 
 
 def _steps(did: Activity, runs: Array) -> Array:
@@ -261,7 +281,7 @@ def critical_path_text(path: CriticalPath) -> Iterator[str]:
     hand-over                      0 ns     0 %          4
     """
     if not len(path.steps):
-        yield "the trace shows no module calls, waits or calls of MPI: there is no path to find"
+        yield "the trace shows no calls and no waits: there is no path to find"
         return
     jumps = int((path.steps["kind"] == StepKind.HANDOVER).sum())
     ranks = len(np.unique(path.steps["rank"]))
