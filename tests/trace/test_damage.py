@@ -84,6 +84,13 @@ def test_a_file_that_may_not_be_read_is_named(small_trace, unreadable, name):
     assert f"{name} can't be read: Permission denied" in done.output
 
 
+@pytest.mark.parametrize("name", ["rank-00001.events", "definitions.json", "program.coven"])
+def test_nobody_waits_for_who_writes_to_a_pipe(small_trace, name):
+    (small_trace / name).unlink(missing_ok=True)
+    os.mkfifo(small_trace / name)
+    assert f"{name} can't be read: it is a pipe or a device, not a file" in summary(small_trace).output
+
+
 def test_other_files_are_left_alone(small_trace):
     names = ["notes.txt", "rank-1.events", "rank-00001.events.bak", "definitions.part", "rank-00000.mpi"]
     for name in names:

@@ -1,6 +1,7 @@
 """Archives of other tools: what they say is in the trace, to the nanosecond; what can't be is told."""
 
 import math
+import os
 import shutil
 import subprocess
 import sys
@@ -433,14 +434,51 @@ def test_a_directory_is_no_anchor(archive, tmp_path):
         import_otf2(archive, tmp_path / "trace")
 
 
-def test_a_file_of_events_that_is_cut_within_its_first_chunk_is_left_out(archive, tmp_path):
+@pytest.mark.parametrize(("length", "count"), [(10, 0), (18, 0), (500, 34), (860, 59), (867, 60)])
+def test_whole_events_of_a_file_that_is_cut_within_a_chunk_are_there(archive, tmp_path, length, count):
     events = archive / "traces" / "1.evt"
-    events.write_bytes(events.read_bytes()[:500])
-    (note,) = import_otf2(archive / "traces.otf2", tmp_path / "trace")
-    assert note.startswith("rank 1 (location 1): ")
-    assert note.endswith("traces/1.evt: 0 of 60 events can be read: the file is cut off")
+    whole = events.read_bytes()
+    events.write_bytes(whole[:length])
+    notes = import_otf2(archive / "traces.otf2", tmp_path / "trace")
+    said = f"{events}: {count} of 60 events can be read: the file is cut off"
+    assert notes == ([f"rank 1 (location 1): {said}"] if count < 60 else [])
     read = trace.open(tmp_path / "trace")
-    assert (read.ranks, len(read.select(0, E.REGION_ENTER))) == ((0,), 21)
+    assert (read.ranks, len(read.select(0, E.REGION_ENTER))) == ((0, 1) if count else (0,), 21)
+    events.write_bytes(whole)
+    import_otf2(archive / "traces.otf2", tmp_path / "all")
+    if count:
+        traces = (read, trace.open(tmp_path / "all"))
+        found, complete = (opened.select(1, E.REGION_ENTER, E.REGION_LEAVE) for opened in traces)
+        assert found.tolist() == complete[: len(found)].tolist()
+
+
+def test_what_a_cut_left_behind_is_taken_for_events_only_while_it_is_sound(archive, tmp_path):
+    events = archive / "traces" / "1.evt"
+    events.write_bytes(events.read_bytes()[:500] + bytes(200))
+    (note,) = import_otf2(archive / "traces.otf2", tmp_path / "trace")
+    assert note.endswith(": 34 of 60 events can be read: the file is cut off")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "traces/1.evt",
+            r"1.evt: 0 of 60 events can be read: the file can't be read: it is a pipe or a device",
+        ),
+        ("traces/1.def", r"1.def can't be read: it is a pipe or a device"),
+        ("traces.def", r"traces.def can't be read: it is a pipe or a device, not a file"),
+    ],
+)
+def test_nobody_waits_for_who_writes_to_a_pipe(archive, tmp_path, name, message):
+    (archive / name).unlink()
+    os.mkfifo(archive / name)
+    if name == "traces.def":
+        with pytest.raises(trace.TraceError, match=message):
+            import_otf2(archive / "traces.otf2", tmp_path / "trace")
+    else:
+        (note,) = import_otf2(archive / "traces.otf2", tmp_path / "trace")
+        assert message in note
 
 
 def test_whole_chunks_of_a_file_that_is_cut_are_there(tmp_path):

@@ -1,6 +1,10 @@
-"""The exception of this room."""
+"""The exception of this room, and files that can not be read."""
 
 from __future__ import annotations
+
+import errno
+import stat
+from pathlib import Path
 
 from pse.errors import UsageError
 
@@ -22,3 +26,10 @@ class TraceError(UsageError):
         ...
     TraceError: run2 does not exist
     """
+
+
+def refuse_pipes(path: Path) -> None:
+    """Raise OSError if reading could wait for somebody who writes."""
+    mode = path.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, "it is a pipe or a device, not a file")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pse.text import text_bytes
 from pse.trace.format._definitions import Definitions, digest
-from pse.trace.format._errors import TraceError
+from pse.trace.format._errors import TraceError, refuse_pipes
 
 FILE_NAME = "definitions.json"
 PROGRAM_NAME = "program.coven"
@@ -145,6 +145,7 @@ def read_definitions(directory: str | os.PathLike[str]) -> Definitions:
     """
     path = Path(directory) / FILE_NAME
     try:
+        refuse_pipes(path)
         return Definitions.from_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise TraceError(f"{path} can't be read: {error.strerror}") from error
@@ -164,6 +165,7 @@ def read_program(directory: str | os.PathLike[str], definitions: Definitions) ->
     """
     path = Path(directory) / PROGRAM_NAME
     try:
+        refuse_pipes(path)
         text = path.read_bytes().decode()
     except FileNotFoundError:
         return None

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pse.trace._reading import merge, scan
-from pse.trace.format._errors import TraceError
+from pse.trace.format._errors import TraceError, refuse_pipes
 from pse.trace.format._events import EVENT_DTYPE, HEADER_DTYPE, SCHEMA_VERSION, State
 from pse.trace.format._field_values import Array
 from pse.trace.store._chunked_reading import CHUNK, chunks
@@ -124,6 +124,7 @@ def as_bytes(records: Array) -> Array:
 
 
 def _open(path: Path, rank: int) -> RankFile:
+    refuse_pipes(path)
     size = path.stat().st_size
     header = _read_header(path, size)
     if header["rank"] != rank:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pse.trace.format._errors import TraceError
+from pse.trace.format._errors import TraceError, refuse_pipes
 from pse.trace.interchange.otf2._definition_writer import COMM_GROUP, COMM_LOCATIONS, COMM_SELF, MPI
 from pse.trace.interchange.otf2._records import (
     DEFINITIONS,
@@ -98,6 +98,7 @@ class Archive:
         self.library, self.anchor = library, anchor
         self.tables: dict[str, dict[Any, tuple[Any, ...]]] = {record: {} for record in DEFINITIONS}
         try:
+            refuse_pipes(definitions)
             self.handle = library.make("Reader_Open", os.fsencode(anchor), types=(TEXT,))
             self.call("SetSerialCollectiveCallbacks")
             self.creator = self._creator()
@@ -107,6 +108,8 @@ class Archive:
             self._read_definitions()
         except Otf2Error as error:
             raise TraceError(f"{anchor} can't be read: {error}", help=_HELP) from error
+        except OSError as error:
+            raise TraceError(f"{definitions} can't be read: {error.strerror}", help=_WHOLE) from error
         if not self.tables["ClockProperties"]:
             raise TraceError(f"{anchor}: the archive doesn't say what its clock is (no ClockProperties)")
 

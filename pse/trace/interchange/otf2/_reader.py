@@ -153,13 +153,16 @@ class _Import:
                 )
                 return None
             return _LocalDefinitions()
-        if self._archive.is_cut(self._path(place, "def")):
-            self._problem(place, f"{self._path(place, 'def')} is cut off, so its events can't be understood")
-            return None
         try:
+            if self._archive.is_cut(self._path(place, "def")):
+                self._problem(
+                    place, f"{self._path(place, 'def')} is cut off, so its events can't be understood"
+                )
+                return None
             return self._read_local(place)
-        except Otf2Error as error:
-            self._problem(place, f"{self._path(place, 'def')} can't be read: {error}")
+        except (OSError, Otf2Error) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            self._problem(place, f"{self._path(place, 'def')} can't be read: {reason}")
             return None
 
     def _read_local(self, place: Place) -> _LocalDefinitions:
@@ -209,7 +212,7 @@ class _Import:
         """When the location's clock was compared, and how well; an archive without that has one clock."""
         resolution = self._archive.clock[0]
         if local.offsets:
-            bounds = (round(bound * NS / resolution) for bound in local.bounds)
+            bounds = (_ns_of(bound, resolution) for bound in local.bounds)
             return [(clock.ns(ticks), bound) for (ticks, _), bound in zip(local.offsets, bounds, strict=True)]
         several = len({other.host for other in self._archive.places}) > 1
         return [(0, 0), (UNDEFINED64, 0)] if several and not self._own else []
@@ -219,8 +222,11 @@ class _Import:
         read, path = 0, self._path(place, "evt")
         if not path.exists():
             return self._incomplete(place, 0, "the file is missing")
-        is_cut = self._archive.is_cut(path)
-        readable = whole_events(path, self._archive.chunk_size) if is_cut else place.events
+        try:
+            is_cut = self._archive.is_cut(path)
+            readable = whole_events(path, self._archive.chunk_size) if is_cut else place.events
+        except OSError as error:
+            return self._incomplete(place, 0, f"the file can't be read: {error.strerror}")
         self._library.last_error()
         try:
             reader = self._library.make(
@@ -257,6 +263,14 @@ class _Import:
 
     def _problem(self, place: Place, text: str) -> None:
         self._problems.append(f"rank {place.rank} (location {place.location}): {text}")
+
+
+def _ns_of(ticks: float, resolution: int) -> int:
+    """Ticks as ns; damaged ones may be anything."""
+    return round(min(max(ticks * NS / resolution, 0), _CENTURIES)) if ticks == ticks else _CENTURIES
+
+
+_CENTURIES = 1 << 62  # ns
 
 
 def _kept_problems(archive: Archive) -> list[str]:
