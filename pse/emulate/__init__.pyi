@@ -9,6 +9,8 @@ from .configuration._values import ConfigurationError as ConfigurationError
 from .job._launch import run_launch as run_launch
 from .job._loop_costs import LoopCosts as LoopCosts, loop_costs as loop_costs
 from .launches._driver import (
+    LaunchError as LaunchError,
+    find_nodes as find_nodes,
     join_results as join_results,
     measure as measure,
     prepared_configuration as prepared_configuration,

@@ -9,8 +9,8 @@ from pse.emulate import (
     check_configuration,
     read_configuration,
 )
+from pse.emulate.configuration._placement import Nodes, place_applications
 from pse.emulate.job._phase_one import rounds_of
-from pse.emulate.job._placement import place_applications
 from pse.emulate.patterns import _registry
 
 GOOD = """\
@@ -63,7 +63,42 @@ APPLICATION = '[[applications]]\npattern = "pairwise"\n'
     [
         ("[run]\nlaunchs = 3\n" + APPLICATION, 2, "there is no key launchs in [run]"),
         (APPLICATION + "load = 30\n", 3, "there is no key load in [applications]"),
-        ("[runs]\n" + APPLICATION, 1, "there is no key runs in the file"),
+        (APPLICATION + "[runs]\n", 3, "there is no key runs in the file"),
+        (APPLICATION + "[[run]]\n", 3, "run must be a table"),
+        (
+            APPLICATION + "cycles = 1_000_000_000\n",
+            3,
+            "the times of 1,000,000,000 cycles of 6 ranks, in 1 setting",
+        ),
+        (APPLICATION + "ranks = 2\nstart = 1e300\n", 4, "start = 1e+300: expected seconds from 0 to 86400"),
+        (APPLICATION + 'name = "a\\nb"\n', 3, "name = 'a\\nb': expected a text on one line"),
+        ("[exchanges]\nalpha = 0\nbeta = 0\n" + APPLICATION, 2, "alpha and beta are both 0"),
+        (
+            "[exchanges]\nalpha = 1e4\nbeta = 0\n" + APPLICATION + "loads = 1\n",
+            6,
+            "by alpha and beta a cycle",
+        ),
+        (
+            "[exchanges]\nalpha = 1\nbeta = 0\nloggp = true\n" + APPLICATION,
+            4,
+            "loggp = true measures exchanges",
+        ),
+        (
+            '[run]\nprediction = "model"\n[exchanges]\nalpha = 1\nbeta = 0\n' + APPLICATION,
+            2,
+            "so they predict",
+        ),
+        ('[[applications]]\npattern = "cartesian"\nperiodic = "no"\n', 3, "periodic = 'no': expected true"),
+        (
+            '[[applications]]\npattern = "broadcast"\nroot = 1979-05-27\n',
+            3,
+            "root = 1979-05-27: expected a value",
+        ),
+        (
+            APPLICATION + 'ranks = 2\nname = "a alone"\n' + APPLICATION + 'name = "a"\n',
+            4,
+            "results have the name a alone",
+        ),
         (APPLICATION + "loads = [10, 0]\n", 3, "loads has 0: expected a percentage from 1 to 100"),
         (APPLICATION + "loads = 101\n", 3, "loads has 101: expected a percentage from 1 to 100"),
         (APPLICATION + 'sizes = ["1 KiB", "3 GiB"]\n', 3, "sizes has '3 GiB': expected a size up to 2 GiB"),
@@ -119,6 +154,9 @@ def test_memory_is_that_of_a_node_for_all_applications_on_it(tmp_path, monkeypat
     with pytest.raises(ConfigurationError, match="on a node that has 4 ranks"):
         check_configuration(found)
     check_configuration(found, 2)
+    many = "[run]\nranks = 1_000_000_000\n" + APPLICATION
+    with pytest.raises(ConfigurationError, match=r"ace\.toml:2: 1,000,000,000 ranks on a node need at least"):
+        read(tmp_path, many, None)
 
 
 class _Memory:
@@ -140,6 +178,42 @@ def test_a_pattern_whose_ranks_would_wait_for_ever_is_named(tmp_path, monkeypatc
         read(tmp_path, text, 2)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "line", "words"),
+    [
+        (
+            "@pattern('mine')\ndef mine(cycle):\n    1 / 0\n",
+            4,
+            "for rank 0 of 2: ZeroDivisionError: division",
+        ),
+        (
+            "@pattern('mine')\ndef mine(cycle):\n    cycle.exchange(5)\n",
+            4,
+            "5 is not a rank: expected an integer",
+        ),
+        ("@pattern('mine')\ndef mine(cycle):\n    pass\n", 4, "the pattern mine adds no step"),
+        ("@pattern('mine', check=lambda *_: 1 / 0)\ndef mine(cycle):\n    pass\n", 4, "fails in its check"),
+        (
+            "@pattern('mine', options=['ranks'])\ndef mine(cycle):\n    pass\n",
+            4,
+            "are keys of all applications",
+        ),
+        ("@pattern\ndef mine(cycle):\n    pass\n", 2, "a pattern needs a name"),
+        ("@pattern('mine', variants=0)\ndef mine(cycle):\n    pass\n", 2, "has variants = 0"),
+        ("raise SystemExit(3)\n", 2, "can't be executed: SystemExit: 3"),
+    ],
+)
+def test_a_pattern_that_fails_is_named_with_its_line(tmp_path, monkeypatch, pattern, line, words):
+    monkeypatch.setattr(_registry, "PATTERNS", dict(_registry.PATTERNS))
+    (tmp_path / "mine.py").write_text("from pse.ace import pattern\n" + pattern)
+    with pytest.raises(ConfigurationError) as caught:
+        read(tmp_path, '[run]\npatterns = "mine.py"\n[[applications]]\npattern = "mine"\n', 2)
+    assert f"ace.toml:{line}: " in caught.value.message
+    assert words in caught.value.message
+    if "the pattern mine fails" in caught.value.message:
+        assert "mine.py, line " in caught.value.message
+
+
 def test_a_configuration_made_in_python_is_checked_too():
     with pytest.raises(ConfigurationError, match="the application a: there is no pattern"):
         check_configuration(Configuration((Application("a", "none", 2, (1,), (50.0,)),), 2))
@@ -150,15 +224,34 @@ def application(ranks, **settings):
 
 
 def test_applications_are_placed_packed_spread_and_on_chosen_nodes():
-    nodes, names = [0, 0, 1, 1, 2, 2], ["n0", "n1", "n2"]
-    assert place_applications([application(3), application(3)], nodes, names) == [[0, 1, 2], [3, 4, 5]]
-    assert place_applications([application(3, placement="spread")], nodes, names) == [[0, 2, 4]]
+    nodes = Nodes([0, 0, 1, 1, 2, 2], ["n0", "n1", "n2"])
+    assert place_applications([application(3), application(3)], nodes) == [[0, 1, 2], [3, 4, 5]]
+    assert place_applications([application(3, placement="spread")], nodes) == [[0, 2, 4]]
     both = [application(2), application(2, nodes=("n0",))]
-    assert place_applications(both, nodes, names) == [[2, 3], [0, 1]]
+    assert place_applications(both, nodes) == [[2, 3], [0, 1]]
     with pytest.raises(ConfigurationError, match="needs 3 ranks, and its nodes n0 have 2 left"):
-        place_applications([application(3, nodes=(0,))], nodes, names)
+        place_applications([application(3, nodes=(0,))], nodes)
     with pytest.raises(ConfigurationError, match="there is no node n7"):
-        place_applications([application(2, nodes=("n7",))], nodes, names)
+        place_applications([application(2, nodes=("n7",))], nodes)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ('nodes = ["n0", "n7"]', "there is no node n7: the nodes of the job are n0 and n1"),
+        ("nodes = 2", "there is no node 2: the job has 2 nodes"),
+        ('nodes = "n0"', "it needs 4 ranks, and its nodes n0 have 3 left"),
+    ],
+)
+def test_nodes_that_are_not_there_are_named_before_anything_starts(tmp_path, keys, words):
+    text = '[[applications]]\npattern = "alltoall"\nranks = 4\n' + keys + "\n"
+    there = Nodes((0, 0, 0, 1, 1, 1), ("n0", "n1"))
+    with pytest.raises(ConfigurationError) as caught:
+        read(tmp_path, text, nodes=lambda ranks: there)
+    assert f"ace.toml:4: {words}" in caught.value.message
+    found = read(tmp_path, text)  # Nobody knows the nodes.
+    with pytest.raises(ConfigurationError, match=f"the application alltoall-0: {words}"):
+        check_configuration(found, nodes=there)
 
 
 @pytest.mark.parametrize("ranks", range(2, 9))

@@ -12,11 +12,22 @@ from click.testing import CliRunner
 
 from pse._abi.emulate import StepKind
 from pse.cli import main
-from pse.emulate import Results, Step, find_pattern, measure, precision_of, read_configuration
+from pse.emulate import (
+    CYCLE,
+    EXCHANGE,
+    Results,
+    Step,
+    find_nodes,
+    find_pattern,
+    measure,
+    precision_of,
+    read_configuration,
+)
 from pse.emulate.job._phase_two import measure_communication
 from pse.emulate.launches._driver import _ending
 from pse.emulate.patterns._registry import PATTERNS
-from pse.runtime.launch import find_mpiexec
+from pse.errors import RunError, UsageError
+from pse.runtime.launch import Hosts, find_mpiexec
 
 pytestmark = pytest.mark.mpi
 
@@ -185,8 +196,6 @@ def test_hosts_that_can_not_be_read_are_named(tmp_path):
 
 
 def test_a_precision_is_that_of_the_worst_setting():
-    from pse.emulate import CYCLE
-
     cycles = np.zeros(40, CYCLE)
     cycles["launch"], cycles["load"] = np.repeat(np.arange(10), 4), np.tile([10, 80], 20)
     cycles["compute"] = 1.0
@@ -219,9 +228,87 @@ def test_communication_is_predicted_as_it_is_after_computing_at_the_load():
 
 
 def test_a_terminated_driver_ends_its_launch():
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # Who ignores it passes that on.
     launch = subprocess.Popen(["sleep", "100"], start_new_session=True)
+    signal.signal(signal.SIGINT, before)
     with pytest.raises(SystemExit) as left, _ending(launch):
         os.kill(os.getpid(), signal.SIGTERM)
     assert left.value.code == 128 + signal.SIGTERM
-    assert launch.wait() in (-signal.SIGINT, -signal.SIGKILL)  # Whoever ignores SIGINT passes that on.
+    assert launch.wait() == -signal.SIGINT
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+PAIR = '[run]\nlaunches = 3\n[exchanges]\nalpha = 1e-6\nbeta = 0\n[[applications]]\npattern = "pairwise"\n'
+
+
+@pytest.fixture
+def launched(tmp_path, monkeypatch):
+    """A configuration whose launches are made up: the numbers that were asked for; a function may end one."""
+    numbers = []
+
+    def launch(configuration, number, directory, hosts):
+        if len(numbers) == 2 and ends:
+            raise ends[0]
+        numbers.append(number)
+        cycles = np.zeros(3, CYCLE)
+        cycles["launch"], cycles["communication"] = number, 1e-6
+        facts = {"applications": configuration.application_facts(), "launches": [{"launch": number}]}
+        return Results(cycles, np.zeros(0, EXCHANGE), facts)
+
+    ends = []
+    monkeypatch.setattr("pse.emulate.launches._driver._launch", launch)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pair.toml").write_text(PAIR)
+    return numbers, ends
+
+
+def run_pair(*words):
+    return CliRunner().invoke(main, ["ace", "run", "pair.toml", "-n", "2", "--time", "1e6", *words])
+
+
+def test_launches_that_are_appended_are_launches_of_their_own(launched):
+    assert "pair.ace: 3 launches, 9 cycles" in run_pair().output
+    assert "pair.ace: 6 launches, 18 cycles" in run_pair("--append").output
+    assert launched[0] == [0, 1, 2, 3, 4, 5]
+    with open("pair.toml", "a") as file:
+        file.write('name = "other"\n')
+    done = run_pair("--append")
+    assert done.exit_code == 2
+    assert "the earlier results are of the applications `pairwise-0`, not `other`" in done.stderr
+    assert len(launched[0]) == 6
+
+
+@pytest.mark.parametrize("end", [RunError("launch 3 failed"), KeyboardInterrupt(), SystemExit(143)])
+def test_launches_before_one_that_fails_or_is_stopped_are_kept(launched, end):
+    launched[1].append(end)
+    done = run_pair()
+    assert "pair.ace: 2 launches, 6 cycles" in done.output
+    assert Results.load("pair.ace").launches == (0, 1)
+    if isinstance(end, RunError):
+        assert done.exit_code == 3
+        assert "error: launch 3 failed\nhelp: 2 launches before it: what they measured is kept" in done.stderr
+
+
+def test_results_that_can_not_be_written_are_kept_elsewhere(launched, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
+    (tmp_path / "elsewhere").mkdir()
+    save, full = Results.save, []
+
+    def refuse(self, path):
+        if not full:
+            full.append(path)
+            raise UsageError(f"cannot write {path}: No space left on device")
+        return save(self, path)
+
+    monkeypatch.setattr(Results, "save", refuse)
+    done = run_pair()
+    assert done.exit_code == 2
+    kept = done.stderr.partition("the results are in ")[2].partition(" instead")[0]
+    assert len(Results.load(kept).cycles) == 9
+
+
+def test_nodes_are_found_before_anything_starts():
+    assert find_nodes(Hosts(), 3).of_ranks == (0, 0, 0)
+    here = os.uname().nodename
+    assert find_nodes(Hosts(names="localhost"), 3) == ((0, 0, 0), (here,))
+    assert find_nodes(Hosts(names="no-such-machine.invalid"), 2) is None

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from pse._abi.emulate import StepKind
-from pse.emulate import PatternError, find_pattern, load_patterns, pattern, simulate
+from pse.emulate import (
+    PatternError,
+    RecordedProgram,
+    Step,
+    find_pattern,
+    load_patterns,
+    pattern,
+    replay,
+    simulate,
+)
 from pse.emulate.patterns._cycle import Cycle, rows_of
 from pse.emulate.patterns._registry import PATTERNS
 
@@ -108,7 +117,7 @@ def test_steps_that_would_never_end_are_found(steps, words):
 
 
 def test_ranks_that_do_not_exist_are_refused():
-    with pytest.raises(PatternError, match="names the rank 2, which doesn't exist"):
+    with pytest.raises(PatternError, match="2 is not a rank: expected an integer from 0 to 1"):
         Cycle(0, 2, 8).send(2)
     with pytest.raises(PatternError, match="no collective operation 'send'"):
         Cycle(0, 2, 8).collective("send")
@@ -128,6 +137,12 @@ def test_messages_that_are_under_way_at_once_have_places_of_their_own():
     assert (np.diff(np.sort(places)) >= 100).all()
     assert buffers.into >= places.max() + 100
     assert rows_of(find_pattern("alltoall").cycle(0, 8, 100), 8)[1] == (800, 800)
+
+
+def test_ranks_without_steps_are_done_at_once():
+    assert simulate([[], [], [Step(StepKind.COMPUTE, seconds=2.0)], []]) == [0.0, 0.0, 2.0, 0.0]
+    program = RecordedProgram(((), (), (Step(StepKind.COMPUTE, seconds=2.0),)))
+    assert replay(program, lambda *_: np.zeros(1)).tolist() == [2.0]
 
 
 def test_users_add_patterns_in_files(tmp_path):

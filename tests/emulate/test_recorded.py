@@ -165,6 +165,13 @@ def test_a_program_is_written_and_read(program, tmp_path):
         load_program(str(tmp_path / "other.npz"))
     with pytest.raises(PatternError, match="cannot read the recorded program"):
         load_program(str(tmp_path / "none.npz"))
+    whole = (tmp_path / "ring.npz").read_bytes()
+    (tmp_path / "part.npz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(PatternError, match="it is damaged, or a file of another kind"):
+        load_program(str(tmp_path / "part.npz"))
+    (tmp_path / "wrong.npz").write_bytes(whole[:60] + bytes(40) + whole[100:])
+    with pytest.raises(PatternError, match="is damaged"):
+        load_program(str(tmp_path / "wrong.npz"))
 
 
 def test_a_recorded_run_is_replayed_from_the_command_line(recorded):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from pse.emulate import CYCLE, EXCHANGE, Results, ResultsError
+from pse.emulate import CYCLE, EXCHANGE, Results, ResultsError, join_results
 from pse.errors import UsageError
 
 
@@ -53,6 +53,52 @@ def test_damaged_results_are_named(results, tmp_path):
     (path / "cycles.npy").write_bytes(b"\x93NUMPY")
     with pytest.raises(ResultsError, match="can't be read"):
         Results.load(path)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("metadata.json", b"[]", "metadata.json holds no object"),
+        ("metadata.json", b'{"version": 1, "applications": [5]}', "applications of the metadata is no list"),
+        ("metadata.json", b'{"version": 1, "launches": 5}', "launches of the metadata is no list"),
+        ("metadata.json", b'{"version": 1, "applications": [{"name": "a"}]}', "a row with the application 1"),
+        ("cycles.npy", b"PK\x03\x04", "cycles.npy holds no table"),
+        ("exchanges.npy", b"", "exchanges.npy holds no table"),
+    ],
+)
+def test_what_results_can_not_have_is_named(results, tmp_path, file, text, words):
+    path = results.save(tmp_path / "odd.ace")
+    (path / file).write_bytes(text)
+    with pytest.raises(ResultsError, match=words):
+        Results.load(path)
+
+
+def test_tables_with_odd_rows_are_named(results, tmp_path):
+    path = results.save(tmp_path / "odd.ace")
+    np.save(path / "exchanges.npy", results.exchanges.reshape(1, -1))
+    with pytest.raises(ResultsError, match=r"exchanges\.npy has 2 dimensions instead of one"):
+        Results.load(path)
+    for column, value in (("rank", -1), ("size", -5), ("load", np.nan)):
+        rows = results.cycles.copy()
+        rows[column][2] = value
+        with pytest.raises(ResultsError, match=f"cycles.npy has a .*{column}"):
+            Results.load(Results(rows, results.exchanges, results.metadata).save(path))
+
+
+def test_launches_that_are_joined_are_numbered_anew_and_have_the_same_applications(results):
+    both = join_results([results, results])
+    assert (both.launches, len(both.cycles)) == ((0, 1), 8)
+    assert join_results([both, results]).launches == (0, 1, 2)
+    assert [one["launch"] for one in both.metadata["launches"]] == [0, 1]
+    for name, words in (
+        ("other", "the applications `halo` and `noise`, not `halo` and `other`"),
+        ("noise", "ranks"),
+    ):
+        applications = [{"name": "halo"}, {"name": name, "ranks": 4}]
+        with pytest.raises(UsageError, match=words):
+            join_results(
+                [results, Results(results.cycles, results.exchanges, {"applications": applications})]
+            )
 
 
 def test_results_of_a_newer_version_are_refused(results, tmp_path):

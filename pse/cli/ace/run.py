@@ -1,16 +1,20 @@
 """``pse ace run``: measure what a configuration asks for, in launches of its own or inside an MPI job."""
 
+import contextlib
 import dataclasses
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import click
 import mpi4py
 
 from pse.emulate import (
+    LaunchError,
     Results,
     check_target,
+    find_nodes,
     join_results,
     measure,
     prepared_configuration,
@@ -63,16 +67,42 @@ def command(
         return
     where = Hosts.chosen(hosts, hostfile, os.environ)
     asked = read_configuration(
-        configuration, ranks, per_node=lambda total: where.most_ranks(total, os.environ)
+        configuration,
+        ranks,
+        per_node=lambda total: where.most_ranks(total, os.environ),
+        nodes=lambda total: find_nodes(where, total),
     )
+    if earlier is not None:
+        earlier.require_applications(asked.application_facts())
     asked = dataclasses.replace(
         asked,
         launches=launches or asked.launches,
         most_launches=max(launches or 1, asked.most_launches),
         time=seconds or asked.time,
     )
-    found = measure(asked, lambda text: click.echo(text, err=True), hosts=where)
-    _save(found if earlier is None else join_results([earlier, found]), target)
+    try:
+        found = measure(asked, _say, hosts=where, first=_next_launch(earlier))
+    except LaunchError as error:
+        if error.results is not None:
+            _save(error.results, earlier, target)
+        raise
+    _save(found, earlier, target)
+
+
+def _kept_elsewhere(found: Results, target: Path, error: UsageError) -> UsageError:
+    """Write results that took minutes to measure to the temporary directory, and say so."""
+    with contextlib.suppress(UsageError, OSError):
+        kept = found.save(Path(tempfile.mkdtemp(prefix="pse-ace-")) / target.name)
+        return UsageError(error.message, help=f"the results are in {kept} instead")
+    return error
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _next_launch(earlier: Results | None) -> int:
+    return 1 + max(earlier.launches, default=-1) if earlier else 0
 
 
 def _be_launch(configuration: Path, target: Path, earlier: Results | None, launch: int | None) -> None:
@@ -88,7 +118,7 @@ def _be_launch(configuration: Path, target: Path, earlier: Results | None, launc
             raise failed
         sys.exit(failed.exit_code)
     if found is not None:
-        _save(found if earlier is None else join_results([earlier, found]), target, quiet=launch is not None)
+        _save(found, earlier, target, quiet=launch is not None)
 
 
 def _launched(configuration: Path, earlier: Results | None, launch: int | None) -> Results | None:
@@ -97,16 +127,22 @@ def _launched(configuration: Path, earlier: Results | None, launch: int | None) 
     else:
         size = next((int(os.environ[name]) for name in _SIZES if name in os.environ), None)
         asked = read_configuration(configuration, size)
+    if earlier is not None:
+        earlier.require_applications(asked.application_facts())
     mpi4py.rc.threads = False  # As programs in C start MPI, unless they ask for more.
     from pse.emulate import run_launch
 
-    number = launch if launch is not None else len(earlier.metadata["launches"]) if earlier else 0
-    return run_launch(asked, number)
+    return run_launch(asked, _next_launch(earlier) if launch is None else launch)
 
 
-def _save(found: Results, target: Path, *, quiet: bool = False) -> None:
-    found.save(target)
+def _save(found: Results, earlier: Results | None, target: Path, *, quiet: bool = False) -> None:
+    if earlier is not None:
+        found = join_results([earlier, found])
+    try:
+        found.save(target)
+    except UsageError as error:
+        raise _kept_elsewhere(found, target, error) from None
     if not quiet:
-        launches = count_text(len(found.metadata["launches"]), "launch", "launches")
+        launches = count_text(len(found.launches), "launch", "launches")
         rows = count_text(len(found.cycles), "cycle")
         click.echo(f"{target}: {launches}, {rows}, {count_text(len(found.exchanges), 'exchange')}")

@@ -11,6 +11,7 @@ EXCHANGE_SIZES: Final = (1, 64, 1024, 4096, 8192, 16384, 65536, 262144, 1048576)
 WAITS: Final = ("auto", "mpi", "sleep")
 PREDICTIONS: Final = ("load", "pattern", "model", "paper")
 PLACEMENTS: Final = ("packed", "spread")
+_FACTS: Final = ("name", "pattern", "ranks", "blocking", "synchronous", "cycles", "placement")
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,11 @@ class Application:
     nodes: tuple[int | str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     program: str | None = None
+
+
+def alone_name(name: str) -> str:
+    """Give the name in results of an application that runs alone."""
+    return f"{name} alone"
 
 
 class Setting(NamedTuple):
@@ -164,6 +170,19 @@ class Configuration:
         if len(choices) < 2 or not self.isolated:
             return together
         return together + [Setting((choice,), alone=True) for own in choices for choice in own]
+
+    def application_facts(self) -> list[dict[str, Any]]:
+        """Give what results say of each application, those that run alone after those at once."""
+        listed = [
+            {
+                **{name: getattr(one, name) for name in _FACTS},
+                "options": dict(one.options),
+            }
+            for one in self.applications
+        ]
+        if len(listed) < 2 or not self.isolated:
+            return listed
+        return listed + [{**one, "name": alone_name(one["name"]), "alone": one["name"]} for one in listed]
 
     def to_json(self) -> dict[str, Any]:
         """Give what JSON can say."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pse.emulate.configuration import _values as values
-from pse.emulate.configuration._checks import find_problems
+from pse.emulate.configuration._checks import find_problems, rank_problem
 from pse.emulate.configuration._configuration import (
     EXCHANGE_SIZES,
     PLACEMENTS,
@@ -18,9 +18,12 @@ from pse.emulate.configuration._configuration import (
     WAITS,
     Application,
     Configuration,
+    alone_name,
 )
+from pse.emulate.configuration._placement import Nodes
 from pse.emulate.configuration._toml_lines import key_lines
 from pse.emulate.configuration._values import ConfigurationError, Source, Table
+from pse.emulate.model._model import Model, ModelError
 from pse.emulate.patterns._cycle import PatternError
 from pse.emulate.patterns._lookup import find_pattern, load_patterns
 from pse.emulate.patterns._registry import Pattern
@@ -31,6 +34,7 @@ RECORDED = "recorded"
 RUN, EXCHANGES, APPLICATIONS = "run", "exchanges", "applications"
 _LEAST = '[[applications]], and below it pattern = "pairwise"'
 _SIZE = "a size up to 2 GiB, such as 1024 or '4 KiB'"
+_SECONDS = "seconds from 0 to 86400"
 _RUN_KEYS = {
     *("ranks", "launches", "most_launches", "time", "precision", "seed", "waits", "isolated"),
     *("prediction", "patterns"),
@@ -40,7 +44,11 @@ _APPLICATION_KEYS = {one.name for one in fields(Application)} - {"options"}
 
 
 def read_configuration(
-    path: str | os.PathLike[str], ranks: int | None = None, *, per_node: Callable[[int], int] | None = None
+    path: str | os.PathLike[str],
+    ranks: int | None = None,
+    *,
+    per_node: Callable[[int], int] | None = None,
+    nodes: Callable[[int], Nodes | None] | None = None,
 ) -> Configuration:
     """Read a configuration and check it.
 
@@ -52,6 +60,9 @@ def read_configuration(
         How many ranks the job has; by default what the file says, or what its applications need.
     per_node : callable, optional
         Says of a number of ranks how many the fullest node gets; by default all are on this one.
+    nodes : callable, optional
+        Says of a number of ranks on which nodes they are; called if an application names nodes, which aren't
+        compared with anything by default.
 
     Returns
     -------
@@ -80,21 +91,25 @@ def read_configuration(
     files = _pattern_files(run, Path(path))
     wanted = run.take("ranks", values.count, "an integer from 1", None) if ranks is None else ranks
     counts = _ranks_of(listed, wanted)
+    total = sum(counts) if wanted is None else wanted
+    fullest = per_node(total) if per_node else None
+    if (problem := rank_problem(total, fullest)) is not None:
+        (listed[counts.index(max(counts))] if wanted is None else run).fail("ranks", problem)
     applications = tuple(
         _application(table, number, count, Path(path))
         for number, (table, count) in enumerate(zip(listed, counts, strict=True))
     )
     _check_names(applications, listed)
-    total = sum(counts) if wanted is None else wanted
     found = Configuration(
         applications,
         total,
         **_run_values(run),
-        **_exchange_values(exchanges),
+        **_exchange_values(exchanges, run),
         pattern_files=files,
         source=os.fspath(path),
     )
-    for problem in find_problems(found, per_node(total) if per_node else None):
+    named = nodes is not None and any(one.nodes for one in applications)
+    for problem in find_problems(found, fullest, nodes(total) if named else None):
         table = exchanges if problem.application is None else listed[problem.application]
         table.fail(problem.key, problem.message, problem.help)
     return found
@@ -177,11 +192,19 @@ def _application(table: Table, number: int, ranks: int, path: Path) -> Applicati
     if table.has("program"):
         return _recorded(table, number, ranks, path)
     pattern = _pattern(table)
+    if shared := _APPLICATION_KEYS & {*pattern.options}:
+        names = list_text(sorted(shared))
+        table.fail("pattern", f"options of the pattern {pattern.name} are keys of all applications: {names}")
     table.check_keys(_APPLICATION_KEYS | {*pattern.options})
     options = {
-        key: table.take(key, lambda value: value, "", None) for key in pattern.options if table.has(key)
+        key: table.take(key, values.plain, "a value without dates and times", None)
+        for key in pattern.options
+        if table.has(key)
     }
-    problem = pattern.problem(ranks, options)
+    try:
+        problem = pattern.problem(ranks, options)
+    except PatternError as error:
+        table.fail("pattern", error.message, error.help)
     if problem is not None:
         culprit = next((key for key in options if problem.startswith(f"{key} =")), "ranks")
         table.fail(culprit if table.has(culprit) else "pattern", problem)
@@ -199,10 +222,10 @@ def _application(table: Table, number: int, ranks: int, path: Path) -> Applicati
 def _common_values(table: Table, name: str, cycles: int) -> dict[str, Any]:
     """Read what all applications may say."""
     return {
-        "name": table.take("name", values.text, "a text", name),
+        "name": table.take("name", values.name, "a text on one line", name),
         "cycles": table.take("cycles", values.count, "an integer from 1", cycles),
         "synchronous": table.take("synchronous", values.switch, "true or false", True),
-        "start": table.take("start", values.seconds, "seconds from 0", 0.0),
+        "start": table.take("start", values.seconds, _SECONDS, 0.0),
         "placement": table.take(
             "placement", values.one_of(PLACEMENTS), list_text(PLACEMENTS, "or"), "packed"
         ),
@@ -244,9 +267,12 @@ def _pattern(table: Table) -> Pattern:
 
 def _check_names(applications: tuple[Application, ...], listed: list[Table]) -> None:
     seen: set[str] = set()
+    alone = {alone_name(one.name): one.name for one in applications}
     for one, table in zip(applications, listed, strict=True):
         if one.name in seen:
             table.fail("name", f"there are two applications with the name {one.name}")
+        if one.name in alone:
+            table.fail("name", f"results have the name {one.name} for {alone[one.name]} when it runs alone")
         seen.add(one.name)
 
 
@@ -269,12 +295,28 @@ def _run_values(run: Table) -> dict[str, Any]:
     }
 
 
-def _exchange_values(exchanges: Table) -> dict[str, Any]:
-    given = {key: exchanges.take(key, values.seconds, "seconds from 0", None) for key in ("alpha", "beta")}
+def _check_given(exchanges: Table, given: Mapping[str, float]) -> None:
+    """Refuse parameters that are no model, and keys that ask for exchanges where there are none."""
+    try:
+        Model(**given)
+    except ModelError as error:
+        exchanges.fail("alpha", error.message, error.help)
+    for key in ("matrix", "loggp"):
+        if exchanges.has(key) and exchanges.raw(key) and not exchanges.has("sizes"):
+            message = f"{key} = true measures exchanges, but alpha and beta are given instead of them"
+            exchanges.fail(key, message, "leave out alpha and beta, or say which sizes are measured")
+
+
+def _exchange_values(exchanges: Table, run: Table) -> dict[str, Any]:
+    given = {key: exchanges.take(key, values.seconds, _SECONDS, None) for key in ("alpha", "beta")}
     missing = [key for key, value in given.items() if value is None]
     if len(missing) == 1:
         other = next(key for key in given if key not in missing)
         exchanges.fail(other, f"{other} is given, but {missing[0]} isn't: the model needs both")
+    if not missing:
+        _check_given(exchanges, given)
+        if run.has("prediction"):
+            run.fail("prediction", "alpha and beta are given, so they predict, and nothing else does")
     return {
         "exchange_sizes": exchanges.many("sizes", values.size, _SIZE, EXCHANGE_SIZES if missing else ()),
         "repetitions": exchanges.take("repetitions", values.count, "an integer from 1", 100),

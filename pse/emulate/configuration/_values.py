@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from pse.emulate.configuration._toml_lines import Place
+from pse.emulate.patterns._cycle import LARGEST_MESSAGE, LONGEST_STEP
 from pse.errors import UsageError
 from pse.language.types import read_size
 from pse.text import list_text, nearest_word
-
-LARGEST_MESSAGE = 2**31 - 1  # MPI counts bytes in an int.
 
 
 class ConfigurationError(UsageError):
@@ -37,7 +37,8 @@ class Source:
 
     def fail(self, table: Place, key: str, message: str, help: str | None = None) -> NoReturn:
         """Raise ConfigurationError with the place of a key, or of its table."""
-        line = self.lines.get((table, key)) or self.lines.get((table, "")) or 1
+        known = ((table, key), ((key, 0), ""), (table, ""))  # A key of the file may be the name of a table.
+        line = next((self.lines[one] for one in known if one in self.lines), 1)
         raise ConfigurationError(f"{self.path}:{line}: {message}", help=help)
 
 
@@ -124,6 +125,19 @@ def text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def name(value: Any) -> str | None:
+    """Read a text that fits into a line of a table."""
+    return value if isinstance(value, str) and value.strip() and value.isprintable() else None
+
+
+def plain(value: Any) -> Any:
+    """Read whatever JSON can say, too."""
+    try:
+        return json.loads(json.dumps(value))
+    except TypeError:
+        return None
+
+
 def one_of(words: tuple[str, ...]) -> Callable[[Any], str | None]:
     """Read one of some words."""
     return lambda value: value if value in words else None
@@ -131,12 +145,12 @@ def one_of(words: tuple[str, ...]) -> Callable[[Any], str | None]:
 
 def count(value: Any) -> int | None:
     """Read an integer from 1."""
-    return value if type(value) is int and 1 <= value <= 10**9 else None
+    return value if type(value) is int and value >= 1 else None
 
 
 def whole(value: Any) -> int | None:
     """Read an integer from 0."""
-    return value if type(value) is int and 0 <= value < 2**63 else None
+    return value if type(value) is int and value >= 0 else None
 
 
 def size(value: Any) -> int | None:
@@ -151,8 +165,8 @@ def load(value: Any) -> float | None:
 
 
 def seconds(value: Any) -> float | None:
-    """Read a time in seconds."""
-    return float(value) if _is_number(value) and value >= 0 else None
+    """Read a time in seconds, a day at most."""
+    return float(value) if _is_number(value) and 0 <= value <= LONGEST_STEP else None
 
 
 def positive(value: Any) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from pse.emulate.configuration._checks import groups_of
 from pse.emulate.configuration._configuration import Configuration, Setting
+from pse.emulate.configuration._placement import Nodes, place_applications
 from pse.emulate.job._phase_one import measure_exchanges, measure_loggp
 from pse.emulate.job._phase_two import Emulation, run_setting
-from pse.emulate.job._placement import place_applications
 from pse.emulate.job._team import Machine, Team, wait
 from pse.emulate.model._fit import fit
 from pse.emulate.model._model import Model
@@ -48,9 +48,9 @@ def run_launch(
     """
     machine = Machine.find(comm, configuration.waits)
     world = Team(comm.Dup(), machine)
-    nodes, names = _nodes(comm)
+    nodes = _nodes(comm)
     random = np.random.default_rng([configuration.seed, launch])
-    placed = place_applications(configuration.applications, nodes, names)
+    placed = place_applications(configuration.applications, nodes)
     mine = next((number for number, ranks in enumerate(placed) if world.rank in ranks), None)
     exchanges, loggp = _phase_one(world, configuration, launch, random)
     model = _agreed_model(world, configuration, exchanges)
@@ -69,14 +69,14 @@ def run_launch(
     assert tables[0] is not None
     assert tables[1] is not None
     facts = {
-        **_facts(configuration, placed, nodes, names, machine),
+        **_facts(configuration, placed, nodes, machine),
         "launches": [_launch_facts(launch, loggp)],
     }
     return Results(tables[0], tables[1], facts)
 
 
-def _nodes(comm: MPI.Intracomm) -> tuple[list[int], list[str]]:
-    """Give the node of each rank, and the name of each node, in the order of their first ranks."""
+def _nodes(comm: MPI.Intracomm) -> Nodes:
+    """Find the node of each rank."""
     local = comm.Split_type(MPI.COMM_TYPE_SHARED)
     first = np.array([comm.Get_rank()], np.int64)
     wait(local.Iallreduce(MPI.IN_PLACE, first, MPI.MIN))
@@ -90,7 +90,7 @@ def _nodes(comm: MPI.Intracomm) -> tuple[list[int], list[str]]:
     all_names = np.empty((comm.Get_size(), 64), np.uint8)
     wait(comm.Iallgather(name, all_names))
     names = [bytes(all_names[rank]).rstrip(b"\0").decode(errors="replace") for rank in known]
-    return [known.index(one) for one in firsts.tolist()], names
+    return Nodes([known.index(one) for one in firsts.tolist()], names)
 
 
 def _phase_one(
@@ -156,33 +156,21 @@ def _row_of(configuration: Configuration, setting: Setting, mine: int | None) ->
 def _facts(
     configuration: Configuration,
     placed: list[list[int]],
-    nodes: list[int],
-    names: list[str],
+    nodes: Nodes,
     machine: Machine,
 ) -> dict[str, Any]:
     """Give the metadata that all launches share."""
-    listed = [
-        {
-            "name": one.name,
-            "pattern": one.pattern,
-            "ranks": one.ranks,
-            "nodes": sorted({names[nodes[rank]] for rank in ranks}),
-            "placed": ranks,
-            "blocking": one.blocking,
-            "synchronous": one.synchronous,
-            "cycles": one.cycles,
-            "placement": one.placement,
-            "options": dict(one.options),
-        }
-        for one, ranks in zip(configuration.applications, placed, strict=True)
+    places = [
+        {"nodes": sorted({nodes.names[nodes.of_ranks[rank]] for rank in ranks}), "placed": ranks}
+        for ranks in placed
     ]
-    alone = any(setting.alone for setting in configuration.settings())
+    facts = configuration.application_facts()
     return {
-        "applications": listed + ([_as_alone(one) for one in listed] if alone else []),
+        "applications": [{**one, **where} for one, where in zip(facts, cycle(places), strict=False)],
         "configuration": {**configuration.to_json(), "source": os.path.basename(configuration.source)},
         "seed": configuration.seed,
-        "hosts": names,
-        "nodes": nodes,
+        "hosts": nodes.names,
+        "nodes": nodes.of_ranks,
         "cores": len(os.sched_getaffinity(0)),
         "mpi": MPI.Get_library_version().splitlines()[0].strip("\0 "),
         "ranks": configuration.ranks,
@@ -190,10 +178,6 @@ def _facts(
         "ticks_rate": machine.rate,
         "prediction": "given" if configuration.is_given else configuration.prediction,
     }
-
-
-def _as_alone(application: Mapping[str, Any]) -> dict[str, Any]:
-    return {**application, "name": f"{application['name']} alone", "alone": application["name"]}
 
 
 def _launch_facts(launch: int, loggp: list[dict[str, Any]]) -> dict[str, Any]:

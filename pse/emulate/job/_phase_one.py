@@ -18,6 +18,8 @@ LONGEST = 1.0
 """Seconds that the exchanges of one size may take; then they are repeated less often."""
 FEWEST = 10
 _WARM_UP = 5
+_WARM_SECONDS = 1e-3
+"""So long messages of a size are exchanged before they count: ranks slept before, and one woke up first."""
 _BURST = 16
 _DELAY = 50e-6  # Seconds by which a receiver is late, so that the message is there.
 
@@ -76,11 +78,13 @@ def _exchange(team: Team, partner: int, size: int, repetitions: int) -> NDArray[
     alone = partner == team.rank
     team.meet()
     first = 0.0 if alone else float(team.run([steps], _WARM_UP, synchronous=False)["communication"][-1])
-    possible = LONGEST / max(team.greatest(first), 1e-9)
+    each = max(team.greatest(first), 1e-9)
     if alone:
         return np.zeros(0)
-    count = int(min(repetitions, max(FEWEST, possible)))
-    return np.asarray(team.run([steps], count, synchronous=False)["communication"]) / 2
+    count = int(min(repetitions, max(FEWEST, LONGEST / each)))
+    warm = int(max(_WARM_UP, _WARM_SECONDS / each))
+    times = team.run([steps], warm + count, synchronous=False)["communication"]
+    return np.asarray(times[warm:]) / 2
 
 
 def measure_loggp(team: Team, sizes: tuple[int, ...], repetitions: int) -> list[dict[str, Any]]:
@@ -131,4 +135,5 @@ def _probes(partner: int, size: int, *, first: bool) -> Iterator[list[Step]]:
 
 def _median_of(team: Team, steps: list[Step], repetitions: int) -> float:
     team.meet()
-    return float(np.median(team.run([steps], repetitions)["communication"]))
+    count = min(repetitions, int(LONGEST / _DELAY))
+    return float(np.median(team.run([steps], count)["communication"]))

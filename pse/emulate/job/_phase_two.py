@@ -32,7 +32,7 @@ def compute_time(communication: float, load: float) -> float:
     >>> compute_time(1.0, 25), compute_time(1.0, 100)
     (3.0, 0.0)
     """
-    return communication * 100 / load - communication
+    return communication * (100 / load - 1)
 
 
 def measure_communication(team: Team, variants: list[list[Step]], cycles: int, load: float = 100.0) -> float:

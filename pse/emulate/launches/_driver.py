@@ -14,29 +14,57 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pse._abi.launchers import MPI_RANK_VARIABLES
 from pse.emulate.configuration._checks import check_configuration
 from pse.emulate.configuration._configuration import Configuration
+from pse.emulate.configuration._placement import Nodes
 from pse.emulate.launches._stopping import precision_of
 from pse.emulate.patterns._lookup import load_patterns
 from pse.emulate.results._results import Results
 from pse.errors import RunError
+from pse.files import explained
 from pse.runtime.launch import Hosts, find_mpiexec, host_arguments, rank_environment
+from pse.runtime.supervise import die_with_parent
 from pse.text import count_text
 
 PREPARED = ".json"
 """What the configuration's file ends in that the driver writes for a launch."""
 
 Say = Callable[[str], None]
+_PATIENCE = 30.0
+"""Seconds that naming the nodes may take."""
+
+
+class LaunchError(RunError):
+    """A launch failed.
+
+    Parameters
+    ----------
+    message : str
+        Which one, and what it said.
+    results : Results, optional
+        Of the launches before it; None if it was the first.
+    """
+
+    def __init__(self, message: str, results: Results | None = None, *, help: str | None = None) -> None:
+        super().__init__(message, help=help)
+        self.results = results
 
 
 def measure(
-    configuration: Configuration, say: Say = lambda text: None, *, hosts: Hosts | None = None
+    configuration: Configuration,
+    say: Say = lambda text: None,
+    *,
+    hosts: Hosts | None = None,
+    first: int = 0,
 ) -> Results:
     """Measure what a configuration asks for, in as many launches as it takes.
 
@@ -48,6 +76,8 @@ def measure(
         Is told how far it is.
     hosts : pse.runtime.launch.Hosts, optional
         The machines to run on; by default those of the environment, else this one.
+    first : int, default 0
+        Number of the first launch: the order of settings depends on it.
 
     Returns
     -------
@@ -58,8 +88,8 @@ def measure(
     ------
     ConfigurationError
         The ranks can't execute what is asked for.
-    RunError
-        A launch failed, and none was complete before it.
+    LaunchError
+        A launch failed; it has the results of those before it.
 
     Examples
     --------
@@ -68,23 +98,72 @@ def measure(
     PosixPath('first.ace')
     """
     where = Hosts.chosen(None, None, os.environ) if hosts is None else hosts
-    check_configuration(configuration, where.most_ranks(configuration.ranks, os.environ))
+    named = any(one.nodes for one in configuration.applications)
+    nodes = find_nodes(where, configuration.ranks) if named else None
+    check_configuration(configuration, where.most_ranks(configuration.ranks, os.environ), nodes)
     found: list[Results] = []
     begin = time.monotonic()
     shared = None if where.all_local(os.environ) else os.getcwd()  # All nodes must see it.
-    with tempfile.TemporaryDirectory(prefix="pse-ace-", dir=shared) as directory:
+    with explained(shared or tempfile.gettempdir()):
+        temporary = tempfile.TemporaryDirectory(prefix="pse-ace-", dir=shared)
+    with temporary as directory:
         for launch in range(configuration.most_launches):
             if _is_enough(configuration, found, time.monotonic() - begin, say):
                 break
             say(f"launch {launch + 1}")
             try:
-                found.append(_launch(configuration, launch, directory, where))
-            except KeyboardInterrupt:
+                found.append(_launch(configuration, first + launch, directory, where))
+            except (KeyboardInterrupt, SystemExit):
                 if not found:
                     raise
                 say("stopped: what was measured so far is kept")
                 break
+            except RunError as error:
+                complete = count_text(len(found), "launch", "launches")
+                help = f"{complete} before it: what they measured is kept" if found else error.help
+                raise LaunchError(error.message, join_results(found) if found else None, help=help) from None
     return join_results(found)
+
+
+@lru_cache(maxsize=8)
+def find_nodes(hosts: Hosts, ranks: int) -> Nodes | None:
+    """Find on which nodes the ranks of a job will be, before MPI starts.
+
+    Parameters
+    ----------
+    hosts : pse.runtime.launch.Hosts
+        The machines to run on.
+    ranks : int
+        How many ranks.
+
+    Returns
+    -------
+    Nodes or None
+        None: mpiexec can't say it.
+
+    Examples
+    --------
+    >>> find_nodes(Hosts(), 3).of_ranks
+    (0, 0, 0)
+    """
+    if hosts.all_local(os.environ):
+        return Nodes((0,) * ranks, (os.uname().nodename,))
+    mpiexec = find_mpiexec()
+    rank = "".join(f"${{{name}:-" for name in MPI_RANK_VARIABLES) + "}" * len(MPI_RANK_VARIABLES)
+    job = [mpiexec.path, *host_arguments(mpiexec, hosts), "-n", str(ranks), "sh", "-c"]
+    environment = rank_environment(os.environ, mpiexec)
+    try:
+        done = subprocess.run(
+            [*job, f'echo "{rank} $(uname -n)"'],
+            env=environment, capture_output=True, text=True, errors="replace",
+            stdin=subprocess.DEVNULL, timeout=_PATIENCE, check=True,
+        )  # fmt: skip
+        found = dict(line.split() for line in done.stdout.splitlines())
+        names = [found[str(rank)] for rank in range(ranks)]
+    except (OSError, ValueError, KeyError, subprocess.SubprocessError):
+        return None
+    known = tuple(dict.fromkeys(names))
+    return Nodes(tuple(known.index(name) for name in names), known)
 
 
 def _is_enough(configuration: Configuration, found: list[Results], spent: float, say: Say) -> bool:
@@ -106,7 +185,8 @@ def _launch(configuration: Configuration, launch: int, directory: str, hosts: Ho
     mpiexec = find_mpiexec()
     target = Path(directory) / f"{launch}.ace"
     asked = Path(directory) / f"configuration{PREPARED}"
-    asked.write_text(json.dumps(configuration.to_json()), encoding="utf-8")
+    with explained(asked):
+        asked.write_text(json.dumps(configuration.to_json()), encoding="utf-8")
     words = [str(asked), "--launch", str(launch), "-o", str(target)]
     job = [mpiexec.path, *host_arguments(mpiexec, hosts), "-n", str(configuration.ranks)]
     command = [*job, sys.executable, "-m", "pse", "ace", "run", *words]
@@ -118,6 +198,7 @@ def _launch(configuration: Configuration, launch: int, directory: str, hosts: Ho
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        preexec_fn=die_with_parent,
         text=True,
         errors="replace",
     )
@@ -186,7 +267,12 @@ def join_results(parts: Sequence[Results]) -> Results:
     Returns
     -------
     Results
-        Of all launches.
+        Of all launches, which are numbered in their order.
+
+    Raises
+    ------
+    UsageError
+        Their applications differ.
 
     Examples
     --------
@@ -194,9 +280,22 @@ def join_results(parts: Sequence[Results]) -> Results:
     >>> len(pse.ace.join_results([results, results]).cycles) == 2 * len(results.cycles)
     True
     """
-    launches = [facts for part in parts for facts in part.metadata.get("launches", ())]
-    return Results(
-        np.concatenate([part.cycles for part in parts]),
-        np.concatenate([part.exchanges for part in parts]),
-        {**parts[0].metadata, "launches": launches},
-    )
+    cycles, exchanges = [], []
+    launches: list[dict[str, Any]] = []
+    for part in parts:
+        parts[0].require_applications(part.metadata.get("applications", ()))
+        numbers = {own: len(launches) + place for place, own in enumerate(part.launches)}
+        known = {one["launch"]: one for one in part.metadata.get("launches", ())}
+        launches += [{**known.get(own, {}), "launch": number} for own, number in numbers.items()]
+        cycles.append(_renumbered(part.cycles, numbers))
+        exchanges.append(_renumbered(part.exchanges, numbers))
+    metadata = {**parts[0].metadata, "launches": launches}
+    return Results(np.concatenate(cycles), np.concatenate(exchanges), metadata)
+
+
+def _renumbered(rows: NDArray[np.void], numbers: Mapping[int, int]) -> NDArray[np.void]:
+    """Give rows whose launches have other numbers."""
+    found = rows.copy()
+    for own, number in numbers.items():
+        found["launch"][rows["launch"] == own] = number
+    return found

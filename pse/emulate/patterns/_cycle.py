@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -18,6 +20,12 @@ COLLECTIVE = {*MANY_BUFFERS, StepKind.BARRIER, StepKind.BROADCAST, StepKind.ALLR
 SENDS = {StepKind.SEND, StepKind.SSEND, StepKind.ISEND}
 RECEIVES = {StepKind.RECEIVE, StepKind.IRECEIVE}
 ALIGNMENT = 64
+LARGEST_MESSAGE = 2**31 - 1
+"""Bytes: MPI counts them in an int."""
+GREATEST_TAG = 32767
+"""Any MPI has so many tags."""
+LONGEST_STEP = 86400.0
+"""Seconds that a cycle may compute."""
 
 
 class PatternError(UsageError):
@@ -106,10 +114,9 @@ class Cycle:
     steps: list[Step] = field(default_factory=list)
 
     def _add(self, kind: StepKind, peer: int = 0, bytes: int | None = None, tag: int = 0) -> None:
-        size = self.size if bytes is None else int(bytes)
-        if not 0 <= peer < self.ranks:
-            raise PatternError(f"rank {self.rank} of {self.ranks} names the rank {peer}, which doesn't exist")
-        self.steps.append(Step(kind, int(peer), size, 0.0, tag))
+        size = _whole("a number of bytes", self.size if bytes is None else bytes, LARGEST_MESSAGE)
+        peer, tag = _whole("a rank", peer, self.ranks - 1), _whole("a tag", tag, GREATEST_TAG)
+        self.steps.append(Step(kind, peer, size, 0.0, tag))
 
     def send(self, peer: int, bytes: int | None = None, tag: int = 0) -> None:
         """Send a message by a blocking call."""
@@ -155,6 +162,8 @@ class Cycle:
 
     def compute(self, seconds: float) -> None:
         """Compute for so many seconds, in addition to what the load asks for."""
+        if not (math.isfinite(seconds) and 0 <= seconds <= LONGEST_STEP):
+            raise PatternError(f"computing takes {seconds} s: expected 0 to {LONGEST_STEP:g}")
         self.steps.append(Step(StepKind.COMPUTE, seconds=float(seconds)))
 
     def barrier(self) -> None:
@@ -183,6 +192,17 @@ class Cycle:
             names = ", ".join(sorted(one.name.lower() for one in COLLECTIVE))
             raise PatternError(f"there is no collective operation {name!r}", help=f"there are {names}")
         self._add(kind, root, bytes)
+
+
+def _whole(what: str, value: int, greatest: int) -> int:
+    """Give a number as an integer; refuse what is none, and what MPI doesn't have."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        found = -1
+    if not 0 <= found <= greatest:
+        raise PatternError(f"{value!r} is not {what}: expected an integer from 0 to {greatest}")
+    return found
 
 
 class Buffers(NamedTuple):

@@ -33,7 +33,10 @@ def balanced(ranks: int, axes: int) -> tuple[int, ...]:
 
 
 def grid_problem(ranks: int, options: Mapping[str, Any]) -> str | None:
-    """Say what is wrong with the dimensions of a grid."""
+    """Say what is wrong with the dimensions of a grid, or with its edges."""
+    periodic = options.get("periodic", True)
+    if not isinstance(periodic, bool):
+        return f"periodic = {periodic!r}: expected true or false"
     given = options.get("dimensions")
     if given is None:
         return None

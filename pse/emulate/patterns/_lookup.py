@@ -81,5 +81,5 @@ def load_patterns(path: str | os.PathLike[str]) -> None:
         spec.loader.exec_module(module)
     except PatternError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PatternError(f"{file} can't be executed: {type(error).__name__}: {error}") from error

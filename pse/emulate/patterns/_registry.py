@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +63,8 @@ class Pattern:
         """Give the steps of one rank in one variant of the cycle."""
         random = np.random.default_rng([seed, variant])
         cycle = Cycle(rank, ranks, size, blocking, options or {}, variant, random)
-        self.build(cycle)
+        with self._named_errors(f"for rank {rank} of {ranks}"):
+            self.build(cycle)
         cycle.complete()
         return cycle.steps
 
@@ -69,7 +72,22 @@ class Pattern:
         """Say why so many ranks can't use the pattern with these options; None if they can."""
         if ranks < 2:
             return f"the pattern {self.name} needs at least 2 ranks, not {ranks}"
-        return self.check(ranks, options)
+        with self._named_errors("in its check"):
+            return self.check(ranks, options)
+
+    @contextlib.contextmanager
+    def _named_errors(self, where: str) -> Iterator[None]:
+        """Raise PatternError for whatever the pattern's functions raise, with their file and line."""
+        try:
+            yield
+        except (Exception, SystemExit) as error:
+            file = self.build.__code__.co_filename
+            frames = traceback.walk_tb(error.__traceback__)
+            lines = [line for frame, line in frames if frame.f_code.co_filename == file]
+            place = f" ({file}, line {lines[-1]})" if lines else ""
+            what = error.message if isinstance(error, PatternError) else f"{type(error).__name__}: {error}"
+            message = f"the pattern {self.name} fails {where}: {what}{place}"
+            raise PatternError(message, help=getattr(error, "help", None)) from error
 
 
 def _no_problem(_ranks: int, _options: Mapping[str, Any]) -> None:
@@ -100,7 +118,7 @@ def pattern(
     Raises
     ------
     PatternError
-        There is a pattern of this name already.
+        There is a pattern of this name already, it has no name, or no variants.
 
     Examples
     --------
@@ -113,6 +131,10 @@ def pattern(
     >>> [step.peer for step in find_pattern("star").cycle(0, 3, 1024)]
     [1, 1, 2, 2]
     """
+    if not isinstance(name, str):
+        raise PatternError("a pattern needs a name", help='write @pattern("star") before its function')
+    if type(variants) is not int or variants < 1:
+        raise PatternError(f"the pattern {name!r} has variants = {variants!r}: expected an integer from 1")
 
     def added(build: Build) -> Build:
         known = PATTERNS.get(name)

@@ -56,7 +56,7 @@ class Simulation:
 
     def run(self) -> list[float]:
         """Give when each rank ends; raise PatternError if some never would."""
-        waiting = deque(self._ranks)
+        waiting = deque(rank for rank in self._ranks if not rank.is_done())
         idle = 0
         while waiting:
             rank = waiting.popleft()

@@ -65,7 +65,7 @@ def _shift(cycle: Cycle, to: int | None, source: int | None, *, sends: bool, tag
 def _cartesian(cycle: Cycle) -> None:
     """Ranks in a grid of 1 to 3 dimensions send halos to their neighbors, in all directions."""
     extents = dimensions_of(cycle.ranks, cycle.options)
-    periodic = bool(cycle.options.get("periodic", True))
+    periodic = cycle.options.get("periodic", True)
     begun = False
     for axis in range(len(extents)):
         for tag, step in enumerate((1, -1)):
@@ -88,11 +88,12 @@ def _cartesian(cycle: Cycle) -> None:
 def _wavefront(cycle: Cycle) -> None:
     """A sweep crosses a grid from its first corner: a rank receives from those before it, then sends on."""
     extents = dimensions_of(cycle.ranks, cycle.options)
-    for step, act in ((-1, cycle.receive), (1, cycle.send)):
-        for axis in range(len(extents)):
-            peer = neighbor(cycle.rank, extents, axis, step, periodic=False)
-            if peer is not None:
-                act(peer)
+    receive, send = (cycle.receive, cycle.send) if cycle.blocking else (cycle.begin_receive, cycle.begin_send)
+    for step, act in ((-1, receive), (1, send)):
+        around = [neighbor(cycle.rank, extents, axis, step, periodic=False) for axis in range(len(extents))]
+        for peer in (peer for peer in around if peer is not None):
+            act(peer)
+        cycle.complete()
 
 
 @pattern("butterfly", check=_power_of_two)

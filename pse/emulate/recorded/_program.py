@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from zipfile import BadZipFile, is_zipfile
+from zlib import error as CompressionError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from pse.files import draft_file, explained, require_directory
 
 FORMAT = "pse recorded program"
 VERSION = 2
+_AGAIN = "make it again: pse ace from-trace DIR"
 
 
 @dataclass(frozen=True)
@@ -97,18 +100,22 @@ def load_program(path: str) -> RecordedProgram:
         The file can't be read, or holds no program.
     """
     try:
+        if Path(path).is_file() and not is_zipfile(path):
+            raise ValueError("it is damaged, or a file of another kind")
         with np.load(path) as found:
             head = json.loads(str(found["head"]))
             rows, begins = found["steps"], found["begins"]
         if head.get("format") != FORMAT or head.get("version") != VERSION or rows.dtype != STEP_DTYPE:
-            raise ValueError("it has another format or version: make it again with `pse ace from-trace`")
+            raise ValueError("it has another format or version")
         parts = [rows[begin:end] for begin, end in pairwise(begins)]
         groups = tuple(map(tuple, head["groups"]))
         return RecordedProgram(tuple(_steps_of(part) for part in parts), tuple(head["notes"]), groups)
     except OSError as error:
         raise PatternError(f"cannot read the recorded program {path}: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError, EOFError) as error:
-        raise PatternError(f"{path} is not a recorded program: {error}") from None
+    except (BadZipFile, CompressionError, EOFError):
+        raise PatternError(f"the recorded program {path} is damaged", help=_AGAIN) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise PatternError(f"{path} is not a recorded program: {error}", help=_AGAIN) from None
 
 
 def _steps_of(rows: NDArray[np.void]) -> tuple[Step, ...]:

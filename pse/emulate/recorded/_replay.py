@@ -73,7 +73,7 @@ class _Replay:
         self._ends: dict[tuple[int, int], Floats] = {}
 
     def run(self) -> Floats:
-        waiting = deque(range(len(self._ranks)))
+        waiting = deque(number for number, rank in enumerate(self._ranks) if rank.steps)
         idle = 0
         while waiting:
             number = waiting.popleft()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,12 +15,17 @@ from numpy.typing import NDArray
 
 from pse.errors import UsageError
 from pse.files import draft_directory, explained, require_directory
+from pse.text import list_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SUFFIX: Final = ".ace"
 VERSION: Final = 1
+PLACES: Final = ("nodes", "placed")
+"""What the metadata of an application say of where it ran; it may differ between launches."""
+_MOST_APPLICATIONS: Final = 1_000_000
+"""Of rows whose applications the metadata don't name."""
 
 CYCLE: Final = np.dtype(
     [
@@ -93,6 +98,40 @@ class Results:
             if getattr(self, name).dtype != dtype:
                 raise TypeError(f"{name}: expected the columns {dtype.names}")
 
+    @property
+    def launches(self) -> tuple[int, ...]:
+        """The numbers of its launches, in ascending order."""
+        told = (one["launch"] for one in self.metadata.get("launches", ()))
+        return tuple(sorted({*told, *self.cycles["launch"].tolist(), *self.exchanges["launch"].tolist()}))
+
+    def require_applications(self, others: Iterable[Mapping[str, Any]]) -> None:
+        """Refuse what was measured of other applications: it can't be joined to these results.
+
+        Parameters
+        ----------
+        others : iterable of mapping
+            What the metadata of the other results say of their applications, or
+            `Configuration.application_facts`.
+
+        Raises
+        ------
+        UsageError
+            There are other applications, or they differ.
+        """
+        own, theirs = (
+            json.loads(json.dumps([{**one, **dict.fromkeys(PLACES)} for one in listed]))
+            for listed in (self.metadata.get("applications", ()), others)
+        )
+        if own == theirs:
+            return
+        names = [list_text(f"`{one.get('name')}`" for one in listed) or "none" for listed in (own, theirs)]
+        what = f"the applications {names[0]}, not {names[1]}"
+        if names[0] == names[1]:
+            pairs = list(zip(own, theirs, strict=True))
+            keys = {key for one, other in pairs for key in {*one, *other} if one.get(key) != other.get(key)}
+            what = f"applications with other values of {list_text(sorted(keys))}"
+        raise UsageError(f"the earlier results are of {what}", help="choose another name with -o")
+
     def frame(self) -> pd.DataFrame:
         """Give the cycles as a tidy data frame.
 
@@ -104,7 +143,7 @@ class Results:
         import pandas as pd
 
         frame = pd.DataFrame({name: self.cycles[name] for name in CYCLE.names or ()})
-        names = dict(enumerate(one["name"] for one in self.metadata.get("applications", ())))
+        names = dict(enumerate(one.get("name") for one in self.metadata.get("applications", ())))
         frame.insert(2, "application_name", frame["application"].map(names))
         return frame
 
@@ -162,18 +201,52 @@ class Results:
             )
         try:
             metadata = json.loads((directory / "metadata.json").read_text(encoding="utf-8"))
-            version = metadata.pop("version")
-            tables = [np.load(directory / f"{name}.npy") for name in ("cycles", "exchanges")]
-        except (OSError, ValueError, KeyError, EOFError, AttributeError) as error:
-            raise ResultsError(f"the results in {directory} can't be read: {error}") from None
+            if not isinstance(metadata, dict):
+                raise ValueError("metadata.json holds no object")
+            version = metadata.pop("version", None)
+            tables = [_read_table(directory / f"{name}.npy") for name in ("cycles", "exchanges")]
+        except (OSError, ValueError, EOFError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise ResultsError(f"the results in {directory} can't be read: {reason}") from None
         if version != VERSION:
             raise ResultsError(
                 f"the results in {directory} have version {version}; this pse reads version {VERSION}"
             )
+        if (problem := _problem(tables, metadata)) is not None:
+            raise ResultsError(f"the results in {directory} are damaged: {problem}")
         try:
             return cls(tables[0], tables[1], metadata)
         except TypeError as error:
             raise ResultsError(f"the results in {directory} can't be read: {error}") from None
+
+
+def _read_table(path: Path) -> NDArray[Any]:
+    """Read a table; ValueError tells that the file has none, or less than all of it."""
+    with path.open("rb") as file:
+        if file.read(len(npy.MAGIC_PREFIX)) != npy.MAGIC_PREFIX:
+            raise ValueError(f"{path.name} holds no table")
+        file.seek(0)
+        return np.asarray(npy.read_array(file, allow_pickle=False))
+
+
+def _problem(tables: Sequence[NDArray[Any]], metadata: Mapping[str, Any]) -> str | None:
+    """Say what results can't have, whoever wrote them; None if all is well."""
+    for name, known in (("applications", "name"), ("launches", "launch")):
+        listed = metadata.get(name, [])
+        if not isinstance(listed, list) or not all(isinstance(one, dict) and known in one for one in listed):
+            return f"{name} of the metadata is no list of objects with a {known}"
+    for name, table in zip(("cycles", "exchanges"), tables, strict=True):
+        if table.ndim != 1:
+            return f"{name}.npy has {table.ndim} dimensions instead of one"
+    cycles = tables[0]
+    if cycles.dtype != CYCLE or not len(cycles):
+        return None
+    most = len(metadata.get("applications", [])) or _MOST_APPLICATIONS
+    for name, limit in (("application", most), ("rank", np.inf), ("size", np.inf)):
+        wrong = cycles[name][(cycles[name] < 0) | (cycles[name] >= limit)]
+        if len(wrong):
+            return f"cycles.npy has a row with the {name} {wrong[0]}"
+    return None if np.isfinite(cycles["load"]).all() else "cycles.npy has a load that is no number"
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:

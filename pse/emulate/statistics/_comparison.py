@@ -147,7 +147,7 @@ def compare(
     >>> found.real[0].where, found.real[0].quantity
     ('`halo`, 1 KiB, load 50 %', 'time of cycles')
     """
-    _require_launches([_launches(first), _launches(second)], level)
+    _require_launches([len(first.launches), len(second.launches)], level)
     found = list(_common(first, second))
     if not found:
         raise UsageError(
@@ -178,10 +178,6 @@ def _require_launches(counts: Sequence[int], level: float) -> None:
             f" between them could be significant at {100 * level:g} %",
             help="measure at least 5 launches of each, better 10",
         )
-
-
-def _launches(results: Results) -> int:
-    return len({*results.cycles["launch"].tolist(), *results.exchanges["launch"].tolist()})
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,12 @@ from ._backoff import LONGEST_BRIEF as LONGEST_BRIEF, Backoff as Backoff
 from ._error_format import exit_code_of as exit_code_of, print_error as print_error
 from ._launcher_records import find_launcher as find_launcher
 from ._monitor_handle import MonitorHandle as MonitorHandle
-from ._processes import inside_mpi_job as inside_mpi_job, local_rank as local_rank, own_rank as own_rank
+from ._processes import (
+    die_with_parent as die_with_parent,
+    inside_mpi_job as inside_mpi_job,
+    local_rank as local_rank,
+    own_rank as own_rank,
+)
 from ._stdio import (
     is_stream_full as is_stream_full,
     open_closed_streams as open_closed_streams,
