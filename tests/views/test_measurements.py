@@ -52,6 +52,18 @@ def test_applications_share_a_panel(results):
     assert [len(lines(axes)) for axes in figure.axes] == [2, 2]
 
 
+def test_an_application_alone_has_the_colour_of_the_same_one_beside_others(results):
+    alone = {"name": "first alone", "alone": "first"}
+    listed = [results.metadata["applications"][0], alone]
+    both = Results(results.cycles, results.exchanges, {**results.metadata, "applications": listed})
+    axes = views.draw_measurements(both, "applications").axes[0]
+    drawn = [container[0] for container in axes.containers]
+    assert [line.get_linestyle() for line in drawn] == ["-", "--"]
+    assert drawn[0].get_color() == drawn[1].get_color()
+    assert drawn[0].get_xdata()[0] < 20 < drawn[1].get_xdata()[0]
+    assert axes.get_xlim() == (0, 104)
+
+
 def test_dispersion_has_a_row_for_each_setting(results):
     figure = views.draw_measurements(results, "dispersion")
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
@@ -66,7 +78,9 @@ def test_dispersion_has_a_row_for_each_setting(results):
 def test_constant_times_are_drawn():
     rows = planted_cycles(cycles=20)
     rows["barrier"], rows["communication"] = 0.0, 1e-6
-    assert views.draw_measurements(planted_results(rows), "dispersion").axes
+    communication, barrier = views.draw_measurements(planted_results(rows), "dispersion").axes
+    assert "none" in [text.get_text() for text in barrier.texts]
+    assert "none" not in [text.get_text() for text in communication.texts]
 
 
 def test_costs_show_both_models(results):
@@ -75,6 +89,10 @@ def test_costs_show_both_models(results):
     assert left.get_xscale() == "log"
     errors = [np.abs(line.get_ydata()).max() for line in right.lines[:2]]
     assert errors[0] < 5 < errors[1]
+    left.set_ylim(4e-6, 9e-5)  # Less than two decades: matplotlib would name minor ticks in its own way.
+    figure.draw_without_rendering()
+    names = [label.get_text() for minor in (False, True) for label in left.get_yticklabels(minor=minor)]
+    assert {name.partition(" ")[2] for name in names if name} == {"µs"}
 
 
 def test_a_matrix_has_the_time_and_the_rate_of_each_pair(results):

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
 from pse.emulate import Model, Results, fit
 from pse.errors import UsageError
@@ -46,8 +46,8 @@ def draw_costs(
     for (mode, model), colour in zip(models, colours, strict=True):
         _lines(left, right, model, colour, "--" if mode == "paper" else "-")
     right.axhline(0, color="#888888", linewidth=0.8)
-    label(right, "size", "error (%)")
-    label(left, "size", "time")
+    label(right, "size of the message", "error (%)")
+    label(left, "size of the message", "time one way")
     return figure
 
 
@@ -56,10 +56,20 @@ def _times(axes: Axes, model: Model) -> None:
     times = np.array([one.seconds for one in model.table])
     spans = np.array([one.interval or (one.seconds, one.seconds) for one in model.table])
     axes.errorbar(
-        sizes, times, yerr=np.abs(spans.T - times), color="black", fmt="o", markersize=3.5, elinewidth=0.8
+        sizes,
+        times,
+        yerr=np.abs(spans.T - times),
+        color="black",
+        fmt="o",
+        markersize=3.5,
+        elinewidth=0.8,
+        capsize=2,
     )
     axes.set_yscale("log")
+    decades = np.log10(spans.max() / spans.min())
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 3 else (1.0,)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(1e9 * value, zeros=False)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _lines(left: Axes, right: Axes, model: Model, colour: str, dashes: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Final
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,6 +22,7 @@ ROW = 0.26
 """Height of a row, inches."""
 MOST_ROWS = 60
 METRICS = ("communication", "barrier")
+_NONE: Final[dict[str, Any]] = {"fontsize": SMALL, "color": "#888888", "va": "center", "ha": "center"}
 
 
 def draw_dispersion(
@@ -43,18 +45,27 @@ def draw_dispersion(
     notes = "Times of all ranks, cycles and launches; σ is at the right of each row." + (
         f" {cut} more rows are left out." if cut else ""
     )
-    titles = ["communication", "barrier"]
     figure, axes = draw_panels(
-        results, "dispersion", titles, handles, notes, width=width, height=height or max(tall, 3.2), columns=2
+        results,
+        "dispersion of times",
+        METRICS,
+        handles,
+        notes,
+        width=width,
+        height=height or max(tall, 3.2),
+        columns=2,
     )
-    for one, side in zip(axes, sides, strict=True):
-        _boxes(one, side)
+    for one, side, metric in zip(axes, sides, METRICS, strict=True):
+        _boxes(one, side, metric)
     _name_rows(figure, axes, names, width)
     return figure
 
 
-def _boxes(axes: Axes, rows: Sequence[Summary]) -> None:
+def _boxes(axes: Axes, rows: Sequence[Summary], metric: str) -> None:
     for place, one in enumerate(rows):
+        if one.quantiles[0.99] <= 0:  # Applications that aren't synchronous have no barriers.
+            axes.annotate("none", (0.5, place), xycoords=("axes fraction", "data"), **_NONE)
+            continue
         low, left, middle, right, high = (max(one.quantiles[q], 1e-9) for q in (0.01, 0.25, 0.5, 0.75, 0.99))
         axes.plot([low, high], [place, place], color="#888888", linewidth=1)
         axes.barh(place, right - left, left=left, height=0.5, color=PALETTE[1], edgecolor=darker(PALETTE[1]))
@@ -64,13 +75,13 @@ def _boxes(axes: Axes, rows: Sequence[Summary]) -> None:
             f"σ {time_text(1e9 * one.sigma) if one.sigma == one.sigma else '–'}",
             (1.01, place), xycoords=("axes fraction", "data"), fontsize=SMALL, va="center",
         )  # fmt: skip
-    ends = [max(one.quantiles[q], 1e-9) for one in rows for q in (0.01, 0.99)]
-    axes.set_xlim(0.8 * min(ends), 1.25 * max(ends))
+    ends = [max(one.quantiles[q], 1e-9) for one in rows for q in (0.01, 0.99) if one.quantiles[0.99] > 0]
+    axes.set_xlim(0.8 * min(ends, default=1e-6), 1.25 * max(ends, default=1e-3))
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(1e9 * value, zeros=False)))
     axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    label(axes, "time of a cycle")
+    label(axes, f"{metric} time of a cycle")
 
 
 def _name_rows(figure: Figure, axes: Sequence[Axes], names: Sequence[str], width: float) -> None:

@@ -16,6 +16,9 @@ from pse.views.charts._panels import draw_panels, label
 from pse.views.core._palette import PALETTE
 
 MARKS = "os^Dv<>"
+COLOURS = [shade for shade in PALETTE if shade != "#F0E442"]  # A thin yellow line hardly shows on white.
+DODGE = 0.8
+"""Points of several lines at one load stand so far beside each other, percent of load."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class Point:
     line: str
     order: tuple[int, str]
     time: RunTime
+    alone: str | None = None
+    """The application of whose line this has the colour, since it is the same one alone."""
 
 
 def draw_error(
@@ -47,11 +52,13 @@ def draw_applications(
     results: Sequence[Results], *, width: float | None = None, height: float | None = None
 ) -> Figure:
     """Draw the error against the load with a line for each application, those alone beside those together."""
-    points = [
-        Point(size_text(time.size, zeros=False), time.name, (0, time.name), time)
-        for one in results
-        for time in run_times(one)
-    ]
+    points = []
+    for one in results:
+        known = {str(app.get("name")): app.get("alone") for app in one.metadata.get("applications", ())}
+        points += [
+            Point(size_text(time.size, zeros=False), time.name, (0, time.name), time, known.get(time.name))
+            for time in run_times(one)
+        ]
     return _draw("error of predicted run time by application", results, points, width, height)
 
 
@@ -74,10 +81,7 @@ def _draw(
 ) -> Figure:
     panels = list(dict.fromkeys(point.panel for point in points))
     lines = [name for _, name in sorted({(point.order, point.line) for point in points})]
-    style: dict[str, dict[str, Any]] = {
-        name: {"color": PALETTE[place % len(PALETTE)], "marker": MARKS[place % len(MARKS)]}
-        for place, name in enumerate(lines)
-    }
+    style = _styles(lines, {point.line: point.alone for point in points if point.alone})
     handles = [Line2D([], [], label=name, linewidth=1.2, markersize=4, **style[name]) for name in lines]
     notes = (
         "Measured run time over predicted, less 1, without barriers: the median over launches, with 95 %"
@@ -86,21 +90,36 @@ def _draw(
     figure, all_axes = draw_panels(results, title, panels, handles, notes, width=width, height=height)
     for panel, axes in zip(panels, all_axes, strict=True):
         axes.axhline(0, color="#888888", linewidth=0.8)
-        for name in lines:
-            _line(axes, [p.time for p in points if p.panel == panel and p.line == name], style[name])
+        own = [point for point in points if point.panel == panel]
+        drawn = [name for name in lines if name in {point.line for point in own}]
+        for place, name in enumerate(drawn):
+            beside = DODGE * (place - (len(drawn) - 1) / 2)
+            _line(axes, [point.time for point in own if point.line == name], style[name], beside)
+        axes.set_xlim(0, 104)
         label(axes, "communication load (%)", "error (%)")
     return figure
 
 
-def _line(axes: Any, times: Sequence[RunTime], style: Mapping[str, Any]) -> None:
-    """Draw a line through the errors of one application or node count; several at a load stand beside."""
+def _styles(lines: Sequence[str], alone: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Give lines colours and marks; an application alone has those of the same one beside others, dashed."""
+    firsts = list(dict.fromkeys(alone.get(name, name) for name in lines))
+    found = {}
+    for name in lines:
+        place = firsts.index(alone.get(name, name))
+        style = {"color": COLOURS[place % len(COLOURS)], "marker": MARKS[place % len(MARKS)]}
+        found[name] = style | ({"linestyle": "--", "markerfacecolor": "white"} if name in alone else {})
+    return found
+
+
+def _line(axes: Any, times: Sequence[RunTime], style: Mapping[str, Any], beside: float) -> None:
+    """Draw a line through the errors of one application or node count, a little beside their loads."""
     ordered = sorted(times, key=lambda time: time.load)
     loads, errors = (np.array([getattr(time, name) for time in ordered]) for name in ("load", "error"))
     spans = [time.error_interval or (time.error, time.error) for time in ordered]
     bars = np.abs(np.array(spans).reshape(-1, 2).T - errors)
     if len(ordered):
         axes.errorbar(
-            loads,
+            loads + beside,
             100 * errors,
             yerr=100 * bars,
             linewidth=1.2,

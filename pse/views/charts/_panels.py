@@ -75,7 +75,7 @@ def draw_panels(
 
 def about(results: Sequence[Results]) -> str:
     """Say in a line what was measured where."""
-    launches = [len({*one.cycles["launch"].tolist(), *one.exchanges["launch"].tolist()}) for one in results]
+    launches = [len(one.launches) for one in results]
     ranks = sorted({int(one.metadata["ranks"]) for one in results if one.metadata.get("ranks")})
     hosts = {host for one in results for host in one.metadata.get("hosts", ())}
     parts = [
