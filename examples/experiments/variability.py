@@ -22,8 +22,6 @@ from pse.text import size_text, time_text
 
 KIB, MIB = 1 << 10, 1 << 20
 CYCLES = {KIB: 60, MIB: 4}
-TRAFFIC = {KIB: 60, MIB: 100}
-"""Cycles of the cross traffic, so many that it lasts as long as the pairs."""
 PAIRS, CROSS = "pairs", "cross traffic"
 CONFIGURATION = """\
 [run]
@@ -73,7 +71,7 @@ def measure(cluster: Cluster, key: Key, given: argparse.Namespace, folder: Path)
         size=size,
         loads=given.loads,
         cycles=CYCLES[size],
-        traffic=TRAFFIC[size],
+        traffic=given.traffic,
     )
     (folder / f"{name}.toml").write_text(text)
     command = [sys.executable, "-m", "pse", "ace", "run", f"{name}.toml", "-o", f"{name}.ace"]
@@ -135,6 +133,9 @@ def main() -> None:
     parser.add_argument("--loads", type=int, nargs="+", default=[20, 40, 80])
     parser.add_argument("--rate", default="400mbit", help="of the nodes' links")
     parser.add_argument("--launches", type=int, default=1)
+    parser.add_argument(
+        "--traffic", type=int, default=400, help="cycles of the cross traffic, to last as long as pairs"
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=[KIB, MIB], choices=[KIB, MIB])
     parser.add_argument("--keep", type=Path, help="keep the measurements here, for pse ace report")
     parser.add_argument("--picture", type=Path, help="draw errors against loads into this file")
