@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from benchmarks import control, warm
 from benchmarks.__main__ import SUBJECTS as OF_DEVELOPERS
@@ -32,6 +34,7 @@ from pse.bench.subjects import (
     tools,
     tracing,
 )
+from pse.emulate import CYCLE, EXCHANGE, Results
 
 SMALL = {
     "hop": (hop, hop.Sizes(quick=60, slow=20, rounds=40), 5),
@@ -80,7 +83,7 @@ SMALL = {
     ),
     "planted": (
         planted,
-        planted.Sizes(launches=5, comparisons=2, pool=10, cycles=300, emulated=False),
+        planted.Sizes(launches=5, comparisons=2, cycles=300, emulated=False),
         2,
     ),
     "advise": (
@@ -191,3 +194,21 @@ def test_a_page_that_cant_be_written_is_named(warm_command):
     assert done.returncode == 2
     assert "/nowhere/page.md: No such file" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_comparisons_of_undisturbed_launches_share_none(monkeypatch):
+    sizes = planted.Sizes(launches=5, comparisons=3)
+    cycles = np.zeros(30, CYCLE)
+    cycles["launch"] = np.arange(30)
+    compared = []
+
+    def compare(*sides):
+        compared.append([side.launches for side in sides])
+        return SimpleNamespace(real=len(compared) == 2)
+
+    monkeypatch.setattr(planted, "compare", compare)
+    assert planted.false_alarms(Results(cycles, np.zeros(0, EXCHANGE), {}), sizes) == [False, True, False]
+    for number, sides in enumerate(compared):
+        assert sorted(sides[0] + sides[1]) == [*range(10 * number, 10 * number + 10)]
+        assert {one // 2 for one in sides[0]} == {one // 2 for one in sides[1]}
+    assert {one % 2 for sides in compared for one in sides[0]} == {0, 1}

@@ -2,7 +2,7 @@
 
 On an emulated cluster one link of four has half the rate of the others, and all links of another cluster 5 %
 less than those of the first; on this machine every hundredth message is late by 1 ms.  For false alarms,
-launches of one configuration are compared with each other.
+launches of one configuration are compared with each other; no launch is in two comparisons.
 """
 
 from __future__ import annotations
@@ -65,13 +65,12 @@ module delay
 class Sizes:
     """How much is measured, and whether there is an emulated cluster.
 
-    `launches` are those of each side of a comparison, `comparisons` those of undisturbed launches, for which
-    they are drawn from a `pool`.
+    `launches` are those of each side of a comparison, `comparisons` those of undisturbed launches, each of
+    which has launches of its own.
     """
 
     launches: int = 10
     comparisons: int = 40
-    pool: int = 60
     cycles: int = 1500
     emulated: bool = True
 
@@ -113,22 +112,23 @@ def _alarm_figures(alarms: Sequence[bool]) -> Iterator[Figure]:
 def undisturbed(sizes: Sizes, say: Callable[[str], None]) -> Results:
     """Measure launches in which nothing is planted."""
     pairs = Application("pairs", "pairwise", 2, (1024,), (50.0,), cycles=max(sizes.cycles // 15, 5))
+    number = 2 * sizes.launches * sizes.comparisons
     asked = Configuration(
-        *((pairs,), 2, sizes.pool, sizes.pool, float("inf")), exchange_sizes=(1, 65536), repetitions=20
+        *((pairs,), 2, number, number, float("inf")), exchange_sizes=(1, 65536), repetitions=20
     )
     with confined_to(usable_cores()[:2]):
-        return run_launches(asked, lambda text: say(f"{text} of {sizes.pool}"))
+        return run_launches(asked, lambda text: say(f"{text} of {number}"))
 
 
 def false_alarms(found: Results, sizes: Sizes) -> list[bool]:
     """Say of each comparison of undisturbed launches whether a difference was taken for real.
 
-    Each comparison draws some pairs of launches that follow each other, of which each side gets one.
+    Each comparison has launches that follow each other and are in no other one, so that comparisons are
+    independent; of each two neighbors, either side gets one.
     """
     random = np.random.default_rng(1)
-    neighbors = np.arange(sizes.pool // 2 * 2).reshape(-1, 2)
-    drawn = [random.choice(neighbors, sizes.launches, replace=False) for _ in range(sizes.comparisons)]
-    sides = [random.permuted(own, axis=1).T for own in drawn]
+    neighbors = np.arange(2 * sizes.launches * sizes.comparisons).reshape(sizes.comparisons, -1, 2)
+    sides = random.permuted(neighbors, axis=2).transpose(0, 2, 1)
     return [bool(compare(_some(found, one), _some(found, other)).real) for one, other in sides]
 
 

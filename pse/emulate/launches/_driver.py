@@ -52,6 +52,13 @@ class LaunchError(RunError):
         Which one, and what it said.
     results : Results, optional
         Of the launches before it; None if it was the first.
+    help : str, optional
+        What is kept.
+
+    Examples
+    --------
+    >>> LaunchError("launch 1 failed").results is None
+    True
     """
 
     def __init__(self, message: str, results: Results | None = None, *, help: str | None = None) -> None:
