@@ -93,8 +93,8 @@ def read_configuration(
     counts = _ranks_of(listed, wanted)
     total = sum(counts) if wanted is None else wanted
     fullest = per_node(total) if per_node else None
-    if (problem := rank_problem(total, fullest)) is not None:
-        (listed[counts.index(max(counts))] if wanted is None else run).fail("ranks", problem)
+    if (crowded := rank_problem(total, fullest)) is not None:
+        (listed[counts.index(max(counts))] if wanted is None else run).fail("ranks", crowded)
     applications = tuple(
         _application(table, number, count, Path(path))
         for number, (table, count) in enumerate(zip(listed, counts, strict=True))
@@ -108,8 +108,8 @@ def read_configuration(
         pattern_files=files,
         source=os.fspath(path),
     )
-    named = nodes is not None and any(one.nodes for one in applications)
-    for problem in find_problems(found, fullest, nodes(total) if named else None):
+    there = nodes(total) if nodes is not None and any(one.nodes for one in applications) else None
+    for problem in find_problems(found, fullest, there):
         table = exchanges if problem.application is None else listed[problem.application]
         table.fail(problem.key, problem.message, problem.help)
     return found
@@ -295,10 +295,10 @@ def _run_values(run: Table) -> dict[str, Any]:
     }
 
 
-def _check_given(exchanges: Table, given: Mapping[str, float]) -> None:
+def _check_given(exchanges: Table, alpha: float, beta: float) -> None:
     """Refuse parameters that are no model, and keys that ask for exchanges where there are none."""
     try:
-        Model(**given)
+        Model(alpha, beta)
     except ModelError as error:
         exchanges.fail("alpha", error.message, error.help)
     for key in ("matrix", "loggp"):
@@ -314,7 +314,7 @@ def _exchange_values(exchanges: Table, run: Table) -> dict[str, Any]:
         other = next(key for key in given if key not in missing)
         exchanges.fail(other, f"{other} is given, but {missing[0]} isn't: the model needs both")
     if not missing:
-        _check_given(exchanges, given)
+        _check_given(exchanges, *given.values())
         if run.has("prediction"):
             run.fail("prediction", "alpha and beta are given, so they predict, and nothing else does")
     return {
