@@ -24,6 +24,12 @@ class BlockKind(enum.IntEnum):
     See Also
     --------
     rank_activity
+
+    Examples
+    --------
+    >>> activity = pse.analysis.rank_activity(trace)
+    >>> int((activity.blocks["kind"] == BlockKind.WAIT).sum())
+    4
     """
 
     CALL = 0
@@ -69,6 +75,12 @@ class Activity:
     See Also
     --------
     rank_activity
+
+    Examples
+    --------
+    >>> activity = pse.analysis.rank_activity(trace)
+    >>> len(activity.blocks), len(activity.messages), int(activity.of(1)["begin"][0])
+    (10, 4, 1000000)
     """
 
     trace: Trace

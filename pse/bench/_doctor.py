@@ -69,6 +69,12 @@ class Finding:
     See Also
     --------
     findings_text, examine_machine
+
+    Examples
+    --------
+    >>> finding = Finding("MPI", BAD, "there is no mpiexec", "pip install 'pse[mpich]'")
+    >>> finding.grade
+    'bad'
     """
 
     subject: str

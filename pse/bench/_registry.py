@@ -33,6 +33,12 @@ class Subject:
     See Also
     --------
     find_subject
+
+    Examples
+    --------
+    >>> from pse.bench import SUBJECTS
+    >>> [subject.name for subject in SUBJECTS if subject.name in ("hop", "fft")]
+    ['hop', 'fft']
     """
 
     name: str

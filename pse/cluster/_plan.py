@@ -74,6 +74,13 @@ class Plan:
     See Also
     --------
     Cluster
+
+    Examples
+    --------
+    >>> from pse.cluster import Cluster
+    >>> plan = Cluster(nodes=2, rate="100mbit").plan
+    >>> plan.nodes, plan.rates
+    (2, [100000000, 100000000])
     """
 
     name: str

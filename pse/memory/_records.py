@@ -41,6 +41,14 @@ class LiveBlock:
     See Also
     --------
     Arena
+
+    Examples
+    --------
+    >>> from pse.memory import Arena
+    >>> arena = Arena.create(1 << 20)
+    >>> block = arena.allocate((8, 8), "f4")
+    >>> arena.live()[0].shape, arena.live()[0].bytes, arena.live()[0].references
+    ((8, 8), 256, 1)
     """
 
     handle: int
@@ -71,6 +79,14 @@ class Descriptor(NamedTuple):
     See Also
     --------
     Block
+
+    Examples
+    --------
+    >>> from pse.memory import Arena
+    >>> arena = Arena.create(1 << 20)
+    >>> descriptor = arena.allocate(8, "i4").share()
+    >>> len(descriptor), arena.open(descriptor.handle).array.shape
+    (3, (8,))
     """
 
     pid: int

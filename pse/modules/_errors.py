@@ -38,6 +38,14 @@ class ModuleError(RunError):
     See Also
     --------
     call_python
+
+    Examples
+    --------
+    >>> from pse.modules import call_python, load_module
+    >>> call_python(load_module(pipeline.modules[2]), [None])
+    Traceback (most recent call last):
+        ...
+    ModuleError: module `total` (stages.py:14) raised AttributeError: 'NoneType' object has no attribute 'sum'
     """
 
     def __init__(self, message: str, *, help: str | None = None, traceback: str = "") -> None:

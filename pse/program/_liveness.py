@@ -94,6 +94,14 @@ class Liveness:
     See Also
     --------
     analyse_liveness, analyse_run_liveness
+
+    Examples
+    --------
+    >>> from pse.program import analyse_liveness
+    >>> liveness = analyse_liveness(program)
+    >>> step = liveness.walk.sites[2]
+    >>> sorted(map(str, liveness.readers(step, "v")))
+    ['thread_A', 'thread_C in PARALLEL']
     """
 
     walk: Walk

@@ -46,6 +46,12 @@ class ProgramGraph:
     See Also
     --------
     build_graph
+
+    Examples
+    --------
+    >>> graph = build_graph(program)
+    >>> graph.nx.number_of_nodes(), graph.placement.ranks(2)
+    (6, 5)
     """
 
     name: str

@@ -58,6 +58,12 @@ class Seat(NamedTuple):
     See Also
     --------
     Placement
+
+    Examples
+    --------
+    >>> seat = place_threads(program).seat(3)
+    >>> str(seat.key), seat.processor
+    ('thread_B in PARALLEL', 1)
     """
 
     key: ThreadKey

@@ -37,6 +37,12 @@ class View:
     See Also
     --------
     find_view
+
+    Examples
+    --------
+    >>> from pse.views import VIEWS
+    >>> sorted(VIEWS)[:3], VIEWS["gantt"].function
+    (['critical-path', 'event-time', 'event-total'], 'draw_gantt')
     """
 
     description: str

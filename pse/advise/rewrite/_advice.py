@@ -62,6 +62,12 @@ class Advice:
     See Also
     --------
     advise
+
+    Examples
+    --------
+    >>> advice = pse.advise.advise("run1")
+    >>> round(advice.gain, 2), len(advice.reasons), advice.diff.splitlines()[0]
+    (0.07, 1, '--- pipeline.coven')
     """
 
     program: str

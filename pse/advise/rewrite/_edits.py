@@ -27,6 +27,11 @@ class Edit:
     See Also
     --------
     advise
+
+    Examples
+    --------
+    >>> pse.advise.advise("run1").proposal
+    (Edit(what='thread of total', line=7, before='thread_A', after='thread_B'),)
     """
 
     what: str

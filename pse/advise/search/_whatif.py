@@ -43,6 +43,11 @@ class WhatIf:
     See Also
     --------
     parse_whatif
+
+    Examples
+    --------
+    >>> WhatIf(processors=4, speeds={"rows": 2.0}).words
+    '4 processors, rows 2 × as fast'
     """
 
     processors: int | None = None

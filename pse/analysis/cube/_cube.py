@@ -43,6 +43,11 @@ class CallPath:
     See Also
     --------
     Cube
+
+    Examples
+    --------
+    >>> [(path.parent, path.kind, path.name) for path in cube.call_paths]
+    [(-1, 'program', 'program'), (0, 'routine', 'MPI_Send'), (0, 'routine', 'MPI_Recv')]
     """
 
     parent: int
@@ -71,6 +76,11 @@ class Location:
     See Also
     --------
     Cube
+
+    Examples
+    --------
+    >>> [(location.node != "", location.rank, location.thread) for location in cube.locations]
+    [(True, 0, 0), (True, 1, 0)]
     """
 
     machine: str

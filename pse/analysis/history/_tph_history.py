@@ -72,6 +72,12 @@ class CallStep:
     See Also
     --------
     tph_history
+
+    Examples
+    --------
+    >>> steps = pse.analysis.tph_history(trace, "k=1").steps
+    >>> [(step.label, step.duration) for step in steps if step.kind == "call"]
+    [('load', 4000000), ('rows', 9000000), ('total', 1000000)]
     """
 
     time: int
@@ -122,6 +128,12 @@ class HandoverStep:
     See Also
     --------
     tph_history
+
+    Examples
+    --------
+    >>> steps = pse.analysis.tph_history(trace, "k=1").steps
+    >>> [(step.tag, step.sender, step.receiver) for step in steps if step.kind == "hand-over"]
+    [('image', 0, 1), ('result', 1, 0)]
     """
 
     time: int
@@ -164,6 +176,12 @@ class TphHistory:
     See Also
     --------
     tph_history
+
+    Examples
+    --------
+    >>> history = pse.analysis.tph_history(trace, "k=1")
+    >>> history.calls, history.handovers, history.module_time / 1e6  # ms
+    (3, 2, 14.0)
     """
 
     tph: Tph

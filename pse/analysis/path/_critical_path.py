@@ -89,6 +89,11 @@ class PathShare(NamedTuple):
     See Also
     --------
     critical_path
+
+    Examples
+    --------
+    >>> [(share.kind, share.time) for share in pse.analysis.critical_path(trace).shares()][:2]
+    [('rows', 18000000), ('load', 8000000)]
     """
 
     name: str
@@ -114,6 +119,14 @@ class CriticalPath:
     See Also
     --------
     critical_path
+
+    Examples
+    --------
+    >>> path = pse.analysis.critical_path(trace)
+    >>> path.length / 1e6  # ms
+    29.0
+    >>> [pse.analysis.StepKind(kind).name for kind in path.steps["kind"][:3]]
+    ['START', 'CALL', 'HANDOVER']
     """
 
     steps: Array

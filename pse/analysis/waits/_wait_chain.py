@@ -86,6 +86,12 @@ class WaitEnd:
     See Also
     --------
     wait_chain
+
+    Examples
+    --------
+    >>> end = pse.analysis.wait_chain(trace, 0, 10_000_000).links[0].ended_by
+    >>> end.rank, end.time, end.tag, end.way
+    (1, 14000000, 'result', 'by descriptor')
     """
 
     rank: int
@@ -132,6 +138,12 @@ class Link:
     See Also
     --------
     wait_chain
+
+    Examples
+    --------
+    >>> link = pse.analysis.wait_chain(trace, 0, 10_000_000).links[0]
+    >>> link.state, link.tag, link.source, (link.end - link.begin) / 1e6  # ms
+    ('wait', 'result', 'rows (line 6)', 9.0)
     """
 
     rank: int
@@ -168,6 +180,12 @@ class WaitChain:
     See Also
     --------
     wait_chain
+
+    Examples
+    --------
+    >>> chain = pse.analysis.wait_chain(trace, 0, 10_000_000)
+    >>> [link.rank for link in chain.links], chain.circle
+    ([0, 1], False)
     """
 
     time: int

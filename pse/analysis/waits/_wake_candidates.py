@@ -15,6 +15,12 @@ class CauseKind(enum.IntEnum):
     See Also
     --------
     wait_causes
+
+    Examples
+    --------
+    >>> activity = pse.analysis.rank_activity(trace)
+    >>> [pse.analysis.CauseKind(kind).name for kind in pse.analysis.wait_causes(activity)["kind"][:3]]
+    ['OTHER', 'TAG', 'OTHER']
     """
 
     OTHER = 0  # freed memory, took from a queue, came to its turn …

@@ -50,6 +50,12 @@ class Application:
     See Also
     --------
     check_configuration
+
+    Examples
+    --------
+    >>> halo = Application("halo", "circular", 4, sizes=(1024, 65536), loads=(25.0, 50.0))
+    >>> len(pse.ace.Configuration((halo,), ranks=4).settings())
+    4
     """
 
     name: str
@@ -85,6 +91,12 @@ class Setting(NamedTuple):
     See Also
     --------
     read_configuration
+
+    Examples
+    --------
+    >>> halo = Application("halo", "circular", 4, sizes=(1024,), loads=(25.0, 50.0))
+    >>> Configuration((halo,), ranks=4).settings()
+    [Setting(parts=((0, 1024, 25.0),), alone=False), Setting(parts=((0, 1024, 50.0),), alone=False)]
     """
 
     parts: tuple[tuple[int, int, float], ...]

@@ -85,6 +85,12 @@ class Measured:
     See Also
     --------
     fit
+
+    Examples
+    --------
+    >>> model = pse.ace.fit(pse.ace.Results.load("run.ace").exchanges)
+    >>> [one.size for one in model.table][:4]
+    [0, 1, 2, 4]
     """
 
     size: int
@@ -111,6 +117,12 @@ class RankLine:
     See Also
     --------
     fit
+
+    Examples
+    --------
+    >>> model = pse.ace.fit(pse.ace.Results.load("run.ace").exchanges)
+    >>> [(line.rank, line.partner) for line in model.ranks]
+    [(0, None), (1, None)]
     """
 
     rank: int

@@ -40,6 +40,12 @@ class Pattern:
     See Also
     --------
     find_pattern, pattern
+
+    Examples
+    --------
+    >>> pairwise = pse.ace.find_pattern("pairwise")
+    >>> pairwise.problem(1, {})
+    'the pattern pairwise needs at least 2 ranks, not 1'
     """
 
     name: str

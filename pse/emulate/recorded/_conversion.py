@@ -44,6 +44,12 @@ class TimedProgram:
     See Also
     --------
     record_timed_program
+
+    Examples
+    --------
+    >>> timed = pse.ace.record_timed_program(pse.trace.open("run1"))
+    >>> timed.program.ranks, [len(times) for times in timed.times]
+    (2, [8, 6])
     """
 
     program: RecordedProgram

@@ -55,6 +55,12 @@ class Difference:
     See Also
     --------
     compare
+
+    Examples
+    --------
+    >>> found = pse.ace.compare(pse.ace.Results.load("run.ace"), pse.ace.Results.load("after.ace"))
+    >>> found.differences[0].quantity, found.differences[0].ratio > 1, found.differences[0].real
+    ('time of cycles', True, True)
     """
 
     where: str
@@ -92,6 +98,12 @@ class Comparison:
     See Also
     --------
     compare
+
+    Examples
+    --------
+    >>> found = pse.ace.compare(pse.ace.Results.load("run.ace"), pse.ace.Results.load("after.ace"))
+    >>> len(found.real), found.launches
+    (4, (10, 10))
     """
 
     differences: tuple[Difference, ...]

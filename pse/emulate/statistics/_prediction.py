@@ -51,6 +51,12 @@ class RunTime:
     See Also
     --------
     run_times
+
+    Examples
+    --------
+    >>> found = pse.ace.run_times(pse.ace.Results.load("run.ace"))[0]
+    >>> found.name, found.launches, abs(found.error) < 0.05
+    ('halo', 10, True)
     """
 
     name: str
@@ -87,6 +93,12 @@ class Loaded:
     See Also
     --------
     loaded_ratios
+
+    Examples
+    --------
+    >>> alone, beside = pse.ace.Results.load("run.ace"), pse.ace.Results.load("after.ace")
+    >>> [(one.name, one.mean < 1) for one in pse.ace.loaded_ratios(alone, beside)]
+    [('halo', True)]
     """
 
     name: str

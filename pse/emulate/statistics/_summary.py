@@ -54,6 +54,12 @@ class Summary:
     See Also
     --------
     summaries
+
+    Examples
+    --------
+    >>> found = pse.ace.summaries(pse.ace.Results.load("run.ace"), metrics=["communication"])[0]
+    >>> found.name, found.count, found.launches
+    ('halo', 2000, 10)
     """
 
     name: str

@@ -51,6 +51,13 @@ class CheckResult:
     See Also
     --------
     check_program
+
+    Examples
+    --------
+    >>> from pse.modules import Finder
+    >>> result = check_program(program.text, program.path, modules=Finder())
+    >>> result.program.name, result.diagnostics
+    ('heat', ())
     """
 
     program: ResolvedProgram | None

@@ -53,6 +53,12 @@ class Diagnostic:
     See Also
     --------
     check_program, error_at
+
+    Examples
+    --------
+    >>> diagnostic = wrong.diagnostics[0]
+    >>> diagnostic.code, str(diagnostic.span), diagnostic.severity.value
+    ('E0201', 'wrong.coven:3:15', 'error')
     """
 
     code: str

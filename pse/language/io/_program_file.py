@@ -30,6 +30,11 @@ class ProgramFile:
     See Also
     --------
     check_file
+
+    Examples
+    --------
+    >>> wrong.path, wrong.program, len(wrong.diagnostics)
+    ('wrong.coven', None, 1)
     """
 
     path: str

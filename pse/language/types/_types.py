@@ -97,6 +97,12 @@ class Type:
     See Also
     --------
     render_shape
+
+    Examples
+    --------
+    >>> kind = program.tags["u"].type
+    >>> kind.element.value, kind.scalar, kind.distribution.pattern.value
+    ('float64', False, 'block')
     """
 
     element: Element | None
@@ -179,6 +185,12 @@ class Signature:
     See Also
     --------
     parse_directive
+
+    Examples
+    --------
+    >>> step = next(module for module in program.modules if module.name == "step")
+    >>> [parameter.name for parameter in step.signature.outputs], step.signature.dimensions
+    (['v', 'residual'], ('nx', 'ny'))
     """
 
     name: str

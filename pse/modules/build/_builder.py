@@ -53,6 +53,13 @@ class Built:
     See Also
     --------
     build_module
+
+    Examples
+    --------
+    >>> from pse.modules import build_module
+    >>> built = build_module("heat.c")
+    >>> built.source.path.name, built.library.exists()
+    ('heat.c', True)
     """
 
     source: Source

@@ -45,6 +45,13 @@ class Listed:
     See Also
     --------
     find_modules
+
+    Examples
+    --------
+    >>> from pse.modules.build import choose_modules
+    >>> step, = choose_modules("heat.c:step")
+    >>> step.signature.name, step.place
+    ('step', 'heat.c:18')
     """
 
     file: ModuleFile

@@ -60,6 +60,13 @@ class LoadedModule:
     See Also
     --------
     load_module, call_python
+
+    Examples
+    --------
+    >>> from pse.modules import load_module
+    >>> loaded = load_module(pipeline.modules[1])
+    >>> loaded.name, loaded.place, sorted(loaded.fills)
+    ('rows', 'stages.py:9', ['result'])
     """
 
     name: str

@@ -52,6 +52,12 @@ class Mpiexec:
     See Also
     --------
     find_mpiexec, host_arguments
+
+    Examples
+    --------
+    >>> mpiexec = Mpiexec("/usr/bin/mpiexec", hydra=True)
+    >>> host_arguments(mpiexec, Hosts("a,b"))
+    ['-hosts', 'a,b']
     """
 
     path: str

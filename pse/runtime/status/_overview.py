@@ -125,6 +125,12 @@ class Overview:
     See Also
     --------
     draw_overview
+
+    Examples
+    --------
+    >>> overview = Overview("heat.coven", 2, 5, 3.2, (), (), (), (), ())
+    >>> Overview.from_json(overview.to_json()).seconds
+    3.2
     """
 
     program: str

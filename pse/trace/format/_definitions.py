@@ -143,6 +143,11 @@ class RankDefinition:
     host : str
         Where it runs.
 
+    Raises
+    ------
+    TraceError
+        The region is neither ``root`` nor ``parallel``, or a field has another type.
+
     Examples
     --------
     >>> [(rank.rank, rank.region, rank.thread) for rank in trace.definitions.ranks]

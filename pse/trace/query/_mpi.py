@@ -45,6 +45,12 @@ class Communicator:
     See Also
     --------
     mpi_communicators
+
+    Examples
+    --------
+    >>> communicator = mpi_communicators(pse.trace.open("mpi1"), 1)[1]
+    >>> communicator.name, communicator.size
+    ('communicator 0.1', 2)
     """
 
     leader: int
@@ -137,6 +143,12 @@ class MpiTraffic:
     See Also
     --------
     mpi_traffic
+
+    Examples
+    --------
+    >>> traffic = mpi_traffic(pse.trace.open("mpi1"))[0]
+    >>> traffic.rank, traffic.sent, traffic.sent_bytes, traffic.communicator.size
+    (0, 1, 8, 2)
     """
 
     rank: int

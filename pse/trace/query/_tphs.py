@@ -38,6 +38,11 @@ class Tph:
     See Also
     --------
     Tphs
+
+    Examples
+    --------
+    >>> Tphs(trace)[2].counter, Tphs(trace)[2].value
+    ('k', 1)
     """
 
     number: int

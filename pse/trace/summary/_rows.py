@@ -177,6 +177,12 @@ class Summary:
     See Also
     --------
     summarize
+
+    Examples
+    --------
+    >>> summary = pse.trace.summarize(trace)
+    >>> summary.events, summary.span / 1e6  # ms
+    (44, 30.0)
     """
 
     path: str

@@ -30,6 +30,12 @@ class Row:
     See Also
     --------
     rows
+
+    Examples
+    --------
+    >>> row = rows(trace)[1]
+    >>> row.rank, row.label, row.thread
+    (1, 'root · thread_B', 'thread_B')
     """
 
     rank: int
