@@ -269,7 +269,14 @@ def adopt_orphans(on: bool) -> None:
 
 
 def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent dies (to be called in the child, before exec)."""
+    """Have the kernel kill this process when its parent dies (to be called in the child, before exec).
+
+    Examples
+    --------
+    >>> import subprocess
+    >>> subprocess.run(["true"], preexec_fn=die_with_parent).returncode
+    0
+    """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
