@@ -1,0 +1,101 @@
+/* Made from cext/abi/coschedule.def by cext/abi/generate.py: change the table, not this file. */
+/* clang-format off */
+#ifndef PSE_ABI_COSCHEDULE_H
+#define PSE_ABI_COSCHEDULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PSE_BCS_SHORTEST_SLICE 100000 /* ns of the shortest time slice that is accepted. */
+#define PSE_BCS_EAGER 4096 /* Messages up to so many bytes travel in their descriptor. */
+
+/* Collective operations. */
+enum pse_bcs_collective {
+    PSE_BCS_BARRIER = 0,
+    PSE_BCS_BCAST = 1,
+    PSE_BCS_REDUCE = 2,
+    PSE_BCS_ALLREDUCE = 3,
+    PSE_BCS_SCATTER = 4, /* and its form for pieces of different sizes */
+    PSE_BCS_GATHER = 5, /* and its form for pieces of different sizes */
+    PSE_BCS_ALLGATHER = 6, /* and its form for pieces of different sizes */
+    PSE_BCS_ALLTOALL = 7, /* and its form for pieces of different sizes */
+    PSE_BCS_SCAN = 8,
+    PSE_BCS_EXSCAN = 9,
+};
+
+/* How a wait ended. */
+enum pse_bcs_outcome {
+    PSE_BCS_WAIT_COMPLETE = 0, /* what was waited for is complete */
+    PSE_BCS_WAIT_INCOMPLETE = 1, /* a test found something incomplete */
+    PSE_BCS_WAIT_INTERRUPTED = 2, /* a signal came, or it is time to look for one */
+    PSE_BCS_WAIT_FAILED = 3, /* the layer has failed */
+};
+
+/* Why the layer has failed. */
+enum pse_bcs_failure {
+    PSE_BCS_FAILURE_NONE = 0, /* it has not */
+    PSE_BCS_FAILURE_DEAD = 1, /* a rank's process ended without leaving */
+    PSE_BCS_FAILURE_DEADLOCK = 2, /* all ranks wait and nothing can happen */
+    PSE_BCS_FAILURE_MISMATCH = 3, /* ranks called different collective operations */
+    PSE_BCS_FAILURE_LEFT = 4, /* a rank left while others wait for it */
+};
+
+/* What a descriptor asks for. */
+enum pse_bcs_kind {
+    PSE_BCS_KIND_SEND = 0,
+    PSE_BCS_KIND_RECEIVE = 1,
+    PSE_BCS_KIND_PROBE = 2,
+    PSE_BCS_KIND_COLLECTIVE = 3,
+};
+
+/* What happened in a time slice: tables 5.1 and 5.2 of the paper; times in ns. */
+typedef struct pse_bcs_slice {
+    uint64_t slice; /* number of the slice */
+    uint64_t epoch; /* how often all ranks were blocked before: a function of the program alone */
+    uint64_t begin; /* when it began (CLOCK_MONOTONIC) */
+    uint64_t getts; /* elapsed time from the previous slice */
+    uint64_t gtdem; /* time to complete the descriptor exchange microphase */
+    uint64_t gtmsm; /* time to complete the message scheduling microphase */
+    uint64_t gtts; /* time to complete the slice */
+    uint64_t late; /* how long after its time a slice began that has one */
+    uint32_t np2pdem; /* point-to-point descriptors processed in the exchange */
+    uint32_t np2pmsm; /* point-to-point operations scheduled */
+    uint32_t ncolldem; /* collective descriptors processed in the exchange */
+    uint32_t ncollmsm; /* collective operations scheduled */
+    uint32_t bpts; /* blocked ranks */
+    uint32_t timed; /* 1: the slice began at its time; 0: because a rank blocked */
+} pse_bcs_slice;
+#ifndef __cplusplus
+_Static_assert(sizeof(pse_bcs_slice) == 88 && offsetof(pse_bcs_slice, slice) == 0 &&
+               offsetof(pse_bcs_slice, epoch) == 8 && offsetof(pse_bcs_slice, begin) == 16 &&
+               offsetof(pse_bcs_slice, getts) == 24 && offsetof(pse_bcs_slice, gtdem) == 32 &&
+               offsetof(pse_bcs_slice, gtmsm) == 40 && offsetof(pse_bcs_slice, gtts) == 48 &&
+               offsetof(pse_bcs_slice, late) == 56 && offsetof(pse_bcs_slice, np2pdem) == 64 &&
+               offsetof(pse_bcs_slice, np2pmsm) == 68 && offsetof(pse_bcs_slice, ncolldem) == 72 &&
+               offsetof(pse_bcs_slice, ncollmsm) == 76 && offsetof(pse_bcs_slice, bpts) == 80 &&
+               offsetof(pse_bcs_slice, timed) == 84,
+               "pse_bcs_slice as NumPy has it");
+#endif
+
+/* A receive and the send that it got: a row of the schedule. */
+typedef struct pse_bcs_match {
+    uint64_t slice; /* slice in which they were matched */
+    uint64_t epoch; /* how often all ranks had been blocked before */
+    uint32_t receiver; /* rank that received */
+    uint32_t source; /* rank that sent */
+    uint64_t receive; /* which descriptor of the receiver, from 0 */
+    uint64_t send; /* which descriptor of the source, from 0 */
+    uint64_t bytes; /* length of the message */
+    int32_t tag; /* of the message */
+    uint32_t reserved;
+} pse_bcs_match;
+#ifndef __cplusplus
+_Static_assert(sizeof(pse_bcs_match) == 56 && offsetof(pse_bcs_match, slice) == 0 &&
+               offsetof(pse_bcs_match, epoch) == 8 && offsetof(pse_bcs_match, receiver) == 16 &&
+               offsetof(pse_bcs_match, source) == 20 && offsetof(pse_bcs_match, receive) == 24 &&
+               offsetof(pse_bcs_match, send) == 32 && offsetof(pse_bcs_match, bytes) == 40 &&
+               offsetof(pse_bcs_match, tag) == 48 && offsetof(pse_bcs_match, reserved) == 52,
+               "pse_bcs_match as NumPy has it");
+#endif
+
+#endif

@@ -1,0 +1,500 @@
+#include "engine.hpp"
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <ctime>
+#include <system_error>
+
+namespace pse::coschedule
+{
+namespace
+{
+
+// How long a blocked rank sleeps before it looks for signals that another thread may have taken.
+constexpr uint64_t look = 100000000;
+constexpr uint32_t leader = 0;
+
+void futex_wait(std::atomic<uint32_t> &word, uint32_t seen)
+{
+    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT, seen, nullptr, nullptr, 0);
+}
+
+void futex_wake(std::atomic<uint32_t> &word)
+{
+    word.fetch_add(1);
+    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void check(int result, const char *what)
+{
+    if (result < 0)
+        throw std::system_error(-result, std::generic_category(), what);
+}
+
+} // namespace
+
+// The segment's lock.  A rank that died with it has left things half done: the layer fails.
+class Lock
+{
+  public:
+    explicit Lock(Engine &engine) : shared_(engine.segment_->shared()), engine_(engine) {}
+    void lock()
+    {
+        int result = pthread_mutex_lock(&shared_.lock);
+        if (result == EOWNERDEAD) {
+            pthread_mutex_consistent(&shared_.lock);
+            engine_.protocol_.fail(PSE_BCS_FAILURE_DEAD, shared_.holder, none);
+        }
+        shared_.holder = engine_.me_;
+    }
+    void unlock() { pthread_mutex_unlock(&shared_.lock); }
+
+  private:
+    Shared &shared_;
+    Engine &engine_;
+};
+
+using Guard = std::unique_lock<Lock>;
+
+Engine::Engine(const Options &options)
+    : segment_(new Segment(options)), protocol_(*segment_, *this), transfer_(*segment_, leader)
+{
+    check(pse_bcs_bells_create(&bells_, options.ranks), "make the doorbells of ranks");
+    segment_->shared().origin = now();
+    enter(leader);
+}
+
+Engine::Engine(pid_t process, int segment, int bells, uint32_t rank)
+    : segment_(new Segment(process, segment)), protocol_(*segment_, *this), transfer_(*segment_, rank)
+{
+    check(pse_bcs_bells_attach(&bells_, process, bells), "open the doorbells of ranks");
+    enter(rank);
+}
+
+void Engine::enter(uint32_t rank)
+{
+    me_ = rank;
+    // Where processes may only read the memory of their children, the others are allowed to.
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    pse_bcs_bells_enter(bells_, rank);
+    segment_->rank(rank).process.store(getpid());
+}
+
+int Engine::try_reading()
+{
+    uint64_t here;
+    for (uint32_t rank = 0; rank < segment_->options().ranks; rank++) {
+        iovec local{&here, sizeof here}, remote{nullptr, 0};
+        if (process_vm_readv(segment_->rank(rank).process.load(), &local, 1, &remote, 1, 0) < 0)
+            return errno;
+    }
+    return 0;
+}
+
+void Engine::begin()
+{
+    stop_event_ = eventfd(0, EFD_CLOEXEC);
+    for (uint32_t rank = 0; rank < segment_->options().ranks; rank++)
+        peers_.push_back(rank == me_ ? -1
+                                     : static_cast<int>(syscall(SYS_pidfd_open, segment_->rank(rank).process.load(), 0)));
+    watcher_ = std::thread(&Engine::watch, this);
+    if (me_ == leader)
+        strobes_ = std::thread(&Engine::send_strobes, this);
+}
+
+void Engine::leave()
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    if (segment_->rank(me_).left)
+        return;
+    protocol_.leave(me_);
+    pse_bcs_bells_leave(bells_, me_);
+    if (protocol_.is_quiescent())
+        protocol_.settle();
+}
+
+Engine::~Engine()
+{
+    leave();
+    stopping_.store(true);
+    futex_wake(segment_->rank(me_).helper);
+    if (strobes_.joinable())
+        futex_wake(segment_->shared().strobe);
+    if (stop_event_ >= 0)
+        eventfd_write(stop_event_, 1);
+    for (std::thread *thread : {&strobes_, &helper_, &watcher_})
+        if (thread->joinable())
+            thread->join();
+    for (int peer : peers_)
+        if (peer >= 0)
+            close(peer);
+    if (stop_event_ >= 0)
+        close(stop_event_);
+    pse_bcs_bells_close(bells_);
+}
+
+void Engine::rank(uint32_t rank)
+{
+    pse_bcs_bells_ring(bells_, rank);
+}
+
+void Engine::helper(uint32_t rank)
+{
+    futex_wake(segment_->rank(rank).helper);
+}
+
+void Engine::strobe()
+{
+    if (!segment_->shared().armed.exchange(1))
+        futex_wake(segment_->shared().strobe);
+}
+
+bool Engine::has_room(bool collective) const
+{
+    const Rank &mine = segment_->rank(me_);
+    return mine.free.head != none && (!collective || mine.pending < in_flight);
+}
+
+// With the lock held, and held again afterwards.
+uint32_t Engine::allocate(bool collective)
+{
+    while (!has_room(collective)) {
+        Lock lock(*this);
+        Guard guard(lock, std::adopt_lock);
+        segment_->rank(me_).waits = Wait::room;
+        bool ended = protocol_.has_failed() || (!work() && sleep(guard) != PSE_BCS_WAIT_COMPLETE);
+        segment_->rank(me_).waits = Wait::idle;
+        guard.release();
+        if (ended)
+            return none;
+    }
+    return protocol_.has_failed() ? none : protocol_.allocate(me_);
+}
+
+// Non-blocking operations run no slice unless somebody is blocked on them; `background`: bytes are to move meanwhile.
+uint32_t Engine::posted(uint32_t index, bool blocking, bool background)
+{
+    const Descriptor &one = segment_->descriptor(index);
+    bool wanted = one.kind == PSE_BCS_KIND_COLLECTIVE
+                      ? segment_->shared().blocked > 0
+                      : one.kind == PSE_BCS_KIND_SEND && segment_->rank(static_cast<uint32_t>(one.peer)).blocked.load();
+    protocol_.post(index);
+    if (blocking || segment_->options().strict)
+        return index;
+    if (wanted)
+        protocol_.run_slice(0);
+    else if (background)
+        strobe();
+    return index;
+}
+
+uint32_t Engine::send(const void *data, uint64_t bytes, int32_t dest, int32_t tag, bool blocking)
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    uint32_t index = allocate(false);
+    if (index == none)
+        return none;
+    Descriptor &one = segment_->descriptor(index);
+    one.kind = PSE_BCS_KIND_SEND;
+    one.peer = dest;
+    one.tag = tag;
+    one.address = reinterpret_cast<uint64_t>(data);
+    one.bytes = bytes;
+    one.held = 1;
+    one.reads_payload = bytes <= PSE_BCS_EAGER;
+    if (one.reads_payload && bytes)
+        std::memcpy(segment_->payload(index), data, bytes);
+    posted(index, blocking, bytes > PSE_BCS_EAGER);
+    if (one.reads_payload && !segment_->options().strict)
+        one.sent = 1; // Its buffer is the owner's again.
+    return index;
+}
+
+uint32_t Engine::receive(void *data, uint64_t bytes, int32_t source, int32_t tag, bool blocking)
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    uint32_t index = allocate(false);
+    if (index == none)
+        return none;
+    Descriptor &one = segment_->descriptor(index);
+    one.kind = PSE_BCS_KIND_RECEIVE;
+    one.peer = source;
+    one.tag = tag;
+    one.address = reinterpret_cast<uint64_t>(data);
+    one.bytes = bytes;
+    bool background = bytes > PSE_BCS_EAGER && !blocking;
+    if (background)
+        start_helper();
+    return posted(index, blocking, background);
+}
+
+uint32_t Engine::probe(int32_t source, int32_t tag)
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    uint32_t index = allocate(false);
+    if (index == none)
+        return none;
+    Descriptor &one = segment_->descriptor(index);
+    one.kind = PSE_BCS_KIND_PROBE;
+    one.peer = source;
+    one.tag = tag;
+    return posted(index, true, false);
+}
+
+uint32_t Engine::collective(const Collection &what, Call call)
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    uint32_t index = allocate(true);
+    if (index == none)
+        return none;
+    Descriptor &one = segment_->descriptor(index);
+    size_t table = what.pieces.size() * sizeof(Piece);
+    one.kind = PSE_BCS_KIND_COLLECTIVE;
+    one.operation = what.operation;
+    one.peer = what.root;
+    one.tag = static_cast<int32_t>(call.reduction.operation ^ call.reduction.type);
+    one.address = reinterpret_cast<uint64_t>(what.data);
+    one.bytes = what.bytes;
+    one.target = reinterpret_cast<uint64_t>(what.target);
+    one.reads_payload = what.bytes + table <= PSE_BCS_EAGER;
+    if (table)
+        std::memcpy(segment_->payload(index), what.pieces.data(), table);
+    if (one.reads_payload && what.bytes && what.data)
+        std::memcpy(segment_->payload(index) + table, what.data, what.bytes);
+    calls_[index] = std::move(call);
+    bool background = !one.reads_payload && !what.blocking;
+    if (background)
+        start_helper();
+    return posted(index, what.blocking, background);
+}
+
+bool Engine::is_done(uint32_t request) const
+{
+    const Descriptor &one = segment_->descriptor(request);
+    return one.state == State::done || one.sent;
+}
+
+Status Engine::status(uint32_t request) const
+{
+    const Descriptor &one = segment_->descriptor(request);
+    return {one.peer, one.tag, one.bytes, one.error != 0};
+}
+
+void Engine::release(uint32_t request)
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    const Descriptor &one = segment_->descriptor(request);
+    calls_.erase(request);
+    if (one.kind == PSE_BCS_KIND_PROBE && one.state == State::exchanged)
+        protocol_.withdraw(request);
+    protocol_.release(request);
+}
+
+bool Engine::is_satisfied(const std::vector<uint32_t> &requests, Wait mode) const
+{
+    size_t done = 0;
+    for (uint32_t request : requests)
+        done += is_done(request);
+    return mode == Wait::one ? done > 0 : done == requests.size();
+}
+
+void Engine::mark(const std::vector<uint32_t> &requests, bool awaited)
+{
+    Rank &mine = segment_->rank(me_);
+    mine.outstanding = 0;
+    for (uint32_t request : requests) {
+        Descriptor &one = segment_->descriptor(request);
+        one.awaited = awaited && !is_done(request);
+        mine.outstanding += one.awaited;
+    }
+}
+
+// Move what can be moved now, with the lock held; says whether there was anything.
+bool Engine::work()
+{
+    uint32_t index = protocol_.take_ready(me_);
+    if (index == none)
+        return false;
+    move(index);
+    return true;
+}
+
+void Engine::move(uint32_t index)
+{
+    const Descriptor &one = segment_->descriptor(index);
+    Shared &shared = segment_->shared();
+    bool message = one.kind == PSE_BCS_KIND_RECEIVE;
+    bool small = message ? segment_->descriptor(one.match).reads_payload != 0 : one.bytes == 0;
+    Call *call = message ? nullptr : &calls_[index]; // Its place doesn't move when others come and go.
+    if (!small)
+        pthread_mutex_unlock(&shared.lock);
+    uint64_t moved = 0;
+    int error = 0;
+    try {
+        if (message)
+            moved = transfer_.fetch(one);
+        else
+            transfer_.perform(one, *call);
+    } catch (const std::system_error &caught) {
+        error = caught.code().value();
+    }
+    if (!small)
+        Lock(*this).lock();
+    if (error)
+        return protocol_.fail(PSE_BCS_FAILURE_DEAD, none, none);
+    if (call)
+        segment_->descriptor(index).partial = reinterpret_cast<uint64_t>(call->partial.data());
+    protocol_.finish(index, moved);
+}
+
+// The rank is blocked until somebody wakes it: a slice runs first, and who is last decides what waits for all.
+pse_bcs_outcome Engine::sleep(Guard &guard)
+{
+    Rank &mine = segment_->rank(me_);
+    if (!protocol_.block(me_))
+        return PSE_BCS_WAIT_COMPLETE;
+    uint32_t seen = pse_bcs_bells_read(bells_, me_);
+    if (segment_->options().strict)
+        strobe();
+    else
+        protocol_.run_slice(0);
+    if (!segment_->options().strict && mine.blocked.load() && protocol_.is_quiescent())
+        protocol_.settle();
+    guard.unlock();
+    bool rang = true;
+    while (rang && mine.blocked.load()) {
+        rang = pse_bcs_bells_wait(bells_, me_, seen, look);
+        seen = rang ? pse_bcs_bells_read(bells_, me_) : seen;
+    }
+    guard.lock();
+    bool interrupted = mine.blocked.load();
+    if (interrupted)
+        protocol_.unblock(me_);
+    return interrupted ? PSE_BCS_WAIT_INTERRUPTED : PSE_BCS_WAIT_COMPLETE;
+}
+
+pse_bcs_outcome Engine::wait(const std::vector<uint32_t> &requests, Wait mode)
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    Rank &mine = segment_->rank(me_);
+    mine.tested = 0;
+    pse_bcs_outcome outcome = PSE_BCS_WAIT_COMPLETE;
+    for (;;) {
+        if (protocol_.has_failed())
+            outcome = PSE_BCS_WAIT_FAILED;
+        else if (is_satisfied(requests, mode))
+            outcome = PSE_BCS_WAIT_COMPLETE;
+        else if (work())
+            continue;
+        else if (mine.tested)
+            outcome = PSE_BCS_WAIT_INCOMPLETE;
+        else if (mode == Wait::test && !segment_->options().ordered) {
+            if (!segment_->options().strict)
+                protocol_.run_slice(0);
+            mine.tested = 1;
+            continue;
+        } else {
+            mine.waits = mode;
+            mark(requests, true);
+            outcome = sleep(guard);
+            mark(requests, false);
+            mine.waits = Wait::idle;
+            if (outcome == PSE_BCS_WAIT_COMPLETE)
+                continue;
+        }
+        return outcome;
+    }
+}
+
+void Engine::start_helper()
+{
+    Rank &mine = segment_->rank(me_);
+    if (mine.has_helper)
+        return;
+    mine.has_helper = 1;
+    helper_ = std::thread(&Engine::help, this);
+}
+
+// What moves bytes while the rank computes.
+void Engine::help()
+{
+    Rank &mine = segment_->rank(me_);
+    Lock lock(*this);
+    while (!stopping_.load()) {
+        uint32_t seen = mine.helper.load();
+        Guard guard(lock);
+        bool worked = !mine.blocked.load() && !protocol_.has_failed() && work();
+        guard.unlock();
+        if (!worked)
+            futex_wait(mine.helper, seen);
+    }
+}
+
+// The strobe sender: it begins a slice at each boundary, as long as there is something to do.
+void Engine::send_strobes()
+{
+    Shared &shared = segment_->shared();
+    uint64_t slice = segment_->options().slice;
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    Lock lock(*this);
+    while (!stopping_.load()) {
+        uint32_t seen = shared.strobe.load();
+        if (!shared.armed.load()) {
+            futex_wait(shared.strobe, seen);
+            continue;
+        }
+        uint64_t deadline = shared.origin + ((now() - shared.origin) / slice + 1) * slice;
+        timespec until{static_cast<time_t>(deadline / 1000000000u), static_cast<long>(deadline % 1000000000u)};
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR)
+            continue;
+        Guard guard(lock);
+        shared.armed.store(0);
+        if (protocol_.has_failed())
+            continue;
+        protocol_.run_slice(deadline);
+        if (protocol_.is_quiescent())
+            protocol_.settle();
+        if (protocol_.needs_strobe())
+            shared.armed.store(1);
+    }
+}
+
+// Whoever ends without leaving is noticed at once: the kernel says so.
+void Engine::watch()
+{
+    std::vector<pollfd> ends;
+    for (int peer : peers_)
+        ends.push_back({peer, POLLIN, 0});
+    ends.push_back({stop_event_, POLLIN, 0});
+    Lock lock(*this);
+    while (!stopping_.load()) {
+        if (poll(ends.data(), ends.size(), -1) < 0)
+            continue;
+        for (uint32_t peer = 0; peer < peers_.size(); peer++) {
+            if (!(ends[peer].revents & POLLIN))
+                continue;
+            ends[peer].fd = -1;
+            Guard guard(lock);
+            if (!segment_->rank(peer).left)
+                protocol_.fail(PSE_BCS_FAILURE_DEAD, peer, none);
+        }
+    }
+}
+
+} // namespace pse::coschedule

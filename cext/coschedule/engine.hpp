@@ -1,0 +1,101 @@
+// One rank's end of the layer: it posts descriptors, waits for them, moves the bytes that are its own to move, and
+// has the threads that do so while the rank computes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "bells.h"
+#include "monitor.hpp"
+#include "protocol.hpp"
+#include "segment.hpp"
+#include "transfer.hpp"
+
+namespace pse::coschedule
+{
+
+struct Status {
+    int32_t source, tag;
+    uint64_t bytes;
+    bool truncated;
+};
+
+class Engine final : public Wakeups
+{
+  public:
+    Engine(const Options &options);                     // Rank 0 makes the memory,
+    Engine(pid_t process, int segment, int bells, uint32_t rank); // the others open it.
+    ~Engine() override;
+
+    uint32_t me() const { return me_; }
+    const Segment &segment() const { return *segment_; }
+    int segment_file() const { return segment_->file(); }
+    int bells_file() const { return pse_bcs_bells_fd(bells_); }
+    Monitor &monitor() { return monitor_; }
+    // All ranks have entered: watch over them.
+    void begin();
+    // Whether this process may read the memory of the others; 0 or the error's number.
+    int try_reading();
+    void leave();
+
+    // Each gives a descriptor, or none if the wait for a free one was interrupted or the layer has failed.
+    uint32_t send(const void *data, uint64_t bytes, int32_t dest, int32_t tag, bool blocking);
+    uint32_t receive(void *data, uint64_t bytes, int32_t source, int32_t tag, bool blocking);
+    uint32_t probe(int32_t source, int32_t tag);
+    struct Collection {
+        pse_bcs_collective operation;
+        int32_t root;
+        const void *data;
+        uint64_t bytes;
+        void *target;
+        std::vector<Piece> pieces; // SCATTER, ALLTOALL: what each rank gets of `data`.
+        bool blocking;
+    };
+    uint32_t collective(const Collection &what, Call call);
+
+    pse_bcs_outcome wait(const std::vector<uint32_t> &requests, Wait mode);
+    bool is_done(uint32_t request) const;
+    Status status(uint32_t request) const;
+    void release(uint32_t request);
+
+    void rank(uint32_t rank) override;
+    void helper(uint32_t rank) override;
+    void strobe() override;
+
+  private:
+    friend class Lock;
+    void enter(uint32_t rank);
+    uint32_t allocate(bool collective);
+    bool has_room(bool collective) const;
+    uint32_t posted(uint32_t index, bool blocking, bool background);
+    bool work();
+    void move(uint32_t index);
+    pse_bcs_outcome sleep(std::unique_lock<class Lock> &guard);
+    bool is_satisfied(const std::vector<uint32_t> &requests, Wait mode) const;
+    void mark(const std::vector<uint32_t> &requests, bool awaited);
+    void start_helper();
+    void help();
+    void send_strobes();
+    void watch();
+
+    std::unique_ptr<Segment> segment_;
+    pse_bcs_bells *bells_ = nullptr;
+    uint32_t me_ = 0;
+    Protocol protocol_;
+    Transfer transfer_;
+    Monitor monitor_;
+    std::unordered_map<uint32_t, Call> calls_; // Of collective descriptors; guarded by the lock.
+    std::vector<int> peers_;                   // pidfds
+    int stop_event_ = -1;
+    std::atomic<bool> stopping_{false};
+    std::thread strobes_, helper_, watcher_;
+};
+
+} // namespace pse::coschedule

@@ -1,0 +1,494 @@
+#include "protocol.hpp"
+
+#include <ctime>
+
+namespace pse::coschedule
+{
+namespace
+{
+
+bool is_match(const Descriptor &receive, const Descriptor &send)
+{
+    return (receive.peer == any || receive.peer == static_cast<int32_t>(send.owner)) &&
+           (receive.tag == any || receive.tag == send.tag);
+}
+
+// Sends that were all there when all ranks were blocked, in an order that is a function of the program alone.
+bool comes_before(const Descriptor &one, const Descriptor &other)
+{
+    if (one.epoch != other.epoch)
+        return one.epoch < other.epoch;
+    return one.owner != other.owner ? one.owner < other.owner : one.sequence < other.sequence;
+}
+
+bool is_reduction(uint32_t operation)
+{
+    return operation == PSE_BCS_REDUCE || operation == PSE_BCS_ALLREDUCE || operation == PSE_BCS_SCAN ||
+           operation == PSE_BCS_EXSCAN;
+}
+
+// Large arrays are reduced piece by piece, and then the pieces are collected.
+uint32_t rounds_of(const Descriptor &part)
+{
+    bool pieces = part.operation == PSE_BCS_REDUCE || part.operation == PSE_BCS_ALLREDUCE;
+    return pieces && !part.reads_payload ? 2 : 1;
+}
+
+// Nobody else reads the buffer of this part, or no longer.
+bool is_unread(const Descriptor &part)
+{
+    bool root = static_cast<int32_t>(part.owner) == part.peer;
+    switch (part.operation) {
+    case PSE_BCS_BCAST:
+    case PSE_BCS_SCATTER:
+        return part.reads_payload || !root;
+    case PSE_BCS_GATHER:
+        return part.reads_payload || root;
+    default:
+        return part.reads_payload || part.bytes == 0;
+    }
+}
+
+} // namespace
+
+uint64_t now()
+{
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
+uint32_t Protocol::allocate(uint32_t rank)
+{
+    uint32_t index = s_.pop(s_.rank(rank).free);
+    if (index != none) {
+        s_.descriptor(index) = Descriptor{};
+        s_.descriptor(index).owner = rank;
+        s_.descriptor(index).match = none;
+    }
+    return index;
+}
+
+void Protocol::post(uint32_t index)
+{
+    Descriptor &one = s_.descriptor(index);
+    Rank &rank = s_.rank(one.owner);
+    one.state = State::posted;
+    one.epoch = s_.shared().epoch;
+    one.sequence = rank.sequence++;
+    s_.push(rank.posted, index);
+    if (one.kind == PSE_BCS_KIND_COLLECTIVE) {
+        one.number = rank.collectives++;
+        rank.pending++;
+    }
+    if (s_.options().strict)
+        wakeups_.strobe();
+}
+
+void Protocol::release(uint32_t index)
+{
+    s_.descriptor(index).released = 1;
+    collect(index);
+}
+
+void Protocol::withdraw(uint32_t index)
+{
+    List &receives = s_.rank(s_.descriptor(index).owner).receives;
+    uint32_t previous = none;
+    for (uint32_t one = receives.head; one != none && one != index; one = s_.descriptor(one).next)
+        previous = one;
+    s_.remove(receives, previous, index);
+    complete(index);
+}
+
+void Protocol::collect(uint32_t index)
+{
+    Descriptor &one = s_.descriptor(index);
+    if (one.state != State::done || !one.released || one.held)
+        return;
+    Rank &rank = s_.rank(one.owner);
+    one.state = State::free;
+    s_.push(rank.free, index);
+    if (rank.waits == Wait::room)
+        unblock(one.owner);
+}
+
+// A descriptor that others read from the payload is complete for its owner at once, but not free.
+void Protocol::complete(uint32_t index)
+{
+    Descriptor &one = s_.descriptor(index);
+    if (one.state == State::done)
+        return;
+    one.state = State::done;
+    Rank &rank = s_.rank(one.owner);
+    if (one.awaited) {
+        one.awaited = 0;
+        rank.outstanding--;
+        if (rank.waits == Wait::one || rank.outstanding == 0)
+            unblock(one.owner);
+    }
+    collect(index);
+}
+
+bool Protocol::block(uint32_t index)
+{
+    Rank &rank = s_.rank(index);
+    if (rank.ready.head != none)
+        return false;
+    rank.blocked.store(1);
+    s_.shared().blocked++;
+    return true;
+}
+
+void Protocol::unblock(uint32_t index)
+{
+    Rank &rank = s_.rank(index);
+    if (!rank.blocked.exchange(0))
+        return;
+    s_.shared().blocked--;
+    wakeups_.rank(index);
+}
+
+void Protocol::make_ready(uint32_t index)
+{
+    Descriptor &one = s_.descriptor(index);
+    Rank &rank = s_.rank(one.owner);
+    one.state = State::ready;
+    s_.push(rank.ready, index);
+    s_.shared().moving++;
+    if (rank.blocked.load())
+        unblock(one.owner);
+    else if (rank.has_helper && is_large(one))
+        wakeups_.helper(one.owner);
+}
+
+// It is worth to wake a thread for it.
+bool Protocol::is_large(const Descriptor &one) const
+{
+    const Descriptor &source = one.kind == PSE_BCS_KIND_RECEIVE ? s_.descriptor(one.match) : one;
+    return !source.reads_payload && source.bytes > 0;
+}
+
+void Protocol::postpone(uint32_t index, State state)
+{
+    s_.descriptor(index).state = state;
+    s_.push(s_.rank(s_.descriptor(index).owner).later, index);
+    wakeups_.strobe();
+}
+
+void Protocol::run_slice(uint64_t deadline)
+{
+    Shared &shared = s_.shared();
+    bool monitored = s_.options().monitored != 0;
+    pse_bcs_slice record{};
+    scheduled_ = collectives_ = 0;
+    uint64_t begin = monitored || deadline ? now() : 0;
+    record.slice = s_.options().strict ? (deadline - shared.origin) / s_.options().slice : shared.slice + 1;
+    shared.slice = record.slice;
+    if (deadline) {
+        shared.timed++;
+        record.late = begin > deadline ? begin - deadline : 0;
+        shared.late += record.late > s_.options().slice / 10;
+    }
+    record.bpts = shared.blocked;
+    exchange(record);
+    uint64_t exchanged = monitored ? now() : 0;
+    schedule(record);
+    if (!monitored)
+        return;
+    uint64_t end = now();
+    record.epoch = shared.epoch;
+    record.begin = begin;
+    record.getts = shared.previous ? begin - shared.previous : 0;
+    record.gtdem = exchanged - begin;
+    record.gtmsm = end - exchanged;
+    record.gtts = end - begin;
+    record.timed = deadline != 0;
+    record.np2pmsm = scheduled_;
+    record.ncollmsm = collectives_;
+    shared.previous = begin;
+    note_slice(record);
+}
+
+void Protocol::note_slice(const pse_bcs_slice &record)
+{
+    s_.slices()[s_.shared().recorded++ % s_.options().monitored] = record;
+}
+
+// Descriptor exchange microphase: sends go to where they are received, all in the order of ranks.
+void Protocol::exchange(pse_bcs_slice &record)
+{
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
+        Rank &one = s_.rank(rank);
+        for (uint32_t index; (index = s_.pop(one.later)) != none;) {
+            Descriptor &waited = s_.descriptor(index);
+            if (waited.state != State::moved)
+                make_ready(index);
+            else if (waited.kind == PSE_BCS_KIND_COLLECTIVE)
+                let_go(index);
+            else
+                finish_message(index);
+        }
+        for (uint32_t index; (index = s_.pop(one.posted)) != none;) {
+            Descriptor &posted = s_.descriptor(index);
+            posted.state = State::exchanged;
+            if (posted.kind == PSE_BCS_KIND_COLLECTIVE)
+                join(index, record);
+            else
+                s_.push(posted.kind == PSE_BCS_KIND_SEND ? s_.rank(static_cast<uint32_t>(posted.peer)).arrivals
+                                                         : one.receives,
+                        index);
+            record.np2pdem += posted.kind != PSE_BCS_KIND_COLLECTIVE;
+        }
+    }
+}
+
+// Message scheduling microphase.
+void Protocol::schedule(pse_bcs_slice &)
+{
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++)
+        if (s_.rank(rank).receives.head != none && s_.rank(rank).arrivals.head != none)
+            scheduled_ += match(rank, !s_.options().ordered);
+}
+
+bool Protocol::fits(const Collective &operation, const Descriptor &first, const Descriptor &one) const
+{
+    if (operation.kind != static_cast<uint32_t>(one.operation) || operation.root != one.peer)
+        return false;
+    bool equal = is_reduction(operation.kind) || operation.kind == PSE_BCS_BCAST;
+    return !equal || (operation.bytes == one.bytes && first.tag == one.tag);
+}
+
+void Protocol::join(uint32_t index, pse_bcs_slice &record)
+{
+    Descriptor &one = s_.descriptor(index);
+    Collective &operation = s_.collective(one.number);
+    record.ncolldem++;
+    if (!operation.used)
+        operation = Collective{one.number, static_cast<uint32_t>(one.operation), one.peer, one.bytes, 0, 0, 0,
+                               rounds_of(one), one.owner + 1, 0};
+    uint32_t first = operation.used - 1;
+    if (operation.arrived && !fits(operation, s_.descriptor(s_.part(one.number, first)), one))
+        return fail(PSE_BCS_FAILURE_MISMATCH, first, one.owner);
+    s_.part(one.number, one.owner) = index;
+    one.held = 1;
+    if (++operation.arrived == s_.options().ranks) {
+        collectives_++;
+        begin_round(operation);
+    }
+}
+
+void Protocol::begin_round(Collective &operation)
+{
+    operation.left = s_.options().ranks;
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
+        uint32_t index = s_.part(operation.number, rank);
+        s_.descriptor(index).round = operation.round;
+        make_ready(index);
+    }
+}
+
+// Whether an earlier receive, still undecided, may get this send.
+bool Protocol::is_held(uint32_t rank, uint32_t receive, const Descriptor &send) const
+{
+    for (uint32_t index = s_.rank(rank).receives.head; index != receive; index = s_.descriptor(index).next) {
+        const Descriptor &earlier = s_.descriptor(index);
+        if (earlier.kind == PSE_BCS_KIND_RECEIVE && earlier.peer == any && is_match(earlier, send))
+            return true;
+    }
+    return false;
+}
+
+uint32_t Protocol::find(uint32_t rank, uint32_t receive, uint32_t &previous, bool decide) const
+{
+    const Descriptor &one = s_.descriptor(receive);
+    uint32_t best = none, before = none;
+    for (uint32_t index = s_.rank(rank).arrivals.head; index != none; index = s_.descriptor(index).next) {
+        const Descriptor &send = s_.descriptor(index);
+        if (is_match(one, send) && (decide || !is_held(rank, receive, send)) &&
+            (best == none || comes_before(send, s_.descriptor(best)))) {
+            best = index;
+            previous = before;
+        }
+        before = index;
+    }
+    return best;
+}
+
+uint32_t Protocol::match(uint32_t rank, bool decide)
+{
+    Rank &one = s_.rank(rank);
+    uint32_t matched = 0, before = none;
+    for (uint32_t index = one.receives.head; index != none;) {
+        Descriptor &receive = s_.descriptor(index);
+        uint32_t next = receive.next, previous = none;
+        bool waits = receive.peer == any && !decide;
+        uint32_t send = waits ? none : find(rank, index, previous, decide);
+        if (send == none) {
+            before = index;
+        } else {
+            s_.remove(one.receives, before, index);
+            if (receive.kind == PSE_BCS_KIND_RECEIVE) {
+                s_.remove(one.arrivals, previous, send);
+                pair(index, send);
+            } else {
+                answer(index, send);
+            }
+            matched++;
+        }
+        index = next;
+    }
+    return matched;
+}
+
+void Protocol::pair(uint32_t receive, uint32_t send)
+{
+    Descriptor &into = s_.descriptor(receive), &from = s_.descriptor(send);
+    Shared &shared = s_.shared();
+    into.match = send;
+    into.peer = static_cast<int32_t>(from.owner);
+    into.tag = from.tag;
+    into.error = from.bytes > into.bytes;
+    into.bytes = from.bytes < into.bytes ? from.bytes : into.bytes;
+    from.state = from.state == State::done ? State::done : State::moving;
+    if (s_.options().logged)
+        s_.matches()[shared.logged++ % s_.options().logged] =
+            pse_bcs_match{shared.slice,  shared.epoch,  into.owner, from.owner, into.sequence,
+                          from.sequence, from.bytes, from.tag,   0};
+    make_ready(receive);
+}
+
+void Protocol::answer(uint32_t probe, uint32_t send)
+{
+    Descriptor &one = s_.descriptor(probe);
+    const Descriptor &found = s_.descriptor(send);
+    one.peer = static_cast<int32_t>(found.owner);
+    one.tag = found.tag;
+    one.bytes = found.bytes;
+    complete(probe);
+}
+
+void Protocol::finish(uint32_t index, uint64_t bytes)
+{
+    Descriptor &one = s_.descriptor(index);
+    s_.shared().moving--;
+    one.moved += bytes;
+    if (one.kind == PSE_BCS_KIND_COLLECTIVE)
+        return finish_part(index);
+    bool whole = one.moved >= one.bytes;
+    if (whole && !s_.options().strict)
+        return finish_message(index);
+    // The rest, or in strict mode the end, belongs to the next slice.
+    postpone(index, whole ? State::moved : State::moving);
+}
+
+void Protocol::finish_message(uint32_t index)
+{
+    let_go(s_.descriptor(index).match);
+    let_go(index);
+}
+
+// Nobody else reads it any more.
+void Protocol::let_go(uint32_t index)
+{
+    s_.descriptor(index).held = 0;
+    if (s_.descriptor(index).state == State::done)
+        collect(index);
+    else
+        complete(index);
+}
+
+void Protocol::finish_part(uint32_t index)
+{
+    Descriptor &one = s_.descriptor(index);
+    Collective &operation = s_.collective(one.number);
+    bool last_round = operation.round + 1 == operation.rounds;
+    one.state = State::moved;
+    if (last_round && is_unread(one) && !s_.options().strict)
+        complete(index);
+    if (--operation.left)
+        return;
+    operation.round++;
+    if (operation.round < operation.rounds)
+        begin_round(operation);
+    else
+        end(operation);
+}
+
+void Protocol::end(Collective &operation)
+{
+    operation.used = 0;
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
+        uint32_t index = s_.part(operation.number, rank);
+        s_.rank(rank).pending--;
+        if (s_.options().strict)
+            postpone(index, State::moved);
+        else
+            let_go(index);
+    }
+}
+
+bool Protocol::is_quiescent() const
+{
+    const Shared &shared = s_.shared();
+    if (shared.moving || shared.blocked + shared.left < s_.options().ranks)
+        return false;
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++)
+        if (s_.rank(rank).posted.head != none || s_.rank(rank).later.head != none)
+            return false;
+    return shared.blocked > 0;
+}
+
+bool Protocol::needs_strobe() const
+{
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++)
+        if (s_.rank(rank).later.head != none || (s_.options().strict && s_.rank(rank).posted.head != none))
+            return true;
+    return false;
+}
+
+void Protocol::settle()
+{
+    Shared &shared = s_.shared();
+    shared.epoch++;
+    uint32_t decided = 0;
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++)
+        decided += match(rank, true);
+    if (decided || release_testers())
+        return;
+    fail(shared.left ? PSE_BCS_FAILURE_LEFT : PSE_BCS_FAILURE_DEADLOCK, none, none);
+}
+
+bool Protocol::release_testers()
+{
+    bool released = false;
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
+        Rank &one = s_.rank(rank);
+        if (!one.blocked.load() || one.waits != Wait::test)
+            continue;
+        one.tested = 1;
+        unblock(rank);
+        released = true;
+    }
+    return released;
+}
+
+void Protocol::leave(uint32_t rank)
+{
+    s_.rank(rank).left = 1;
+    s_.shared().left++;
+}
+
+void Protocol::fail(pse_bcs_failure failure, uint32_t culprit, uint32_t other)
+{
+    Shared &shared = s_.shared();
+    if (has_failed())
+        return;
+    shared.culprit = culprit;
+    shared.other = other;
+    shared.failure.store(failure);
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++)
+        unblock(rank);
+}
+
+} // namespace pse::coschedule

@@ -1,0 +1,85 @@
+// The protocol of buffered coscheduling on one node (Fernandez, Petrini, Frachtenberg, sections 3 and 4): a slice
+// exchanges the descriptors that were posted since the last one, matches them, and says who may move which bytes.
+//
+// Every function is called with the segment's lock held.  Nothing here waits, reads a clock other than for the
+// monitor, or touches a rank's own memory: that makes it the same code for real ranks and for simulated ones.
+#pragma once
+
+#include "segment.hpp"
+
+namespace pse::coschedule
+{
+
+// Who is woken, and how: for real ranks futexes, for simulated ones events.
+class Wakeups
+{
+  public:
+    virtual ~Wakeups() = default;
+    virtual void rank(uint32_t rank) = 0;   // It is no longer blocked.
+    virtual void helper(uint32_t rank) = 0; // It computes, and bytes can be moved for it.
+    virtual void strobe() = 0;              // A slice is to begin at the next boundary.
+};
+
+class Protocol
+{
+  public:
+    Protocol(Segment &segment, Wakeups &wakeups) : s_(segment), wakeups_(wakeups) {}
+
+    // A descriptor for the rank to fill in, or none: its table is full.
+    uint32_t allocate(uint32_t rank);
+    void post(uint32_t index);
+    // The owner forgets a descriptor: it is free again as soon as nobody needs it.
+    void release(uint32_t index);
+    // A probe that was answered with no.
+    void withdraw(uint32_t index);
+
+    // One slice; `deadline` is when it had to begin, 0: it begins because a rank blocked.
+    void run_slice(uint64_t deadline);
+    // What only happens when all ranks are blocked: wildcards and tests are decided, a deadlock is found.
+    void settle();
+    bool is_quiescent() const;
+
+    // The rank waits for what it marked as awaited; false: it need not.
+    bool block(uint32_t rank);
+    void unblock(uint32_t rank);
+    // A descriptor of the rank whose bytes can be moved now, or none.
+    uint32_t take_ready(uint32_t rank) { return s_.pop(s_.rank(rank).ready); }
+    // `bytes` more of it were moved.
+    void finish(uint32_t index, uint64_t bytes);
+    void fail(pse_bcs_failure failure, uint32_t culprit, uint32_t other);
+    void leave(uint32_t rank);
+    bool has_failed() const { return s_.shared().failure.load() != PSE_BCS_FAILURE_NONE; }
+    // Something can only go on in a slice that begins at its time.
+    bool needs_strobe() const;
+
+  private:
+    void exchange(pse_bcs_slice &record);
+    void schedule(pse_bcs_slice &record);
+    void join(uint32_t index, pse_bcs_slice &record);
+    bool fits(const Collective &operation, const Descriptor &first, const Descriptor &one) const;
+    uint32_t match(uint32_t rank, bool decide);
+    uint32_t find(uint32_t rank, uint32_t receive, uint32_t &previous, bool decide) const;
+    bool is_held(uint32_t rank, uint32_t receive, const Descriptor &send) const;
+    void pair(uint32_t receive, uint32_t send);
+    void answer(uint32_t probe, uint32_t send);
+    void make_ready(uint32_t index);
+    bool is_large(const Descriptor &one) const;
+    void postpone(uint32_t index, State state);
+    void complete(uint32_t index);
+    void finish_message(uint32_t index);
+    void finish_part(uint32_t index);
+    void let_go(uint32_t index);
+    void begin_round(Collective &operation);
+    void end(Collective &operation);
+    bool release_testers();
+    void note_slice(const pse_bcs_slice &record);
+    void collect(uint32_t index);
+
+    Segment &s_;
+    Wakeups &wakeups_;
+    uint32_t scheduled_ = 0, collectives_ = 0; // In the slice that runs.
+};
+
+uint64_t now();
+
+} // namespace pse::coschedule

@@ -1,0 +1,138 @@
+#include "segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <string>
+#include <system_error>
+
+namespace pse::coschedule
+{
+namespace
+{
+
+constexpr uint64_t magic = 0x3173636265737000; // "\0psebcs1"
+
+[[noreturn]] void fail(const char *what)
+{
+    throw std::system_error(errno, std::generic_category(), what);
+}
+
+template <class T> T *take(uintptr_t base, size_t &at, size_t count)
+{
+    at = (at + 63) & ~size_t{63};
+    T *here = reinterpret_cast<T *>(base + at);
+    at += count * sizeof(T);
+    return here;
+}
+
+void make_lock(pthread_mutex_t &lock)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+} // namespace
+
+// With base 0 it only says how many bytes are needed.
+size_t Segment::place(uintptr_t base, const Options &options)
+{
+    size_t at = 0, table = size_t{options.ranks} * options.table;
+    shared_ = take<Shared>(base, at, 1);
+    ranks_ = take<Rank>(base, at, options.ranks);
+    descriptors_ = take<Descriptor>(base, at, table);
+    collectives_ = take<Collective>(base, at, in_flight);
+    parts_ = take<uint32_t>(base, at, size_t{in_flight} * options.ranks);
+    slices_ = take<pse_bcs_slice>(base, at, options.monitored);
+    matches_ = take<pse_bcs_match>(base, at, options.logged);
+    payloads_ = take<uint8_t>(base, at, table * PSE_BCS_EAGER);
+    return at;
+}
+
+void Segment::map(size_t bytes)
+{
+    bytes_ = bytes;
+    void *base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
+    if (base == MAP_FAILED) {
+        int error = errno;
+        close(file_);
+        errno = error;
+        fail("map the memory that ranks share");
+    }
+    shared_ = static_cast<Shared *>(base);
+}
+
+Segment::Segment(const Options &options)
+{
+    file_ = memfd_create("pse-coschedule", MFD_CLOEXEC);
+    size_t bytes = place(0, options);
+    if (file_ < 0 || ftruncate(file_, static_cast<off_t>(bytes)) != 0)
+        fail("make the memory that ranks share");
+    map(bytes);
+    place(reinterpret_cast<uintptr_t>(shared_), options);
+    new (shared_) Shared{};
+    shared_->options = options;
+    make_lock(shared_->lock);
+    for (uint32_t rank = 0; rank < options.ranks; rank++) {
+        new (&ranks_[rank]) Rank{};
+        for (uint32_t slot = 0; slot < options.table; slot++)
+            push(ranks_[rank].free, rank * options.table + slot);
+    }
+    shared_->magic = magic;
+}
+
+Segment::Segment(pid_t process, int descriptor)
+{
+    std::string name = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
+    file_ = open(name.c_str(), O_RDWR | O_CLOEXEC);
+    struct stat status;
+    if (file_ < 0 || fstat(file_, &status) != 0)
+        fail("open the memory that ranks share");
+    map(static_cast<size_t>(status.st_size));
+    if (shared_->magic != magic) {
+        errno = EPROTO;
+        fail("open the memory that ranks share");
+    }
+    Options options = shared_->options;
+    place(reinterpret_cast<uintptr_t>(shared_), options);
+}
+
+Segment::~Segment()
+{
+    munmap(shared_, bytes_);
+    close(file_);
+}
+
+void Segment::push(List &list, uint32_t index) const
+{
+    descriptors_[index].next = none;
+    (list.tail == none ? list.head : descriptors_[list.tail].next) = index;
+    list.tail = index;
+}
+
+uint32_t Segment::pop(List &list) const
+{
+    uint32_t index = list.head;
+    if (index != none)
+        remove(list, none, index);
+    return index;
+}
+
+void Segment::remove(List &list, uint32_t previous, uint32_t index) const
+{
+    uint32_t next = descriptors_[index].next;
+    (previous == none ? list.head : descriptors_[previous].next) = next;
+    if (list.tail == index)
+        list.tail = previous;
+}
+
+} // namespace pse::coschedule

@@ -1,0 +1,185 @@
+#include "transfer.hpp"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace pse::coschedule
+{
+namespace
+{
+
+// The most elements of one call of MPI_Reduce_local.
+constexpr uint64_t most_elements = 1u << 30;
+
+uint8_t *at(uint64_t address)
+{
+    return reinterpret_cast<uint8_t *>(address);
+}
+
+bool has_table(uint32_t operation)
+{
+    return operation == PSE_BCS_SCATTER || operation == PSE_BCS_ALLTOALL;
+}
+
+} // namespace
+
+void Reduction::combine(const void *from, void *into, uint64_t bytes) const
+{
+    // MPI libraries differ in the types of their handles, but all fit into a register.
+    using Routine = int (*)(const void *, void *, int, uint64_t, uint64_t);
+    auto reduce_local = reinterpret_cast<Routine>(routine);
+    auto source = static_cast<const uint8_t *>(from);
+    auto result = static_cast<uint8_t *>(into);
+    for (uint64_t done = 0, left = bytes / item; left;) {
+        uint64_t count = std::min(left, most_elements);
+        reduce_local(source + done * item, result + done * item, static_cast<int>(count), type, operation);
+        done += count;
+        left -= count;
+    }
+}
+
+void Transfer::read_memory(uint32_t rank, uint64_t address, void *into, uint64_t bytes) const
+{
+    if (rank == me_) {
+        std::memmove(into, at(address), bytes);
+        return;
+    }
+    auto target = static_cast<uint8_t *>(into);
+    for (uint64_t done = 0; done < bytes;) {
+        iovec local{target + done, bytes - done}, remote{at(address + done), bytes - done};
+        ssize_t moved = process_vm_readv(s_.rank(rank).process.load(), &local, 1, &remote, 1, 0);
+        if (moved <= 0)
+            throw std::system_error(moved ? errno : EIO, std::generic_category(), "read another rank's memory");
+        done += static_cast<uint64_t>(moved);
+    }
+}
+
+void Transfer::read(const Descriptor &source, uint64_t offset, void *into, uint64_t bytes) const
+{
+    if (!bytes)
+        return;
+    auto index = static_cast<uint32_t>(&source - &s_.descriptor(0));
+    uint64_t table = has_table(source.operation) && source.kind == PSE_BCS_KIND_COLLECTIVE
+                         ? s_.options().ranks * sizeof(Piece)
+                         : 0;
+    if (source.reads_payload)
+        std::memcpy(into, s_.payload(index) + table + offset, bytes);
+    else
+        read_memory(source.owner, source.address + offset, into, bytes);
+}
+
+uint64_t Transfer::fetch(const Descriptor &receive) const
+{
+    const Descriptor &send = s_.descriptor(receive.match);
+    uint64_t bytes = std::min(receive.bytes - receive.moved, s_.options().chunk);
+    read(send, receive.moved, at(receive.address + receive.moved), bytes);
+    return bytes;
+}
+
+const Descriptor &Transfer::part_of(const Descriptor &mine, uint32_t rank) const
+{
+    return s_.descriptor(s_.part(mine.number, rank));
+}
+
+// What `source` has for a rank: its whole buffer, or what the table in its payload says.
+Piece Transfer::piece_of(const Descriptor &source, uint32_t rank) const
+{
+    if (!has_table(source.operation))
+        return {0, source.bytes};
+    auto index = static_cast<uint32_t>(&source - &s_.descriptor(0));
+    Piece piece;
+    std::memcpy(&piece, s_.payload(index) + rank * sizeof piece, sizeof piece);
+    return piece;
+}
+
+// Fetch the pieces of all ranks that have one for this rank.
+void Transfer::collect(const Descriptor &part, const Call &call) const
+{
+    bool from_root = part.operation == PSE_BCS_BCAST || part.operation == PSE_BCS_SCATTER;
+    bool is_root = static_cast<int32_t>(me_) == part.peer;
+    if ((part.operation == PSE_BCS_GATHER && !is_root) || part.operation == PSE_BCS_BARRIER ||
+        (part.operation == PSE_BCS_BCAST && is_root))
+        return;
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
+        if (from_root && static_cast<int32_t>(rank) != part.peer)
+            continue;
+        const Descriptor &source = part_of(part, rank);
+        Piece piece = piece_of(source, me_), target = call.target.at(rank);
+        read(source, piece.offset, at(part.target + target.offset), std::min(piece.bytes, target.bytes));
+    }
+}
+
+// Combine a piece of the buffers of ranks first to last, the lowest rank's as the left operand: the same bits
+// whoever does it and whenever.
+void Transfer::reduce(const Descriptor &part, Call &call, uint32_t first, uint32_t last, Piece piece,
+                      uint8_t *into) const
+{
+    call.scratch.resize(piece.bytes);
+    call.partial.resize(std::max<size_t>(call.partial.size(), piece.bytes));
+    uint8_t *sum = call.partial.data();
+    read(part_of(part, last), piece.offset, sum, piece.bytes);
+    for (uint32_t rank = last; rank-- > first;) {
+        read(part_of(part, rank), piece.offset, call.scratch.data(), piece.bytes);
+        call.reduction.combine(call.scratch.data(), sum, piece.bytes);
+    }
+    if (into && into != sum)
+        std::memcpy(into, sum, piece.bytes);
+}
+
+void Transfer::reduce_small(const Descriptor &part, Call &call) const
+{
+    uint32_t last = s_.options().ranks - 1;
+    if (part.operation == PSE_BCS_SCAN)
+        last = me_;
+    if (part.operation == PSE_BCS_EXSCAN)
+        last = me_ - 1; // Rank 0 has no result.
+    bool wanted = part.operation == PSE_BCS_REDUCE ? static_cast<int32_t>(me_) == part.peer
+                                                   : part.operation != PSE_BCS_EXSCAN || me_ > 0;
+    if (wanted)
+        reduce(part, call, 0, last, {0, part.bytes}, at(part.target));
+}
+
+Piece Transfer::piece_of_rank(const Descriptor &part, const Call &call, uint32_t rank) const
+{
+    uint64_t elements = part.bytes / call.reduction.item, ranks = s_.options().ranks;
+    uint64_t begin = elements * rank / ranks, end = elements * (rank + 1) / ranks;
+    return {begin * call.reduction.item, (end - begin) * call.reduction.item};
+}
+
+// Round 0: this rank's piece of the result, to `partial`, where the others fetch it in round 1.
+void Transfer::reduce_piece(const Descriptor &part, Call &call) const
+{
+    reduce(part, call, 0, s_.options().ranks - 1, piece_of_rank(part, call, me_), nullptr);
+}
+
+void Transfer::collect_pieces(const Descriptor &part, Call &call) const
+{
+    if (part.operation == PSE_BCS_REDUCE && static_cast<int32_t>(me_) != part.peer)
+        return;
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
+        Piece piece = piece_of_rank(part, call, rank);
+        read_memory(rank, part_of(part, rank).partial, at(part.target + piece.offset), piece.bytes);
+    }
+}
+
+void Transfer::perform(const Descriptor &part, Call &call) const
+{
+    switch (part.operation) {
+    case PSE_BCS_SCAN:
+    case PSE_BCS_EXSCAN:
+        return reduce_small(part, call);
+    case PSE_BCS_REDUCE:
+    case PSE_BCS_ALLREDUCE:
+        if (part.reads_payload)
+            return reduce_small(part, call);
+        return part.round == 0 ? reduce_piece(part, call) : collect_pieces(part, call);
+    default:
+        return collect(part, call);
+    }
+}
+
+} // namespace pse::coschedule

@@ -1,0 +1,59 @@
+// Moving bytes: every rank fetches what it is to receive, from the payload of a descriptor or out of the memory of
+// the rank that has it (one copy, by the kernel).
+#pragma once
+
+#include <vector>
+
+#include "segment.hpp"
+
+namespace pse::coschedule
+{
+
+// MPI_Reduce_local and the handles of a call: into = from op into.
+struct Reduction {
+    void *routine = nullptr;
+    uint64_t type = 0, operation = 0;
+    uint64_t item = 1; // Bytes of an element.
+
+    void combine(const void *from, void *into, uint64_t bytes) const;
+};
+
+// A piece of a buffer: entries of the table that a descriptor's payload begins with, one for each rank.
+struct Piece {
+    uint64_t offset, bytes;
+};
+
+// What the owner of a collective descriptor knows of its call and others need not.
+struct Call {
+    Reduction reduction;
+    std::vector<Piece> target;        // Where the piece of each rank belongs; GATHER, ALLGATHER, ALLTOALL.
+    std::vector<uint8_t> partial, scratch;
+};
+
+class Transfer
+{
+  public:
+    Transfer(const Segment &segment, uint32_t rank) : s_(segment), me_(rank) {}
+
+    // Move the next bytes of a receive; returns how many.
+    uint64_t fetch(const Descriptor &receive) const;
+    // Do this rank's part of the current round of a collective operation.
+    void perform(const Descriptor &part, Call &call) const;
+
+  private:
+    void read(const Descriptor &source, uint64_t offset, void *into, uint64_t bytes) const;
+    void read_memory(uint32_t rank, uint64_t address, void *into, uint64_t bytes) const;
+    const Descriptor &part_of(const Descriptor &mine, uint32_t rank) const;
+    Piece piece_of(const Descriptor &source, uint32_t rank) const;
+    void collect(const Descriptor &part, const Call &call) const;
+    void reduce(const Descriptor &part, Call &call, uint32_t first, uint32_t last, Piece piece, uint8_t *into) const;
+    void reduce_small(const Descriptor &part, Call &call) const;
+    void reduce_piece(const Descriptor &part, Call &call) const;
+    void collect_pieces(const Descriptor &part, Call &call) const;
+    Piece piece_of_rank(const Descriptor &part, const Call &call, uint32_t rank) const;
+
+    const Segment &s_;
+    uint32_t me_;
+};
+
+} // namespace pse::coschedule

@@ -1,0 +1,91 @@
+"""Operations, outcomes and slices of coscheduled communication.
+
+Made from cext/abi/coschedule.def by cext/abi/generate.py: change the table, not this file.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+SHORTEST_SLICE = 100000  # ns of the shortest time slice that is accepted.
+EAGER_BYTES = 4096  # Messages up to so many bytes travel in their descriptor.
+
+# What happened in a time slice: tables 5.1 and 5.2 of the paper; times in ns.
+SLICE_DTYPE = np.dtype(
+    [
+        ("slice", "<u8"),  # number of the slice
+        ("epoch", "<u8"),  # how often all ranks were blocked before: a function of the program alone
+        ("begin", "<u8"),  # when it began (CLOCK_MONOTONIC)
+        ("getts", "<u8"),  # elapsed time from the previous slice
+        ("gtdem", "<u8"),  # time to complete the descriptor exchange microphase
+        ("gtmsm", "<u8"),  # time to complete the message scheduling microphase
+        ("gtts", "<u8"),  # time to complete the slice
+        ("late", "<u8"),  # how long after its time a slice began that has one
+        ("np2pdem", "<u4"),  # point-to-point descriptors processed in the exchange
+        ("np2pmsm", "<u4"),  # point-to-point operations scheduled
+        ("ncolldem", "<u4"),  # collective descriptors processed in the exchange
+        ("ncollmsm", "<u4"),  # collective operations scheduled
+        ("bpts", "<u4"),  # blocked ranks
+        ("timed", "<u4"),  # 1: the slice began at its time; 0: because a rank blocked
+    ]
+)
+
+# A receive and the send that it got: a row of the schedule.
+MATCH_DTYPE = np.dtype(
+    [
+        ("slice", "<u8"),  # slice in which they were matched
+        ("epoch", "<u8"),  # how often all ranks had been blocked before
+        ("receiver", "<u4"),  # rank that received
+        ("source", "<u4"),  # rank that sent
+        ("receive", "<u8"),  # which descriptor of the receiver, from 0
+        ("send", "<u8"),  # which descriptor of the source, from 0
+        ("bytes", "<u8"),  # length of the message
+        ("tag", "<i4"),  # of the message
+        ("reserved", "<u4"),
+    ]
+)
+
+
+class Collective(IntEnum):
+    """Collective operations."""
+
+    BARRIER = 0
+    BCAST = 1
+    REDUCE = 2
+    ALLREDUCE = 3
+    SCATTER = 4  # and its form for pieces of different sizes
+    GATHER = 5  # and its form for pieces of different sizes
+    ALLGATHER = 6  # and its form for pieces of different sizes
+    ALLTOALL = 7  # and its form for pieces of different sizes
+    SCAN = 8
+    EXSCAN = 9
+
+
+class Outcome(IntEnum):
+    """How a wait ended."""
+
+    COMPLETE = 0  # what was waited for is complete
+    INCOMPLETE = 1  # a test found something incomplete
+    INTERRUPTED = 2  # a signal came, or it is time to look for one
+    FAILED = 3  # the layer has failed
+
+
+class Failure(IntEnum):
+    """Why the layer has failed."""
+
+    NONE = 0  # it has not
+    DEAD = 1  # a rank's process ended without leaving
+    DEADLOCK = 2  # all ranks wait and nothing can happen
+    MISMATCH = 3  # ranks called different collective operations
+    LEFT = 4  # a rank left while others wait for it
+
+
+class DescriptorKind(IntEnum):
+    """What a descriptor asks for."""
+
+    SEND = 0
+    RECEIVE = 1
+    PROBE = 2
+    COLLECTIVE = 3

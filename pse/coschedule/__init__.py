@@ -1,0 +1,5 @@
+"""Buffered coscheduling (BCS-MPI): communication in globally scheduled slices, deterministic and observable."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

@@ -1,0 +1,10 @@
+from ._comm import Comm as Comm
+from ._errors import (
+    CommunicationError as CommunicationError,
+    DeadlockError as DeadlockError,
+    MismatchError as MismatchError,
+    RankDiedError as RankDiedError,
+    TruncationError as TruncationError,
+)
+from ._monitor import Distribution as Distribution, Report as Report
+from ._requests import Request as Request

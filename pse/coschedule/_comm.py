@@ -1,0 +1,527 @@
+"""A communicator with mpi4py's upper-case interface whose communication is buffered and scheduled in slices."""
+
+import ctypes
+import itertools
+import os
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+from mpi4py import MPI
+
+from pse._abi.coschedule import MATCH_DTYPE, SHORTEST_SLICE, SLICE_DTYPE, Collective, Outcome
+from pse.coschedule import _monitor
+from pse.coschedule._buffers import Piece, Span, pieces_of, span_of
+from pse.coschedule._coschedule import Engine
+from pse.coschedule._errors import failure_of
+from pse.coschedule._requests import Request, fill
+from pse.errors import RunError, UsageError
+from pse.text import time_text
+
+_ANY: Final = -1
+_BYTES_PER_NS: Final = 6
+"""What a core copies from another process's memory in half the time of a slice, roughly."""
+_NO_REDUCTION: Final = (0, 0, 0, 1)
+_numbers = itertools.count()
+
+
+def _reduce_local() -> int:
+    """Find MPI's own combination of two buffers: where a preloaded tool offers it, or else in mpi4py's library."""
+    process = ctypes.CDLL(None)
+    source = process if hasattr(process, "MPI_Reduce_local") else ctypes.CDLL(MPI.__file__)
+    return ctypes.cast(source.MPI_Reduce_local, ctypes.c_void_p).value or 0
+
+
+def _make_engine(comm: MPI.Intracomm, options: dict[str, Any]) -> Engine:
+    """Share one memory file among the ranks of a node: rank 0 makes it, the others open it."""
+    place = np.zeros(3, np.int64)
+    engine = Engine(ranks=comm.size, **options) if comm.rank == 0 else None
+    if engine is not None:
+        place[:] = os.getpid(), *engine.files()
+    comm.Bcast(place)
+    if engine is None:
+        engine = Engine(*(int(one) for one in place), comm.rank)
+    comm.Barrier()
+    refused = np.array([engine.try_reading()], np.int32)
+    comm.Allreduce(MPI.IN_PLACE, refused, MPI.MAX)
+    if refused[0]:
+        raise RunError(
+            f"ranks may not read each other's memory: {os.strerror(int(refused[0]))}",
+            help="the kernel (kernel.yama.ptrace_scope) or the container (capability SYS_PTRACE) forbids it",
+        )
+    engine.begin()
+    return engine
+
+
+def _check_slice(seconds: float) -> int:
+    slice = round(seconds * 1e9)
+    if slice < SHORTEST_SLICE:
+        raise UsageError(
+            f"a time slice of {time_text(seconds)} is too short: the shortest is {time_text(SHORTEST_SLICE / 1e9)}",
+            help="the default, 500 µs, suits most machines",
+        )
+    return slice
+
+
+class Comm:
+    """A communicator of coscheduled ranks: what they post is matched and moved in slices, the same way each time.
+
+    The methods are those of `mpi4py.MPI.Comm` for buffers, so that a program changes one line.  All ranks of
+    `comm` are on one node.
+
+    Parameters
+    ----------
+    comm : MPI.Intracomm, optional
+        Ranks of one node; all of MPI.COMM_WORLD's if it isn't given.
+    slice : float, optional
+        Seconds of a time slice, at least 100 µs.
+    mode : {"early", "strict"}, optional
+        "early": a slice begins as soon as a rank blocks, and at its time only where bytes move while ranks
+        compute.  "strict": at its time only, as in the paper: an operation posted in slice i is scheduled in
+        slice i + 1, and its ranks go on when slice i + 2 begins.
+    ordered : bool, optional
+        Receives from any rank, and tests, are decided when all ranks are blocked: then they depend on the
+        program alone, not on timing.  False: as soon as something matches.
+    table : int, optional
+        Operations that a rank may have under way; whoever posts more waits.
+    emds : int, optional
+        The last so many slices are kept for `slices`; the variable PSE_BCS_EMDS sets the default.
+    schedule : int, optional
+        The last so many matches of messages are kept for `schedule`.
+
+    Raises
+    ------
+    UsageError
+        The slice is too short, or the ranks are on several nodes.
+    RunError
+        The system doesn't let ranks read each other's memory.
+
+    Attributes
+    ----------
+    rank, size : int
+        As in mpi4py.
+
+    Notes
+    -----
+    J. Fernández, F. Petrini, E. Frachtenberg, Achieving predictable and scalable performance with BCS-MPI,
+    sections 3 and 4.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> import numpy as np
+    >>> from pse import bcs
+    >>> with bcs.Comm(MPI.COMM_SELF) as comm:
+    ...     total = np.zeros(1)
+    ...     comm.Allreduce(np.array([2.5]), total, op=MPI.SUM)
+    ...     float(total[0])
+    2.5
+    """
+
+    def __init__(
+        self,
+        comm: MPI.Intracomm | None = None,
+        *,
+        slice: float = 500e-6,
+        mode: Literal["early", "strict"] = "early",
+        ordered: bool = True,
+        table: int = 256,
+        emds: int | None = None,
+        schedule: int = 0,
+    ) -> None:
+        if mode not in ("early", "strict"):
+            raise UsageError(f"the mode is {mode!r}; it must be early or strict")
+        length = _check_slice(slice)
+        self._parent = (comm or MPI.COMM_WORLD).Dup()
+        self.rank, self.size = self._parent.rank, self._parent.size
+        self._require_one_node()
+        self._reduce_local = _reduce_local()
+        kept = int(os.environ.get("PSE_BCS_EMDS", "0")) if emds is None else emds
+        self._options = {
+            "table": table, "strict": mode == "strict", "ordered": ordered, "slice": length,
+            "chunk": length * _BYTES_PER_NS, "monitored": kept, "logged": schedule,
+        }  # fmt: skip
+        self._engine = _make_engine(self._parent, self._options)
+        self._is_free = False
+        _monitor.begin(self, self._engine, next(_numbers))
+
+    def _require_one_node(self) -> None:
+        node = self._parent.Split_type(MPI.COMM_TYPE_SHARED)
+        ranks = node.size
+        node.Free()
+        if ranks < self.size:
+            raise UsageError(
+                f"{self.size} ranks are on several nodes: {ranks} of them on rank {self.rank}'s",
+                help="make one of the ranks of a node: comm.Split_type(MPI.COMM_TYPE_SHARED)",
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.Free()
+        else:
+            self._engine.leave()
+
+    def Free(self) -> None:
+        """Wait for all ranks and give up the communicator."""
+        if self._is_free:
+            return
+        self.Barrier()
+        self._is_free = True
+        _monitor.end(self, self._engine)
+        self._parent.Barrier()
+        self._engine.leave()
+        self._parent.Free()
+
+    def Get_rank(self) -> int:
+        """Give the number of this rank."""
+        return self.rank
+
+    def Get_size(self) -> int:
+        """Give the number of ranks."""
+        return self.size
+
+    # Messages.
+
+    def _peer(self, rank: int, what: str) -> int:
+        if rank == MPI.ANY_SOURCE and what == "source":
+            return _ANY
+        if not 0 <= rank < self.size:
+            raise UsageError(f"the {what} is rank {rank}; there are ranks 0 to {self.size - 1}")
+        return rank
+
+    @staticmethod
+    def _tag(tag: int) -> int:
+        if tag == MPI.ANY_TAG:
+            return _ANY
+        if tag < 0:
+            raise UsageError(f"the tag is {tag}; it must not be negative")
+        return tag
+
+    def _posted(self, number: int | None, *buffers: Any) -> Request:
+        if number is None:
+            raise failure_of(self._engine)
+        return Request(self._engine, number, buffers)
+
+    def _finish(self, number: int | None, status: MPI.Status | None = None) -> None:
+        found = None if number is None else self._engine.complete(number)
+        if found is None:
+            raise failure_of(self._engine)
+        fill(status, found)
+
+    def _send(self, buf: Any, dest: int, tag: int, blocking: bool) -> int | None:
+        return self._engine.send(span_of(buf).data, self._peer(dest, "destination"), self._tag(tag), blocking)
+
+    def _receive(self, buf: Any, source: int, tag: int, blocking: bool) -> int | None:
+        return self._engine.receive(span_of(buf).data, self._peer(source, "source"), self._tag(tag), blocking)
+
+    def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send a message; its buffer may be changed afterwards."""
+        if dest != MPI.PROC_NULL:
+            self._finish_send(self._send(buf, dest, tag, True))
+
+    def _finish_send(self, number: int | None) -> None:
+        found = None if number is None else self._engine.complete(number)
+        if found is None:
+            raise failure_of(self._engine)
+
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Begin to send a message; its buffer must not be changed until the request is complete."""
+        if dest == MPI.PROC_NULL:
+            return Request(None)
+        return self._posted(self._send(buf, dest, tag, False), buf)
+
+    def Recv(
+        self, buf: Any, source: int = MPI.ANY_SOURCE, tag: int = MPI.ANY_TAG, status: MPI.Status | None = None
+    ) -> None:
+        """Receive a message."""
+        if source == MPI.PROC_NULL:
+            return fill(status, (MPI.PROC_NULL, MPI.ANY_TAG, 0, False))
+        return self._finish(self._receive(buf, source, tag, True), status)
+
+    def Irecv(self, buf: Any, source: int = MPI.ANY_SOURCE, tag: int = MPI.ANY_TAG) -> Request:
+        """Begin to receive a message."""
+        if source == MPI.PROC_NULL:
+            return Request(None)
+        return self._posted(self._receive(buf, source, tag, False), buf)
+
+    def Sendrecv(
+        self,
+        sendbuf: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int = MPI.ANY_SOURCE,
+        recvtag: int = MPI.ANY_TAG,
+        status: MPI.Status | None = None,
+    ) -> None:
+        """Send a message and receive another."""
+        request = self.Irecv(recvbuf, source, recvtag)
+        self.Send(sendbuf, dest, sendtag)
+        request.Wait(status)
+
+    def Probe(
+        self, source: int = MPI.ANY_SOURCE, tag: int = MPI.ANY_TAG, status: MPI.Status | None = None
+    ) -> bool:
+        """Wait for a message that could be received, and tell its source, tag and size."""
+        self._finish(self._engine.probe(self._peer(source, "source"), self._tag(tag)), status)
+        return True
+
+    def Iprobe(
+        self, source: int = MPI.ANY_SOURCE, tag: int = MPI.ANY_TAG, status: MPI.Status | None = None
+    ) -> bool:
+        """Say whether there is a message that could be received."""
+        number = self._engine.probe(self._peer(source, "source"), self._tag(tag))
+        if number is None:
+            raise failure_of(self._engine)
+        outcome = self._engine.test([number])
+        if outcome == Outcome.FAILED:
+            raise failure_of(self._engine)
+        found = self._engine.status(number)
+        self._engine.release(number)
+        if outcome == Outcome.COMPLETE:
+            fill(status, found)
+        return outcome == Outcome.COMPLETE
+
+    # Collective operations.
+
+    def _collective(
+        self,
+        operation: Collective,
+        blocking: bool,
+        data: Any = None,
+        target: Any = None,
+        *,
+        root: int = -1,
+        pieces: Sequence[Piece] = (),
+        targets: Sequence[Piece] = (),
+        reduction: tuple[int, int, int, int] = _NO_REDUCTION,
+    ) -> int | None:
+        return self._engine.collective(
+            operation, root, data, target, pieces, targets, reduction, blocking
+        )
+
+    def _root(self, root: int) -> int:
+        return self._peer(root, "root")
+
+    def _reduction(self, span: Span, op: MPI.Op) -> tuple[int, int, int, int]:
+        return self._reduce_local, MPI._handleof(span.type), MPI._handleof(op), span.item
+
+    def Barrier(self) -> None:
+        """Wait until all ranks have come here."""
+        self._finish(self._collective(Collective.BARRIER, True))
+
+    def Ibarrier(self) -> Request:
+        """Begin a barrier."""
+        return self._posted(self._collective(Collective.BARRIER, False))
+
+    def _bcast(self, buf: Any, root: int, blocking: bool) -> int | None:
+        span = span_of(buf)
+        targets = [(0, span.bytes)] * self.size
+        return self._collective(
+            Collective.BCAST, blocking, span.data, span.data, root=self._root(root), targets=targets
+        )
+
+    def Bcast(self, buf: Any, root: int = 0) -> None:
+        """Give all ranks what the root has."""
+        self._finish(self._bcast(buf, root, True))
+
+    def Ibcast(self, buf: Any, root: int = 0) -> Request:
+        """Begin a broadcast."""
+        return self._posted(self._bcast(buf, root, False), buf)
+
+    def _reduce(
+        self, operation: Collective, sendbuf: Any, recvbuf: Any, op: MPI.Op, root: int, blocking: bool
+    ) -> tuple[int | None, Any]:
+        receives = operation != Collective.REDUCE or root == self.rank
+        into = span_of(recvbuf) if receives and recvbuf is not None else None
+        if sendbuf is MPI.IN_PLACE:
+            if into is None:
+                raise UsageError("MPI.IN_PLACE stands for a receive buffer, and there is none")
+            # What others still read may not be overwritten.
+            scans = operation in (Collective.SCAN, Collective.EXSCAN)
+            span = Span(np.array(into.data, copy=True), into.bytes, into.type) if scans else into
+        else:
+            span = span_of(sendbuf)
+        if receives and (into is None or into.bytes < span.bytes):
+            raise UsageError(
+                f"the result of a reduction has {span.bytes} bytes, and its buffer {into.bytes if into else 0}"
+            )
+        number = self._collective(
+            operation, blocking, span.data, into.data if into else None, root=root, reduction=self._reduction(span, op)
+        )
+        return number, span.data
+
+    def Reduce(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM, root: int = 0) -> None:
+        """Combine the buffers of all ranks at the root, in the order of ranks: the same bits each time."""
+        self._finish(self._reduce(Collective.REDUCE, sendbuf, recvbuf, op, self._root(root), True)[0])
+
+    def Ireduce(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM, root: int = 0) -> Request:
+        """Begin a reduction."""
+        number, data = self._reduce(Collective.REDUCE, sendbuf, recvbuf, op, self._root(root), False)
+        return self._posted(number, data, recvbuf)
+
+    def Allreduce(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> None:
+        """Combine the buffers of all ranks for all of them, in the order of ranks: the same bits each time."""
+        self._finish(self._reduce(Collective.ALLREDUCE, sendbuf, recvbuf, op, -1, True)[0])
+
+    def Iallreduce(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> Request:
+        """Begin a reduction for all."""
+        number, data = self._reduce(Collective.ALLREDUCE, sendbuf, recvbuf, op, -1, False)
+        return self._posted(number, data, recvbuf)
+
+    def Scan(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> None:
+        """Combine the buffers of this rank and those before it."""
+        self._finish(self._reduce(Collective.SCAN, sendbuf, recvbuf, op, -1, True)[0])
+
+    def Iscan(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> Request:
+        """Begin a scan."""
+        number, data = self._reduce(Collective.SCAN, sendbuf, recvbuf, op, -1, False)
+        return self._posted(number, data, recvbuf)
+
+    def Exscan(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> None:
+        """Combine the buffers of the ranks before this one; rank 0's result stays as it is."""
+        self._finish(self._reduce(Collective.EXSCAN, sendbuf, recvbuf, op, -1, True)[0])
+
+    def Iexscan(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> Request:
+        """Begin an exclusive scan."""
+        number, data = self._reduce(Collective.EXSCAN, sendbuf, recvbuf, op, -1, False)
+        return self._posted(number, data, recvbuf)
+
+    def _scatter(self, sendbuf: Any, recvbuf: Any, root: int, blocking: bool) -> tuple[int | None, Any]:
+        root = self._root(root)
+        whole, pieces = pieces_of(sendbuf, self.size) if self.rank == root else (None, [(0, 0)] * self.size)
+        # In place the root's piece stays where it is.
+        target = None if recvbuf is MPI.IN_PLACE else span_of(recvbuf)
+        targets = [(0, target.bytes if target else 0)] * self.size
+        return self._collective(
+            Collective.SCATTER, blocking, whole.data if whole else None, target.data if target else None,
+            root=root, pieces=pieces, targets=targets,
+        ), whole  # fmt: skip
+
+    def Scatter(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
+        """Give each rank its piece of the root's buffer."""
+        self._finish(self._scatter(sendbuf, recvbuf, root, True)[0])
+
+    def Iscatter(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> Request:
+        """Begin a scatter."""
+        number, whole = self._scatter(sendbuf, recvbuf, root, False)
+        return self._posted(number, whole, recvbuf)
+
+    def _gather(
+        self, operation: Collective, sendbuf: Any, recvbuf: Any, root: int, blocking: bool
+    ) -> tuple[int | None, Any]:
+        receives = root in (-1, self.rank)
+        whole, targets = pieces_of(recvbuf, self.size) if receives else (None, [(0, 0)] * self.size)
+        if sendbuf is MPI.IN_PLACE:
+            if whole is None:
+                raise UsageError("MPI.IN_PLACE stands for a piece of the receive buffer, and there is none")
+            begin, size = targets[self.rank]
+            flat = np.asarray(whole.data).ravel(order="K").view(np.uint8)
+            data = flat[begin : begin + size]
+        else:
+            data = span_of(sendbuf).data
+        return self._collective(
+            operation, blocking, data, whole.data if whole else None, root=root, targets=targets
+        ), data
+
+    def Gather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
+        """Collect the buffers of all ranks at the root."""
+        self._finish(self._gather(Collective.GATHER, sendbuf, recvbuf, self._root(root), True)[0])
+
+    def Igather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> Request:
+        """Begin a gather."""
+        number, data = self._gather(Collective.GATHER, sendbuf, recvbuf, self._root(root), False)
+        return self._posted(number, data, recvbuf)
+
+    def Allgather(self, sendbuf: Any, recvbuf: Any) -> None:
+        """Collect the buffers of all ranks for all of them."""
+        self._finish(self._gather(Collective.ALLGATHER, sendbuf, recvbuf, -1, True)[0])
+
+    def Iallgather(self, sendbuf: Any, recvbuf: Any) -> Request:
+        """Begin an allgather."""
+        number, data = self._gather(Collective.ALLGATHER, sendbuf, recvbuf, -1, False)
+        return self._posted(number, data, recvbuf)
+
+    def _alltoall(self, sendbuf: Any, recvbuf: Any, blocking: bool) -> tuple[int | None, Any]:
+        into, targets = pieces_of(recvbuf, self.size)
+        if sendbuf is MPI.IN_PLACE:
+            whole, pieces = Span(np.array(into.data, copy=True), into.bytes, into.type), targets
+        else:
+            whole, pieces = pieces_of(sendbuf, self.size)
+        return self._collective(
+            Collective.ALLTOALL, blocking, whole.data, into.data, pieces=pieces, targets=targets
+        ), whole.data
+
+    def Alltoall(self, sendbuf: Any, recvbuf: Any) -> None:
+        """Give each rank its piece of every rank's buffer."""
+        self._finish(self._alltoall(sendbuf, recvbuf, True)[0])
+
+    def Ialltoall(self, sendbuf: Any, recvbuf: Any) -> Request:
+        """Begin an alltoall."""
+        number, data = self._alltoall(sendbuf, recvbuf, False)
+        return self._posted(number, data, recvbuf)
+
+    # Pieces of different sizes: the buffers say so themselves.
+    Scatterv, Iscatterv = Scatter, Iscatter
+    Gatherv, Igatherv = Gather, Igather
+    Allgatherv, Iallgatherv = Allgather, Iallgather
+    Alltoallv, Ialltoallv = Alltoall, Ialltoall
+
+    # What can be seen.
+
+    def totals(self) -> dict[str, int]:
+        """Count what happened so far.
+
+        Returns
+        -------
+        dict
+            ``slices``, ``epochs`` (how often all ranks were blocked: a function of the program alone),
+            ``timed`` slices and those of them that were more than a tenth of a slice ``late``, ``matches``.
+        """
+        return self._engine.totals()
+
+    def slices(self) -> "np.ndarray[Any, Any]":
+        """Give the last slices, one row each (EMDS, tables 5.1 and 5.2 of the paper).
+
+        Returns
+        -------
+        ndarray
+            Structured; times in ns.
+        """
+        return np.frombuffer(self._engine.slices(), SLICE_DTYPE)
+
+    def schedule(self) -> "np.ndarray[Any, Any]":
+        """Give the last matches of messages, one row each, in the order in which they were made.
+
+        Returns
+        -------
+        ndarray
+            Structured: slice, epoch, receiver, source, which descriptor of each, bytes, tag.
+        """
+        return np.frombuffer(self._engine.matches(), MATCH_DTYPE)
+
+    def Abort(self, errorcode: int = 0) -> None:
+        """End all ranks of the job."""
+        self._parent.Abort(errorcode)
+
+    def Dup(self) -> "Comm":
+        """Make another communicator of the same ranks."""
+        return self._like(self._parent)
+
+    def Split(self, color: int = 0, key: int = 0) -> "Comm | None":
+        """Make communicators of the ranks with the same color; None for the color MPI.UNDEFINED."""
+        part = self._parent.Split(color, key)
+        return None if part == MPI.COMM_NULL else self._like(part)
+
+    def _like(self, comm: MPI.Intracomm) -> "Comm":
+        return Comm(
+            comm, slice=self._options["slice"] / 1e9, mode="strict" if self._options["strict"] else "early",
+            ordered=self._options["ordered"], table=self._options["table"], emds=self._options["monitored"],
+            schedule=self._options["logged"],
+        )  # fmt: skip

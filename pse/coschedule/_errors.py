@@ -1,0 +1,79 @@
+"""What can go wrong in the layer, in words: who waits for what, who died, whose calls don't fit together."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pse._abi.coschedule import Collective, DescriptorKind, Failure
+from pse.coschedule._coschedule import Engine
+from pse.errors import RunError
+from pse.text import count_text, list_text
+
+_ANY: Final = -1
+_SHOWN: Final = 8
+"""The most ranks whose waits a message lists."""
+
+
+class CommunicationError(RunError):
+    """Communication has failed: on all ranks of the communicator, which can't be used any more."""
+
+
+class RankDiedError(CommunicationError):
+    """A rank's process ended before it freed the communicator."""
+
+
+class DeadlockError(CommunicationError):
+    """All ranks wait, and none of their operations can complete."""
+
+
+class MismatchError(CommunicationError):
+    """Ranks called different collective operations, or the same with different arguments."""
+
+
+class TruncationError(RunError):
+    """A message is longer than the buffer that was to receive it; the buffer has its first bytes."""
+
+
+def _awaited_text(kind: int, peer: int, tag: int, operation: int) -> str:
+    if kind == DescriptorKind.COLLECTIVE:
+        return Collective(operation).name.capitalize()
+    verb, preposition = {
+        DescriptorKind.SEND: ("Send", "to"),
+        DescriptorKind.RECEIVE: ("Recv", "from"),
+        DescriptorKind.PROBE: ("Probe", "from"),
+    }[DescriptorKind(kind)]
+    who = "any rank" if peer == _ANY else f"rank {peer}"
+    return f"{verb} {preposition} {who}" + ("" if tag == _ANY else f" with tag {tag}")
+
+
+def _waits_text(awaited: Sequence[tuple[int, int, int, int, int, int]]) -> str:
+    first: dict[int, str] = {}
+    for kind, owner, peer, tag, operation, _ in awaited:
+        first.setdefault(owner, _awaited_text(kind, peer, tag, operation))
+    shown = [f"rank {rank} in {text}" for rank, text in sorted(first.items())[:_SHOWN]]
+    more = len(first) - len(shown)
+    return list_text([*shown, *([count_text(more, "more rank")] if more > 0 else [])], "and")
+
+
+def failure_of(engine: Engine) -> CommunicationError:
+    """Say why the layer has failed."""
+    code, culprit, other = engine.failure()
+    awaited = engine.awaited()
+    if code == Failure.DEAD:
+        who = f"rank {culprit}" if culprit != 0xFFFFFFFF else "a rank"
+        return RankDiedError(
+            f"{who} of the coscheduled communicator ended in slice {engine.totals()['slices']} without freeing it",
+            help="look for what ended its process: an error above, a signal, or no memory left",
+        )
+    if code == Failure.MISMATCH:
+        calls = {owner: Collective(operation).name.capitalize() for kind, owner, _, _, operation, _ in awaited
+                 if kind == DescriptorKind.COLLECTIVE}  # fmt: skip
+        said = " and ".join(f"rank {rank} in {calls.get(rank, 'another')}" for rank in (culprit, other))
+        return MismatchError(
+            f"collective operations don't fit together: {said}",
+            help="all ranks call the same operation with the same root, size, type and operation, in the same order",
+        )
+    left = " and the others have freed the communicator" if code == Failure.LEFT else ""
+    return DeadlockError(
+        f"deadlock: {_waits_text(awaited)} wait{left}, and nothing they wait for can come",
+        help="compare what each waits for with what its peer sends",
+    )

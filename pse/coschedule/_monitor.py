@@ -1,0 +1,2 @@
+def begin(*a): pass
+def end(*a): pass

@@ -1,0 +1,188 @@
+"""Operations under way."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mpi4py import MPI
+
+from pse._abi.coschedule import Outcome
+from pse.coschedule._errors import TruncationError, failure_of
+
+if TYPE_CHECKING:
+    from pse.coschedule._coschedule import Engine
+
+Outcomes = tuple[int, int, int, bool]
+"""Source, tag, bytes of a message, and whether it was too long."""
+
+
+def fill(status: MPI.Status | None, found: Outcomes) -> None:
+    """Tell a status what came, and complain of a message that was too long."""
+    source, tag, size, truncated = found
+    if status is not None:
+        status.Set_source(source)
+        status.Set_tag(tag)
+        status.Set_elements(MPI.BYTE, size)
+    if truncated:
+        raise TruncationError(
+            f"a message from rank {source} with tag {tag} is longer than its buffer of {size} bytes",
+            help="receive it into a larger buffer: Probe tells how long it is",
+        )
+
+
+class Request:
+    """An operation under way, as `mpi4py.MPI.Request`.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where it is under way; None: it is complete.
+    number : int
+        Its descriptor.
+    buffers : tuple
+        What must live until it is complete.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> import numpy as np
+    >>> from pse import bcs
+    >>> with bcs.Comm(MPI.COMM_SELF) as comm:
+    ...     here = np.zeros(2)
+    ...     requests = [comm.Irecv(here, source=0), comm.Isend(np.ones(2), dest=0)]
+    ...     bcs.Request.Waitall(requests)
+    ...     here.tolist()
+    True
+    [1.0, 1.0]
+    """
+
+    def __init__(self, engine: "Engine | None", number: int = 0, buffers: tuple[Any, ...] = ()) -> None:
+        self._engine, self._number, self._buffers = engine, number, buffers
+
+    def __bool__(self) -> bool:
+        """Say whether the operation was not yet seen complete."""
+        return self._engine is not None
+
+    def Wait(self, status: MPI.Status | None = None) -> bool:
+        """Wait until the operation is complete.
+
+        Parameters
+        ----------
+        status : MPI.Status, optional
+            Is told source, tag and size of what came.
+
+        Returns
+        -------
+        bool
+            True.
+
+        Raises
+        ------
+        CommunicationError
+            A rank died, or it is a deadlock.
+        TruncationError
+            The message is longer than its buffer.
+        """
+        if self._engine is None:
+            return True
+        found = self._engine.complete(self._number)
+        if found is None:
+            raise failure_of(self._engine)
+        self._engine, self._buffers = None, ()
+        fill(status, found)
+        return True
+
+    def Test(self, status: MPI.Status | None = None) -> bool:
+        """Say whether the operation is complete.
+
+        Parameters
+        ----------
+        status : MPI.Status, optional
+            Is told source, tag and size of what came.
+
+        Returns
+        -------
+        bool
+            In an ordered communicator the answer is a function of the program alone: False means that all
+            other ranks were blocked and it was still incomplete.
+        """
+        return self.Testall([self], None if status is None else [status])
+
+    @staticmethod
+    def Waitall(requests: Sequence["Request"], statuses: Sequence[MPI.Status] | None = None) -> bool:
+        """Wait until all operations are complete.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            Of one communicator.
+        statuses : sequence of MPI.Status, optional
+            One for each.
+
+        Returns
+        -------
+        bool
+            True.
+        """
+        waiting = [one for one in requests if one._engine is not None]
+        if waiting:
+            engine = waiting[0]._engine
+            assert engine is not None
+            if engine.wait_all([one._number for one in waiting]) != Outcome.COMPLETE:
+                raise failure_of(engine)
+        for place, one in enumerate(requests):
+            one.Wait(None if statuses is None else statuses[place])
+        return True
+
+    @staticmethod
+    def Testall(requests: Sequence["Request"], statuses: Sequence[MPI.Status] | None = None) -> bool:
+        """Say whether all operations are complete; only then they are seen so.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            Of one communicator.
+        statuses : sequence of MPI.Status, optional
+            One for each.
+
+        Returns
+        -------
+        bool
+            As `Test` says.
+        """
+        waiting = [one for one in requests if one._engine is not None]
+        if waiting:
+            engine = waiting[0]._engine
+            assert engine is not None
+            outcome = engine.test([one._number for one in waiting])
+            if outcome == Outcome.FAILED:
+                raise failure_of(engine)
+            if outcome == Outcome.INCOMPLETE:
+                return False
+        return Request.Waitall(requests, statuses)
+
+    @staticmethod
+    def Waitany(requests: Sequence["Request"], status: MPI.Status | None = None) -> int:
+        """Wait until one operation is complete.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            Of one communicator.
+        status : MPI.Status, optional
+            Is told source, tag and size of what came.
+
+        Returns
+        -------
+        int
+            Which one: the first that is complete; MPI.UNDEFINED if all were seen complete before.
+        """
+        waiting = [place for place, one in enumerate(requests) if one._engine is not None]
+        if not waiting:
+            return MPI.UNDEFINED
+        engine = requests[waiting[0]]._engine
+        assert engine is not None
+        if engine.wait_any([requests[place]._number for place in waiting]) != Outcome.COMPLETE:
+            raise failure_of(engine)
+        place = next(place for place in waiting if engine.is_done(requests[place]._number))
+        requests[place].Wait(status)
+        return place
