@@ -42,55 +42,145 @@ class Buffer
     bool held_ = false;
 };
 
-// Give what `operation` gives, as often as it ends because of signals that Python handles and survives; the number
-// of a descriptor, or nothing if the layer has failed.
-template <class Operation> std::optional<uint32_t> post(Engine &engine, Operation operation)
+// One call of a routine, noted by the monitor if that is on.
+class Noted
+{
+  public:
+    Noted(Engine &engine, uint32_t primitive, bool blocking, uint64_t bytes = 0)
+        : monitor_(engine.monitor()), primitive_(primitive), blocking_(blocking), bytes_(bytes),
+          enter_(monitor_.is_on() ? now() : 0)
+    {
+    }
+    ~Noted()
+    {
+        if (monitor_.is_on())
+            monitor_.add(primitive_, bytes_, blocking_, enter_, now());
+    }
+    Noted(const Noted &) = delete;
+    Noted &operator=(const Noted &) = delete;
+
+  private:
+    Monitor &monitor_;
+    uint32_t primitive_;
+    bool blocking_;
+    uint64_t bytes_, enter_;
+};
+
+// Do something without Python's lock, again as long as it is interrupted by signals that Python survives.
+template <class Step> void persist(Step is_interrupted)
 {
     for (;;) {
-        uint32_t index;
+        bool again;
         {
             py::gil_scoped_release release;
-            index = operation();
+            again = is_interrupted();
         }
-        if (index != none)
-            return index;
-        if (engine.segment().shared().failure.load())
-            return std::nullopt;
+        if (!again)
+            return;
         if (PyErr_CheckSignals() != 0)
             throw py::error_already_set();
     }
+}
+
+// Post a descriptor; nothing if the layer has failed.
+template <class Operation> std::optional<uint32_t> begin(Engine &engine, Operation operation)
+{
+    uint32_t index = none;
+    persist([&] { return (index = operation()) == none && !engine.segment().shared().failure.load(); });
+    return index == none ? std::nullopt : std::optional(index);
 }
 
 pse_bcs_outcome wait(Engine &engine, const std::vector<uint32_t> &requests, Wait mode)
 {
-    for (;;) {
-        pse_bcs_outcome outcome;
-        {
-            py::gil_scoped_release release;
-            outcome = engine.wait(requests, mode);
-        }
-        if (outcome != PSE_BCS_WAIT_INTERRUPTED)
-            return outcome;
-        if (PyErr_CheckSignals() != 0)
-            throw py::error_already_set();
-    }
+    pse_bcs_outcome outcome;
+    persist([&] { return (outcome = engine.wait(requests, mode)) == PSE_BCS_WAIT_INTERRUPTED; });
+    return outcome;
 }
 
-std::optional<uint32_t> send(Engine &engine, const py::object &data, int32_t dest, int32_t tag, bool blocking)
+// Source, tag, bytes and whether it was truncated; None if the layer has failed.
+py::object finish(Engine &engine, uint32_t request, pse_bcs_outcome outcome)
+{
+    if (outcome != PSE_BCS_WAIT_COMPLETE)
+        return py::none();
+    Status status = engine.status(request);
+    engine.release(request);
+    return py::make_tuple(status.source, status.tag, status.bytes, status.truncated);
+}
+
+// Post a descriptor and wait until it is complete.
+template <class Operation> py::object complete(Engine &engine, Operation operation)
+{
+    uint32_t index = none;
+    pse_bcs_outcome outcome = PSE_BCS_WAIT_INTERRUPTED;
+    persist([&] {
+        if (index == none)
+            index = operation();
+        if (index == none)
+            return !engine.segment().shared().failure.load();
+        return (outcome = engine.wait({index}, Wait::all)) == PSE_BCS_WAIT_INTERRUPTED;
+    });
+    return index == none ? py::object(py::none()) : finish(engine, index, outcome);
+}
+
+py::object send(Engine &engine, const py::object &data, int32_t dest, int32_t tag)
 {
     Buffer buffer(data, false);
-    return post(engine, [&] { return engine.send(buffer.data(), buffer.bytes(), dest, tag, blocking); });
+    Noted noted(engine, PSE_BCS_SEND, true, buffer.bytes());
+    return complete(engine, [&] { return engine.send(buffer.data(), buffer.bytes(), dest, tag, true); });
 }
 
-std::optional<uint32_t> receive(Engine &engine, const py::object &data, int32_t source, int32_t tag, bool blocking)
+std::optional<uint32_t> isend(Engine &engine, const py::object &data, int32_t dest, int32_t tag)
+{
+    Buffer buffer(data, false);
+    Noted noted(engine, PSE_BCS_ISEND, false, buffer.bytes());
+    return begin(engine, [&] { return engine.send(buffer.data(), buffer.bytes(), dest, tag, false); });
+}
+
+py::object receive(Engine &engine, const py::object &data, int32_t source, int32_t tag)
 {
     Buffer buffer(data, true);
-    return post(engine, [&] { return engine.receive(buffer.data(), buffer.bytes(), source, tag, blocking); });
+    Noted noted(engine, PSE_BCS_RECV, true, buffer.bytes());
+    return complete(engine, [&] { return engine.receive(buffer.data(), buffer.bytes(), source, tag, true); });
 }
 
-std::optional<uint32_t> probe(Engine &engine, int32_t source, int32_t tag)
+std::optional<uint32_t> ireceive(Engine &engine, const py::object &data, int32_t source, int32_t tag)
 {
-    return post(engine, [&] { return engine.probe(source, tag); });
+    Buffer buffer(data, true);
+    Noted noted(engine, PSE_BCS_IRECV, false, buffer.bytes());
+    return begin(engine, [&] { return engine.receive(buffer.data(), buffer.bytes(), source, tag, false); });
+}
+
+py::object probe(Engine &engine, int32_t source, int32_t tag)
+{
+    Noted noted(engine, PSE_BCS_PROBE, true);
+    return complete(engine, [&] { return engine.probe(source, tag); });
+}
+
+// False: there is no such message.
+py::object iprobe(Engine &engine, int32_t source, int32_t tag)
+{
+    Noted noted(engine, PSE_BCS_IPROBE, true);
+    auto index = begin(engine, [&] { return engine.probe(source, tag); });
+    if (!index)
+        return py::none();
+    pse_bcs_outcome outcome = wait(engine, {*index}, Wait::test);
+    if (outcome != PSE_BCS_WAIT_INCOMPLETE)
+        return finish(engine, *index, outcome);
+    engine.release(*index);
+    return py::bool_(false);
+}
+
+py::object wait_one(Engine &engine, uint32_t request)
+{
+    Noted noted(engine, PSE_BCS_WAIT, true);
+    return finish(engine, request, wait(engine, {request}, Wait::all));
+}
+
+template <Wait mode, pse_bcs_primitive primitive>
+int wait_for(Engine &engine, const std::vector<uint32_t> &requests)
+{
+    Noted noted(engine, primitive, true);
+    return static_cast<int>(wait(engine, requests, mode));
 }
 
 using Pieces = std::vector<std::pair<uint64_t, uint64_t>>;
@@ -103,28 +193,44 @@ std::vector<Piece> pieces_of(const Pieces &given)
     return pieces;
 }
 
-// `reduction`: the address of MPI_Reduce_local, the handles of type and operation, and the bytes of an element.
-std::optional<uint32_t> collective(Engine &engine, int operation, int32_t root, const py::object &data,
-                                   const py::object &target, const Pieces &pieces, const Pieces &targets,
-                                   const std::array<uint64_t, 4> &reduction, bool blocking)
+// A call of a collective operation.  `reduction`: the address of MPI_Reduce_local, the handles of type and operation,
+// and the bytes of an element.
+class Collected
 {
-    Buffer from(data, false), into(target, true);
-    Engine::Collection what{static_cast<pse_bcs_collective>(operation), root, from.data(), from.bytes(), into.data(),
-                            pieces_of(pieces), blocking};
-    Call call;
-    call.reduction = {reinterpret_cast<void *>(reduction[0]), reduction[1], reduction[2], reduction[3]};
-    call.target = pieces_of(targets);
-    return post(engine, [&] { return engine.collective(what, call); });
+  public:
+    Collected(int operation, int32_t root, const py::object &data, const py::object &target, const Pieces &pieces,
+              const Pieces &targets, const std::array<uint64_t, 4> &reduction, bool blocking)
+        : from_(data, false), into_(target, true),
+          what_{static_cast<pse_bcs_collective>(operation), root, from_.data(), from_.bytes(), into_.data(),
+                pieces_of(pieces), blocking}
+    {
+        call_.reduction = {reinterpret_cast<void *>(reduction[0]), reduction[1], reduction[2], reduction[3]};
+        call_.target = pieces_of(targets);
+    }
+    uint64_t bytes() const { return what_.bytes; }
+    uint32_t post(Engine &engine) const { return engine.collective(what_, call_); }
+
+  private:
+    Buffer from_, into_;
+    Engine::Collection what_;
+    Call call_;
+};
+
+py::object collective(Engine &engine, int operation, int32_t root, const py::object &data, const py::object &target,
+                      const Pieces &pieces, const Pieces &targets, const std::array<uint64_t, 4> &reduction)
+{
+    Collected call(operation, root, data, target, pieces, targets, reduction, true);
+    Noted noted(engine, PSE_BCS_FIRST_BLOCKING + static_cast<uint32_t>(operation), true, call.bytes());
+    return complete(engine, [&] { return call.post(engine); });
 }
 
-// What one blocking operation needs: wait for a descriptor, give its status (source, tag, bytes, truncated), forget it.
-py::object complete(Engine &engine, uint32_t request)
+std::optional<uint32_t> icollective(Engine &engine, int operation, int32_t root, const py::object &data,
+                                    const py::object &target, const Pieces &pieces, const Pieces &targets,
+                                    const std::array<uint64_t, 4> &reduction)
 {
-    if (wait(engine, {request}, Wait::all) != PSE_BCS_WAIT_COMPLETE)
-        return py::none();
-    Status status = engine.status(request);
-    engine.release(request);
-    return py::make_tuple(status.source, status.tag, status.bytes, status.truncated);
+    Collected call(operation, root, data, target, pieces, targets, reduction, false);
+    Noted noted(engine, PSE_BCS_FIRST_IMMEDIATE + static_cast<uint32_t>(operation), false, call.bytes());
+    return begin(engine, [&] { return call.post(engine); });
 }
 
 py::dict describe(const Distribution &one)
@@ -177,10 +283,14 @@ py::dict totals(const Engine &engine)
 }
 
 // What the ranks were waiting for when the layer failed: kind, rank, peer, tag, operation of each awaited descriptor.
+// A rank with a full table waits for no descriptor: its peer is the rank itself.
 py::list awaited(const Engine &engine)
 {
     const Segment &segment = engine.segment();
     py::list found;
+    for (uint32_t rank = 0; rank < segment.options().ranks; rank++)
+        if (segment.rank(rank).waits == Wait::room)
+            found.append(py::make_tuple(-1, rank, rank, 0, 0, 0));
     for (uint32_t index = 0; index < segment.options().ranks * segment.options().table; index++) {
         const Descriptor &one = segment.descriptor(index);
         if (one.state == State::posted || one.state == State::exchanged)
@@ -208,25 +318,18 @@ PYBIND11_MODULE(_coschedule, module)
         .def("begin", &Engine::begin, py::call_guard<py::gil_scoped_release>())
         .def("leave", &Engine::leave, py::call_guard<py::gil_scoped_release>())
         .def("send", &send)
+        .def("isend", &isend)
         .def("receive", &receive)
+        .def("ireceive", &ireceive)
         .def("probe", &probe)
+        .def("iprobe", &iprobe)
         .def("collective", &collective)
-        .def("complete", &complete)
-        .def("wait_all", [](Engine &engine, const std::vector<uint32_t> &some) {
-            return static_cast<int>(wait(engine, some, Wait::all));
-        })
-        .def("wait_any", [](Engine &engine, const std::vector<uint32_t> &some) {
-            return static_cast<int>(wait(engine, some, Wait::one));
-        })
-        .def("test", [](Engine &engine, const std::vector<uint32_t> &some) {
-            return static_cast<int>(wait(engine, some, Wait::test));
-        })
+        .def("icollective", &icollective)
+        .def("wait", &wait_one)
+        .def("wait_all", &wait_for<Wait::all, PSE_BCS_WAITALL>)
+        .def("wait_any", &wait_for<Wait::one, PSE_BCS_WAITANY>)
+        .def("test", &wait_for<Wait::test, PSE_BCS_TEST>)
         .def("is_done", &Engine::is_done)
-        .def("status", [](Engine &engine, uint32_t request) {
-            Status status = engine.status(request);
-            return py::make_tuple(status.source, status.tag, status.bytes, status.truncated);
-        })
-        .def("release", &Engine::release)
         .def("failure", [](Engine &engine) {
             const Shared &shared = engine.segment().shared();
             return py::make_tuple(shared.failure.load(), shared.culprit, shared.other);
@@ -241,13 +344,9 @@ PYBIND11_MODULE(_coschedule, module)
             const Segment &segment = engine.segment();
             return rows(segment.matches(), segment.shared().logged, segment.options().logged);
         })
-        .def("begin_monitor", [](Engine &engine, uint32_t primitives, uint32_t resolution) {
-            engine.monitor().begin(primitives, resolution, now());
-        })
-        .def("note", [](Engine &engine, uint32_t primitive, uint64_t bytes, bool blocking, uint64_t enter) {
-            engine.monitor().add(primitive, bytes, blocking, enter, now());
+        .def("begin_monitor", [](Engine &engine, uint32_t resolution) {
+            engine.monitor().begin(PSE_BCS_PRIMITIVES, resolution, now());
         })
         .def("end_monitor", [](Engine &engine) { engine.monitor().end(now()); })
         .def("monitored", &monitored);
-    module.def("now", &now);
 }

@@ -173,10 +173,10 @@ uint32_t Engine::allocate(bool collective)
         Guard guard(lock, std::adopt_lock);
         segment_->rank(me_).waits = Wait::room;
         bool ended = protocol_.has_failed() || (!work() && sleep(guard) != PSE_BCS_WAIT_COMPLETE);
-        segment_->rank(me_).waits = Wait::idle;
         guard.release();
         if (ended)
-            return none;
+            return none; // That the rank waits for room is what the failure's message says.
+        segment_->rank(me_).waits = Wait::idle;
     }
     return protocol_.has_failed() ? none : protocol_.allocate(me_);
 }
@@ -349,7 +349,7 @@ void Engine::move(uint32_t index)
         if (message)
             moved = transfer_.fetch(one);
         else
-            transfer_.perform(one, *call);
+            segment_->descriptor(index).error |= !transfer_.perform(one, *call);
     } catch (const std::system_error &caught) {
         error = caught.code().value();
     }

@@ -108,7 +108,7 @@ void Protocol::collect(uint32_t index)
         return;
     Rank &rank = s_.rank(one.owner);
     one.state = State::free;
-    s_.push(rank.free, index);
+    s_.push_front(rank.free, index); // Its payload is warm.
     if (rank.waits == Wait::room)
         unblock(one.owner);
 }

@@ -119,6 +119,14 @@ void Segment::push(List &list, uint32_t index) const
     list.tail = index;
 }
 
+void Segment::push_front(List &list, uint32_t index) const
+{
+    descriptors_[index].next = list.head;
+    list.head = index;
+    if (list.tail == none)
+        list.tail = index;
+}
+
 uint32_t Segment::pop(List &list) const
 {
     uint32_t index = list.head;

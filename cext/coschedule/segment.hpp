@@ -129,6 +129,7 @@ class Segment
     pse_bcs_match *matches() const { return matches_; }
 
     void push(List &list, uint32_t index) const;
+    void push_front(List &list, uint32_t index) const;
     uint32_t pop(List &list) const;
     void remove(List &list, uint32_t previous, uint32_t index) const;
 

@@ -97,20 +97,25 @@ Piece Transfer::piece_of(const Descriptor &source, uint32_t rank) const
 }
 
 // Fetch the pieces of all ranks that have one for this rank.
-void Transfer::collect(const Descriptor &part, const Call &call) const
+bool Transfer::collect(const Descriptor &part, const Call &call) const
 {
     bool from_root = part.operation == PSE_BCS_BCAST || part.operation == PSE_BCS_SCATTER;
     bool is_root = static_cast<int32_t>(me_) == part.peer;
     if ((part.operation == PSE_BCS_GATHER && !is_root) || part.operation == PSE_BCS_BARRIER ||
         (part.operation == PSE_BCS_BCAST && is_root))
-        return;
+        return true;
+    bool fits = true;
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
         if (from_root && static_cast<int32_t>(rank) != part.peer)
             continue;
         const Descriptor &source = part_of(part, rank);
         Piece piece = piece_of(source, me_), target = call.target.at(rank);
-        read(source, piece.offset, at(part.target + target.offset), std::min(piece.bytes, target.bytes));
+        bool stays = rank == me_ && !part.target; // In place.
+        if (!stays)
+            read(source, piece.offset, at(part.target + target.offset), std::min(piece.bytes, target.bytes));
+        fits &= stays || piece.bytes <= target.bytes;
     }
+    return fits;
 }
 
 // Combine a piece of the buffers of ranks first to last, the lowest rank's as the left operand: the same bits
@@ -166,20 +171,19 @@ void Transfer::collect_pieces(const Descriptor &part, Call &call) const
     }
 }
 
-void Transfer::perform(const Descriptor &part, Call &call) const
+bool Transfer::perform(const Descriptor &part, Call &call) const
 {
-    switch (part.operation) {
-    case PSE_BCS_SCAN:
-    case PSE_BCS_EXSCAN:
-        return reduce_small(part, call);
-    case PSE_BCS_REDUCE:
-    case PSE_BCS_ALLREDUCE:
-        if (part.reads_payload)
-            return reduce_small(part, call);
-        return part.round == 0 ? reduce_piece(part, call) : collect_pieces(part, call);
-    default:
+    bool pieces = part.operation == PSE_BCS_REDUCE || part.operation == PSE_BCS_ALLREDUCE;
+    bool scan = part.operation == PSE_BCS_SCAN || part.operation == PSE_BCS_EXSCAN;
+    if (!pieces && !scan)
         return collect(part, call);
-    }
+    if (scan || part.reads_payload)
+        reduce_small(part, call);
+    else if (part.round == 0)
+        reduce_piece(part, call);
+    else
+        collect_pieces(part, call);
+    return true;
 }
 
 } // namespace pse::coschedule

@@ -37,15 +37,15 @@ class Transfer
 
     // Move the next bytes of a receive; returns how many.
     uint64_t fetch(const Descriptor &receive) const;
-    // Do this rank's part of the current round of a collective operation.
-    void perform(const Descriptor &part, Call &call) const;
+    // Do this rank's part of the current round of a collective operation; false: a piece was too long for its place.
+    bool perform(const Descriptor &part, Call &call) const;
 
   private:
     void read(const Descriptor &source, uint64_t offset, void *into, uint64_t bytes) const;
     void read_memory(uint32_t rank, uint64_t address, void *into, uint64_t bytes) const;
     const Descriptor &part_of(const Descriptor &mine, uint32_t rank) const;
     Piece piece_of(const Descriptor &source, uint32_t rank) const;
-    void collect(const Descriptor &part, const Call &call) const;
+    bool collect(const Descriptor &part, const Call &call) const;
     void reduce(const Descriptor &part, Call &call, uint32_t first, uint32_t last, Piece piece, uint8_t *into) const;
     void reduce_small(const Descriptor &part, Call &call) const;
     void reduce_piece(const Descriptor &part, Call &call) const;

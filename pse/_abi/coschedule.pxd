@@ -56,3 +56,16 @@ cdef extern from "abi_coschedule.h" nogil:
         PSE_BCS_KIND_RECEIVE
         PSE_BCS_KIND_PROBE
         PSE_BCS_KIND_COLLECTIVE
+        PSE_BCS_SEND
+        PSE_BCS_ISEND
+        PSE_BCS_RECV
+        PSE_BCS_IRECV
+        PSE_BCS_PROBE
+        PSE_BCS_IPROBE
+        PSE_BCS_WAIT
+        PSE_BCS_WAITALL
+        PSE_BCS_WAITANY
+        PSE_BCS_TEST
+        PSE_BCS_FIRST_BLOCKING
+        PSE_BCS_FIRST_IMMEDIATE
+        PSE_BCS_PRIMITIVES

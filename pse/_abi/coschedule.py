@@ -89,3 +89,21 @@ class DescriptorKind(IntEnum):
     RECEIVE = 1
     PROBE = 2
     COLLECTIVE = 3
+
+
+class Primitive(IntEnum):
+    """Routines whose calls are monitored; a collective operation's is the first plus its number, twice: blocking and not."""
+
+    SEND = 0
+    ISEND = 1
+    RECV = 2
+    IRECV = 3
+    PROBE = 4
+    IPROBE = 5
+    WAIT = 6
+    WAITALL = 7
+    WAITANY = 8
+    TEST = 9
+    FIRST_BLOCKING = 10  # BARRIER, BCAST, …
+    FIRST_IMMEDIATE = 20  # IBARRIER, IBCAST, …
+    PRIMITIVES = 30  # how many there are

@@ -37,7 +37,8 @@ def type_of(array: NDArray[Any]) -> MPI.Datatype:
         ) from None
 
 
-def _bytes_of(buffer: Any) -> NDArray[np.uint8]:
+def bytes_of(buffer: Any) -> NDArray[np.uint8]:
+    """Give the bytes of a contiguous buffer."""
     array = np.asarray(buffer)
     flat = array.ravel(order="K")
     if array.size and not np.shares_memory(flat, array):
@@ -74,15 +75,18 @@ def span_of(spec: Any) -> Span:
         It is not contiguous, has no type, or is too short for the count.
     """
     if isinstance(spec, np.ndarray):
-        if not (spec.flags.c_contiguous or spec.flags.f_contiguous):
-            _bytes_of(spec)
         return Span(spec, spec.nbytes, MPI._typedict.get(spec.dtype.char, MPI.BYTE))
     array, *entries = spec if isinstance(spec, list | tuple) else (spec,)
     kind, others = _typed(array, entries)
-    data = _bytes_of(array)
+    data = bytes_of(array)
     if others:
         data = _part(data, 0, int(others[0]) * kind.Get_size())
     return Span(data, data.nbytes, kind)
+
+
+def data_of(spec: Any) -> Any:
+    """Give the memory of one message: an array as it is."""
+    return spec if isinstance(spec, np.ndarray) else span_of(spec).data
 
 
 def _part(data: NDArray[np.uint8], offset: int, size: int) -> NDArray[np.uint8]:
@@ -108,7 +112,7 @@ def pieces_of(spec: Any, ranks: int) -> tuple[Span, list[Piece]]:
     array, *entries = spec
     kind, others = _typed(array, entries)
     counts, starts = _layout(others, ranks)
-    data = _bytes_of(array)
+    data = bytes_of(array)
     pieces = [(start * kind.Get_size(), count * kind.Get_size()) for start, count in zip(starts, counts, strict=True)]
     for offset, size in pieces:
         _part(data, offset, size)

@@ -5,25 +5,36 @@ import itertools
 import os
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
 from mpi4py import MPI
 
-from pse._abi.coschedule import MATCH_DTYPE, SHORTEST_SLICE, SLICE_DTYPE, Collective, Outcome
+from pse._abi.coschedule import MATCH_DTYPE, SHORTEST_SLICE, SLICE_DTYPE, Collective
 from pse.coschedule import _monitor
-from pse.coschedule._buffers import Piece, Span, pieces_of, span_of
+from pse.coschedule._buffers import Piece, Span, bytes_of, data_of, pieces_of, span_of
 from pse.coschedule._coschedule import Engine
 from pse.coschedule._errors import failure_of
-from pse.coschedule._requests import Request, fill
+from pse.coschedule._requests import Outcomes, Request, fill
 from pse.errors import RunError, UsageError
 from pse.text import time_text
 
 _ANY: Final = -1
 _BYTES_PER_NS: Final = 6
 """What a core copies from another process's memory in half the time of a slice, roughly."""
-_NO_REDUCTION: Final = (0, 0, 0, 1)
 _numbers = itertools.count()
+
+
+class _Plan(NamedTuple):
+    """A call of a collective operation, as the engine takes it."""
+
+    operation: Collective
+    root: int = -1
+    data: Any = None
+    target: Any = None
+    pieces: Sequence[Piece] = ()
+    targets: Sequence[Piece] = ()
+    reduction: tuple[int, int, int, int] = (0, 0, 0, 1)
 
 
 def _reduce_local() -> int:
@@ -126,7 +137,7 @@ class Comm:
         slice: float = 500e-6,
         mode: Literal["early", "strict"] = "early",
         ordered: bool = True,
-        table: int = 256,
+        table: int = 1024,
         emds: int | None = None,
         schedule: int = 0,
     ) -> None:
@@ -208,33 +219,24 @@ class Comm:
             raise failure_of(self._engine)
         return Request(self._engine, number, buffers)
 
-    def _finish(self, number: int | None, status: MPI.Status | None = None) -> None:
-        found = None if number is None else self._engine.complete(number)
+    def _finish(self, found: Outcomes | None, status: MPI.Status | None = None) -> None:
         if found is None:
             raise failure_of(self._engine)
         fill(status, found)
 
-    def _send(self, buf: Any, dest: int, tag: int, blocking: bool) -> int | None:
-        return self._engine.send(span_of(buf).data, self._peer(dest, "destination"), self._tag(tag), blocking)
-
-    def _receive(self, buf: Any, source: int, tag: int, blocking: bool) -> int | None:
-        return self._engine.receive(span_of(buf).data, self._peer(source, "source"), self._tag(tag), blocking)
-
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send a message; its buffer may be changed afterwards."""
-        if dest != MPI.PROC_NULL:
-            self._finish_send(self._send(buf, dest, tag, True))
-
-    def _finish_send(self, number: int | None) -> None:
-        found = None if number is None else self._engine.complete(number)
-        if found is None:
+        if dest == MPI.PROC_NULL:
+            return
+        if self._engine.send(data_of(buf), self._peer(dest, "destination"), self._tag(tag)) is None:
             raise failure_of(self._engine)
 
     def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Begin to send a message; its buffer must not be changed until the request is complete."""
         if dest == MPI.PROC_NULL:
             return Request(None)
-        return self._posted(self._send(buf, dest, tag, False), buf)
+        data = data_of(buf)
+        return self._posted(self._engine.isend(data, self._peer(dest, "destination"), self._tag(tag)), data)
 
     def Recv(
         self, buf: Any, source: int = MPI.ANY_SOURCE, tag: int = MPI.ANY_TAG, status: MPI.Status | None = None
@@ -242,13 +244,16 @@ class Comm:
         """Receive a message."""
         if source == MPI.PROC_NULL:
             return fill(status, (MPI.PROC_NULL, MPI.ANY_TAG, 0, False))
-        return self._finish(self._receive(buf, source, tag, True), status)
+        return self._finish(
+            self._engine.receive(data_of(buf), self._peer(source, "source"), self._tag(tag)), status
+        )
 
     def Irecv(self, buf: Any, source: int = MPI.ANY_SOURCE, tag: int = MPI.ANY_TAG) -> Request:
         """Begin to receive a message."""
         if source == MPI.PROC_NULL:
             return Request(None)
-        return self._posted(self._receive(buf, source, tag, False), buf)
+        data = data_of(buf)
+        return self._posted(self._engine.ireceive(data, self._peer(source, "source"), self._tag(tag)), data)
 
     def Sendrecv(
         self,
@@ -276,196 +281,151 @@ class Comm:
         self, source: int = MPI.ANY_SOURCE, tag: int = MPI.ANY_TAG, status: MPI.Status | None = None
     ) -> bool:
         """Say whether there is a message that could be received."""
-        number = self._engine.probe(self._peer(source, "source"), self._tag(tag))
-        if number is None:
-            raise failure_of(self._engine)
-        outcome = self._engine.test([number])
-        if outcome == Outcome.FAILED:
-            raise failure_of(self._engine)
-        found = self._engine.status(number)
-        self._engine.release(number)
-        if outcome == Outcome.COMPLETE:
-            fill(status, found)
-        return outcome == Outcome.COMPLETE
+        found = self._engine.iprobe(self._peer(source, "source"), self._tag(tag))
+        if found is not False:
+            self._finish(found, status)
+        return found is not False
 
     # Collective operations.
 
-    def _collective(
-        self,
-        operation: Collective,
-        blocking: bool,
-        data: Any = None,
-        target: Any = None,
-        *,
-        root: int = -1,
-        pieces: Sequence[Piece] = (),
-        targets: Sequence[Piece] = (),
-        reduction: tuple[int, int, int, int] = _NO_REDUCTION,
-    ) -> int | None:
-        return self._engine.collective(
-            operation, root, data, target, pieces, targets, reduction, blocking
-        )
+    def _run(self, plan: "_Plan") -> None:
+        self._finish(self._engine.collective(*plan))
+
+    def _begin(self, plan: "_Plan") -> Request:
+        return self._posted(self._engine.icollective(*plan), plan)
 
     def _root(self, root: int) -> int:
         return self._peer(root, "root")
 
-    def _reduction(self, span: Span, op: MPI.Op) -> tuple[int, int, int, int]:
-        return self._reduce_local, MPI._handleof(span.type), MPI._handleof(op), span.item
-
     def Barrier(self) -> None:
         """Wait until all ranks have come here."""
-        self._finish(self._collective(Collective.BARRIER, True))
+        self._run(_Plan(Collective.BARRIER))
 
     def Ibarrier(self) -> Request:
         """Begin a barrier."""
-        return self._posted(self._collective(Collective.BARRIER, False))
+        return self._begin(_Plan(Collective.BARRIER))
 
-    def _bcast(self, buf: Any, root: int, blocking: bool) -> int | None:
+    def _bcast(self, buf: Any, root: int) -> "_Plan":
         span = span_of(buf)
         targets = [(0, span.bytes)] * self.size
-        return self._collective(
-            Collective.BCAST, blocking, span.data, span.data, root=self._root(root), targets=targets
-        )
+        return _Plan(Collective.BCAST, self._root(root), span.data, span.data, targets=targets)
 
     def Bcast(self, buf: Any, root: int = 0) -> None:
         """Give all ranks what the root has."""
-        self._finish(self._bcast(buf, root, True))
+        self._run(self._bcast(buf, root))
 
     def Ibcast(self, buf: Any, root: int = 0) -> Request:
         """Begin a broadcast."""
-        return self._posted(self._bcast(buf, root, False), buf)
+        return self._begin(self._bcast(buf, root))
 
-    def _reduce(
-        self, operation: Collective, sendbuf: Any, recvbuf: Any, op: MPI.Op, root: int, blocking: bool
-    ) -> tuple[int | None, Any]:
-        receives = operation != Collective.REDUCE or root == self.rank
-        into = span_of(recvbuf) if receives and recvbuf is not None else None
-        if sendbuf is MPI.IN_PLACE:
-            if into is None:
-                raise UsageError("MPI.IN_PLACE stands for a receive buffer, and there is none")
-            # What others still read may not be overwritten.
-            scans = operation in (Collective.SCAN, Collective.EXSCAN)
-            span = Span(np.array(into.data, copy=True), into.bytes, into.type) if scans else into
-        else:
-            span = span_of(sendbuf)
-        if receives and (into is None or into.bytes < span.bytes):
-            raise UsageError(
-                f"the result of a reduction has {span.bytes} bytes, and its buffer {into.bytes if into else 0}"
-            )
-        number = self._collective(
-            operation, blocking, span.data, into.data if into else None, root=root, reduction=self._reduction(span, op)
-        )
-        return number, span.data
+    def _reduce(self, operation: Collective, sendbuf: Any, recvbuf: Any, op: MPI.Op, root: int = -1) -> "_Plan":
+        into = None if root not in (-1, self.rank) else span_of(recvbuf)
+        span = self._own(sendbuf, into, is_read=operation in (Collective.SCAN, Collective.EXSCAN))
+        if into is not None and into.bytes < span.bytes:
+            raise UsageError(f"the result of a reduction has {span.bytes} bytes, and its buffer {into.bytes}")
+        reduction = (self._reduce_local, MPI._handleof(span.type), MPI._handleof(op), span.item)
+        return _Plan(operation, root, span.data, into.data if into else None, reduction=reduction)
+
+    def _own(self, sendbuf: Any, into: Span | None, is_read: bool) -> Span:
+        """Give the buffer to send; in place it is the one for the result, or a copy if others read it meanwhile."""
+        if sendbuf is not MPI.IN_PLACE:
+            return span_of(sendbuf)
+        if into is None:
+            raise UsageError("MPI.IN_PLACE stands for the receive buffer, and this rank has none")
+        return Span(np.array(into.data, copy=True), into.bytes, into.type) if is_read else into
 
     def Reduce(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM, root: int = 0) -> None:
         """Combine the buffers of all ranks at the root, in the order of ranks: the same bits each time."""
-        self._finish(self._reduce(Collective.REDUCE, sendbuf, recvbuf, op, self._root(root), True)[0])
+        self._run(self._reduce(Collective.REDUCE, sendbuf, recvbuf, op, self._root(root)))
 
     def Ireduce(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM, root: int = 0) -> Request:
         """Begin a reduction."""
-        number, data = self._reduce(Collective.REDUCE, sendbuf, recvbuf, op, self._root(root), False)
-        return self._posted(number, data, recvbuf)
+        return self._begin(self._reduce(Collective.REDUCE, sendbuf, recvbuf, op, self._root(root)))
 
     def Allreduce(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> None:
         """Combine the buffers of all ranks for all of them, in the order of ranks: the same bits each time."""
-        self._finish(self._reduce(Collective.ALLREDUCE, sendbuf, recvbuf, op, -1, True)[0])
+        self._run(self._reduce(Collective.ALLREDUCE, sendbuf, recvbuf, op))
 
     def Iallreduce(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> Request:
         """Begin a reduction for all."""
-        number, data = self._reduce(Collective.ALLREDUCE, sendbuf, recvbuf, op, -1, False)
-        return self._posted(number, data, recvbuf)
+        return self._begin(self._reduce(Collective.ALLREDUCE, sendbuf, recvbuf, op))
 
     def Scan(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> None:
         """Combine the buffers of this rank and those before it."""
-        self._finish(self._reduce(Collective.SCAN, sendbuf, recvbuf, op, -1, True)[0])
+        self._run(self._reduce(Collective.SCAN, sendbuf, recvbuf, op))
 
     def Iscan(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> Request:
         """Begin a scan."""
-        number, data = self._reduce(Collective.SCAN, sendbuf, recvbuf, op, -1, False)
-        return self._posted(number, data, recvbuf)
+        return self._begin(self._reduce(Collective.SCAN, sendbuf, recvbuf, op))
 
     def Exscan(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> None:
         """Combine the buffers of the ranks before this one; rank 0's result stays as it is."""
-        self._finish(self._reduce(Collective.EXSCAN, sendbuf, recvbuf, op, -1, True)[0])
+        self._run(self._reduce(Collective.EXSCAN, sendbuf, recvbuf, op))
 
     def Iexscan(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> Request:
         """Begin an exclusive scan."""
-        number, data = self._reduce(Collective.EXSCAN, sendbuf, recvbuf, op, -1, False)
-        return self._posted(number, data, recvbuf)
+        return self._begin(self._reduce(Collective.EXSCAN, sendbuf, recvbuf, op))
 
-    def _scatter(self, sendbuf: Any, recvbuf: Any, root: int, blocking: bool) -> tuple[int | None, Any]:
-        root = self._root(root)
-        whole, pieces = pieces_of(sendbuf, self.size) if self.rank == root else (None, [(0, 0)] * self.size)
+    def _scatter(self, sendbuf: Any, recvbuf: Any, root: int) -> "_Plan":
+        is_root = self.rank == self._root(root)
+        whole, pieces = pieces_of(sendbuf, self.size) if is_root else (None, [(0, 0)] * self.size)
         # In place the root's piece stays where it is.
-        target = None if recvbuf is MPI.IN_PLACE else span_of(recvbuf)
-        targets = [(0, target.bytes if target else 0)] * self.size
-        return self._collective(
-            Collective.SCATTER, blocking, whole.data if whole else None, target.data if target else None,
-            root=root, pieces=pieces, targets=targets,
-        ), whole  # fmt: skip
+        into = None if recvbuf is MPI.IN_PLACE else span_of(recvbuf)
+        targets = [(0, into.bytes if into else 0)] * self.size
+        data, target = whole.data if whole else None, into.data if into else None
+        return _Plan(Collective.SCATTER, root, data, target, pieces, targets)
 
     def Scatter(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
         """Give each rank its piece of the root's buffer."""
-        self._finish(self._scatter(sendbuf, recvbuf, root, True)[0])
+        self._run(self._scatter(sendbuf, recvbuf, root))
 
     def Iscatter(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> Request:
         """Begin a scatter."""
-        number, whole = self._scatter(sendbuf, recvbuf, root, False)
-        return self._posted(number, whole, recvbuf)
+        return self._begin(self._scatter(sendbuf, recvbuf, root))
 
-    def _gather(
-        self, operation: Collective, sendbuf: Any, recvbuf: Any, root: int, blocking: bool
-    ) -> tuple[int | None, Any]:
+    def _gather(self, operation: Collective, sendbuf: Any, recvbuf: Any, root: int = -1) -> "_Plan":
         receives = root in (-1, self.rank)
         whole, targets = pieces_of(recvbuf, self.size) if receives else (None, [(0, 0)] * self.size)
-        if sendbuf is MPI.IN_PLACE:
-            if whole is None:
-                raise UsageError("MPI.IN_PLACE stands for a piece of the receive buffer, and there is none")
-            begin, size = targets[self.rank]
-            flat = np.asarray(whole.data).ravel(order="K").view(np.uint8)
-            data = flat[begin : begin + size]
+        if sendbuf is not MPI.IN_PLACE:
+            data = data_of(sendbuf)
+        elif whole is None:
+            raise UsageError("MPI.IN_PLACE stands for a piece of the receive buffer, and this rank has none")
         else:
-            data = span_of(sendbuf).data
-        return self._collective(
-            operation, blocking, data, whole.data if whole else None, root=root, targets=targets
-        ), data
+            begin, size = targets[self.rank]
+            data = bytes_of(whole.data)[begin : begin + size]
+        return _Plan(operation, root, data, whole.data if whole else None, targets=targets)
 
     def Gather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
         """Collect the buffers of all ranks at the root."""
-        self._finish(self._gather(Collective.GATHER, sendbuf, recvbuf, self._root(root), True)[0])
+        self._run(self._gather(Collective.GATHER, sendbuf, recvbuf, self._root(root)))
 
     def Igather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> Request:
         """Begin a gather."""
-        number, data = self._gather(Collective.GATHER, sendbuf, recvbuf, self._root(root), False)
-        return self._posted(number, data, recvbuf)
+        return self._begin(self._gather(Collective.GATHER, sendbuf, recvbuf, self._root(root)))
 
     def Allgather(self, sendbuf: Any, recvbuf: Any) -> None:
         """Collect the buffers of all ranks for all of them."""
-        self._finish(self._gather(Collective.ALLGATHER, sendbuf, recvbuf, -1, True)[0])
+        self._run(self._gather(Collective.ALLGATHER, sendbuf, recvbuf))
 
     def Iallgather(self, sendbuf: Any, recvbuf: Any) -> Request:
         """Begin an allgather."""
-        number, data = self._gather(Collective.ALLGATHER, sendbuf, recvbuf, -1, False)
-        return self._posted(number, data, recvbuf)
+        return self._begin(self._gather(Collective.ALLGATHER, sendbuf, recvbuf))
 
-    def _alltoall(self, sendbuf: Any, recvbuf: Any, blocking: bool) -> tuple[int | None, Any]:
+    def _alltoall(self, sendbuf: Any, recvbuf: Any) -> "_Plan":
         into, targets = pieces_of(recvbuf, self.size)
         if sendbuf is MPI.IN_PLACE:
-            whole, pieces = Span(np.array(into.data, copy=True), into.bytes, into.type), targets
+            whole, pieces = self._own(sendbuf, into, is_read=True), targets
         else:
             whole, pieces = pieces_of(sendbuf, self.size)
-        return self._collective(
-            Collective.ALLTOALL, blocking, whole.data, into.data, pieces=pieces, targets=targets
-        ), whole.data
+        return _Plan(Collective.ALLTOALL, -1, whole.data, into.data, pieces, targets)
 
     def Alltoall(self, sendbuf: Any, recvbuf: Any) -> None:
         """Give each rank its piece of every rank's buffer."""
-        self._finish(self._alltoall(sendbuf, recvbuf, True)[0])
+        self._run(self._alltoall(sendbuf, recvbuf))
 
     def Ialltoall(self, sendbuf: Any, recvbuf: Any) -> Request:
         """Begin an alltoall."""
-        number, data = self._alltoall(sendbuf, recvbuf, False)
-        return self._posted(number, data, recvbuf)
+        return self._begin(self._alltoall(sendbuf, recvbuf))
 
     # Pieces of different sizes: the buffers say so themselves.
     Scatterv, Iscatterv = Scatter, Iscatter

@@ -9,6 +9,8 @@ from pse.errors import RunError
 from pse.text import count_text, list_text
 
 _ANY: Final = -1
+_FULL: Final = -1
+"""Instead of a descriptor's kind: the rank has none left."""
 _SHOWN: Final = 8
 """The most ranks whose waits a message lists."""
 
@@ -34,6 +36,8 @@ class TruncationError(RunError):
 
 
 def _awaited_text(kind: int, peer: int, tag: int, operation: int) -> str:
+    if kind == _FULL:
+        return "a call that has no room (its operations under way fill the table: wait for some of them)"
     if kind == DescriptorKind.COLLECTIVE:
         return Collective(operation).name.capitalize()
     verb, preposition = {
@@ -72,8 +76,8 @@ def failure_of(engine: Engine) -> CommunicationError:
             f"collective operations don't fit together: {said}",
             help="all ranks call the same operation with the same root, size, type and operation, in the same order",
         )
-    left = " and the others have freed the communicator" if code == Failure.LEFT else ""
+    left = " for ranks that have left the communicator" if code == Failure.LEFT else ""
     return DeadlockError(
-        f"deadlock: {_waits_text(awaited)} wait{left}, and nothing they wait for can come",
+        f"deadlock: {_waits_text(awaited)} wait{left}, and nothing that they wait for can come",
         help="compare what each waits for with what its peer sends",
     )

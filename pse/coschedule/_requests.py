@@ -84,7 +84,7 @@ class Request:
         """
         if self._engine is None:
             return True
-        found = self._engine.complete(self._number)
+        found = self._engine.wait(self._number)
         if found is None:
             raise failure_of(self._engine)
         self._engine, self._buffers = None, ()

@@ -48,6 +48,24 @@ enum pse_bcs_kind {
     PSE_BCS_KIND_COLLECTIVE = 3,
 };
 
+/* Routines whose calls are monitored; a collective operation's is the first plus its number, twice:
+ * blocking and not. */
+enum pse_bcs_primitive {
+    PSE_BCS_SEND = 0,
+    PSE_BCS_ISEND = 1,
+    PSE_BCS_RECV = 2,
+    PSE_BCS_IRECV = 3,
+    PSE_BCS_PROBE = 4,
+    PSE_BCS_IPROBE = 5,
+    PSE_BCS_WAIT = 6,
+    PSE_BCS_WAITALL = 7,
+    PSE_BCS_WAITANY = 8,
+    PSE_BCS_TEST = 9,
+    PSE_BCS_FIRST_BLOCKING = 10, /* BARRIER, BCAST, … */
+    PSE_BCS_FIRST_IMMEDIATE = 20, /* IBARRIER, IBCAST, … */
+    PSE_BCS_PRIMITIVES = 30, /* how many there are */
+};
+
 /* What happened in a time slice: tables 5.1 and 5.2 of the paper; times in ns. */
 typedef struct pse_bcs_slice {
     uint64_t slice; /* number of the slice */
