@@ -23,7 +23,8 @@ class Buffer
     {
         if (object.is_none())
             return;
-        if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_ANY_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0)) != 0)
+        if (PyObject_GetBuffer(object.ptr(), &view_,
+                               PyBUF_ANY_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0)) != 0)
             throw py::error_already_set();
         held_ = true;
     }
@@ -34,8 +35,14 @@ class Buffer
     }
     Buffer(const Buffer &) = delete;
     Buffer &operator=(const Buffer &) = delete;
-    void *data() const { return held_ ? view_.buf : nullptr; }
-    uint64_t bytes() const { return held_ ? static_cast<uint64_t>(view_.len) : 0; }
+    void *data() const
+    {
+        return held_ ? view_.buf : nullptr;
+    }
+    uint64_t bytes() const
+    {
+        return held_ ? static_cast<uint64_t>(view_.len) : 0;
+    }
 
   private:
     Py_buffer view_{};
@@ -193,22 +200,33 @@ std::vector<Piece> pieces_of(const Pieces &given)
     return pieces;
 }
 
-// A call of a collective operation.  `reduction`: the address of MPI_Reduce_local, the handles of type and operation,
-// and the bytes of an element.
+// A call of a collective operation.  `reduction`: the address of MPI_Reduce_local, the handles of type and
+// operation, and the bytes of an element.
 class Collected
 {
   public:
-    Collected(int operation, int32_t root, const py::object &data, const py::object &target, const Pieces &pieces,
-              const Pieces &targets, const std::array<uint64_t, 4> &reduction, bool blocking)
-        : from_(data, false), into_(target, true),
-          what_{static_cast<pse_bcs_collective>(operation), root, from_.data(), from_.bytes(), into_.data(),
-                pieces_of(pieces), blocking}
+    Collected(int operation, int32_t root, const py::object &data, const py::object &target,
+              const Pieces &pieces, const Pieces &targets, const std::array<uint64_t, 4> &reduction,
+              bool blocking)
+        : from_(data, false), into_(target, true), what_{static_cast<pse_bcs_collective>(operation),
+                                                         root,
+                                                         from_.data(),
+                                                         from_.bytes(),
+                                                         into_.data(),
+                                                         pieces_of(pieces),
+                                                         blocking}
     {
         call_.reduction = {reinterpret_cast<void *>(reduction[0]), reduction[1], reduction[2], reduction[3]};
         call_.target = pieces_of(targets);
     }
-    uint64_t bytes() const { return what_.bytes; }
-    uint32_t post(Engine &engine) const { return engine.collective(what_, call_); }
+    uint64_t bytes() const
+    {
+        return what_.bytes;
+    }
+    uint32_t post(Engine &engine) const
+    {
+        return engine.collective(what_, call_);
+    }
 
   private:
     Buffer from_, into_;
@@ -216,8 +234,9 @@ class Collected
     Call call_;
 };
 
-py::object collective(Engine &engine, int operation, int32_t root, const py::object &data, const py::object &target,
-                      const Pieces &pieces, const Pieces &targets, const std::array<uint64_t, 4> &reduction)
+py::object collective(Engine &engine, int operation, int32_t root, const py::object &data,
+                      const py::object &target, const Pieces &pieces, const Pieces &targets,
+                      const std::array<uint64_t, 4> &reduction)
 {
     Collected call(operation, root, data, target, pieces, targets, reduction, true);
     Noted noted(engine, PSE_BCS_FIRST_BLOCKING + static_cast<uint32_t>(operation), true, call.bytes());
@@ -282,8 +301,8 @@ py::dict totals(const Engine &engine)
     return found;
 }
 
-// What the ranks were waiting for when the layer failed: kind, rank, peer, tag, operation of each awaited descriptor.
-// A rank with a full table waits for no descriptor: its peer is the rank itself.
+// What the ranks were waiting for when the layer failed: kind, rank, peer, tag, operation of each awaited
+// descriptor. A rank with a full table waits for no descriptor: its peer is the rank itself.
 py::list awaited(const Engine &engine)
 {
     const Segment &segment = engine.segment();
@@ -306,14 +325,15 @@ PYBIND11_MODULE(_coschedule, module)
 {
     module.doc() = "One rank's end of the coscheduled communication layer.";
     py::class_<Engine>(module, "Engine")
-        .def(py::init([](uint32_t ranks, uint32_t table, bool strict, bool ordered, uint64_t slice, uint64_t chunk,
-                         uint32_t monitored, uint32_t logged) {
+        .def(py::init([](uint32_t ranks, uint32_t table, bool strict, bool ordered, uint64_t slice,
+                         uint64_t chunk, uint32_t monitored, uint32_t logged) {
                  return new Engine(Options{ranks, table, strict, ordered, slice, chunk, monitored, logged});
              }),
              py::kw_only(), py::arg("ranks"), py::arg("table"), py::arg("strict"), py::arg("ordered"),
              py::arg("slice"), py::arg("chunk"), py::arg("monitored"), py::arg("logged"))
         .def(py::init<pid_t, int, int, uint32_t>())
-        .def("files", [](Engine &engine) { return py::make_tuple(engine.segment_file(), engine.bells_file()); })
+        .def("files",
+             [](Engine &engine) { return py::make_tuple(engine.segment_file(), engine.bells_file()); })
         .def("try_reading", &Engine::try_reading)
         .def("begin", &Engine::begin, py::call_guard<py::gil_scoped_release>())
         .def("leave", &Engine::leave, py::call_guard<py::gil_scoped_release>())
@@ -330,23 +350,27 @@ PYBIND11_MODULE(_coschedule, module)
         .def("wait_any", &wait_for<Wait::one, PSE_BCS_WAITANY>)
         .def("test", &wait_for<Wait::test, PSE_BCS_TEST>)
         .def("is_done", &Engine::is_done)
-        .def("failure", [](Engine &engine) {
-            const Shared &shared = engine.segment().shared();
-            return py::make_tuple(shared.failure.load(), shared.culprit, shared.other);
-        })
+        .def("failure",
+             [](Engine &engine) {
+                 const Shared &shared = engine.segment().shared();
+                 return py::make_tuple(shared.failure.load(), shared.culprit, shared.other);
+             })
         .def("awaited", &awaited)
         .def("totals", &totals)
-        .def("slices", [](Engine &engine) {
-            const Segment &segment = engine.segment();
-            return rows(segment.slices(), segment.shared().recorded, segment.options().monitored);
-        })
-        .def("matches", [](Engine &engine) {
-            const Segment &segment = engine.segment();
-            return rows(segment.matches(), segment.shared().logged, segment.options().logged);
-        })
-        .def("begin_monitor", [](Engine &engine, uint32_t resolution) {
-            engine.monitor().begin(PSE_BCS_PRIMITIVES, resolution, now());
-        })
+        .def("slices",
+             [](Engine &engine) {
+                 const Segment &segment = engine.segment();
+                 return rows(segment.slices(), segment.shared().recorded, segment.options().monitored);
+             })
+        .def("matches",
+             [](Engine &engine) {
+                 const Segment &segment = engine.segment();
+                 return rows(segment.matches(), segment.shared().logged, segment.options().logged);
+             })
+        .def("begin_monitor",
+             [](Engine &engine, uint32_t resolution) {
+                 engine.monitor().begin(PSE_BCS_PRIMITIVES, resolution, now());
+             })
         .def("end_monitor", [](Engine &engine) { engine.monitor().end(now()); })
         .def("monitored", &monitored);
 }

@@ -1,4 +1,5 @@
-/* Doorbells of the ranks of one layer: the node's board (cext/channel), for C++, which can't read its atomics. */
+/* Doorbells of the ranks of one layer: the node's board (cext/channel), for C++, which can't read its
+ * atomics. */
 #ifndef PSE_COSCHEDULE_BELLS_H
 #define PSE_COSCHEDULE_BELLS_H
 

@@ -46,7 +46,9 @@ void check(int result, const char *what)
 class Lock
 {
   public:
-    explicit Lock(Engine &engine) : shared_(engine.segment_->shared()), engine_(engine) {}
+    explicit Lock(Engine &engine) : shared_(engine.segment_->shared()), engine_(engine)
+    {
+    }
     void lock()
     {
         int result = pthread_mutex_lock(&shared_.lock);
@@ -56,7 +58,10 @@ class Lock
         }
         shared_.holder = engine_.me_;
     }
-    void unlock() { pthread_mutex_unlock(&shared_.lock); }
+    void unlock()
+    {
+        pthread_mutex_unlock(&shared_.lock);
+    }
 
   private:
     Shared &shared_;
@@ -104,8 +109,9 @@ void Engine::begin()
 {
     stop_event_ = eventfd(0, EFD_CLOEXEC);
     for (uint32_t rank = 0; rank < segment_->options().ranks; rank++)
-        peers_.push_back(rank == me_ ? -1
-                                     : static_cast<int>(syscall(SYS_pidfd_open, segment_->rank(rank).process.load(), 0)));
+        peers_.push_back(
+            rank == me_ ? -1
+                        : static_cast<int>(syscall(SYS_pidfd_open, segment_->rank(rank).process.load(), 0)));
     watcher_ = std::thread(&Engine::watch, this);
     if (me_ == leader)
         strobes_ = std::thread(&Engine::send_strobes, this);
@@ -181,13 +187,15 @@ uint32_t Engine::allocate(bool collective)
     return protocol_.has_failed() ? none : protocol_.allocate(me_);
 }
 
-// Non-blocking operations run no slice unless somebody is blocked on them; `background`: bytes are to move meanwhile.
+// Non-blocking operations run no slice unless somebody is blocked on them; `background`: bytes are to move
+// meanwhile.
 uint32_t Engine::posted(uint32_t index, bool blocking, bool background)
 {
     const Descriptor &one = segment_->descriptor(index);
-    bool wanted = one.kind == PSE_BCS_KIND_COLLECTIVE
-                      ? segment_->shared().blocked > 0
-                      : one.kind == PSE_BCS_KIND_SEND && segment_->rank(static_cast<uint32_t>(one.peer)).blocked.load();
+    bool wanted =
+        one.kind == PSE_BCS_KIND_COLLECTIVE
+            ? segment_->shared().blocked > 0
+            : one.kind == PSE_BCS_KIND_SEND && segment_->rank(static_cast<uint32_t>(one.peer)).blocked.load();
     protocol_.post(index);
     if (blocking || segment_->options().strict)
         return index;
@@ -362,7 +370,8 @@ void Engine::move(uint32_t index)
     protocol_.finish(index, moved);
 }
 
-// The rank is blocked until somebody wakes it: a slice runs first, and who is last decides what waits for all.
+// The rank is blocked until somebody wakes it: a slice runs first, and who is last decides what waits for
+// all.
 pse_bcs_outcome Engine::sleep(Guard &guard)
 {
     Rank &mine = segment_->rank(me_);
@@ -460,7 +469,8 @@ void Engine::send_strobes()
             continue;
         }
         uint64_t deadline = shared.origin + ((now() - shared.origin) / slice + 1) * slice;
-        timespec until{static_cast<time_t>(deadline / 1000000000u), static_cast<long>(deadline % 1000000000u)};
+        timespec until{static_cast<time_t>(deadline / 1000000000u),
+                       static_cast<long>(deadline % 1000000000u)};
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR)
             continue;
         Guard guard(lock);

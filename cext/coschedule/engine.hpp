@@ -1,5 +1,5 @@
-// One rank's end of the layer: it posts descriptors, waits for them, moves the bytes that are its own to move, and
-// has the threads that do so while the rank computes.
+// One rank's end of the layer: it posts descriptors, waits for them, moves the bytes that are its own to
+// move, and has the threads that do so while the rank computes.
 #pragma once
 
 #include <sys/types.h>
@@ -30,15 +30,30 @@ struct Status {
 class Engine final : public Wakeups
 {
   public:
-    Engine(const Options &options);                     // Rank 0 makes the memory,
+    Engine(const Options &options);                               // Rank 0 makes the memory,
     Engine(pid_t process, int segment, int bells, uint32_t rank); // the others open it.
     ~Engine() override;
 
-    uint32_t me() const { return me_; }
-    const Segment &segment() const { return *segment_; }
-    int segment_file() const { return segment_->file(); }
-    int bells_file() const { return pse_bcs_bells_fd(bells_); }
-    Monitor &monitor() { return monitor_; }
+    uint32_t me() const
+    {
+        return me_;
+    }
+    const Segment &segment() const
+    {
+        return *segment_;
+    }
+    int segment_file() const
+    {
+        return segment_->file();
+    }
+    int bells_file() const
+    {
+        return pse_bcs_bells_fd(bells_);
+    }
+    Monitor &monitor()
+    {
+        return monitor_;
+    }
     // All ranks have entered: watch over them.
     void begin();
     // Whether this process may read the memory of the others; 0 or the error's number.

@@ -1,5 +1,6 @@
-// The monitor of one process (MMDS, section 5.1 of the paper): how long it computes between blocking operations, how
-// long it is in them, and count, least, greatest, total and distribution of latency and size of each operation.
+// The monitor of one process (MMDS, section 5.1 of the paper): how long it computes between blocking
+// operations, how long it is in them, and count, least, greatest, total and distribution of latency and size
+// of each operation.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +46,10 @@ class Monitor
         resolution_ = resolution;
         since_ = time;
     }
-    bool is_on() const { return !latencies.empty(); }
+    bool is_on() const
+    {
+        return !latencies.empty();
+    }
     // An operation from `enter` to `leave` (ns); what blocks also ends a stretch of computation.
     void add(uint32_t primitive, uint64_t bytes, bool blocking, uint64_t enter, uint64_t leave)
     {

@@ -235,8 +235,9 @@ void Protocol::exchange(pse_bcs_slice &record)
             if (posted.kind == PSE_BCS_KIND_COLLECTIVE)
                 join(index, record);
             else
-                s_.push(posted.kind == PSE_BCS_KIND_SEND ? s_.rank(static_cast<uint32_t>(posted.peer)).arrivals
-                                                         : one.receives,
+                s_.push(posted.kind == PSE_BCS_KIND_SEND
+                            ? s_.rank(static_cast<uint32_t>(posted.peer)).arrivals
+                            : one.receives,
                         index);
             record.np2pdem += posted.kind != PSE_BCS_KIND_COLLECTIVE;
         }
@@ -265,8 +266,16 @@ void Protocol::join(uint32_t index, pse_bcs_slice &record)
     Collective &operation = s_.collective(one.number);
     record.ncolldem++;
     if (!operation.used)
-        operation = Collective{one.number, static_cast<uint32_t>(one.operation), one.peer, one.bytes, 0, 0, 0,
-                               rounds_of(one), one.owner + 1, 0};
+        operation = Collective{one.number,
+                               static_cast<uint32_t>(one.operation),
+                               one.peer,
+                               one.bytes,
+                               0,
+                               0,
+                               0,
+                               rounds_of(one),
+                               one.owner + 1,
+                               0};
     uint32_t first = operation.used - 1;
     if (operation.arrived && !fits(operation, s_.descriptor(s_.part(one.number, first)), one))
         return fail(PSE_BCS_FAILURE_MISMATCH, first, one.owner);
@@ -353,8 +362,8 @@ void Protocol::pair(uint32_t receive, uint32_t send)
     from.state = from.state == State::done ? State::done : State::moving;
     if (s_.options().logged)
         s_.matches()[shared.logged++ % s_.options().logged] =
-            pse_bcs_match{shared.slice,  shared.epoch,  into.owner, from.owner, into.sequence,
-                          from.sequence, from.bytes, from.tag,   0};
+            pse_bcs_match{shared.slice,  shared.epoch, into.owner, from.owner, into.sequence,
+                          from.sequence, from.bytes,   from.tag,   0};
     make_ready(receive);
 }
 

@@ -1,8 +1,10 @@
-// The protocol of buffered coscheduling on one node (Fernandez, Petrini, Frachtenberg, sections 3 and 4): a slice
-// exchanges the descriptors that were posted since the last one, matches them, and says who may move which bytes.
+// The protocol of buffered coscheduling on one node (Fernandez, Petrini, Frachtenberg, sections 3 and 4): a
+// slice exchanges the descriptors that were posted since the last one, matches them, and says who may move
+// which bytes.
 //
-// Every function is called with the segment's lock held.  Nothing here waits, reads a clock other than for the
-// monitor, or touches a rank's own memory: that makes it the same code for real ranks and for simulated ones.
+// Every function is called with the segment's lock held.  Nothing here waits, reads a clock other than for
+// the monitor, or touches a rank's own memory: that makes it the same code for real ranks and for simulated
+// ones.
 #pragma once
 
 #include "segment.hpp"
@@ -23,7 +25,9 @@ class Wakeups
 class Protocol
 {
   public:
-    Protocol(Segment &segment, Wakeups &wakeups) : s_(segment), wakeups_(wakeups) {}
+    Protocol(Segment &segment, Wakeups &wakeups) : s_(segment), wakeups_(wakeups)
+    {
+    }
 
     // A descriptor for the rank to fill in, or none: its table is full.
     uint32_t allocate(uint32_t rank);
@@ -43,12 +47,18 @@ class Protocol
     bool block(uint32_t rank);
     void unblock(uint32_t rank);
     // A descriptor of the rank whose bytes can be moved now, or none.
-    uint32_t take_ready(uint32_t rank) { return s_.pop(s_.rank(rank).ready); }
+    uint32_t take_ready(uint32_t rank)
+    {
+        return s_.pop(s_.rank(rank).ready);
+    }
     // `bytes` more of it were moved.
     void finish(uint32_t index, uint64_t bytes);
     void fail(pse_bcs_failure failure, uint32_t culprit, uint32_t other);
     void leave(uint32_t rank);
-    bool has_failed() const { return s_.shared().failure.load() != PSE_BCS_FAILURE_NONE; }
+    bool has_failed() const
+    {
+        return s_.shared().failure.load() != PSE_BCS_FAILURE_NONE;
+    }
     // Something can only go on in a slice that begins at its time.
     bool needs_strobe() const;
 

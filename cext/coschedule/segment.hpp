@@ -15,18 +15,18 @@ namespace pse::coschedule
 {
 
 constexpr uint32_t none = UINT32_MAX;
-constexpr int32_t any = -1;          // MPI.ANY_SOURCE and MPI.ANY_TAG, whatever their values in the library.
-constexpr uint32_t in_flight = 64;   // Collective operations that may be under way at once.
+constexpr int32_t any = -1;        // MPI.ANY_SOURCE and MPI.ANY_TAG, whatever their values in the library.
+constexpr uint32_t in_flight = 64; // Collective operations that may be under way at once.
 
 struct Options {
     uint32_t ranks;
-    uint32_t table;      // Descriptors of each rank.
-    uint32_t strict;     // Slices begin at their time only.
-    uint32_t ordered;    // Wildcards are decided when all ranks are blocked.
-    uint64_t slice;      // ns
-    uint64_t chunk;      // The most bytes of a message that are moved in one slice.
-    uint32_t monitored;  // Slices that the ring keeps; 0: slices aren't monitored.
-    uint32_t logged;     // Matches that the schedule keeps.
+    uint32_t table;     // Descriptors of each rank.
+    uint32_t strict;    // Slices begin at their time only.
+    uint32_t ordered;   // Wildcards are decided when all ranks are blocked.
+    uint64_t slice;     // ns
+    uint64_t chunk;     // The most bytes of a message that are moved in one slice.
+    uint32_t monitored; // Slices that the ring keeps; 0: slices aren't monitored.
+    uint32_t logged;    // Matches that the schedule keeps.
 };
 
 enum class State : uint32_t { free, posted, exchanged, ready, moving, moved, done };
@@ -39,27 +39,27 @@ struct List {
 struct Descriptor {
     pse_bcs_kind kind;
     State state;
-    uint32_t owner;     // Rank that posted it.
-    int32_t peer;       // The other rank, or any; collectives: the root.
+    uint32_t owner; // Rank that posted it.
+    int32_t peer;   // The other rank, or any; collectives: the root.
     int32_t tag;
     pse_bcs_collective operation;
-    uint32_t next;      // In the list that it is in.
-    uint32_t match;     // Receives and probes: the send.
-    uint32_t error;     // 1: the message was longer than the buffer.
-    uint64_t sequence;  // Counts the descriptors of its owner; collectives: `number` counts those.
+    uint32_t next;     // In the list that it is in.
+    uint32_t match;    // Receives and probes: the send.
+    uint32_t error;    // 1: the message was longer than the buffer.
+    uint64_t sequence; // Counts the descriptors of its owner; collectives: `number` counts those.
     uint64_t number;
-    uint64_t epoch;     // In which it was posted.
-    uint64_t address;   // Of the buffer, in the owner's memory.
+    uint64_t epoch;   // In which it was posted.
+    uint64_t address; // Of the buffer, in the owner's memory.
     uint64_t bytes;
-    uint64_t target;    // Collectives: of the buffer for the result.
-    uint64_t moved;     // Bytes that have arrived.
-    uint64_t partial;   // Reductions of large arrays: of the owner's piece of the result.
+    uint64_t target;        // Collectives: of the buffer for the result.
+    uint64_t moved;         // Bytes that have arrived.
+    uint64_t partial;       // Reductions of large arrays: of the owner's piece of the result.
     uint32_t reads_payload; // Sends, collectives: the bytes lie in the payload.
-    uint32_t sent;      // Sends: the buffer is the owner's again.
-    uint32_t awaited;   // Its owner is blocked on it.
-    uint32_t released;  // Its owner forgot it.
-    uint32_t held;      // Somebody else still reads it.
-    uint32_t round;     // Collectives: that its part is in.
+    uint32_t sent;          // Sends: the buffer is the owner's again.
+    uint32_t awaited;       // Its owner is blocked on it.
+    uint32_t released;      // Its owner forgot it.
+    uint32_t held;          // Somebody else still reads it.
+    uint32_t round;         // Collectives: that its part is in.
 };
 
 enum class Wait : uint32_t { idle, all, one, test, room };
@@ -70,12 +70,12 @@ struct Rank {
     std::atomic<uint32_t> helper; // Futex: counts what the helper thread is woken for.
     uint32_t left;
     Wait waits;
-    uint32_t outstanding;         // Awaited descriptors that are not done.
-    uint32_t tested;              // A test has its answer: incomplete.
+    uint32_t outstanding; // Awaited descriptors that are not done.
+    uint32_t tested;      // A test has its answer: incomplete.
     uint32_t has_helper;
     uint64_t sequence;
-    uint64_t collectives;         // How many it has posted.
-    uint64_t pending;             // Those of them that are under way.
+    uint64_t collectives;                                // How many it has posted.
+    uint64_t pending;                                    // Those of them that are under way.
     List free, posted, arrivals, receives, ready, later; // later: not before the next slice
 };
 
@@ -95,13 +95,13 @@ struct Shared {
     std::atomic<uint32_t> strobe; // Futex: counts what the engine is woken for.
     std::atomic<uint32_t> armed;  // The engine is to begin a slice at the next boundary.
     std::atomic<uint32_t> failure;
-    uint32_t culprit, other;      // Ranks that the failure is about.
+    uint32_t culprit, other; // Ranks that the failure is about.
     uint32_t left, blocked;
-    uint64_t moving;              // Descriptors that somebody has yet to move.
+    uint64_t moving; // Descriptors that somebody has yet to move.
     uint64_t slice, epoch;
-    uint64_t origin, previous;    // ns: of slice 0; when the last slice began.
-    uint64_t logged, recorded;    // Matches and slices so far.
-    uint64_t timed, late;         // Slices that had a time; those of them that came late.
+    uint64_t origin, previous; // ns: of slice 0; when the last slice began.
+    uint64_t logged, recorded; // Matches and slices so far.
+    uint64_t timed, late;      // Slices that had a time; those of them that came late.
 };
 
 // The memory file and where things lie in it.
@@ -114,19 +114,46 @@ class Segment
     Segment(const Segment &) = delete;
     Segment &operator=(const Segment &) = delete;
 
-    int file() const { return file_; }
-    Shared &shared() const { return *shared_; }
-    const Options &options() const { return shared_->options; }
-    Rank &rank(uint32_t index) const { return ranks_[index]; }
-    Descriptor &descriptor(uint32_t index) const { return descriptors_[index]; }
-    uint8_t *payload(uint32_t index) const { return payloads_ + size_t{index} * PSE_BCS_EAGER; }
-    Collective &collective(uint64_t number) const { return collectives_[number % in_flight]; }
+    int file() const
+    {
+        return file_;
+    }
+    Shared &shared() const
+    {
+        return *shared_;
+    }
+    const Options &options() const
+    {
+        return shared_->options;
+    }
+    Rank &rank(uint32_t index) const
+    {
+        return ranks_[index];
+    }
+    Descriptor &descriptor(uint32_t index) const
+    {
+        return descriptors_[index];
+    }
+    uint8_t *payload(uint32_t index) const
+    {
+        return payloads_ + size_t{index} * PSE_BCS_EAGER;
+    }
+    Collective &collective(uint64_t number) const
+    {
+        return collectives_[number % in_flight];
+    }
     uint32_t &part(uint64_t number, uint32_t rank) const
     {
         return parts_[number % in_flight * options().ranks + rank];
     }
-    pse_bcs_slice *slices() const { return slices_; }
-    pse_bcs_match *matches() const { return matches_; }
+    pse_bcs_slice *slices() const
+    {
+        return slices_;
+    }
+    pse_bcs_match *matches() const
+    {
+        return matches_;
+    }
 
     void push(List &list, uint32_t index) const;
     void push_front(List &list, uint32_t index) const;

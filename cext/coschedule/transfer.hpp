@@ -1,5 +1,5 @@
-// Moving bytes: every rank fetches what it is to receive, from the payload of a descriptor or out of the memory of
-// the rank that has it (one copy, by the kernel).
+// Moving bytes: every rank fetches what it is to receive, from the payload of a descriptor or out of the
+// memory of the rank that has it (one copy, by the kernel).
 #pragma once
 
 #include <vector>
@@ -26,18 +26,21 @@ struct Piece {
 // What the owner of a collective descriptor knows of its call and others need not.
 struct Call {
     Reduction reduction;
-    std::vector<Piece> target;        // Where the piece of each rank belongs; GATHER, ALLGATHER, ALLTOALL.
+    std::vector<Piece> target; // Where the piece of each rank belongs; GATHER, ALLGATHER, ALLTOALL.
     std::vector<uint8_t> partial, scratch;
 };
 
 class Transfer
 {
   public:
-    Transfer(const Segment &segment, uint32_t rank) : s_(segment), me_(rank) {}
+    Transfer(const Segment &segment, uint32_t rank) : s_(segment), me_(rank)
+    {
+    }
 
     // Move the next bytes of a receive; returns how many.
     uint64_t fetch(const Descriptor &receive) const;
-    // Do this rank's part of the current round of a collective operation; false: a piece was too long for its place.
+    // Do this rank's part of the current round of a collective operation; false: a piece was too long for its
+    // place.
     bool perform(const Descriptor &part, Call &call) const;
 
   private:
@@ -46,7 +49,8 @@ class Transfer
     const Descriptor &part_of(const Descriptor &mine, uint32_t rank) const;
     Piece piece_of(const Descriptor &source, uint32_t rank) const;
     bool collect(const Descriptor &part, const Call &call) const;
-    void reduce(const Descriptor &part, Call &call, uint32_t first, uint32_t last, Piece piece, uint8_t *into) const;
+    void reduce(const Descriptor &part, Call &call, uint32_t first, uint32_t last, Piece piece,
+                uint8_t *into) const;
     void reduce_small(const Descriptor &part, Call &call) const;
     void reduce_piece(const Descriptor &part, Call &call) const;
     void collect_pieces(const Descriptor &part, Call &call) const;

@@ -1,5 +1,5 @@
-"""Buffered coscheduling (BCS-MPI): communication in globally scheduled slices, deterministic and observable."""
+"""Buffered coscheduling (BCS-MPI): deterministic communication in globally scheduled slices, and its monitor."""
 
-import lazy_loader as _lazy
+import lazy_loader
 
-__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -91,7 +91,9 @@ def data_of(spec: Any) -> Any:
 
 def _part(data: NDArray[np.uint8], offset: int, size: int) -> NDArray[np.uint8]:
     if offset + size > data.nbytes or offset < 0:
-        raise UsageError(f"a buffer has {data.nbytes} bytes, and bytes up to {offset + size} of it are asked for")
+        raise UsageError(
+            f"a buffer has {data.nbytes} bytes, and bytes up to {offset + size} of it are asked for"
+        )
     return data[offset : offset + size]
 
 
@@ -103,7 +105,9 @@ def pieces_of(spec: Any, ranks: int) -> tuple[Span, list[Piece]]:
     UsageError
         It can't be divided, or the counts don't fit.
     """
-    if not isinstance(spec, list | tuple) or not any(np.ndim(entry) for entry in spec[1:] if not _is_type(entry)):
+    if not isinstance(spec, list | tuple) or not any(
+        np.ndim(entry) for entry in spec[1:] if not _is_type(entry)
+    ):
         whole = span_of(spec)
         each, rest = divmod(whole.bytes, ranks)
         if rest:
@@ -113,7 +117,10 @@ def pieces_of(spec: Any, ranks: int) -> tuple[Span, list[Piece]]:
     kind, others = _typed(array, entries)
     counts, starts = _layout(others, ranks)
     data = bytes_of(array)
-    pieces = [(start * kind.Get_size(), count * kind.Get_size()) for start, count in zip(starts, counts, strict=True)]
+    pieces = [
+        (start * kind.Get_size(), count * kind.Get_size())
+        for start, count in zip(starts, counts, strict=True)
+    ]
     for offset, size in pieces:
         _part(data, offset, size)
     return Span(data, data.nbytes, kind), pieces

@@ -1,9 +1,10 @@
-"""A communicator with mpi4py's upper-case interface whose communication is buffered and scheduled in slices."""
+"""A communicator with mpi4py's upper-case interface, whose communication is scheduled in slices."""
 
 import ctypes
 import itertools
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple, Self
 
@@ -11,17 +12,20 @@ import numpy as np
 from mpi4py import MPI
 
 from pse._abi.coschedule import MATCH_DTYPE, SHORTEST_SLICE, SLICE_DTYPE, Collective
-from pse.coschedule import _monitor
 from pse.coschedule._buffers import Piece, Span, bytes_of, data_of, pieces_of, span_of
 from pse.coschedule._coschedule import Engine
 from pse.coschedule._errors import failure_of
+from pse.coschedule._monitor import EMDS, MMDS, RESOLUTION, Report, report_of
 from pse.coschedule._requests import Outcomes, Request, fill
 from pse.errors import RunError, UsageError
+from pse.files import draft_file
 from pse.text import time_text
 
 _ANY: Final = -1
 _BYTES_PER_NS: Final = 6
 """What a core copies from another process's memory in half the time of a slice, roughly."""
+_KEPT: Final = 16384
+"""Slices that EMDS keeps if nothing else is said."""
 _numbers = itertools.count()
 
 
@@ -38,13 +42,13 @@ class _Plan(NamedTuple):
 
 
 def _reduce_local() -> int:
-    """Find MPI's own combination of two buffers: where a preloaded tool offers it, or else in mpi4py's library."""
+    """Find MPI's own reduction of two buffers: a preloaded tool's, or else that of mpi4py's library."""
     process = ctypes.CDLL(None)
     source = process if hasattr(process, "MPI_Reduce_local") else ctypes.CDLL(MPI.__file__)
     return ctypes.cast(source.MPI_Reduce_local, ctypes.c_void_p).value or 0
 
 
-def _make_engine(comm: MPI.Intracomm, options: dict[str, Any]) -> Engine:
+def _make_engine(comm: MPI.Comm, options: dict[str, Any]) -> Engine:
     """Share one memory file among the ranks of a node: rank 0 makes it, the others open it."""
     place = np.zeros(3, np.int64)
     engine = Engine(ranks=comm.size, **options) if comm.rank == 0 else None
@@ -52,7 +56,8 @@ def _make_engine(comm: MPI.Intracomm, options: dict[str, Any]) -> Engine:
         place[:] = os.getpid(), *engine.files()
     comm.Bcast(place)
     if engine is None:
-        engine = Engine(*(int(one) for one in place), comm.rank)
+        process, segment, bells = place.tolist()
+        engine = Engine(process, segment, bells, comm.rank)
     comm.Barrier()
     refused = np.array([engine.try_reading()], np.int32)
     comm.Allreduce(MPI.IN_PLACE, refused, MPI.MAX)
@@ -69,14 +74,20 @@ def _check_slice(seconds: float) -> int:
     slice = round(seconds * 1e9)
     if slice < SHORTEST_SLICE:
         raise UsageError(
-            f"a time slice of {time_text(seconds)} is too short: the shortest is {time_text(SHORTEST_SLICE / 1e9)}",
+            f"a time slice of {time_text(seconds)} is too short: "
+            f"the shortest is {time_text(SHORTEST_SLICE / 1e9)}",
             help="the default, 500 µs, suits most machines",
         )
     return slice
 
 
+def _in_folder(folder: str, name: str) -> Path:
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return Path(folder, name)
+
+
 class Comm:
-    """A communicator of coscheduled ranks: what they post is matched and moved in slices, the same way each time.
+    """A communicator of coscheduled ranks: their operations are matched and moved in slices.
 
     The methods are those of `mpi4py.MPI.Comm` for buffers, so that a program changes one line.  All ranks of
     `comm` are on one node.
@@ -96,8 +107,12 @@ class Comm:
         program alone, not on timing.  False: as soon as something matches.
     table : int, optional
         Operations that a rank may have under way; whoever posts more waits.
+    mmds : bool, optional
+        Each process is monitored for `report`.  Where the variable PSE_BCS_MMDS names a folder, all are, and
+        each writes its report there when the communicator is freed.
     emds : int, optional
-        The last so many slices are kept for `slices`; the variable PSE_BCS_EMDS sets the default.
+        The last so many slices are kept for `slices`.  Where the variable PSE_BCS_EMDS names a folder, 16,384
+        are, and are written there.
     schedule : int, optional
         The last so many matches of messages are kept for `schedule`.
 
@@ -132,13 +147,14 @@ class Comm:
 
     def __init__(
         self,
-        comm: MPI.Intracomm | None = None,
+        comm: MPI.Comm | None = None,
         *,
         slice: float = 500e-6,
         mode: Literal["early", "strict"] = "early",
         ordered: bool = True,
         table: int = 1024,
-        emds: int | None = None,
+        mmds: bool = False,
+        emds: int = 0,
         schedule: int = 0,
     ) -> None:
         if mode not in ("early", "strict"):
@@ -148,14 +164,17 @@ class Comm:
         self.rank, self.size = self._parent.rank, self._parent.size
         self._require_one_node()
         self._reduce_local = _reduce_local()
-        kept = int(os.environ.get("PSE_BCS_EMDS", "0")) if emds is None else emds
+        kept = emds or (_KEPT if EMDS in os.environ else 0)
         self._options = {
             "table": table, "strict": mode == "strict", "ordered": ordered, "slice": length,
             "chunk": length * _BYTES_PER_NS, "monitored": kept, "logged": schedule,
         }  # fmt: skip
         self._engine = _make_engine(self._parent, self._options)
         self._is_free = False
-        _monitor.begin(self, self._engine, next(_numbers))
+        self._number = next(_numbers)
+        self._is_monitored = mmds or MMDS in os.environ
+        if self._is_monitored:
+            self._engine.begin_monitor(RESOLUTION)
 
     def _require_one_node(self) -> None:
         node = self._parent.Split_type(MPI.COMM_TYPE_SHARED)
@@ -184,10 +203,22 @@ class Comm:
             return
         self.Barrier()
         self._is_free = True
-        _monitor.end(self, self._engine)
+        self._write_files()
         self._parent.Barrier()
         self._engine.leave()
         self._parent.Free()
+
+    def _write_files(self) -> None:
+        if self._is_monitored:
+            self._engine.end_monitor()
+        if self._is_monitored and (folder := os.environ.get(MMDS)):
+            self.report().save(_in_folder(folder, f"mmds-{self._number}-{self.rank}.npz"))
+        if self.rank == 0 and (folder := os.environ.get(EMDS)):
+            with (
+                draft_file(_in_folder(folder, f"emds-{self._number}.npy")) as draft,
+                open(draft, "wb") as file,
+            ):
+                np.save(file, self.slices(), allow_pickle=False)
 
     def Get_rank(self) -> int:
         """Give the number of this rank."""
@@ -282,9 +313,10 @@ class Comm:
     ) -> bool:
         """Say whether there is a message that could be received."""
         found = self._engine.iprobe(self._peer(source, "source"), self._tag(tag))
-        if found is not False:
-            self._finish(found, status)
-        return found is not False
+        if isinstance(found, bool):
+            return False
+        self._finish(found, status)
+        return True
 
     # Collective operations.
 
@@ -318,7 +350,9 @@ class Comm:
         """Begin a broadcast."""
         return self._begin(self._bcast(buf, root))
 
-    def _reduce(self, operation: Collective, sendbuf: Any, recvbuf: Any, op: MPI.Op, root: int = -1) -> "_Plan":
+    def _reduce(
+        self, operation: Collective, sendbuf: Any, recvbuf: Any, op: MPI.Op, root: int = -1
+    ) -> "_Plan":
         into = None if root not in (-1, self.rank) else span_of(recvbuf)
         span = self._own(sendbuf, into, is_read=operation in (Collective.SCAN, Collective.EXSCAN))
         if into is not None and into.bytes < span.bytes:
@@ -327,7 +361,7 @@ class Comm:
         return _Plan(operation, root, span.data, into.data if into else None, reduction=reduction)
 
     def _own(self, sendbuf: Any, into: Span | None, is_read: bool) -> Span:
-        """Give the buffer to send; in place it is the one for the result, or a copy if others read it meanwhile."""
+        """Give the buffer to send; in place it is the result's, or a copy of it if others read it meanwhile."""
         if sendbuf is not MPI.IN_PLACE:
             return span_of(sendbuf)
         if into is None:
@@ -343,7 +377,7 @@ class Comm:
         return self._begin(self._reduce(Collective.REDUCE, sendbuf, recvbuf, op, self._root(root)))
 
     def Allreduce(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> None:
-        """Combine the buffers of all ranks for all of them, in the order of ranks: the same bits each time."""
+        """Combine the buffers of all ranks, in the order of ranks, for all: the same bits each time."""
         self._run(self._reduce(Collective.ALLREDUCE, sendbuf, recvbuf, op))
 
     def Iallreduce(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM) -> Request:
@@ -446,6 +480,16 @@ class Comm:
         """
         return self._engine.totals()
 
+    def report(self) -> Report:
+        """Say what this process did so far (MMDS).
+
+        Returns
+        -------
+        Report
+            Empty unless the communicator is monitored.
+        """
+        return report_of(self._engine, self.rank)
+
     def slices(self) -> "np.ndarray[Any, Any]":
         """Give the last slices, one row each (EMDS, tables 5.1 and 5.2 of the paper).
 
@@ -479,9 +523,14 @@ class Comm:
         part = self._parent.Split(color, key)
         return None if part == MPI.COMM_NULL else self._like(part)
 
-    def _like(self, comm: MPI.Intracomm) -> "Comm":
+    def _like(self, comm: MPI.Comm) -> "Comm":
         return Comm(
-            comm, slice=self._options["slice"] / 1e9, mode="strict" if self._options["strict"] else "early",
-            ordered=self._options["ordered"], table=self._options["table"], emds=self._options["monitored"],
+            comm,
+            slice=self._options["slice"] / 1e9,
+            mode="strict" if self._options["strict"] else "early",
+            ordered=bool(self._options["ordered"]),
+            table=self._options["table"],
+            mmds=self._is_monitored,
+            emds=self._options["monitored"],
             schedule=self._options["logged"],
-        )  # fmt: skip
+        )

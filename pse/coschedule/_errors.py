@@ -65,7 +65,7 @@ def failure_of(engine: Engine) -> CommunicationError:
     if code == Failure.DEAD:
         who = f"rank {culprit}" if culprit != 0xFFFFFFFF else "a rank"
         return RankDiedError(
-            f"{who} of the coscheduled communicator ended in slice {engine.totals()['slices']} without freeing it",
+            f"{who} of the coscheduled communicator ended in slice {engine.totals()['slices']} and did not free it",
             help="look for what ended its process: an error above, a signal, or no memory left",
         )
     if code == Failure.MISMATCH:
@@ -74,7 +74,7 @@ def failure_of(engine: Engine) -> CommunicationError:
         said = " and ".join(f"rank {rank} in {calls.get(rank, 'another')}" for rank in (culprit, other))
         return MismatchError(
             f"collective operations don't fit together: {said}",
-            help="all ranks call the same operation with the same root, size, type and operation, in the same order",
+            help="all ranks call the same operations in the same order, with the same root, size and type",
         )
     left = " for ranks that have left the communicator" if code == Failure.LEFT else ""
     return DeadlockError(
