@@ -1,4 +1,4 @@
-"""Buffered coscheduling (BCS-MPI): deterministic communication in globally scheduled slices, and its monitor."""
+"""Buffered coscheduling (BCS-MPI): deterministic communication in scheduled slices, and its monitor."""
 
 import lazy_loader
 

@@ -23,7 +23,12 @@ class Span(NamedTuple):
     @property
     def item(self) -> int:
         """Bytes of an element."""
-        return self.type.Get_size()
+        return item_of(self.type)
+
+
+def item_of(kind: MPI.Datatype) -> int:
+    """Say how many bytes an element takes, with those that align the next one (MPI.DOUBLE_INT has some)."""
+    return kind.Get_extent()[1]
 
 
 def type_of(array: NDArray[Any]) -> MPI.Datatype:
@@ -52,13 +57,17 @@ def _is_type(entry: Any) -> bool:
     return isinstance(entry, MPI.Datatype | str)
 
 
+def _is_list(entry: Any) -> bool:
+    return isinstance(entry, list | tuple | np.ndarray)
+
+
 def _typed(array: Any, entries: Sequence[Any]) -> tuple[MPI.Datatype, list[Any]]:
     named = [entry for entry in entries if _is_type(entry)]
     others = [entry for entry in entries if entry is not None and not _is_type(entry)]
     if not named:
         return type_of(np.asarray(array)), others
     kind = MPI._typedict[named[0]] if isinstance(named[0], str) else named[0]
-    if kind.Get_extent() != (0, kind.Get_size()):
+    if kind.Get_extent() != (0, kind.Get_size()) and not kind.is_predefined:
         raise UsageError(
             f"elements of the type {kind.Get_name() or 'given'} don't lie side by side",
             help="pack them first: MPI's Pack, or numpy.ascontiguousarray",
@@ -80,7 +89,7 @@ def span_of(spec: Any) -> Span:
     kind, others = _typed(array, entries)
     data = bytes_of(array)
     if others:
-        data = _part(data, 0, int(others[0]) * kind.Get_size())
+        data = _part(data, 0, int(others[0]) * item_of(kind))
     return Span(data, data.nbytes, kind)
 
 
@@ -105,9 +114,7 @@ def pieces_of(spec: Any, ranks: int) -> tuple[Span, list[Piece]]:
     UsageError
         It can't be divided, or the counts don't fit.
     """
-    if not isinstance(spec, list | tuple) or not any(
-        np.ndim(entry) for entry in spec[1:] if not _is_type(entry)
-    ):
+    if not isinstance(spec, list | tuple) or not any(_is_list(entry) for entry in spec[1:]):
         whole = span_of(spec)
         each, rest = divmod(whole.bytes, ranks)
         if rest:
@@ -117,10 +124,8 @@ def pieces_of(spec: Any, ranks: int) -> tuple[Span, list[Piece]]:
     kind, others = _typed(array, entries)
     counts, starts = _layout(others, ranks)
     data = bytes_of(array)
-    pieces = [
-        (start * kind.Get_size(), count * kind.Get_size())
-        for start, count in zip(starts, counts, strict=True)
-    ]
+    item = item_of(kind)
+    pieces = [(start * item, count * item) for start, count in zip(starts, counts, strict=True)]
     for offset, size in pieces:
         _part(data, offset, size)
     return Span(data, data.nbytes, kind), pieces
@@ -128,7 +133,7 @@ def pieces_of(spec: Any, ranks: int) -> tuple[Span, list[Piece]]:
 
 def _layout(others: Sequence[Any], ranks: int) -> tuple[list[int], list[int]]:
     """Counts and displacements, the latter one piece after the other if they are not given."""
-    given = others[0] if len(others) == 1 and len(others[0]) == 2 and np.ndim(others[0][0]) else others
+    given = others[0] if len(others) == 1 and len(others[0]) == 2 and _is_list(others[0][0]) else others
     counts = [int(count) for count in given[0]]
     if len(counts) != ranks:
         raise UsageError(f"{len(counts)} counts are given for {ranks} ranks")

@@ -361,7 +361,7 @@ class Comm:
         return _Plan(operation, root, span.data, into.data if into else None, reduction=reduction)
 
     def _own(self, sendbuf: Any, into: Span | None, is_read: bool) -> Span:
-        """Give the buffer to send; in place it is the result's, or a copy of it if others read it meanwhile."""
+        """Give the buffer to send; in place it is the result's, or a copy if others read it meanwhile."""
         if sendbuf is not MPI.IN_PLACE:
             return span_of(sendbuf)
         if into is None:

@@ -63,9 +63,10 @@ def failure_of(engine: Engine) -> CommunicationError:
     code, culprit, other = engine.failure()
     awaited = engine.awaited()
     if code == Failure.DEAD:
+        slice = engine.totals()["slices"]
         who = f"rank {culprit}" if culprit != 0xFFFFFFFF else "a rank"
         return RankDiedError(
-            f"{who} of the coscheduled communicator ended in slice {engine.totals()['slices']} and did not free it",
+            f"{who} of the coscheduled communicator ended and did not free it, in slice {slice}",
             help="look for what ended its process: an error above, a signal, or no memory left",
         )
     if code == Failure.MISMATCH:
