@@ -25,7 +25,7 @@ class Buffer
             return;
         if (PyObject_GetBuffer(object.ptr(), &view_,
                                PyBUF_ANY_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0)) != 0)
-            throw py::error_already_set();
+            refuse();
         held_ = true;
     }
     ~Buffer()
@@ -45,6 +45,18 @@ class Buffer
     }
 
   private:
+    [[noreturn]] static void refuse()
+    {
+        py::error_already_set reason;
+        std::string said = py::str(reason.value());
+        py::object kind = py::module_::import("pse.errors").attr("UsageError");
+        py::object error = kind("a buffer can't be used for communication: " + said,
+                                py::arg("help") = "give an array that is contiguous, and writable if it receives: "
+                                                  "numpy.ascontiguousarray makes one");
+        PyErr_SetObject(kind.ptr(), error.ptr());
+        throw py::error_already_set();
+    }
+
     Py_buffer view_{};
     bool held_ = false;
 };
@@ -190,6 +202,13 @@ int wait_for(Engine &engine, const std::vector<uint32_t> &requests)
     return static_cast<int>(wait(engine, requests, mode));
 }
 
+// The place of a request that is complete; None if the layer has failed.
+std::optional<uint32_t> wait_any(Engine &engine, const std::vector<uint32_t> &requests)
+{
+    Noted noted(engine, PSE_BCS_WAITANY, true);
+    return wait(engine, requests, Wait::one) == PSE_BCS_WAIT_COMPLETE ? std::optional(engine.answer()) : std::nullopt;
+}
+
 using Pieces = std::vector<std::pair<uint64_t, uint64_t>>;
 
 std::vector<Piece> pieces_of(const Pieces &given)
@@ -301,7 +320,7 @@ py::dict totals(const Engine &engine)
     return found;
 }
 
-// What the ranks were waiting for when the layer failed: kind, rank, peer, tag, operation of each awaited
+// What the ranks were waiting for when the layer failed: kind, rank, peer, tag, operation, bytes of each
 // descriptor. A rank with a full table waits for no descriptor: its peer is the rank itself.
 py::list awaited(const Engine &engine)
 {
@@ -314,7 +333,7 @@ py::list awaited(const Engine &engine)
         const Descriptor &one = segment.descriptor(index);
         if (one.state == State::posted || one.state == State::exchanged)
             found.append(py::make_tuple(static_cast<int>(one.kind), one.owner, one.peer, one.tag,
-                                        static_cast<int>(one.operation), one.number));
+                                        static_cast<int>(one.operation), one.bytes));
     }
     return found;
 }
@@ -346,10 +365,10 @@ PYBIND11_MODULE(_coschedule, module)
         .def("collective", &collective)
         .def("icollective", &icollective)
         .def("wait", &wait_one)
+        .def("take", [](Engine &engine, uint32_t request) { return finish(engine, request, PSE_BCS_WAIT_COMPLETE); })
         .def("wait_all", &wait_for<Wait::all, PSE_BCS_WAITALL>)
-        .def("wait_any", &wait_for<Wait::one, PSE_BCS_WAITANY>)
+        .def("wait_any", &wait_any)
         .def("test", &wait_for<Wait::test, PSE_BCS_TEST>)
-        .def("is_done", &Engine::is_done)
         .def("failure",
              [](Engine &engine) {
                  const Shared &shared = engine.segment().shared();

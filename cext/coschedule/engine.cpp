@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -313,22 +314,28 @@ void Engine::release(uint32_t request)
     protocol_.release(request);
 }
 
-bool Engine::is_satisfied(const std::vector<uint32_t> &requests, Wait mode) const
+bool Engine::is_satisfied(const std::vector<uint32_t> &requests, Wait mode)
 {
-    size_t done = 0;
-    for (uint32_t request : requests)
-        done += is_done(request);
-    return mode == Wait::one ? done > 0 : done == requests.size();
+    Rank &mine = segment_->rank(me_);
+    auto done = [this](uint32_t request) { return is_done(request); };
+    if (mode != Wait::one)
+        return std::all_of(requests.begin(), requests.end(), done);
+    auto found = std::find_if(requests.begin(), requests.end(), done);
+    if (!segment_->options().ordered && found != requests.end())
+        mine.answer = static_cast<uint32_t>(found - requests.begin());
+    return mine.answer != none;
 }
 
-void Engine::mark(const std::vector<uint32_t> &requests, bool awaited)
+void Engine::mark(const std::vector<uint32_t> &requests)
 {
     Rank &mine = segment_->rank(me_);
     mine.outstanding = 0;
-    for (uint32_t request : requests) {
-        Descriptor &one = segment_->descriptor(request);
-        one.awaited = awaited && !is_done(request);
-        mine.outstanding += one.awaited;
+    mine.first = none;
+    for (uint32_t place = 0; place < requests.size(); place++) {
+        bool done = is_done(requests[place]);
+        segment_->descriptor(requests[place]).awaited = done ? 0 : place + 1;
+        mine.outstanding += !done;
+        mine.first = std::min(mine.first, done ? place : none);
     }
 }
 
@@ -403,16 +410,17 @@ pse_bcs_outcome Engine::wait(const std::vector<uint32_t> &requests, Wait mode)
     Guard guard(lock);
     Rank &mine = segment_->rank(me_);
     mine.tested = 0;
+    mine.answer = none;
     pse_bcs_outcome outcome = PSE_BCS_WAIT_COMPLETE;
     for (;;) {
         if (protocol_.has_failed())
             outcome = PSE_BCS_WAIT_FAILED;
+        else if (mine.tested) // What completes from now on does so for the next test.
+            outcome = PSE_BCS_WAIT_INCOMPLETE;
         else if (is_satisfied(requests, mode))
             outcome = PSE_BCS_WAIT_COMPLETE;
         else if (work())
             continue;
-        else if (mine.tested)
-            outcome = PSE_BCS_WAIT_INCOMPLETE;
         else if (mode == Wait::test && !segment_->options().ordered) {
             if (!segment_->options().strict)
                 protocol_.run_slice(0);
@@ -420,9 +428,10 @@ pse_bcs_outcome Engine::wait(const std::vector<uint32_t> &requests, Wait mode)
             continue;
         } else {
             mine.waits = mode;
-            mark(requests, true);
+            mark(requests);
             outcome = sleep(guard);
-            mark(requests, false);
+            for (uint32_t request : requests)
+                segment_->descriptor(request).awaited = 0;
             mine.waits = Wait::idle;
             if (outcome == PSE_BCS_WAIT_COMPLETE)
                 continue;

@@ -76,6 +76,8 @@ class Engine final : public Wakeups
     uint32_t collective(const Collection &what, Call call);
 
     pse_bcs_outcome wait(const std::vector<uint32_t> &requests, Wait mode);
+    // After Wait::one: the place of the request that is complete.
+    uint32_t answer() const { return segment_->rank(me_).answer; }
     bool is_done(uint32_t request) const;
     Status status(uint32_t request) const;
     void release(uint32_t request);
@@ -93,8 +95,8 @@ class Engine final : public Wakeups
     bool work();
     void move(uint32_t index);
     pse_bcs_outcome sleep(std::unique_lock<class Lock> &guard);
-    bool is_satisfied(const std::vector<uint32_t> &requests, Wait mode) const;
-    void mark(const std::vector<uint32_t> &requests, bool awaited);
+    bool is_satisfied(const std::vector<uint32_t> &requests, Wait mode);
+    void mark(const std::vector<uint32_t> &requests);
     void start_helper();
     void help();
     void send_strobes();

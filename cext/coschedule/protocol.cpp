@@ -1,5 +1,6 @@
 #include "protocol.hpp"
 
+#include <algorithm>
 #include <ctime>
 
 namespace pse::coschedule
@@ -122,9 +123,11 @@ void Protocol::complete(uint32_t index)
     one.state = State::done;
     Rank &rank = s_.rank(one.owner);
     if (one.awaited) {
+        rank.first = std::min(rank.first, one.awaited - 1);
         one.awaited = 0;
         rank.outstanding--;
-        if (rank.waits == Wait::one || rank.outstanding == 0)
+        // Which one is first done depends on timing: where that must not be, it is told when all are blocked.
+        if (rank.waits == Wait::one ? !s_.options().ordered : rank.outstanding == 0)
             unblock(one.owner);
     }
     collect(index);
@@ -473,9 +476,11 @@ bool Protocol::release_testers()
     bool released = false;
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
         Rank &one = s_.rank(rank);
-        if (!one.blocked.load() || one.waits != Wait::test)
+        bool tests = one.waits == Wait::test, chooses = one.waits == Wait::one && one.first != none;
+        if (!one.blocked.load() || !(tests || chooses))
             continue;
-        one.tested = 1;
+        one.tested = tests;
+        one.answer = one.first;
         unblock(rank);
         released = true;
     }

@@ -56,7 +56,7 @@ struct Descriptor {
     uint64_t partial;       // Reductions of large arrays: of the owner's piece of the result.
     uint32_t reads_payload; // Sends, collectives: the bytes lie in the payload.
     uint32_t sent;          // Sends: the buffer is the owner's again.
-    uint32_t awaited;       // Its owner is blocked on it.
+    uint32_t awaited;       // Its owner waits for it: its place in the list of the wait, from 1.
     uint32_t released;      // Its owner forgot it.
     uint32_t held;          // Somebody else still reads it.
     uint32_t round;         // Collectives: that its part is in.
@@ -72,6 +72,8 @@ struct Rank {
     Wait waits;
     uint32_t outstanding; // Awaited descriptors that are not done.
     uint32_t tested;      // A test has its answer: incomplete.
+    uint32_t first;       // Wait::one: the least place of a request that is done, or none;
+    uint32_t answer;      // that place as it is told to the program.
     uint32_t has_helper;
     uint64_t sequence;
     uint64_t collectives;                                // How many it has posted.

@@ -8,6 +8,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from pse.errors import UsageError
+from pse.text import count_text
 
 Piece = tuple[int, int]
 """Offset and size in bytes of what one rank has of a buffer."""
@@ -136,7 +137,7 @@ def _layout(others: Sequence[Any], ranks: int) -> tuple[list[int], list[int]]:
     given = others[0] if len(others) == 1 and len(others[0]) == 2 and _is_list(others[0][0]) else others
     counts = [int(count) for count in given[0]]
     if len(counts) != ranks:
-        raise UsageError(f"{len(counts)} counts are given for {ranks} ranks")
+        raise UsageError(f"{count_text(len(counts), 'count')} given for {count_text(ranks, 'rank')}")
     if len(given) > 1 and given[1] is not None:
         return counts, [int(start) for start in given[1]]
     return counts, [sum(counts[:rank]) for rank in range(ranks)]

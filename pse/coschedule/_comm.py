@@ -16,7 +16,7 @@ from pse.coschedule._buffers import Piece, Span, bytes_of, data_of, pieces_of, s
 from pse.coschedule._coschedule import Engine
 from pse.coschedule._errors import failure_of
 from pse.coschedule._monitor import EMDS, MMDS, RESOLUTION, Report, report_of
-from pse.coschedule._requests import Outcomes, Request, fill
+from pse.coschedule._requests import Outcomes, Request, check_pieces, fill
 from pse.errors import RunError, UsageError
 from pse.files import draft_file
 from pse.text import time_text
@@ -71,14 +71,13 @@ def _make_engine(comm: MPI.Comm, options: dict[str, Any]) -> Engine:
 
 
 def _check_slice(seconds: float) -> int:
-    slice = round(seconds * 1e9)
-    if slice < SHORTEST_SLICE:
+    length = round(seconds * 1e9)
+    if length < SHORTEST_SLICE:
         raise UsageError(
-            f"a time slice of {time_text(seconds)} is too short: "
-            f"the shortest is {time_text(SHORTEST_SLICE / 1e9)}",
+            f"a time slice of {time_text(length)} is too short: the shortest is {time_text(SHORTEST_SLICE)}",
             help="the default, 500 µs, suits most machines",
         )
-    return slice
+    return length
 
 
 def _in_folder(folder: str, name: str) -> Path:
@@ -245,10 +244,10 @@ class Comm:
             raise UsageError(f"the tag is {tag}; it must not be negative")
         return tag
 
-    def _posted(self, number: int | None, *buffers: Any) -> Request:
+    def _posted(self, number: int | None, buffers: Any, *, is_collective: bool = False) -> Request:
         if number is None:
             raise failure_of(self._engine)
-        return Request(self._engine, number, buffers)
+        return Request(self._engine, number, buffers, is_collective)
 
     def _finish(self, found: Outcomes | None, status: MPI.Status | None = None) -> None:
         if found is None:
@@ -321,10 +320,13 @@ class Comm:
     # Collective operations.
 
     def _run(self, plan: "_Plan") -> None:
-        self._finish(self._engine.collective(*plan))
+        found = self._engine.collective(*plan)
+        if found is None:
+            raise failure_of(self._engine)
+        check_pieces(found)
 
     def _begin(self, plan: "_Plan") -> Request:
-        return self._posted(self._engine.icollective(*plan), plan)
+        return self._posted(self._engine.icollective(*plan), plan, is_collective=True)
 
     def _root(self, root: int) -> int:
         return self._peer(root, "root")

@@ -6,7 +6,7 @@ from typing import Final
 from pse._abi.coschedule import Collective, DescriptorKind, Failure
 from pse.coschedule._coschedule import Engine
 from pse.errors import RunError
-from pse.text import count_text, list_text
+from pse.text import count_text, list_text, size_text
 
 _ANY: Final = -1
 _FULL: Final = -1
@@ -70,9 +70,12 @@ def failure_of(engine: Engine) -> CommunicationError:
             help="look for what ended its process: an error above, a signal, or no memory left",
         )
     if code == Failure.MISMATCH:
-        calls = {owner: Collective(operation).name.capitalize() for kind, owner, _, _, operation, _ in awaited
-                 if kind == DescriptorKind.COLLECTIVE}  # fmt: skip
-        said = " and ".join(f"rank {rank} in {calls.get(rank, 'another')}" for rank in (culprit, other))
+        calls = {
+            owner: f"{Collective(operation).name.capitalize()} of {size_text(size)}"
+            for kind, owner, _, _, operation, size in awaited
+            if kind == DescriptorKind.COLLECTIVE
+        }
+        said = " and ".join(f"rank {one} in {calls.get(one, 'another')}" for one in sorted((culprit, other)))
         return MismatchError(
             f"collective operations don't fit together: {said}",
             help="all ranks call the same operations in the same order, with the same root, size and type",

@@ -1,6 +1,8 @@
 """What the monitor of processes (MMDS, section 5.1 of the paper) measured, and its files."""
 
 import os
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,7 +164,8 @@ class Report:
             The file is not a report.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
+            # A file that is opened here is closed, whatever np.load says of it.
+            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
                 found = {name: file[name] for name in file.files}
             rank = int(found.pop("rank"))
             named = {name: _unpack(one) for name, one in found.items()}
@@ -170,7 +173,7 @@ class Report:
             return cls(rank, named[_COMPUTATION], named[_COMMUNICATION], *parts)
         except FileNotFoundError:
             raise UsageError(f"there is no file {path}") from None
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise UsageError(f"{path} is not a report of a process: {error}") from None
 
 

@@ -25,7 +25,16 @@ def fill(status: MPI.Status | None, found: Outcomes) -> None:
     if truncated:
         raise TruncationError(
             f"a message from rank {source} with tag {tag} is longer than its buffer of {size} bytes",
-            help="receive it into a larger buffer: Probe tells how long it is",
+            help="receive it into a larger buffer (Probe tells how long it is)",
+        )
+
+
+def check_pieces(found: Outcomes) -> None:
+    """Complain of a collective operation in which a piece was longer than its place."""
+    if found[3]:
+        raise TruncationError(
+            "a rank has more for this one than there is room for in the buffer of a collective operation",
+            help="give counts that are the same where a piece is sent and where it is received",
         )
 
 
@@ -38,8 +47,10 @@ class Request:
         Where it is under way; None: it is complete.
     number : int
         Its descriptor.
-    buffers : tuple
+    buffers : object
         What must live until it is complete.
+    is_collective : bool
+        It is not a message.
 
     Examples
     --------
@@ -55,8 +66,11 @@ class Request:
     [1.0, 1.0]
     """
 
-    def __init__(self, engine: "Engine | None", number: int = 0, buffers: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self, engine: "Engine | None", number: int = 0, buffers: Any = None, is_collective: bool = False
+    ) -> None:
         self._engine, self._number, self._buffers = engine, number, buffers
+        self._is_collective = is_collective
 
     def __bool__(self) -> bool:
         """Say whether the operation was not yet seen complete."""
@@ -87,9 +101,15 @@ class Request:
         found = self._engine.wait(self._number)
         if found is None:
             raise failure_of(self._engine)
-        self._engine, self._buffers = None, ()
-        fill(status, found)
+        self._end(found, status)
         return True
+
+    def _end(self, found: Outcomes, status: MPI.Status | None) -> None:
+        self._engine = self._buffers = None
+        if self._is_collective:
+            check_pieces(found)
+        else:
+            fill(status, found)
 
     def Test(self, status: MPI.Status | None = None) -> bool:
         """Say whether the operation is complete.
@@ -129,9 +149,15 @@ class Request:
             assert engine is not None
             if engine.wait_all([one._number for one in waiting]) != Outcome.COMPLETE:
                 raise failure_of(engine)
-        for place, one in enumerate(requests):
-            one.Wait(None if statuses is None else statuses[place])
+        Request._take(requests, statuses)
         return True
+
+    @staticmethod
+    def _take(requests: Sequence["Request"], statuses: Sequence[MPI.Status] | None) -> None:
+        """See that complete operations are complete."""
+        for place, one in enumerate(requests):
+            if one._engine is not None:
+                one._end(one._engine.take(one._number), None if statuses is None else statuses[place])
 
     @staticmethod
     def Testall(requests: Sequence["Request"], statuses: Sequence[MPI.Status] | None = None) -> bool:
@@ -158,7 +184,8 @@ class Request:
                 raise failure_of(engine)
             if outcome == Outcome.INCOMPLETE:
                 return False
-        return Request.Waitall(requests, statuses)
+        Request._take(requests, statuses)
+        return True
 
     @staticmethod
     def Waitany(requests: Sequence["Request"], status: MPI.Status | None = None) -> int:
@@ -174,15 +201,17 @@ class Request:
         Returns
         -------
         int
-            Which one: the first that is complete; MPI.UNDEFINED if all were seen complete before.
+            Which one; MPI.UNDEFINED if all were seen complete before.  In an ordered communicator it is the
+            first in the list that is complete when all ranks are blocked: a function of the program alone.
         """
         waiting = [place for place, one in enumerate(requests) if one._engine is not None]
         if not waiting:
             return MPI.UNDEFINED
         engine = requests[waiting[0]]._engine
         assert engine is not None
-        if engine.wait_any([requests[place]._number for place in waiting]) != Outcome.COMPLETE:
+        answer = engine.wait_any([requests[place]._number for place in waiting])
+        if answer is None:
             raise failure_of(engine)
-        place = next(place for place in waiting if engine.is_done(requests[place]._number))
-        requests[place].Wait(status)
-        return place
+        chosen = requests[waiting[answer]]
+        chosen._end(engine.take(chosen._number), status)
+        return waiting[answer]

@@ -1,0 +1,41 @@
+"""A monitored program: messages of known sizes, and stretches of computation."""
+
+import sys
+import time
+
+import numpy as np
+from mpi4py import MPI
+
+from pse import bcs
+
+begun = time.perf_counter_ns()
+with bcs.Comm(mmds=True, emds=1000) as comm:
+    sizes = [int(one) for one in sys.argv[1:]]
+    for size in sizes:
+        request = comm.Isend(np.zeros(size, np.uint8), comm.rank)
+        comm.Recv(np.zeros(size, np.uint8), comm.rank)
+        request.Wait()
+    for _ in range(5):
+        time.sleep(1e-3)
+        comm.Barrier()
+    elapsed = time.perf_counter_ns() - begun
+    report = comm.report()
+    slices = comm.slices()
+    assert report.latencies["Barrier"].count == 5
+    assert report.latencies["Isend"].count == report.latencies["Recv"].count == len(sizes)
+    size = report.sizes["Recv"]
+    assert (size.total, size.least, size.greatest) == (sum(sizes), min(sizes), max(sizes))
+    edges = size.edges()
+    expected = np.bincount(np.searchsorted(edges, sizes, "right") - 1, minlength=len(edges))
+    assert np.array_equal(size.bins, expected)
+    assert report.computation.least < 2e6 < 5e6 < report.computation.total < elapsed
+    assert report.computation.total + report.communication.total <= elapsed
+    assert len(slices) == comm.totals()["slices"]
+    assert (np.diff(slices["slice"].astype(int)) == 1).all()
+    assert slices["np2pmsm"].sum() == len(sizes) * comm.size
+    assert slices["ncollmsm"].sum() == 5
+    assert slices["ncolldem"].sum() == 5 * comm.size
+    assert (slices["gtts"] == slices["gtdem"] + slices["gtmsm"]).all()
+    comm.Barrier()
+if MPI.COMM_WORLD.rank == 0:
+    print("as expected")

@@ -1,0 +1,122 @@
+"""What can go wrong: one case for each word on the command line; what is told goes to the output."""
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+from mpi4py import MPI
+
+from pse import bcs
+from pse.errors import PseError
+
+world = MPI.COMM_WORLD
+rank, ranks = world.rank, world.size
+one = np.zeros(1)
+
+
+def deadlock(comm):
+    comm.Recv(one, source=(rank + 1) % ranks, tag=rank)
+
+
+def mismatch(comm):
+    comm.Barrier() if rank == 0 else comm.Bcast(one, root=1)
+
+
+def sizes(comm):
+    comm.Allreduce(np.zeros(1 + (rank == 1)), np.zeros(2))
+
+
+def truncated(comm):
+    if rank == 0:
+        comm.Send(np.zeros(5), 1)
+    elif rank == 1:
+        comm.Recv(one, 0)
+
+
+def gathered(comm):
+    comm.Gather(np.zeros(2), np.zeros(ranks) if rank == 0 else None)
+
+
+def killed(comm):
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    comm.Barrier()
+
+
+def left(comm):
+    if rank != 1:
+        comm.Recv(one, source=1)
+
+
+def full(comm):
+    if rank == 0:
+        for _ in range(100):
+            comm.Isend(one, 1)
+    else:
+        comm.Recv(one, source=0, tag=1)
+
+
+def flooded(comm):
+    """No error: whoever sends too much waits for room."""
+    if rank == 0:
+        for number in range(2000):
+            comm.Send(np.full(1, number), 1)
+    elif rank == 1:
+        place = np.zeros(1, int)
+        for number in range(2000):
+            comm.Recv(place, 0)
+            assert place[0] == number
+
+
+def interrupted(comm):
+    """Ctrl-C ends a wait."""
+    if rank == 1:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        try:
+            comm.Recv(one, source=0, tag=7)
+        except KeyboardInterrupt:
+            print("interrupted")
+        world.Send(one, 0)
+    if rank == 0:
+        world.Recv(one, 1)  # Not blocked in the layer: that would be a deadlock.
+        comm.Send(one, 1, tag=7)
+
+
+def arguments(comm):
+    for call in (
+        lambda: comm.Send(one, ranks),
+        lambda: comm.Send(one, 0, tag=-5),
+        lambda: comm.Bcast(one, root=ranks),
+        lambda: comm.Send(np.zeros((4, 4))[:, 1], 0),
+        lambda: comm.Send([np.zeros(4), 5, MPI.DOUBLE], 0),
+        lambda: comm.Allgatherv(one, [np.zeros(9), [1] * (ranks + 1)]),
+        lambda: comm.Allreduce(np.zeros(3), np.zeros(2)),
+        lambda: bcs.Comm(world, slice=50e-6),
+        lambda: bcs.Comm(world, mode="late"),
+    ):
+        try:
+            call()
+        except (PseError, BufferError) as error:
+            print(error)
+        else:
+            print("nothing was said")
+
+
+def together(comm):
+    comm.Barrier()
+
+
+case = sys.argv[1]
+comm = bcs.Comm(world, table=50)
+begun = time.monotonic()
+try:
+    globals()[case](comm)
+    if case != "left":
+        comm.Free()
+except PseError as error:
+    if rank == int(sys.argv[2]):
+        print(f"{type(error).__name__}: {error}\nhelp: {error.help}")
+        print(f"after {time.monotonic() - begun:.0f} s")

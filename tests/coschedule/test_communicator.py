@@ -1,0 +1,84 @@
+"""The coscheduled communicator does what MPI does, by the same schedule each time, and says why it fails."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pse_testing.jobs import beside_python, has_mpich
+
+pytestmark = pytest.mark.mpi
+PROGRAMS = Path(__file__).parent / "programs"
+LEFT = "wait for ranks that have left the communicator, and nothing that they wait for can come"
+FAILURES = {
+    "deadlock": "DeadlockError: deadlock: rank 0 in Recv from rank 1 with tag 0, rank 1 in Recv from "
+    "rank 2 with tag 1 and rank 2 in Recv from rank 0 with tag 2 wait, and nothing that they wait for "
+    "can come\nhelp: compare what each waits for with what its peer sends",
+    "mismatch": "MismatchError: collective operations don't fit together: rank 0 in Barrier of 0 B and rank",
+    "sizes": "in Allreduce of 16 B",
+    "truncated": "TruncationError: a message from rank 0 with tag 0 is longer than its buffer of 8 bytes",
+    "gathered": "TruncationError: a rank has more for this one than there is room for in the buffer",
+    "left": f"DeadlockError: deadlock: rank 0 in Recv from rank 1 and rank 2 in Recv from rank 1 {LEFT}",
+    "full": "rank 0 in a call that has no room (its operations under way fill the table",
+}
+
+
+@pytest.mark.parametrize(("ranks", "mode"), [(1, "early"), (3, "early"), (3, "strict")])
+def test_operations_give_what_mpi_gives(mpiexec, ranks, mode):
+    ended = mpiexec(ranks, PROGRAMS / "same_as_mpi.py", mode)
+    assert (ended.code, ended.out) == (0, ""), ended.err
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_random_programs_have_the_same_schedule_each_time(mpiexec, ranks):
+    ended = mpiexec(ranks, PROGRAMS / "same_schedule.py", "6")
+    assert (ended.code, ended.out) == (0, ""), ended.err
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_a_failure_is_told(mpiexec, case):
+    ended = mpiexec(3, PROGRAMS / "wrong.py", case, "1" if case in ("truncated", "sizes") else "0")
+    assert FAILURES[case] in ended.out, ended.err
+
+
+@pytest.mark.skipif(
+    not has_mpich(), reason="only MPICH's mpiexec leaves the other ranks alone when one is killed"
+)
+def test_a_killed_rank_is_named_at_once():
+    command = [
+        beside_python("mpiexec"),
+        "-disable-auto-cleanup",
+        "-n",
+        "3",
+        sys.executable,
+        PROGRAMS / "wrong.py",
+    ]
+    ended = subprocess.run(
+        [*map(str, command), "killed", "0"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (
+        "RankDiedError: rank 1 of the coscheduled communicator ended and did not free it, in slice"
+        in ended.stdout
+    )
+    assert "after 0 s" in ended.stdout
+
+
+@pytest.mark.parametrize(("case", "words"), [("flooded", ""), ("interrupted", "interrupted\n")])
+def test_what_takes_long_goes_on(mpiexec, case, words):
+    ended = mpiexec(3, PROGRAMS / "wrong.py", case, "0")
+    assert (ended.code, ended.out) == (0, words), ended.err
+
+
+def test_wrong_arguments_are_told(mpiexec):
+    ended = mpiexec(1, PROGRAMS / "wrong.py", "arguments", "0")
+    assert ended.out.splitlines() == [
+        "the destination is rank 1; there are ranks 0 to 0",
+        "the tag is -5; it must not be negative",
+        "the root is rank 1; there are ranks 0 to 0",
+        "a buffer can't be used for communication: ndarray is not contiguous",
+        "a buffer has 32 bytes, and bytes up to 40 of it are asked for",
+        "2 counts given for 1 rank",
+        "the result of a reduction has 24 bytes, and its buffer 16",
+        "a time slice of 50.0 µs is too short: the shortest is 100 µs",
+        "the mode is 'late'; it must be early or strict",
+    ]
