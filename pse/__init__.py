@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["__version__", "experiment", "module", "run"]
 
-_ROOMS = ("ace", "advise", "analysis", "cluster", "partition", "trace", "views")
+_ROOMS = ("ace", "advise", "analysis", "bcs", "cluster", "partition", "trace", "views")
 """What users find behind `import pse` without importing it by name."""
 
 _explain_unbuilt_extensions()

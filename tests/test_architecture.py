@@ -30,6 +30,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "statistics",
         "results",
     ),
+    "coschedule": (),
     "toolstack": (),
     "cluster": (),
     "runtime": (

@@ -30,6 +30,7 @@ PREFIXES = {
     "bench": ("pse_bench_",),
     "channel": ("pse_channel_", "pse_board_"),
     "emulate": ("pse_emulate_",),
+    "coschedule": ("pse_bcs_",),
     "engine": ("pse_engine_",),
     "faults": ("pse_faults_",),
     "kernels": ("pse_kernels_",),

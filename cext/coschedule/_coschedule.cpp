@@ -50,9 +50,10 @@ class Buffer
         py::error_already_set reason;
         std::string said = py::str(reason.value());
         py::object kind = py::module_::import("pse.errors").attr("UsageError");
-        py::object error = kind("a buffer can't be used for communication: " + said,
-                                py::arg("help") = "give an array that is contiguous, and writable if it receives: "
-                                                  "numpy.ascontiguousarray makes one");
+        py::object error =
+            kind("a buffer can't be used for communication: " + said,
+                 py::arg("help") = "give an array that is contiguous, and writable if it receives: "
+                                   "numpy.ascontiguousarray makes one");
         PyErr_SetObject(kind.ptr(), error.ptr());
         throw py::error_already_set();
     }
@@ -206,7 +207,8 @@ int wait_for(Engine &engine, const std::vector<uint32_t> &requests)
 std::optional<uint32_t> wait_any(Engine &engine, const std::vector<uint32_t> &requests)
 {
     Noted noted(engine, PSE_BCS_WAITANY, true);
-    return wait(engine, requests, Wait::one) == PSE_BCS_WAIT_COMPLETE ? std::optional(engine.answer()) : std::nullopt;
+    return wait(engine, requests, Wait::one) == PSE_BCS_WAIT_COMPLETE ? std::optional(engine.answer())
+                                                                      : std::nullopt;
 }
 
 using Pieces = std::vector<std::pair<uint64_t, uint64_t>>;
@@ -365,7 +367,8 @@ PYBIND11_MODULE(_coschedule, module)
         .def("collective", &collective)
         .def("icollective", &icollective)
         .def("wait", &wait_one)
-        .def("take", [](Engine &engine, uint32_t request) { return finish(engine, request, PSE_BCS_WAIT_COMPLETE); })
+        .def("take",
+             [](Engine &engine, uint32_t request) { return finish(engine, request, PSE_BCS_WAIT_COMPLETE); })
         .def("wait_all", &wait_for<Wait::all, PSE_BCS_WAITALL>)
         .def("wait_any", &wait_any)
         .def("test", &wait_for<Wait::test, PSE_BCS_TEST>)

@@ -77,7 +77,10 @@ class Engine final : public Wakeups
 
     pse_bcs_outcome wait(const std::vector<uint32_t> &requests, Wait mode);
     // After Wait::one: the place of the request that is complete.
-    uint32_t answer() const { return segment_->rank(me_).answer; }
+    uint32_t answer() const
+    {
+        return segment_->rank(me_).answer;
+    }
     bool is_done(uint32_t request) const;
     Status status(uint32_t request) const;
     void release(uint32_t request);

@@ -92,7 +92,7 @@ class DescriptorKind(IntEnum):
 
 
 class Primitive(IntEnum):
-    """Routines whose calls are monitored; a collective operation's is the first plus its number, twice: blocking and not."""
+    """Routines whose calls are monitored; of a collective operation: the first one's number plus its own."""
 
     SEND = 0
     ISEND = 1

@@ -48,8 +48,7 @@ enum pse_bcs_kind {
     PSE_BCS_KIND_COLLECTIVE = 3,
 };
 
-/* Routines whose calls are monitored; a collective operation's is the first plus its number, twice:
- * blocking and not. */
+/* Routines whose calls are monitored; of a collective operation: the first one's number plus its own. */
 enum pse_bcs_primitive {
     PSE_BCS_SEND = 0,
     PSE_BCS_ISEND = 1,

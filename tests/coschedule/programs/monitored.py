@@ -34,7 +34,7 @@ with bcs.Comm(mmds=True, emds=1000) as comm:
     assert (np.diff(slices["slice"].astype(int)) == 1).all()
     assert slices["np2pmsm"].sum() == len(sizes) * comm.size
     assert slices["ncollmsm"].sum() == 5
-    assert slices["ncolldem"].sum() == 5 * comm.size
+    assert 5 * comm.size <= slices["ncolldem"].sum() < 6 * comm.size  # Others may be in the last one already.
     assert (slices["gtts"] == slices["gtdem"] + slices["gtmsm"]).all()
     comm.Barrier()
 if MPI.COMM_WORLD.rank == 0:

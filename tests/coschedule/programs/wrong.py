@@ -118,5 +118,7 @@ try:
         comm.Free()
 except PseError as error:
     if rank == int(sys.argv[2]):
-        print(f"{type(error).__name__}: {error}\nhelp: {error.help}")
-        print(f"after {time.monotonic() - begun:.0f} s")
+        print(
+            f"after {time.monotonic() - begun:.0f} s: {type(error).__name__}: {error}\nhelp: {error.help}",
+            flush=True,
+        )
