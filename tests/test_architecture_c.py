@@ -41,8 +41,8 @@ PREFIXES = {
 }
 WRAPPED = re.compile("MPIX?_")
 """What tools define because programs call it."""
-NAMED_ELSEWHERE = ("coven_engine", "__cyg_profile_func_enter", "__cyg_profile_func_exit")
-"""What the language's headers and compilers name."""
+NAMED_ELSEWHERE = ("coven_engine", "__cyg_profile_func_enter", "__cyg_profile_func_exit", "pthread_join")
+"""What the language's headers, compilers and the C library name."""
 SEARCHED = (*(CEXT / room for room in (*PREFIXES, "abi/include")), CEXT / "toolstack/core", TOOLS / "common")
 COMPILE = ("-std=gnu11", "-O0", "-c", "-fvisibility=hidden", "-D_GNU_SOURCE", "-w")
 MAY_GO_FIRST = re.compile(r"^\s*#\s*include\s*\"([^\"]+)\"", re.MULTILINE)

@@ -8,10 +8,12 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from pse import trace
+from pse.analysis import analyze
 from pse.trace import NONE, EventType, SendMode, TextKind, ValueKind, pair
 from pse.trace.query import mpi_communicators, mpi_traffic
 
@@ -338,6 +340,53 @@ def test_threads_beside_mpi_are_ranks_with_names(tmp_path):
     (message,) = read.select(1, E.MPI_SEND)
     assert message["b"] == pair(0, 3)
     assert not len(read.select(2, E.MPI_COMMUNICATOR))
+
+
+def test_threads_that_call_mpi_are_threads_of_their_rank(tmp_path):
+    """Thread 1 of rank 0 receives late what rank 1 sends; thread 2, which only works, stays beside."""
+    builder = Builder(tmp_path / "archive")
+    (first, talker, worker), (second,) = builder.process("m", "n0", threads=3), builder.process("m", "n1")
+    world = builder.world()
+    send, receive, work, halo = map(builder.region, ("MPI_Send", "MPI_Irecv", "work", "halo"))
+    wait, start = builder.region("MPI_Wait"), builder.region("MPI_Isend")
+    first.enter(10, work)
+    first.enter(11, start)
+    first.mpi_isend(12, 1, world, 5, 4, 0)
+    first.leave(13, start)
+    first.enter(30, wait)
+    first.mpi_isend_complete(31, 0)
+    first.leave(32, wait)
+    first.leave(40, work)
+    talker.enter(10, halo)
+    talker.enter(11, receive)
+    talker.mpi_irecv_request(11, 0)
+    talker.leave(14, receive)
+    talker.enter(15, wait)
+    talker.mpi_irecv(26, 1, world, 3, 4, 0)
+    talker.leave(27, wait)
+    talker.leave(35, halo)
+    worker.enter(10, work)
+    worker.leave(40, work)
+    second.enter(10, work)
+    second.enter(20, send)
+    second.mpi_send(20, 0, world, 3, 4)
+    second.leave(25, send)
+    second.enter(26, receive)
+    second.mpi_recv(27, 0, world, 5, 4)
+    second.leave(28, receive)
+    second.leave(40, work)
+    notes, read = imported(builder, tmp_path / "archive")
+    assert (notes, read.problems, read.ranks) == ([], (), (0, 1, 2))
+    assert [rank.thread for rank in read.definitions.ranks] == [
+        "Master thread", "Master thread", "OMP thread 2"
+    ]  # fmt: skip
+    assert (np.diff(read.events(0)["time"].astype("<i8")) >= 0).all()
+    assert len(set((read.select(0, E.MPI_SEND, E.MPI_RECEIVE)["c"] >> np.uint64(32)).tolist())) == 2
+    cube = analyze(read)
+    assert cube.problems == ()
+    assert cube.by_region("mpi_latesender") == {"MPI_Wait": [5.0, 0.0]}
+    late = np.flatnonzero(cube.exclusive("mpi_latesender").sum(axis=1))
+    assert [cube.path_text(path) for path in late] == ["program / halo / MPI_Wait"]
 
 
 def test_hosts_of_several_machines_say_so_and_share_a_clock(tmp_path):

@@ -14,7 +14,7 @@ import errno
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,6 +38,7 @@ from pse.trace.interchange.otf2._records import (
     Otf2Error,
     definition_callback,
 )
+from pse.trace.interchange.otf2._thread_merging import calls_mpi, merge_threads, move_rank
 from pse.trace.interchange.otf2._truncated_files import whole_events
 from pse.trace.interchange.otf2._writer import DEFINITIONS, PROBLEMS, PROGRAM
 from pse.trace.store._directory import write_definitions, write_program
@@ -107,11 +108,39 @@ class _Import:
         if not found:
             reasons = "; ".join(self._problems) or "it has no events"
             raise TraceError(f"{self._archive.anchor}: nothing of this archive can be imported: {reasons}")
+        if not self._own:
+            self._merge_threads()
         if self._definitions is not None:
             write_definitions(self._out, self._definitions)
         if self._own and (program := self._archive.property(PROGRAM)) is not None:
             write_program(self._out, program)
         return [*_kept_problems(self._archive), *self._problems, *self._lost_ones()]
+
+    def _merge_threads(self) -> None:
+        """Make one rank of the threads of a process that call MPI; its others keep ranks of their own."""
+        files = {place: self._file_of(place.rank) for place in self._archive.places}
+        gone = set[int]()
+        for rank in [place for place in files if place.is_mpi and files[place].exists()]:
+            others = [place for place in files if place.process == rank.process and not place.is_mpi]
+            threads = [place for place in others if calls_mpi(files[place])]
+            if threads:
+                merge_threads([files[place] for place in (rank, *threads)])
+                gone |= {place.rank for place in threads}
+        if gone and self._definitions is not None:
+            self._definitions = replace(self._definitions, ranks=tuple(self._close_gaps(gone)))
+
+    def _close_gaps(self, gone: set[int]) -> Iterator[RankDefinition]:
+        """Number ranks anew."""
+        assert self._definitions is not None
+        kept = [rank for rank in self._definitions.ranks if rank.rank not in gone]
+        for number, rank in enumerate(kept):
+            if number != rank.rank and self._file_of(rank.rank).exists():
+                move_rank(self._file_of(rank.rank), self._file_of(number), number)
+            yield replace(rank, rank=number)
+
+    def _file_of(self, rank: int) -> Path:
+        suffix = ".mpi.events" if self._definitions is None else ".events"
+        return self._out / f"rank-{rank:05}{suffix}"
 
     def _read_marks(self) -> dict[int, list[Marker]]:
         try:
@@ -188,9 +217,8 @@ class _Import:
         """Read the events of a location; give their number in the trace."""
         resolution, first, _, real = self._archive.clock
         clock = Clock(resolution, local.offsets)
-        suffix = ".mpi.events" if self._definitions is None else ".events"
         file = EventFile(
-            self._out / f"rank-{place.rank:05}{suffix}",
+            self._file_of(place.rank),
             *(place.rank, place.host, 0 if real == UNDEFINED64 else real, Clock(resolution).ns(first)),
             with_residuals=not clock.is_exact,
         )
