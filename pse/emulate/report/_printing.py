@@ -90,7 +90,7 @@ def print_report(results: Results, console: Console, *, by: str = "application")
     <BLANKLINE>
      application   ranks    size   load   achieved   predicted   measured ...
     ...
-     halo              2   1 KiB   50 %     50.5 %     2.13 ms    2.15 ms ...
+     halo              4   1 KiB   50 %     50.5 %     1.06 ms    1.07 ms ...
     ...
     """
     _print_tables(result_tables(results, by), console)
@@ -115,12 +115,12 @@ def print_loaded(found: Iterable[Loaded], console: Console) -> None:
     --------
     >>> from pse.emulate import Results, loaded_ratios
     >>> alone, beside = Results.load("run.ace"), Results.load("after.ace")
-    >>> print_loaded(loaded_ratios(alone, beside), report_console())
+    >>> print_loaded(loaded_ratios(beside, alone), report_console())
     communication beside other applications over alone
     <BLANKLINE>
      application    size   load    mean    95 % interval   99th percentile    95 % interval
     ...
-     halo          1 KiB   50 %   0.667 ...
+     halo          1 KiB   50 %   1.245 ...
     """
     _print_tables([loaded_table(found)], console)
 
@@ -142,8 +142,8 @@ def print_comparison(found: Comparison, console: Console, *, top: int = 20) -> N
     >>> from pse.emulate import Results, compare
     >>> found = compare(Results.load("run.ace"), Results.load("after.ace"))
     >>> print_comparison(found, report_console(), top=1)
-    the results differ, in 4 quantities:
-      `halo`, 1 KiB, load 50 %: time of cycles +23.5 % (...), p = 0.0005
+    the results differ, in 2 quantities:
+      rank 3 of `halo`, 1 KiB, load 50 %: median communication +100.0 % (...), p = 0.0006
     ...
     """
     if found.real:

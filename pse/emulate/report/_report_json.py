@@ -41,7 +41,7 @@ def report_json(results: Results, *, by: str = "application", alone: Results | N
     Examples
     --------
     >>> report_json(pse.ace.Results.load("run.ace"))["run_times"]
-    [{'name': 'halo', 'ranks': 2, 'size': 1024, ...}]
+    [{'name': 'halo', 'ranks': 4, 'size': 1024, ...}]
     """
     has_cycles = len(results.cycles) > 0
     listed = results.metadata.get("applications", ())

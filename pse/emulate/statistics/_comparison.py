@@ -60,7 +60,7 @@ class Difference:
     --------
     >>> found = pse.ace.compare(pse.ace.Results.load("run.ace"), pse.ace.Results.load("after.ace"))
     >>> found.differences[0].quantity, found.differences[0].ratio > 1, found.differences[0].real
-    ('time of cycles', True, True)
+    ('median communication', True, True)
     """
 
     where: str
@@ -103,7 +103,7 @@ class Comparison:
     --------
     >>> found = pse.ace.compare(pse.ace.Results.load("run.ace"), pse.ace.Results.load("after.ace"))
     >>> len(found.real), found.launches
-    (4, (10, 10))
+    (2, (10, 10))
     """
 
     differences: tuple[Difference, ...]
@@ -156,8 +156,8 @@ def compare(
     Examples
     --------
     >>> found = compare(pse.ace.Results.load("run.ace"), pse.ace.Results.load("after.ace"))
-    >>> found.real[0].where, found.real[0].quantity
-    ('`halo`, 1 KiB, load 50 %', 'time of cycles')
+    >>> found.real[0].where, found.real[0].quantity, round(found.real[0].ratio, 1)
+    ('rank 3 of `halo`, 1 KiB, load 50 %', 'median communication', 2.0)
     """
     _require_launches([len(first.launches), len(second.launches)], level)
     found = list(_common(first, second))

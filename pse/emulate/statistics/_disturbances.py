@@ -48,6 +48,12 @@ class Disturbance:
     See Also
     --------
     disturbances
+
+    Examples
+    --------
+    >>> found = pse.ace.disturbances(pse.ace.Results.load("after.ace"))[0]
+    >>> found.kind, found.where, found.ranks, round(found.amount)
+    ('slow rank', 'rank 3 of `halo`', (3,), 2)
     """
 
     kind: str
@@ -82,8 +88,8 @@ def disturbances(results: Results) -> tuple[Disturbance, ...]:
 
     Examples
     --------
-    >>> disturbances(pse.ace.Results.load("run.ace"))
-    ()
+    >>> print(*disturbances(pse.ace.Results.load("after.ace")), sep="\\n")
+    rank 3 of `halo`: communication takes 2.00 times as long as on other ranks (1.97 to 2.02)
     """
     found = list(_slow_links(results.exchanges)) if len(results.exchanges) else []
     if len(results.cycles) or not len(results.exchanges):

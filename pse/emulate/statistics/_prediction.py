@@ -97,7 +97,7 @@ class Loaded:
     Examples
     --------
     >>> alone, beside = pse.ace.Results.load("run.ace"), pse.ace.Results.load("after.ace")
-    >>> [(one.name, one.mean < 1) for one in pse.ace.loaded_ratios(alone, beside)]
+    >>> [(one.name, one.mean > 1) for one in pse.ace.loaded_ratios(beside, alone)]
     [('halo', True)]
     """
 

@@ -274,8 +274,7 @@ def die_with_parent() -> None:
     Examples
     --------
     >>> import subprocess
-    >>> subprocess.run(["true"], preexec_fn=die_with_parent).returncode
-    0
+    >>> process = subprocess.Popen(["sleep", "60"], preexec_fn=die_with_parent)  # doctest: +SKIP
     """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 

@@ -24,6 +24,12 @@ class MovedTimes:
     ends, shifts : array of int64, shape (ends,)
         Ends of lines, ascending, and how much later times are there beside that; 0 before and after all.
         Where two ends are of one time, the second holds from then on.
+
+    Examples
+    --------
+    >>> moved = MovedTimes(*(np.array(column) for column in ([100], [160], [], [])))
+    >>> moved.of(np.array([50, 100, 120]))
+    array([ 50, 160, 180])
     """
 
     were: Array
