@@ -16,23 +16,61 @@ _SHOWN: Final = 8
 
 
 class CommunicationError(RunError):
-    """Communication has failed: on all ranks of the communicator, which can't be used any more."""
+    """Communication has failed: on all ranks of the communicator, which can't be used any more.
+
+    See Also
+    --------
+    DeadlockError
+    """
 
 
 class RankDiedError(CommunicationError):
-    """A rank's process ended before it freed the communicator."""
+    """A rank's process ended before it freed the communicator.
+
+    See Also
+    --------
+    DeadlockError
+    """
 
 
 class DeadlockError(CommunicationError):
-    """All ranks wait, and none of their operations can complete."""
+    """All ranks wait, and none of their operations can complete.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> from pse import bcs
+    >>> with bcs.Comm(MPI.COMM_SELF) as comm:
+    ...     comm.Recv(np.zeros(1), source=0)
+    Traceback (most recent call last):
+        ...
+    DeadlockError: deadlock: rank 0 in Recv from rank 0 ...
+    """
 
 
 class MismatchError(CommunicationError):
-    """Ranks called different collective operations, or the same with different arguments."""
+    """Ranks called different collective operations, or the same with different arguments.
+
+    See Also
+    --------
+    DeadlockError
+    """
 
 
 class TruncationError(RunError):
-    """A message is longer than the buffer that was to receive it; the buffer has its first bytes."""
+    """A message is longer than the buffer that was to receive it; the buffer has its first bytes.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> from pse import bcs
+    >>> with bcs.Comm(MPI.COMM_SELF) as comm:
+    ...     request = comm.Isend(np.ones(2), dest=0)
+    ...     comm.Recv(np.zeros(1), source=0)
+    Traceback (most recent call last):
+        ...
+    TruncationError: a message from rank 0 with tag 0 is longer than its buffer of 8 bytes
+    """
 
 
 def _awaited_text(kind: int, peer: int, tag: int, operation: int) -> str:
