@@ -168,6 +168,17 @@ def test_a_root_that_waits_for_nobody_holds_up_no_checkpoint_and_no_stop(tmp_pat
     assert 20 <= step(directory) < 100
 
 
+def test_a_stop_after_the_last_round_of_a_root_ahead_ends_the_run_at_once(tmp_path):
+    directory = work(tmp_path / "work", "root_done.coven", "root_ahead.py")
+    started = job(directory, "run", "root_done.coven", "-p", "2", "--checkpoint", "kept", "--every", "1000")
+    started.wait_for_words("root 5", "out")
+    started.hit(started.process.pid, signal.SIGTERM)
+    assert started.wait() == 128 + signal.SIGTERM, started.err
+    assert "stopped by SIGTERM\n" in started.err
+    assert "no checkpoint could be written" not in started.err
+    assert started.seconds < 10.0  # Less than STOP_GRACE.
+
+
 BARE = [beside_python("mpiexec"), "-n", "3", sys.executable, "-m", "pse"]
 STOPS = {
     "pse run": ([beside_python("pse"), "run", "-p", "2"], signal.SIGINT, False),

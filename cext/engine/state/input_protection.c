@@ -17,11 +17,11 @@ typedef struct input {
 static input inputs[PSE_MAX_ARGUMENTS];
 static volatile int32_t protected_inputs;
 
-/* Margin and data take whole pages; a view's are its parent's, which others may write. */
+/* Margin and data take whole pages: guarded buffers are never views. */
 static void protect(const pse_engine *s, const pse_block *block, const char *name)
 {
     uint64_t margin;
-    if (block->bytes == 0 || (!pse_engine_buffer_is_private(block) && block->parent))
+    if (block->bytes == 0)
         return;
     unsigned char *begin = (unsigned char *)(uintptr_t)pse_engine_buffer_margin(s, block, &margin);
     input found = {begin, margin + block->bytes, name};

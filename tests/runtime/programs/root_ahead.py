@@ -16,3 +16,9 @@ def linger(u, k):
     time.sleep(0.02)
     if k == 20:
         Path("at20").touch()
+
+
+# @ coven module hang(in f64 u[n], in i64 k)
+def hang(u, k):
+    while k == 4:  # All meet after round 2, and next after round 6, which there isn't.
+        time.sleep(0.01)
