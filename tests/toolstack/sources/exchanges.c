@@ -149,7 +149,7 @@ static void strided(void)
 
 static void nothing_comes(void)
 {
-    int flag, class;
+    int flag;
     MPI_Irecv(RECEIVE, MPI_ANY_SOURCE, 999, comm, &request[0]);
     MPI_Cancel(&request[0]);
     MPI_Wait(&request[0], &status);
@@ -158,10 +158,19 @@ static void nothing_comes(void)
     MPI_Sendrecv(out, 1, MPI_INT, MPI_PROC_NULL, step, RECEIVE, MPI_PROC_NULL, step, comm, &status);
     MPI_Get_count(&status, MPI_INT, &flag);
     CHECK(status.MPI_SOURCE == MPI_PROC_NULL && flag == 0);
+}
+
+/* Under tools, MPI_Recv is MPI_Irecv with MPI_Wait or MPI_Test: these end the job under Intel's MPI if a
+ * message is too long, whatever the error handler. */
+static void too_long(void)
+{
+#ifndef I_MPI_VERSION
+    int class;
     MPI_Isend(out, 10, MPI_INT, to, 1000, comm, &request[0]);
     MPI_Error_class(MPI_Recv(in, 5, MPI_INT, from, 1000, comm, &status), &class);
     CHECK(class == MPI_ERR_TRUNCATE);
     MPI_Wait(&request[0], MPI_STATUS_IGNORE);
+#endif
 }
 
 static void exchange(int kind)
@@ -176,9 +185,10 @@ static void exchange(int kind)
         buffered();
     else if (kind == 8)
         strided();
-    else if (kind == 9)
+    else if (kind == 9) {
         nothing_comes();
-    else if (kind == 10) {
+        too_long();
+    } else if (kind == 10) {
         MPI_Sendrecv(out, length, MPI_INT, to, step, RECEIVE, from, step, comm, &status);
         check(&status);
     } else if (kind == 11) {

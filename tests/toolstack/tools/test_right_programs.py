@@ -11,13 +11,14 @@ MANY_THREADS = THREADS.with_name("many_threads.c")
 
 @pytest.mark.mpi
 @pytest.mark.parametrize("tools", ["coopwait", "check", "count profile record trace"])
-def test_messages_of_all_kinds_come_as_they_do_without_tools(tools, program, stacked_program, tmp_path):
+def test_messages_of_all_kinds_come_as_they_do_without_tools(tools, program, stacked_program, tmp_path, mpi):
     exchanges = program("exchanges", EXCHANGES.read_text())
     conf = "".join(f"module {name}\n  argument directory {tmp_path / name}\n" for name in tools.split())
     done = stacked_program(3, conf, exchanges)
     assert done.code == 0
     assert "step" not in done.err
-    assert done.err.count("longer than the buffer") == (tools == "check") * 3
+    sends_too_long = "I_MPI_VERSION" not in (mpi.include / "mpi.h").read_text(errors="replace")
+    assert done.err.count("longer than the buffer") == (tools == "check" and sends_too_long) * 3
 
 
 @pytest.mark.mpi
