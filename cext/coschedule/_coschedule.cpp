@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "engine.hpp"
@@ -347,11 +348,14 @@ PYBIND11_MODULE(_coschedule, module)
     module.doc() = "One rank's end of the coscheduled communication layer.";
     py::class_<Engine>(module, "Engine")
         .def(py::init([](uint32_t ranks, uint32_t table, bool strict, bool ordered, uint64_t slice,
-                         uint64_t chunk, uint32_t monitored, uint32_t logged) {
-                 return new Engine(Options{ranks, table, strict, ordered, slice, chunk, monitored, logged});
+                         uint64_t chunk, uint32_t monitored, uint32_t logged, const py::bytes &replay) {
+                 std::string_view known = replay;
+                 return new Engine(Options{ranks, table, strict, ordered, slice, chunk, monitored, logged,
+                                           static_cast<uint32_t>(known.size() / sizeof(pse_bcs_match))},
+                                   reinterpret_cast<const pse_bcs_match *>(known.data()));
              }),
              py::kw_only(), py::arg("ranks"), py::arg("table"), py::arg("strict"), py::arg("ordered"),
-             py::arg("slice"), py::arg("chunk"), py::arg("monitored"), py::arg("logged"))
+             py::arg("slice"), py::arg("chunk"), py::arg("monitored"), py::arg("logged"), py::arg("replay"))
         .def(py::init<pid_t, int, int, uint32_t>())
         .def("files",
              [](Engine &engine) { return py::make_tuple(engine.segment_file(), engine.bells_file()); })

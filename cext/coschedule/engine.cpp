@@ -71,10 +71,11 @@ class Lock
 
 using Guard = std::unique_lock<Lock>;
 
-Engine::Engine(const Options &options)
+Engine::Engine(const Options &options, const pse_bcs_match *replay)
     : segment_(new Segment(options)), protocol_(*segment_, *this), transfer_(*segment_, leader)
 {
     check(pse_bcs_bells_create(&bells_, options.ranks), "make the doorbells of ranks");
+    std::copy_n(replay, options.replayed, segment_->replay());
     segment_->shared().origin = now();
     enter(leader);
 }
@@ -408,6 +409,34 @@ pse_bcs_outcome Engine::wait(const std::vector<uint32_t> &requests, Wait mode)
 {
     Lock lock(*this);
     Guard guard(lock);
+    if (mode == Wait::all)
+        return wait_until(guard, requests, mode);
+    Rank &mine = segment_->rank(me_);
+    const pse_bcs_match *known = segment_->recorded(PSE_BCS_ANSWER, me_, mine.answers);
+    pse_bcs_outcome outcome = known ? repeat(guard, requests, mode, static_cast<uint32_t>(known->send))
+                                    : wait_until(guard, requests, mode);
+    if (outcome != PSE_BCS_WAIT_COMPLETE && outcome != PSE_BCS_WAIT_INCOMPLETE)
+        return outcome;
+    uint32_t told = outcome == PSE_BCS_WAIT_INCOMPLETE ? none : mode == Wait::one ? mine.answer : 0;
+    const Shared &shared = segment_->shared();
+    segment_->log({shared.slice, shared.epoch, me_, me_, mine.answers++, told, 0, 0, PSE_BCS_ANSWER});
+    return outcome;
+}
+
+// A test, or a wait for one of several, whose answer is known from a recorded schedule.
+pse_bcs_outcome Engine::repeat(Guard &guard, const std::vector<uint32_t> &requests, Wait mode, uint32_t told)
+{
+    if (told == none)
+        return PSE_BCS_WAIT_INCOMPLETE;
+    if (mode == Wait::test)
+        return wait_until(guard, requests, Wait::all);
+    pse_bcs_outcome outcome = wait_until(guard, {requests.at(told)}, Wait::all);
+    segment_->rank(me_).answer = told;
+    return outcome;
+}
+
+pse_bcs_outcome Engine::wait_until(Guard &guard, const std::vector<uint32_t> &requests, Wait mode)
+{
     Rank &mine = segment_->rank(me_);
     mine.tested = 0;
     mine.answer = none;

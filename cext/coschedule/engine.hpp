@@ -30,7 +30,7 @@ struct Status {
 class Engine final : public Wakeups
 {
   public:
-    Engine(const Options &options);                               // Rank 0 makes the memory,
+    Engine(const Options &options, const pse_bcs_match *replay);  // Rank 0 makes the memory,
     Engine(pid_t process, int segment, int bells, uint32_t rank); // the others open it.
     ~Engine() override;
 
@@ -98,6 +98,10 @@ class Engine final : public Wakeups
     bool work();
     void move(uint32_t index);
     pse_bcs_outcome sleep(std::unique_lock<class Lock> &guard);
+    pse_bcs_outcome wait_until(std::unique_lock<class Lock> &guard, const std::vector<uint32_t> &requests,
+                               Wait mode);
+    pse_bcs_outcome repeat(std::unique_lock<class Lock> &guard, const std::vector<uint32_t> &requests,
+                           Wait mode, uint32_t told);
     bool is_satisfied(const std::vector<uint32_t> &requests, Wait mode);
     void mark(const std::vector<uint32_t> &requests);
     void start_helper();

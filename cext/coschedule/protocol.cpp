@@ -314,11 +314,13 @@ bool Protocol::is_held(uint32_t rank, uint32_t receive, const Descriptor &send) 
 uint32_t Protocol::find(uint32_t rank, uint32_t receive, uint32_t &previous, bool decide) const
 {
     const Descriptor &one = s_.descriptor(receive);
+    const pse_bcs_match *known = s_.recorded(PSE_BCS_MATCH, rank, one.sequence);
     uint32_t best = none, before = none;
     for (uint32_t index = s_.rank(rank).arrivals.head; index != none; index = s_.descriptor(index).next) {
         const Descriptor &send = s_.descriptor(index);
-        if (is_match(one, send) && (decide || !is_held(rank, receive, send)) &&
-            (best == none || comes_before(send, s_.descriptor(best)))) {
+        bool fits = known ? known->source == send.owner && known->send == send.sequence
+                          : is_match(one, send) && (decide || !is_held(rank, receive, send));
+        if (fits && (best == none || comes_before(send, s_.descriptor(best)))) {
             best = index;
             previous = before;
         }
@@ -356,18 +358,21 @@ uint32_t Protocol::match(uint32_t rank, bool decide)
 void Protocol::pair(uint32_t receive, uint32_t send)
 {
     Descriptor &into = s_.descriptor(receive), &from = s_.descriptor(send);
-    Shared &shared = s_.shared();
     into.match = send;
     into.peer = static_cast<int32_t>(from.owner);
     into.tag = from.tag;
     into.error = from.bytes > into.bytes;
     into.bytes = from.bytes < into.bytes ? from.bytes : into.bytes;
     from.state = from.state == State::done ? State::done : State::moving;
-    if (s_.options().logged)
-        s_.matches()[shared.logged++ % s_.options().logged] =
-            pse_bcs_match{shared.slice,  shared.epoch, into.owner, from.owner, into.sequence,
-                          from.sequence, from.bytes,   from.tag,   0};
+    note_match(into, from);
     make_ready(receive);
+}
+
+void Protocol::note_match(const Descriptor &receive, const Descriptor &send)
+{
+    const Shared &shared = s_.shared();
+    s_.log({shared.slice, shared.epoch, receive.owner, send.owner, receive.sequence, send.sequence,
+            send.bytes, send.tag, PSE_BCS_MATCH});
 }
 
 void Protocol::answer(uint32_t probe, uint32_t send)
@@ -377,6 +382,7 @@ void Protocol::answer(uint32_t probe, uint32_t send)
     one.peer = static_cast<int32_t>(found.owner);
     one.tag = found.tag;
     one.bytes = found.bytes;
+    note_match(one, found);
     complete(probe);
 }
 

@@ -72,6 +72,7 @@ class Protocol
     bool is_held(uint32_t rank, uint32_t receive, const Descriptor &send) const;
     void pair(uint32_t receive, uint32_t send);
     void answer(uint32_t probe, uint32_t send);
+    void note_match(const Descriptor &receive, const Descriptor &send);
     void make_ready(uint32_t index);
     bool is_large(const Descriptor &one) const;
     void postpone(uint32_t index, State state);

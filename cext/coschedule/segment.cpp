@@ -5,11 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
 #include <string>
 #include <system_error>
+#include <tuple>
 
 namespace pse::coschedule
 {
@@ -54,6 +56,7 @@ size_t Segment::place(uintptr_t base, const Options &options)
     parts_ = take<uint32_t>(base, at, size_t{in_flight} * options.ranks);
     slices_ = take<pse_bcs_slice>(base, at, options.monitored);
     matches_ = take<pse_bcs_match>(base, at, options.logged);
+    replay_ = take<pse_bcs_match>(base, at, options.replayed);
     payloads_ = take<uint8_t>(base, at, table * PSE_BCS_EAGER);
     return at;
 }
@@ -110,6 +113,26 @@ Segment::~Segment()
 {
     munmap(shared_, bytes_);
     close(file_);
+}
+
+const pse_bcs_match *Segment::recorded(uint32_t kind, uint32_t rank, uint64_t number) const
+{
+    auto key = [](const pse_bcs_match &one) { return std::make_tuple(one.kind, one.receiver, one.receive); };
+    pse_bcs_match wanted{};
+    wanted.kind = kind;
+    wanted.receiver = rank;
+    wanted.receive = number;
+    const pse_bcs_match *end = replay_ + options().replayed;
+    const pse_bcs_match *found = std::lower_bound(
+        replay_, replay_ + options().replayed, wanted,
+        [&](const pse_bcs_match &one, const pse_bcs_match &other) { return key(one) < key(other); });
+    return found != end && key(*found) == key(wanted) ? found : nullptr;
+}
+
+void Segment::log(const pse_bcs_match &decision) const
+{
+    if (options().logged)
+        matches_[shared_->logged++ % options().logged] = decision;
 }
 
 void Segment::push(List &list, uint32_t index) const

@@ -26,7 +26,8 @@ struct Options {
     uint64_t slice;     // ns
     uint64_t chunk;     // The most bytes of a message that are moved in one slice.
     uint32_t monitored; // Slices that the ring keeps; 0: slices aren't monitored.
-    uint32_t logged;    // Matches that the schedule keeps.
+    uint32_t logged;    // Decisions that the schedule keeps.
+    uint32_t replayed;  // Decisions that are known beforehand.
 };
 
 enum class State : uint32_t { free, posted, exchanged, ready, moving, moved, done };
@@ -76,8 +77,9 @@ struct Rank {
     uint32_t answer;      // that place as it is told to the program.
     uint32_t has_helper;
     uint64_t sequence;
-    uint64_t collectives;                                // How many it has posted.
-    uint64_t pending;                                    // Those of them that are under way.
+    uint64_t collectives; // How many it has posted.
+    uint64_t pending;     // Those of them that are under way.
+    uint64_t answers;     // How many tests and waits for one of several have ended.
     List free, posted, arrivals, receives, ready, later; // later: not before the next slice
 };
 
@@ -102,7 +104,7 @@ struct Shared {
     uint64_t moving; // Descriptors that somebody has yet to move.
     uint64_t slice, epoch;
     uint64_t origin, previous; // ns: of slice 0; when the last slice began.
-    uint64_t logged, recorded; // Matches and slices so far.
+    uint64_t logged, recorded; // Decisions and slices so far.
     uint64_t timed, late;      // Slices that had a time; those of them that came late.
 };
 
@@ -157,6 +159,14 @@ class Segment
         return matches_;
     }
 
+    pse_bcs_match *replay() const
+    {
+        return replay_;
+    }
+    // What was decided when this was recorded, or nullptr.
+    const pse_bcs_match *recorded(uint32_t kind, uint32_t rank, uint64_t number) const;
+    void log(const pse_bcs_match &decision) const;
+
     void push(List &list, uint32_t index) const;
     void push_front(List &list, uint32_t index) const;
     uint32_t pop(List &list) const;
@@ -175,6 +185,7 @@ class Segment
     uint32_t *parts_ = nullptr;
     pse_bcs_slice *slices_ = nullptr;
     pse_bcs_match *matches_ = nullptr;
+    pse_bcs_match *replay_ = nullptr;
     uint8_t *payloads_ = nullptr;
 };
 

@@ -28,7 +28,7 @@ cdef extern from "abi_coschedule.h" nogil:
         uint64_t send
         uint64_t bytes
         int32_t tag
-        uint32_t reserved
+        uint32_t kind
 
     enum:
         PSE_BCS_SHORTEST_SLICE
@@ -69,3 +69,5 @@ cdef extern from "abi_coschedule.h" nogil:
         PSE_BCS_FIRST_BLOCKING
         PSE_BCS_FIRST_IMMEDIATE
         PSE_BCS_PRIMITIVES
+        PSE_BCS_MATCH
+        PSE_BCS_ANSWER

@@ -32,18 +32,19 @@ SLICE_DTYPE = np.dtype(
     ]
 )
 
-# A receive and the send that it got: a row of the schedule.
+# A decision of the layer: a row of the schedule.
 MATCH_DTYPE = np.dtype(
     [
         ("slice", "<u8"),  # slice in which they were matched
         ("epoch", "<u8"),  # how often all ranks had been blocked before
         ("receiver", "<u4"),  # rank that received
         ("source", "<u4"),  # rank that sent
-        ("receive", "<u8"),  # which descriptor of the receiver, from 0
-        ("send", "<u8"),  # which descriptor of the source, from 0
+        ("receive", "<u8"),  # which descriptor of the receiver, from 0; answers: which test or wait
+        # which descriptor of the source, from 0; answers: the place of the request, or 2^32 - 1 for no
+        ("send", "<u8"),
         ("bytes", "<u8"),  # length of the message
         ("tag", "<i4"),  # of the message
-        ("reserved", "<u4"),
+        ("kind", "<u4"),  # Decision
     ]
 )
 
@@ -107,3 +108,10 @@ class Primitive(IntEnum):
     FIRST_BLOCKING = 10  # BARRIER, BCAST, …
     FIRST_IMMEDIATE = 20  # IBARRIER, IBCAST, …
     PRIMITIVES = 30  # how many there are
+
+
+class Decision(IntEnum):
+    """What a row of the schedule says."""
+
+    MATCH = 0  # a receive or probe and the send that it got
+    ANSWER = 1  # what a test or a wait for one of several requests was told

@@ -80,6 +80,17 @@ def _check_slice(seconds: float) -> int:
     return length
 
 
+def _sorted(schedule: "np.ndarray[Any, Any] | None") -> bytes:
+    """Give the rows of a schedule in the order in which the engine looks for them."""
+    if schedule is None:
+        return b""
+    if schedule.dtype != MATCH_DTYPE:
+        raise UsageError(
+            "what is to be replayed is not a schedule", help="give what Comm.schedule() returned"
+        )
+    return np.sort(schedule, order=["kind", "receiver", "receive"]).tobytes()
+
+
 def _in_folder(folder: str, name: str) -> Path:
     Path(folder).mkdir(parents=True, exist_ok=True)
     return Path(folder, name)
@@ -113,7 +124,9 @@ class Comm:
         The last so many slices are kept for `slices`.  Where the variable PSE_BCS_EMDS names a folder, 16,384
         are, and are written there.
     schedule : int, optional
-        The last so many matches of messages are kept for `schedule`.
+        The last so many decisions are kept for `schedule`.
+    replay : ndarray, optional
+        What `schedule` gave in an earlier run, whole: everything is decided as it was then.  Rank 0's counts.
 
     Raises
     ------
@@ -155,6 +168,7 @@ class Comm:
         mmds: bool = False,
         emds: int = 0,
         schedule: int = 0,
+        replay: "np.ndarray[Any, Any] | None" = None,
     ) -> None:
         if mode not in ("early", "strict"):
             raise UsageError(f"the mode is {mode!r}; it must be early or strict")
@@ -164,9 +178,9 @@ class Comm:
         self._require_one_node()
         self._reduce_local = _reduce_local()
         kept = emds or (_KEPT if EMDS in os.environ else 0)
-        self._options = {
+        self._options: dict[str, Any] = {
             "table": table, "strict": mode == "strict", "ordered": ordered, "slice": length,
-            "chunk": length * _BYTES_PER_NS, "monitored": kept, "logged": schedule,
+            "chunk": length * _BYTES_PER_NS, "monitored": kept, "logged": schedule, "replay": _sorted(replay),
         }  # fmt: skip
         self._engine = _make_engine(self._parent, self._options)
         self._is_free = False
@@ -503,12 +517,13 @@ class Comm:
         return np.frombuffer(self._engine.slices(), SLICE_DTYPE)
 
     def schedule(self) -> "np.ndarray[Any, Any]":
-        """Give the last matches of messages, one row each, in the order in which they were made.
+        """Give the last decisions, one row each, in the order in which they were made.
 
         Returns
         -------
         ndarray
-            Structured: slice, epoch, receiver, source, which descriptor of each, bytes, tag.
+            Structured: slice, epoch, receiver, source, which descriptor of each, bytes, tag; and kind, which
+            is 0 for matches of messages and 1 for what tests and waits for one of several were told.
         """
         return np.frombuffer(self._engine.matches(), MATCH_DTYPE)
 

@@ -20,6 +20,7 @@ class Engine:
         chunk: int,
         monitored: int,
         logged: int,
+        replay: bytes,
     ) -> None: ...
     @overload
     def __init__(self, process: int, segment: int, bells: int, rank: int, /) -> None: ...

@@ -94,24 +94,31 @@ _Static_assert(sizeof(pse_bcs_slice) == 88 && offsetof(pse_bcs_slice, slice) == 
                "pse_bcs_slice as NumPy has it");
 #endif
 
-/* A receive and the send that it got: a row of the schedule. */
+/* What a row of the schedule says. */
+enum pse_bcs_decision {
+    PSE_BCS_MATCH = 0, /* a receive or probe and the send that it got */
+    PSE_BCS_ANSWER = 1, /* what a test or a wait for one of several requests was told */
+};
+
+/* A decision of the layer: a row of the schedule. */
 typedef struct pse_bcs_match {
     uint64_t slice; /* slice in which they were matched */
     uint64_t epoch; /* how often all ranks had been blocked before */
     uint32_t receiver; /* rank that received */
     uint32_t source; /* rank that sent */
-    uint64_t receive; /* which descriptor of the receiver, from 0 */
-    uint64_t send; /* which descriptor of the source, from 0 */
+    uint64_t receive; /* which descriptor of the receiver, from 0; answers: which test or wait */
+    /* which descriptor of the source, from 0; answers: the place of the request, or 2^32 - 1 for no */
+    uint64_t send;
     uint64_t bytes; /* length of the message */
     int32_t tag; /* of the message */
-    uint32_t reserved;
+    uint32_t kind; /* Decision */
 } pse_bcs_match;
 #ifndef __cplusplus
 _Static_assert(sizeof(pse_bcs_match) == 56 && offsetof(pse_bcs_match, slice) == 0 &&
                offsetof(pse_bcs_match, epoch) == 8 && offsetof(pse_bcs_match, receiver) == 16 &&
                offsetof(pse_bcs_match, source) == 20 && offsetof(pse_bcs_match, receive) == 24 &&
                offsetof(pse_bcs_match, send) == 32 && offsetof(pse_bcs_match, bytes) == 40 &&
-               offsetof(pse_bcs_match, tag) == 48 && offsetof(pse_bcs_match, reserved) == 52,
+               offsetof(pse_bcs_match, tag) == 48 && offsetof(pse_bcs_match, kind) == 52,
                "pse_bcs_match as NumPy has it");
 #endif
 

@@ -55,11 +55,27 @@ def watch(comm, size, tag, rounds, tests):
         yield bcs.Request.Waitany(requests)
 
 
-for seed in range(int(sys.argv[1])):
+def ordered(seed):
+    """What is seen, and the schedule, are a function of the program."""
     found = []
     for pauses in range(3):
         with bcs.Comm(world, schedule=100_000, slice=100e-6) as comm:
             saw = run(comm, seed, pauses)
-            schedule = comm.schedule()[["epoch", "receiver", "source", "receive", "send", "bytes", "tag"]]
+            schedule = comm.schedule()[["epoch", "receiver", "source", "receive", "send", "bytes", "tag", "kind"]]
             found.append((saw, sorted(schedule.tolist()), comm.totals()["epochs"]))
     assert found[0] == found[1] == found[2], (seed, [(one[0], one[2]) for one in found])
+
+
+def replayed(seed):
+    """What depends on timing is seen again when its schedule is replayed, whatever the timing is then."""
+    with bcs.Comm(world, ordered=False, schedule=1_000_000, slice=100e-6) as comm:
+        saw = run(comm, seed, 1)
+        schedule = comm.schedule()
+    for pauses in (0, 2):
+        with bcs.Comm(world, ordered=False, replay=world.bcast(schedule), slice=100e-6) as comm:
+            assert run(comm, seed, pauses) == saw
+
+
+for seed in range(int(sys.argv[1])):
+    ordered(seed)
+    replayed(seed)
