@@ -278,6 +278,13 @@ def test_launches_that_are_appended_are_launches_of_their_own(launched):
     assert len(launched[0]) == 6
 
 
+def test_no_launch_begins_when_the_time_would_be_up(launched):
+    done = run_pair("--time", "1e-9")
+    assert "1 launch in 0 s: the time is up" in done.stderr
+    assert launched[0] == [0]
+    assert "3 launches: medians are known to ±0.0 %" in run_pair().stderr
+
+
 @pytest.mark.parametrize("end", [RunError("launch 3 failed"), KeyboardInterrupt(), SystemExit(143)])
 def test_launches_before_one_that_fails_or_is_stopped_are_kept(launched, end):
     launched[1].append(end)

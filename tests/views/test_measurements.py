@@ -127,3 +127,32 @@ def test_what_can_not_be_drawn_is_named(results):
         views.draw_measurements(planted_results(planted_cycles(cycles=20)), "matrix")
     with pytest.raises(UsageError, match="these results have no cycles"):
         views.draw_measurements(planted_results(exchanges=planted_exchanges()), "error")
+
+
+def test_applications_of_several_results_are_told_apart(results):
+    def names(*several):
+        axes = views.draw_measurements(several, "dispersion").axes[0]
+        return {label.get_text().partition(", 1 KiB")[0] for label in axes.get_yticklabels()}
+
+    first = {"name": "first", "ranks": 2, "blocking": True}
+    own = [
+        Results(planted_cycles(cycles=20, launches=3), results.exchanges, {"applications": [first | more]})
+        for more in ({}, {"ranks": 4}, {"blocking": False})
+    ]
+    assert names(own[0]) == {"first"}
+    assert names(*own[:2]) == {"first, 2 ranks", "first, 4 ranks"}
+    assert names(own[0], own[2]) == {"first, blocking", "first, non-blocking"}
+    assert names(own[0], own[0]) == {"first (1)", "first (2)"}
+    drawn = views.draw_measurements([own[0], own[0]], "error").axes[0].containers
+    assert [one[0].get_linestyle() for one in drawn] == ["None"]  # Two points at one load are no line.
+
+
+def test_the_costs_of_several_results_have_launches_of_all(results):
+    one = planted_results(exchanges=planted_exchanges(launches=1))
+    axes = views.draw_measurements([one, one, one], "costs").axes[0]
+    assert len(axes.containers[0][2][0].get_segments()) > 0
+    spans = [np.ptp(segment[:, 1]) for segment in axes.containers[0][2][0].get_segments()]
+    assert spans == pytest.approx([0] * len(spans), abs=1e-12)
+    several = [planted_results(exchanges=planted_exchanges(launches=1, seed=seed)) for seed in range(4)]
+    axes = views.draw_measurements(several, "costs").axes[0]
+    assert max(np.ptp(segment[:, 1]) for segment in axes.containers[0][2][0].get_segments()) > 0

@@ -20,7 +20,7 @@ from pse.memory import memory_figures
 from pse.text import count_text, size_text
 
 CHECKED_VARIANTS = 8
-RANK_MEMORY = 40 << 20
+RANK_MEMORY = 24 << 20
 """Bytes that a rank needs before it measures anything: Python, NumPy and MPI."""
 _COPIES = 3
 """How often a launch has its rows, until they are written."""

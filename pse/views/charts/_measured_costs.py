@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
+from numpy.typing import NDArray
 
 from pse.emulate import Model, Results, fit
 from pse.errors import UsageError
@@ -30,7 +31,8 @@ def draw_costs(
             "these results have no exchanges: phase one was not measured",
             help="measure with phase one: exchange sizes in the configuration",
         )
-    models = [(mode, fit(np.concatenate(measured), mode)) for mode in ("piecewise", "paper")]
+    together = _together(measured)
+    models = [(mode, fit(together, mode)) for mode in ("piecewise", "paper")]
     colours = (PALETTE[6], PALETTE[5])
     handles = [
         Line2D([], [], color="black", marker="o", markersize=4, linestyle="", label="measured, median"),
@@ -49,6 +51,17 @@ def draw_costs(
     label(right, "size of the message", "error (%)")
     label(left, "size of the message", "time one way")
     return figure
+
+
+def _together(measured: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
+    """Join the exchanges of several results; each launch keeps a number of its own."""
+    found, first = [], 0
+    for rows in measured:
+        own = rows.copy()
+        own["launch"] = first + np.unique(rows["launch"], return_inverse=True)[1]
+        first = int(own["launch"].max()) + 1
+        found.append(own)
+    return np.concatenate(found)
 
 
 def _times(axes: Axes, model: Model) -> None:

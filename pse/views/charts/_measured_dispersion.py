@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter
 
 from pse.emulate import Results, Summary, summaries
 from pse.text import size_text, time_text
-from pse.views.charts._panels import draw_panels, label
+from pse.views.charts._panels import NUMBERED, application_names, draw_panels, is_numbered, label
 from pse.views.core._axes_decoration import name_rows, widest_name
 from pse.views.core._figure import BODY, HEAD, MARGIN, SMALL, WIDTH, row_name
 from pse.views.core._palette import PALETTE, darker
@@ -29,10 +29,9 @@ def draw_dispersion(
     results: Sequence[Results], *, width: float | None = None, height: float | None = None
 ) -> Figure:
     """Draw quantiles of communication and barrier times, a row for each application, size and load."""
-    found = [one for own in results for one in summaries(own, metrics=METRICS)]
-    found.sort(key=lambda one: (one.name, one.size, one.load))
-    sides = [[one for one in found if one.metric == metric][:MOST_ROWS] for metric in METRICS]
-    names = [f"{one.name}, {size_text(one.size, zeros=False)}, {one.load:g} %" for one in sides[0]]
+    found = _rows(results)
+    sides = [[(name, one) for name, one in found if one.metric == metric][:MOST_ROWS] for metric in METRICS]
+    names = [f"{name}, {size_text(one.size, zeros=False)}, {one.load:g} %" for name, one in sides[0]]
     width = width or WIDTH
     tall = HEAD + ROW * len(names) + 1.7
     handles = [
@@ -45,6 +44,7 @@ def draw_dispersion(
     notes = "Times of all ranks, cycles and launches; σ is at the right of each row." + (
         f" {cut} more rows are left out." if cut else ""
     )
+    notes += NUMBERED * any(is_numbered(name) for name, _ in found)
     figure, axes = draw_panels(
         results,
         "dispersion of times",
@@ -56,9 +56,21 @@ def draw_dispersion(
         columns=2,
     )
     for one, side, metric in zip(axes, sides, METRICS, strict=True):
-        _boxes(one, side, metric)
+        _boxes(one, [row for _, row in side], metric)
     _name_rows(figure, axes, names, width)
     return figure
+
+
+def _rows(results: Sequence[Results]) -> list[tuple[str, Summary]]:
+    """Give all summaries with their applications' names, an application alone beside the same one at once."""
+    found = []
+    for own, names in zip(results, application_names(results), strict=True):
+        firsts = {str(one.get("name")): one.get("alone") for one in own.metadata.get("applications", ())}
+        for one in summaries(own, metrics=METRICS):
+            first = firsts.get(one.name) or one.name
+            order = (first, one.size, one.load, names.get(first, first), one.name != first)
+            found.append((order, names.get(one.name, one.name), one))
+    return [(name, one) for _, name, one in sorted(found, key=lambda row: row[0])]
 
 
 def _boxes(axes: Axes, rows: Sequence[Summary], metric: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,22 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from pse.emulate import Results, RunTime, run_times
-from pse.text import count_text, size_text
-from pse.views.charts._panels import draw_panels, label
+from pse.text import size_text
+from pse.views.charts._panels import (
+    NUMBERED,
+    application_names,
+    draw_panels,
+    extent,
+    is_numbered,
+    label,
+    way,
+)
 from pse.views.core._palette import PALETTE
 
 MARKS = "os^Dv<>"
 COLOURS = [shade for shade in PALETTE if shade != "#F0E442"]  # A thin yellow line hardly shows on white.
-DODGE = 0.8
-"""Points of several lines at one load stand so far beside each other, percent of load."""
+DODGE, WIDEST = 0.8, 5.0
+"""Points of several lines at one load stand so far beside each other, and all together, percent of load."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +50,11 @@ def draw_error(
         known = {str(app.get("name")): app for app in one.metadata.get("applications", ())}
         for time in run_times(one):
             application = known.get(time.name, {})
-            panel = f"{_kind(application)}, {size_text(time.size, zeros=False)}"
-            count, noun = _extent(application, time)
-            points.append(Point(panel, count_text(count, noun), (count, noun), time))
+            panel = ", ".join([*_kind(application), size_text(time.size, zeros=False)])
+            line = extent({"ranks": time.ranks, **application})
+            points.append(Point(panel, line, (int(line.split()[0]), line), time))
+    kinds = list(dict.fromkeys(point.panel.replace(", alone", "") for point in points))
+    points.sort(key=lambda point: (kinds.index(point.panel.replace(", alone", "")), "alone" in point.panel))
     return _draw("error of predicted run time", results, points, width, height)
 
 
@@ -53,27 +63,20 @@ def draw_applications(
 ) -> Figure:
     """Draw the error against the load with a line for each application, those alone beside those together."""
     points = []
-    for one in results:
+    for one, names in zip(results, application_names(results), strict=True):
         known = {str(app.get("name")): app.get("alone") for app in one.metadata.get("applications", ())}
-        points += [
-            Point(size_text(time.size, zeros=False), time.name, (0, time.name), time, known.get(time.name))
-            for time in run_times(one)
-        ]
+        for time in run_times(one):
+            name, first = names.get(time.name, time.name), known.get(time.name)
+            alone = None if first is None else names.get(first, first)
+            order = (0, name if alone is None else f"{alone} alone")
+            points.append(Point(size_text(time.size, zeros=False), name, order, time, alone))
     return _draw("error of predicted run time by application", results, points, width, height)
 
 
-def _kind(application: Mapping[str, Any]) -> str:
+def _kind(application: Mapping[str, Any]) -> Iterator[str]:
     """Say what an application exchanges, and how."""
-    pattern = str(application.get("pattern", "unknown pattern"))
-    way = {True: "blocking", False: "non-blocking"}.get(application.get("blocking"), "")  # type: ignore[arg-type]
-    beside = "" if not application.get("alone") else "alone"
-    return ", ".join(filter(None, [pattern, way, beside]))
-
-
-def _extent(application: Mapping[str, Any], time: RunTime) -> tuple[int, str]:
-    """Give how many nodes an application has, or ranks where all are on one."""
-    nodes = len(application.get("nodes", ()))
-    return (nodes, "node") if nodes > 1 else (time.ranks, "rank")
+    yield str(application.get("pattern", "unknown pattern"))
+    yield from filter(None, [way(application), "alone" if application.get("alone") else ""])
 
 
 def _draw(
@@ -87,13 +90,14 @@ def _draw(
         "Measured run time over predicted, less 1, without barriers: the median over launches, with 95 %"
         " confidence intervals by bootstrap."
     )
+    notes += NUMBERED * any(map(is_numbered, lines))
     figure, all_axes = draw_panels(results, title, panels, handles, notes, width=width, height=height)
     for panel, axes in zip(panels, all_axes, strict=True):
         axes.axhline(0, color="#888888", linewidth=0.8)
         own = [point for point in points if point.panel == panel]
         drawn = [name for name in lines if name in {point.line for point in own}]
         for place, name in enumerate(drawn):
-            beside = DODGE * (place - (len(drawn) - 1) / 2)
+            beside = min(DODGE, WIDEST / len(drawn)) * (place - (len(drawn) - 1) / 2)
             _line(axes, [point.time for point in own if point.line == name], style[name], beside)
         axes.set_xlim(0, 104)
         label(axes, "communication load (%)", "error (%)")
@@ -117,6 +121,7 @@ def _line(axes: Any, times: Sequence[RunTime], style: Mapping[str, Any], beside:
     loads, errors = (np.array([getattr(time, name) for time in ordered]) for name in ("load", "error"))
     spans = [time.error_interval or (time.error, time.error) for time in ordered]
     bars = np.abs(np.array(spans).reshape(-1, 2).T - errors)
+    joined = {} if len(np.unique(loads)) == len(loads) else {"linestyle": ""}  # Others are several results'.
     if len(ordered):
         axes.errorbar(
             loads + beside,
@@ -126,5 +131,5 @@ def _line(axes: Any, times: Sequence[RunTime], style: Mapping[str, Any], beside:
             markersize=4,
             capsize=2,
             elinewidth=0.8,
-            **style,
+            **{**style, **joined},
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -85,6 +87,70 @@ def about(results: Sequence[Results]) -> str:
         " ".join(str(next((one.metadata["mpi"] for one in results if one.metadata.get("mpi")), "")).split()),
     ]
     return " · ".join(filter(None, parts))
+
+
+def application_names(results: Sequence[Results]) -> list[dict[str, str]]:
+    """Name the applications of each result so that those of different results can be told apart.
+
+    By the name in its result: with nodes or ranks, and with the way of sending, where results differ in that;
+    with the number of the result where nothing else differs.
+    """
+    told = [
+        {str(one.get("name")): (extent(one), way(one)) for one in own.metadata.get("applications", ())}
+        for own in results
+    ]
+    found = []
+    for own in told:
+        names = {}
+        for name, facts in own.items():
+            others = [one[name] for one in told if name in one]
+            differing = [fact for place, fact in enumerate(facts) if len({one[place] for one in others}) > 1]
+            names[name] = ", ".join(filter(None, [name, *differing]))
+        found.append(names)
+    sizes = [_sizes(one) for one in results]
+    counts = Counter(
+        (shown, own.get(name))
+        for names, own in zip(found, sizes, strict=True)
+        for name, shown in names.items()
+    )
+    return [
+        {
+            name: shown if counts[shown, own.get(name)] == 1 else f"{shown} ({number})"
+            for name, shown in names.items()
+        }
+        for number, (names, own) in enumerate(zip(found, sizes, strict=True), 1)
+    ]
+
+
+def _sizes(results: Results) -> dict[str, tuple[int, ...]]:
+    """Give the sizes of each application's messages."""
+    names = [str(one.get("name")) for one in results.metadata.get("applications", ())]
+    rows = results.cycles[["application", "size"]]
+    known = np.unique(rows)
+    return {
+        name: tuple(known["size"][known["application"] == place].tolist()) for place, name in enumerate(names)
+    }
+
+
+def extent(application: Mapping[str, Any]) -> str:
+    """Say how many nodes an application has, or ranks where all are on one."""
+    nodes, ranks = len(application.get("nodes", ())), application.get("ranks")
+    if nodes > 1:
+        return count_text(nodes, "node")
+    return "" if ranks is None else count_text(int(ranks), "rank")
+
+
+def way(application: Mapping[str, Any]) -> str:
+    """Say how an application sends its messages."""
+    return {True: "blocking", False: "non-blocking"}.get(application.get("blocking"), "")  # type: ignore[arg-type]
+
+
+def is_numbered(name: str) -> bool:
+    """Say whether a name has the number of its result."""
+    return name.endswith(")") and name.rpartition(" (")[2][:-1].isdecimal()
+
+
+NUMBERED = " (1), (2), … are the results in the order in which they are named."
 
 
 def label(axes: Axes, x: str = "", y: str = "") -> None:
