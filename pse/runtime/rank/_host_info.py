@@ -7,12 +7,24 @@ import importlib.metadata
 import os
 import platform
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pse import __version__
+
+_ASK_MPI = """\
+import mpi4py, sys
+mpi4py.rc.initialize = False
+try:
+    from mpi4py import MPI
+except (ImportError, RuntimeError) as error:
+    sys.exit(str(error))
+print(MPI.Get_library_version())
+"""
 
 
 def describe_host() -> dict[str, Any]:
@@ -54,7 +66,7 @@ def cpu_model() -> str:
 
 
 def mpi_library() -> str:
-    """Name the MPI library that mpi4py loads, without starting MPI.
+    """Name the MPI library that mpi4py loads, without starting MPI in this process.
 
     Returns
     -------
@@ -67,11 +79,13 @@ def mpi_library() -> str:
     >>> print("with", mpi_library())
     with ...
     """
-    import mpi4py
-
-    mpi4py.rc.initialize = False  # Asking for a version must not make this process a rank.
-    try:
+    if "mpi4py.MPI" in sys.modules:
         from mpi4py import MPI
-    except (ImportError, RuntimeError) as error:
-        return f"none: {error}"
-    return " ".join(MPI.Get_library_version().strip("\0 \n").splitlines()[0].split())
+
+        version = MPI.Get_library_version()
+    else:  # Who imports MPI here later expects that this starts it, so another process is asked.
+        asked = subprocess.run([sys.executable, "-c", _ASK_MPI], capture_output=True, text=True)
+        if asked.returncode:
+            return f"none: {' '.join(asked.stderr.split()) or 'it ends the process'}"
+        version = asked.stdout
+    return " ".join(version.strip("\0 \n").splitlines()[0].split())
