@@ -9,7 +9,7 @@ from rich.table import Table
 
 from pse.cli._group import Group
 from pse.cli.completion import files
-from pse.errors import PseError
+from pse.errors import ProgramError, PseError
 from pse.language.diagnostics import Diagnostic, has_errors, render_diagnostics
 from pse.modules import build_module
 from pse.modules.build import (
@@ -84,7 +84,12 @@ def build_files(files: tuple[str, ...]) -> None:
     worst = 0
     for path in files:
         try:
-            click.echo(_built(path))
+            file = read_module_file(path)
+            if has_errors(file.diagnostics):
+                _report(path, file.diagnostics)
+                worst = max(worst, ProgramError.exit_code)
+            else:
+                click.echo(_built(path))
         except PseError as failure:
             click.echo(f"error: {failure.message}", err=True)
             if failure.help:
@@ -94,8 +99,7 @@ def build_files(files: tuple[str, ...]) -> None:
 
 
 def _built(path: str) -> str:
-    file = read_module_file(path)
-    if language_of(path) == "python" and not has_errors(file.diagnostics):
+    if language_of(path) == "python":
         return f"{path}: Python needs no building"
     built = build_module(path)
     how = "found in the cache" if built.hit else "compiled"

@@ -128,6 +128,13 @@ def test_build_goes_on_after_a_failure(run, tmp_path):
     assert result.stdout.startswith("good.c: compiled in ")
 
 
+def test_build_shows_wrong_directives_as_other_commands_do(run, tmp_path):
+    (tmp_path / "bad.c").write_text("//@ coven modul bad()\nint bad(void) { return 0; }\n")
+    built, shown = run("build", "bad.c"), run("show", "bad.c")
+    assert built.stderr.startswith("error[E0521]: unknown directive `coven modul`\n bad.c:1:17 ")
+    assert (built.exit_code, built.stdout, built.stderr) == (1, "", shown.stderr)
+
+
 def test_build_tells_the_compilers_remarks(run, tmp_path):
     (tmp_path / "f.c").write_text("//@ coven module f()\nint f(void) { int unused; return 0; }\n")
     assert "f.c:2:19: warning: unused variable" in run("build", "f.c").stdout

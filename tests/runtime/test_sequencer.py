@@ -4,6 +4,8 @@ overs.
 
 import re
 import struct
+from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from pse_testing.harness import compile_program, make_job, run
 from pse_testing.oracle import Oracle
 
 from pse.errors import RunError
+from pse.language.types._expressions import Binary, Number
 from pse.modules.load._imports import import_python
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -482,3 +485,16 @@ def test_a_failure_names_its_culprit(folder, body, message, advice):
         Sample(folder, body).run()
     assert re.search(message, failure.value.message, re.S), failure.value.message
     assert advice is None or advice in failure.value.help
+
+
+def test_an_expression_that_is_too_deep_for_the_engine_is_named(folder):
+    sample = Sample(folder, "  var i64 z = 1\n  thread_A more.fails(z)")
+    first, call = sample.program.body
+    [given] = call.inputs
+    deep = reduce(lambda inner, _: Binary("+", Number(1), inner), range(200), given.value)
+    call = replace(call, inputs=(replace(given, value=deep),))
+    sample.program = replace(sample.program, body=(first, call))
+    words = r"module more\.fails .*: an argument or extent has no value: an expression is nested too deeply$"
+    with pytest.raises(RunError, match=words) as failure:
+        sample.run()
+    assert failure.value.help == "give a part of it a name:  let part = …"

@@ -67,6 +67,7 @@ def module_returned(sequencer: Sequencer, projection: Projection) -> RunError:
 def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
     """Name an expression that has no value, and why it has none."""
     kind, *operands = sequencer.without_value()
+    help = "an `if` before it can keep such values away"
     if kind == TermKind.EXTENT:
         why = f"an array can't have the extent {operands[0]}"
     elif kind == TermKind.JOIN:
@@ -74,13 +75,13 @@ def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
     elif found := operation(TermKind(kind)):
         why = without_value(found[0], [*operands[-found[1] :]])
     else:
-        why = "an expression is nested too deeply"
+        why, help = "an expression is nested too deeply", "give a part of it a name:  let part = …"
     if sequencer.pending() is None:
         place = projection.places[sequencer.pending_instruction]
         message = f"{place}: {why} {pending_place(sequencer, projection)}"
     else:
         message = f"{stopped_at(sequencer, projection)}: an argument or extent has no value: {why}"
-    return RunError(message, help="an `if` before it can keep such values away")
+    return RunError(message, help=help)
 
 
 def misfit(sequencer: Sequencer, projection: Projection) -> RunError:
