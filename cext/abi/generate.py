@@ -26,6 +26,7 @@ text may be several strings, as in C.
   the reason in traces and the state of a rank that waits for it.
 - A new *code* is ``CODE(name, number, meaning)`` below its ``ENUM(name in C, prefix in C, name in Python,
   base, meaning)``; a base of ``Texts`` means that users read the meanings, which C and Python have then.
+- ``DOC(title, line, …)`` below an ``ENUM`` is a section of its docstring in Python.
 - A new *event* is ``EVENT(name, number, meaning, flags, a, b, c, OTF2)`` of events.def, a new *collective* is
   ``COLLECTIVE(name, number, has a root)`` of coven.def.
 - ``CONSTANT(name in C, name in Python, value, meaning)`` is a number, ``WORDS`` the same for text that users

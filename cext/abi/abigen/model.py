@@ -49,7 +49,8 @@ class Code:
 class Enum:
     """Codes: an enum in C, where `prefix` begins every name, and one in Python, if `python` names it.
 
-    `base` is IntEnum, IntFlag, Texts (an IntEnum whose meanings users read), Element or Collective.
+    `base` is IntEnum, IntFlag, Texts (an IntEnum whose meanings users read), Element or Collective; `doc` has
+    the title and the lines of a section of the docstring, if there is one.
     """
 
     tag: str
@@ -58,6 +59,7 @@ class Enum:
     base: str
     meaning: str
     codes: list[Code] = field(default_factory=list)
+    doc: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -257,6 +259,7 @@ _ENTRIES: Mapping[str, Callable[..., None]] = {
     "WORDS": lambda table, *row: table.entries.append(Constant(*row, texts=(row[2],))),
     "NAMES": lambda table, *row: table.entries.append(Constant(*row, texts=tuple(row[2].split()))),
     "ENUM": _enum,
+    "DOC": lambda table, *lines: table.enums[-1].doc.extend(line.replace('\\"', '"') for line in lines),
     "CODE": _code,
     "COLLECTIVE": _collective,
     "EVENT": _event,

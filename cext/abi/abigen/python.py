@@ -137,13 +137,19 @@ def _code(code: str) -> str:
     return code if code.endswith("1") else f"<{code}"
 
 
+def _section(doc: list[str]) -> str:
+    """Write a section of a docstring, if there is one."""
+    lines = ["", doc[0], "-" * len(doc[0]), *doc[1:]] if doc else []
+    return "\n" + "".join(f"    {line}".rstrip() + "\n" for line in lines) + "    " if lines else ""
+
+
 def _enum(enum: Enum) -> str:
     base = _BASES.get(enum.base, enum.base)
     comments = "" if enum.base == "Texts" else "{.meaning}"
     rows = "".join(
         row_with_comment(f"    {code.name} = {code.number}", comments.format(code)) for code in enum.codes
     )
-    text = f'class {enum.python}({base}):\n    """{enum.meaning}"""\n\n{rows}'
+    text = f'class {enum.python}({base}):\n    """{enum.meaning}{_section(enum.doc)}"""\n\n{rows}'
     if enum.base == "Texts":
         words = "".join(f'    {enum.python}.{code.name}: "{code.meaning}",\n' for code in enum.codes)
         text += f"\n\n{enum.prefix.removeprefix('PSE_')}_TEXTS: dict[int, str] = {{\n{words}}}\n"

@@ -109,7 +109,7 @@ enum pse_event_type {
     PSE_EVENT_MPI_COMMUNICATOR = 84, /* a communicator got its number on this rank */
     /* four members of a communicator, written by its rank 0; no site, no TPH */
     PSE_EVENT_MPI_COMMUNICATOR_RANKS = 85,
-    /* four ranks that this rank sends to in neighborhood operations of a topology */
+    /* four ranks that this rank sends to in neighbourhood operations of a topology */
     PSE_EVENT_MPI_NEIGHBORS = 87,
     PSE_EVENT_MPI_COMMUNICATOR_FREE = 86, /* a communicator is gone */
 };

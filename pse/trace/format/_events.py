@@ -98,7 +98,7 @@ class EventType(IntEnum):
     MPI_COLLECTIVE_END = 81  # it ended: the latest begun with the same communicator and request
     MPI_COMMUNICATOR = 84  # a communicator got its number on this rank
     MPI_COMMUNICATOR_RANKS = 85  # four members of a communicator, written by its rank 0; no site, no TPH
-    MPI_NEIGHBORS = 87  # four ranks that this rank sends to in neighborhood operations of a topology
+    MPI_NEIGHBORS = 87  # four ranks that this rank sends to in neighbourhood operations of a topology
     MPI_COMMUNICATOR_FREE = 86  # a communicator is gone
 
 
