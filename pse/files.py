@@ -1,7 +1,7 @@
 """Files and directories that appear whole or not at all, beside errors and texts under all rooms.
 
-What is written goes to a hidden neighbor first and takes its name at the end; whatever goes wrong, the
-neighbor is removed, and what was there before stays.  A writer that is killed leaves its neighbor
+What is written goes to a hidden neighbour first and takes its name at the end; whatever goes wrong, the
+neighbour is removed, and what was there before stays.  A writer that is killed leaves its neighbour
 (``.NAME.….part``), and never less than what was there.
 """
 
@@ -127,7 +127,7 @@ def explained(output: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def draft_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give an empty neighbor of a file to write to, which takes its name and mode at the end.
+    """Give an empty neighbour of a file to write to, which takes its name and mode at the end.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def draft_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     Yields
     ------
     Path
-        The neighbor; it is gone whatever happens.
+        The neighbour; it is gone whatever happens.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def draft_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         yield target
         return
-    draft = _neighbor(target)
+    draft = _neighbour(target)
     os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     try:
         yield draft
@@ -168,7 +168,7 @@ def draft_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def draft_directory(target: Path) -> Iterator[Path]:
-    """Give an empty neighbor of a directory to write into, which takes its name at the end.
+    """Give an empty neighbour of a directory to write into, which takes its name at the end.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def draft_directory(target: Path) -> Iterator[Path]:
     Yields
     ------
     Path
-        The neighbor; it is gone whatever happens.
+        The neighbour; it is gone whatever happens.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def draft_directory(target: Path) -> Iterator[Path]:
     >>> [file.name for file in Path("copies").iterdir()]
     ['one.txt']
     """
-    draft = _neighbor(target)
+    draft = _neighbour(target)
     draft.mkdir()
     try:
         yield draft
@@ -204,7 +204,7 @@ def draft_directory(target: Path) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _neighbor(target: Path) -> Path:
+def _neighbour(target: Path) -> Path:
     return target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
 
 
@@ -214,7 +214,7 @@ def _exchange(one: Path, other: Path) -> None:
     ends = os.fsencode(one), os.fsencode(other)
     if rename is not None and rename(_HERE, ends[0], _HERE, ends[1], _EXCHANGE) == 0:
         return
-    aside = _neighbor(other)
+    aside = _neighbour(other)
     other.rename(aside)
     try:
         one.rename(other)

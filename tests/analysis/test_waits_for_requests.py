@@ -104,13 +104,13 @@ def times_of(opened, rank, kind):
 
 def planted_by_times(opened):
     """How long three ranks waited for the neighbours that `AMONG_NEIGHBORS` gives them, by their times."""
-    neighbors = [[[], [0], [1]], [[1], [0, 2], [1]], [[1, 2], [0, 2], [0, 1]]]
+    neighbours = [[[], [0], [1]], [[1], [0, 2], [1]], [[1, 2], [0, 2], [0, 1]]]
     begins, ends = (
         [times_of(opened, rank, kind) for rank in range(3)]
         for kind in (EventType.MPI_COLLECTIVE_BEGIN, EventType.MPI_COLLECTIVE_END)
     )
     waits = [0.0] * 3
-    for number, of_ranks in enumerate(neighbors):
+    for number, of_ranks in enumerate(neighbours):
         for rank, sources in enumerate(of_ranks):
             latest = max((begins[source][number] for source in sources), default=0)
             waits[rank] += max(0, min(latest, ends[rank][number]) - begins[rank][number])

@@ -44,7 +44,7 @@ def test_grids_have_one_to_three_dimensions(name, dimensions, periodic):
         assert max(simulate(programs(name, 12, blocking=blocking, options=options))) > 0
 
 
-def test_a_halo_goes_to_each_neighbor():
+def test_a_halo_goes_to_each_neighbour():
     steps = find_pattern("cartesian").cycle(4, 9, 8, blocking=False, options={"dimensions": [3, 3]})
     assert sorted(step.peer for step in steps if step.kind == StepKind.ISEND) == [1, 3, 5, 7]
 
@@ -147,14 +147,14 @@ def test_ranks_without_steps_are_done_at_once():
 
 def test_users_add_patterns_in_files(tmp_path):
     (tmp_path / "mine.py").write_text(
-        "from pse.ace import pattern\n\n@pattern('neighbor-of-mine')\ndef mine(cycle):\n"
+        "from pse.ace import pattern\n\n@pattern('neighbour-of-mine')\ndef mine(cycle):\n"
         "    '''Ranks exchange with the rank across.'''\n"
         "    cycle.exchange((cycle.rank + cycle.ranks // 2) % cycle.ranks)\n"
     )
     for _ in range(2):  # Again is no error.
         load_patterns(tmp_path / "mine.py")
-    assert simulate(programs("neighbor-of-mine", 4))
-    del PATTERNS["neighbor-of-mine"]
+    assert simulate(programs("neighbour-of-mine", 4))
+    del PATTERNS["neighbour-of-mine"]
     (tmp_path / "wrong.py").write_text("1 / 0")
     with pytest.raises(PatternError, match="ZeroDivisionError"):
         load_patterns(tmp_path / "wrong.py")

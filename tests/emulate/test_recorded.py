@@ -105,15 +105,17 @@ def test_operations_of_communicators_have_groups_of_ranks(program):
         assert found == (known if rank else [])
 
 
-def test_neighborhood_operations_are_messages_to_the_neighbors(program):
+def test_neighbourhood_operations_are_messages_to_the_neighbours(program):
     last = [[step.peer for step in steps if step.kind == StepKind.ISEND][4:] for steps in program.steps]
     assert [sorted(peers) for peers in last] == [[1], [0, 2], [1]]
 
 
 def test_what_the_trace_does_not_name_is_said(monkeypatch, recorded):
-    monkeypatch.setattr(Communicators, "neighbors", lambda self, rank: {})
+    monkeypatch.setattr(Communicators, "neighbours", lambda self, rank: {})
     program = record_program(pse.trace.open(recorded / "ring"))
-    assert program.notes == ("left out: 1 collective operation among neighbors, whom the trace doesn't name",)
+    assert program.notes == (
+        "left out: 1 collective operation among neighbours, whom the trace doesn't name",
+    )
 
 
 def test_a_group_meets_without_the_others():

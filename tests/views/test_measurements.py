@@ -107,7 +107,7 @@ def test_a_matrix_has_the_time_and_the_rate_of_each_pair(results):
     assert times.mask[0, 2]
     assert large.collections[0].get_array()[0, 1] == pytest.approx((1 << 20) / 84.3e-6, rel=1e-2)
     words = " ".join(" ".join(text.get_text() for text in figure.texts).split())
-    assert "Only neighbors were measured: matrix = true" in words
+    assert "Only neighbours were measured: matrix = true" in words
 
 
 @pytest.mark.parametrize("view", sorted(views.MEASUREMENT_VIEWS))

@@ -97,7 +97,7 @@ def senders_and_receivers(operation: Array, rows: Operations) -> tuple[Array, Ar
     return senders, receivers
 
 
-def needs_neighbors(operation: Array) -> Array:
+def needs_neighbours(operation: Array) -> Array:
     """Which rows are of operations in which a rank needs data of each neighbour that sends any."""
     return np.isin(operation, AMONG_NEIGHBORS) & ~np.isin(operation, _UNKNOWN)
 
@@ -126,7 +126,7 @@ def bounds(operation: Array, rows: Operations) -> Array:
         return np.empty(0)
     senders, receivers = senders_and_receivers(operation, rows)
     found = np.where(receivers, rows.latest(rows.begin, senders), -np.inf)
-    among = needs_neighbors(operation) & (rows.last_source >= 0)
+    among = needs_neighbours(operation) & (rows.last_source >= 0)
     found[among] = rows.begin[rows.last_source[among]]
     scan = is_scan(operation)
     if scan.any():

@@ -157,7 +157,7 @@ def early_scan(rows: Operations) -> Array:
     return np.where(rows.receives, np.maximum(np.minimum(latest, rows.end) - rows.begin, 0.0), 0.0)
 
 
-def wait_for_neighbors(rows: Operations) -> Array:
+def wait_for_neighbours(rows: Operations) -> Array:
     """How long each rank waits for the last of the neighbours that send it data: ``min(max B_j, F_i) - B_i``.
 
     It is the formula of N-to-N operations, with the maximum over the neighbours ``j`` of rank ``i``; only
@@ -167,7 +167,7 @@ def wait_for_neighbors(rows: Operations) -> Array:
     return np.where(rows.receives, np.maximum(np.minimum(latest, rows.end) - rows.begin, 0.0), 0.0)
 
 
-def last_neighbor(rows: Operations) -> Array:
+def last_neighbour(rows: Operations) -> Array:
     """For each row that of the neighbour that sends data and comes last; -1: none."""
     return rows.last_source
 

@@ -34,7 +34,7 @@ from pse.analysis.replay._clocks import (
     event_messages,
     longest_run,
     messages_of,
-    neighbor_messages,
+    neighbour_messages,
     repaired,
 )
 from pse.analysis.replay._collective_parts import EDGE_DTYPE, PART_DTYPE, RankParts, collective_parts
@@ -364,7 +364,7 @@ class _Analysis:
             messages = event_messages(self.trace)
         else:
             messages = messages_of(self._matched.sends, self._receives.take(self._matched.received))
-        messages = np.append(messages, neighbor_messages(self._collectives.parts, self._collectives.edges))
+        messages = np.append(messages, neighbour_messages(self._collectives.parts, self._collectives.edges))
         return repaired(self.trace, self._streams, messages, self._collectives.parts, self._peers)
 
     def cube(self, title: str, problems: Iterable[str], *, root_causes: bool) -> Cube | None:

@@ -11,7 +11,7 @@ from pse.analysis.clocks._clock_condition import (
     ClockCondition,
     bounds,
     check_condition,
-    needs_neighbors,
+    needs_neighbours,
 )
 from pse.analysis.clocks._clock_repair import (
     LATENCY,
@@ -92,12 +92,12 @@ def messages_of(sends: Columns, receives: Columns) -> Array:
     return found
 
 
-def neighbor_messages(parts: Columns, edges: Array) -> Array:
+def neighbour_messages(parts: Columns, edges: Array) -> Array:
     """What neighbours send each other in operations among them, as messages.
 
     Parts are those of `CollectiveOperations`, with its edges.
     """
-    sources, targets = edges[:, needs_neighbors(parts["operation"][edges[0]])]
+    sources, targets = edges[:, needs_neighbours(parts["operation"][edges[0]])]
     found = np.empty(len(sources), MESSAGE_DTYPE)
     found["sender"], found["receiver"] = parts["rank"][sources], parts["rank"][targets]
     found["sent"], found["received"] = parts["begin"][sources], parts["end"][targets]

@@ -116,7 +116,7 @@ def _tell_place(rows: Columns, rank: int, number: Array, own: Array, known: Comm
 def _edges(rows: Columns, rank: int, own: Array, known: Communicators) -> Array:
     """Whom the rank sends to in operations among neighbours."""
     chosen = np.flatnonzero(np.isin(rows["operation"], AMONG_NEIGHBORS))
-    part, target = known.neighbors(rank, own[chosen])
+    part, target = known.neighbours(rank, own[chosen])
     edges = np.empty(len(part), EDGE_DTYPE)
     for name in ("identity", "ordinal", "place"):
         edges[name] = rows[name][chosen[part]]

@@ -42,8 +42,8 @@ _PATTERNS: tuple[tuple[tuple[int, ...], _Formula, tuple[tuple[str, _Formula], ..
     (collective.N_TO_ONE, collective.first_sender, (("mpi_earlyreduce", collective.early_reduce),)),
     (
         collective.AMONG_NEIGHBORS,
-        collective.last_neighbor,
-        (("mpi_neighbor_wait", collective.wait_for_neighbors),),
+        collective.last_neighbour,
+        (("mpi_neighbor_wait", collective.wait_for_neighbours),),
     ),
     (collective.SCANS, collective.last_sender_before, (("mpi_earlyscan", collective.early_scan),)),
 )

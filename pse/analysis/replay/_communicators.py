@@ -54,8 +54,8 @@ class Communicators:
         self.sizes = np.zeros(len(self.identities), "<u4")
         self.mentioned: set[int] = set()
         self._own: dict[int, tuple[Array, ...]] = {}
-        self._neighbors = {
-            rank: _neighbors(trace.select(rank, EventType.MPI_NEIGHBORS)) for rank in trace.ranks
+        self._neighbours = {
+            rank: _neighbours(trace.select(rank, EventType.MPI_NEIGHBORS)) for rank in trace.ranks
         }
         seats = [np.empty(0, _SEAT_DTYPE)]
         for rank, events in made.items():
@@ -96,12 +96,12 @@ class Communicators:
         owns, *_, sides = self._own[rank]
         return _found(owns, sides, own)
 
-    def neighbors(self, rank: int, own: Array) -> tuple[Array, Array]:
+    def neighbours(self, rank: int, own: Array) -> tuple[Array, Array]:
         """Neighbours that a rank sends to, for each of a list of its own numbers.
 
         Gives the places in the list, and ranks in the communicators.
         """
-        owns, ranks = self._neighbors[rank]
+        owns, ranks = self._neighbours[rank]
         first, last = (np.searchsorted(owns, own, side) for side in ("left", "right"))
         counts = last - first
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -161,7 +161,7 @@ def _identity(words: Array) -> Array:
     return (low32(words).astype("<u8") << np.uint64(32)) | high32(words)
 
 
-def _neighbors(lines: Array) -> tuple[Array, Array]:
+def _neighbours(lines: Array) -> tuple[Array, Array]:
     """A rank's own numbers of communicators, ascending, and the ranks in them that it sends to, each once."""
     ranks = np.stack([half(lines[name]) for name in "bc" for half in (low32, high32)])
     pairs = np.stack([np.broadcast_to(low32(lines["a"]), ranks.shape), ranks]).reshape(2, -1)

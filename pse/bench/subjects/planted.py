@@ -124,11 +124,11 @@ def false_alarms(found: Results, sizes: Sizes) -> list[bool]:
     """Say of each comparison of undisturbed launches whether a difference was taken for real.
 
     Each comparison has launches that follow each other and are in no other one, so that comparisons are
-    independent; of each two neighbors, either side gets one.
+    independent; of each two neighbours, either side gets one.
     """
     random = np.random.default_rng(1)
-    neighbors = np.arange(2 * sizes.launches * sizes.comparisons).reshape(sizes.comparisons, -1, 2)
-    sides = random.permuted(neighbors, axis=2).transpose(0, 2, 1)
+    neighbours = np.arange(2 * sizes.launches * sizes.comparisons).reshape(sizes.comparisons, -1, 2)
+    sides = random.permuted(neighbours, axis=2).transpose(0, 2, 1)
     return [bool(compare(_some(found, one), _some(found, other)).real) for one, other in sides]
 
 

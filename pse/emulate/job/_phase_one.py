@@ -88,7 +88,7 @@ def _exchange(team: Team, partner: int, size: int, repetitions: int) -> NDArray[
 
 
 def measure_loggp(team: Team, sizes: tuple[int, ...], repetitions: int) -> list[dict[str, Any]]:
-    """Measure the parameters of LogGP between neighbors in pairs.
+    """Measure the parameters of LogGP between neighbours in pairs.
 
     Returns
     -------

@@ -66,7 +66,7 @@ def rank_at(place: tuple[int, ...], extents: tuple[int, ...]) -> int:
     return rank
 
 
-def neighbor(rank: int, extents: tuple[int, ...], axis: int, step: int, *, periodic: bool) -> int | None:
+def neighbour(rank: int, extents: tuple[int, ...], axis: int, step: int, *, periodic: bool) -> int | None:
     """Give the rank a step away along an axis; None beyond the edge, or if that is the rank itself."""
     place = list(coordinates(rank, extents))
     place[axis] += step

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pse.emulate.patterns._cycle import Cycle
-from pse.emulate.patterns._grids import coordinates, dimensions_of, grid_problem, neighbor
+from pse.emulate.patterns._grids import coordinates, dimensions_of, grid_problem, neighbour
 from pse.emulate.patterns._registry import pattern
 
 RANDOM_VARIANTS = 64
@@ -63,14 +63,14 @@ def _shift(cycle: Cycle, to: int | None, source: int | None, *, sends: bool, tag
 
 @pattern("cartesian", options=("dimensions", "periodic"), check=grid_problem)
 def _cartesian(cycle: Cycle) -> None:
-    """Ranks in a grid of 1 to 3 dimensions send halos to their neighbors, in all directions."""
+    """Ranks in a grid of 1 to 3 dimensions send halos to their neighbours, in all directions."""
     extents = dimensions_of(cycle.ranks, cycle.options)
     periodic = cycle.options.get("periodic", True)
     begun = False
     for axis in range(len(extents)):
         for tag, step in enumerate((1, -1)):
-            to = neighbor(cycle.rank, extents, axis, step, periodic=periodic)
-            source = neighbor(cycle.rank, extents, axis, -step, periodic=periodic)
+            to = neighbour(cycle.rank, extents, axis, step, periodic=periodic)
+            source = neighbour(cycle.rank, extents, axis, -step, periodic=periodic)
             if cycle.blocking:
                 sends = coordinates(cycle.rank, extents)[axis] % 2 == 0
                 _shift(cycle, to, source, sends=sends, tag=2 * axis + tag)
@@ -90,7 +90,7 @@ def _wavefront(cycle: Cycle) -> None:
     extents = dimensions_of(cycle.ranks, cycle.options)
     receive, send = (cycle.receive, cycle.send) if cycle.blocking else (cycle.begin_receive, cycle.begin_send)
     for step, act in ((-1, receive), (1, send)):
-        around = [neighbor(cycle.rank, extents, axis, step, periodic=False) for axis in range(len(extents))]
+        around = [neighbour(cycle.rank, extents, axis, step, periodic=False) for axis in range(len(extents))]
         for peer in (peer for peer in around if peer is not None):
             act(peer)
         cycle.complete()

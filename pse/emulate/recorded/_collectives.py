@@ -1,6 +1,6 @@
 """Collective operations of a trace as steps, each on the ranks of its communicator.
 
-Those among neighbors become messages.
+Those among neighbours become messages.
 """
 
 from __future__ import annotations
@@ -88,14 +88,14 @@ class Collectives:
         for rank in opened.ranks:
             for key, member in _operations(opened, rank, rows[rows["rank"] == rank]):
                 self._met[key].append(member)
-        self._neighbors = {rank: self._known.neighbors(rank) for rank in opened.ranks}
+        self._neighbours = {rank: self._known.neighbours(rank) for rank in opened.ranks}
 
-    def neighbor_messages(self) -> Iterator[Sent]:
-        """Yield the messages of neighborhood operations: a rank sends each the same."""
+    def neighbour_messages(self) -> Iterator[Sent]:
+        """Yield the messages of neighbourhood operations: a rank sends each the same."""
         for (communicator, _), members in self._met.items():
             ends = {member.rank: member.end for member in members}
             for member in members if members[0].operation in _NEIGHBORHOODS else ():
-                degree, peers = self._neighbors[member.rank].get(communicator, (0, ()))
+                degree, peers = self._neighbours[member.rank].get(communicator, (0, ()))
                 for peer in peers:
                     if peer in ends and peer != member.rank:
                         yield member.rank, peer, member.sent // degree, member.begin, ends[peer]
@@ -116,8 +116,8 @@ class Collectives:
         """Say why an operation can't be added; nothing if it needs no step, None if it can."""
         operation, seats = members[0].operation, self._known.members(communicator)
         if operation in _NEIGHBORHOODS:
-            told = any(communicator in self._neighbors[member.rank] for member in members)
-            return "" if told else "among neighbors, whom the trace doesn't name"
+            told = any(communicator in self._neighbours[member.rank] for member in members)
+            return "" if told else "among neighbours, whom the trace doesn't name"
         if operation not in _KINDS:
             return "without a replay"
         if len(members) == 1 and len(seats) <= 1:

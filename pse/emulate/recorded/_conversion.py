@@ -109,7 +109,7 @@ def record_timed_program(opened: Trace) -> TimedProgram:
     numbers = {rank: place for place, rank in enumerate(opened.ranks)}
     items: dict[int, list[Item]] = {place: [] for place in numbers.values()}
     collectives = Collectives(opened, numbers)
-    messages = [*_messages(opened), *collectives.neighbor_messages()]
+    messages = [*_messages(opened), *collectives.neighbour_messages()]
     notes = [*_add_messages(items, numbers, messages), *collectives.add_to(items)]
     _add_computing(items, numbers, opened)
     ordered = [sorted(own, key=lambda item: item[:2]) for own in items.values()]

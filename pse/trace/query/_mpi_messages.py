@@ -99,10 +99,10 @@ class Communicators:
         begin, end = np.searchsorted(self._keys, np.array([number << 32, (number + 1) << 32], "<u8"))
         return tuple(self._ranks[begin:end].tolist())
 
-    def neighbors(self, rank: int) -> dict[int, tuple[int, tuple[int, ...]]]:
-        """Give by communicators with a topology the neighbors that a rank sends to: how many, and which.
+    def neighbours(self, rank: int) -> dict[int, tuple[int, tuple[int, ...]]]:
+        """Give by communicators with a topology the neighbours that a rank sends to: how many, and which.
 
-        There may be fewer ranks of the job than neighbors: a grid has none beyond its ends.
+        There may be fewer ranks of the job than neighbours: a grid has none beyond its ends.
         """
         found: dict[int, tuple[int, list[int]]] = {}
         rows = self._trace.select(rank, EventType.MPI_NEIGHBORS)

@@ -74,7 +74,7 @@ def _medians(exchanges: NDArray[np.void], size: int, ranks: int) -> Array:
 def _notes(measured: Sequence[Results], ranks: int, step: int) -> str:
     pairs = {tuple(sorted(pair)) for one in measured for pair in _pairs(one)}
     missing = ranks * (ranks - 1) // 2 - len(pairs)
-    lacking = " Only neighbors were measured: matrix = true in [exchanges] measures all pairs." * (
+    lacking = " Only neighbours were measured: matrix = true in [exchanges] measures all pairs." * (
         missing > 0
     )
     several = f" Each cell is the median of {step} × {step} ranks." if step > 1 else ""
