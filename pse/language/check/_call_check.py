@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from pse.language.check._context import CallContext, Context
 from pse.language.check._distribution_check import match_distribution
+from pse.language.check._halo_check import takes_frame, takes_halo
 from pse.language.check._ir import Argument, CallSite, ModuleReference, Output
 from pse.language.check._remedies import call_help, is_reordered, slots_of, text_of
 from pse.language.check._scalars import Scalar, place, scalar
 from pse.language.check._scope import ModuleEntity, TagEntity
-from pse.language.check._stale_reads import takes_frame, takes_halo
 from pse.language.diagnostics._diagnostic import error_at, warning_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx

@@ -26,11 +26,10 @@ from pse.language.check._ir import (
     Tag,
 )
 from pse.language.check._output_typing import module_outputs
-from pse.language.check._reductions import REDUCTIONS
 from pse.language.check._scope import AliasEntity, Entity, ModuleEntity, SegmentEntity, TagEntity
 from pse.language.check._std_arrays import WHOLE
 from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
-from pse.language.check._targets import Target, poison, targets
+from pse.language.check._targets import REDUCTIONS, Target, poison, targets
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, warning_at
 from pse.language.syntax import ast as sx
 from pse.language.syntax._lexer import FOREIGN_STATEMENTS

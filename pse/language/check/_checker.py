@@ -15,6 +15,8 @@ from pse.language.check._dataflow_check import check_flow
 from pse.language.check._declarations import Declarations, declare
 from pse.language.check._directive import STANDARD, ModuleFinder
 from pse.language.check._distribution_check import check_layouts
+from pse.language.check._file_order import order_files
+from pse.language.check._halo_check import check_halos
 from pse.language.check._inlining import check_alone
 from pse.language.check._ir import (
     CallSite,
@@ -28,7 +30,6 @@ from pse.language.check._ir import (
     While,
 )
 from pse.language.check._scope import PROCS, Frame, Globals, PartitionEntity, SegmentEntity
-from pse.language.check._stale_reads import check_halos, order_files
 from pse.language.check._statements import statements
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors, in_order, warning_at
 from pse.language.diagnostics._source import Span

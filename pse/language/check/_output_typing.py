@@ -11,9 +11,8 @@ from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, no_such_axis
 from pse.language.check._distribution_check import in_one_place, same_pattern
 from pse.language.check._ir import Output
-from pse.language.check._reductions import check_reduction
 from pse.language.check._remedies import another_name, declaration, distributed_so, lies
-from pse.language.check._targets import Target, refuse_distributed_scalar
+from pse.language.check._targets import Target, check_reduction, refuse_distributed_scalar
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._expressions import Expression
 from pse.language.types._symbolic_extents import Extent, Piece

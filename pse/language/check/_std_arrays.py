@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, no_such_axis
 from pse.language.check._distribution_check import in_one_place, match_distribution
-from pse.language.check._reductions import even_shape, operation_fits
 from pse.language.check._remedies import distributed_so, shown
 from pse.language.check._scope import TagEntity
-from pse.language.check._targets import Target, refuse_distributed_scalar
+from pse.language.check._targets import Target, even_shape, operation_fits, refuse_distributed_scalar
 from pse.language.types._elements import COMPLEX, INTEGERS
 from pse.language.types._expressions import Number, Text
 from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type

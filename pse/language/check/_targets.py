@@ -1,19 +1,35 @@
-"""The outputs of a call, written after `->`: which tags it writes, new ones and those that exist already."""
+"""The outputs of a call, written after `->`: which tags it writes, and reductions of what partitions give.
+
+Tags are new ones or exist already.  `-> e reduce total(sum)` combines the values or arrays of all partitions:
+scalars become one value for all; arrays are combined element by element, so that they have one shape in all
+partitions, and the result is replicated, or on the root where the program says so.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pse._abi.coven import Reduction as Operation
 from pse.language.check._call_check import CallCheck
-from pse.language.check._context import Context
-from pse.language.check._remedies import call_help, slots_of
+from pse.language.check._context import REPLICATED, Context
+from pse.language.check._ir import Reduction
+from pse.language.check._remedies import call_help, slots_of, unused_name
 from pse.language.check._scope import ModuleEntity, TagEntity, kind_of
 from pse.language.check._type_resolution import written_distribution
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
-from pse.language.types._types import Distribution, Type
-from pse.text import count_text
+from pse.language.types import _symbolic_extents as extents
+from pse.language.types._elements import COMPLEX, NUMERIC
+from pse.language.types._expressions import Expression
+from pse.language.types._types import Distribution, Element, Type
+from pse.text import count_text, did_you_mean
+
+REDUCTIONS = tuple(operation.name.lower() for operation in Operation)
+"""What `reduce` can do."""
+
+MOVING = ("scatter", "redistribute", "transpose", "shift")
+"""Standard operations that make distributed arrays out of other partitions' pieces."""
 
 
 @dataclass
@@ -112,3 +128,140 @@ def poison(check: CallCheck, kind: str) -> None:
             check.context.new_tag(node.name, None, kind)
         if node.reduction is not None and check.context.frame.find(node.reduction.target.id) is None:
             check.context.new_tag(node.reduction.target, None, "produced")
+
+
+# Reductions.
+
+
+def check_reduction(check: CallCheck, node: sx.ReductionNode, type: Type) -> Reduction | None:
+    """Check `reduce total(sum)` behind an output of a type; everything wrong is reported and gives None."""
+    if not type.distribution.distributed:
+        message = "only what partitions give can be reduced; outside PARALLEL there is one value already"
+        check.fail("E0319", message, node.span, help="leave out `reduce`", directive=False)
+        return None
+    if not _comes_from_module(check, node):
+        return None
+    if not operation_fits(check, node.operation.id, node.operation.span, type):
+        return None
+    shape, where = even_shape(check, type, node.span), _where(check, node, type)
+    if shape is None or where is None or not _has_own_name(check, node):
+        return None
+    entity = _target(check, node, Type(type.element, shape, where))
+    return Reduction(entity.unique, node.operation.id, node.span) if entity is not None else None
+
+
+def _has_own_name(check: CallCheck, node: sx.ReductionNode) -> bool:
+    """What each partition gives and what they give together are two values, of two names."""
+    name = node.target.id
+    if all(output.name.id != name for output in check.node.outputs):
+        return True
+    message = f"`{name}` is what each partition gives; what they give together needs another name"
+    other = unused_name(check.context, "total")
+    help = f"name it otherwise:  -> {name} reduce {other}({node.operation.id})"
+    check.fail("E0203", message, node.target.span, help=help, directive=False)
+    return False
+
+
+def _comes_from_module(check: CallCheck, node: sx.ReductionNode) -> bool:
+    """What moves pieces between partitions makes them out of parts of others."""
+    name = check.signature.name
+    if check.reference.language != "std" or name not in MOVING:
+        return True
+    message = f"the result of `{name}` cannot be reduced in the same call"
+    help = f"copy it in the next one:  copy(…) -> mine reduce {node.target.id}({node.operation.id})"
+    check.fail("E0319", message, node.span, help=help, directive=False)
+    return False
+
+
+def operation_fits(check: CallCheck, operation: str, span: Span, type: Type) -> bool:
+    """Check that there is such an operation for elements of a type."""
+    if operation not in REDUCTIONS:
+        near = did_you_mean(operation, REDUCTIONS) or _reductions_of(type)
+        message = f"unknown reduction `{operation}`"
+        check.fail("E0319", message, span, help=near, directive=False)
+        return False
+    if not _combines(operation, type.element):
+        word = check.signature.name if check.signature.name in ("smallest", "largest") else operation
+        message = f"`{word}` is not defined for {check.context.show(type)}"
+        help = _reductions_of(type) if word == operation else "give an array of real numbers or integers"
+        check.fail("E0319", message, span, help=help, directive=False)
+        return False
+    return True
+
+
+def _reductions_of(type: Type) -> str:
+    """Say which operations combine elements of a type."""
+    known = [operation for operation in REDUCTIONS if _combines(operation, type.element)]
+    if type.element is None or not known:
+        return "only numbers and truth values can be combined"
+    return f"reductions of {type.element.label} are {', '.join(known)}"
+
+
+def _combines(operation: str, element: Element | None) -> bool:
+    """Say whether elements can be combined so: truth values are not added, complex ones not ordered."""
+    if operation in ("all", "any"):
+        return element is Element.BOOL
+    return element in NUMERIC and not (operation in ("min", "max") and element in COMPLEX)
+
+
+def even_shape(check: CallCheck, type: Type, span: Span) -> tuple[Expression, ...] | None:
+    """Give the shape that the pieces have in every partition; pieces of several shapes are refused."""
+    local = [check.matcher.divided(e) for e in extents.local_shape(type, check.context.lookup)]
+    uneven = next((axis for axis, extent in enumerate(local) if extents.has_piece(extent)), None)
+    if uneven is None:
+        return tuple(extents.to_expression(extent) for extent in local)
+    message = (
+        f"arrays are combined element by element, but axis {uneven} is {check.show_extent(local[uneven])}, "
+        "which may be longer in one partition than in another"
+    )
+    help = "let the module give an array of the same shape in every partition"
+    check.fail("E0319", message, span, label=check.context.show(type), help=help, directive=False)
+    return None
+
+
+def _where(check: CallCheck, node: sx.ReductionNode, type: Type) -> Distribution | None:
+    """Work out where the result is to live: as written, else where the tag lives that it goes to."""
+    if node.distribution is None:
+        known = check.context.frame.find(node.target.id)
+        if isinstance(known, TagEntity) and known.type is not None and not known.type.scalar:
+            return known.type.distribution
+        return REPLICATED
+    if type.scalar:
+        message = "a scalar has no distribution: the result of its reduction is replicated"
+        help = "leave out the distribution"
+        check.fail("E0306", message, node.distribution.span, help=help, directive=False)
+        return None
+    where = written_distribution(check.context, node.distribution, None)
+    return where if where is not None and _is_whole(check, node, where) else None
+
+
+def _is_whole(check: CallCheck, node: sx.ReductionNode, where: Distribution) -> bool:
+    if where.distributed:
+        message = "distribution mismatch: the result of a reduction is a whole array"
+        help = f"write:  reduce {node.target.id}({node.operation.id}) @ replicated, or @ root"
+        check.fail("E0312", message, node.span, help=help, directive=False)
+    return not where.distributed
+
+
+def _target(check: CallCheck, node: sx.ReductionNode, type: Type) -> TagEntity | None:
+    """Find the tag that gets the result, or declare it."""
+    context = check.context
+    found = context.frame.find(node.target.id)
+    if found is None or (isinstance(found, ModuleEntity) and found.name in context.globals.standard):
+        return context.new_tag(node.target, type, "produced")
+    if not isinstance(found, TagEntity):
+        context.misused(node.target, found, "a tag", "choose another name for the result")
+        return None
+    if not may_write(context, node.target, found) or found.type is None:
+        return None
+    known = found.type
+    if not _is_whole(check, node, known.distribution):
+        return None
+    shapes = [[context.extent(extent) for extent in one.shape or ()] for one in (known, type)]
+    if (known.element, known.distribution, shapes[0]) != (type.element, type.distribution, shapes[1]):
+        message = f"the reduction gives {context.show(type)}, but `{found.display}` is {context.show(known)}"
+        notes = [(found.span, "declared here")]
+        help = f"declare it as  var {context.show(type)} {found.display},  or give the result another name"
+        check.fail("E0303", message, node.target.span, notes=notes, help=help, directive=False)
+        return None
+    return found
