@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from pse_testing.commands import run_here
+from pse_testing.commands import WITHOUT_RANKS, run_here
 from pse_testing.jobs import beside_python, compile_mpi_tools, skip_two_nodes_elsewhere
 from pse_testing.sharing import SHARED
 
@@ -44,9 +44,6 @@ class Finished:
 
 
 Runner = Callable[..., Finished]
-
-WITHOUT_RANKS = {"advise", "check", "cube", "explain", "fmt", "graph", "trace"}
-"""Commands that start no ranks, and so need no process of their own."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -37,7 +37,14 @@ from pse.analysis.replay._clocks import (
     neighbour_messages,
     repaired,
 )
-from pse.analysis.replay._collective_parts import EDGE_DTYPE, PART_DTYPE, RankParts, collective_parts
+from pse.analysis.replay._collective_parts import (
+    EDGE_DTYPE,
+    MESSAGES,
+    PART_DTYPE,
+    RankParts,
+    calls_for_collectives,
+    collective_parts,
+)
 from pse.analysis.replay._collective_waits import CollectiveOperations, joint_parts, metrics_of
 from pse.analysis.replay._columns import Columns, columns_of, joined
 from pse.analysis.replay._communicators import Communicators
@@ -57,7 +64,6 @@ from pse.analysis.replay._severities import (
     with_imbalance,
 )
 from pse.analysis.replay._sources import Source, opened
-from pse.analysis.replay._started_collectives import MESSAGES, calls_for_collectives
 from pse.analysis.replay._synchronizations import JOINT_DTYPE, WAITING_DTYPE
 from pse.analysis.waits._backward_walk import STAY_DTYPE
 from pse.trace import NONE, EventType, TextKind, Trace
