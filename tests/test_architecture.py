@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOMS: dict[str, tuple[str, ...]] = {
-    "cli": ("ace",),
+    "cli": ("ace", "bcs"),
     "notebook": (),
     "bench": ("subjects",),
     "advise": ("rewrite", "search", "simulate", "model"),

@@ -19,6 +19,7 @@ SECTIONS = (
     ("Run them", ("run", "resume", "tools", "cluster")),
     ("See what happened, and improve it", ("trace", "analyze", "cube", "view", "advise")),
     ("Measure the network", ("ace",)),
+    ("Coscheduled communication", ("bcs",)),
     ("This machine", ("doctor", "bench", "cache", "completion")),
 )
 """What ``pse --help`` lists together."""

@@ -6,5 +6,6 @@ from ._errors import (
     RankDiedError as RankDiedError,
     TruncationError as TruncationError,
 )
+from ._folder import load_reports as load_reports, load_slices as load_slices
 from ._monitor import Distribution as Distribution, Report as Report
 from ._requests import Request as Request

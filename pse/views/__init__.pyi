@@ -1,10 +1,12 @@
 from ._registry import (
     MEASUREMENT_VIEWS as MEASUREMENT_VIEWS,
     OVERLAYS as OVERLAYS,
+    SLICE_METRICS as SLICE_METRICS,
     VIEWS as VIEWS,
     View as View,
     draw as draw,
     draw_measurements as draw_measurements,
+    draw_slices as draw_slices,
     find_view as find_view,
 )
 from .core._colours import (

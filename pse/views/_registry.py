@@ -19,8 +19,13 @@ from pse.views.core._mpl_defaults import mpl_defaults
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from pse.emulate import Results
+
+
+SLICE_METRICS = ("getts", "ncolldem", "ncollmsm")
+"""What figures 5.3 to 5.5 of the paper on BCS-MPI show."""
 
 
 @dataclass(frozen=True)
@@ -200,6 +205,54 @@ def draw_measurements(
     several = results if isinstance(results, Sequence) else [results]
     with mpl_defaults():
         figure: Figure = function(several, width=width, height=height)
+    return figure
+
+
+def draw_slices(
+    slices: NDArray[Any],
+    metrics: Sequence[str] = SLICE_METRICS,
+    *,
+    width: float | None = None,
+    height: float | None = None,
+) -> Figure:
+    """Draw metrics of coscheduled communication over time slices.
+
+    Parameters
+    ----------
+    slices : ndarray
+        As `pse.bcs.Comm.slices` gives them; at least one.
+    metrics : sequence of str, optional
+        Which columns; a panel each.
+    width, height : float, optional
+        Of the figure, in inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Not bound to any window: save it, or let a notebook show it.
+
+    Raises
+    ------
+    UsageError
+        There are no slices, no such metric, or matplotlib is missing.
+
+    Examples
+    --------
+    >>> from pse._abi.coschedule import SLICE_DTYPE
+    >>> slices = np.ones(5, SLICE_DTYPE)
+    >>> len(draw_slices(slices, ["getts", "bpts"]).axes)
+    2
+    """
+    if not len(slices):
+        raise UsageError("there are no slices to draw")
+    view = View("", "charts._slices", "draw_slices")
+    module = _module(view)
+    for metric in metrics:
+        if metric not in module.MEANINGS:
+            help = did_you_mean(metric, module.MEANINGS) or f"there are {', '.join(module.MEANINGS)}"
+            raise UsageError(f"slices have no metric {metric!r}", help=help)
+    with mpl_defaults():
+        figure: Figure = module.draw_slices(slices, metrics, width=width, height=height)
     return figure
 
 

@@ -30,7 +30,7 @@ with bcs.Comm(mmds=True, emds=1000) as comm:
     assert np.array_equal(size.bins, expected)
     assert report.computation.least < 2e6 < 5e6 < report.computation.total < elapsed
     assert report.computation.total + report.communication.total <= elapsed
-    assert len(slices) == comm.totals()["slices"]
+    assert 0 <= comm.totals()["slices"] - len(slices) <= comm.size  # Others go on meanwhile.
     assert (np.diff(slices["slice"].astype(int)) == 1).all()
     assert slices["np2pmsm"].sum() == len(sizes) * comm.size
     assert slices["ncollmsm"].sum() == 5
