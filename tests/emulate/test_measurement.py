@@ -285,13 +285,22 @@ def test_no_launch_begins_when_the_time_would_be_up(launched):
     assert "3 launches: medians are known to ±0.0 %" in run_pair().stderr
 
 
-@pytest.mark.parametrize("end", [RunError("launch 3 failed"), KeyboardInterrupt(), SystemExit(143)])
+@pytest.mark.parametrize(
+    "end",
+    [
+        RunError("launch 3 failed"),
+        UsageError("launch 3 failed"),
+        OSError("launch 3 failed"),
+        KeyboardInterrupt(),
+        SystemExit(143),
+    ],
+)
 def test_launches_before_one_that_fails_or_is_stopped_are_kept(launched, end):
     launched[1].append(end)
     done = run_pair()
     assert "pair.ace: 2 launches, 6 cycles" in done.output
     assert Results.load("pair.ace").launches == (0, 1)
-    if isinstance(end, RunError):
+    if isinstance(end, Exception):
         assert done.exit_code == 3
         assert "error: launch 3 failed\nhelp: 2 launches before it: what they measured is kept" in done.stderr
 

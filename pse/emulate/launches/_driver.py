@@ -29,7 +29,7 @@ from pse.emulate.configuration._placement import Nodes
 from pse.emulate.launches._stopping import precision_of
 from pse.emulate.patterns._lookup import load_patterns
 from pse.emulate.results._results import Results
-from pse.errors import RunError
+from pse.errors import PseError, RunError, UsageError
 from pse.files import explained
 from pse.runtime.launch import Hosts, find_mpiexec, host_arguments, rank_environment
 from pse.runtime.supervise import die_with_parent
@@ -115,21 +115,32 @@ def measure(
         temporary = tempfile.TemporaryDirectory(prefix="pse-ace-", dir=shared)
     with temporary as directory:
         for launch in range(configuration.most_launches):
-            if _is_enough(configuration, found, time.monotonic() - begin, say):
-                break
-            say(f"launch {launch + 1}")
             try:
+                if _is_enough(configuration, found, time.monotonic() - begin, say):
+                    break
+                say(f"launch {launch + 1}")
                 found.append(_launch(configuration, first + launch, directory, where))
             except (KeyboardInterrupt, SystemExit):
                 if not found:
                     raise
                 say("stopped: what was measured so far is kept")
                 break
-            except RunError as error:
-                complete = count_text(len(found), "launch", "launches")
-                help = f"{complete} before it: what they measured is kept" if found else error.help
-                raise LaunchError(error.message, join_results(found) if found else None, help=help) from None
+            except (OSError, PseError) as error:
+                raise _launch_error(error, found) from None
     return join_results(found)
+
+
+def _launch_error(error: OSError | PseError, found: Sequence[Results]) -> PseError:
+    """Give what to raise when a launch fails: with the results of those before it, if there are any."""
+    message = error.message if isinstance(error, PseError) else str(error)
+    if not found:
+        return (
+            error
+            if isinstance(error, UsageError)
+            else LaunchError(message, help=getattr(error, "help", None))
+        )
+    complete = count_text(len(found), "launch", "launches")
+    return LaunchError(message, join_results(found), help=f"{complete} before it: what they measured is kept")
 
 
 @lru_cache(maxsize=8)
