@@ -1,0 +1,35 @@
+"""All proxies in one launch: ``proxies COMM SLICE STEPS SAGE SWEEP``; prints seconds per step and digests.
+
+SLICE is in µs; SAGE and SWEEP are the amounts of work of a step, which the bench has measured on an idle core.
+"""
+
+import json
+import sys
+
+from pse.bench.peers._proxy import communicator, timed
+from pse.bench.peers.sage import Sage
+from pse.bench.peers.sweep3d import Sweep
+
+_WARM_UP = 3
+
+
+def main() -> None:
+    """Time each proxy, after some steps that don't count."""
+    name, slice, steps, sage, sweep = sys.argv[1], *map(int, sys.argv[2:6])
+    with communicator(name, slice / 1e6) as comm:
+        makers = {
+            "sage": lambda: Sage(comm.rank, sage),
+            "sweep": lambda: Sweep(comm.rank, comm.size, sweep),
+            "ahead": lambda: Sweep(comm.rank, comm.size, sweep, nonblocking=True),
+        }
+        printed = {}
+        for key, make in makers.items():
+            make().advance(comm, _WARM_UP)
+            found = timed(comm, make(), steps)
+            printed[key] = {"seconds": found.seconds, "digest": found.digest}
+        if comm.rank == 0:
+            print(json.dumps(printed))
+
+
+if __name__ == "__main__":
+    main()
