@@ -65,6 +65,7 @@ SUBJECTS = (
     Subject("ace", "ACE: compute times, messages beside a plain C program's, predicted run times"),
     Subject("planted", "ACE: how soon planted changes are found and named, and false alarms"),
     Subject("advise", "the advisor: its predictions against runs, its proposals against the best by hand"),
+    Subject("bcs", "coscheduled communication: proxies of SAGE and SWEEP3D, operations, strobes"),
 )
 
 

@@ -1,4 +1,4 @@
-"""What the proxies share: the communicator, the amount of work, the time of steps, and the comparison of results."""
+"""What the proxies share: the communicator, the amount of work, times, and the comparison of results."""
 
 from __future__ import annotations
 
@@ -131,6 +131,8 @@ def report(name: str, given: argparse.Namespace, ranks: int, found: Timed, expec
         of = f"{ranks} rank" + "s" * (ranks > 1)
         print(f"{name}, {of}, {given.comm}: {1e3 * found.seconds:.3f} ms per step of {given.steps}")
     if found.digest != expected:
-        raise SystemExit(f"error: the results differ from the serial program's ({found.digest}, not {expected})")
+        raise SystemExit(
+            f"error: the results differ from the serial program's ({found.digest}, not {expected})"
+        )
     if not given.json:
         print(f"the results are the serial program's, bit by bit: {found.digest}")

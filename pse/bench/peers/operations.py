@@ -1,9 +1,8 @@
-"""Single operations of two ranks: ``operations COMM SLICE ROUNDS OPERATIONS TRANSFERS IDLE``; prints one JSON object.
+"""Single operations of two ranks: ``operations COMM ROUNDS TRANSFERS IDLE``; prints one JSON object.
 
-``hop``: µs of an 8-byte message, half a round trip, both ranks blocked.  ``blocked``: slices that an 8-byte allreduce
-waits which is posted at any time of a slice.  ``overlap ...``: the share of the time of a transfer of 16 MiB that
-passes while ranks compute, with who computes.  ``idle``: percent of a core of a rank that waits IDLE seconds for a
-message.
+``hop``: µs of an 8-byte message, half a round trip, both ranks blocked.  ``overlap ...``: the percentage of the
+time of a transfer of 16 MiB that passes while ranks compute, with who computes.  ``idle``: percent of a core
+that a rank uses which waits IDLE seconds for a message.
 """
 
 import json
@@ -22,6 +21,7 @@ COMPUTING = {"sender": (0,), "receiver": (1,), "both": (0, 1)}
 _LONGER = 1.5
 """How much longer a rank computes than the transfer takes alone."""
 _WARM_UP = 10
+_SLICE = 500e-6
 
 
 def hop(comm: Any, rounds: int) -> float:
@@ -33,28 +33,13 @@ def hop(comm: Any, rounds: int) -> float:
             if comm.rank == sender:
                 comm.Send(token, 1 - sender)
             else:
-                comm.Recv(token, 1 - sender)
+                comm.Recv(token, sender)
         times.append(time.perf_counter_ns() - begin)
     return float(np.median(times[_WARM_UP:])) / 2e3
 
 
-def blocked(comm: Any, operations: int, slice: float) -> float:
-    """Mean slices that an allreduce of 8 bytes waits, posted by all at the same random time of a slice."""
-    delays = np.random.default_rng(1).random(operations) * slice
-    mine, total, waited = np.ones(1), np.zeros(1), 0.0
-    comm.Barrier()
-    for delay in delays:
-        until = time.perf_counter() + delay
-        while time.perf_counter() < until:
-            pass
-        begin = time.perf_counter()
-        comm.Allreduce(mine, total)
-        waited += time.perf_counter() - begin
-    return waited / operations / slice
-
-
 def overlap(comm: Any, transfers: int, computing: tuple[int, ...]) -> float:
-    """Share of a transfer's time that passes while these ranks compute, in percent; 0 if they don't compute less."""
+    """Percent of a transfer's time that passes while these ranks compute."""
     data = np.ones(TRANSFER, np.uint8)
     alone = _median(comm, transfers, lambda: _transfer(comm, data, 0))
     cells = int(2e6 * _LONGER * alone / _compute_time(2_000_000)) if comm.rank in computing else 0
@@ -120,16 +105,10 @@ def idle(comm: Any, seconds: float) -> float:
 
 def main() -> None:
     """Measure each."""
-    name, slice = sys.argv[1], float(sys.argv[2]) / 1e6
-    rounds, operations, transfers, seconds = *map(int, sys.argv[3:6]), float(sys.argv[6])
-    with communicator(name, slice) as comm:
-        found = {}
-        if name == "bcs-strict":
-            found["blocked"] = blocked(comm, operations, slice)
-        else:
-            found["hop"] = hop(comm, rounds)
-            found["idle"] = idle(comm, seconds)
-            found |= {f"overlap {key}": overlap(comm, transfers, who) for key, who in COMPUTING.items()}
+    rounds, transfers, seconds = int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+    with communicator(sys.argv[1], _SLICE) as comm:
+        found = {"hop": hop(comm, rounds), "idle": idle(comm, seconds)}
+        found |= {f"overlap {key}": overlap(comm, transfers, who) for key, who in COMPUTING.items()}
         if comm.rank == 0:
             print(json.dumps(found))
 

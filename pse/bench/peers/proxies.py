@@ -1,6 +1,6 @@
 """All proxies in one launch: ``proxies COMM SLICE STEPS SAGE SWEEP``; prints seconds per step and digests.
 
-SLICE is in µs; SAGE and SWEEP are the amounts of work of a step, which the bench has measured on an idle core.
+SLICE is in µs; SAGE and SWEEP are amounts of work of a step, which the bench has measured on an idle core.
 """
 
 import json

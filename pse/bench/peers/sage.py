@@ -2,9 +2,9 @@
 
     mpiexec -n 2 python -m pse.bench.peers.sage --comm bcs
 
-The ranks form a ring.  Each has rows of cells that diffuse along the rows; the first and the last row are mixed
-with the neighbors', as far as the smallest of all ranks' limits allows.  The communicator is the only difference
-between MPI and coscheduled communication.
+The ranks form a ring.  Each has rows of cells that diffuse along the rows; the first and the last row are
+mixed with the neighbors', as far as the smallest of all ranks' limits allows.  The communicator is the only
+difference between MPI and coscheduled communication.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from pse.bench.peers._proxy import Array, agree, arguments, communicator, report, serial_digest, sweeps_in, timed
+from pse.bench.peers._proxy import (
+    Array,
+    agree,
+    arguments,
+    communicator,
+    report,
+    serial_digest,
+    sweeps_in,
+    timed,
+)
 
 ROWS, CELLS = 8, 8192
 """A row of cells has 64 KiB."""
@@ -88,7 +97,9 @@ def work(seconds: float) -> int:
 
 def main(words: Sequence[str] | None = None) -> None:
     """Run the proxy as the command line says."""
-    given = arguments("SAGE-like: non-blocking exchange and a reduction in each step", 50, 4.0).parse_args(words)
+    given = arguments("SAGE-like: non-blocking exchange and a reduction in each step", 50, 4.0).parse_args(
+        words
+    )
     with communicator(given.comm, given.slice / 1e6) as comm:
         sweeps = agree(comm, lambda: given.sweeps or work(given.compute / 1e3))
         found = timed(comm, Sage(comm.rank, sweeps), given.steps)

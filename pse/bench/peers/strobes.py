@@ -1,14 +1,14 @@
-"""Strobes and what is noted of them: ``strobes BARRIERS STEPS SWEEPS SLICES``; prints one JSON object.
+"""Strobes, and what is noted of them: ``strobes BARRIERS OPERATIONS STEPS SWEEPS``; prints one JSON object.
 
-``late``: percent of the slices that begin more than a tenth of a slice late, in the benchmark of barriers;
-``jitter``: µs, p99.  ``timer``, ``timer late``: the same of a thread that does nothing but sleep from slice to slice
-while the others compute.  ``emds``: percent by which steps of SAGE take longer if every slice is noted.
+``late``: percent of the slices that begin more than a tenth of a slice late, in the benchmark of barriers, and
+``jitter``, µs, p99; ``timer late``, ``timer jitter``: the same of a process that only sleeps from slice to slice
+while the ranks compute.  ``blocked``: slices that an 8-byte allreduce waits that is posted at any time of a slice.
+``emds``: percent by which steps of SAGE take longer if slices are noted; ``emds on``, ``emds off``: their ms.
 """
 
-import ctypes
 import json
+import subprocess
 import sys
-import threading
 import time
 from typing import Any
 
@@ -19,33 +19,75 @@ from pse.bench.peers._proxy import communicator
 from pse.bench.peers.barriers import EVERY, SLICE, jitter, synchronize
 from pse.bench.peers.sage import Sage
 
-_PR_SET_TIMERSLACK = 29
 _LATE = 0.1
 """Part of a slice after which it counts as late."""
-_SMOOTH = 1e6
-_WARM_UP = 5
+_KEPT = 10_000
+"""Slices that are noted, as many as in the paper."""
+_WARM_UP = 4
 
 
-def strobes(barriers: int) -> dict[str, float]:
-    """Watch the slices of the benchmark of barriers, then a timer beside the same computing."""
-    with communicator("bcs-strict", SLICE, emds=8 * barriers) as comm:
+def strobes(comm: Any, barriers: int) -> dict[str, float]:
+    """Watch slices while the ranks compute, and a timer while they do."""
+    synchronize(comm, barriers)
+    rows = comm.slices()
+    found = _lateness("", rows["late"][rows["timed"] > 0] / 1e9, jitter(rows, SLICE) / 1e9)
+    if comm.rank:
         synchronize(comm, barriers)
-        rows = comm.slices()
-        timed = rows[rows["timed"] > 0]
-        found = {
-            "late": 100 * float((timed["late"] > _LATE * SLICE * 1e9).mean()),
-            "jitter": float(np.percentile(jitter(rows, SLICE), 99)) / 1e3,
-        }
-        lateness: list[float] = []
-        stopping = threading.Event()
-        sleeper = threading.Thread(target=_sleep_on, args=(stopping, lateness))
-        if comm.rank == 0:
-            sleeper.start()
+        return found
+    ticks = int(barriers * EVERY / SLICE)
+    command = [sys.executable, "-m", "pse.bench.peers.timer", str(SLICE), str(ticks)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as timer:
         synchronize(comm, barriers)
-        stopping.set()
-        if comm.rank == 0:
-            sleeper.join()
-            begins = np.array(lateness)
-            found["timer"] = float(np.percentile(np.abs(np.diff(begins)), 99)) * 1e6
-            found["timer late"] = 100 * float((begins > _LATE * SLICE).mean())
-    return found
+        late = np.array(json.loads(timer.communicate()[0]))
+    return found | _lateness("timer ", late, np.abs(np.diff(late)))
+
+
+def _lateness(prefix: str, late: NDArray[Any], jitter: NDArray[Any]) -> dict[str, float]:
+    return {
+        f"{prefix}late": 100 * float((late > _LATE * SLICE).mean()),
+        f"{prefix}jitter": 1e6 * float(np.percentile(jitter, 99)),
+    }
+
+
+def blocked(comm: Any, operations: int) -> float:
+    """Mean slices that an allreduce of 8 bytes waits, posted by all at the same random time of a slice."""
+    delays = np.random.default_rng(1).random(operations) * SLICE
+    mine, total, waited = np.ones(1), np.zeros(1), 0.0
+    comm.Barrier()
+    for delay in delays:
+        until = time.perf_counter() + delay
+        while time.perf_counter() < until:
+            pass
+        begin = time.perf_counter()
+        comm.Allreduce(mine, total)
+        waited += time.perf_counter() - begin
+    return waited / operations / SLICE
+
+
+def emds(off: Any, on: Any, steps: int, sweeps: int) -> dict[str, float]:
+    """Compare pairs of steps, one without notes of slices and one with them, each first half of the time."""
+    sage, times = Sage(off.rank, sweeps), np.zeros((steps + _WARM_UP, 2))
+    for step in range(len(times)):
+        for which in (0, 1) if step % 2 else (1, 0):
+            begin = time.perf_counter()
+            sage.advance((off, on)[which], 1)
+            times[step, which] = time.perf_counter() - begin
+    times = times[_WARM_UP:]
+    without = float(np.median(times[:, 0]))
+    more = float(np.median(times[:, 1] - times[:, 0]))
+    return {"emds": 100 * more / without, "emds on": 1e3 * (without + more), "emds off": 1e3 * without}
+
+
+def main() -> None:
+    """Measure each."""
+    barriers, operations, steps, sweeps = map(int, sys.argv[1:])
+    with communicator("bcs-strict", SLICE, emds=_KEPT) as comm:
+        found = strobes(comm, barriers) | {"blocked": blocked(comm, operations)}
+    with communicator("bcs", 2 * SLICE) as off, communicator("bcs", 2 * SLICE, emds=_KEPT) as on:
+        found |= emds(off, on, steps, sweeps)
+        if on.rank == 0:
+            print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

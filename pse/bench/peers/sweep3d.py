@@ -2,9 +2,9 @@
 
     mpiexec -n 4 python -m pse.bench.peers.sweep3d --comm bcs --nonblocking
 
-A block takes what flows in from the ranks upstream, computes, and passes on what flows out.  Blocking, it receives,
-computes and sends, one after the other.  Non-blocking, the receives of the next block are posted before this one
-is computed, and sends are waited for when their buffer is needed again.
+A block takes what flows in from the ranks upstream, computes, and passes on what flows out.  Blocking, it
+receives, computes and sends, one after the other.  Non-blocking, the receives of the next block are posted
+before this one is computed, and sends are waited for when their buffer is needed again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from pse.bench.peers._proxy import Array, agree, arguments, communicator, report, serial_digest, sweeps_in, timed
+from pse.bench.peers._proxy import (
+    Array,
+    agree,
+    arguments,
+    communicator,
+    report,
+    serial_digest,
+    sweeps_in,
+    timed,
+)
 
 COLUMNS, ANGLES = 50, 30
 """A face has 50 × 30 numbers, 12,000 bytes."""
@@ -63,7 +72,7 @@ class Sweep:
         return faces
 
     def compute(self, faces: Faces, sweeps: int) -> None:
-        """Let what flows in along both axes pass through the columns, again and again; it flows out in place."""
+        """Let what flows in along both axes pass through the columns, sweep after sweep; it leaves in place."""
         along, across = faces
         for _ in range(sweeps):
             for column in across:
@@ -96,7 +105,9 @@ class Sweep:
             wait_all(receives)
             faces = self.buffers[step % BUFFERS]
             self.compute(faces, self.sweeps)
-            sends[step % BUFFERS] = [comm.Isend(faces[axis], rank, axis) for axis, rank in self.neighbors(step, 1)]
+            sends[step % BUFFERS] = [
+                comm.Isend(faces[axis], rank, axis) for axis, rank in self.neighbors(step, 1)
+            ]
             receives = ahead
         for requests in sends:
             wait_all(requests)

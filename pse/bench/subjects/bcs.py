@@ -1,0 +1,210 @@
+"""``pse bench bcs``: coscheduled communication beside MPI's own, on one node.
+
+Proxies of two applications run with a rank on each core and with two, over MPI as it can be configured (one
+thread or several; throttled, so that ranks which wait leave the core to others, or not) and over
+`pse.bcs.Comm`; each is compared with the configuration of MPI that suits it best.  Then single operations,
+strobes, and what it costs to note slices.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pse.bench._figures import Against, Figure
+from pse.bench._running import (
+    HERE,
+    Samples,
+    Surroundings,
+    confined_to,
+    in_turn,
+    ratios,
+    run_peer,
+    usable_cores,
+)
+from pse.bench.peers import sage, sweep3d
+from pse.errors import RunError
+
+EARLY, STRICT = 500, 250
+"""µs of a slice: the default, and the paper's."""
+OURS = (("bcs", EARLY), ("bcs-strict", STRICT))
+_THROTTLE = {
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
+}
+TARGETS = {
+    "sage": ("SAGE-like", "bcs", (1.02, 0.95)),
+    "sweep": ("SWEEP3D-like, blocking", "bcs", (1.10, 1.10)),
+    "strict": ("SWEEP3D-like, blocking, strict slices of 250 µs", "bcs-strict", (1.25, 1.25)),
+    "ahead": ("SWEEP3D-like, non-blocking", "bcs", (1.00, 1.00)),
+}
+"""What a proxy is called, who communicates, and the targets with a core for each rank and with half of one."""
+OVERLAPS = {
+    "sender": "only the sender computes",
+    "receiver": "only the receiver computes",
+    "both": "both compute",
+}
+
+
+@dataclass(frozen=True)
+class Mode(Surroundings):
+    """A configuration of MPI."""
+
+    name: str = ""
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def environment(self) -> dict[str, str]:
+        """Give its variables."""
+        return self.variables
+
+
+MODES = tuple(
+    Mode(f"{level}, throttled" if throttle else level, {"MPI4PY_RC_THREAD_LEVEL": level} | throttle)
+    for level in ("single", "multiple")
+    for throttle in ({}, _THROTTLE)
+)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured: launches in a repetition, and in a launch steps, operations and seconds."""
+
+    launches: int = 2
+    sage: float = 4e-3
+    sweep: float = 3.5e-3
+    steps: int = 40
+    rounds: int = 2_000
+    transfers: int = 7
+    idle: float = 0.5
+    barriers: int = 150
+    operations: int = 400
+    noted: int = 60
+
+
+def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
+    """Measure all of it; every repetition is some launches, all in turn."""
+    bed = _Bed(sizes, usable_cores()[:2])
+    samples = in_turn(repeats * sizes.launches, bed.measurers(), say)
+    proxies = [_proxy(key, ranks, len(bed.cores), samples) for ranks in bed.ranks for key in TARGETS]
+    return [*proxies, *_operations(samples), *_strobes(samples)]
+
+
+class _Bed:
+    """The amounts of work, and the results that they must have."""
+
+    def __init__(self, sizes: Sizes, cores: list[int]) -> None:
+        self.sizes, self.cores = sizes, cores
+        self.ranks = (len(cores), 2 * len(cores))
+        with confined_to(cores[-1:]):
+            self.work = sage.work(sizes.sage), sweep3d.work(sizes.sweep)
+        self.expected = {ranks: self._expect(ranks) for ranks in self.ranks}
+
+    def _expect(self, ranks: int) -> dict[str, str]:
+        swept = sweep3d.oracle(ranks, self.work[1], self.sizes.steps)
+        return {"sage": sage.oracle(ranks, self.work[0], self.sizes.steps), "sweep": swept, "ahead": swept}
+
+    def measurers(self) -> list[Callable[[], dict[str, float]]]:
+        """Give what a round consists of."""
+        found: list[Callable[[], dict[str, float]]] = []
+        for ranks in self.ranks:
+            found += [functools.partial(self.proxies, ranks, "mpi", EARLY, mode) for mode in MODES]
+            found += [functools.partial(self.proxies, ranks, *one, HERE) for one in OURS]
+        found += [
+            functools.partial(self.operations, "mpi", MODES[0]),
+            functools.partial(self.operations, "bcs", HERE),
+        ]
+        return [*found, self.strobes]
+
+    def proxies(self, ranks: int, name: str, slice: int, mode: Surroundings) -> dict[str, float]:
+        """Seconds of a step of each proxy."""
+        found = run_peer(
+            "proxies", ranks, name, slice, self.sizes.steps, *self.work, cores=self.cores, place=mode
+        )
+        key = mode.name if isinstance(mode, Mode) else name
+        for proxy, digest in self.expected[ranks].items():
+            if found[proxy]["digest"] != digest:
+                raise RunError(f"{proxy} on {ranks} ranks, {key}: the results are not the serial program's")
+        return {f"{ranks} {key} {proxy}": one["seconds"] for proxy, one in found.items()}
+
+    def operations(self, name: str, mode: Surroundings) -> dict[str, float]:
+        """Single operations of two ranks."""
+        found = run_peer(
+            *("operations", 2, name, self.sizes.rounds, self.sizes.transfers, self.sizes.idle),
+            cores=self.cores,
+            place=mode,
+        )
+        return {f"{name} {key}": value for key, value in found.items()}
+
+    def strobes(self) -> dict[str, float]:
+        """Slices of two ranks, and what it costs to note them."""
+        sizes = self.sizes
+        words = sizes.barriers, sizes.operations, sizes.noted, self.work[0]
+        return run_peer("strobes", 2, *words, cores=self.cores)
+
+
+def _proxy(key: str, ranks: int, cores: int, samples: Samples) -> Figure:
+    """Compare with the configuration of MPI whose median is the least."""
+    title, name, targets = TARGETS[key]
+    proxy = "sweep" if key == "strict" else key
+    times = {mode.name: samples[f"{ranks} {mode.name} {proxy}"] for mode in MODES}
+    best = min(times, key=lambda mode: statistics.median(times[mode]))
+    ours, mpi = samples[f"{ranks} {name} {proxy}"], times[best]
+    peer = Against(f"MPI, thread level {best}", "ms", _scaled(mpi, 1e3), _scaled(ours, 1e3))
+    where = f"{ranks} ranks on {cores} core" + "s" * (cores > 1)
+    return Figure(
+        f"{title}, {where}, over MPI's best", "×", "<=", targets[ranks > cores], ratios(ours, mpi), peer
+    )
+
+
+def _scaled(samples: Sequence[float], factor: float) -> tuple[float, ...]:
+    return tuple(factor * sample for sample in samples)
+
+
+def _operations(samples: Samples) -> list[Figure]:
+    peer = f"MPI, thread level {MODES[0].name}"
+
+    def beside(key: str, unit: str) -> tuple[tuple[float, ...], Against]:
+        return tuple(samples[f"bcs {key}"]), Against(peer, unit, tuple(samples[f"mpi {key}"]))
+
+    return [
+        Figure("8 bytes one way, both ranks blocked", "µs", "<=", 10.0, *beside("hop", "µs")),
+        *(
+            Figure(f"16 MiB, {who}: overlap", "%", ">=", 80.0, *beside(f"overlap {key}", "%"))
+            for key, who in OVERLAPS.items()
+        ),
+        Figure("rank that waits for a message", "% CPU", "<=", 0.1, *beside("idle", "% CPU")),
+    ]
+
+
+def _strobes(samples: Samples) -> list[Figure]:
+    waited, timer = samples["blocked"], "a timer beside the same computing"
+    paper = Against("1.5 slices, as in the paper", "slices", (1.5,) * len(waited), tuple(waited))
+    plain = Against("steps without notes", "ms", tuple(samples["emds off"]), tuple(samples["emds on"]))
+    permission = "SCHED_FIFO permitted" if _may_be_fifo() else "SCHED_FIFO not permitted"
+    away = tuple(100 * abs(one / 1.5 - 1) for one in waited)
+    return [
+        Figure("8-byte allreduce, strict: away from 1.5 slices", "%", "<=", 10.0, away, paper),
+        Figure(
+            *("strobes late by more than a tenth of 250 µs", "%", "<=", 1.0, tuple(samples["late"])),
+            Against(timer, "%", tuple(samples["timer late"])),
+        ),
+        Figure(
+            *(f"period jitter of strobes, p99, {permission}", "µs", "<=", 20.0, tuple(samples["jitter"])),
+            Against(timer, "µs", tuple(samples["timer jitter"])),
+        ),
+        Figure("notes of every slice (EMDS), SAGE-like", "%", "<=", 0.11, tuple(samples["emds"]), plain),
+    ]
+
+
+def _may_be_fifo() -> bool:
+    """Say whether this process may have a real-time priority: it has one for a moment."""
+    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except PermissionError:
+        return False
+    os.sched_setscheduler(0, policy, parameters)
+    return True
