@@ -55,10 +55,11 @@ def cells(figure: Figure) -> tuple[str, ...]:
         f"{'≤' if figure.sense == '<=' else '≥'} {number_text(figure.target)} {figure.unit}",
         "holds" if figure.holds else "missed",
     )
-    if figure.against is None or figure.ratio is None:
+    if figure.against is None:
         return (*own, "", "", "")
-    peer = figure.against
-    return (*own, peer.name, f"{number_text(peer.value)} {peer.unit}", f"{number_text(figure.ratio)} ×")
+    peer, ratio = figure.against, figure.ratio
+    measured = f"{number_text(peer.value)} {peer.unit}"
+    return (*own, peer.name, measured, "" if ratio is None else f"{number_text(ratio)} ×")
 
 
 def place(result: Result) -> str:

@@ -96,6 +96,7 @@ SMALL = {
         bcs,
         bcs.Sizes(
             launches=1,
+            modes=bcs.MODES[:1],
             sage=1e-4,
             sweep=1e-4,
             steps=3,

@@ -2,8 +2,8 @@
 
     mpiexec -n 2 python -m pse.bench.peers.barriers
 
-A rank that goes on when a slice begins computes for 7.6 slices of 250 µs; its barrier is scheduled in the slice
-after that, and it goes on when the next one begins: every ninth.
+A rank that goes on when a slice begins computes for 7.6 slices of 250 µs; its barrier is scheduled in the
+slice after that, and it goes on when the next one begins: every ninth.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def slices_between(rows: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def periods(rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Give the time from strobe to strobe in ns: GETTS over the slices that passed, for idle ones are skipped."""
+    """Give the time from slice to slice in ns: GETTS over the slices that passed, idle ones included."""
     timed = rows[rows["timed"] > 0]
     passed = np.diff(timed["slice"].astype(np.int64))
     return np.diff(timed["begin"].astype(np.int64)) / passed

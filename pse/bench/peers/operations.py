@@ -1,8 +1,8 @@
 """Single operations of two ranks: ``operations COMM ROUNDS TRANSFERS IDLE``; prints one JSON object.
 
-``hop``: µs of an 8-byte message, half a round trip, both ranks blocked.  ``overlap ...``: the percentage of the
-time of a transfer of 16 MiB that passes while ranks compute, with who computes.  ``idle``: percent of a core
-that a rank uses which waits IDLE seconds for a message.
+``hop``: µs of an 8-byte message, half a round trip, both ranks blocked.  ``overlap ...``: the percentage of
+the time of a transfer of 16 MiB that passes while ranks compute, with who computes.  ``idle``: percent of a
+core that a rank uses which waits IDLE seconds for a message.
 """
 
 import json
@@ -18,7 +18,7 @@ from pse.bench.peers._proxy import communicator
 TRANSFER = 16 << 20
 COMPUTING = {"sender": (0,), "receiver": (1,), "both": (0, 1)}
 """Which of the ranks compute while the transfer is under way: 0 sends."""
-_LONGER = 1.5
+_LONGER = 2.0
 """How much longer a rank computes than the transfer takes alone."""
 _WARM_UP = 10
 _SLICE = 500e-6

@@ -72,7 +72,7 @@ class Sweep:
         return faces
 
     def compute(self, faces: Faces, sweeps: int) -> None:
-        """Let what flows in along both axes pass through the columns, sweep after sweep; it leaves in place."""
+        """Let what flows in along both axes pass through the columns, sweep after sweep, in place."""
         along, across = faces
         for _ in range(sweeps):
             for column in across:

@@ -41,7 +41,7 @@ TARGETS = {
     "strict": ("SWEEP3D-like, blocking, strict slices of 250 µs", "bcs-strict", (1.25, 1.25)),
     "ahead": ("SWEEP3D-like, non-blocking", "bcs", (1.00, 1.00)),
 }
-"""What a proxy is called, who communicates, and the targets with a core for each rank and with half of one."""
+"""Titles of proxies, who communicates, and the targets with a core for each rank and with half of one."""
 OVERLAPS = {
     "sender": "only the sender computes",
     "receiver": "only the receiver computes",
@@ -73,6 +73,7 @@ class Sizes:
     """How much is measured: launches in a repetition, and in a launch steps, operations and seconds."""
 
     launches: int = 2
+    modes: tuple[Mode, ...] = MODES
     sage: float = 4e-3
     sweep: float = 3.5e-3
     steps: int = 40
@@ -88,7 +89,7 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
     """Measure all of it; every repetition is some launches, all in turn."""
     bed = _Bed(sizes, usable_cores()[:2])
     samples = in_turn(repeats * sizes.launches, bed.measurers(), say)
-    proxies = [_proxy(key, ranks, len(bed.cores), samples) for ranks in bed.ranks for key in TARGETS]
+    proxies = [_proxy(key, ranks, bed, samples) for ranks in bed.ranks for key in TARGETS]
     return [*proxies, *_operations(samples), *_strobes(samples)]
 
 
@@ -110,7 +111,7 @@ class _Bed:
         """Give what a round consists of."""
         found: list[Callable[[], dict[str, float]]] = []
         for ranks in self.ranks:
-            found += [functools.partial(self.proxies, ranks, "mpi", EARLY, mode) for mode in MODES]
+            found += [functools.partial(self.proxies, ranks, "mpi", EARLY, mode) for mode in self.sizes.modes]
             found += [functools.partial(self.proxies, ranks, *one, HERE) for one in OURS]
         found += [
             functools.partial(self.operations, "mpi", MODES[0]),
@@ -145,11 +146,12 @@ class _Bed:
         return run_peer("strobes", 2, *words, cores=self.cores)
 
 
-def _proxy(key: str, ranks: int, cores: int, samples: Samples) -> Figure:
+def _proxy(key: str, ranks: int, bed: _Bed, samples: Samples) -> Figure:
     """Compare with the configuration of MPI whose median is the least."""
     title, name, targets = TARGETS[key]
+    cores = len(bed.cores)
     proxy = "sweep" if key == "strict" else key
-    times = {mode.name: samples[f"{ranks} {mode.name} {proxy}"] for mode in MODES}
+    times = {mode.name: samples[f"{ranks} {mode.name} {proxy}"] for mode in bed.sizes.modes}
     best = min(times, key=lambda mode: statistics.median(times[mode]))
     ours, mpi = samples[f"{ranks} {name} {proxy}"], times[best]
     peer = Against(f"MPI, thread level {best}", "ms", _scaled(mpi, 1e3), _scaled(ours, 1e3))
