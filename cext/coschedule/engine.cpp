@@ -2,6 +2,8 @@
 
 #include <linux/futex.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -39,6 +41,16 @@ void check(int result, const char *what)
 {
     if (result < 0)
         throw std::system_error(-result, std::generic_category(), what);
+}
+
+// A boundary is kept on busy cores too where the system permits real-time priorities; elsewhere as well as it
+// can.
+void be_on_time()
+{
+    sched_param parameters{};
+    parameters.sched_priority = 1;
+    pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters);
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 }
 
 } // namespace
@@ -498,7 +510,7 @@ void Engine::send_strobes()
 {
     Shared &shared = segment_->shared();
     uint64_t slice = segment_->options().slice;
-    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    be_on_time();
     Lock lock(*this);
     while (!stopping_.load()) {
         uint32_t seen = shared.strobe.load();
