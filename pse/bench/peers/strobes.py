@@ -2,9 +2,9 @@
 
 ``late``: percent of the slices that begin more than a tenth of a slice late, in the benchmark of barriers,
 and ``jitter``, µs, p99; ``timer late``, ``timer jitter``: the same of a process that only sleeps from slice
-to slice while the ranks compute.  ``blocked``: slices that an 8-byte allreduce waits that is posted at any time
-of a slice.  ``emds``: percent by which steps of SAGE take longer if slices are noted; ``emds on``, ``emds
-off``: their ms.
+to slice while the ranks compute. ``blocked``: slices that an 8-byte allreduce waits that is posted at any
+time of a slice. ``emds``: percent by which steps of SAGE take longer if slices are noted; ``emds on``,
+``emds off``: their ms.
 """
 
 import json
