@@ -37,7 +37,8 @@ def synchronize(comm: Any, barriers: int, every: float = EVERY) -> None:
 
 def slices_between(rows: NDArray[Any]) -> NDArray[np.int64]:
     """Count the slices from one barrier to the next, of what a communicator's `slices` gives."""
-    return np.diff(rows["slice"][rows["ncollmsm"] > 0].astype(np.int64))
+    scheduled: NDArray[np.int64] = rows["slice"][rows["ncollmsm"] > 0].astype(np.int64)
+    return scheduled[1:] - scheduled[:-1]
 
 
 def periods(rows: NDArray[Any]) -> NDArray[np.float64]:

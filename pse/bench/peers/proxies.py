@@ -5,8 +5,9 @@ SLICE is in µs; SAGE and SWEEP are amounts of work of a step, which the bench h
 
 import json
 import sys
+from collections.abc import Callable
 
-from pse.bench.peers._proxy import communicator, timed
+from pse.bench.peers._proxy import Proxy, communicator, timed
 from pse.bench.peers.sage import Sage
 from pse.bench.peers.sweep3d import Sweep
 
@@ -17,7 +18,7 @@ def main() -> None:
     """Time each proxy, after some steps that don't count."""
     name, slice, steps, sage, sweep = sys.argv[1], *map(int, sys.argv[2:6])
     with communicator(name, slice / 1e6) as comm:
-        makers = {
+        makers: dict[str, Callable[[], Proxy]] = {
             "sage": lambda: Sage(comm.rank, sage),
             "sweep": lambda: Sweep(comm.rank, comm.size, sweep),
             "ahead": lambda: Sweep(comm.rank, comm.size, sweep, nonblocking=True),
