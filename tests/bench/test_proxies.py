@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pse._abi.coschedule import SLICE_DTYPE
-from pse.bench.peers import barriers, sage, sweep3d
+from pse.bench.peers.bcs import barriers, sage, sweep3d
 from pse.runtime.launch import find_mpiexec
 
 SERIAL = "the results are the serial program's, bit by bit"
@@ -16,7 +16,15 @@ SLICE_NS = round(1e9 * barriers.SLICE)
 
 
 def launch(ranks, name, *words):
-    command = [find_mpiexec().path, "-n", str(ranks), sys.executable, "-m", f"pse.bench.peers.{name}", *words]
+    command = [
+        find_mpiexec().path,
+        "-n",
+        str(ranks),
+        sys.executable,
+        "-m",
+        f"pse.bench.peers.bcs.{name}",
+        *words,
+    ]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 

@@ -25,7 +25,7 @@ from pse.bench._running import (
     run_peer,
     usable_cores,
 )
-from pse.bench.peers import sage, sweep3d
+from pse.bench.peers.bcs import sage, sweep3d
 from pse.errors import RunError
 
 EARLY, STRICT = 500, 250
@@ -122,7 +122,7 @@ class _Bed:
     def proxies(self, ranks: int, name: str, slice: int, mode: Surroundings) -> dict[str, float]:
         """Seconds of a step of each proxy."""
         found = run_peer(
-            "proxies", ranks, name, slice, self.sizes.steps, *self.work, cores=self.cores, place=mode
+            "bcs.proxies", ranks, name, slice, self.sizes.steps, *self.work, cores=self.cores, place=mode
         )
         key = mode.name if isinstance(mode, Mode) else name
         for proxy, digest in self.expected[ranks].items():
@@ -133,7 +133,7 @@ class _Bed:
     def operations(self, name: str, mode: Surroundings) -> dict[str, float]:
         """Single operations of two ranks."""
         found = run_peer(
-            *("operations", 2, name, self.sizes.rounds, self.sizes.transfers, self.sizes.idle),
+            *("bcs.operations", 2, name, self.sizes.rounds, self.sizes.transfers, self.sizes.idle),
             cores=self.cores,
             place=mode,
         )
@@ -143,7 +143,7 @@ class _Bed:
         """Slices of two ranks, and what it costs to note them."""
         sizes = self.sizes
         words = sizes.barriers, sizes.operations, sizes.noted, self.work[0]
-        return run_peer("strobes", 2, *words, cores=self.cores)
+        return run_peer("bcs.strobes", 2, *words, cores=self.cores)
 
 
 def _proxy(key: str, ranks: int, bed: _Bed, samples: Samples) -> Figure:

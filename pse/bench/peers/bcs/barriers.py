@@ -1,6 +1,6 @@
 """A barrier every 1.9 ms, and how many slices are between two of them (section 5.3 of the paper on BCS-MPI).
 
-    mpiexec -n 2 python -m pse.bench.peers.barriers
+    mpiexec -n 2 python -m pse.bench.peers.bcs.barriers
 
 A rank that goes on when a slice begins computes for 7.6 slices of 250 µs; its barrier is scheduled in the
 slice after that, and it goes on when the next one begins: every ninth.
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pse.bench.peers._proxy import communicator
+from pse.bench.peers.bcs._proxy import communicator
 
 EVERY, SLICE = 1.9e-3, 250e-6
 _CELLS = 4096

@@ -1,6 +1,6 @@
 """A proxy of SWEEP3D: wavefronts over a grid of ranks, block after block, from each of its corners.
 
-    mpiexec -n 4 python -m pse.bench.peers.sweep3d --comm bcs --nonblocking
+    mpiexec -n 4 python -m pse.bench.peers.bcs.sweep3d --comm bcs --nonblocking
 
 A block takes what flows in from the ranks upstream, computes, and passes on what flows out.  Blocking, it
 receives, computes and sends, one after the other.  Non-blocking, the receives of the next block are posted
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pse.bench.peers._proxy import (
+from pse.bench.peers.bcs._proxy import (
     Array,
     agree,
     arguments,

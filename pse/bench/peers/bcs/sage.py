@@ -1,6 +1,6 @@
 """A proxy of SAGE: compute, exchange 64 KiB with both neighbors, and a reduction, in each step.
 
-    mpiexec -n 2 python -m pse.bench.peers.sage --comm bcs
+    mpiexec -n 2 python -m pse.bench.peers.bcs.sage --comm bcs
 
 The ranks form a ring.  Each has rows of cells that diffuse along the rows; the first and the last row are
 mixed with the neighbors', as far as the smallest of all ranks' limits allows.  The communicator is the only
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pse.bench.peers._proxy import (
+from pse.bench.peers.bcs._proxy import (
     Array,
     agree,
     arguments,

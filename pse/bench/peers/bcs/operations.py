@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pse.bench.peers._proxy import communicator
+from pse.bench.peers.bcs._proxy import communicator
 
 TRANSFER = 16 << 20
 COMPUTING = {"sender": (0,), "receiver": (1,), "both": (0, 1)}

@@ -7,9 +7,9 @@ import json
 import sys
 from collections.abc import Callable
 
-from pse.bench.peers._proxy import Proxy, communicator, timed
-from pse.bench.peers.sage import Sage
-from pse.bench.peers.sweep3d import Sweep
+from pse.bench.peers.bcs._proxy import Proxy, communicator, timed
+from pse.bench.peers.bcs.sage import Sage
+from pse.bench.peers.bcs.sweep3d import Sweep
 
 _WARM_UP = 3
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pse.bench.peers._proxy import communicator
-from pse.bench.peers.barriers import EVERY, SLICE, jitter, synchronize
-from pse.bench.peers.sage import Sage
+from pse.bench.peers.bcs._proxy import communicator
+from pse.bench.peers.bcs.barriers import EVERY, SLICE, jitter, synchronize
+from pse.bench.peers.bcs.sage import Sage
 
 _LATE = 0.1
 """Part of a slice after which it counts as late."""
@@ -36,7 +36,7 @@ def strobes(comm: Any, barriers: int) -> dict[str, float]:
         synchronize(comm, barriers)
         return found
     ticks = int(barriers * EVERY / SLICE)
-    command = [sys.executable, "-m", "pse.bench.peers.timer", str(SLICE), str(ticks)]
+    command = [sys.executable, "-m", "pse.bench.peers.bcs.timer", str(SLICE), str(ticks)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as timer:
         synchronize(comm, barriers)
         late = np.array(json.loads(timer.communicate()[0]))
