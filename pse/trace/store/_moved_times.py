@@ -27,9 +27,9 @@ class MovedTimes:
 
     Examples
     --------
-    >>> moved = MovedTimes(*(np.array(column) for column in ([100], [160], [], [])))
-    >>> moved.of(np.array([50, 100, 120]))
-    array([ 50, 160, 180])
+    >>> moved = MovedTimes(*map(np.array, ([100], [110], [0, 100, 100], [0, 10, 0])))
+    >>> moved.of(np.array([0, 50, 99, 100, 200])).tolist()
+    [0, 55, 108, 110, 210]
     """
 
     were: Array
@@ -38,7 +38,18 @@ class MovedTimes:
     shifts: Array
 
     def of(self, times: Array) -> Array:
-        """Times after events were moved, int64 ns."""
+        """Times after events were moved.
+
+        Parameters
+        ----------
+        times : array of int64, shape (n,)
+            Times before, ns.
+
+        Returns
+        -------
+        array of int64, shape (n,)
+            ns.
+        """
         if not len(self.were):
             return times
         last = np.searchsorted(self.were, times, side="right") - 1
