@@ -14,6 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pse._abi.coschedule import SHORTEST_SLICE
+
 COMMUNICATORS = ("mpi", "bcs", "bcs-strict")
 _TRIES = 3
 
@@ -38,14 +40,36 @@ class Timed:
     digest: str
 
 
+def at_least(least: float, kind: type[int] | type[float] = int) -> Callable[[str], float]:
+    """Read a number of the command line that has a least value."""
+
+    def number(text: str) -> float:
+        value = kind(text)
+        if not value >= least:
+            raise argparse.ArgumentTypeError(f"{text} is less than {least:g}")
+        return value
+
+    return number
+
+
 def arguments(description: str, steps: int, compute: float) -> argparse.ArgumentParser:
     """Read what all proxies are told."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--comm", choices=COMMUNICATORS, default="mpi", help="who communicates")
-    parser.add_argument("--slice", type=float, default=500.0, metavar="µs", help="length of a time slice")
-    parser.add_argument("--steps", type=int, default=steps)
-    parser.add_argument("--compute", type=float, default=compute, metavar="ms", help="computing of a step")
-    parser.add_argument("--sweeps", type=int, help="computing of a step as an amount, instead of --compute")
+    parser.add_argument(
+        "--slice",
+        type=at_least(SHORTEST_SLICE / 1e3, float),
+        default=500.0,
+        metavar="µs",
+        help="length of a time slice",
+    )
+    parser.add_argument("--steps", type=at_least(1), default=steps)
+    parser.add_argument(
+        "--compute", type=at_least(0.01, float), default=compute, metavar="ms", help="computing of a step"
+    )
+    parser.add_argument(
+        "--sweeps", type=at_least(1), help="computing of a step as an amount, instead of --compute"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pse.bench.peers.bcs._proxy import communicator
+from pse.bench.peers.bcs._proxy import at_least, communicator
 
 EVERY, SLICE = 1.9e-3, 250e-6
 _CELLS = 4096
@@ -67,7 +67,7 @@ def histogram(counts: NDArray[np.int64]) -> str:
 def main(words: Sequence[str] | None = None) -> None:
     """Run the benchmark as the command line says."""
     parser = argparse.ArgumentParser(description="a barrier every 1.9 ms, in slices of 250 µs")
-    parser.add_argument("--barriers", type=int, default=1000)
+    parser.add_argument("--barriers", type=at_least(3), default=1000)
     given = parser.parse_args(words)
     with communicator("bcs-strict", SLICE, emds=8 * given.barriers) as comm:
         synchronize(comm, given.barriers)
