@@ -8,4 +8,5 @@ from ._errors import (
 )
 from ._folder import load_reports as load_reports, load_slices as load_slices
 from ._monitor import Distribution as Distribution, Report as Report
+from ._primitives import GlobalMemory as GlobalMemory
 from ._requests import Request as Request
