@@ -10,7 +10,9 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from pse.coschedule._node_memory import NodeMemory
+from pse.errors import UsageError
 from pse.runtime.supervise import Backoff
+from pse.text import size_text
 
 Write = tuple[int, int] | None
 """Offset and value."""
@@ -35,6 +37,18 @@ class Face(Protocol):
 
     def abandon(self) -> None:
         """Leave without waiting for anybody."""
+
+
+def _require_room(comm: MPI.Intracomm, copies: int, size: int) -> None:
+    """Refuse copies that some machine's memory has no room for; one is of what is being written."""
+    room = np.array([os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // copies], np.int64)
+    comm.Allreduce(MPI.IN_PLACE, room, MPI.MIN)
+    if size > room[0]:
+        raise UsageError(
+            f"a global memory of {size_text(size)} has no room: with a copy for each rank, the machine with the "
+            f"least memory has room for {size_text(int(room[0]))}",
+            help="make it smaller, or put fewer ranks on a machine",
+        )
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,7 @@ class Placement:
         """Let the lowest rank of each machine make its memory, and the others open it."""
         beside = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
         place = np.array([comm.rank, os.getpid(), 0], np.int64)
+        _require_room(comm, beside.size + 1, size)
         memory = NodeMemory(beside.size, size, events) if beside.rank == 0 else None
         if memory is not None:
             place[2] = memory.file()

@@ -21,6 +21,8 @@ COMPARISONS: Final[tuple[Comparison, ...]] = (">=", "<", "==", "!=")
 VARIABLE: Final = 8
 """Bytes of a global variable."""
 _BOUND: Final = 1 << 63
+_LARGEST: Final = 1 << 48
+_MOST_EVENTS: Final = 1 << 16
 _PERIOD: Final = 3600 * 10**9
 """ns of one sleep of a wait that has no end."""
 
@@ -85,7 +87,8 @@ class GlobalMemory:
         self._is_free = False
 
     def _agreed(self, size: int, events: int) -> tuple[int, int]:
-        mine = np.array([size, events, -size, -events], np.int64)
+        asked = [max(min(number, _LARGEST), 0) for number in (size, events)]
+        mine = np.array([*asked, *(-number for number in asked)], np.int64)
         least = np.empty_like(mine)
         self._comm.Allreduce(mine, least, MPI.MIN)
         if (least[:2] != -least[2:]).any():
@@ -94,9 +97,9 @@ class GlobalMemory:
                 f"with {least[1]} to {-least[3]} events",
                 help="give the same numbers on all ranks",
             )
-        for number, what in ((size, "bytes"), (events, "events")):
-            if number < 1:
-                raise UsageError(f"a global memory of {number} {what}; there must be at least 1")
+        for number, what, most in ((size, "bytes", _LARGEST), (events, "events", _MOST_EVENTS)):
+            if not 1 <= number <= most:
+                raise UsageError(f"a global memory of {number} {what}; there must be 1 to {most}")
         return size, events
 
     def __enter__(self) -> Self:
