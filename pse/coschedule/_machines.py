@@ -22,7 +22,12 @@ class Face(Protocol):
     """How operations whose arguments have been checked are done."""
 
     def put(
-        self, block: NDArray[np.uint8], offset: int, nodes: Sequence[int], local: int | None, remote: int | None
+        self,
+        block: NDArray[np.uint8],
+        offset: int,
+        nodes: Sequence[int],
+        local: int | None,
+        remote: int | None,
     ) -> None:
         """Put a block and signal events."""
 
@@ -45,8 +50,8 @@ def _require_room(comm: MPI.Intracomm, copies: int, size: int) -> None:
     comm.Allreduce(MPI.IN_PLACE, room, MPI.MIN)
     if size > room[0]:
         raise UsageError(
-            f"a global memory of {size_text(size)} has no room: with a copy for each rank, the machine with the "
-            f"least memory has room for {size_text(int(room[0]))}",
+            f"a global memory of {size_text(size)} has no room: with a copy for each rank, the machine with "
+            f"the least memory has room for {size_text(int(room[0]))}",
             help="make it smaller, or put fewer ranks on a machine",
         )
 
@@ -97,7 +102,7 @@ class Placement:
 
     @property
     def machine(self) -> int:
-        """This rank's machine."""
+        """Machine of this rank."""
         return int(self.machines[self.comm.rank])
 
     @property
@@ -123,7 +128,12 @@ class Direct:
         self._place, self._memory, self._node = placement, placement.memory, placement.index
 
     def put(
-        self, block: NDArray[np.uint8], offset: int, nodes: Sequence[int], local: int | None, remote: int | None
+        self,
+        block: NDArray[np.uint8],
+        offset: int,
+        nodes: Sequence[int],
+        local: int | None,
+        remote: int | None,
     ) -> None:
         """Put a block and signal events."""
         self._memory.put(block, offset, self._place.here(nodes), self._node, local, remote)

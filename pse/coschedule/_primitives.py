@@ -30,9 +30,9 @@ _PERIOD: Final = 3600 * 10**9
 class GlobalMemory:
     """Memory of which every rank has a copy, with the three operations on which BCS-MPI is built.
 
-    Each rank is a *node* of the paper.  Every operation happens on all the nodes that it names or on none, and
-    operations are sequentially consistent: there is one order of all of them that explains every result and
-    has each rank's own in the order of its calls.
+    Each rank is a *node* of the paper.  Every operation happens on all the nodes that it names or on
+    none, and operations are sequentially consistent: there is one order of all of them that explains every
+    result and has each rank's own in the order of its calls.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class GlobalMemory:
 
     @property
     def view(self) -> NDArray[np.uint8]:
-        """This node's copy itself: quick, but its bytes may change while they are read."""
+        """Copy of this node itself: quick, but its bytes may change while they are read."""
         self._require_life()
         return np.frombuffer(self._memory.copy(self._node), np.uint8)
 
@@ -170,7 +170,7 @@ class GlobalMemory:
         local: int | None = None,
         remote: int | None = None,
     ) -> None:
-        """Put a block into the global memory of some nodes: of all of them or, should this process be killed, none.
+        """Put a block into the global memory of some nodes: of all, or of none if this process is killed.
 
         The block may be changed when the call returns.  On one machine it is in place then; between machines
         it is under way, and the local event tells when it is in place.
@@ -278,12 +278,15 @@ class GlobalMemory:
 
     def _require_life(self) -> None:
         if self._is_free:
-            raise UsageError("the global memory was freed", help="use it before Free, or before its `with` ends")
+            raise UsageError(
+                "the global memory was freed", help="use it before Free, or before its `with` ends"
+            )
 
     def _require_inside(self, offset: int, size: int) -> None:
         if offset < 0 or size < 0 or offset + size > self.bytes:
             raise UsageError(
-                f"{count_text(size, 'byte')} at offset {offset} don't lie in the global memory of {self.bytes}",
+                f"{count_text(size, 'byte')} at offset {offset} don't lie in the global memory, "
+                f"which has {self.bytes}",
                 help="make the memory larger where it is made, or look how the offset is computed",
             )
 

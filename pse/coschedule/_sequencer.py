@@ -3,8 +3,8 @@
 A rank sends its operation to the sequencer, a thread of rank 0.  For each the sequencer asks the machines
 concerned, each of which has a server (a thread of its lowest rank), whether the comparison holds there, lets
 all of them apply the write, and answers when all have.  So operations are totally ordered, each machine
-applies them in that order, and a rank that reads its own copy has first waited for its own operations: that is
-sequential consistency (Attiya and Welch, Sequential consistency versus linearizability, 1994).
+applies them in that order, and a rank that reads its own copy has first waited for its own operations: that
+is sequential consistency (Attiya and Welch, Sequential consistency versus linearizability, 1994).
 """
 
 import threading
@@ -108,9 +108,9 @@ class _Server:
         self._thread.start()
 
     def stop(self) -> None:
-        """End this thread alone."""
+        """End this thread alone; it may wait for a machine that no longer answers."""
         self._ended = True
-        self._thread.join()
+        self._thread.join(1.0)
 
     def join(self) -> None:
         """End all servers; nothing is under way any more."""
@@ -171,8 +171,8 @@ class Sequenced:
     def __init__(self, place: Placement) -> None:
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
             raise RunError(
-                f"the global memory's {place.comm.size} nodes are on several machines, where threads of a rank "
-                "communicate, and MPI was begun for one thread",
+                f"the global memory's {place.comm.size} nodes are on several machines, where threads of a "
+                "rank communicate, and MPI was begun for one thread",
                 help="leave mpi4py.rc.thread_level at 'multiple'",
             )
         self._place, self._comm = place, place.comm.Dup()
@@ -181,7 +181,12 @@ class Sequenced:
         self._server = _Server(place, self._comm) if place.index == 0 else None
 
     def put(
-        self, block: NDArray[np.uint8], offset: int, nodes: Sequence[int], local: int | None, remote: int | None
+        self,
+        block: NDArray[np.uint8],
+        offset: int,
+        nodes: Sequence[int],
+        local: int | None,
+        remote: int | None,
     ) -> None:
         """Put a block and signal events."""
         with self._lock:
@@ -196,7 +201,9 @@ class Sequenced:
 
     def compare(self, offset: int, comparison: int, value: int, nodes: Sequence[int], write: Write) -> bool:
         """Compare, and write if it holds."""
-        target, data = (0, np.empty(0, np.int64)) if write is None else (write[0], np.array(write[1:], np.int64))
+        target, data = (
+            (0, np.empty(0, np.int64)) if write is None else (write[0], np.array(write[1:], np.int64))
+        )
         with self._lock:
             answer = self._post(
                 _Operation.make(

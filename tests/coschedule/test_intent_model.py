@@ -1,4 +1,4 @@
-"""The core primitives' protocol in every order of its steps and kills: all or none, and nobody sleeps for ever."""
+"""The core primitives' protocol in every order of steps and kills: all or none, nobody sleeps for ever."""
 
 import pytest
 from pse_testing.intent_model import BUGS, Job, Model

@@ -1,4 +1,4 @@
-"""The core primitives: what each promises, in runs whose results have one explanation, and where ranks are killed."""
+"""The core primitives: what each promises, histories that some order explains, and kills."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,9 @@ def seen(request, runs, mpiexec, tmp_path):
     if request.param not in runs:
         ranks, environment = RUNS[request.param]
         rounds, length = ("8", "6") if environment else ("60", "14")
-        ended = mpiexec(ranks, PROGRAMS / "primitives.py", tmp_path, rounds, length, env=environment, timeout=120)
+        ended = mpiexec(
+            ranks, PROGRAMS / "primitives.py", tmp_path, rounds, length, env=environment, timeout=120
+        )
         assert (ended.code, ended.out) == (0, ""), ended.err
         runs[request.param] = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(ranks)]
     return runs[request.param]
@@ -145,7 +147,9 @@ def memory():
 
 
 WRONG = {
-    "8 bytes at offset 60 don't lie in the global memory of 64": lambda one: one.xfer_and_signal(bytes(8), 60),
+    "8 bytes at offset 60 don't lie in the global memory, which has 64": lambda one: one.xfer_and_signal(
+        bytes(8), 60
+    ),
     "8 bytes at offset -8": lambda one: one.xfer_and_signal(bytes(8), -8),
     "must be contiguous": lambda one: one.xfer_and_signal(np.zeros((4, 2))[:, 0], 0),
     "type int has no memory": lambda one: one.xfer_and_signal(5, 0),

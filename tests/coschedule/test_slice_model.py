@@ -1,4 +1,4 @@
-"""The slice protocol in every order of its steps: one outcome, no message overtakes, microphases keep step."""
+"""The slice protocol in every order of its steps: one outcome, in order, microphases keep step."""
 
 import pytest
 from pse_testing.slice_model import ANY, BUGS, WAIT, Model

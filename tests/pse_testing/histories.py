@@ -1,4 +1,4 @@
-"""Whether recorded operations on a global memory are sequentially consistent: some order explains them all."""
+"""Whether recorded operations on a global memory are sequentially consistent: one order explains all."""
 
 import operator
 from collections.abc import Sequence

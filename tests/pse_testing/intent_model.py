@@ -1,7 +1,8 @@
 """A model of the core primitives' protocol: lock, intent, its application, recovery, and sleepers.
 
-Two nodes have one variable each.  Writers put, or compare and write, on both nodes and signal an event of each;
-one more process sleeps until its event on node 1 is signalled.  Any writer may be killed between any two steps.
+Two nodes have one variable each.  Writers put, or compare and write, on both nodes and signal an event of
+each; one more process sleeps until its event on node 1 is signalled.  Any writer may be killed between any
+two steps.
 """
 
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ class Process(NamedTuple):
 
 
 class State(NamedTuple):
-    """All that steps depend on, and `history`: the values of intents in the order in which they became whole."""
+    """All that steps depend on, and `history`: the values of intents in the order they became whole."""
 
     lock: int | str
     whole: bool
@@ -161,7 +162,6 @@ class Model:
 
     def _slept(self, state: State) -> State | None:
         one, there = state.sleeper, state.signalled[1] - state.consumed > 0
-        sleeper = len(state.writers)
 
         def go(at: str, changed: State = state, **fields: object) -> State:
             return changed._replace(sleeper=one._replace(at=at, **fields))
@@ -170,26 +170,29 @@ class Model:
             case "done":
                 return None
             case "look":
-                if there:
-                    return go("done", state._replace(consumed=state.consumed + 1))
-                return go("mark it", state)
+                return go("done", state._replace(consumed=state.consumed + 1)) if there else go("mark it")
             case "mark it":
                 return go("read", state._replace(waiting=True))
             case "read":
                 return go("sleep", seen=state.signalled[1])
             case "sleep":
-                if self.bug == "sleep without a second look":
-                    return go("asleep")
-                return go("look" if state.signalled[1] != one.seen or there else "asleep", seen=0)
-            case "asleep":  # It looks from time to time whether whoever has the lock was killed.
-                if state.lock != DEAD or self.bug == "no recovery":
-                    return None
-                if not state.whole or self.bug == "drop a whole intent":
-                    return go("look", state._replace(lock=FREE, whole=False))
-                return go(self.order[0], state._replace(lock=sleeper), again=True)
+                awake = (
+                    state.signalled[1] != one.seen or there
+                ) and self.bug != "sleep without a second look"
+                return go("look" if awake else "asleep", seen=0)
+            case "asleep":
+                return self._mended(state, go)
             case "unlock":
                 return go("look", state._replace(lock=FREE))
         return self._applied(state, one, go, "unlock")
+
+    def _mended(self, state: State, go) -> State | None:
+        """Look, as a sleeper does from time to time, whether whoever has the lock was killed."""
+        if state.lock != DEAD or self.bug == "no recovery":
+            return None
+        if not state.whole or self.bug == "drop a whole intent":
+            return go("look", state._replace(lock=FREE, whole=False))
+        return go(self.order[0], state._replace(lock=len(state.writers)), again=True)
 
     def wrong(self, state: State, is_last: bool) -> str | None:
         """Say what must not be in a state."""
@@ -212,6 +215,5 @@ class Model:
     def _is_explained(self, history: tuple[int, ...]) -> bool:
         expected = {job.value: job.expected for job in self.jobs}
         return all(
-            expected[value] in (None, before)
-            for before, value in zip((0, *history), history, strict=False)
+            expected[value] in (None, before) for before, value in zip((0, *history), history, strict=False)
         )

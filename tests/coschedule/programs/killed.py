@@ -58,8 +58,10 @@ def main():
     while len(kills) < MOST:
         asleep = any(one["asleep"] for one in kills)
         kills.append(kill_once(chance, not asleep))
-        if asleep and any(one["dropped"] for one in kills) and any(
-            one["finished"] > one["asleep"] for one in kills
+        if (
+            asleep
+            and any(one["dropped"] for one in kills)
+            and any(one["finished"] > one["asleep"] for one in kills)
         ):
             break
     json.dump(kills, sys.stdout)

@@ -1,4 +1,4 @@
-"""What the core primitives do among all ranks; each rank writes what it saw to RANK.json in the folder given."""
+"""What the core primitives do among all ranks; each writes what it saw to RANK.json in the folder given."""
 
 import json
 import random
@@ -44,7 +44,15 @@ def properties(memory):
     memory.variable(40)  # Waits for this rank's own operations.
     wait_for_all()
     if rank == last:
-        cases = [(">=", 10), (">=", 11), ("<", 10 + size), ("<", last + 10), ("==", 10), ("!=", 9), ("!=", last + 10)]
+        cases = [
+            (">=", 10),
+            (">=", 11),
+            ("<", 10 + size),
+            ("<", last + 10),
+            ("==", 10),
+            ("!=", 9),
+            ("!=", last + 10),
+        ]
         seen["compared"] = [memory.compare_and_write(40, *case) for case in cases]
         seen["one"] = memory.compare_and_write(40, "==", last + 10, [last])
         seen["written"] = memory.compare_and_write(40, "<", 1000, [0, last], write=(64, -5))
