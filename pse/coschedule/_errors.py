@@ -118,8 +118,8 @@ def failure_of(engine: Engine) -> CommunicationError:
             f"collective operations don't fit together: {said}",
             help="all ranks call the same operations in the same order, with the same root, size and type",
         )
-    left = " for ranks that have left the communicator" if code == Failure.LEFT else ""
+    why = "and other ranks have left" if code == Failure.LEFT else "and no rank can go on"
     return DeadlockError(
-        f"deadlock: {_waits_text(awaited)} wait{left}, and nothing that they wait for can come",
+        f"deadlock: {_waits_text(awaited)}, {why}",
         help="compare what each waits for with what its peer sends",
     )
