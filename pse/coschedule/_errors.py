@@ -44,7 +44,7 @@ class DeadlockError(CommunicationError):
     ...     comm.Recv(np.zeros(1), source=0)
     Traceback (most recent call last):
         ...
-    DeadlockError: deadlock: rank 0 in Recv from rank 0 ...
+    DeadlockError: deadlock: rank 0 in Recv from rank 0, and no rank can go on
     """
 
 
