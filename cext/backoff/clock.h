@@ -5,6 +5,10 @@
 #include <stdint.h>
 #include <time.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Nanoseconds of the monotonic clock. */
 static inline uint64_t pse_clock(void)
 {
@@ -17,4 +21,7 @@ static inline uint64_t pse_clock(void)
  * may be 50 us late). */
 void pse_clock_sleep_until(uint64_t time);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

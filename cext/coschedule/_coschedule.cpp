@@ -69,13 +69,13 @@ class Noted
   public:
     Noted(Engine &engine, uint32_t primitive, bool blocking, uint64_t bytes = 0)
         : monitor_(engine.monitor()), primitive_(primitive), blocking_(blocking), bytes_(bytes),
-          enter_(monitor_.is_on() ? now() : 0)
+          enter_(monitor_.is_on() ? pse_clock() : 0)
     {
     }
     ~Noted()
     {
         if (monitor_.is_on())
-            monitor_.add(primitive_, bytes_, blocking_, enter_, now());
+            monitor_.add(primitive_, bytes_, blocking_, enter_, pse_clock());
     }
     Noted(const Noted &) = delete;
     Noted &operator=(const Noted &) = delete;
@@ -395,8 +395,8 @@ PYBIND11_MODULE(_coschedule, module)
              })
         .def("begin_monitor",
              [](Engine &engine, uint32_t resolution) {
-                 engine.monitor().begin(PSE_BCS_PRIMITIVES, resolution, now());
+                 engine.monitor().begin(PSE_BCS_PRIMITIVES, resolution, pse_clock());
              })
-        .def("end_monitor", [](Engine &engine) { engine.monitor().end(now()); })
+        .def("end_monitor", [](Engine &engine) { engine.monitor().end(pse_clock()); })
         .def("monitored", &monitored);
 }

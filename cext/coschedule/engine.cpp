@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -23,7 +24,10 @@ namespace
 {
 
 // How long a blocked rank sleeps before it looks for signals that another thread may have taken.
-constexpr uint64_t look = 100000000;
+constexpr uint64_t look = 1000000000;
+// Strict slices that begin though there was nothing to do in the last ones: what is posted soon after needs
+// not wake the engine first.
+constexpr int linger = 8;
 constexpr uint32_t leader = 0;
 
 void futex_wait(std::atomic<uint32_t> &word, uint32_t seen)
@@ -50,7 +54,6 @@ void be_on_time()
     sched_param parameters{};
     parameters.sched_priority = 1;
     pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters);
-    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 }
 
 } // namespace
@@ -88,7 +91,7 @@ Engine::Engine(const Options &options, const pse_bcs_match *replay)
 {
     check(pse_bcs_bells_create(&bells_, options.ranks), "make the doorbells of ranks");
     std::copy_n(replay, options.replayed, segment_->replay());
-    segment_->shared().origin = now();
+    segment_->shared().origin = pse_clock();
     enter(leader);
 }
 
@@ -126,9 +129,20 @@ void Engine::begin()
         peers_.push_back(
             rank == me_ ? -1
                         : static_cast<int>(syscall(SYS_pidfd_open, segment_->rank(rank).process.load(), 0)));
-    watcher_ = std::thread(&Engine::watch, this);
+    watcher_ = start(&Engine::watch);
     if (me_ == leader)
-        strobes_ = std::thread(&Engine::send_strobes, this);
+        strobes_ = start(&Engine::send_strobes);
+}
+
+// Signals are for the program's own threads: a rank that waits is interrupted by them.
+std::thread Engine::start(void (Engine::*body)())
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread thread(body, this);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread;
 }
 
 void Engine::leave()
@@ -292,7 +306,8 @@ uint32_t Engine::collective(const Collection &what, Call call)
     one.address = reinterpret_cast<uint64_t>(what.data);
     one.bytes = what.bytes;
     one.target = reinterpret_cast<uint64_t>(what.target);
-    one.reads_payload = what.bytes + table <= PSE_BCS_EAGER;
+    bool reduces = call.reduction.routine != nullptr;
+    one.reads_payload = what.bytes + table <= (reduces ? PSE_BCS_WHOLE : PSE_BCS_EAGER);
     if (table)
         std::memcpy(segment_->payload(index), what.pieces.data(), table);
     if (one.reads_payload && what.bytes && what.data)
@@ -404,7 +419,10 @@ pse_bcs_outcome Engine::sleep(Guard &guard)
         protocol_.run_slice(0);
     if (!segment_->options().strict && mine.blocked.load() && protocol_.is_quiescent())
         protocol_.settle();
+    bool ends = segment_->options().strict && ends_with_slice();
     guard.unlock();
+    if (ends)
+        await_boundary();
     bool rang = true;
     while (rang && mine.blocked.load()) {
         rang = pse_bcs_bells_wait(bells_, me_, seen, look);
@@ -415,6 +433,34 @@ pse_bcs_outcome Engine::sleep(Guard &guard)
     if (interrupted)
         protocol_.unblock(me_);
     return interrupted ? PSE_BCS_WAIT_INTERRUPTED : PSE_BCS_WAIT_COMPLETE;
+}
+
+// Whether all that the rank waits for has been moved, and is complete when the slice ends.
+bool Engine::ends_with_slice() const
+{
+    const Rank &mine = segment_->rank(me_);
+    uint32_t moved = 0;
+    for (uint32_t one = mine.later.head; one != none; one = segment_->descriptor(one).next) {
+        const Descriptor &waited = segment_->descriptor(one);
+        moved += waited.awaited && waited.state == State::moved;
+    }
+    return moved && moved == mine.outstanding;
+}
+
+// Be awake when the next slice begins, so that this rank goes on at once.
+void Engine::await_boundary()
+{
+    uint64_t boundary = next_boundary();
+    own_timer_.sleep_until(boundary);
+    const Rank &mine = segment_->rank(me_);
+    while (mine.blocked.load() && pse_clock() < boundary + segment_->options().slice / 8)
+        sched_yield();
+}
+
+uint64_t Engine::next_boundary() const
+{
+    uint64_t slice = segment_->options().slice, origin = segment_->shared().origin;
+    return origin + ((pse_clock() - origin) / slice + 1) * slice;
 }
 
 pse_bcs_outcome Engine::wait(const std::vector<uint32_t> &requests, Wait mode)
@@ -487,7 +533,7 @@ void Engine::start_helper()
     if (mine.has_helper)
         return;
     mine.has_helper = 1;
-    helper_ = std::thread(&Engine::help, this);
+    helper_ = start(&Engine::help);
 }
 
 // What moves bytes while the rank computes.
@@ -509,7 +555,8 @@ void Engine::help()
 void Engine::send_strobes()
 {
     Shared &shared = segment_->shared();
-    uint64_t slice = segment_->options().slice;
+    bool strict = segment_->options().strict;
+    int idle = 0;
     be_on_time();
     Lock lock(*this);
     while (!stopping_.load()) {
@@ -518,19 +565,19 @@ void Engine::send_strobes()
             futex_wait(shared.strobe, seen);
             continue;
         }
-        uint64_t deadline = shared.origin + ((now() - shared.origin) / slice + 1) * slice;
-        timespec until{static_cast<time_t>(deadline / 1000000000u),
-                       static_cast<long>(deadline % 1000000000u)};
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR)
-            continue;
+        uint64_t deadline = next_boundary();
+        if (strict)
+            strobe_timer_.sleep_until(deadline);
+        else
+            pse_clock_sleep_until(deadline);
         Guard guard(lock);
         shared.armed.store(0);
         if (protocol_.has_failed())
             continue;
-        protocol_.run_slice(deadline);
+        idle = protocol_.run_slice(deadline) ? 0 : idle + 1;
         if (protocol_.is_quiescent())
             protocol_.settle();
-        if (protocol_.needs_strobe())
+        if (protocol_.needs_strobe() || (strict && idle < linger))
             shared.armed.store(1);
     }
 }

@@ -16,6 +16,7 @@
 #include "monitor.hpp"
 #include "protocol.hpp"
 #include "segment.hpp"
+#include "strobe_timer.hpp"
 #include "transfer.hpp"
 
 namespace pse::coschedule
@@ -104,6 +105,10 @@ class Engine final : public Wakeups
                            Wait mode, uint32_t told);
     bool is_satisfied(const std::vector<uint32_t> &requests, Wait mode);
     void mark(const std::vector<uint32_t> &requests);
+    bool ends_with_slice() const;
+    void await_boundary();
+    uint64_t next_boundary() const;
+    std::thread start(void (Engine::*body)());
     void start_helper();
     void help();
     void send_strobes();
@@ -118,6 +123,7 @@ class Engine final : public Wakeups
     std::unordered_map<uint32_t, Call> calls_; // Of collective descriptors; guarded by the lock.
     std::vector<int> peers_;                   // pidfds
     int stop_event_ = -1;
+    StrobeTimer strobe_timer_, own_timer_;
     std::atomic<bool> stopping_{false};
     std::thread strobes_, helper_, watcher_;
 };

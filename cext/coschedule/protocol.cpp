@@ -1,7 +1,8 @@
 #include "protocol.hpp"
 
 #include <algorithm>
-#include <ctime>
+
+#include "clock.h"
 
 namespace pse::coschedule
 {
@@ -51,13 +52,6 @@ bool is_unread(const Descriptor &part)
 }
 
 } // namespace
-
-uint64_t now()
-{
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
-}
 
 uint32_t Protocol::allocate(uint32_t rank)
 {
@@ -179,13 +173,13 @@ void Protocol::postpone(uint32_t index, State state)
     wakeups_.strobe();
 }
 
-void Protocol::run_slice(uint64_t deadline)
+bool Protocol::run_slice(uint64_t deadline)
 {
     Shared &shared = s_.shared();
     bool monitored = s_.options().monitored != 0;
     pse_bcs_slice record{};
     scheduled_ = collectives_ = 0;
-    uint64_t begin = monitored || deadline ? now() : 0;
+    uint64_t begin = monitored || deadline ? pse_clock() : 0;
     record.slice = s_.options().strict ? (deadline - shared.origin) / s_.options().slice : shared.slice + 1;
     shared.slice = record.slice;
     if (deadline) {
@@ -194,12 +188,13 @@ void Protocol::run_slice(uint64_t deadline)
         shared.late += record.late > s_.options().slice / 10;
     }
     record.bpts = shared.blocked;
-    exchange(record);
-    uint64_t exchanged = monitored ? now() : 0;
+    bool resumed = exchange(record);
+    uint64_t exchanged = monitored ? pse_clock() : 0;
     schedule(record);
+    bool worked = resumed || record.np2pdem || record.ncolldem;
     if (!monitored)
-        return;
-    uint64_t end = now();
+        return worked;
+    uint64_t end = pse_clock();
     record.epoch = shared.epoch;
     record.begin = begin;
     record.getts = shared.previous ? begin - shared.previous : 0;
@@ -211,6 +206,7 @@ void Protocol::run_slice(uint64_t deadline)
     record.ncollmsm = collectives_;
     shared.previous = begin;
     note_slice(record);
+    return worked;
 }
 
 void Protocol::note_slice(const pse_bcs_slice &record)
@@ -218,13 +214,16 @@ void Protocol::note_slice(const pse_bcs_slice &record)
     s_.slices()[s_.shared().recorded++ % s_.options().monitored] = record;
 }
 
-// Descriptor exchange microphase: sends go to where they are received, all in the order of ranks.
-void Protocol::exchange(pse_bcs_slice &record)
+// Descriptor exchange microphase: sends go to where they are received, all in the order of ranks.  Says
+// whether something went on that had waited for this slice.
+bool Protocol::exchange(pse_bcs_slice &record)
 {
+    bool resumed = false;
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
         Rank &one = s_.rank(rank);
         for (uint32_t index; (index = s_.pop(one.later)) != none;) {
             Descriptor &waited = s_.descriptor(index);
+            resumed = true;
             if (waited.state != State::moved)
                 make_ready(index);
             else if (waited.kind == PSE_BCS_KIND_COLLECTIVE)
@@ -245,6 +244,7 @@ void Protocol::exchange(pse_bcs_slice &record)
             record.np2pdem += posted.kind != PSE_BCS_KIND_COLLECTIVE;
         }
     }
+    return resumed;
 }
 
 // Message scheduling microphase.

@@ -37,8 +37,9 @@ class Protocol
     // A probe that was answered with no.
     void withdraw(uint32_t index);
 
-    // One slice; `deadline` is when it had to begin, 0: it begins because a rank blocked.
-    void run_slice(uint64_t deadline);
+    // One slice; `deadline` is when it had to begin, 0: it begins because a rank blocked.  Says whether there
+    // was anything to do.
+    bool run_slice(uint64_t deadline);
     // What only happens when all ranks are blocked: wildcards and tests are decided, a deadlock is found.
     void settle();
     bool is_quiescent() const;
@@ -63,7 +64,7 @@ class Protocol
     bool needs_strobe() const;
 
   private:
-    void exchange(pse_bcs_slice &record);
+    bool exchange(pse_bcs_slice &record);
     void schedule(pse_bcs_slice &record);
     void join(uint32_t index, pse_bcs_slice &record);
     bool fits(const Collective &operation, const Descriptor &first, const Descriptor &one) const;
@@ -90,7 +91,5 @@ class Protocol
     Wakeups &wakeups_;
     uint32_t scheduled_ = 0, collectives_ = 0; // In the slice that runs.
 };
-
-uint64_t now();
 
 } // namespace pse::coschedule

@@ -10,7 +10,7 @@ from enum import IntEnum
 import numpy as np
 
 SHORTEST_SLICE = 100000  # ns of the shortest time slice that is accepted.
-EAGER_BYTES = 4096  # Messages up to so many bytes travel in their descriptor.
+EAGER_BYTES = 65536  # Messages up to so many bytes travel with their descriptor.
 
 # What happened in a time slice: tables 5.1 and 5.2 of the paper; times in ns.
 SLICE_DTYPE = np.dtype(

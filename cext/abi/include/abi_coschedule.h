@@ -7,7 +7,10 @@
 #include <stdint.h>
 
 #define PSE_BCS_SHORTEST_SLICE 100000 /* ns of the shortest time slice that is accepted. */
-#define PSE_BCS_EAGER 4096 /* Messages up to so many bytes travel in their descriptor. */
+#define PSE_BCS_EAGER 65536 /* Messages up to so many bytes travel with their descriptor. */
+
+/* Arrays up to so many bytes are reduced whole by every rank that needs the result. */
+#define PSE_BCS_WHOLE 16384
 
 /* Collective operations. */
 enum pse_bcs_collective {

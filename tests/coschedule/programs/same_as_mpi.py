@@ -10,7 +10,7 @@ from pse import bcs
 
 world = MPI.COMM_WORLD
 rank, ranks = world.rank, world.size
-SIZES = (1, 7, 3001)  # In a descriptor, and not.
+SIZES = (1, 7, 3001, 20_001)  # With their descriptors, reduced whole or not, and alone.
 PAIR = MPI.DOUBLE_INT
 
 
