@@ -1,6 +1,7 @@
 # What a room's CMakeLists.txt is written with.  cext/CMakeLists.txt shows the use.
 
 get_filename_component(PSE_ROOT "${CMAKE_CURRENT_SOURCE_DIR}/.." ABSOLUTE)
+set(PSE_EXPORTS "${CMAKE_CURRENT_LIST_DIR}/extension.map")
 
 # Take up the directory of one room.  The target room_<name> builds all of it and nothing else.
 function(pse_room name)
@@ -43,7 +44,9 @@ function(pse_extension)
     find_package(pybind11 CONFIG REQUIRED)
     target_link_libraries(${target} PRIVATE pybind11::headers)
   endif()
-  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${arg_NAME}")
+  # The templates of C++'s library would be seen by all: other extensions could get these instead of their own.
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${PSE_EXPORTS}")
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${arg_NAME}" LINK_DEPENDS "${PSE_EXPORTS}")
   _pse_place(${target} ${arg_PACKAGE})
   add_dependencies(room_${PSE_ROOM} ${target})
 endfunction()

@@ -40,7 +40,7 @@ def test_help_is_not_cut_short(group):
         (("rnu",), "there is no command rnu; did you mean `pse run`?"),
         (("tools", "lits"), "there is no command lits; did you mean `pse tools list`?"),
         (("programs/a.coven",), "to run a program: pse run programs/a.coven"),
-        (("xyz",), "there is no command xyz; there are ace, advise, analyze, bench, "),
+        (("xyz",), "there is no command xyz; there are ace, advise, analyze, bcs, bench, "),
     ],
 )
 def test_a_word_that_is_no_command_gets_a_guess(arguments, said):
