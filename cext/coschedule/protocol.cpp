@@ -168,9 +168,12 @@ bool Protocol::is_large(const Descriptor &one) const
 
 void Protocol::postpone(uint32_t index, State state)
 {
+    uint32_t owner = s_.descriptor(index).owner;
     s_.descriptor(index).state = state;
-    s_.push(s_.rank(s_.descriptor(index).owner).later, index);
+    s_.push(s_.rank(owner).later, index);
     wakeups_.strobe();
+    if (state == State::moved)
+        unblock(owner); // It sees that it goes on when the slice ends, and is awake then.
 }
 
 bool Protocol::run_slice(uint64_t deadline)
