@@ -251,7 +251,8 @@ uint32_t Engine::send(const void *data, uint64_t bytes, int32_t dest, int32_t ta
     one.reads_payload = bytes <= PSE_BCS_EAGER;
     if (one.reads_payload && bytes)
         std::memcpy(segment_->payload(index), data, bytes);
-    posted(index, blocking, bytes > PSE_BCS_EAGER);
+    // Who sends a small message goes on at once, and does not run a slice because it blocks.
+    posted(index, blocking && !one.reads_payload, !one.reads_payload);
     if (one.reads_payload && !segment_->options().strict)
         one.sent = 1; // Its buffer is the owner's again.
     return index;

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
@@ -118,7 +119,6 @@ try:
         comm.Free()
 except PseError as error:
     if rank == int(sys.argv[2]):
-        print(
-            f"after {time.monotonic() - begun:.0f} s: {type(error).__name__}: {error}\nhelp: {error.help}",
-            flush=True,
-        )
+        said = f"after {time.monotonic() - begun:.0f} s: {type(error).__name__}: {error}\nhelp: {error.help}"
+        # The process manager may lose what ranks print when one of them is killed.
+        Path(sys.argv[3]).write_text(said) if sys.argv[3:] else print(said)
