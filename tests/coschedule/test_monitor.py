@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pse import bcs
 from pse.errors import UsageError
@@ -34,6 +34,7 @@ def test_counts_and_sizes_are_those_of_the_program(mpiexec, folder, ranks):
     assert slices["np2pmsm"].sum() == len(SIZES) * ranks
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(0, 2**40), max_size=20), st.integers(0, 2**40))
 def test_a_report_comes_back_from_its_file(tmp_path_factory, counts, total):
     path = tmp_path_factory.mktemp("reports") / "one.npz"
