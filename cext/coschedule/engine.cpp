@@ -234,19 +234,29 @@ uint32_t Engine::posted(uint32_t index, bool blocking, bool background)
     return index;
 }
 
+// A descriptor with what all kinds have, or none; with the lock held.
+uint32_t Engine::describe(pse_bcs_kind kind, int32_t peer, int32_t tag, const void *data, uint64_t bytes)
+{
+    uint32_t index = allocate(kind == PSE_BCS_KIND_COLLECTIVE);
+    if (index == none)
+        return none;
+    Descriptor &one = segment_->descriptor(index);
+    one.kind = kind;
+    one.peer = peer;
+    one.tag = tag;
+    one.address = reinterpret_cast<uint64_t>(data);
+    one.bytes = bytes;
+    return index;
+}
+
 uint32_t Engine::send(const void *data, uint64_t bytes, int32_t dest, int32_t tag, bool blocking)
 {
     Lock lock(*this);
     Guard guard(lock);
-    uint32_t index = allocate(false);
+    uint32_t index = describe(PSE_BCS_KIND_SEND, dest, tag, data, bytes);
     if (index == none)
         return none;
     Descriptor &one = segment_->descriptor(index);
-    one.kind = PSE_BCS_KIND_SEND;
-    one.peer = dest;
-    one.tag = tag;
-    one.address = reinterpret_cast<uint64_t>(data);
-    one.bytes = bytes;
     one.held = 1;
     one.reads_payload = bytes <= PSE_BCS_EAGER;
     if (one.reads_payload && bytes)
@@ -262,15 +272,9 @@ uint32_t Engine::receive(void *data, uint64_t bytes, int32_t source, int32_t tag
 {
     Lock lock(*this);
     Guard guard(lock);
-    uint32_t index = allocate(false);
+    uint32_t index = describe(PSE_BCS_KIND_RECEIVE, source, tag, data, bytes);
     if (index == none)
         return none;
-    Descriptor &one = segment_->descriptor(index);
-    one.kind = PSE_BCS_KIND_RECEIVE;
-    one.peer = source;
-    one.tag = tag;
-    one.address = reinterpret_cast<uint64_t>(data);
-    one.bytes = bytes;
     bool background = bytes > PSE_BCS_EAGER && !blocking;
     if (background)
         start_helper();
@@ -281,31 +285,21 @@ uint32_t Engine::probe(int32_t source, int32_t tag)
 {
     Lock lock(*this);
     Guard guard(lock);
-    uint32_t index = allocate(false);
-    if (index == none)
-        return none;
-    Descriptor &one = segment_->descriptor(index);
-    one.kind = PSE_BCS_KIND_PROBE;
-    one.peer = source;
-    one.tag = tag;
-    return posted(index, true, false);
+    uint32_t index = describe(PSE_BCS_KIND_PROBE, source, tag, nullptr, 0);
+    return index == none ? none : posted(index, true, false);
 }
 
 uint32_t Engine::collective(const Collection &what, Call call)
 {
     Lock lock(*this);
     Guard guard(lock);
-    uint32_t index = allocate(true);
+    auto combines = static_cast<int32_t>(call.reduction.operation ^ call.reduction.type);
+    uint32_t index = describe(PSE_BCS_KIND_COLLECTIVE, what.root, combines, what.data, what.bytes);
     if (index == none)
         return none;
     Descriptor &one = segment_->descriptor(index);
     size_t table = what.pieces.size() * sizeof(Piece);
-    one.kind = PSE_BCS_KIND_COLLECTIVE;
     one.operation = what.operation;
-    one.peer = what.root;
-    one.tag = static_cast<int32_t>(call.reduction.operation ^ call.reduction.type);
-    one.address = reinterpret_cast<uint64_t>(what.data);
-    one.bytes = what.bytes;
     one.target = reinterpret_cast<uint64_t>(what.target);
     bool reduces = call.reduction.routine != nullptr;
     one.reads_payload = what.bytes + table <= (reduces ? PSE_BCS_WHOLE : PSE_BCS_EAGER);

@@ -94,6 +94,7 @@ class Engine final : public Wakeups
     friend class Lock;
     void enter(uint32_t rank);
     uint32_t allocate(bool collective);
+    uint32_t describe(pse_bcs_kind kind, int32_t peer, int32_t tag, const void *data, uint64_t bytes);
     bool has_room(bool collective) const;
     uint32_t posted(uint32_t index, bool blocking, bool background);
     bool work();

@@ -1,5 +1,8 @@
 #include "primitives.hpp"
 
+#include "clock.h"
+#include "shared_memory.hpp"
+
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
@@ -28,31 +31,6 @@ constexpr uint64_t look = second / 10; // How often a sleeper looks whether a pr
 [[noreturn]] void fail(const char *what, int error)
 {
     throw std::system_error(error, std::generic_category(), what);
-}
-
-template <class T> T *take_room(uintptr_t base, size_t &at, size_t count)
-{
-    at = (at + 63) & ~size_t{63};
-    T *here = reinterpret_cast<T *>(base + at);
-    at += count * sizeof(T);
-    return here;
-}
-
-void make_lock(pthread_mutex_t &lock)
-{
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-    pthread_mutex_init(&lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-}
-
-uint64_t clock_now()
-{
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<uint64_t>(time.tv_sec) * second + static_cast<uint64_t>(time.tv_nsec);
 }
 
 // 0 or errno.
@@ -154,7 +132,7 @@ NodeMemory::NodeMemory(uint32_t nodes, uint64_t bytes, uint32_t events)
     header_->nodes = nodes;
     header_->events = events;
     header_->bytes = bytes;
-    make_lock(header_->lock);
+    make_robust_lock(header_->lock);
     place(reinterpret_cast<uintptr_t>(header_), nodes, bytes, events);
     header_->magic = magic;
 }
@@ -311,8 +289,8 @@ Tested NodeMemory::test(uint32_t node, uint32_t index, uint64_t timeout)
         return Tested::signalled;
     if (timeout == 0)
         return Tested::unsignalled;
-    uint64_t begin = clock_now();
-    for (uint64_t now = begin; now - begin < timeout; now = clock_now()) {
+    uint64_t begin = pse_clock();
+    for (uint64_t now = begin; now - begin < timeout; now = pse_clock()) {
         one.waiting.store(1);
         uint32_t seen = one.signalled.load();
         if (take(one))

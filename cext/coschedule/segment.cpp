@@ -1,5 +1,7 @@
 #include "segment.hpp"
 
+#include "shared_memory.hpp"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -25,39 +27,21 @@ constexpr uint64_t magic = 0x3173636265737000; // "\0psebcs1"
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-template <class T> T *take(uintptr_t base, size_t &at, size_t count)
-{
-    at = (at + 63) & ~size_t{63};
-    T *here = reinterpret_cast<T *>(base + at);
-    at += count * sizeof(T);
-    return here;
-}
-
-void make_lock(pthread_mutex_t &lock)
-{
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-    pthread_mutex_init(&lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-}
-
 } // namespace
 
 // With base 0 it only says how many bytes are needed.
 size_t Segment::place(uintptr_t base, const Options &options)
 {
     size_t at = 0, table = size_t{options.ranks} * options.table;
-    shared_ = take<Shared>(base, at, 1);
-    ranks_ = take<Rank>(base, at, options.ranks);
-    descriptors_ = take<Descriptor>(base, at, table);
-    collectives_ = take<Collective>(base, at, in_flight);
-    parts_ = take<uint32_t>(base, at, size_t{in_flight} * options.ranks);
-    slices_ = take<pse_bcs_slice>(base, at, options.monitored);
-    matches_ = take<pse_bcs_match>(base, at, options.logged);
-    replay_ = take<pse_bcs_match>(base, at, options.replayed);
-    payloads_ = take<uint8_t>(base, at, table * PSE_BCS_EAGER);
+    shared_ = take_room<Shared>(base, at, 1);
+    ranks_ = take_room<Rank>(base, at, options.ranks);
+    descriptors_ = take_room<Descriptor>(base, at, table);
+    collectives_ = take_room<Collective>(base, at, in_flight);
+    parts_ = take_room<uint32_t>(base, at, size_t{in_flight} * options.ranks);
+    slices_ = take_room<pse_bcs_slice>(base, at, options.monitored);
+    matches_ = take_room<pse_bcs_match>(base, at, options.logged);
+    replay_ = take_room<pse_bcs_match>(base, at, options.replayed);
+    payloads_ = take_room<uint8_t>(base, at, table * PSE_BCS_EAGER);
     return at;
 }
 
@@ -84,7 +68,7 @@ Segment::Segment(const Options &options)
     place(reinterpret_cast<uintptr_t>(shared_), options);
     new (shared_) Shared{};
     shared_->options = options;
-    make_lock(shared_->lock);
+    make_robust_lock(shared_->lock);
     for (uint32_t rank = 0; rank < options.ranks; rank++) {
         new (&ranks_[rank]) Rank{};
         for (uint32_t slot = 0; slot < options.table; slot++)

@@ -143,14 +143,17 @@ class Request:
         bool
             True.
         """
-        waiting = [one for one in requests if one._engine is not None]
-        if waiting:
-            engine = waiting[0]._engine
-            assert engine is not None
-            if engine.wait_all([one._number for one in waiting]) != Outcome.COMPLETE:
-                raise failure_of(engine)
+        engine, numbers = Request._under_way(requests)
+        if engine is not None and engine.wait_all(numbers) != Outcome.COMPLETE:
+            raise failure_of(engine)
         Request._take(requests, statuses)
         return True
+
+    @staticmethod
+    def _under_way(requests: Sequence["Request"]) -> "tuple[Engine | None, list[int]]":
+        """Give the engine and the descriptors of those that were not seen complete; no engine if all were."""
+        engines = [one._engine for one in requests if one]
+        return (engines[0] if engines else None), [one._number for one in requests if one]
 
     @staticmethod
     def _take(requests: Sequence["Request"], statuses: Sequence[MPI.Status] | None) -> None:
@@ -175,11 +178,9 @@ class Request:
         bool
             As `Test` says.
         """
-        waiting = [one for one in requests if one._engine is not None]
-        if waiting:
-            engine = waiting[0]._engine
-            assert engine is not None
-            outcome = engine.test([one._number for one in waiting])
+        engine, numbers = Request._under_way(requests)
+        if engine is not None:
+            outcome = engine.test(numbers)
             if outcome == Outcome.FAILED:
                 raise failure_of(engine)
             if outcome == Outcome.INCOMPLETE:
@@ -204,12 +205,11 @@ class Request:
             Which one; MPI.UNDEFINED if all were seen complete before.  In an ordered communicator it is the
             first in the list that is complete when all ranks are blocked: a function of the program alone.
         """
-        waiting = [place for place, one in enumerate(requests) if one._engine is not None]
-        if not waiting:
+        engine, numbers = Request._under_way(requests)
+        if engine is None:
             return MPI.UNDEFINED
-        engine = requests[waiting[0]]._engine
-        assert engine is not None
-        answer = engine.wait_any([requests[place]._number for place in waiting])
+        waiting = [place for place, one in enumerate(requests) if one]
+        answer = engine.wait_any(numbers)
         if answer is None:
             raise failure_of(engine)
         chosen = requests[waiting[answer]]
