@@ -23,8 +23,6 @@ namespace pse::coschedule
 namespace
 {
 
-// How long a blocked rank sleeps before it looks for signals that another thread may have taken.
-constexpr uint64_t look = 1000000000;
 // Strict slices that begin though there was nothing to do in the last ones: what is posted soon after needs
 // not wake the engine first.
 constexpr int linger = 8;
@@ -54,6 +52,12 @@ void be_on_time()
     sched_param parameters{};
     parameters.sched_priority = 1;
     pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters);
+}
+
+void set_context(Descriptor &one, const Context &context)
+{
+    one.context = context.number;
+    one.label = context.label;
 }
 
 } // namespace
@@ -249,7 +253,8 @@ uint32_t Engine::describe(pse_bcs_kind kind, int32_t peer, int32_t tag, const vo
     return index;
 }
 
-uint32_t Engine::send(const void *data, uint64_t bytes, int32_t dest, int32_t tag, bool blocking)
+uint32_t Engine::send(const void *data, uint64_t bytes, int32_t dest, int32_t tag, bool blocking,
+                      const Context &context)
 {
     Lock lock(*this);
     Guard guard(lock);
@@ -257,36 +262,42 @@ uint32_t Engine::send(const void *data, uint64_t bytes, int32_t dest, int32_t ta
     if (index == none)
         return none;
     Descriptor &one = segment_->descriptor(index);
+    set_context(one, context);
     one.held = 1;
     one.reads_payload = bytes <= PSE_BCS_EAGER;
     if (one.reads_payload && bytes)
         std::memcpy(segment_->payload(index), data, bytes);
     // Who sends a small message goes on at once, and does not run a slice because it blocks.
     posted(index, blocking && !one.reads_payload, !one.reads_payload);
-    if (one.reads_payload && !segment_->options().strict)
+    if (one.reads_payload && !segment_->options().strict && !context.synchronous)
         one.sent = 1; // Its buffer is the owner's again.
     return index;
 }
 
-uint32_t Engine::receive(void *data, uint64_t bytes, int32_t source, int32_t tag, bool blocking)
+uint32_t Engine::receive(void *data, uint64_t bytes, int32_t source, int32_t tag, bool blocking,
+                         const Context &context)
 {
     Lock lock(*this);
     Guard guard(lock);
     uint32_t index = describe(PSE_BCS_KIND_RECEIVE, source, tag, data, bytes);
     if (index == none)
         return none;
+    set_context(segment_->descriptor(index), context);
     bool background = bytes > PSE_BCS_EAGER && !blocking;
     if (background)
         start_helper();
     return posted(index, blocking, background);
 }
 
-uint32_t Engine::probe(int32_t source, int32_t tag)
+uint32_t Engine::probe(int32_t source, int32_t tag, const Context &context)
 {
     Lock lock(*this);
     Guard guard(lock);
     uint32_t index = describe(PSE_BCS_KIND_PROBE, source, tag, nullptr, 0);
-    return index == none ? none : posted(index, true, false);
+    if (index == none)
+        return none;
+    set_context(segment_->descriptor(index), context);
+    return posted(index, true, false);
 }
 
 uint32_t Engine::collective(const Collection &what, Call call)
@@ -335,6 +346,42 @@ void Engine::release(uint32_t request)
     if (one.kind == PSE_BCS_KIND_PROBE && one.state == State::exchanged)
         protocol_.withdraw(request);
     protocol_.release(request);
+}
+
+bool Engine::cancel(uint32_t request)
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    const Descriptor &one = segment_->descriptor(request);
+    bool waits = one.state == State::posted || one.state == State::exchanged;
+    if (one.kind == PSE_BCS_KIND_RECEIVE && waits)
+        protocol_.withdraw(request);
+    return one.kind == PSE_BCS_KIND_RECEIVE && waits;
+}
+
+void Engine::go_away()
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    start_helper(); // It moves what comes meanwhile.
+    while (work())
+        continue;
+    segment_->rank(me_).waits = Wait::away;
+    protocol_.block(me_);
+    if (segment_->options().strict)
+        strobe();
+    else
+        protocol_.run_slice(0);
+    if (!segment_->options().strict && protocol_.is_quiescent())
+        protocol_.settle();
+}
+
+void Engine::come_back()
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    protocol_.unblock(me_);
+    segment_->rank(me_).waits = Wait::idle;
 }
 
 bool Engine::is_satisfied(const std::vector<uint32_t> &requests, Wait mode)
@@ -420,7 +467,7 @@ pse_bcs_outcome Engine::sleep(Guard &guard)
         await_boundary();
     bool rang = true;
     while (rang && mine.blocked.load()) {
-        rang = pse_bcs_bells_wait(bells_, me_, seen, look);
+        rang = pse_bcs_bells_wait(bells_, me_, seen, look_);
         seen = rang ? pse_bcs_bells_read(bells_, me_) : seen;
     }
     guard.lock();
@@ -539,7 +586,8 @@ void Engine::help()
     while (!stopping_.load()) {
         uint32_t seen = mine.helper.load();
         Guard guard(lock);
-        bool worked = !mine.blocked.load() && !protocol_.has_failed() && work();
+        bool is_free = !mine.blocked.load() || mine.waits == Wait::away;
+        bool worked = is_free && !protocol_.has_failed() && work();
         guard.unlock();
         if (!worked)
             futex_wait(mine.helper, seen);

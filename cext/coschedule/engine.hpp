@@ -28,6 +28,13 @@ struct Status {
     bool truncated;
 };
 
+// What separates the messages of communicators that share a layer, and names what they are part of.
+struct Context {
+    uint64_t number = 0;
+    uint32_t label = 0;
+    bool synchronous = false; // A send is complete when it has been received.
+};
+
 class Engine final : public Wakeups
 {
   public:
@@ -62,9 +69,11 @@ class Engine final : public Wakeups
     void leave();
 
     // Each gives a descriptor, or none if the wait for a free one was interrupted or the layer has failed.
-    uint32_t send(const void *data, uint64_t bytes, int32_t dest, int32_t tag, bool blocking);
-    uint32_t receive(void *data, uint64_t bytes, int32_t source, int32_t tag, bool blocking);
-    uint32_t probe(int32_t source, int32_t tag);
+    uint32_t send(const void *data, uint64_t bytes, int32_t dest, int32_t tag, bool blocking,
+                  const Context &context = {});
+    uint32_t receive(void *data, uint64_t bytes, int32_t source, int32_t tag, bool blocking,
+                     const Context &context = {});
+    uint32_t probe(int32_t source, int32_t tag, const Context &context = {});
     struct Collection {
         pse_bcs_collective operation;
         int32_t root;
@@ -85,6 +94,17 @@ class Engine final : public Wakeups
     bool is_done(uint32_t request) const;
     Status status(uint32_t request) const;
     void release(uint32_t request);
+    // Take back a receive; false: it has its message.
+    bool cancel(uint32_t request);
+
+    // Around calls that may block elsewhere: meanwhile the others take this rank for blocked.
+    void go_away();
+    void come_back();
+    // How long a blocked rank sleeps before a wait is interrupted.
+    void look_after(uint64_t time)
+    {
+        look_ = time;
+    }
 
     void rank(uint32_t rank) override;
     void helper(uint32_t rank) override;
@@ -118,6 +138,7 @@ class Engine final : public Wakeups
     std::unique_ptr<Segment> segment_;
     pse_bcs_bells *bells_ = nullptr;
     uint32_t me_ = 0;
+    uint64_t look_ = 1000000000; // Another thread may have taken a signal.
     Protocol protocol_;
     Transfer transfer_;
     Monitor monitor_;

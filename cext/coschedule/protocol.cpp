@@ -11,7 +11,8 @@ namespace
 
 bool is_match(const Descriptor &receive, const Descriptor &send)
 {
-    return (receive.peer == any || receive.peer == static_cast<int32_t>(send.owner)) &&
+    return receive.context == send.context &&
+           (receive.peer == any || receive.peer == static_cast<int32_t>(send.owner)) &&
            (receive.tag == any || receive.tag == send.tag);
 }
 
@@ -88,7 +89,8 @@ void Protocol::release(uint32_t index)
 
 void Protocol::withdraw(uint32_t index)
 {
-    List &receives = s_.rank(s_.descriptor(index).owner).receives;
+    Rank &owner = s_.rank(s_.descriptor(index).owner);
+    List &receives = s_.descriptor(index).state == State::posted ? owner.posted : owner.receives;
     uint32_t previous = none;
     for (uint32_t one = receives.head; one != none && one != index; one = s_.descriptor(one).next)
         previous = one;
@@ -153,9 +155,10 @@ void Protocol::make_ready(uint32_t index)
     one.state = State::ready;
     s_.push(rank.ready, index);
     s_.shared().moving++;
-    if (rank.blocked.load())
+    bool away = rank.waits == Wait::away;
+    if (rank.blocked.load() && !away)
         unblock(one.owner);
-    else if (rank.has_helper && is_large(one))
+    else if (away || (rank.has_helper && is_large(one)))
         wakeups_.helper(one.owner);
 }
 
@@ -172,7 +175,7 @@ void Protocol::postpone(uint32_t index, State state)
     s_.descriptor(index).state = state;
     s_.push(s_.rank(owner).later, index);
     wakeups_.strobe();
-    if (state == State::moved)
+    if (state == State::moved && s_.rank(owner).waits != Wait::away)
         unblock(owner); // It sees that it goes on when the slice ends, and is awake then.
 }
 
@@ -485,6 +488,7 @@ bool Protocol::release_testers()
     bool released = false;
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
         Rank &one = s_.rank(rank);
+        released |= one.blocked.load() && one.waits == Wait::away; // Only it knows whether it goes on.
         bool tests = one.waits == Wait::test, chooses = one.waits == Wait::one && one.first != none;
         if (!one.blocked.load() || !(tests || chooses))
             continue;

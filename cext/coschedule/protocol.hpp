@@ -34,7 +34,7 @@ class Protocol
     void post(uint32_t index);
     // The owner forgets a descriptor: it is free again as soon as nobody needs it.
     void release(uint32_t index);
-    // A probe that was answered with no.
+    // A probe that was answered with no, or a receive that is taken back.
     void withdraw(uint32_t index);
 
     // One slice; `deadline` is when it had to begin, 0: it begins because a rank blocked.  Says whether there

@@ -61,9 +61,12 @@ struct Descriptor {
     uint32_t released;      // Its owner forgot it.
     uint32_t held;          // Somebody else still reads it.
     uint32_t round;         // Collectives: that its part is in.
+    uint64_t context;       // Messages match receives of their context only.
+    uint32_t label;         // What the operation is part of, for messages about it; see c_engine.h.
 };
 
-enum class Wait : uint32_t { idle, all, one, test, room };
+// away: in a call that isn't the layer's, and blocked for all that it knows.
+enum class Wait : uint32_t { idle, all, one, test, room, away };
 
 struct Rank {
     std::atomic<int32_t> process;
@@ -99,7 +102,8 @@ struct Shared {
     std::atomic<uint32_t> strobe; // Futex: counts what the engine is woken for.
     std::atomic<uint32_t> armed;  // The engine is to begin a slice at the next boundary.
     std::atomic<uint32_t> failure;
-    uint32_t culprit, other; // Ranks that the failure is about.
+    uint32_t culprit, other;    // Ranks that the failure is about.
+    std::atomic<uint32_t> told; // Somebody has said why.
     uint32_t left, blocked;
     uint64_t moving; // Descriptors that somebody has yet to move.
     uint64_t slice, epoch;

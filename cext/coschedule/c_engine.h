@@ -1,0 +1,93 @@
+/* One rank's end of the layer, for C: what the MPI tool `bcs` (cext/toolstack/tools/bcs) is made of.
+ *
+ * Ranks are those of the layer.  Only operations of one context match each other, so several communicators
+ * share one layer, which so knows when all ranks are blocked, whatever they wait for.
+ */
+#ifndef PSE_COSCHEDULE_C_ENGINE_H
+#define PSE_COSCHEDULE_C_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi_coschedule.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+#define PSE_BCS_ANY (-1)
+#define PSE_BCS_NOTHING UINT32_MAX
+
+typedef struct pse_bcs_end pse_bcs_end;
+
+struct pse_bcs_settings {
+    uint32_t ranks, table; /* table: operations that a rank may have under way */
+    bool strict, ordered;
+    uint64_t slice; /* ns */
+};
+
+/* Where the others find the shared memory. */
+struct pse_bcs_files {
+    int64_t process, segment, bells;
+};
+
+struct pse_bcs_envelope {
+    int32_t peer, tag; /* or PSE_BCS_ANY */
+    uint64_t context;
+    uint32_t label; /* 0: a message; else what it is part of, as the table of labels names it */
+    bool blocking, synchronous;
+};
+
+struct pse_bcs_received {
+    int32_t source, tag;
+    uint64_t bytes;
+    bool truncated;
+};
+
+enum pse_bcs_wait { PSE_BCS_FOR_ALL, PSE_BCS_FOR_ONE, PSE_BCS_FOR_NONE };
+
+/* Rank 0 makes the layer, the others open it; NULL, with a reason, if that can't be. */
+pse_bcs_end *pse_bcs_end_make(const struct pse_bcs_settings *settings, struct pse_bcs_files *files,
+                              char *reason, size_t room);
+pse_bcs_end *pse_bcs_end_open(const struct pse_bcs_files *files, uint32_t rank, char *reason, size_t room);
+/* Whether ranks may read each other's memory: 0 or the error's number; when all have entered. */
+int pse_bcs_end_try_reading(pse_bcs_end *end);
+void pse_bcs_end_begin(pse_bcs_end *end);
+void pse_bcs_end_close(pse_bcs_end *end); /* When all ranks have come to their end. */
+
+/* Each gives an operation, or nothing if the layer has failed. */
+uint32_t pse_bcs_end_send(pse_bcs_end *end, const void *data, uint64_t bytes,
+                          const struct pse_bcs_envelope *to);
+uint32_t pse_bcs_end_receive(pse_bcs_end *end, void *data, uint64_t bytes,
+                             const struct pse_bcs_envelope *from);
+uint32_t pse_bcs_end_probe(pse_bcs_end *end, const struct pse_bcs_envelope *from);
+
+/* Wait until all operations or one are complete, or say whether all are (FOR_NONE); `*which`: the place of
+ * the one.  PSE_BCS_WAIT_INTERRUPTED comes after a while, or after a signal. */
+enum pse_bcs_outcome pse_bcs_end_wait(pse_bcs_end *end, const uint32_t *operations, size_t count,
+                                      enum pse_bcs_wait mode, size_t *which);
+bool pse_bcs_end_is_done(pse_bcs_end *end, uint32_t operation);
+struct pse_bcs_received pse_bcs_end_received(pse_bcs_end *end, uint32_t operation);
+void pse_bcs_end_release(pse_bcs_end *end, uint32_t operation);
+/* Take back a receive that has not been matched; whether it could be. */
+bool pse_bcs_end_cancel(pse_bcs_end *end, uint32_t operation);
+/* How long a wait takes before it is interrupted, in ns. */
+void pse_bcs_end_look_after(pse_bcs_end *end, uint64_t time);
+
+/* Around what may block elsewhere: the others need not wait until this rank blocks here. */
+void pse_bcs_end_go_away(pse_bcs_end *end);
+void pse_bcs_end_come_back(pse_bcs_end *end);
+
+/* Whether nobody has said yet why the layer has failed: true for one caller of all ranks. */
+bool pse_bcs_end_is_first_to_tell(pse_bcs_end *end);
+/* Why it has failed, in words. */
+void pse_bcs_end_failure(pse_bcs_end *end, const char *const *labels, char *text, size_t room);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif
